@@ -1,0 +1,1 @@
+"""Watch, explain and safely change how BlueStore OSDs use RocksDB."""

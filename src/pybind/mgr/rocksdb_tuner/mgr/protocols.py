@@ -1,0 +1,85 @@
+"""What the module needs from a cluster, one Protocol per thing.
+
+The core is written against these; `adapter.py` implements them over the mgr API, the tests with
+a cluster in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Mapping, Optional, Protocol
+
+from .records import ClusterMap, ConfigEntry, CounterPoint, PgSummary, RunningOption
+
+
+class CommandError(Exception):
+    """A command to the cluster failed; ``errno`` is positive, the text is Ceph's own."""
+
+    def __init__(self, errno: int, message: str) -> None:
+        super().__init__(message)
+        self.errno = errno
+        self.message = message
+
+
+class CounterReader(Protocol):
+    """Perf counters that OSDs sent to the mgr."""
+
+    def latest(self, osd_id: int, path: str) -> Optional[CounterPoint]:
+        """Newest point of ``path`` ("bluestore.kv_sync_lat"); None if it was never reported."""
+
+
+class ClusterReader(Protocol):
+    """The mgr's own maps; nothing here waits for another daemon."""
+
+    def cluster_map(self) -> ClusterMap: ...
+
+    def pg_summary(self) -> PgSummary: ...
+
+    def health_codes(self) -> Mapping[str, str]:
+        """Codes of the current health checks and their severity ("HEALTH_WARN")."""
+
+
+class ConfigStore(Protocol):
+    """The mon's config store, and what running OSDs make of it. May wait for a mon."""
+
+    def entries(self, names: Sequence[str]) -> tuple[ConfigEntry, ...]:
+        """All entries for these option names, in every section and mask."""
+
+    def set(self, who: str, name: str, value: str) -> None: ...
+
+    def remove(self, who: str, name: str) -> None: ...
+
+    def resolved(self, osd_id: int, name: str) -> str:
+        """What the mon would give this OSD at its next start (mon's default if nothing set)."""
+
+    def running(self, osd_id: int, names: Sequence[str]) -> Mapping[str, RunningOption]:
+        """What the OSD last reported as running. Stale while it is down: check `up` first."""
+
+
+class OsdCommands(Protocol):
+    """Commands to and about single OSDs. May wait for a mon or the OSD."""
+
+    def tell(self, osd_id: int, prefix: str, args: Mapping[str, str]) -> str:
+        """Output of `ceph tell osd.N PREFIX`; raises CommandError, also where Ceph returns 0."""
+
+    def ok_to_stop(self, osd_ids: Sequence[int]) -> Optional[str]:
+        """None if these OSDs may stop now, otherwise why not."""
+
+
+class Orchestrator(Protocol):
+    def unavailable_reason(self) -> Optional[str]:
+        """None if an orchestrator backend can restart daemons, otherwise why not."""
+
+    def restart_osd(self, osd_id: int) -> None:
+        """Ask for a restart. Returns when it is scheduled, not when it has happened."""
+
+
+class Store(Protocol):
+    """Small texts that survive a mgr failover (at most 64 KiB each: the mon's limit)."""
+
+    def get(self, key: str) -> Optional[str]: ...
+
+    def set(self, key: str, value: Optional[str]) -> None:
+        """Keep ``value`` under ``key``; None removes the key."""
+
+    def keys(self, prefix: str) -> Sequence[str]: ...

@@ -1,0 +1,104 @@
+"""What the cluster is, as the mgr reports it: immutable records, no mgr API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Optional
+
+
+class CounterPoint(NamedTuple):
+    """The newest value of one perf counter of one daemon.
+
+    For a latency counter (an average in Ceph's terms) ``value`` is the sum in nanoseconds and
+    ``count`` the number of operations, both since the daemon started. For any other counter
+    ``avgcount`` is None.
+    """
+
+    time_s: float
+    value: int
+    avgcount: Optional[int]
+
+
+@dataclass(frozen=True)
+class OsdInfo:
+    """One OSD as the OSD map, the CRUSH map and its own metadata describe it.
+
+    None is "not known" (an OSD that never booted has no metadata), never "no".
+    """
+
+    osd_id: int
+    up: bool
+    in_cluster: bool
+    #: Changes with every process of the OSD; `up_from` also changes without a restart.
+    nonce: Optional[int]
+    host: Optional[str]
+    #: From the CRUSH map: the metadata's default_device_class is only what the OSD guessed.
+    device_class: Optional[str]
+    #: Short version, "16.2.15".
+    version: Optional[str]
+    #: Release name, "pacific".
+    release: Optional[str]
+    dedicated_db: Optional[bool]
+    dedicated_wal: Optional[bool]
+    #: Size of the dedicated DB device; None where there is none.
+    db_device_bytes: Optional[int]
+    objectstore: Optional[str]
+
+
+@dataclass(frozen=True)
+class PoolInfo:
+    pool_id: int
+    name: str
+    applications: tuple[str, ...]
+    size: int
+    min_size: int
+    #: Device classes its CRUSH rule takes from; empty means any.
+    device_classes: tuple[str, ...]
+    #: True for the metadata pool of a CephFS.
+    cephfs_metadata: bool
+
+
+@dataclass(frozen=True)
+class ClusterMap:
+    """The OSD map with what CRUSH and the daemons' metadata add to it."""
+
+    epoch: int
+    #: Names of the flags set for the whole cluster ("noout", "pauserd", ...).
+    flags: frozenset[str]
+    require_osd_release: Optional[str]
+    osds: tuple[OsdInfo, ...]
+    pools: tuple[PoolInfo, ...]
+
+
+@dataclass(frozen=True)
+class PgSummary:
+    """Counts of placement groups, from the mgr's own digest (no scan of PGs)."""
+
+    total: int
+    active_clean: int
+    #: State as Ceph prints it ("active+clean+scrubbing") and how many PGs are in it.
+    by_state: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class ConfigEntry:
+    """One entry of the mon's config store.
+
+    ``who`` is what `ceph config set` takes: "global", "osd", "osd.3", "osd/class:ssd",
+    "osd/host:node7", "osd/class:ssd/host:node7".
+    """
+
+    who: str
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class RunningOption:
+    """The value of one option inside a running OSD, and who decided it."""
+
+    value: str
+    #: "default", "mon", "file", "env", "cmdline" or "override"
+    source: str
+    #: The config store has a value that this process does not use.
+    ignores_mon: bool
