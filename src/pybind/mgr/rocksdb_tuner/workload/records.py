@@ -1,0 +1,55 @@
+"""What the clients of an OSD do: class, confidence, evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Mapping
+
+
+class WorkloadClass(str, Enum):
+    """Kinds of client work that call for different RocksDB tuning."""
+
+    IDLE = 'idle'
+    RBD_SMALL_WRITE = 'rbd-small-write'
+    RGW_METADATA = 'rgw-metadata'
+    LARGE_WRITE = 'large-write'
+    READ_MOSTLY = 'read-mostly'
+    CEPHFS_METADATA = 'cephfs-metadata'
+    RECOVERY = 'recovery'
+    #: Two or more kinds at once, none of them dominant.
+    MIXED = 'mixed'
+    #: Not enough is known to say.
+    UNKNOWN = 'unknown'
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One measured value that speaks for a conclusion.
+
+    ``signal`` is a field name of `Signals`, or ``pools`` for what the pools' applications say
+    (``value`` is then how many pools).
+    """
+
+    signal: str
+    value: float
+    unit: str
+    window_s: float
+    statement: str
+
+
+@dataclass(frozen=True)
+class Workload:
+    workload_class: WorkloadClass
+    #: 0..1, 0 for UNKNOWN
+    confidence: float
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """Workloads of all OSDs and groups at one time."""
+
+    per_osd: Mapping[int, Workload]
+    #: By device class; OSDs without one are in no group.
+    per_group: Mapping[str, Workload]
