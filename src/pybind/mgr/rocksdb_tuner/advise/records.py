@@ -1,0 +1,160 @@
+"""What the module advises, and the facts it advises on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Optional
+
+from ..mgr.records import OsdInfo
+from ..observe.signals import Signals
+from ..workload.records import Workload
+
+
+class Severity(str, Enum):
+    ERROR = 'error'
+    WARNING = 'warning'
+    INFO = 'info'
+
+
+class Kind(str, Enum):
+    """What a recommendation asks for."""
+
+    SET_PROFILE = 'set-profile'
+    REMOVE_OVERRIDE = 'remove-override'
+    COMPACT = 'compact'
+    #: A remedy that no configuration change gives.
+    MANUAL = 'manual'
+
+
+class Risk(str, Enum):
+    LOW = 'low'
+    MEDIUM = 'medium'
+    HIGH = 'high'
+
+
+@dataclass(frozen=True)
+class OsdOptions:
+    """The RocksDB option string of one OSD: what runs, what would run next, and who says so.
+
+    Texts are effective strings: ``bluestore_rocksdb_options`` with the annex appended.
+    """
+
+    osd_id: int
+    running: str
+    #: "default", "mon", "file", "env", "cmdline" or "override" (of the main option)
+    source: str
+    #: What the config store gives this OSD at its next start.
+    next_start: str
+    #: The config store's entry that decides for this OSD, None if there is none.
+    deciding_who: Optional[str]
+    #: The value in force needs a restart to take effect.
+    pending_restart: bool
+    #: ceph.conf, the environment or the command line beats the config store.
+    overruled: bool
+    #: The part of both texts that came from `bluestore_rocksdb_options_annex`.
+    annex: str
+    #: Name of the profile that ``running`` is, None if it is no known one.
+    profile: Optional[str]
+
+
+@dataclass(frozen=True)
+class OsdFacts:
+    """All that is known of one OSD at one time."""
+
+    info: OsdInfo
+    signals: Optional[Signals]
+    workload: Optional[Workload]
+    options: Optional[OsdOptions]
+
+
+@dataclass(frozen=True)
+class GroupFacts:
+    """OSDs of one device class: the smallest set that one mask of the config store addresses."""
+
+    device_class: str
+    workload: Optional[Workload]
+    osds: tuple[OsdFacts, ...]
+
+    @property
+    def who(self) -> str:
+        """The mask that addresses this group."""
+        return f'osd/class:{self.device_class}'
+
+
+@dataclass(frozen=True)
+class FindingEvidence:
+    signal: str
+    value: Optional[object]
+    unit: str
+    window_s: Optional[float]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A condition that an expert would point out."""
+
+    #: Name of the condition, "restart-pending"; stable, used in silences and documents.
+    finding_id: str
+    severity: Severity
+    summary: str
+    osds: tuple[int, ...]
+    evidence: tuple[FindingEvidence, ...]
+    remedy: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One sentence of why, with the figure behind it where there is one."""
+
+    statement: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What published measurements let one expect, as a range of percent change.
+
+    ``low_percent`` may be 0: gains published on other hardware need not appear here.
+    """
+
+    metric: str
+    low_percent: float
+    high_percent: float
+    basis: str
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """Who goes from which option set to which, why, at what risk, and how to undo it."""
+
+    #: The same advice has the same id at every tick and after a failover.
+    recommendation_id: str
+    kind: Kind
+    #: What `ceph config set` takes: the mask that holds the setting at the end.
+    who: str
+    osds: tuple[int, ...]
+    #: None where the result is no known profile.
+    profile: Optional[str]
+    options_from: str
+    options_to: str
+    #: What each OSD shall run: differs from ``options_to`` only where releases are mixed.
+    targets: tuple[tuple[int, str], ...]
+    #: What the config store holds at the end: (who, value), None where the entry goes.
+    final_entries: tuple[tuple[str, Optional[str]], ...]
+    reasons: tuple[Reason, ...]
+    prediction: Optional[Prediction]
+    risk: Risk
+    restart_required: bool
+    commands: tuple[str, ...]
+    undo_commands: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What was concluded for one group; ``conclusion`` says why where nothing is recommended."""
+
+    who: str
+    conclusion: str
+    recommendations: tuple[Recommendation, ...]

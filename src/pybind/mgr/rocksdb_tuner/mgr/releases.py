@@ -1,0 +1,35 @@
+"""The one place that knows how the mgr API differs between Ceph releases.
+
+Measured on 16.2.15, 18.2.7 and 20.2.4; what each difference is stands beside it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+# 20.2 removed the three global decorators: every module makes its own registry. Ask for the new
+# way first, since nothing says that a later release will not bring the old names back as a shim.
+try:
+    from mgr_module import CLICommandBase
+except ImportError:
+    from mgr_module import CLICommand, CLIReadCommand, CLIWriteCommand
+else:
+    CLICommand = CLICommandBase.make_registry_subtype('RocksDBTunerCLICommand')
+    CLIReadCommand = CLICommand.Read
+    CLIWriteCommand = CLICommand.Write
+
+__all__ = ['CLICommand', 'CLIReadCommand', 'CLIWriteCommand', 'latest_counter_reader']
+
+#: (service type, service id, path) -> {path: point}
+LatestCounter = Callable[[str, str, str], 'dict[str, Any]']
+
+
+def latest_counter_reader(module: Any) -> LatestCounter:
+    """The cheapest call that returns the newest point of one unlabelled counter.
+
+    Tentacle kept the name ``get_latest_counter`` for labelled counters, with another signature:
+    the new name must be looked for first.
+    """
+    unlabelled = getattr(module, 'get_latest_unlabeled_counter', None)
+    reader: LatestCounter = unlabelled or module.get_latest_counter
+    return reader

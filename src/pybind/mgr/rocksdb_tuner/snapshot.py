@@ -1,0 +1,54 @@
+"""Everything the module knows at one time, published once a tick.
+
+Command handlers only read the newest snapshot: they never wait for a monitor or for the tick.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Optional
+
+from .advise.records import Assessment, Finding, GroupFacts, OsdFacts, Recommendation
+from .rollout.history import HistoryRecord
+from .rollout.records import RolloutState
+
+
+class Mode(str, Enum):
+    """How much the module may do; each includes those before it."""
+
+    OFF = 'off'
+    OBSERVE = 'observe'
+    RECOMMEND = 'recommend'
+    AUTO_APPLY = 'auto-apply'
+
+
+@dataclass(frozen=True)
+class Sampling:
+    interval_s: float
+    #: OSDs with at least one usable sample.
+    osds: int
+    last_sample_age_s: Optional[float]
+    #: CPU time of the last tick's sampling and evaluating.
+    tick_ms: Optional[float]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    taken_s: float
+    mode: Mode
+    #: Release of the active mgr, None where the module does not know it.
+    release: Optional[str]
+    sampling: Sampling
+    osds: tuple[OsdFacts, ...]
+    groups: tuple[GroupFacts, ...]
+    findings: tuple[Finding, ...]
+    assessments: tuple[Assessment, ...]
+    rollout: Optional[RolloutState]
+    history: tuple[HistoryRecord, ...]
+    #: What an operator must know of the module itself (a stored state set aside, say).
+    notices: tuple[str, ...]
+
+    @property
+    def recommendations(self) -> tuple[Recommendation, ...]:
+        return tuple(r for a in self.assessments for r in a.recommendations)
