@@ -1,0 +1,338 @@
+"""How a cluster comes into being: one function per step, in the order in which they run.
+
+Monitors first (they hold keys and configuration), then managers and OSDs side by side, then
+what needs a working cluster. The mgr modules are enabled before the first manager starts, because
+each later `mgr module enable` makes the manager start over.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from . import conf, packages
+from .client import CephClient, wait_until
+from .errors import CommandError, HarnessError
+from .host import Host
+from .layout import QA, ClusterSpec, Layout
+from .ports import PortBlock
+from .progress import Progress
+from .releases import Release
+
+START_TIMEOUT_S = 120.0
+MKFS_TIMEOUT_S = 120.0
+UP_TIMEOUT_S = 120.0
+MODULE_TIMEOUT_S = 60.0
+
+ORCHESTRATOR = 'test_orchestrator'
+MODULE = 'rocksdb_tuner'
+
+_CAPS: dict[str, tuple[str, ...]] = {
+    'mon.': ('mon', 'allow *'),
+    'client.admin': ('mon', 'allow *', 'osd', 'allow *', 'mgr', 'allow *', 'mds', 'allow *'),
+    'mgr': ('mon', 'allow profile mgr', 'osd', 'allow *', 'mds', 'allow *'),
+    'osd': ('mon', 'allow profile osd', 'mgr', 'allow profile osd', 'osd', 'allow *'),
+}
+
+
+class DaemonError(HarnessError):
+    """A daemon could not be made or started; `daemon` is its name, for its log."""
+
+    def __init__(self, daemon: str, message: str) -> None:
+        self.daemon = daemon
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class Boot:
+    """What every step needs to know."""
+
+    spec: ClusterSpec
+    release: Release
+    host: Host
+    layout: Layout
+    ports: PortBlock
+    fsid: str
+    client: CephClient
+    progress: Progress
+
+
+def needed_packages(spec: ClusterSpec, release: Release) -> list[str]:
+    """The Debian packages for a cluster like this."""
+    wanted = ['core'] + ['rgw'] * spec.rgw + ['dashboard'] * spec.dashboard
+    return [package for purpose in wanted for package in release.packages[purpose]]
+
+
+def install_packages(boot: Boot) -> None:
+    packages.install(boot.host, needed_packages(boot.spec, boot.release), boot.progress)
+    packages.check_version(boot.host, boot.release)
+
+
+def in_parallel(host: Host, tasks: Sequence[Callable[[], object]]) -> None:
+    """Run the tasks side by side; the first failure (or a signal) ends the others."""
+    with ThreadPoolExecutor(max_workers=max(1, len(tasks))) as pool:
+        futures = [pool.submit(task) for task in tasks]
+        try:
+            for future in futures:
+                future.result()
+        except BaseException:
+            host.cancel()
+            raise
+
+
+def start_daemon(host: Host, layout: Layout, name: str, *, environment: dict[str, str]) -> None:
+    """Start a daemon, which puts itself into the background once it is set up."""
+    daemon_type, _, daemon_id = name.partition('.')
+    if daemon_type == 'client':
+        argv = ['radosgw', '-n', name]
+    else:
+        argv = [f'ceph-{daemon_type}', '-i', daemon_id]
+    try:
+        host.run(
+            [*argv, '-c', str(layout.conf)], environment=environment, timeout_s=START_TIMEOUT_S
+        )
+    except CommandError as error:
+        raise DaemonError(name, f'{name} did not start: {error}') from error
+
+
+def lay_out(boot: Boot) -> None:
+    """The folders, ceph.conf and the folder of mgr modules."""
+    layout, outside = boot.layout, boot.host.outside
+    for directory in (layout.logs, layout.crashes, layout.clients, layout.mgr_modules):
+        outside(directory).mkdir()
+    for name in daemon_names(boot.spec):
+        outside(layout.data(name)).mkdir(parents=True)
+    content = conf.sections(boot.spec, boot.release, layout, boot.ports, boot.fsid)
+    outside(layout.conf).write_text(conf.render(content))
+    _link_modules(boot)
+
+
+def daemon_names(spec: ClusterSpec) -> list[str]:
+    """The names of the daemons that every cluster like this has, as Ceph names them."""
+    return [
+        *(f'mon.{i}' for i in spec.mon_ids),
+        *(f'mgr.{i}' for i in spec.mgr_ids),
+        *(f'osd.{i}' for i in range(spec.osds)),
+    ]
+
+
+def _link_modules(boot: Boot) -> None:
+    """One folder of links: `mgr_module_path` takes only one, and it must hold Ceph's own too."""
+    folder = boot.host.outside(boot.layout.mgr_modules)
+    ours = {MODULE: Path(boot.spec.module)} if boot.spec.module else {}
+    if boot.spec.orchestrator:
+        ours[ORCHESTRATOR] = QA / 'local_orch'
+    for name, source in ours.items():
+        if not (source / '__init__.py').is_file():
+            raise HarnessError(f'no mgr module {name} in {source}: it has no __init__.py')
+        (folder / name).symlink_to(source)
+    shipped = boot.host.outside(Path(boot.release.mgr_modules))
+    for source in sorted(shipped.iterdir()):
+        if source.name not in ours:
+            (folder / source.name).symlink_to(Path(boot.release.mgr_modules) / source.name)
+
+
+def make_keys(boot: Boot) -> Path:
+    """A keyring per daemon, and one with all of them for the monitors' first start."""
+    host, layout = boot.host, boot.layout
+    everything = layout.dir / 'mkfs.keyring'
+
+    def make(keyring: Path, entity: str, caps: Sequence[str]) -> None:
+        argv = ['ceph-authtool', str(keyring), '--create-keyring', '--gen-key', '-n', entity]
+        for service, allowed in zip(caps[::2], caps[1::2]):
+            argv += ['--cap', service, allowed]
+        host.run(argv)
+        if keyring != everything:
+            host.run(['ceph-authtool', str(everything), '--import-keyring', str(keyring)])
+
+    make(everything, 'mon.', _CAPS['mon.'])
+    make(layout.admin_keyring, 'client.admin', _CAPS['client.admin'])
+    for name in daemon_names(boot.spec):
+        daemon_type = name.partition('.')[0]
+        if daemon_type != 'mon':
+            make(layout.data(name) / 'keyring', name, _CAPS[daemon_type])
+    return everything
+
+
+def start_mons(boot: Boot, keyring: Path) -> None:
+    """Make and start the monitors; they have a quorum when this returns."""
+    host, layout, spec = boot.host, boot.layout, boot.spec
+    monmap = layout.dir / 'monmap'
+    argv = ['monmaptool', '--create', '--fsid', boot.fsid]
+    for rank, mon_id in enumerate(spec.mon_ids):
+        argv += ['--addv', mon_id, conf.mon_address(boot.ports, rank)]
+    host.run([*argv, str(monmap)])
+
+    def make_and_start(mon_id: str) -> None:
+        name = f'mon.{mon_id}'
+        mkfs = ['ceph-mon', '--mkfs', '-i', mon_id, '-c', str(layout.conf)]
+        try:
+            host.run([*mkfs, '--monmap', str(monmap), '--keyring', str(keyring)])
+        except CommandError as error:
+            raise DaemonError(name, f'{name} could not be made: {error}') from error
+        start_daemon(host, layout, name, environment={})
+
+    in_parallel(host, [partial(make_and_start, mon_id) for mon_id in spec.mon_ids])
+    for path in (keyring, monmap):
+        host.outside(path).unlink()
+    try:
+        boot.client.ceph('mon', 'stat', timeout_s=START_TIMEOUT_S)
+    except CommandError as error:
+        raise DaemonError('mon.a', f'the monitors have no quorum: {error}') from error
+
+
+def configure(boot: Boot) -> None:
+    """Enable our mgr modules and set what ceph.conf cannot hold: options of mgr modules.
+
+    Not by mgr_initial_modules: the monitor splits that at underscores.
+    """
+    spec, ports = boot.spec, boot.ports
+    options = {
+        # Asking the files' disk for its health every hour is no use, and makes a pool
+        'mgr/devicehealth/enable_monitoring': 'false',
+        'mgr/prometheus/server_addr': '127.0.0.1',
+    }
+    for rank, mgr_id in enumerate(spec.mgr_ids):
+        options[f'mgr/prometheus/{mgr_id}/server_port'] = str(ports.prometheus(rank))
+    if spec.orchestrator:
+        options['mgr/orchestrator/orchestrator'] = ORCHESTRATOR
+    if spec.dashboard:
+        options['mgr/dashboard/ssl'] = 'false'
+        options['mgr/dashboard/server_addr'] = '127.0.0.1'
+        for rank, mgr_id in enumerate(spec.mgr_ids):
+            options[f'mgr/dashboard/{mgr_id}/server_port'] = str(ports.dashboard(rank))
+    # --force: the monitors know a module's options only after a manager has told them
+    commands: list[tuple[str, ...]] = [
+        ('config', 'set', 'mgr', key, value) for key, value in options.items()
+    ]
+    # --force: nor do they know which modules a manager has
+    modules = [MODULE] * bool(spec.module) + [ORCHESTRATOR] * spec.orchestrator
+    modules += ['dashboard'] * spec.dashboard
+    commands += [('mgr', 'module', 'enable', module) for module in modules]
+
+    in_parallel(
+        boot.host,
+        [partial(boot.client.ceph, *command, '--force') for command in commands],
+    )
+
+
+def start_mgrs_and_osds(boot: Boot) -> None:
+    """Start all managers and make and start all OSDs, side by side."""
+    host, layout, spec = boot.host, boot.layout, boot.spec
+    mgr_environment = {
+        # The checkout's module is imported through a link: no __pycache__ into the checkout
+        'PYTHONDONTWRITEBYTECODE': '1',
+        **boot.release.mgr_environment,
+    }
+    uuids = [str(uuid.uuid4()) for _ in range(spec.osds)]
+    for osd, osd_uuid in enumerate(uuids):
+        given = boot.client.ceph('osd', 'new', osd_uuid).strip()
+        if given != str(osd):
+            raise HarnessError(f'the monitors gave osd.{osd} the number {given}')
+
+    def make_and_start(osd: int) -> None:
+        name = f'osd.{osd}'
+        # Read by the OSD at each start; else it would call itself hdd after the disk of its file
+        host.outside(layout.data(name) / 'crush_device_class').write_text(f'{spec.device_class}\n')
+        mkfs = ['ceph-osd', '--mkfs', '-i', str(osd), '-c', str(layout.conf)]
+        try:
+            host.run([*mkfs, '--osd-uuid', uuids[osd]], timeout_s=MKFS_TIMEOUT_S)
+        except CommandError as error:
+            raise DaemonError(name, f'{name} could not be made: {error}') from error
+        start_daemon(host, layout, name, environment={})
+
+    def start_mgr(mgr_id: str) -> None:
+        start_daemon(host, layout, f'mgr.{mgr_id}', environment=mgr_environment)
+
+    tasks: list[Callable[[], None]] = []
+    tasks += [partial(start_mgr, mgr_id) for mgr_id in spec.mgr_ids]
+    tasks += [partial(make_and_start, osd) for osd in range(spec.osds)]
+    in_parallel(host, tasks)
+
+
+def wait_for_osds(boot: Boot) -> None:
+    """All OSDs are up and in."""
+
+    def up() -> int:
+        return int(boot.client.ceph_json('osd', 'stat')['num_up_osds'])
+
+    def down() -> list[str]:
+        osds = boot.client.ceph_json('osd', 'dump')['osds']
+        return [f'osd.{osd["osd"]}' for osd in osds if not osd['up']]
+
+    try:
+        wait_until(lambda: up() == boot.spec.osds, UP_TIMEOUT_S, 'all OSDs up')
+    except HarnessError as error:
+        missing = down()
+        raise DaemonError(
+            missing[0] if missing else 'mon.a', f'{error}: down are {missing}'
+        ) from error
+
+
+def make_crush_rule(boot: Boot) -> None:
+    """A rule for the pools of the workloads, on the OSDs' device class."""
+    device_class = boot.spec.device_class
+    boot.client.ceph(
+        'osd', 'crush', 'rule', 'create-replicated', device_class, 'default', 'osd', device_class
+    )
+
+
+def _module_trouble(client: CephClient, module: str) -> str:
+    """What the cluster's health says of a module that cannot run; '' when nothing."""
+    checks = client.ceph_json('health', 'detail').get('checks', {})
+    for code in ('MGR_MODULE_ERROR', 'MGR_MODULE_DEPENDENCY'):
+        for entry in checks.get(code, {}).get('detail', []):
+            if f"'{module}'" in entry['message']:
+                return str(entry['message'])
+    return ''
+
+
+def _wait_for_answer(client: CephClient, module: str, command: tuple[str, ...]) -> None:
+    """A command of the module answers with success."""
+    last = ''
+
+    def answers() -> bool:
+        nonlocal last
+        done = client.run('ceph', *command, timeout_s=MODULE_TIMEOUT_S, check=False)
+        last = (done.stderr or done.stdout).strip()
+        if done.returncode != 0:
+            trouble = _module_trouble(client, module)
+            if trouble:
+                raise HarnessError(trouble)
+        return done.returncode == 0
+
+    wait_until(answers, MODULE_TIMEOUT_S, f'ceph {" ".join(command)} answers', detail=lambda: last)
+
+
+def _check_orchestrator(client: CephClient) -> None:
+    status = client.ceph_json('orch', 'status')
+    if not status.get('available'):
+        raise HarnessError(f'the local orchestrator is not available: {json.dumps(status)}')
+
+
+def wait_for_modules(boot: Boot) -> None:
+    """A manager is active, and its commands of our modules answer."""
+    client, spec = boot.client, boot.spec
+    try:
+        wait_until(
+            lambda: bool(client.ceph_json('mgr', 'stat')['available']),
+            MODULE_TIMEOUT_S,
+            'a manager is active',
+        )
+        if spec.orchestrator:
+            _wait_for_answer(client, ORCHESTRATOR, ('orch', 'status'))
+            _check_orchestrator(client)
+        if spec.module:
+            _wait_for_answer(client, MODULE, ('rocksdb-tuner', 'status'))
+        wait_until(
+            lambda: len(client.ceph_json('mgr', 'dump')['standbys']) == spec.mgrs - 1,
+            MODULE_TIMEOUT_S,
+            f'{spec.mgrs - 1} standby managers',
+        )
+    except HarnessError as error:
+        raise DaemonError(f'mgr.{spec.mgr_ids[0]}', str(error)) from error

@@ -1,0 +1,382 @@
+"""A real Ceph cluster on loopback, in a folder of its own.
+
+    with Cluster.up(ClusterSpec(osds=3, mgrs=2)) as cluster:
+        cluster.ceph('osd', 'tree')
+
+`Cluster.up` makes one, `Cluster.open` takes the one that is in a folder. All of it works from any
+Python 3.9 or later as root; what needs Ceph's Python bindings runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import subprocess
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from . import boot, layout, packages, procs, services
+from .client import COMMAND_TIMEOUT_S, CephClient
+from .errors import HarnessError, UsageError
+from .host import Host
+from .layout import ClusterSpec, Dashboard, Layout, Record, Rgw
+from .ports import PortBlock, held_name, reserve
+from .progress import Progress
+from .releases import Release, get_release
+
+LOG_TAIL_LINES = 15
+
+# The order in which daemons end: clients of the cluster before it, OSDs while the monitors can
+# still take note (else each waits for them), monitors last
+_STOP_ORDER: tuple[tuple[tuple[str, ...], float], ...] = (
+    (('client', 'mds'), 5.0),
+    (('osd',), 15.0),
+    (('mgr',), 5.0),
+    # The orchestrator in a manager may just have started another one
+    (('osd',), 15.0),
+    (('mon',), 10.0),
+)
+
+
+@dataclass(frozen=True)
+class DaemonStatus:
+    """One daemon. `pid` is None when it does not run."""
+
+    name: str
+    pid: int | None
+    up: bool
+
+
+@dataclass(frozen=True)
+class ClusterStatus:
+    """The daemons of a cluster, by their processes."""
+
+    release: str
+    dir: str
+    daemons: tuple[DaemonStatus, ...]
+
+    def pid(self, name: str) -> int | None:
+        """The process id of a daemon; None when it does not run. KeyError when there is none."""
+        return {daemon.name: daemon.pid for daemon in self.daemons}[name]
+
+
+class Cluster:
+    """A cluster that is up, or was."""
+
+    def __init__(self, directory: Path, record: Record, progress: Progress | None = None) -> None:
+        self.dir = directory
+        self.record = record
+        self.release: Release = get_release(record.spec.release)
+        self.host = Host()
+        self.layout = Layout(directory, Path(record.run_dir))
+        self.client = CephClient(self.host, self.layout)
+        self.ports = PortBlock(record.port_base)
+        self.progress = progress or Progress()
+
+    # Making and finding
+
+    @classmethod
+    def up(
+        cls,
+        spec: ClusterSpec,
+        directory: Path | str | None = None,
+        progress: Progress | None = None,
+    ) -> Cluster:
+        """Make a cluster in a folder that is empty, absent or holds the rest of one that failed.
+
+        When it cannot be brought up, all that was started is ended before the error is raised; the
+        logs stay in the folder until `down` or the next `up`.
+        """
+        release = get_release(spec.release)
+        if os.geteuid() != 0:
+            raise HarnessError('not root: daemons, packages and their folders need it')
+        path = _resolve(directory, spec.release)
+        progress = progress or Progress()
+        with _locked(path), reserve() as ports:
+            _make_room(path, progress)
+            record = Record(
+                state='starting',
+                fsid=str(uuid.uuid4()),
+                port_base=ports.base,
+                run_dir=str(layout.make_run_dir(path)),
+                spec=spec,
+                daemons=tuple(boot.daemon_names(spec)),
+            )
+            layout.save_record(path, record)
+            cluster = cls(path, record, progress)
+            try:
+                cluster._bring_up(release)
+            except BaseException as error:
+                cluster._give_up(error)
+                raise
+        return cluster
+
+    @classmethod
+    def open(cls, directory: Path | str | None = None, progress: Progress | None = None) -> Cluster:
+        """The cluster in a folder; HarnessError when there is none."""
+        path = _resolve(directory, 'pacific')
+        record = layout.load_record(path)
+        if record is None:
+            raise HarnessError(
+                f'no cluster in {path}: bring one up with qa/cluster up --dir {path}, or name '
+                f'another folder with --dir'
+            )
+        return cls(path, record, progress)
+
+    def _bring_up(self, release: Release) -> None:
+        spec, progress = self.record.spec, self.progress
+        steps = boot.Boot(
+            spec,
+            release,
+            self.host,
+            self.layout,
+            self.ports,
+            self.record.fsid,
+            self.client,
+            progress,
+        )
+        boot.install_packages(steps)
+        with progress.step('lay out the folder and make keys'):
+            boot.lay_out(steps)
+            keyring = boot.make_keys(steps)
+        with progress.step(f'start {spec.mons} mon'):
+            boot.start_mons(steps, keyring)
+            boot.configure(steps)
+        with progress.step(f'start {spec.mgrs} mgr, make and start {spec.osds} OSDs'):
+            boot.start_mgrs_and_osds(steps)
+        with progress.step('wait for the OSDs to be up'):
+            boot.wait_for_osds(steps)
+            boot.make_crush_rule(steps)
+        with progress.step('wait for the mgr modules to answer'):
+            boot.wait_for_modules(steps)
+        if spec.dashboard:
+            with progress.step('set up the dashboard'):
+                dashboard = services.set_up_dashboard(self.client, self.layout, spec, self.ports)
+                self._change(dashboard=dashboard)
+        self._change(state='running')
+        if spec.rgw:
+            self._start_rgw()
+
+    def _give_up(self, error: BaseException) -> None:
+        """End what a failed `up` has started, and say what the log of the culprit says."""
+        self.host.resume()
+        tail = ''
+        if isinstance(error, boot.DaemonError):
+            tail = self.log_tail(error.daemon)
+        self.progress.say(f'failed at: {self.progress.current}')
+        if tail:
+            self.progress.say(tail)
+        self._end_daemons(graceful=False)
+        self._change(state='failed')
+        self.progress.say(
+            f'ended what was started. The logs stay in {self.layout.logs} until the next up or '
+            f'qa/cluster down --dir {self.dir}'
+        )
+
+    def _change(self, **changes: Any) -> None:
+        self.record = layout.change_record(self.dir, self.record, **changes)
+
+    # Using
+
+    def ceph(self, *arguments: str, stdin: str = '', timeout_s: float = COMMAND_TIMEOUT_S) -> str:
+        """What `ceph ARGUMENTS` prints; CommandError when it fails."""
+        return self.client.ceph(*arguments, stdin=stdin, timeout_s=timeout_s)
+
+    def ceph_json(self, *arguments: str, timeout_s: float = COMMAND_TIMEOUT_S) -> Any:
+        """The document that `ceph ARGUMENTS --format json` prints."""
+        return self.client.ceph_json(*arguments, timeout_s=timeout_s)
+
+    def exec(self, argv: Sequence[str]) -> int:
+        """Run a command on the caller's terminal in the cluster's environment; its exit status.
+
+        128 + N when signal N ended it, as a shell has it.
+        """
+        environment = self.host.environment(self.env())
+        try:
+            done = subprocess.run(self.host.command(argv), check=False, env=environment)
+        except FileNotFoundError as error:
+            raise UsageError(f'{argv[0]}: no such program on this host') from error
+        except PermissionError as error:
+            raise UsageError(f'{argv[0]}: cannot be executed: {error}') from error
+        return done.returncode if done.returncode >= 0 else 128 - done.returncode
+
+    def env(self) -> dict[str, str]:
+        """Environment variables with which clients reach the cluster."""
+        values = dict(self.client.environment)
+        if self.record.dashboard is not None:
+            values['DASHBOARD_URL'] = self._dashboard_url(self.record.dashboard)
+            values['DASHBOARD_USER'] = self.record.dashboard.user
+            values['DASHBOARD_PASSWORD'] = self.record.dashboard.password
+        if self.record.rgw is not None:
+            values['RGW_URL'] = self.record.rgw.url
+            values['AWS_ACCESS_KEY_ID'] = self.record.rgw.access_key
+            values['AWS_SECRET_ACCESS_KEY'] = self.record.rgw.secret_key
+        return values
+
+    def _dashboard_url(self, dashboard: Dashboard) -> str:
+        """On the active manager; while there is none to ask, on the first."""
+        urls = dashboard.urls
+        if len(urls) > 1:
+            with contextlib.suppress(HarnessError):
+                active = self.ceph_json('mgr', 'stat', timeout_s=5)['active_name']
+                return urls.get(active) or next(iter(urls.values()))
+        return next(iter(urls.values()))
+
+    def status(self) -> ClusterStatus:
+        """The daemons that were started, and any other that runs with this cluster's ceph.conf."""
+        running = procs.newest_by_name(self._daemons())
+        names = [*self.record.daemons, *sorted(set(running) - set(self.record.daemons))]
+        daemons = tuple(
+            DaemonStatus(name, running[name].pid if name in running else None, name in running)
+            for name in names
+        )
+        return ClusterStatus(self.record.spec.release, str(self.dir), daemons)
+
+    def log_tail(self, name: str, lines: int = LOG_TAIL_LINES) -> str:
+        """The last lines of a daemon's log, with a heading; '' when there is no log."""
+        path = self.host.outside(self.layout.log(name))
+        try:
+            text = path.read_text(errors='replace').splitlines()
+        except OSError:
+            return ''
+        return '\n'.join([f'the end of {path}:', *(f'    {line}' for line in text[-lines:])])
+
+    def install(self, purpose: str) -> None:
+        """Install the release's packages for a purpose (a key of Release.packages)."""
+        packages.install(self.host, self.release.packages[purpose], self.progress)
+
+    def require_running(self) -> None:
+        """HarnessError unless this cluster is up."""
+        if self.record.state != 'running' or not self._daemons():
+            raise HarnessError(
+                f'the cluster in {self.dir} is not running (its state: {self.record.state})'
+            )
+
+    def ensure_rgw(self) -> Rgw:
+        """The cluster's object gateway, started if there is none."""
+        self.require_running()
+        with _locked(self.dir):
+            self._reload()
+            rgw = self.record.rgw
+            if rgw is None or not self._runs(f'client.{rgw.id}'):
+                rgw = self._start_rgw()
+            return rgw
+
+    def ensure_mds(self) -> str:
+        """The id of the cluster's MDS, started with a file system if there is none."""
+        self.require_running()
+        with _locked(self.dir):
+            self._reload()
+            mds = self.record.mds
+            if mds is None or not self._runs(f'mds.{mds}'):
+                self.install('mds')
+                with self.progress.step('start an MDS and make a file system'):
+                    mds = services.start_mds(self.client, self.layout, self.record.spec)
+                self._change(mds=mds, daemons=self._daemons_with(f'mds.{mds}'))
+            return mds
+
+    def _start_rgw(self) -> Rgw:
+        self.install('rgw')
+        with self.progress.step('start an object gateway'):
+            rgw = services.start_rgw(self.client, self.layout, self.record.spec, self.ports)
+        self._change(rgw=rgw, daemons=self._daemons_with(f'client.{rgw.id}'))
+        return rgw
+
+    def _daemons_with(self, name: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.record.daemons, name)))
+
+    def _reload(self) -> None:
+        record = layout.load_record(self.dir)
+        if record is None:
+            raise HarnessError(f'the cluster in {self.dir} was taken down meanwhile')
+        self.record = record
+
+    def _daemons(self) -> list[procs.DaemonProcess]:
+        return procs.find_daemons(str(self.layout.conf), self.host.root)
+
+    def _runs(self, name: str) -> bool:
+        return any(daemon.name == name for daemon in self._daemons())
+
+    # Ending
+
+    def down(self, *, keep: bool = False) -> None:
+        """End the cluster's daemons and remove its folder, or keep data and logs with `keep`."""
+        with _locked(self.dir):
+            if layout.load_record(self.dir) is None:
+                return
+            self._reload()
+            if self._daemons():
+                with self.progress.step('end the daemons'):
+                    self._end_daemons(graceful=True)
+            if keep:
+                self._change(state='kept')
+                self.progress.say(f'data and logs are kept in {self.dir}')
+            else:
+                layout.remove_cluster_files(self.dir, self.record)
+
+    def _end_daemons(self, *, graceful: bool) -> None:
+        conf, root = str(self.layout.conf), self.host.root
+        for types, term_timeout_s in _STOP_ORDER:
+            daemons = [d for d in self._daemons() if d.name.partition('.')[0] in types]
+            procs.stop(daemons, conf, root, term_timeout_s=term_timeout_s if graceful else 0)
+        left = self._daemons()
+        if left:
+            names = ', '.join(f'{daemon.name} (pid {daemon.pid})' for daemon in left)
+            raise HarnessError(f'these daemons do not end: {names}')
+
+    def __enter__(self) -> Cluster:  # noqa: PYI034  # Self is of Python 3.11
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.down()
+
+
+def _resolve(directory: Path | str | None, release: str) -> Path:
+    chosen = directory or os.environ.get('QA_CLUSTER_DIR') or layout.default_dir(release)
+    return Path(chosen).resolve()
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Only one `up`, `down` or change at a time in a folder."""
+    with held_name(f'dir-{hashlib.sha1(os.fsencode(path)).hexdigest()}') as mine:
+        if not mine:
+            raise HarnessError(f'another qa/cluster or qa/workload is at work in {path}')
+        yield
+
+
+def _make_room(path: Path, progress: Progress) -> None:
+    """Leave `path` an empty folder, or refuse."""
+    record = layout.load_record(path)
+    if record is None:
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise HarnessError(
+                f'{path} is not empty and was not made by this harness: choose a folder that is '
+                f'empty or does not exist'
+            )
+        path.mkdir(parents=True, exist_ok=True)
+        return
+    daemons = procs.find_daemons(str(path / 'ceph.conf'))
+    if daemons:
+        raise HarnessError(
+            f'a cluster is running in {path} ({len(daemons)} daemons): take it down with '
+            f'qa/cluster down --dir {path}, or choose another folder with --dir'
+        )
+    if record.state == 'kept':
+        raise HarnessError(
+            f'{path} holds the kept data of a cluster: remove it with qa/cluster down --dir '
+            f'{path}, or choose another folder with --dir'
+        )
+    progress.say(f'the cluster that was in {path} does not run any more: its files are replaced')
+    layout.remove_cluster_files(path, record)
+    path.mkdir(parents=True)

@@ -1,0 +1,127 @@
+"""Where a release's programs run. Today that is this machine; a chroot fits behind the same class.
+
+Paths that daemons and clients are told are the host's own ("inside"); `outside` says where the
+harness finds the same file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import CancelledError, CommandError, HarnessError
+
+PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+# What the caller's environment must not pass on: Ceph's Python programs would load other modules
+# or talk to another cluster
+_DROPPED_PREFIXES = ('CEPH_', 'PYTHON', 'VIRTUAL_ENV', 'LD_PRELOAD', 'LD_LIBRARY_PATH')
+
+
+@dataclass(frozen=True)
+class Completed:
+    """The outcome of a command."""
+
+    argv: tuple[str, ...]
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+class Host:
+    """Runs commands on the machine itself. `cancel` ends all that run and forbids new ones."""
+
+    def __init__(self) -> None:
+        self._running: set[subprocess.Popen[str]] = set()
+        self._lock = threading.Lock()
+        self._cancelled = False
+
+    @property
+    def root(self) -> Path:
+        """The root folder of the host's processes."""
+        return Path('/')
+
+    def outside(self, inside: Path) -> Path:
+        """Where the harness finds the host's path `inside`."""
+        return inside
+
+    def command(self, argv: Sequence[str]) -> list[str]:
+        """The command line that runs `argv` on the host."""
+        return list(argv)
+
+    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """The environment for the host's commands: the caller's, cleaned, and `extra`."""
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(_DROPPED_PREFIXES)}
+        return {**environment, 'PATH': PATH, 'LC_ALL': 'C.UTF-8', **(extra or {})}
+
+    def cancel(self) -> None:
+        """End the running commands; those that would begin now raise CancelledError."""
+        with self._lock:
+            self._cancelled = True
+            for process in self._running:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+
+    def resume(self) -> None:
+        """Allow commands again, for the clearing up after `cancel`."""
+        with self._lock:
+            self._cancelled = False
+
+    def _start(
+        self, argv: Sequence[str], environment: Mapping[str, str] | None, cwd: Path
+    ) -> subprocess.Popen[str]:
+        with self._lock:
+            if self._cancelled:
+                raise CancelledError(f'{argv[0]}: not started, the work was given up')
+            process = subprocess.Popen(
+                self.command(argv),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors='replace',
+                env=self.environment(environment),
+                cwd=cwd,
+            )
+            self._running.add(process)
+            return process
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None = None,
+        stdin: str = '',
+        timeout_s: float = 60.0,
+        check: bool = True,
+        cwd: Path = Path('/'),
+    ) -> Completed:
+        """Run a command to its end. With `check`, an exit status other than 0 is a CommandError."""
+        try:
+            process = self._start(argv, environment, cwd)
+        except FileNotFoundError as error:
+            raise HarnessError(f'{argv[0]}: no such program on this host') from error
+        try:
+            stdout, stderr = process.communicate(stdin, timeout=timeout_s)
+        except subprocess.TimeoutExpired as error:
+            process.kill()
+            stdout, stderr = process.communicate()
+            why = f'no end after {timeout_s:g} s'
+            raise CommandError(argv, None, stdout, stderr, why) from error
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        finally:
+            with self._lock:
+                self._running.discard(process)
+        if self._cancelled:
+            raise CancelledError(f'{argv[0]}: ended, the work was given up')
+        if check and process.returncode != 0:
+            raise CommandError(argv, process.returncode, stdout, stderr)
+        return Completed(tuple(argv), process.returncode, stdout, stderr)

@@ -1,0 +1,243 @@
+"""What lies where in a cluster's folder, and the record that makes the folder a cluster's."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from .errors import HarnessError, UsageError
+
+RECORD = 'qa-cluster.json'
+RECORD_FORMAT = 1
+
+# sockaddr_un takes 107 bytes; Ceph's longest socket name here is
+# /client.admin.<pid, 7>.<context id, 15>.asok
+MAX_RUN_DIR_BYTES = 107 - len('/client.admin.4194304.140737488355327.asok')
+
+QA = Path(__file__).resolve().parents[1]
+CHECKOUT = QA.parent
+
+
+def default_dir(release: str) -> Path:
+    """Where a cluster of a release lies unless told otherwise: inside the checkout, git-ignored."""
+    return QA / '.clusters' / release
+
+
+@dataclass(frozen=True)
+class ClusterSpec:
+    """What a cluster is made of. Sizes in bytes; None: see the field."""
+
+    release: str = 'pacific'
+    osds: int = 3
+    mons: int = 1
+    mgrs: int = 1
+    db_size_bytes: int | None = None
+    """Size of each OSD's own DB device; None: the DB shares the OSD's only device."""
+    block_size_bytes: int = 8 << 30
+    """Size of each OSD's main device (a sparse file)."""
+    pool_size: int | None = None
+    """Replicas of a pool; None: 3, or as many as there are OSDs."""
+    rgw: bool = False
+    dashboard: bool = False
+    device_class: str = 'ssd'
+    osd_conf: tuple[tuple[str, str], ...] = ()
+    """Settings for the [osd] section of ceph.conf, which beat the config store."""
+    module: str | None = str(CHECKOUT / 'src/pybind/mgr/rocksdb_tuner')
+    """Folder of the rocksdb_tuner module; None: a cluster without it."""
+    orchestrator: bool = True
+
+    def __post_init__(self) -> None:
+        for name, low, high in (('osds', 0, 64), ('mons', 1, 9), ('mgrs', 1, 9)):
+            if not low <= getattr(self, name) <= high:
+                raise UsageError(f'{name} must be {low} to {high}, not {getattr(self, name)}')
+        if self.db_size_bytes is not None and self.db_size_bytes < MIN_DB_BYTES:
+            raise UsageError(
+                f'a DB device of {self.db_size_bytes} bytes is too small: at least '
+                f'{MIN_DB_BYTES} (64M)'
+            )
+        if self.block_size_bytes < MIN_BLOCK_BYTES:
+            raise UsageError(
+                f'an OSD of {self.block_size_bytes} bytes is too small: at least '
+                f'{MIN_BLOCK_BYTES} (1G)'
+            )
+        if self.pool_size is not None and not 1 <= self.pool_size <= max(self.osds, 1):
+            raise UsageError(f'pool size must be 1 to {self.osds} (the OSDs), not {self.pool_size}')
+
+    @property
+    def replicas(self) -> int:
+        return self.pool_size or max(1, min(3, self.osds))
+
+    @property
+    def mon_ids(self) -> tuple[str, ...]:
+        return tuple('abcdefghi'[: self.mons])
+
+    @property
+    def mgr_ids(self) -> tuple[str, ...]:
+        return tuple('xyzuvwrst'[: self.mgrs])
+
+
+MIN_DB_BYTES = 64 << 20
+MIN_BLOCK_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Rgw:
+    """An object gateway and the S3 user made for its clients."""
+
+    id: str
+    url: str
+    access_key: str
+    secret_key: str
+
+
+@dataclass(frozen=True)
+class Dashboard:
+    """The dashboard's user, and its URL on each manager."""
+
+    user: str
+    password: str
+    urls: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is known of a cluster beyond its processes, in a file that only root reads."""
+
+    state: str
+    """'starting', 'running', 'failed' (could not be brought up) or 'kept' (down --keep)."""
+    fsid: str
+    port_base: int
+    run_dir: str
+    spec: ClusterSpec
+    daemons: tuple[str, ...]
+    """Ceph's names of the daemons that were started."""
+    rgw: Rgw | None = None
+    mds: str | None = None
+    dashboard: Dashboard | None = None
+
+    def to_json(self) -> str:
+        return json.dumps({'format': RECORD_FORMAT, **asdict(self)}, indent=1) + '\n'
+
+    @staticmethod
+    def from_json(text: str) -> Record:
+        """The record in `text`; ValueError when it is none that this harness understands."""
+        data: dict[str, Any] = json.loads(text)
+        if data.pop('format', None) != RECORD_FORMAT:
+            raise ValueError(f'not a record of format {RECORD_FORMAT}')
+        unknown = set(data) - {field.name for field in fields(Record)}
+        if unknown:
+            raise ValueError(f'unknown entries {sorted(unknown)}')
+        try:
+            spec = dict(data.pop('spec'))
+            spec['osd_conf'] = tuple((key, value) for key, value in spec['osd_conf'])
+            rgw, dashboard = data.pop('rgw'), data.pop('dashboard')
+            return Record(
+                **{**data, 'daemons': tuple(data['daemons'])},
+                spec=ClusterSpec(**spec),
+                rgw=rgw and Rgw(**rgw),
+                dashboard=dashboard and Dashboard(**dashboard),
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f'broken: {error}') from error
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The paths in a cluster's folder, as the cluster's daemons see them."""
+
+    dir: Path
+    run_dir: Path
+
+    @property
+    def conf(self) -> Path:
+        return self.dir / 'ceph.conf'
+
+    @property
+    def admin_keyring(self) -> Path:
+        return self.dir / 'keyring'
+
+    @property
+    def logs(self) -> Path:
+        return self.dir / 'log'
+
+    @property
+    def crashes(self) -> Path:
+        return self.dir / 'crash'
+
+    @property
+    def mgr_modules(self) -> Path:
+        return self.dir / 'mgr-modules'
+
+    @property
+    def clients(self) -> Path:
+        """Scratch space of the workloads."""
+        return self.dir / 'clients'
+
+    def data(self, name: str) -> Path:
+        """The data folder of a daemon, by Ceph's name for it."""
+        daemon_type, _, daemon_id = name.partition('.')
+        return self.dir / daemon_type / daemon_id
+
+    def log(self, name: str) -> Path:
+        return self.logs / f'{name}.log'
+
+
+def make_run_dir(directory: Path) -> Path:
+    """A folder for sockets and pid files: in the cluster's, or elsewhere when that is too deep."""
+    run_dir = directory / 'run'
+    if len(os.fsencode(run_dir)) <= MAX_RUN_DIR_BYTES:
+        run_dir.mkdir()
+        return run_dir
+    # Not $TMPDIR: it may be the reason why the path is deep
+    return Path(tempfile.mkdtemp(prefix='ceph-qa-', dir='/tmp'))
+
+
+def load_record(directory: Path) -> Record | None:
+    """The record of the cluster in a folder; None when there is none."""
+    path = directory / RECORD
+    try:
+        return Record.from_json(path.read_text())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise HarnessError(f'{path}: {error}') from error
+
+
+def save_record(directory: Path, record: Record) -> None:
+    """Replace the record at once, so that no reader ever sees half of it."""
+    path = directory / RECORD
+    new = path.with_suffix('.new')
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, 'w') as file:
+        file.write(record.to_json())
+    new.replace(path)
+
+
+def change_record(directory: Path, record: Record, **changes: Any) -> Record:
+    """Save and return the record with some entries changed."""
+    record = replace(record, **changes)
+    save_record(directory, record)
+    return record
+
+
+def remove_cluster_files(directory: Path, record: Record) -> None:
+    """Remove all files of a cluster. The record goes last, so that a second try finds it."""
+    run_dir = Path(record.run_dir)
+    if run_dir.parent == Path('/tmp') and run_dir.name.startswith('ceph-qa-'):
+        shutil.rmtree(run_dir, ignore_errors=True)
+    for entry in directory.iterdir():
+        if entry.name == RECORD:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+    (directory / RECORD).unlink()
+    directory.rmdir()
+    if directory.parent == QA / '.clusters' and not any(directory.parent.iterdir()):
+        directory.parent.rmdir()

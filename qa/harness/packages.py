@@ -1,0 +1,79 @@
+"""Debian packages that the harness needs and installs by itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from .errors import CommandError, HarnessError
+from .host import Host
+from .progress import Progress
+from .releases import Release
+
+POLICY = Path('usr/sbin/policy-rc.d')
+INSTALL_TIMEOUT_S = 1800.0
+
+
+def missing_packages(host: Host, packages: Sequence[str]) -> list[str]:
+    """Those of the packages that are not installed on the host."""
+    query = ['dpkg-query', '-W', '-f', '${db:Status-Status} ${Package}\n', *packages]
+    answer = host.run(query, check=False).stdout.splitlines()
+    installed = {line.split()[1] for line in answer if line.startswith('installed ')}
+    return [package for package in packages if package not in installed]
+
+
+@contextmanager
+def _no_service_starts(root: Path) -> Iterator[None]:
+    """Keep maintainer scripts from starting daemons: invoke-rc.d asks this file (Debian policy)."""
+    policy = root / POLICY
+    try:
+        policy.touch(mode=0o755, exist_ok=False)
+    except FileExistsError:  # the machine has a policy of its own
+        yield
+        return
+    try:
+        policy.write_text('#!/bin/sh\nexit 101\n')
+        yield
+    finally:
+        policy.unlink(missing_ok=True)
+
+
+def _apt_get(host: Host, *arguments: str) -> None:
+    host.run(
+        ['apt-get', '-qy', '-o', 'Dpkg::Use-Pty=0', '-o', 'DPkg::Lock::Timeout=300', *arguments],
+        environment={'DEBIAN_FRONTEND': 'noninteractive', 'APT_LISTCHANGES_FRONTEND': 'none'},
+        timeout_s=INSTALL_TIMEOUT_S,
+    )
+
+
+def install(host: Host, packages: Iterable[str], progress: Progress) -> None:
+    """Install what is missing of the packages; the package lists are fetched only when needed."""
+    missing = missing_packages(host, list(dict.fromkeys(packages)))
+    if not missing:
+        return
+    if os.geteuid() != 0:
+        raise HarnessError(f'not root: cannot install the packages {" ".join(missing)}')
+    with (
+        progress.step(f'install Debian packages: {" ".join(missing)}'),
+        _no_service_starts(host.root),
+    ):
+        try:
+            _apt_get(host, 'install', '--no-install-recommends', *missing)
+        except CommandError:
+            progress.say('not installed at once: fetching the package lists, then trying again')
+            _apt_get(host, 'update')
+            _apt_get(host, 'install', '--no-install-recommends', *missing)
+
+
+def check_version(host: Host, release: Release) -> str:
+    """The version of Ceph on the host; HarnessError when it is another release."""
+    words = host.run(['ceph-mgr', '--version']).stdout.split()
+    version = words[2] if len(words) > 2 else 'unknown'
+    if not version.startswith(release.version_prefix):
+        raise HarnessError(
+            f'the Ceph installed here is {version}, release {release.name} is '
+            f'{release.version_prefix}x: it comes with Debian {release.suite}'
+        )
+    return version

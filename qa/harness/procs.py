@@ -1,0 +1,190 @@
+"""The daemons of one cluster among all processes of the machine, and how to end them safely.
+
+A daemon belongs to a cluster when its program is one of Ceph's and the configuration file that it
+was started with is the cluster's. That is read from the process itself, each time: process ids
+are reused, daemons are restarted by others (the orchestrator, a test, a person), and pid files are
+written late or left over. A signal goes through a pidfd that is opened before the proof, so it
+cannot reach a process that took over the number in between.
+
+Shared by the harness and by the local orchestrator inside ceph-mgr: standard library only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
+
+DAEMON_TYPES = {
+    'ceph-mon': 'mon',
+    'ceph-mgr': 'mgr',
+    'ceph-osd': 'osd',
+    'ceph-mds': 'mds',
+    'radosgw': 'client',
+}
+
+
+@dataclass(frozen=True)
+class DaemonProcess:
+    """A running daemon. `start_ticks` (clock ticks since boot) tells apart two users of one pid."""
+
+    name: str
+    pid: int
+    start_ticks: int
+
+
+def _option(argv: Sequence[str], *names: str) -> Optional[str]:
+    for i, word in enumerate(argv):
+        if word in names and i + 1 < len(argv):
+            return argv[i + 1]
+        for name in names:
+            if name.startswith('--') and word.startswith(f'{name}='):
+                return word[len(name) + 1 :]
+    return None
+
+
+def daemon_name(argv: Sequence[str]) -> Optional[str]:
+    """Ceph's name (osd.0, client.rgw.a) of the daemon with this command line; None if it is none.
+
+    `--mkfs` runs end by themselves and are no daemons.
+    """
+    if not argv or '--mkfs' in argv:
+        return None
+    daemon_type = DAEMON_TYPES.get(argv[0].rpartition('/')[2])
+    if daemon_type is None:
+        return None
+    name = _option(argv, '-n', '--name')
+    if name is not None:
+        return name
+    daemon_id = _option(argv, '-i', '--id')
+    return None if daemon_id is None else f'{daemon_type}.{daemon_id}'
+
+
+def conf_of(argv: Sequence[str], environ: Sequence[str]) -> Optional[str]:
+    """The configuration file that a daemon was started with: `-c`, or else $CEPH_CONF."""
+    conf = _option(argv, '-c', '--conf')
+    if conf is not None:
+        return conf
+    for entry in environ:
+        key, _, value = entry.partition('=')
+        if key == 'CEPH_CONF':
+            return value
+    return None
+
+
+def _strings(path: Path) -> list[str]:
+    return [word.decode(errors='replace') for word in path.read_bytes().split(b'\0') if word]
+
+
+def _start_ticks(process: Path) -> int:
+    # Field 22 of stat(5); the program's name in field 2 may hold spaces and brackets
+    return int((process / 'stat').read_text().rpartition(')')[2].split()[19])
+
+
+def inspect(pid: int, conf: str, root: Path = Path('/')) -> Optional[DaemonProcess]:
+    """The daemon behind `pid` if it is one of the cluster with this `conf`, else None.
+
+    `conf` is the path as the daemon sees it, `root` the root folder that it must run in.
+    """
+    process = Path('/proc') / str(pid)
+    try:
+        argv = _strings(process / 'cmdline')
+        name = daemon_name(argv)
+        if name is None or conf_of(argv, _strings(process / 'environ')) != conf:
+            return None
+        if not (process / 'root').samefile(root):
+            return None
+        return DaemonProcess(name, pid, _start_ticks(process))
+    except (OSError, ValueError, IndexError):
+        return None  # it ended meanwhile, or it is not ours to look into
+
+
+def find_daemons(conf: str, root: Path = Path('/')) -> list[DaemonProcess]:
+    """All daemons of the cluster with this `conf`, oldest first.
+
+    While a daemon puts itself into the background its name appears twice: the newer one stays.
+    """
+    found = (inspect(int(p.name), conf, root) for p in Path('/proc').iterdir() if p.name.isdigit())
+    return sorted(filter(None, found), key=lambda daemon: (daemon.start_ticks, daemon.pid))
+
+
+def newest_by_name(daemons: Iterable[DaemonProcess]) -> dict[str, DaemonProcess]:
+    """One process per daemon name out of what `find_daemons` returned."""
+    return {daemon.name: daemon for daemon in daemons}
+
+
+class _Target:
+    """A proven process, held by its pidfd."""
+
+    def __init__(self, daemon: DaemonProcess, conf: str, root: Path) -> None:
+        self.daemon = daemon
+        self.fd: Optional[int] = None
+        with contextlib.suppress(ProcessLookupError):
+            fd = os.pidfd_open(daemon.pid)
+            if inspect(daemon.pid, conf, root) == daemon:
+                self.fd = fd
+            else:
+                os.close(fd)
+
+    def send(self, number: int) -> None:
+        if self.fd is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self.fd, number)
+
+    def close(self) -> None:
+        if self.fd is not None:
+            os.close(self.fd)
+            self.fd = None
+
+
+def _wait(targets: Iterable[_Target], timeout_s: float) -> list[_Target]:
+    """Those of the targets that still run after at most `timeout_s`."""
+    running = [target for target in targets if target.fd is not None]
+    poller = select.poll()
+    for target in running:
+        assert target.fd is not None
+        poller.register(target.fd, select.POLLIN)
+    deadline_s = time.monotonic() + timeout_s
+    while running:
+        left_s = deadline_s - time.monotonic()
+        if left_s <= 0:
+            break
+        ended = {fd for fd, _ in poller.poll(left_s * 1000)}
+        for target in [t for t in running if t.fd in ended]:
+            assert target.fd is not None
+            poller.unregister(target.fd)
+            running.remove(target)
+    return running
+
+
+def stop(
+    daemons: Iterable[DaemonProcess],
+    conf: str,
+    root: Path = Path('/'),
+    *,
+    term_timeout_s: float,
+    kill_timeout_s: float = 10.0,
+) -> list[DaemonProcess]:
+    """SIGTERM to all, then SIGKILL to those that run after `term_timeout_s`. Returns what is left.
+
+    `term_timeout_s` 0 kills at once. Processes that are not (or no longer) what `daemons` says
+    are left alone.
+    """
+    targets = [_Target(daemon, conf, root) for daemon in daemons]
+    try:
+        if term_timeout_s > 0:
+            for target in targets:
+                target.send(signal.SIGTERM)
+        running = _wait(targets, term_timeout_s)
+        for target in running:
+            target.send(signal.SIGKILL)
+        return [target.daemon for target in _wait(running, kill_timeout_s)]
+    finally:
+        for target in targets:
+            target.close()

@@ -1,0 +1,146 @@
+"""Gateways that a cluster has from the start or gets when a workload needs one."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from . import conf
+from .boot import DaemonError, start_daemon
+from .client import CephClient, wait_until
+from .errors import CommandError, HarnessError
+from .layout import ClusterSpec, Dashboard, Layout, Rgw
+from .ports import PortBlock
+
+READY_TIMEOUT_S = 60.0
+PG_NUM = 8
+RGW_POOLS = (
+    '.rgw.root',
+    'default.rgw.log',
+    'default.rgw.control',
+    'default.rgw.meta',
+    'default.rgw.buckets.index',
+    'default.rgw.buckets.data',
+    'default.rgw.buckets.non-ec',
+)
+FILE_SYSTEM = 'cephfs'
+
+
+def make_pool(
+    client: CephClient, spec: ClusterSpec, pool: str, application: str, *, pg_num: int = PG_NUM
+) -> None:
+    """A replicated pool on the OSDs' device class. Nothing changes when it is there already."""
+    if pool in client.ceph_json('osd', 'pool', 'ls'):
+        return
+    count = str(pg_num)
+    client.ceph(
+        'osd', 'pool', 'create', pool, count, count, 'replicated', spec.device_class
+    )  # the rule is named after the class
+    client.ceph('osd', 'pool', 'application', 'enable', pool, application)
+
+
+def _make_keyring(client: CephClient, layout: Layout, name: str, *caps: str) -> None:
+    client.host.outside(layout.data(name)).mkdir(parents=True, exist_ok=True)
+    keyring = layout.data(name) / 'keyring'
+    client.ceph('auth', 'get-or-create', name, *caps, '-o', str(keyring))
+
+
+def start_rgw(client: CephClient, layout: Layout, spec: ClusterSpec, ports: PortBlock) -> Rgw:
+    """Start an object gateway with an S3 user; it answers when this returns."""
+    rgw_id, port = 'rgw.a', ports.rgw(0)
+    name = f'client.{rgw_id}'
+    for pool in RGW_POOLS:
+        make_pool(client, spec, pool, 'rgw')
+    _make_keyring(client, layout, name, 'mon', 'allow rw', 'osd', 'allow rwx', 'mgr', 'allow rw')
+    file = client.host.outside(layout.conf)
+    section = conf.render({name: conf.rgw_section(layout, name, port)})
+    if f'[{name}]' not in file.read_text():
+        file.write_text(f'{file.read_text()}\n{section}')
+    start_daemon(client.host, layout, name, environment={})
+    url = f'http://127.0.0.1:{port}'
+    try:
+        wait_until(lambda: _answers(url), READY_TIMEOUT_S, f'the gateway answers at {url}')
+        access_key, secret_key = _make_s3_user(client)
+    except HarnessError as error:
+        raise DaemonError(name, str(error)) from error
+    return Rgw(rgw_id, url, access_key, secret_key)
+
+
+def _make_s3_user(client: CephClient) -> tuple[str, str]:
+    user = ('--uid', 'workload', '--display-name', 'workload')
+    try:
+        text = client.run('radosgw-admin', 'user', 'create', *user, '--max-buckets', '0').stdout
+    except CommandError as error:
+        if 'exist' not in error.stderr:
+            raise
+        text = client.run('radosgw-admin', 'user', 'info', *user[:2]).stdout
+    key = json.loads(text[text.index('{') :])['keys'][0]
+    return key['access_key'], key['secret_key']
+
+
+def _answers(url: str) -> bool:
+    # Not through a proxy that the environment names
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(url, timeout=5) as answer:
+            return bool(answer.status < 500)
+    except urllib.error.HTTPError as error:
+        return error.code < 500
+    except OSError:
+        return False
+
+
+def start_mds(client: CephClient, layout: Layout, spec: ClusterSpec) -> str:
+    """Start an MDS with a file system; it is active when this returns. Returns its id."""
+    mds_id = 'a'
+    name = f'mds.{mds_id}'
+    meta, data = f'{FILE_SYSTEM}_meta', f'{FILE_SYSTEM}_data'
+    for pool in (meta, data):
+        make_pool(client, spec, pool, 'cephfs')
+    if not client.ceph_json('fs', 'ls'):
+        client.ceph('fs', 'new', FILE_SYSTEM, meta, data)
+    _make_keyring(
+        client, layout, name,
+        'mon', 'profile mds', 'osd', 'allow rwx', 'mds', 'allow *', 'mgr', 'profile mds',
+    )  # fmt: skip
+    start_daemon(client.host, layout, name, environment={})
+
+    def active() -> bool:
+        filesystems = client.ceph_json('mds', 'stat')['fsmap']['filesystems']
+        return any(
+            info['state'] == 'up:active'
+            for fs in filesystems
+            for info in fs['mdsmap']['info'].values()
+        )
+
+    try:
+        wait_until(active, READY_TIMEOUT_S, f'{name} is active')
+    except HarnessError as error:
+        raise DaemonError(name, str(error)) from error
+    return mds_id
+
+
+def set_up_dashboard(
+    client: CephClient, layout: Layout, spec: ClusterSpec, ports: PortBlock
+) -> Dashboard:
+    """An administrator of the dashboard; it answers on the active manager when this returns."""
+    user, password = 'admin', secrets.token_urlsafe(12)
+    urls = {
+        mgr_id: f'http://127.0.0.1:{ports.dashboard(rank)}/'
+        for rank, mgr_id in enumerate(spec.mgr_ids)
+    }
+    file: Path = client.host.outside(layout.dir / 'dashboard-password')
+    file.write_text(password)
+    try:
+        wait_until(
+            lambda: any(map(_answers, urls.values())), READY_TIMEOUT_S, 'the dashboard answers'
+        )
+        client.ceph('dashboard', 'ac-user-create', user, '-i', str(file), 'administrator')
+    except HarnessError as error:
+        raise DaemonError(f'mgr.{spec.mgr_ids[0]}', str(error)) from error
+    finally:
+        file.unlink()
+    return Dashboard(user, password, urls)

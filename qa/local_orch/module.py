@@ -1,0 +1,290 @@
+"""A test orchestrator that truly starts, stops and restarts the OSDs of this machine.
+
+It stands in for cephadm in clusters that qa/cluster makes: `ceph orch daemon restart osd.0` ends
+the OSD's process and starts a new one. `mgr/orchestrator/orchestrator` permits only the names
+cephadm, rook and test_orchestrator, so it is installed under the last one. One source for all
+releases.
+
+It needs no settings: the OSDs are those whose processes use the same ceph.conf as this manager.
+"""
+
+import datetime as dt
+import os
+import queue
+import subprocess
+import time
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Tuple
+
+import orchestrator
+from ceph.deployment.service_spec import ServiceSpec
+from mgr_module import MgrModule, Option
+from orchestrator import (
+    DaemonDescription,
+    DaemonDescriptionStatus,
+    HostSpec,
+    OrchestratorError,
+    ServiceDescription,
+    handle_orch_error,
+)
+
+from . import procs
+
+try:  # Tentacle: each module has a registry of commands of its own
+    from mgr_module import CLICommandBase
+
+    CLICommand = CLICommandBase.make_registry_subtype('LocalOrchestratorCLICommand')
+except ImportError:
+    from mgr_module import CLICommand
+
+SERVICE_ID = 'local'
+SERVICE_NAME = f'osd.{SERVICE_ID}'
+ACTIONS = ('start', 'stop', 'restart')
+
+# systemd gives an OSD as long before it sends SIGKILL
+STOP_TIMEOUT_S = 90.0
+START_TIMEOUT_S = 300.0
+
+
+def _now() -> dt.datetime:
+    return dt.datetime.now(dt.timezone.utc)
+
+
+def _started(process: procs.DaemonProcess) -> dt.datetime:
+    """When a process began, from clock ticks since boot."""
+    since_boot_s = process.start_ticks / os.sysconf('SC_CLK_TCK')
+    boot_s = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    return dt.datetime.fromtimestamp(boot_s + since_boot_s, dt.timezone.utc)
+
+
+class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
+    """Asynchronous like cephadm: an action is only scheduled when its command answers."""
+
+    CLICommand = CLICommand
+    MODULE_OPTIONS = [  # noqa: RUF012  # as MgrModule declares it
+        Option(
+            name='synchronous',
+            type='bool',
+            default=False,
+            desc='an action is complete when its command answers',
+            runtime=True,
+        ),
+        Option(
+            name='refuse',
+            type='bool',
+            default=False,
+            desc='fault injection: refuse every action',
+            runtime=True,
+        ),
+        Option(
+            name='nostart',
+            type='bool',
+            default=False,
+            desc='fault injection: stop OSDs, but never start them',
+            runtime=True,
+        ),
+        Option(
+            name='delay',
+            type='float',
+            default=0.0,
+            min=0.0,
+            desc='fault injection: seconds between the stop and the start of an OSD',
+            runtime=True,
+        ),
+    ]
+    NOTIFY_TYPES = []  # noqa: RUF012
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._jobs: queue.Queue[Optional[Tuple[str, int]]] = queue.Queue()
+        argv = Path('/proc/self/cmdline').read_bytes().decode().split('\0')
+        environ = [f'{key}={value}' for key, value in os.environ.items()]
+        self._conf = procs.conf_of(argv, environ) or '/etc/ceph/ceph.conf'
+        self._host = os.uname().nodename
+
+    # What the orchestrator interface asks for
+
+    def available(self) -> Tuple[bool, str, Dict[str, Any]]:
+        return True, '', {}
+
+    @handle_orch_error
+    def get_hosts(self) -> List[HostSpec]:
+        return [HostSpec(self._host)]
+
+    @handle_orch_error
+    def list_daemons(
+        self,
+        service_name: Optional[str] = None,
+        daemon_type: Optional[str] = None,
+        daemon_id: Optional[str] = None,
+        host: Optional[str] = None,
+        refresh: bool = False,  # noqa: ARG002  # the interface's signature
+    ) -> List[DaemonDescription]:
+        if (
+            service_name not in (None, 'osd', SERVICE_NAME)
+            or daemon_type not in (None, 'osd')
+            or host not in (None, self._host)
+        ):
+            return []
+        running = self._running()
+        return [
+            self._describe(osd, running.get(osd))
+            for osd in self._osds()
+            if daemon_id in (None, str(osd))
+        ]
+
+    @handle_orch_error
+    def describe_service(
+        self,
+        service_type: Optional[str] = None,
+        service_name: Optional[str] = None,
+        refresh: bool = False,  # noqa: ARG002  # the interface's signature
+    ) -> List[ServiceDescription]:
+        if service_type not in (None, 'osd') or service_name not in (None, SERVICE_NAME):
+            return []
+        spec = {
+            'service_type': 'osd',
+            'service_id': SERVICE_ID,
+            'unmanaged': True,
+            'placement': {'hosts': [self._host]},
+            'spec': {'data_devices': {'all': True}},
+        }
+        osds, running = self._osds(), self._running()
+        return [
+            ServiceDescription(
+                spec=ServiceSpec.from_json(spec),
+                size=len(osds),
+                running=sum(osd in running for osd in osds),
+                last_refresh=_now(),
+            )
+        ]
+
+    @handle_orch_error
+    def daemon_action(
+        self,
+        action: str,
+        daemon_name: str,
+        image: Optional[str] = None,  # noqa: ARG002  # the interface's signature
+        force: bool = False,  # noqa: ARG002
+    ) -> str:
+        return self._act(action, daemon_name)
+
+    @handle_orch_error
+    def service_action(self, action: str, service_name: str) -> List[str]:
+        if service_name != SERVICE_NAME:
+            raise OrchestratorError(f'no service {service_name!r}: there is only {SERVICE_NAME}')
+        return [self._act(action, f'osd.{osd}') for osd in self._osds()]
+
+    # The work
+
+    def serve(self) -> None:
+        """Carry out what was scheduled, one action after the other."""
+        while True:
+            job = self._jobs.get()
+            if job is None:
+                return
+            try:
+                self._carry_out(*job)
+            except Exception:
+                # As with cephadm, whoever asked has had its answer: it must look at the daemon
+                self.log.exception('%s osd.%d failed', *job)
+
+    def shutdown(self) -> None:
+        self._jobs.put(None)
+
+    def _act(self, action: str, daemon_name: str) -> str:
+        if action not in ACTIONS:
+            raise OrchestratorError(f'cannot {action}: only {", ".join(ACTIONS)} are possible')
+        osds = self._osds()
+        names = {f'osd.{osd}': osd for osd in osds}
+        if daemon_name not in names:
+            raise OrchestratorError(
+                f'no daemon {daemon_name!r} on host {self._host}: there is '
+                f'{", ".join(names) or "none"}'
+            )
+        if self.get_module_option('refuse'):
+            raise OrchestratorError(
+                f'refused to {action} {daemon_name} (option mgr/test_orchestrator/refuse)'
+            )
+        if self.get_module_option('synchronous'):
+            self._carry_out(action, names[daemon_name])
+            return f"{action} of {daemon_name} on host '{self._host}' is done"
+        self._jobs.put((action, names[daemon_name]))
+        return f"Scheduled to {action} {daemon_name} on host '{self._host}'"
+
+    def _osds(self) -> List[int]:
+        return sorted(int(osd['osd']) for osd in self.get('osd_map')['osds'])
+
+    def _running(self) -> Dict[int, procs.DaemonProcess]:
+        newest = procs.newest_by_name(procs.find_daemons(self._conf, Path('/proc/self/root')))
+        return {
+            int(name[4:]): process
+            for name, process in newest.items()
+            if name.startswith('osd.') and name[4:].isdigit()
+        }
+
+    def _describe(self, osd: int, process: Optional[procs.DaemonProcess]) -> DaemonDescription:
+        metadata = self.get('osd_metadata').get(str(osd), {})
+        running = process is not None
+        return DaemonDescription(
+            daemon_type='osd',
+            daemon_id=str(osd),
+            hostname=self._host,
+            version=metadata.get('ceph_version_short'),
+            status=DaemonDescriptionStatus.running if running else DaemonDescriptionStatus.stopped,
+            status_desc='running' if running else 'stopped',
+            started=_started(process) if process is not None else None,
+            last_refresh=_now(),
+            osdspec_affinity=SERVICE_ID,
+            service_name=SERVICE_NAME,
+        )
+
+    def _carry_out(self, action: str, osd: int) -> None:
+        begin_s = time.monotonic()
+        if action in ('stop', 'restart'):
+            self._stop(osd)
+        stopped_s = time.monotonic()
+        if action in ('start', 'restart'):
+            time.sleep(self.get_module_option('delay'))
+            if self.get_module_option('nostart'):
+                self.log.warning('osd.%d is not started (option nostart)', osd)
+                return
+            self._start(osd)
+        self.log.info(
+            '%s osd.%d: stop %.1f s, start %.1f s',
+            action,
+            osd,
+            stopped_s - begin_s,
+            time.monotonic() - stopped_s,
+        )
+
+    def _stop(self, osd: int) -> None:
+        root = Path('/proc/self/root')
+        processes = [p for p in procs.find_daemons(self._conf, root) if p.name == f'osd.{osd}']
+        left = procs.stop(processes, self._conf, root, term_timeout_s=STOP_TIMEOUT_S)
+        if left:
+            raise OrchestratorError(f'osd.{osd} (pid {left[0].pid}) does not end')
+
+    def _start(self, osd: int) -> None:
+        if osd in self._running():
+            return
+        environment = {
+            key: value
+            for key, value in os.environ.items()
+            if key != 'LD_PRELOAD' and not key.startswith('PYTHON')
+        }
+        # The OSD puts itself into the background; its log has what this exit status stands for
+        completed = subprocess.run(
+            ['ceph-osd', '-i', str(osd), '-c', self._conf],
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            cwd='/',
+            timeout=START_TIMEOUT_S,
+        )
+        if completed.returncode != 0:
+            raise OrchestratorError(
+                f'osd.{osd} did not start: ceph-osd ended with status {completed.returncode}'
+            )
