@@ -1,0 +1,16 @@
+"""What this package refuses, and with which errno."""
+
+from __future__ import annotations
+
+
+class RolloutRefused(Exception):  # noqa: N818 - refusing is an answer to the operator, not a fault
+    """A command that is not carried out; nothing was changed. ``errno`` is positive."""
+
+    def __init__(self, errno: int, message: str) -> None:
+        super().__init__(message)
+        self.errno = errno
+        self.message = message
+
+
+class StoredStateError(Exception):
+    """A stored text is not what this version of the module wrote; the message says where."""

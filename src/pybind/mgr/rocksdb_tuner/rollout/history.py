@@ -1,0 +1,53 @@
+"""What is kept of every change for good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional
+
+from .records import Outcome, RolloutState
+
+
+@dataclass(frozen=True)
+class HistoryRecord:
+    """One change: by whom, from what to what, and what came of it.
+
+    There is one record per rollout; it is written when the rollout starts and again when it ends
+    or is rolled back.
+    """
+
+    rollout_id: str
+    #: Seconds since the epoch at which it was started.
+    time_s: float
+    recommendation_id: str
+    who: str
+    #: What the first OSD ran before, and what it was to run.
+    options_from: str
+    options_to: str
+    actor: str
+    outcome: Outcome
+    #: What happened, where it did not go as planned.
+    reason: Optional[str]
+    prediction: Optional[str]
+    #: None: nothing was measured.
+    measured: Optional[str]
+
+
+def record_of(state: RolloutState) -> HistoryRecord:
+    """The history record of a rollout as it stands."""
+    request = state.request
+    first = request.order[0]
+    before = {osd.osd_id: osd.value for osd in state.before.osds}
+    return HistoryRecord(
+        rollout_id=state.rollout_id,
+        time_s=state.started_s,
+        recommendation_id=request.recommendation_id,
+        who=request.who,
+        options_from=before[first],
+        options_to=dict(request.targets)[first],
+        actor=request.actor,
+        outcome=state.outcome or Outcome.WAITING,
+        reason=state.failure,
+        prediction=request.prediction,
+        measured=None,
+    )

@@ -1,0 +1,250 @@
+"""What a rollout is asked to do, and how far it is: immutable, everything that is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Optional
+
+#: The one option that rollouts change.
+OPTION = 'bluestore_rocksdb_options'
+
+
+class Phase(str, Enum):
+    """Where a rollout stands, in the words of `rollout status`."""
+
+    PLANNED = 'planned'
+    PREFLIGHT = 'preflight'
+    CANARY = 'canary'
+    SOAKING = 'soaking'
+    JUDGING = 'judging'
+    PROMOTING = 'promoting'
+    COLLAPSING = 'collapsing'
+    DONE = 'done'
+    ROLLING_BACK = 'rolling-back'
+    ROLLED_BACK = 'rolled-back'
+    #: For the operator or a gate; `RolloutState.paused_reason` says which.
+    WAITING = 'waiting'
+    FAILED = 'failed'
+
+
+#: Phases that nothing follows but a rollback.
+FINAL_PHASES = frozenset({Phase.DONE, Phase.ROLLED_BACK, Phase.FAILED})
+
+
+class Outcome(str, Enum):
+    """How a change ended, in the words of `history`."""
+
+    DONE = 'done'
+    ROLLED_BACK = 'rolled-back'
+    FAILED = 'failed'
+    ABORTED = 'aborted'
+    #: Not ended yet.
+    WAITING = 'waiting'
+
+
+class Verdict(str, Enum):
+    PASS = 'pass'  # noqa: S105 - a verdict, not a password
+    FAIL = 'fail'
+    INCONCLUSIVE = 'inconclusive'
+    NO_DATA = 'no-data'
+
+
+class ChangeKind(str, Enum):
+    """The kinds of recommendation that a rollout can carry out."""
+
+    SET_PROFILE = 'set-profile'
+    #: Every OSD's target is its own release's default; nothing shall decide for it at the end.
+    REMOVE_OVERRIDE = 'remove-override'
+
+
+class Direction(str, Enum):
+    FORWARD = 'forward'
+    #: One OSD failed: it alone is brought back to what it had, then the rollout ends.
+    RECOVER = 'recover'
+    #: Everything that was changed goes back.
+    BACK = 'back'
+
+
+class OsdStep(str, Enum):
+    """How far one OSD is. Saved before the step's action is carried out."""
+
+    #: Nothing was done to it.
+    PENDING = 'pending'
+    #: Its own entry is being written.
+    SETTING = 'setting'
+    #: The config store is as it shall be; the restart was not asked for yet.
+    RESTART_DUE = 'restart-due'
+    #: The restart was asked for; the new process is not there yet.
+    RESTARTING = 'restarting'
+    #: A new process is up; what it runs is being read.
+    CHECKING = 'checking'
+    #: It runs what it shall; the placement groups are not all clean yet.
+    SETTLING = 'settling'
+    #: It runs the target, by its own entry.
+    VERIFIED = 'verified'
+    #: Its own entry is being removed, so that the mask decides.
+    COLLAPSING = 'collapsing'
+    #: Without its own entry it would get something else: the entry is being written again.
+    SHIELDING = 'shielding'
+    #: The mask gives it the target.
+    COLLAPSED = 'collapsed'
+    #: Its own entry is being put back to what it was.
+    RESTORING = 'restoring'
+    #: Config store and process are as they were before.
+    RESTORED = 'restored'
+
+
+@dataclass(frozen=True)
+class ChangeRequest:
+    """One recommendation, in the form in which it can be carried out.
+
+    ``targets`` holds (OSD id, option string) for every OSD, ``order`` their ids, lowest risk
+    first. ``final_entries`` is what the config store shall hold at the end: (who, value), None
+    where the entry shall be gone, (('osd/class:ssd', '...'),) or (('osd', None),). Entries of
+    the single OSDs ("osd.3") that are not among them are gone at the end.
+    """
+
+    recommendation_id: str
+    kind: ChangeKind
+    #: The mask that the change is about, "osd/class:ssd".
+    who: str
+    targets: tuple[tuple[int, str], ...]
+    order: tuple[int, ...]
+    final_entries: tuple[tuple[str, Optional[str]], ...]
+    #: Who asked for it, as the audit log names it ("client.admin").
+    actor: str
+    #: What was predicted, kept as it is for `history`.
+    prediction: Optional[str] = None
+    option: str = OPTION
+
+
+@dataclass(frozen=True)
+class OsdBefore:
+    """What one OSD ran before the rollout touched anything."""
+
+    osd_id: int
+    value: str
+    source: str
+    release: Optional[str]
+
+
+@dataclass(frozen=True)
+class Before:
+    """What was there before, recorded before anything is changed.
+
+    ``entries`` are all entries of the option that can decide for one of the OSDs, as (who,
+    value); a `who` that is not among them had no entry.
+    """
+
+    entries: tuple[tuple[str, str], ...]
+    osds: tuple[OsdBefore, ...]
+
+    def entry(self, who: str) -> Optional[str]:
+        return dict(self.entries).get(who)
+
+
+@dataclass(frozen=True)
+class OsdProgress:
+    """How far one OSD is, and by which process that is known.
+
+    A nonce stands for a process: a restart is over when the OSD map shows another one.
+    """
+
+    osd_id: int
+    step: OsdStep = OsdStep.PENDING
+    #: The process that must give way.
+    nonce_before: Optional[int] = None
+    #: The process that was found up after that.
+    nonce_after: Optional[int] = None
+    restarts_asked: int = 0
+    #: How often it went down again after it had come up.
+    flaps: int = 0
+    #: On the way back: its process may run what it shall not.
+    restart_needed: bool = False
+
+
+@dataclass(frozen=True)
+class Batch:
+    osds: tuple[int, ...]
+    phase: Phase
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How the rollout will end once the OSD in flight is safe."""
+
+    outcome: Outcome
+    reason: str
+
+
+@dataclass(frozen=True)
+class RolloutState:
+    """One rollout at one time: all that a standby mgr needs to go on with it.
+
+    Times are seconds since the epoch, for display: no decision is made from them.
+    """
+
+    rollout_id: str
+    request: ChangeRequest
+    before: Before
+    #: In the order of the request.
+    osds: tuple[OsdProgress, ...]
+    started_s: float
+    updated_s: float
+    #: The phase to go on with; never WAITING.
+    stage: Phase = Phase.PLANNED
+    direction: Direction = Direction.FORWARD
+    #: Why it waits; None while it does not.
+    paused_reason: Optional[str] = None
+    #: Who asked for a pause.
+    paused_by: Optional[str] = None
+    ending: Optional[Ending] = None
+    #: How many of the shared entries were written and seen in place, in this direction.
+    entries_done: int = 0
+    #: Actions that failed in a row, and what the last one answered.
+    errors: int = 0
+    last_error: Optional[str] = None
+    #: A change by somebody else that was seen once; acted on when it is seen again.
+    suspicion: Optional[str] = None
+    #: None: nothing was judged.
+    verdict: Optional[Verdict] = None
+    #: None until it ended.
+    outcome: Optional[Outcome] = None
+    #: What happened, where it did not go as planned.
+    failure: Optional[str] = None
+
+    @property
+    def phase(self) -> Phase:
+        return self.stage if self.paused_reason is None else Phase.WAITING
+
+    @property
+    def ended(self) -> bool:
+        return self.stage in FINAL_PHASES
+
+    @property
+    def batches(self) -> tuple[Batch, ...]:
+        """The OSDs in the order in which they are changed; one at a time."""
+        return tuple(
+            Batch((osd.osd_id,), _BATCH_PHASES.get(osd.step) or _active_phase(self, index))
+            for index, osd in enumerate(self.osds)
+        )
+
+
+_BATCH_PHASES = {
+    OsdStep.PENDING: Phase.PLANNED,
+    OsdStep.VERIFIED: Phase.DONE,
+    OsdStep.COLLAPSED: Phase.DONE,
+    OsdStep.RESTORED: Phase.ROLLED_BACK,
+    OsdStep.RESTORING: Phase.ROLLING_BACK,
+    OsdStep.COLLAPSING: Phase.COLLAPSING,
+    OsdStep.SHIELDING: Phase.COLLAPSING,
+}
+
+
+def _active_phase(state: RolloutState, index: int) -> Phase:
+    if state.ended:
+        return Phase.FAILED
+    if state.direction is not Direction.FORWARD:
+        return Phase.ROLLING_BACK
+    return Phase.CANARY if index == 0 else Phase.PROMOTING
