@@ -77,7 +77,7 @@ class MgrCluster:
         return self._map
 
     def pg_summary(self) -> PgSummary:
-        return parse_pg_status(json.loads(self._module.get('pg_status')['json']))
+        return parse_pg_status(self._module.get('pg_status'))
 
     def health_codes(self) -> Mapping[str, str]:
         health = json.loads(self._module.get('health')['json'])

@@ -1,0 +1,45 @@
+# Two commands for a newcomer: `make demo` and `make check`. Each installs what it needs.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+VENV ?= build/venv
+TOX := $(VENV)/bin/tox
+DESTDIR ?=
+MGR_DIR ?= /usr/share/ceph/mgr
+
+.PHONY: help demo check lint mypy unit integration bench install clean
+
+help:
+	@echo 'make demo     the main job on a real Pacific cluster, end to end (root, Debian 12)'
+	@echo '              KEEP=1 leaves the cluster up'
+	@echo 'make check    all tests: lint, mypy, unit, integration on real clusters (root)'
+	@echo 'make lint | mypy | unit | integration   one of them'
+	@echo 'make bench    measure the cost of a tick'
+	@echo 'make install DESTDIR=...   lay the module out for a package'
+
+demo:
+	qa/demo $(if $(KEEP),--keep)
+
+$(TOX):
+	qa/bootstrap $(VENV)
+
+check: $(TOX)
+	$(TOX) run -e lint,mypy,py3,integration
+
+lint mypy integration: $(TOX)
+	$(TOX) run -e $@
+
+unit: $(TOX)
+	$(TOX) run -e py3
+
+bench:
+	PYTHONPATH=src/pybind/mgr:qa/doubles /usr/bin/python3 qa/bench/bench_tick.py
+
+install:
+	install -d '$(DESTDIR)$(MGR_DIR)/rocksdb_tuner'
+	cd src/pybind/mgr/rocksdb_tuner && \
+	  find . -type f \( -name '*.py' -o -name '*.json' \) -not -path './tests/*' \
+	    -exec install -D -m 644 {} '$(DESTDIR)$(MGR_DIR)/rocksdb_tuner/{}' \;
+
+clean:
+	rm -rf build .tox .mypy_cache .ruff_cache .pytest_cache .hypothesis

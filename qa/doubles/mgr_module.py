@@ -1,0 +1,105 @@
+"""A stand-in for Ceph's mgr_module, so that unit tests import the module without Ceph.
+
+It holds state where the real one asks a monitor, and nothing else: what a test needs to see is
+set on the instance. What the real API does is proven by the integration tests.
+"""
+
+import logging
+import threading
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+
+
+class HandleCommandResult(NamedTuple):
+    retval: int = 0
+    stdout: str = ''
+    stderr: str = ''
+
+
+class CommandResult:
+    def __init__(self, tag: Optional[str] = None) -> None:
+        self.ev = threading.Event()
+        self.outs = ''
+        self.outb = ''
+        self.r = 0
+        self.tag = tag or ''
+
+    def complete(self, r: int, outb: str, outs: str) -> None:
+        self.r, self.outb, self.outs = r, outb, outs
+        self.ev.set()
+
+
+class NotifyType(str):
+    osd_map = 'osd_map'
+
+
+class Option(Dict[str, Any]):
+    def __init__(self, name: str, **values: Any) -> None:
+        super().__init__(name=name, **values)
+
+
+class CLICommand:
+    COMMANDS: Dict[str, Callable[..., Any]] = {}
+
+    def __init__(self, prefix: str, perm: str = 'rw', poll: bool = False) -> None:
+        self.prefix = prefix
+
+    def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        self.COMMANDS[self.prefix] = func
+        return func
+
+
+def CLIReadCommand(prefix: str, poll: bool = False) -> CLICommand:  # noqa: N802 - Ceph's name
+    return CLICommand(prefix, 'r', poll)
+
+
+def CLIWriteCommand(prefix: str, poll: bool = False) -> CLICommand:  # noqa: N802 - Ceph's name
+    return CLICommand(prefix, 'w', poll)
+
+
+class MgrModule:
+    MODULE_OPTIONS: List[Option] = []
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.log = logging.getLogger('mgr')
+        self.release_name = 'pacific'
+        self.version = '16.2.15'
+        self.options = {o['name']: o.get('default') for o in self.MODULE_OPTIONS}
+        self.stored: Dict[str, str] = {}
+        self.data: Dict[str, Any] = {}
+        self.counters: Dict[Tuple[str, str], Any] = {}
+        self.health_checks: Dict[str, Any] = {}
+        self.mon_answers: List[Tuple[int, str, str]] = []
+        self.mon_commands: List[Dict[str, Any]] = []
+
+    def get(self, data_name: str) -> Any:
+        return self.data[data_name]
+
+    def get_latest_counter(self, svc_type: str, svc_name: str, path: str) -> Dict[str, Any]:
+        return {path: self.counters.get((svc_name, path), [])}
+
+    def get_module_option(self, key: str, default: Any = None) -> Any:
+        return self.options.get(key, default)
+
+    def set_module_option(self, key: str, val: Any) -> None:
+        self.options[key] = val
+
+    def get_store(self, key: str, default: Optional[str] = None) -> Optional[str]:
+        return self.stored.get(key, default)
+
+    def set_store(self, key: str, val: Optional[str]) -> None:
+        if val is None:
+            self.stored.pop(key, None)
+        else:
+            self.stored[key] = val
+
+    def get_store_prefix(self, key_prefix: str) -> Dict[str, str]:
+        return {k: v for k, v in self.stored.items() if k.startswith(key_prefix)}
+
+    def set_health_checks(self, checks: Dict[str, Any]) -> None:
+        self.health_checks = dict(checks)
+
+    def mon_command(
+        self, cmd_dict: Dict[str, Any], inbuf: Optional[str] = None
+    ) -> Tuple[int, str, str]:
+        self.mon_commands.append(cmd_dict)
+        return self.mon_answers.pop(0)

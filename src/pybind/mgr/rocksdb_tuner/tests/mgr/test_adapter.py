@@ -1,0 +1,191 @@
+"""The mgr API as it really answers, turned into records: from recorded maps of 16.2.15 to 20.2.4."""
+
+import errno
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mgr_module import MgrModule
+
+from rocksdb_tuner.mgr.adapter import (
+    MgrCluster,
+    MgrStore,
+    parse_cluster_map,
+    parse_pg_status,
+)
+from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.mgr.records import ConfigEntry, CounterPoint, RunningOption
+
+DATA = Path(__file__).parent / 'data'
+RELEASES = {'pacific': '16.2.15', 'reef': '18.2.7', 'tentacle': '20.2.4'}
+OPTION = 'bluestore_rocksdb_options'
+
+
+def recorded(release: str, name: str) -> Any:
+    return json.loads((DATA / release / f'{name}.json').read_text())
+
+
+@pytest.fixture
+def module() -> Any:
+    return MgrModule()
+
+
+@pytest.mark.parametrize('release', RELEASES)
+def test_recorded_maps_give_the_osd_as_it_was(release: str) -> None:
+    cluster_map = parse_cluster_map(
+        recorded(release, 'osd_map'),
+        recorded(release, 'osd_map_crush'),
+        recorded(release, 'osd_metadata'),
+    )
+    (osd,) = cluster_map.osds
+    assert (osd.osd_id, osd.up, osd.in_cluster) == (0, True, True)
+    assert (osd.release, osd.version) == (release, RELEASES[release])
+    assert osd.nonce is not None
+    assert osd.host == 'vm'
+    assert osd.device_class == 'hdd'
+    assert (osd.dedicated_db, osd.dedicated_wal, osd.db_device_bytes) == (False, False, None)
+    assert osd.objectstore == 'bluestore'
+    assert 'noout' not in cluster_map.flags
+
+
+def test_an_osd_that_never_booted_is_unknown_and_not_shared() -> None:
+    cluster_map = parse_cluster_map(
+        {
+            'epoch': 3,
+            'flags': 'noout,sortbitwise',
+            'osds': [{'osd': 4, 'up': 0, 'in': 0, 'public_addrs': {'addrvec': []}}],
+            'pools': [],
+        },
+        {},
+        {},
+    )
+    (osd,) = cluster_map.osds
+    assert osd.nonce is None
+    assert osd.release is None
+    assert osd.dedicated_db is None
+    assert osd.device_class is None
+    assert cluster_map.flags == {'noout', 'sortbitwise'}
+
+
+def test_a_pool_s_device_class_comes_from_its_rule() -> None:
+    pool = {
+        'pool': 2,
+        'pool_name': 'fast',
+        'size': 3,
+        'min_size': 2,
+        'crush_rule': 1,
+        'application_metadata': {'cephfs': {'metadata': 'fs'}},
+    }
+    rule = {
+        'rule_id': 1,
+        'steps': [{'op': 'take', 'item': -2, 'item_name': 'default~ssd'}, {'op': 'emit'}],
+    }
+    cluster_map = parse_cluster_map(
+        {'epoch': 1, 'flags': '', 'osds': [], 'pools': [pool]}, {'rules': [rule]}, {}
+    )
+    (parsed,) = cluster_map.pools
+    assert parsed.device_classes == ('ssd',)
+    assert parsed.applications == ('cephfs',)
+    assert parsed.cephfs_metadata
+
+
+def test_scrubbing_pgs_are_clean_and_undersized_ones_are_not() -> None:
+    summary = parse_pg_status(
+        {
+            'num_pgs': 10,
+            'pgs_by_state': [
+                {'state_name': 'active+clean', 'count': 6},
+                {'state_name': 'active+clean+scrubbing+deep', 'count': 1},
+                {'state_name': 'active+undersized+degraded', 'count': 3},
+            ],
+        }
+    )
+    assert (summary.total, summary.active_clean) == (10, 7)
+
+
+def test_a_counter_that_was_never_reported_is_unknown(module: Any) -> None:
+    module.counters['0', 'osd.op_w'] = (17.5, 42)
+    module.counters['0', 'bluestore.kv_sync_lat'] = (17.5, 9000, 3)
+    cluster = MgrCluster(module)
+    assert cluster.latest(0, 'osd.op_w') == CounterPoint(17.5, 42, None)
+    assert cluster.latest(0, 'bluestore.kv_sync_lat') == CounterPoint(17.5, 9000, 3)
+    assert cluster.latest(0, 'rocksdb.compact') is None
+    assert cluster.latest(1, 'osd.op_w') is None
+
+
+def test_config_entries_carry_section_and_mask(module: Any) -> None:
+    dump = [
+        {'section': 'osd', 'mask': 'class:ssd', 'name': OPTION, 'value': 'a=1'},
+        {'section': 'osd.0', 'mask': '', 'name': OPTION, 'value': 'a=2'},
+        {'section': 'osd', 'mask': '', 'name': 'osd_memory_target', 'value': '1'},
+        {'section': 'osd', 'mask': 'host:vm/class:hdd', 'name': OPTION, 'value': 'a=3'},
+    ]
+    module.mon_answers = [(0, json.dumps(dump), '')]
+    assert MgrCluster(module).entries([OPTION]) == (
+        ConfigEntry('osd/class:ssd', OPTION, 'a=1'),
+        ConfigEntry('osd.0', OPTION, 'a=2'),
+        ConfigEntry('osd/host:vm/class:hdd', OPTION, 'a=3'),
+    )
+
+
+def test_an_option_that_is_not_listed_runs_the_osds_own_default(module: Any) -> None:
+    shown = [{'name': OPTION, 'value': 'a=1', 'source': 'file', 'ignores': 'mon'}]
+    module.mon_answers = [(0, json.dumps(shown), ''), (0, '\n', '')]
+    running = MgrCluster(module).running(0, [OPTION, f'{OPTION}_annex'])
+    assert running == {
+        OPTION: RunningOption('a=1', 'file', ignores_mon=True),
+        f'{OPTION}_annex': RunningOption('', 'default', ignores_mon=False),
+    }
+
+
+def test_a_failed_mon_command_raises_with_cephs_own_words(module: Any) -> None:
+    module.mon_answers = [(-errno.ENOENT, '', 'no config state for daemon osd.77')]
+    with pytest.raises(CommandError, match=r'no config state for daemon osd\.77') as raised:
+        MgrCluster(module).running(77, [OPTION])
+    assert raised.value.errno == errno.ENOENT
+
+
+@pytest.mark.parametrize(
+    ('answer', 'expected'),
+    [
+        ((0, '{"available": true, "backend": "cephadm"}', ''), None),
+        ((0, '{"available": false, "reason": "no ssh"}', ''), 'no ssh'),
+        ((-2, '', 'No orchestrator configured'), 'No orchestrator configured'),
+    ],
+)
+def test_an_orchestrator_that_cannot_restart_says_why(
+    module: Any, answer: Any, expected: Any
+) -> None:
+    module.mon_answers = [answer]
+    cluster = MgrCluster(module)
+    assert cluster.unavailable_reason() == expected
+    # A second question so soon is answered from memory: no more answers are prepared.
+    assert cluster.unavailable_reason() == expected
+
+
+def test_tell_takes_an_error_text_for_an_error_though_the_code_is_0(module: Any) -> None:
+    def send(result: Any, *_: Any) -> None:
+        result.complete(0, '', 'unknown command prefix nosuch')
+
+    module.send_command = send
+    with pytest.raises(CommandError, match=r'osd\.0: unknown command prefix nosuch'):
+        MgrCluster(module).tell(0, 'nosuch', {})
+
+
+def test_ok_to_stop_gives_the_reason_of_a_refusal(module: Any) -> None:
+    module.mon_answers = [(-errno.EBUSY, '{"ok_to_stop":false}', 'unsafe to stop'), (0, '{}', '')]
+    cluster = MgrCluster(module)
+    assert cluster.ok_to_stop([0]) == 'unsafe to stop'
+    assert cluster.ok_to_stop([1]) is None
+
+
+def test_stored_texts_come_back_and_go(module: Any) -> None:
+    store = MgrStore(module)
+    store.set('history/2', 'b')
+    store.set('history/1', 'a')
+    store.set('rollout', 'x')
+    assert store.get('history/1') == 'a'
+    assert list(store.keys('history/')) == ['history/1', 'history/2']
+    store.set('history/1', None)
+    assert list(store.keys('history/')) == ['history/2']
