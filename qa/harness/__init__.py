@@ -1,9 +1,10 @@
-"""Real Ceph clusters and real clients for work and tests. See DESIGN.md or qa/README.md."""
+"""Real Ceph clusters and real clients for work and tests."""
 
 from .cluster import Cluster, ClusterStatus, DaemonStatus
 from .errors import CommandError, HarnessError, UsageError
 from .layout import ClusterSpec
 from .progress import Progress
+from .workloads import WorkloadResult, run_workload
 
 __all__ = [
     'Cluster',
@@ -14,4 +15,6 @@ __all__ = [
     'HarnessError',
     'Progress',
     'UsageError',
+    'WorkloadResult',
+    'run_workload',
 ]

@@ -274,12 +274,17 @@ def wait_for_osds(boot: Boot) -> None:
         ) from error
 
 
+def crush_rule(spec: ClusterSpec) -> str:
+    """The name of the rule that places pools on the OSDs' device class."""
+    return f'replicated_{spec.device_class}'
+
+
 def make_crush_rule(boot: Boot) -> None:
     """A rule for the pools of the workloads, on the OSDs' device class."""
-    device_class = boot.spec.device_class
     boot.client.ceph(
-        'osd', 'crush', 'rule', 'create-replicated', device_class, 'default', 'osd', device_class
-    )
+        'osd', 'crush', 'rule', 'create-replicated', crush_rule(boot.spec),
+        'default', 'osd', boot.spec.device_class,
+    )  # fmt: skip
 
 
 def _module_trouble(client: CephClient, module: str) -> str:

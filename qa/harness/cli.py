@@ -8,7 +8,7 @@ import re
 import shlex
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
@@ -143,11 +143,11 @@ def _up(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _exec(arguments: argparse.Namespace) -> int:
+def _exec(arguments: argparse.Namespace) -> NoReturn:
     argv = arguments.argv[1:] if arguments.argv[:1] == ['--'] else arguments.argv
     if not argv:
         raise UsageError('no command given: qa/cluster exec [--dir DIR] -- ceph -s')
-    return Cluster.open(arguments.dir).exec(argv)
+    Cluster.open(arguments.dir).replace_process(argv)
 
 
 def _env(arguments: argparse.Namespace) -> int:
@@ -175,18 +175,23 @@ def _down(arguments: argparse.Namespace) -> int:
 _COMMANDS = {'up': _up, 'exec': _exec, 'env': _env, 'status': _status, 'down': _down}
 
 
+def run_main(program: str, command: Callable[[], int]) -> int:
+    """Run a command line's work; errors and signals become a line and an exit status."""
+    raise_on_signals()
+    try:
+        return command()
+    except HarnessError as error:
+        print(f'{program}: {error}', file=sys.stderr)
+        return error.exit_status
+    except KeyboardInterrupt:
+        print(f'{program}: interrupted', file=sys.stderr)
+        return 128 + signal.SIGINT
+    except Terminated as signalled:
+        print(f'{program}: ended by {signalled}', file=sys.stderr)
+        return 128 + signalled.number
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     arguments = build_parser().parse_args(argv)
-    raise_on_signals()
-    try:
-        return _COMMANDS[arguments.command](arguments)
-    except HarnessError as error:
-        print(f'qa/cluster: {error}', file=sys.stderr)
-        return error.exit_status
-    except KeyboardInterrupt:
-        print('qa/cluster: interrupted', file=sys.stderr)
-        return 128 + signal.SIGINT
-    except Terminated as signalled:
-        print(f'qa/cluster: ended by {signalled}', file=sys.stderr)
-        return 128 + signalled.number
+    return run_main('qa/cluster', lambda: _COMMANDS[arguments.command](arguments))

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 from . import boot, layout, packages, procs, services
 from .client import COMMAND_TIMEOUT_S, CephClient
@@ -165,18 +165,29 @@ class Cluster:
     def _give_up(self, error: BaseException) -> None:
         """End what a failed `up` has started, and say what the log of the culprit says."""
         self.host.resume()
-        tail = ''
-        if isinstance(error, boot.DaemonError):
-            tail = self.log_tail(error.daemon)
         self.progress.say(f'failed at: {self.progress.current}')
-        if tail:
-            self.progress.say(tail)
+        if isinstance(error, boot.DaemonError):
+            self._show_log(error.daemon)
         self._end_daemons(graceful=False)
         self._change(state='failed')
         self.progress.say(
             f'ended what was started. The logs stay in {self.layout.logs} until the next up or '
             f'qa/cluster down --dir {self.dir}'
         )
+
+    def _show_log(self, name: str) -> None:
+        tail = self.log_tail(name)
+        if tail:
+            self.progress.say(tail)
+
+    @contextlib.contextmanager
+    def _with_log(self) -> Iterator[None]:
+        """Show the log of a daemon that could not be started."""
+        try:
+            yield
+        except boot.DaemonError as error:
+            self._show_log(error.daemon)
+            raise
 
     def _change(self, **changes: Any) -> None:
         self.record = layout.change_record(self.dir, self.record, **changes)
@@ -197,13 +208,16 @@ class Cluster:
         128 + N when signal N ended it, as a shell has it.
         """
         environment = self.host.environment(self.env())
-        try:
+        with _explained(argv[0]):
             done = subprocess.run(self.host.command(argv), check=False, env=environment)
-        except FileNotFoundError as error:
-            raise UsageError(f'{argv[0]}: no such program on this host') from error
-        except PermissionError as error:
-            raise UsageError(f'{argv[0]}: cannot be executed: {error}') from error
         return done.returncode if done.returncode >= 0 else 128 - done.returncode
+
+    def replace_process(self, argv: Sequence[str]) -> NoReturn:
+        """Become that command: signals, terminal and exit status are its own."""
+        command = self.host.command(argv)
+        environment = self.host.environment(self.env())
+        with _explained(argv[0]):
+            os.execvpe(command[0], command, environment)
 
     def env(self) -> dict[str, str]:
         """Environment variables with which clients reach the cluster."""
@@ -264,7 +278,8 @@ class Cluster:
             self._reload()
             rgw = self.record.rgw
             if rgw is None or not self._runs(f'client.{rgw.id}'):
-                rgw = self._start_rgw()
+                with self._with_log():
+                    rgw = self._start_rgw()
             return rgw
 
     def ensure_mds(self) -> str:
@@ -275,7 +290,7 @@ class Cluster:
             mds = self.record.mds
             if mds is None or not self._runs(f'mds.{mds}'):
                 self.install('mds')
-                with self.progress.step('start an MDS and make a file system'):
+                with self._with_log(), self.progress.step('start an MDS and make a file system'):
                     mds = services.start_mds(self.client, self.layout, self.record.spec)
                 self._change(mds=mds, daemons=self._daemons_with(f'mds.{mds}'))
             return mds
@@ -339,6 +354,16 @@ class Cluster:
         trace: TracebackType | None,
     ) -> None:
         self.down()
+
+
+@contextlib.contextmanager
+def _explained(program: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise UsageError(f'{program}: no such program on this host') from error
+    except PermissionError as error:
+        raise UsageError(f'{program}: cannot be executed: {error}') from error
 
 
 def _resolve(directory: Path | str | None, release: str) -> Path:

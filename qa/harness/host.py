@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,13 @@ class Completed:
     returncode: int
     stdout: str
     stderr: str
+
+
+def _kill_group(process: subprocess.Popen[str]) -> None:
+    """End a command and what it started. Only while it was not waited for: its id is its own."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 class Host:
@@ -64,8 +72,7 @@ class Host:
         with self._lock:
             self._cancelled = True
             for process in self._running:
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
+                _kill_group(process)
 
     def resume(self) -> None:
         """Allow commands again, for the clearing up after `cancel`."""
@@ -87,6 +94,8 @@ class Host:
                 errors='replace',
                 env=self.environment(environment),
                 cwd=cwd,
+                # A group of its own, so that what it started can be ended with it
+                start_new_session=True,
             )
             self._running.add(process)
             return process
@@ -109,12 +118,12 @@ class Host:
         try:
             stdout, stderr = process.communicate(stdin, timeout=timeout_s)
         except subprocess.TimeoutExpired as error:
-            process.kill()
+            _kill_group(process)
             stdout, stderr = process.communicate()
             why = f'no end after {timeout_s:g} s'
             raise CommandError(argv, None, stdout, stderr, why) from error
         except BaseException:
-            process.kill()
+            _kill_group(process)
             process.wait()
             raise
         finally:

@@ -1,0 +1,141 @@
+"""CephFS clients that create, rename and unlink empty files through libcephfs, without a mount.
+
+Order (first argument, JSON): workload, seconds, threads. The cluster is that of $CEPH_CONF. Prints
+the result as JSON. Runs under Debian's Python with python3-cephfs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+# A Debian package of the machine that runs the client
+import cephfs  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+FILES_PER_DIR = 500
+MAX_MESSAGES = 10
+
+
+class Client:
+    """One mount in a folder of its own. Of four files, one is renamed and one is removed again."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.latencies_s: list[float] = []
+        self.errors: list[str] = []
+        self.expected: dict[str, set[str]] = {}
+        self.checked = self.failed = 0
+
+    def _timed(self, call: Any, *arguments: Any) -> Any:
+        begin_s = time.monotonic()
+        result = call(*arguments)
+        self.latencies_s.append(time.monotonic() - begin_s)
+        return result
+
+    def run(self, barrier: threading.Barrier, seconds: float) -> None:
+        fs = cephfs.LibCephFS(conffile=os.environ['CEPH_CONF'])
+        fs.mount()
+        try:
+            fs.mkdir(self.folder, 0o755)
+            barrier.wait()
+            deadline_s = time.monotonic() + seconds
+            number = 0
+            try:
+                while time.monotonic() < deadline_s:
+                    self._file(fs, number)
+                    number += 1
+            except cephfs.Error as error:
+                self.errors.append(f'{type(error).__name__}: {error}')
+            barrier.wait()
+            self._check(fs)
+        finally:
+            barrier.abort()
+            fs.unmount()
+            fs.shutdown()
+
+    def _file(self, fs: Any, number: int) -> None:
+        folder = f'{self.folder}/{number // FILES_PER_DIR:06d}'
+        if number % FILES_PER_DIR == 0:
+            self._timed(fs.mkdir, folder, 0o755)
+            self.expected[folder] = set()
+        name = f'{number:08d}'
+        fs.close(self._timed(fs.open, f'{folder}/{name}', 'w', 0o644))
+        if number % 4 == 1:
+            self._timed(fs.rename, f'{folder}/{name}', f'{folder}/{name}.renamed')
+            name += '.renamed'
+        elif number % 4 == 3:
+            self._timed(fs.unlink, f'{folder}/{name}')
+            return
+        self.expected[folder].add(name)
+
+    def _check(self, fs: Any) -> None:
+        for folder, names in self.expected.items():
+            handle = fs.opendir(folder)
+            found = set()
+            while True:
+                entry = fs.readdir(handle)
+                if entry is None:
+                    break
+                found.add(entry.d_name.decode())
+            fs.closedir(handle)
+            self.checked += len(names)
+            self.failed += len(names ^ (found - {'.', '..'}))
+
+
+def percentile_ms(ordered_s: list[float], fraction: float) -> float | None:
+    if not ordered_s:
+        return None
+    return round(ordered_s[min(len(ordered_s) - 1, int(len(ordered_s) * fraction))] * 1e3, 3)
+
+
+def main() -> int:
+    order = json.loads(sys.argv[1])
+    threads, seconds = order['threads'], order['seconds']
+    clients = [Client(f'/qa-{time.time_ns():x}-{rank}') for rank in range(threads)]
+    barrier = threading.Barrier(threads + 1)
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(client.run, barrier, seconds) for client in clients]
+        begin_s = end_s = time.monotonic()
+        try:
+            barrier.wait()
+            begin_s = time.monotonic()
+            barrier.wait()
+            end_s = time.monotonic()
+        except threading.BrokenBarrierError:
+            end_s = time.monotonic()  # a client failed: its error comes with its result
+        for future in futures:
+            future.result()
+    ordered_s = sorted(latency for client in clients for latency in client.latencies_s)
+    errors = [message for client in clients for message in client.errors]
+    mean = round(sum(ordered_s) / len(ordered_s) * 1e3, 3) if ordered_s else None
+    print(
+        json.dumps(
+            {
+                'seconds': end_s - begin_s,
+                'ops': len(ordered_s),
+                'bytes': 0,
+                'latency_ms': {
+                    'mean': mean,
+                    'p50': percentile_ms(ordered_s, 0.5),
+                    'p99': percentile_ms(ordered_s, 0.99),
+                },
+                'errors': len(errors),
+                'error_messages': errors[:MAX_MESSAGES],
+                'verified': {
+                    'what': 'names in every folder',
+                    'checked': sum(client.checked for client in clients),
+                    'failed': sum(client.failed for client in clients),
+                },
+            }
+        )
+    )
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""The command line of qa/workload."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from .cli import parse_size, run_main
+from .cluster import Cluster
+from .workloads import WORKLOADS, complete, run_workload
+
+
+def build_parser() -> argparse.ArgumentParser:
+    names = '\n'.join(f'  {name:<16} {workload.help}' for name, workload in WORKLOADS.items())
+    parser = argparse.ArgumentParser(
+        prog='qa/workload',
+        description='Run a real client on a running cluster and say what it did as JSON.',
+        epilog=f'workloads:\n{names}',
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument('name', metavar='NAME', help='one of the workloads below')
+    parser.add_argument('--seconds', type=float, required=True, metavar='S')
+    parser.add_argument(
+        '--dir', type=Path, help='folder of the cluster ($QA_CLUSTER_DIR, or qa/.clusters/RELEASE)'
+    )
+    parser.add_argument('--iodepth', type=int, metavar='N', help='RBD: requests in flight')
+    parser.add_argument(
+        '--size', dest='size_bytes', type=parse_size, metavar='BYTES', help='RBD: size of the image'
+    )
+    parser.add_argument(
+        '--block-size',
+        dest='block_size_bytes',
+        type=parse_size,
+        metavar='BYTES',
+        help='RBD: size of a request',
+    )
+    parser.add_argument('--rate-iops', type=int, metavar='N', help='RBD: no more per second')
+    parser.add_argument('--threads', type=int, metavar='N', help='S3, CephFS: parallel clients')
+    parser.add_argument(
+        '--object-size',
+        dest='object_size_bytes',
+        type=parse_size,
+        metavar='BYTES',
+        help='S3: size of an object',
+    )
+    parser.add_argument('--objects', type=int, metavar='N', help='S3: number of objects')
+    return parser
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    values = dict(vars(arguments))
+    name, seconds, directory = values.pop('name'), values.pop('seconds'), values.pop('dir')
+    given = {key: value for key, value in values.items() if value is not None}
+    complete(name, seconds, given)  # before anything is asked of a cluster
+    result = run_workload(Cluster.open(directory), name, seconds, **given)
+    print(result.to_json())
+    return 0 if result.ok else 1
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status: 0 only if the client had no error."""
+    return run_main('qa/workload', lambda: _run(build_parser().parse_args(argv)))

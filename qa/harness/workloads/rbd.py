@@ -1,0 +1,241 @@
+"""Block device workloads: fio on librbd, with fio's own verification of the data.
+
+Random writes run on a new image and write no block twice, so that a write which was acknowledged
+and lost shows as a block without a header: fio itself cannot tell the last of several writes to a
+block from an earlier one in a run that ends by time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import HarnessError
+from ..services import make_pools
+from .fio_output import FioRun, read_run
+from .result import Verified, WorkloadResult
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from .parameters import Parameters
+
+POOL = 'rbd'
+PG_NUM = 32
+FILLED = 'qa_filled'
+VERIFY_TIMEOUT_S = 1800.0
+FILL_BLOCK_BYTES = 1 << 20
+
+Job = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class _Fio:
+    """fio on one image of a cluster."""
+
+    cluster: Cluster
+    image: str
+
+    def run(self, name: str, job: Job, timeout_s: float, direction: str) -> tuple[FioRun, str]:
+        """Run one job; returns what it did and what it printed besides."""
+        folder = self.cluster.layout.clients
+        options = {
+            'ioengine': 'rbd',
+            'clientname': 'admin',
+            'pool': POOL,
+            'rbdname': self.image,
+            'thread': '1',
+            'randseed': '42',
+            'verify_state_save': '0',
+            **job,
+        }
+        lines = [f'[{name}]', *(f'{key}={value}' for key, value in options.items())]
+        jobfile, output = folder / f'{name}.fio', folder / f'{name}.json'
+        outside = self.cluster.host.outside
+        outside(jobfile).write_text('\n'.join(lines) + '\n')
+        outside(output).unlink(missing_ok=True)
+        argv = ['fio', '--output-format=json', f'--output={output}', str(jobfile)]
+        done = self.cluster.client.run(*argv, timeout_s=timeout_s, check=False)
+        messages = f'{done.stdout}\n{done.stderr}'.strip()
+        text = _read(outside(output))
+        if done.returncode != 0 and '"jobs"' not in text:
+            raise HarnessError(f'fio ended with status {done.returncode}: {messages or text}')
+        run = read_run(text, direction)
+        if done.returncode != 0 and run.error == 0:
+            raise HarnessError(f'fio ended with status {done.returncode}: {messages}')
+        # Lines that fio prints before its JSON, among them what the verification found
+        return run, f'{messages}\n{text.partition("{")[0]}'.strip()
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(errors='replace')
+    except FileNotFoundError:
+        return ''
+
+
+def _prepare(cluster: Cluster) -> None:
+    cluster.install('rbd-client')
+    make_pools(cluster.client, cluster.record.spec, (POOL,), 'rbd', pg_num=PG_NUM)
+
+
+def _remove_image(cluster: Cluster, image: str) -> None:
+    if image in cluster.client.run('rbd', 'ls', POOL).stdout.split():
+        cluster.client.run(
+            'rbd', 'rm', '--no-progress', f'{POOL}/{image}', timeout_s=VERIFY_TIMEOUT_S
+        )
+
+
+def _new_image(cluster: Cluster, image: str, size_bytes: int) -> None:
+    """An empty image. Without an object map, whose updates would be writes of their own."""
+    _remove_image(cluster, image)
+    size_mib = -(-size_bytes >> 20)
+    cluster.client.run(
+        'rbd', 'create', f'{POOL}/{image}', '--size', str(size_mib), '--image-feature', 'layering'
+    )
+
+
+def _messages(run: FioRun, text: str) -> tuple[str, ...]:
+    return tuple(text.splitlines()[-10:]) if run.error else ()
+
+
+def _result(
+    workload: str, run: FioRun, text: str, verified: Verified, parameters: Parameters
+) -> WorkloadResult:
+    return WorkloadResult(
+        workload=workload,
+        seconds=round(run.seconds, 3),
+        ops=run.ops,
+        ops_per_s=round(run.ops / run.seconds, 1) if run.seconds else 0.0,
+        bytes=run.bytes,
+        latency_ms=run.latency_ms,
+        errors=int(run.error != 0),
+        error_messages=_messages(run, text),
+        verified=verified,
+        parameters=parameters.as_dict(),
+    )
+
+
+def _verdict(what: str, expected: int, run: FioRun, text: str) -> tuple[Verified, str]:
+    """fio stops at the first bad block: what it did not reach counts as failed too."""
+    failed = 0 if run.error == 0 and run.ops == expected else max(1, expected - run.ops)
+    return Verified(what, checked=expected, failed=failed), text if failed else ''
+
+
+def _limited(parameters: Parameters) -> dict[str, str]:
+    rate = parameters.get('rate_iops')
+    return {'rate_iops': str(rate)} if rate else {}
+
+
+def randwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> WorkloadResult:
+    """Random writes, each block at most once, then every written block is read and checked."""
+    _prepare(cluster)
+    fio = _Fio(cluster, 'qa-randwrite')
+    with cluster.progress.step('make an empty image'):
+        _new_image(cluster, fio.image, parameters.get('size_bytes'))
+    job = {
+        'rw': 'randwrite',
+        'bs': str(parameters.get('block_size_bytes')),
+        'iodepth': str(parameters.get('iodepth')),
+        'size': str(parameters.get('size_bytes')),
+        'verify': 'crc32c',
+        'verify_fatal': '1',
+    }
+    with cluster.progress.step(f'random writes for {seconds:g} s'):
+        run, text = fio.run(
+            'randwrite',
+            {**job, **_limited(parameters), 'do_verify': '0', 'runtime': f'{seconds:g}'},
+            seconds + VERIFY_TIMEOUT_S,
+            'write',
+        )
+    what = 'every written block: header, offset and crc32c'
+    if run.ops == 0:
+        return _result('rbd-randwrite', run, text, Verified(what, 0, 0), parameters)
+    with cluster.progress.step(f'read back and check {run.ops} blocks'):
+        check, check_text = fio.run(
+            'randwrite-verify',
+            {**job, 'verify_only': '1', 'number_ios': str(run.ops)},
+            VERIFY_TIMEOUT_S,
+            'read',
+        )
+    verified, complaint = _verdict(what, run.ops, check, check_text)
+    return _result('rbd-randwrite', run, f'{text}\n{complaint}', verified, parameters)
+
+
+def seqwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> WorkloadResult:
+    """Sequential writes over the image, again and again, then what was written is checked."""
+    _prepare(cluster)
+    fio = _Fio(cluster, 'qa-seqwrite')
+    block, size = parameters.get('block_size_bytes'), parameters.get('size_bytes')
+    with cluster.progress.step('make an empty image'):
+        _new_image(cluster, fio.image, size)
+    job = {
+        'bs': str(block),
+        'iodepth': str(parameters.get('iodepth')),
+        'verify': 'crc32c',
+        'verify_fatal': '1',
+    }
+    with cluster.progress.step(f'sequential writes for {seconds:g} s'):
+        timed = {'time_based': '1', 'runtime': f'{seconds:g}', 'do_verify': '0'}
+        run, text = fio.run(
+            'seqwrite',
+            {**job, **_limited(parameters), **timed, 'rw': 'write', 'size': str(size)},
+            seconds + VERIFY_TIMEOUT_S,
+            'write',
+        )
+    what = 'every block of the last pass: header, offset and crc32c'
+    blocks = min(run.ops, size // block)
+    if blocks == 0:
+        return _result('rbd-seqwrite', run, text, Verified(what, 0, 0), parameters)
+    with cluster.progress.step(f'read back and check {blocks} blocks'):
+        check, check_text = fio.run(
+            'seqwrite-verify',
+            {**job, 'rw': 'read', 'size': str(blocks * block)},
+            VERIFY_TIMEOUT_S,
+            'read',
+        )
+    verified, complaint = _verdict(what, blocks, check, check_text)
+    return _result('rbd-seqwrite', run, f'{text}\n{complaint}', verified, parameters)
+
+
+def randread(cluster: Cluster, seconds: float, parameters: Parameters) -> WorkloadResult:
+    """Random reads of an image that was filled before; each block that is read is checked."""
+    _prepare(cluster)
+    fio = _Fio(cluster, 'qa-randread')
+    block, size = parameters.get('block_size_bytes'), parameters.get('size_bytes')
+    verify = {'verify': 'crc32c', 'verify_interval': str(block), 'verify_fatal': '1'}
+    _fill(fio, size, block, verify)
+    with cluster.progress.step(f'random reads for {seconds:g} s'):
+        timed = {'time_based': '1', 'runtime': f'{seconds:g}'}
+        job = {'rw': 'randread', 'bs': str(block), 'iodepth': str(parameters.get('iodepth'))}
+        run, text = fio.run(
+            'randread',
+            {**job, **verify, **_limited(parameters), **timed, 'size': str(size)},
+            seconds + VERIFY_TIMEOUT_S,
+            'read',
+        )
+    what = 'every read block: header, offset and crc32c'
+    verified = Verified(what, checked=run.ops, failed=int(run.error != 0))
+    return _result('rbd-randread', run, text, verified, parameters)
+
+
+def _fill(fio: _Fio, size: int, block: int, verify: Job) -> None:
+    """Fill the image with checkable blocks, unless a run before has done it."""
+    cluster, image = fio.cluster, f'{POOL}/{fio.image}'
+    wanted = f'{size}/{block}'
+    known = cluster.client.run('rbd', 'image-meta', 'get', image, FILLED, check=False)
+    if known.returncode == 0 and known.stdout.strip() == wanted:
+        return
+    _new_image(cluster, fio.image, size)
+    with cluster.progress.step(f'fill an image of {size} bytes'):
+        job = {'rw': 'write', 'bs': str(max(block, FILL_BLOCK_BYTES)), 'iodepth': '8'}
+        run, text = fio.run(
+            'fill',
+            {**job, **verify, 'do_verify': '0', 'size': str(size)},
+            VERIFY_TIMEOUT_S,
+            'write',
+        )
+    if run.error:
+        raise HarnessError(f'fio could not fill the image: {text}')
+    cluster.client.run('rbd', 'image-meta', 'set', image, FILLED, wanted)
