@@ -1,0 +1,126 @@
+"""When to ask which OSD for RocksDB's own statistics: rarely, and of few OSDs at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple, Optional
+
+from .kv_stats import KvStats, KvStatsUnavailableError, parse_kv_stats
+
+#: One OSD of the cluster at a time, and the next one not before this.
+CLUSTER_SPACING_S = 15.0
+#: The same OSD again after this; two answers make one rate.
+OSD_SPACING_S = 300.0
+#: An OSD that does not offer statistics offers them at the earliest after a restart, which is
+#: noticed by itself; this is for those where an operator switched them on meanwhile.
+UNAVAILABLE_SPACING_S = 6 * 3600.0
+
+
+class DeepRequest(NamedTuple):
+    """Ask this OSD for RocksDB's own statistics, and hand the answer back with this nonce."""
+
+    osd_id: int
+    nonce: int
+
+
+@dataclass(frozen=True)
+class _Asked:
+    nonce: int
+    asked_s: float
+    unavailable: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class _Answer:
+    nonce: int
+    time_s: float
+    stats: KvStats
+
+
+class CompactionRate(NamedTuple):
+    """Bytes that compaction wrote (without flushes), measured by RocksDB itself."""
+
+    bytes_per_s: float
+    window_s: float
+
+
+class DeepStatistics:
+    """Chooses whom to ask, and turns two answers of one process into a rate.
+
+    Times are seconds of one clock.
+    """
+
+    def __init__(self) -> None:
+        self._asked: dict[int, _Asked] = {}
+        self._last_asked_s: Optional[float] = None
+        self._answers: dict[int, _Answer] = {}
+        self._rates: dict[int, tuple[int, CompactionRate]] = {}
+
+    def next_requests(
+        self, up_osds: Iterable[tuple[int, int]], now_s: float
+    ) -> tuple[DeepRequest, ...]:
+        """Whom to ask now, mostly nobody; ``up_osds`` are (OSD id, nonce)."""
+        if self._last_asked_s is not None and now_s - self._last_asked_s < CLUSTER_SPACING_S:
+            return ()
+        due = [
+            (self._asked_s(osd_id), osd_id, nonce)
+            for osd_id, nonce in up_osds
+            if self._is_due(osd_id, nonce, now_s)
+        ]
+        if not due:
+            return ()
+        # Whoever waited longest; those never asked first.
+        _, osd_id, nonce = min(due)
+        self._last_asked_s = now_s
+        self._asked[osd_id] = _Asked(nonce, now_s)
+        return (DeepRequest(osd_id, nonce),)
+
+    def accept(self, osd_id: int, nonce: int, text: str, now_s: float) -> None:
+        """Take an answer, whatever it is."""
+        try:
+            stats = parse_kv_stats(text)
+        except KvStatsUnavailableError as error:
+            self.fail(osd_id, nonce, str(error), now_s)
+            return
+        before = self._answers.get(osd_id)
+        self._answers[osd_id] = _Answer(nonce, now_s, stats)
+        self._rates.pop(osd_id, None)
+        if before is None or before.nonce != nonce or now_s <= before.time_s:
+            return
+        old, new = before.stats.compact_write_bytes, stats.compact_write_bytes
+        if old is not None and new is not None and new >= old:
+            window_s = now_s - before.time_s
+            self._rates[osd_id] = (nonce, CompactionRate((new - old) / window_s, window_s))
+
+    def fail(self, osd_id: int, nonce: int, reason: str, now_s: float) -> None:
+        self._asked[osd_id] = _Asked(nonce, now_s, unavailable=reason)
+        self._answers.pop(osd_id, None)
+        self._rates.pop(osd_id, None)
+
+    def unavailable(self, osd_id: int) -> Optional[str]:
+        asked = self._asked.get(osd_id)
+        return asked.unavailable if asked else None
+
+    def compaction(self, osd_id: int, nonce: int, now_s: float) -> Optional[CompactionRate]:
+        """The newest rate of this process; None if there is none, or it is old."""
+        rated, answer = self._rates.get(osd_id), self._answers.get(osd_id)
+        if rated is None or answer is None or rated[0] != nonce:
+            return None
+        return rated[1] if now_s - answer.time_s <= 2 * OSD_SPACING_S else None
+
+    def forget(self, osd_id: int) -> None:
+        self._asked.pop(osd_id, None)
+        self._answers.pop(osd_id, None)
+        self._rates.pop(osd_id, None)
+
+    def _asked_s(self, osd_id: int) -> float:
+        asked = self._asked.get(osd_id)
+        return asked.asked_s if asked else float('-inf')
+
+    def _is_due(self, osd_id: int, nonce: int, now_s: float) -> bool:
+        asked = self._asked.get(osd_id)
+        if asked is None or asked.nonce != nonce:
+            return True
+        spacing_s = UNAVAILABLE_SPACING_S if asked.unavailable else OSD_SPACING_S
+        return now_s - asked.asked_s >= spacing_s

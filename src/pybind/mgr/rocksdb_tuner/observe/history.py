@@ -1,0 +1,91 @@
+"""A bounded memory of one OSD's samples, for a short window and a long one."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple, Optional
+
+from .sample import Sample
+from .window import Window, window
+
+#: The short window reaches back this far: long enough to smooth, short enough that a workload is
+#: recognised within a minute of its start.
+SHORT_WINDOW_S = 30.0
+#: Points of the long window are this far apart, and as many are kept: two hours.
+ANCHOR_SPACING_S = 600.0
+ANCHORS = 13
+#: Two samples further apart than this are no window: the mgr or the OSD was away in between.
+MAX_GAP_S = 900.0
+
+
+class WrittenBytes(NamedTuple):
+    """What BlueFS wrote for RocksDB over the long window."""
+
+    window_s: float
+    wal_bytes: int
+    sst_bytes: int
+
+
+class _Anchor(NamedTuple):
+    time_s: float
+    wal_bytes: int
+    sst_bytes: int
+
+
+class OsdHistory:
+    """Samples of one OSD. A restart of the OSD, or a reset counter, empties it."""
+
+    def __init__(self) -> None:
+        self._recent: deque[Sample] = deque()
+        self._anchors: deque[_Anchor] = deque(maxlen=ANCHORS)
+        self._short: Optional[Window] = None
+
+    @property
+    def newest(self) -> Optional[Sample]:
+        return self._recent[-1] if self._recent else None
+
+    @property
+    def short(self) -> Optional[Window]:
+        """The newest window; None until there are two comparable samples."""
+        return self._short
+
+    def add(self, sample: Sample) -> None:
+        """Take a new sample; one that is not newer than the last is the same report again."""
+        newest = self.newest
+        if newest is not None:
+            if sample.nonce == newest.nonce and sample.time_s <= newest.time_s:
+                return
+            if sample.time_s - newest.time_s > MAX_GAP_S or window(newest, sample) is None:
+                self.clear()
+        self._recent.append(sample)
+        # The oldest goes while the next one still reaches back far enough, or nothing would
+        # be left to compare with where reports are rare.
+        while len(self._recent) > 2 and sample.time_s - self._recent[0].time_s > SHORT_WINDOW_S:
+            self._recent.popleft()
+        self._short = window(self._recent[0], sample) if len(self._recent) > 1 else None
+        self._anchor(sample)
+
+    def clear(self) -> None:
+        self._recent.clear()
+        self._anchors.clear()
+        self._short = None
+
+    def written(self) -> Optional[WrittenBytes]:
+        """Bytes written over the long window; None while there is nothing to compare."""
+        newest = self.newest
+        if newest is None or not self._anchors:
+            return None
+        anchor = self._anchors[0]
+        window_s = newest.time_s - anchor.time_s
+        wal, sst = newest.bytes_written_wal, newest.bytes_written_sst
+        if window_s <= 0 or wal is None or sst is None:
+            return None
+        return WrittenBytes(window_s, wal - anchor.wal_bytes, sst - anchor.sst_bytes)
+
+    def _anchor(self, sample: Sample) -> None:
+        if sample.bytes_written_wal is None or sample.bytes_written_sst is None:
+            self._anchors.clear()
+        elif not self._anchors or sample.time_s - self._anchors[-1].time_s >= ANCHOR_SPACING_S:
+            self._anchors.append(
+                _Anchor(sample.time_s, sample.bytes_written_wal, sample.bytes_written_sst)
+            )

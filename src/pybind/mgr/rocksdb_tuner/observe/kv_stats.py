@@ -1,0 +1,85 @@
+"""The answer of an OSD to `dump_objectstore_kv_stats`: RocksDB's own statistics.
+
+The answer is two to four JSON texts one after another, in which one key ("" or ".") is repeated
+for every line, so an ordinary JSON reader fails or keeps the last line only. Seen on 16.2.15,
+18.2.7 and 20.2.4. Only the tickers ("rocksdb.compact.write.bytes COUNT : 178009961") are taken:
+they count the whole database, while the compaction tables of Pacific and Reef show one column
+family. Tickers are there only if the OSD started with `rocksdb_perf` on and
+`rocksdb_collect_extended_stats` is on.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Optional
+
+_TICKER = re.compile(r'(rocksdb\.[a-z0-9.]+) COUNT : (\d+)\s*')
+_DECODER = json.JSONDecoder(object_pairs_hook=list)
+
+
+class KvStatsUnavailableError(Exception):
+    """The OSD does not offer these statistics, or what it sent is none; the text says which."""
+
+
+@dataclass(frozen=True)
+class KvStats:
+    """Bytes and microseconds since the OSD's process opened its RocksDB, over all column families.
+
+    ``compact_*`` is compaction without flushes. None: this ticker was not in the answer.
+    """
+
+    compact_read_bytes: Optional[int]
+    compact_write_bytes: Optional[int]
+    flush_write_bytes: Optional[int]
+    wal_bytes: Optional[int]
+    stall_micros: Optional[int]
+
+
+def parse_kv_stats(text: str) -> KvStats:
+    """Raises KvStatsUnavailableError where the text holds no compaction tickers."""
+    if not text.strip():
+        raise KvStatsUnavailableError('the OSD sent an empty answer: rocksdb_perf is off')
+    if text.lstrip().startswith('error:'):
+        raise KvStatsUnavailableError(text.strip())
+    tickers = dict(_tickers(text))
+    if 'rocksdb.compact.write.bytes' not in tickers:
+        raise KvStatsUnavailableError(
+            'the answer holds no tickers: rocksdb_perf and rocksdb_collect_extended_stats must be '
+            'on when the OSD starts'
+        )
+    return KvStats(
+        compact_read_bytes=tickers.get('rocksdb.compact.read.bytes'),
+        compact_write_bytes=tickers.get('rocksdb.compact.write.bytes'),
+        flush_write_bytes=tickers.get('rocksdb.flush.write.bytes'),
+        wal_bytes=tickers.get('rocksdb.wal.bytes'),
+        stall_micros=tickers.get('rocksdb.stall.micros'),
+    )
+
+
+def _tickers(text: str) -> Iterator[tuple[str, int]]:
+    for document in _documents(text):
+        if not isinstance(document, list):
+            continue
+        for pair in document:
+            line = pair[1] if isinstance(pair, tuple) else None
+            match = _TICKER.fullmatch(line) if isinstance(line, str) else None
+            if match:
+                yield match[1], int(match[2])
+
+
+def _documents(text: str) -> Iterator[object]:
+    """JSON texts one after another, up to the first that is cut off or is none."""
+    position = 0
+    while True:
+        while position < len(text) and text[position].isspace():
+            position += 1
+        if position >= len(text):
+            return
+        try:
+            document, position = _DECODER.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            return
+        yield document

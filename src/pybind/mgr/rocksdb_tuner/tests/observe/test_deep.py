@@ -1,0 +1,68 @@
+"""RocksDB's own statistics are asked for rarely, and a rate never spans two processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rocksdb_tuner.observe.deep import (
+    CLUSTER_SPACING_S,
+    OSD_SPACING_S,
+    UNAVAILABLE_SPACING_S,
+    DeepRequest,
+    DeepStatistics,
+)
+
+TEXT = (Path(__file__).parent / 'data' / 'pacific' / 'extended.txt').read_text()
+COMPACTED = 'rocksdb.compact.write.bytes COUNT : 178009961'
+
+
+def answer(compact_write_bytes: int) -> str:
+    return TEXT.replace(COMPACTED, f'rocksdb.compact.write.bytes COUNT : {compact_write_bytes}')
+
+
+def test_one_osd_at_a_time_and_each_in_turn() -> None:
+    deep = DeepStatistics()
+    osds = [(i, 1) for i in range(4)]
+    asked = []
+    for now_s in range(0, 200, 5):
+        requests = deep.next_requests(osds, float(now_s))
+        assert len(requests) <= 1
+        asked += [(now_s, request.osd_id) for request in requests]
+    assert [osd_id for _, osd_id in asked] == [0, 1, 2, 3]
+    assert all(b - a >= CLUSTER_SPACING_S for (a, _), (b, _) in zip(asked, asked[1:]))
+
+
+def test_an_osd_without_statistics_is_left_alone_for_hours_unless_it_restarts() -> None:
+    deep = DeepStatistics()
+    assert deep.next_requests([(0, 1)], 0.0) == (DeepRequest(0, 1),)
+    deep.accept(0, 1, '', 0.0)
+    assert deep.unavailable(0) is not None
+    assert deep.next_requests([(0, 1)], UNAVAILABLE_SPACING_S - 1) == ()
+    assert deep.next_requests([(0, 2)], OSD_SPACING_S) == (DeepRequest(0, 2),)
+
+
+def test_two_answers_of_one_process_give_a_rate() -> None:
+    deep = DeepStatistics()
+    deep.accept(0, 1, answer(1000), 100.0)
+    assert deep.compaction(0, 1, 100.0) is None
+    deep.accept(0, 1, answer(4000), 400.0)
+    rate = deep.compaction(0, 1, 401.0)
+    assert rate is not None
+    assert (rate.bytes_per_s, rate.window_s) == (10.0, 300.0)
+
+
+def test_a_rate_never_spans_a_restart_or_a_reset() -> None:
+    deep = DeepStatistics()
+    deep.accept(0, 1, answer(1000), 100.0)
+    deep.accept(0, 2, answer(4000), 400.0)
+    assert deep.compaction(0, 2, 401.0) is None
+    deep.accept(0, 2, answer(3000), 700.0)
+    assert deep.compaction(0, 2, 701.0) is None
+
+
+def test_an_old_rate_and_one_of_another_process_are_not_shown() -> None:
+    deep = DeepStatistics()
+    deep.accept(0, 1, answer(1000), 100.0)
+    deep.accept(0, 1, answer(4000), 400.0)
+    assert deep.compaction(0, 2, 401.0) is None
+    assert deep.compaction(0, 1, 400.0 + 2 * OSD_SPACING_S + 1) is None

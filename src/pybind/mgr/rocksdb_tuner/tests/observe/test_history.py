@@ -1,0 +1,83 @@
+"""A bounded memory that a restart empties."""
+
+from __future__ import annotations
+
+from rocksdb_tuner.observe.history import (
+    ANCHOR_SPACING_S,
+    ANCHORS,
+    MAX_GAP_S,
+    SHORT_WINDOW_S,
+    OsdHistory,
+)
+
+from .samples import sample
+
+
+def filled(count: int, every_s: float) -> OsdHistory:
+    history = OsdHistory()
+    for i in range(count):
+        history.add(sample(1000.0 + i * every_s, 10 * i))
+    return history
+
+
+def test_one_sample_is_no_window() -> None:
+    history = filled(1, 10.0)
+    assert history.short is None
+    assert history.newest is not None
+
+
+def test_the_short_window_reaches_back_half_a_minute_and_no_further() -> None:
+    history = filled(60, 10.0)
+    assert history.short is not None
+    assert history.short.window_s == SHORT_WINDOW_S
+
+
+def test_rare_samples_still_give_a_window_of_two() -> None:
+    history = filled(5, 75.0)
+    assert history.short is not None
+    assert history.short.window_s == 75.0
+
+
+def test_the_same_report_twice_changes_nothing() -> None:
+    history = filled(3, 10.0)
+    before = history.short
+    history.add(sample(1020.0, 20))
+    assert history.short == before
+
+
+def test_a_restart_forgets_everything_before_it() -> None:
+    history = filled(30, 60.0)
+    history.add(sample(5000.0, 1, nonce=8))
+    history.add(sample(5010.0, 3, nonce=8))
+    assert history.short is not None
+    assert (history.short.window_s, history.short.op_w) == (10.0, 2)
+    written = history.written()
+    assert written is not None
+    assert written.window_s == 10.0
+
+
+def test_a_reset_counter_forgets_everything_before_it() -> None:
+    history = filled(3, 10.0)
+    history.add(sample(1030.0, 1))
+    assert history.short is None
+
+
+def test_a_long_silence_ends_the_window() -> None:
+    history = filled(3, 10.0)
+    history.add(sample(1020.0 + MAX_GAP_S + 1, 1000))
+    assert history.short is None
+
+
+def test_the_long_window_is_bounded_and_reaches_back_two_hours() -> None:
+    history = filled(2000, 10.0)
+    written = history.written()
+    assert written is not None
+    assert (ANCHORS - 1) * ANCHOR_SPACING_S <= written.window_s <= ANCHORS * ANCHOR_SPACING_S
+    assert written.wal_bytes == int(written.window_s) * 16384
+    assert written.sst_bytes == int(written.window_s) * 32768
+
+
+def test_without_bluefs_counters_there_is_no_long_window() -> None:
+    history = filled(3, 10.0)
+    history.add(sample(1030.0, 100)._replace(bytes_written_sst=None))
+    assert history.written() is None

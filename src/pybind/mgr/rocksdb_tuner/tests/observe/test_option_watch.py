@@ -1,0 +1,143 @@
+"""Option strings are asked for when something changed, and never shown for another process."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Mapping
+
+import pytest
+
+from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.mgr.records import ClusterMap, ConfigEntry, OsdInfo, RunningOption
+from rocksdb_tuner.observe.option_watch import ASKED_PER_TICK, MAX_AGE_S, OptionWatch
+
+NAME = 'bluestore_rocksdb_options'
+
+
+def osd(osd_id: int, nonce: int = 1, *, up: bool = True) -> OsdInfo:
+    return OsdInfo(
+        osd_id=osd_id,
+        up=up,
+        in_cluster=True,
+        nonce=nonce,
+        host='vm',
+        device_class='ssd',
+        version='16.2.15',
+        release='pacific',
+        dedicated_db=False,
+        dedicated_wal=False,
+        db_device_bytes=None,
+        objectstore='bluestore',
+    )
+
+
+def cluster_of(*osds: OsdInfo) -> ClusterMap:
+    return ClusterMap(
+        epoch=1, flags=frozenset(), require_osd_release='pacific', osds=osds, pools=()
+    )
+
+
+class FakeConfig:
+    """A config store in memory that counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.stored: tuple[ConfigEntry, ...] = ()
+        self.values: dict[int, str] = {}
+        self.asked: list[int] = []
+
+    def entries(self, names: Sequence[str]) -> tuple[ConfigEntry, ...]:
+        return self.stored
+
+    def running(self, osd_id: int, names: Sequence[str]) -> Mapping[str, RunningOption]:
+        self.asked.append(osd_id)
+        if osd_id not in self.values:
+            raise CommandError(errno.ENOENT, f'no config state for daemon osd.{osd_id}')
+        value = self.values[osd_id]
+        return {name: RunningOption(value, 'default', ignores_mon=False) for name in names}
+
+    def set(self, who: str, name: str, value: str) -> None:
+        raise AssertionError('a watch changes nothing')
+
+    def remove(self, who: str, name: str) -> None:
+        raise AssertionError('a watch changes nothing')
+
+    def resolved(self, osd_id: int, name: str) -> str:
+        raise AssertionError('not needed here')
+
+
+@pytest.fixture
+def config() -> FakeConfig:
+    config = FakeConfig()
+    config.values = {0: 'a=1', 1: 'a=1'}
+    return config
+
+
+def test_nothing_is_asked_again_while_nothing_changes(config: FakeConfig) -> None:
+    watch = OptionWatch(config, [NAME])
+    for now_s in range(0, int(MAX_AGE_S), 5):
+        watch.refresh(cluster_of(osd(0), osd(1)), float(now_s))
+    # Once each, and a few times more right after the start, when reports may still be old.
+    assert 2 <= len(config.asked) <= 8
+    running = watch.running(osd(0))
+    assert running is not None
+    assert running[NAME].value == 'a=1'
+
+
+def test_a_restarted_osd_is_asked_again_and_its_old_answer_is_not_shown(
+    config: FakeConfig,
+) -> None:
+    watch = OptionWatch(config, [NAME])
+    watch.refresh(cluster_of(osd(0)), 0.0)
+    assert watch.running(osd(0, nonce=2)) is None
+    config.values[0] = 'a=2'
+    watch.refresh(cluster_of(osd(0, nonce=2)), 5.0)
+    running = watch.running(osd(0, nonce=2))
+    assert running is not None
+    assert running[NAME].value == 'a=2'
+
+
+def test_an_osd_that_is_down_runs_nothing(config: FakeConfig) -> None:
+    watch = OptionWatch(config, [NAME])
+    watch.refresh(cluster_of(osd(0)), 0.0)
+    assert watch.running(osd(0, up=False)) is None
+
+
+def test_an_osd_that_did_not_report_yet_is_unknown_and_asked_again(config: FakeConfig) -> None:
+    del config.values[1]
+    watch = OptionWatch(config, [NAME])
+    watch.refresh(cluster_of(osd(1)), 0.0)
+    assert watch.running(osd(1)) is None
+    config.values[1] = 'a=1'
+    watch.refresh(cluster_of(osd(1)), 1.0)
+    assert watch.running(osd(1)) is not None
+
+
+def test_a_changed_entry_makes_every_osd_be_asked_again(config: FakeConfig) -> None:
+    watch = OptionWatch(config, [NAME])
+    for now_s in (0.0, 10.0, 20.0, 30.0, 40.0):
+        watch.refresh(cluster_of(osd(0), osd(1)), now_s)
+    config.asked.clear()
+    config.stored = (ConfigEntry('osd', NAME, 'a=3'),)
+    watch.refresh(cluster_of(osd(0), osd(1)), 50.0)
+    assert sorted(config.asked) == [0, 1]
+    assert watch.entries == config.stored
+
+
+def test_many_osds_are_asked_over_several_ticks(config: FakeConfig) -> None:
+    osds = [osd(i) for i in range(3 * ASKED_PER_TICK)]
+    config.values = {o.osd_id: 'a=1' for o in osds}
+    watch = OptionWatch(config, [NAME])
+    for tick in range(3):
+        config.asked.clear()
+        watch.refresh(cluster_of(*osds), float(tick))
+        assert len(config.asked) == ASKED_PER_TICK
+    assert all(watch.running(o) is not None for o in osds)
+
+
+def test_an_osd_that_left_is_forgotten(config: FakeConfig) -> None:
+    watch = OptionWatch(config, [NAME])
+    watch.refresh(cluster_of(osd(0), osd(1)), 0.0)
+    watch.refresh(cluster_of(osd(0)), 1.0)
+    assert watch.running(replace(osd(1))) is None
