@@ -1,0 +1,243 @@
+"""The published tunings: what they are, whom they suit, and what was measured with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Mapping, Optional
+
+from ..knowledge import loader
+from ..options.catalogue import catalogue
+from ..options.grammar import same_meaning
+from ..options.releases import KnownRelease
+from ..workload.records import WorkloadClass
+
+__all__ = [
+    'Hardware',
+    'Profile',
+    'PublishedEffect',
+    'PublishedEvidence',
+    'Source',
+    'Suitability',
+    'SuitabilityRule',
+    'UnknownProfileError',
+    'predict',
+    'profile',
+    'profiles',
+    'recognise',
+    'suits',
+]
+
+
+class UnknownProfileError(KeyError):
+    """No profile of this name; says which there are."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+    def __str__(self) -> str:
+        known = ', '.join(profile.name for profile in profiles())
+        return f'no profile {self.name!r}; there are {known}'
+
+
+@dataclass(frozen=True)
+class Source:
+    title: str
+    author: str
+    year: int
+    section: str
+    url: Optional[str]
+
+
+@dataclass(frozen=True)
+class PublishedEvidence:
+    """One figure that somebody measured and published."""
+
+    workload: WorkloadClass
+    metric: str
+    unit: str
+    #: A profile's name, or in words what it was compared with.
+    baseline: str
+    #: None where only the change was published.
+    baseline_value: Optional[float]
+    value: float
+    change_percent: float
+    setup: str
+    #: The figure that `predict` goes by; at most one for each workload.
+    headline: bool
+    source: Source
+
+
+@dataclass(frozen=True)
+class SuitabilityRule:
+    """For which workload and RocksDB versions (both inclusive) a profile is how suitable."""
+
+    workload: WorkloadClass
+    rocksdb_min: str
+    #: None: all later ones.
+    rocksdb_max: Optional[str]
+    #: Only where the profile is the release's own default.
+    only_as_release_default: bool
+    score: float
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Hardware:
+    #: With this many cores or fewer for each OSD a loss was published; None if none was.
+    loses_at_cores_per_osd: Optional[int]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A named option set."""
+
+    name: str
+    title: str
+    #: `bluestore_rocksdb_options`, word for word as published.
+    options: str
+    #: Names of the releases whose default it is.
+    release_defaults: tuple[str, ...]
+    suitability: tuple[SuitabilityRule, ...]
+    hardware: Hardware
+    evidence: tuple[PublishedEvidence, ...]
+    cautions: tuple[str, ...]
+    #: Why it should no longer be used; None where it may. `recognise` sets it for the release.
+    superseded: Optional[str]
+    #: The RocksDB version from which that holds.
+    superseded_from_rocksdb: Optional[str]
+    source: str
+
+
+@dataclass(frozen=True)
+class Suitability:
+    #: 0..1: compares profiles for one workload and release, it is no probability.
+    score: float
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PublishedEffect:
+    """What was published for a profile and a workload, against its baseline."""
+
+    metric: str
+    change_percent: float
+    #: Setup and source in one sentence.
+    basis: str
+
+
+@lru_cache(maxsize=1)
+def profiles() -> tuple[Profile, ...]:
+    """All built-in profiles, the best-tested first."""
+    return tuple(_profile(entry) for entry in loader.load('profiles')['profiles'])
+
+
+def profile(name: str) -> Profile:
+    """The built-in profile of this name; raises `UnknownProfileError`."""
+    for known in profiles():
+        if known.name == name:
+            return known
+    raise UnknownProfileError(name)
+
+
+def recognise(options_text: str, release: Optional[KnownRelease]) -> Optional[Profile]:
+    """The profile that means the same as an option string, None where none does.
+
+    A string that is the release's default is reported as that default, even where it equals a
+    published tuning. ``superseded`` of the result is None where it does not hold for ``release``.
+    """
+    version = release.rocksdb_version if release else catalogue().measured_versions[-1]
+    matches = [p for p in profiles() if same_meaning(p.options, options_text, version)]
+    if not matches:
+        return None
+    own_default = release is not None and same_meaning(
+        release.default_options, options_text, version
+    )
+    # A default of another release is somebody's deliberate choice: call it by its tuning.
+    matches.sort(key=lambda p: bool(p.release_defaults) != own_default)
+    found = matches[0]
+    if release is None or own_default or not _is_superseded(found, release):
+        return replace(found, superseded=None)
+    return found
+
+
+def _is_superseded(found: Profile, release: KnownRelease) -> bool:
+    since = found.superseded_from_rocksdb
+    return since is not None and _order(since) <= _order(release.rocksdb_version)
+
+
+def suits(
+    candidate: Profile, workload_class: WorkloadClass, release: KnownRelease
+) -> Optional[Suitability]:
+    """How well a profile suits a workload on a release; None where nothing speaks for it."""
+    version = _order(release.rocksdb_version)
+    for rule in candidate.suitability:
+        if rule.workload is not workload_class or version < _order(rule.rocksdb_min):
+            continue
+        if rule.rocksdb_max is not None and version > _order(rule.rocksdb_max):
+            continue
+        if rule.only_as_release_default and not same_meaning(
+            candidate.options, release.default_options, release.rocksdb_version
+        ):
+            continue
+        return Suitability(rule.score, rule.reasons)
+    return None
+
+
+def predict(candidate: Profile, workload_class: WorkloadClass) -> Optional[PublishedEffect]:
+    """The published effect of a profile on a workload, None where none was published."""
+    for figure in candidate.evidence:
+        if figure.headline and figure.workload is workload_class:
+            source = figure.source
+            return PublishedEffect(
+                metric=figure.metric,
+                change_percent=figure.change_percent,
+                basis=(
+                    f'{figure.setup}, against {figure.baseline}; {source.author}, '
+                    f'{source.title}, {source.year}, {source.section}'
+                ),
+            )
+    return None
+
+
+def _profile(entry: Mapping[str, Any]) -> Profile:
+    superseded = entry['superseded'] or {}
+    return Profile(
+        name=entry['name'],
+        title=entry['title'],
+        options=entry['options'],
+        release_defaults=tuple(entry['release_defaults']),
+        suitability=tuple(
+            SuitabilityRule(
+                **{
+                    **rule,
+                    'workload': WorkloadClass(rule['workload']),
+                    'reasons': tuple(rule['reasons']),
+                }
+            )
+            for rule in entry['suitability']
+        ),
+        hardware=Hardware(
+            entry['hardware']['loses_at_cores_per_osd'], tuple(entry['hardware']['notes'])
+        ),
+        evidence=tuple(
+            PublishedEvidence(
+                **{
+                    **figure,
+                    'workload': WorkloadClass(figure['workload']),
+                    'source': Source(**figure['source']),
+                }
+            )
+            for figure in entry['evidence']
+        ),
+        cautions=tuple(entry['cautions']),
+        superseded=superseded.get('why'),
+        superseded_from_rocksdb=superseded.get('from_rocksdb'),
+        source=entry['source'],
+    )
+
+
+def _order(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split('.'))

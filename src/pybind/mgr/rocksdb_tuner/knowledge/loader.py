@@ -1,0 +1,21 @@
+"""Read a knowledge file that is installed beside this one.
+
+JSON Schemas are not looked at here: jsonschema is not among the libraries that every release's mgr
+has, and the files are the project's own. The tests validate each file with its schema.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+__all__ = ['load']
+
+_FOLDER = Path(__file__).resolve().parent
+
+
+def load(name: str) -> Any:
+    """The content of ``knowledge/<name>.json``. Callers keep what they build from it."""
+    with (_FOLDER / f'{name}.json').open(encoding='utf-8') as file:
+        return json.load(file)

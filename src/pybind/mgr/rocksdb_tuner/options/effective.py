@@ -1,0 +1,198 @@
+"""What RocksDB makes of an option set when it opens the database.
+
+RocksDB moves values silently: it clamps them, orders triggers, and switches options off that do
+not go together. No command of a running OSD tells the result, so it is computed here, by the
+rules of SanitizeOptions() in db/column_family.cc and db/db_impl/db_impl_open.cc, and compared
+with what real daemons print (`tests/options/data`).
+"""
+
+from __future__ import annotations
+
+from typing import Mapping, Optional
+
+from .catalogue import Catalogue, OptionInfo, catalogue
+from .syntax import OptionSet
+from .values import Reading, ValueRefusedError, ValueType, read_value
+
+__all__ = ['effective', 'read_option']
+
+_UNSET_SECONDS = (1 << 64) - 2
+_THIRTY_DAYS_S = 30 * 24 * 3600
+_INT_MAX = (1 << 31) - 1
+_LEVEL_STYLE = 'kCompactionStyleLevel'
+_FIFO_STYLE = 'kCompactionStyleFIFO'
+_INTEGER_TYPES = (ValueType.UINT64, ValueType.UINT32, ValueType.INT, ValueType.INT64)
+
+
+def read_option(info: OptionInfo, value: str, measured_version: str) -> Reading:
+    """Read the value of a catalogued option; raises `ValueRefusedError`."""
+    return read_value(value, info.value_type, info.choice_names(measured_version))
+
+
+def effective(option_set: OptionSet, rocksdb_version: str) -> Mapping[str, str]:
+    """Every catalogued option with the value that is in effect, by name.
+
+    Numbers come in full (``2MB`` is ``2097152``), booleans as true and false, enums by the names
+    that RocksDB's parser takes. Options whose value cannot be told are left out, and so are
+    options of the set that the catalogue does not know. For a version between two measured ones
+    only what both agree on is returned.
+
+    Raises `ValueRefusedError` for a value that RocksDB refuses, `UnknownRocksDBVersionError` for a
+    version outside the measured range.
+    """
+    known = catalogue()
+    tables = [_effective_in(option_set, v, known) for v in known.versions_for(rocksdb_version)]
+    first = tables[0]
+    return {
+        name: value
+        for name, value in first.items()
+        if all(table.get(name) == value for table in tables[1:])
+    }
+
+
+def _effective_in(option_set: OptionSet, version: str, known: Catalogue) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for name, info in known.options.items():
+        facts = info.versions.get(version)
+        if facts is None:
+            continue
+        written = option_set.get(name)
+        without_effect = facts.no_effect is not None and info.value_type not in _INTEGER_TYPES
+        if written is None or without_effect:
+            if facts.default is not None:
+                values[name] = facts.default
+        elif facts.value_read:
+            try:
+                values[name] = read_option(info, written, version).text
+            except ValueRefusedError as refusal:
+                raise ValueRefusedError(f'{name}: {refusal}') from None
+    return _Sanitiser(values, option_set, version, known).run()
+
+
+class _Sanitiser:
+    """Applies RocksDB's silent corrections, in RocksDB's order."""
+
+    def __init__(
+        self, values: dict[str, str], option_set: OptionSet, version: str, known: Catalogue
+    ) -> None:
+        self._values = values
+        self._written = option_set
+        self._version = version
+        self._known = known
+        self._before_7 = int(version.partition('.')[0]) < 7
+
+    def run(self) -> dict[str, str]:
+        self._sanitise_memtables()
+        self._sanitise_levels()
+        self._sanitise_compaction()
+        self._sanitise_database()
+        return self._values
+
+    def _number(self, name: str) -> int:
+        return int(self._values[name])
+
+    def _set(self, name: str, number: int) -> None:
+        self._values[name] = str(number)
+
+    def _written_number(self, name: str) -> Optional[int]:
+        """What the option was set to, before any correction; None where it was not set."""
+        written = self._written.get(name)
+        if written is None:
+            return None
+        return int(read_option(self._known.options[name], written, self._version).text)
+
+    def _clamp(self, name: str) -> None:
+        bounds = self._known.options[name].bounds
+        assert bounds is not None
+        number = self._number(name)
+        if number == bounds.exempt:
+            return
+        if bounds.minimum is not None:
+            number = max(number, bounds.minimum)
+        if bounds.maximum is not None:
+            number = min(number, bounds.maximum)
+        self._set(name, number)
+
+    def _sanitise_memtables(self) -> None:
+        self._clamp('write_buffer_size')
+        write_buffer_size = self._number('write_buffer_size')
+        if not self._written_number('arena_block_size'):
+            block = write_buffer_size // 8
+            if not self._before_7:
+                block = min(block, 1 << 20)
+            self._set('arena_block_size', -(-block // 4096) * 4096)
+        # RocksDB looks at max_write_buffer_number here before it corrects that one too.
+        merge = min(
+            self._number('min_write_buffer_number_to_merge'),
+            self._number('max_write_buffer_number') - 1,
+        )
+        if not self._before_7 and self._values['atomic_flush'] == 'true':
+            merge = 1
+        self._set('min_write_buffer_number_to_merge', max(merge, 1))
+        self._clamp('max_write_buffer_number')
+        self._sanitise_history(write_buffer_size)
+        ratio = float(self._values['memtable_prefix_bloom_size_ratio'])
+        self._values['memtable_prefix_bloom_size_ratio'] = f'{min(max(ratio, 0.0), 0.25):f}'
+
+    def _sanitise_history(self, write_buffer_size: int) -> None:
+        buffers = self._number('max_write_buffer_number')
+        size_to_maintain = self._number('max_write_buffer_size_to_maintain')
+        if size_to_maintain < 0:
+            self._set('max_write_buffer_size_to_maintain', buffers * write_buffer_size)
+        elif size_to_maintain == 0 and self._number('max_write_buffer_number_to_maintain') < 0:
+            self._set('max_write_buffer_number_to_maintain', buffers)
+
+    def _sanitise_levels(self) -> None:
+        style = self._values['compaction_style']
+        if style == _LEVEL_STYLE:
+            self._clamp('num_levels')
+        else:
+            self._set('num_levels', max(self._number('num_levels'), 1))
+            self._values['level_compaction_dynamic_level_bytes'] = 'false'
+        if style == _FIFO_STYLE:
+            if self._before_7:
+                self._set('num_levels', 1)
+            self._set('level0_slowdown_writes_trigger', _INT_MAX)
+            self._set('level0_stop_writes_trigger', _INT_MAX)
+        if float(self._values['max_bytes_for_level_multiplier']) <= 0:
+            self._values['max_bytes_for_level_multiplier'] = '1.000000'
+        trigger = self._number('level0_file_num_compaction_trigger') or 1
+        slowdown = max(self._number('level0_slowdown_writes_trigger'), trigger)
+        self._set('level0_file_num_compaction_trigger', trigger)
+        self._set('level0_slowdown_writes_trigger', slowdown)
+        self._set(
+            'level0_stop_writes_trigger', max(self._number('level0_stop_writes_trigger'), slowdown)
+        )
+
+    def _sanitise_compaction(self) -> None:
+        if not self._written_number('max_compaction_bytes'):
+            size = self._number('target_file_size_base') * 25
+            self._set('max_compaction_bytes', size % (1 << 64))
+        soft = self._number('soft_pending_compaction_bytes_limit')
+        hard = self._number('hard_pending_compaction_bytes_limit')
+        if soft == 0 or 0 < hard < soft:
+            self._set('soft_pending_compaction_bytes_limit', hard)
+        if self._number('ttl') == _UNSET_SECONDS:
+            self._set('ttl', _THIRTY_DAYS_S)
+        if self._values['compaction_style'] in ('kCompactionStyleUniversal', _FIFO_STYLE):
+            unset = self._written_number('periodic_compaction_seconds') in (None, _UNSET_SECONDS)
+            if unset:
+                self._set('periodic_compaction_seconds', _THIRTY_DAYS_S)
+        elif self._number('periodic_compaction_seconds') == _UNSET_SECONDS:
+            self._set('periodic_compaction_seconds', 0)
+
+    def _sanitise_database(self) -> None:
+        self._clamp('max_open_files')
+        if not self._written_number('delayed_write_rate'):
+            self._set('delayed_write_rate', 16 << 20)
+        archived = self._number('WAL_ttl_seconds') > 0 or self._number('WAL_size_limit_MB') > 0
+        recycling_modes = {'kSkipAnyCorruptedRecords'}
+        if self._before_7:
+            recycling_modes.add('kTolerateCorruptedTailRecords')
+        if archived or self._values['wal_recovery_mode'] not in recycling_modes:
+            self._set('recycle_log_file_num', 0)
+        direct = self._values['use_direct_reads'] == 'true'
+        if direct and self._number('compaction_readahead_size') == 0:
+            self._set('compaction_readahead_size', 2 << 20)
+        if self._before_7 and (self._number('compaction_readahead_size') > 0 or direct):
+            self._values['new_table_reader_for_compaction_inputs'] = 'true'

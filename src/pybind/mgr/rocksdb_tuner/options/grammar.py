@@ -1,0 +1,104 @@
+"""Option strings: split, format, combine, and compare by what they mean.
+
+The text itself is handled in `syntax`; here two texts are compared through the catalogue.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Mapping, Optional
+
+from .catalogue import UnknownRocksDBVersionError, catalogue
+from .effective import effective
+from .syntax import OptionSet, OptionSyntaxError, combine, format, parse  # noqa: A004
+from .values import ValueRefusedError, read_value
+
+__all__ = [
+    'OptionDifference',
+    'OptionSet',
+    'OptionSyntaxError',
+    'combine',
+    'diff',
+    'format',
+    'normalise',
+    'parse',
+    'same_meaning',
+]
+
+
+@dataclass(frozen=True)
+class OptionDifference:
+    """One option on which two sets differ; None where a set leaves it at its default."""
+
+    option: str
+    value_from: Optional[str]
+    value_to: Optional[str]
+
+
+def normalise(option_set: OptionSet) -> OptionSet:
+    """The same set with each value in one form and the names in order: ``2MB`` is ``2097152``.
+
+    Values that would be refused, and those of options that are not in the catalogue, stay as they
+    are. Nothing is clamped: see `effective` for that.
+    """
+    return OptionSet(
+        tuple(sorted((name, _normalised(name, value)) for name, value in option_set.items))
+    )
+
+
+def _normalised(name: str, value: str) -> str:
+    info = catalogue().options.get(name)
+    if info is None:
+        return value
+    try:
+        return read_value(value, info.value_type, tuple(c.name for c in info.choices)).text
+    except ValueRefusedError:
+        return value
+
+
+def diff(a: OptionSet, b: OptionSet) -> tuple[OptionDifference, ...]:
+    """What has to change in ``a`` to become ``b``, by name; values as they are written.
+
+    Two ways to write one value are no difference.
+    """
+    plain_a, plain_b = normalise(a).as_dict(), normalise(b).as_dict()
+    return tuple(
+        OptionDifference(name, a.get(name), b.get(name))
+        for name in sorted({*plain_a, *plain_b})
+        if plain_a.get(name) != plain_b.get(name)
+    )
+
+
+def same_meaning(a: str, b: str, rocksdb_version: Optional[str]) -> bool:
+    """Whether a daemon of this version behaves the same with both texts. Never raises.
+
+    Order, blanks, separators, units and spelled-out defaults do not matter. Without a version, or
+    with one that is not known, only the written values are compared. A text that a daemon would
+    refuse means the same as an identical one only.
+    """
+    if a == b:
+        return True
+    try:
+        set_a, set_b = parse(a), parse(b)
+    except OptionSyntaxError:
+        return False
+    if normalise(set_a) == normalise(set_b):
+        return True
+    if rocksdb_version is None:
+        return False
+    try:
+        return _meaning(set_a, rocksdb_version) == _meaning(set_b, rocksdb_version)
+    except (ValueRefusedError, UnknownRocksDBVersionError):
+        return False
+
+
+def _meaning(option_set: OptionSet, rocksdb_version: str) -> tuple[Mapping[str, str], OptionSet]:
+    """What is in effect, and what of the set that does not cover."""
+    values = effective(option_set, rocksdb_version)
+    known = catalogue()
+    rest = tuple(
+        (name, value)
+        for name, value in normalise(option_set).items
+        if name not in values and not known.is_without_effect(name, rocksdb_version)
+    )
+    return values, OptionSet(rest)

@@ -1,0 +1,98 @@
+"""Which RocksDB a Ceph release has, and which option string it runs by default."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Optional
+
+from ..knowledge import loader
+
+__all__ = ['KnownRelease', 'known_releases', 'release_of']
+
+_VERSION = re.compile(r'(?:ceph version )?(\d+)\.(\d+)\.(\d+)')
+
+
+@dataclass(frozen=True)
+class KnownRelease:
+    """A range of point releases that share RocksDB and default options."""
+
+    #: "reef"
+    name: str
+    #: The first point release with these defaults, "18.2.4".
+    since: str
+    #: Major and minor number of the RocksDB built in, "7.9".
+    rocksdb_version: str
+    default_options: str
+    default_annex: str
+    default_cfs: str
+    #: "measured" on a running daemon, "published", or "inferred".
+    confidence: str
+    source: str
+
+    @property
+    def label(self) -> str:
+        """How to name it to a person: "Reef (from 18.2.4)"."""
+        return f'{self.name.capitalize()} (from {self.since})'
+
+
+@dataclass(frozen=True)
+class _Line:
+    """The stable releases of one name, "reef" or 18.2."""
+
+    name: str
+    numbers: tuple[int, int]
+    #: Oldest first.
+    releases: tuple[KnownRelease, ...]
+
+
+def release_of(version_short: Optional[str], release: Optional[str]) -> Optional[KnownRelease]:
+    """The release of a daemon, from `ceph_version_short` and `ceph_release` of its metadata.
+
+    None where it is not known: a newer release, a development version, or a name without a
+    version where the defaults changed between point releases. The version decides where both are
+    given.
+    """
+    match = _VERSION.match(version_short) if version_short else None
+    if match:
+        numbers = (int(match[1]), int(match[2]), int(match[3]))
+        line = next((line for line in _lines() if line.numbers == numbers[:2]), None)
+        candidates = line.releases if line else ()
+        return next((r for r in reversed(candidates) if _numbers(r.since) <= numbers), None)
+    line = next((line for line in _lines() if line.name == release), None)
+    return line.releases[0] if line and len(line.releases) == 1 else None
+
+
+def known_releases() -> tuple[KnownRelease, ...]:
+    """All releases that the module knows, oldest first."""
+    return tuple(release for line in _lines() for release in line.releases)
+
+
+@lru_cache(maxsize=1)
+def _lines() -> tuple[_Line, ...]:
+    return tuple(
+        _Line(
+            name=entry['name'],
+            numbers=_numbers(entry['version'])[:2],
+            releases=tuple(
+                KnownRelease(
+                    name=entry['name'],
+                    since=default['since'],
+                    rocksdb_version=entry['rocksdb_version'],
+                    default_options=default['options'],
+                    default_annex=default['annex'],
+                    default_cfs=default['cfs'],
+                    confidence=default['confidence'],
+                    source=default['source'],
+                )
+                for default in entry['defaults']
+            ),
+        )
+        for entry in loader.load('releases')['releases']
+    )
+
+
+def _numbers(version: str) -> tuple[int, int, int]:
+    numbers = [int(part) for part in version.split('.')]
+    return (numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else 0)
