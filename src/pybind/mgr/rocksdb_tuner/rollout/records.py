@@ -44,8 +44,8 @@ class Outcome(str, Enum):
 
 
 class Verdict(str, Enum):
-    PASS = 'pass'  # noqa: S105 - a verdict, not a password
-    FAIL = 'fail'
+    PASSED = 'pass'
+    FAILED = 'fail'
     INCONCLUSIVE = 'inconclusive'
     NO_DATA = 'no-data'
 
@@ -133,8 +133,8 @@ class OsdBefore:
 class Before:
     """What was there before, recorded before anything is changed.
 
-    ``entries`` are all entries of the option that can decide for one of the OSDs, as (who,
-    value); a `who` that is not among them had no entry.
+    ``entries`` are all entries of the option but those of single OSDs outside the request, as
+    (who, value); a `who` that is not among them had no entry.
     """
 
     entries: tuple[tuple[str, str], ...]
@@ -200,7 +200,11 @@ class RolloutState:
     #: Who asked for a pause.
     paused_by: Optional[str] = None
     ending: Optional[Ending] = None
-    #: How many of the shared entries were written and seen in place, in this direction.
+    #: The entries of masks and sections may have been written.
+    shared_touched: bool = False
+    #: On the way back: every `who` whose entry is restored, in this order.
+    restoring: tuple[str, ...] = ()
+    #: How many of those (or of the shared entries, going forward) were seen in place.
     entries_done: int = 0
     #: Actions that failed in a row, and what the last one answered.
     errors: int = 0

@@ -1,0 +1,193 @@
+"""Whether a request can be carried out at all: asked before anything is recorded or changed."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Callable, Optional
+
+from ..mgr.records import ClusterMap, OsdInfo, RunningOption
+from .entries import decided_by, own
+from .errors import RolloutRefused
+from .machine import OVERRULING_SOURCES, overruled
+from .records import (
+    OPTION,
+    Before,
+    ChangeKind,
+    ChangeRequest,
+    OsdBefore,
+    OsdProgress,
+    RolloutState,
+)
+
+
+def planned(
+    rollout_id: str,
+    request: ChangeRequest,
+    *,
+    cluster: ClusterMap,
+    entries: Mapping[str, str],
+    running: Mapping[int, RunningOption],
+    same_meaning: Callable[[str, str], bool],
+    now_s: float,
+) -> RolloutState:
+    """A new rollout with all that was there before; raises RolloutRefused.
+
+    ``entries`` are all entries of the option by `who`, ``running`` what each OSD of the request
+    reports, by OSD id (missing where it did not answer).
+    """
+    _refuse_malformed(request)
+    osds = _present(request, cluster)
+    _refuse_own_entries(request, entries)
+    for osd_id in request.order:
+        if osd_id not in running:
+            raise RolloutRefused(
+                errno.EAGAIN, f'what osd.{osd_id} runs cannot be read now; try again'
+            )
+        if running[osd_id].source in OVERRULING_SOURCES:
+            raise RolloutRefused(errno.EINVAL, overruled(request, osd_id, running[osd_id]))
+    after = {who: value for who, value in entries.items() if who not in dict(request.final_entries)}
+    after.update({who: value for who, value in request.final_entries if value is not None})
+    _refuse_shadowed(request, osds, after, same_meaning)
+    _refuse_outsiders(request, cluster, entries, after, same_meaning)
+    return RolloutState(
+        rollout_id=rollout_id,
+        request=request,
+        before=Before(
+            entries=tuple(sorted(_recorded(request, entries).items())),
+            osds=tuple(
+                OsdBefore(
+                    osd.osd_id, running[osd.osd_id].value, running[osd.osd_id].source, osd.release
+                )
+                for osd in osds
+            ),
+        ),
+        osds=tuple(OsdProgress(osd_id) for osd_id in request.order),
+        started_s=now_s,
+        updated_s=now_s,
+    )
+
+
+def _refuse_malformed(request: ChangeRequest) -> None:
+    targets = dict(request.targets)
+    final = dict(request.final_entries)
+    if request.option != OPTION:
+        raise RolloutRefused(
+            errno.EINVAL, f'{request.option} cannot be rolled out: only {OPTION} can'
+        )
+    if not targets:
+        raise RolloutRefused(errno.EINVAL, 'there is no OSD to change')
+    if (
+        sorted(targets) != sorted(request.order)
+        or len(targets) != len(request.targets)
+        or len(final) != len(request.final_entries)
+    ):
+        raise RolloutRefused(
+            errno.EINVAL, 'the request names an OSD or an entry twice, or not in its order'
+        )
+    for osd_id, value in targets.items():
+        if final.get(own(osd_id)) not in {None, value}:
+            raise RolloutRefused(
+                errno.EINVAL, f'the entry of osd.{osd_id} would not end as its target'
+            )
+
+
+def _present(request: ChangeRequest, cluster: ClusterMap) -> tuple[OsdInfo, ...]:
+    known = {osd.osd_id: osd for osd in cluster.osds}
+    missing = [osd_id for osd_id in request.order if osd_id not in known]
+    if missing:
+        raise RolloutRefused(
+            errno.ENOENT,
+            f'{_osds(missing)} not in the OSD map; it has {_names(sorted(known))}',
+        )
+    down = [osd_id for osd_id in request.order if not known[osd_id].up]
+    if down:
+        raise RolloutRefused(
+            errno.EBUSY, f'{_osds(down)} down: bring it up, or remove it, before this is applied'
+        )
+    return tuple(known[osd_id] for osd_id in request.order)
+
+
+def _refuse_own_entries(request: ChangeRequest, entries: Mapping[str, str]) -> None:
+    final = dict(request.final_entries)
+    owned = {own(osd_id) for osd_id in request.order}
+    for who in sorted(entries):
+        section, _, mask = who.partition('/')
+        if section in owned and (mask or who not in final):
+            raise RolloutRefused(
+                errno.EINVAL,
+                f'{section} has an entry of its own, which this would lose: "ceph config rm '
+                f'{who} {request.option}" first if it is not wanted',
+            )
+
+
+def _refuse_shadowed(
+    request: ChangeRequest,
+    osds: Iterable[OsdInfo],
+    after: Mapping[str, str],
+    same_meaning: Callable[[str, str], bool],
+) -> None:
+    targets = dict(request.targets)
+    for osd in osds:
+        decided = decided_by(after, osd)
+        if decided is None:
+            if request.kind is ChangeKind.REMOVE_OVERRIDE:
+                continue
+            raise RolloutRefused(
+                errno.EINVAL, f'no entry would decide for osd.{osd.osd_id} at the end'
+            )
+        who, value = decided
+        if not same_meaning(value, targets[osd.osd_id]):
+            raise RolloutRefused(
+                errno.EINVAL,
+                f'at the end the entry of {who} would decide for osd.{osd.osd_id}, with another '
+                f'value: "ceph config rm {who} {request.option}" first if it is not wanted',
+            )
+
+
+def _refuse_outsiders(
+    request: ChangeRequest,
+    cluster: ClusterMap,
+    entries: Mapping[str, str],
+    after: Mapping[str, str],
+    same_meaning: Callable[[str, str], bool],
+) -> None:
+    """No OSD may get another value at its next restart without being watched."""
+    changed = []
+    for osd in cluster.osds:
+        if osd.osd_id in request.order or not osd.up:
+            continue
+        old, new = _value(entries, osd), _value(after, osd)
+        if old != new and (old is None or new is None or not same_meaning(old, new)):
+            changed.append(osd.osd_id)
+    if changed:
+        raise RolloutRefused(
+            errno.EINVAL,
+            f'{_osds(changed)} not among the OSDs to change, but would get another value at the '
+            'next restart',
+        )
+
+
+def _value(entries: Mapping[str, str], osd: OsdInfo) -> Optional[str]:
+    decided = decided_by(entries, osd)
+    return None if decided is None else decided[1]
+
+
+def _recorded(request: ChangeRequest, entries: Mapping[str, str]) -> dict[str, str]:
+    owned = {own(osd_id) for osd_id in request.order}
+    return {
+        who: value
+        for who, value in entries.items()
+        if not who.startswith('osd.') or who.partition('/')[0] in owned
+    }
+
+
+def _names(osd_ids: Sequence[int]) -> str:
+    """As many names as a line takes."""
+    more = f' and {len(osd_ids) - 8} more' if len(osd_ids) > 8 else ''
+    return ', '.join(map(own, osd_ids[:8])) + more
+
+
+def _osds(osd_ids: Sequence[int]) -> str:
+    """The subject of a sentence: "osd.1 is", "osd.1, osd.2 are"."""
+    return f'{_names(osd_ids)} {"is" if len(osd_ids) == 1 else "are"}'

@@ -1,0 +1,473 @@
+"""Rollouts and history records as stored text, and back.
+
+The monitor keeps at most 64 KiB under one key (mon_config_key_max_entry_size, 65536 in every
+release). Option strings, which most OSDs share, are stored once; a long text is compressed.
+Decoding trusts nothing: another version, another type, a missing name or a contradiction is a
+`StoredStateError` that names it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import errno
+import json
+import math
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from enum import Enum
+from typing import Callable, NoReturn, Optional, TypeVar
+
+from .errors import RolloutRefused, StoredStateError
+from .history import HistoryRecord
+from .machine import TEXT_MAX
+from .records import (
+    Before,
+    ChangeKind,
+    ChangeRequest,
+    Direction,
+    Ending,
+    OsdBefore,
+    OsdProgress,
+    OsdStep,
+    Outcome,
+    Phase,
+    RolloutState,
+    Verdict,
+)
+
+VERSION = 1
+
+#: The most that a monitor keeps under one key.
+LIMIT_BYTES = 65536
+#: Longer texts are compressed.
+_PLAIN_MAX_BYTES = 40000
+#: Room for the texts that come up on the way (reason, error, suspicion, ending), in UTF-8 and
+#: encoded, and for the nonces that are not known yet.
+_RESERVE_BYTES = 4 * TEXT_MAX * 5
+_COMPRESSED = 'zlib:'
+#: A text that unpacks to more was not written here.
+_UNPACKED_MAX_BYTES = 16 * 1024 * 1024
+
+_E = TypeVar('_E', bound=Enum)
+_T = TypeVar('_T')
+
+
+def encode_state(state: RolloutState) -> str:
+    """Text of at most LIMIT_BYTES bytes; raises RolloutRefused with E2BIG."""
+    table = _Table()
+    request = state.request
+    before = {osd.osd_id: osd for osd in state.before.osds}
+    targets = dict(request.targets)
+    osds = state.osds
+    document = {
+        'version': VERSION,
+        'id': state.rollout_id,
+        'request': {
+            'recommendation': request.recommendation_id,
+            'kind': request.kind.value,
+            'who': request.who,
+            'target_order': [osd_id for osd_id, _ in request.targets],
+            'final': [[who, table.optional(value)] for who, value in request.final_entries],
+            'actor': request.actor,
+            'prediction': request.prediction,
+            'option': request.option,
+        },
+        'before': {
+            'entries': [[who, table.index(value)] for who, value in state.before.entries],
+            'osd_order': [osd.osd_id for osd in state.before.osds],
+        },
+        # One column per property: like values stand side by side, which compresses best.
+        'osds': {
+            'id': [osd.osd_id for osd in osds],
+            'target': [table.index(targets[osd.osd_id]) for osd in osds],
+            'before_value': [table.index(before[osd.osd_id].value) for osd in osds],
+            'before_source': [table.index(before[osd.osd_id].source) for osd in osds],
+            'before_release': [table.optional(before[osd.osd_id].release) for osd in osds],
+            'step': [table.index(osd.step.value) for osd in osds],
+            'nonce_before': [osd.nonce_before for osd in osds],
+            'nonce_after': [osd.nonce_after for osd in osds],
+            'restarts_asked': [osd.restarts_asked for osd in osds],
+            'flaps': [osd.flaps for osd in osds],
+            'restart_needed': [osd.restart_needed for osd in osds],
+        },
+        'started_s': state.started_s,
+        'updated_s': state.updated_s,
+        'stage': state.stage.value,
+        'direction': state.direction.value,
+        'paused_reason': state.paused_reason,
+        'paused_by': state.paused_by,
+        'ending': None
+        if state.ending is None
+        else [state.ending.outcome.value, state.ending.reason],
+        'shared_touched': state.shared_touched,
+        'restoring': list(state.restoring),
+        'entries_done': state.entries_done,
+        'errors': state.errors,
+        'last_error': state.last_error,
+        'suspicion': state.suspicion,
+        'verdict': None if state.verdict is None else state.verdict.value,
+        'outcome': None if state.outcome is None else state.outcome.value,
+        'failure': state.failure,
+        'strings': table.strings,
+    }
+    return _packed(document, f'rollout {state.rollout_id} of {len(osds)} OSDs')
+
+
+def refuse_if_too_large(state: RolloutState) -> None:
+    """Raise RolloutRefused (E2BIG) if the state could outgrow its key on its way."""
+    # Nonces are 32-bit and random in newer releases: they do not compress.
+    filled = tuple(
+        replace(
+            osd,
+            step=OsdStep.CHECKING,
+            nonce_before=_scattered(2 * index),
+            nonce_after=_scattered(2 * index + 1),
+        )
+        for index, osd in enumerate(state.osds)
+    )
+    whos = (
+        *(who for who, _ in state.request.final_entries),
+        *(f'osd.{osd.osd_id}' for osd in state.osds),
+    )
+    size = len(encode_state(replace(state, osds=filled, restoring=whos)).encode())
+    _refuse_above(size + _RESERVE_BYTES, f'a rollout of {len(state.osds)} OSDs')
+
+
+def decode_state(text: str) -> RolloutState:
+    """The state that `encode_state` wrote; raises StoredStateError."""
+    document = _unpacked(text)
+    strings = document.strings('strings')
+    request, before, columns = (document.part(name) for name in ('request', 'before', 'osds'))
+    ids = columns.integers('id')
+    value_of = {
+        name: dict(zip(ids, columns.column(name, len(ids), _lookup(strings))))
+        for name in ('target', 'before_value', 'before_source')
+    }
+    releases = columns.column('before_release', len(ids), _optional(_lookup(strings)))
+    release_of = dict(zip(ids, releases))
+    ending = document.value('ending')
+    state = RolloutState(
+        rollout_id=document.text('id'),
+        request=ChangeRequest(
+            recommendation_id=request.text('recommendation'),
+            kind=request.choice('kind', ChangeKind),
+            who=request.text('who'),
+            targets=tuple(
+                (n, value_of['target'][n]) for n in request.permutation('target_order', ids)
+            ),
+            order=tuple(ids),
+            final_entries=request.pairs('final', _optional(_lookup(strings))),
+            actor=request.text('actor'),
+            prediction=request.optional_text('prediction'),
+            option=request.text('option'),
+        ),
+        before=Before(
+            entries=before.pairs('entries', _lookup(strings)),
+            osds=tuple(
+                OsdBefore(
+                    n, value_of['before_value'][n], value_of['before_source'][n], release_of[n]
+                )
+                for n in before.permutation('osd_order', ids)
+            ),
+        ),
+        osds=tuple(
+            OsdProgress(*row)
+            for row in zip(
+                ids,
+                columns.column('step', len(ids), _step(strings)),
+                columns.column('nonce_before', len(ids), _optional(_count)),
+                columns.column('nonce_after', len(ids), _optional(_count)),
+                columns.column('restarts_asked', len(ids), _count),
+                columns.column('flaps', len(ids), _count),
+                columns.column('restart_needed', len(ids), _flag),
+            )
+        ),
+        started_s=document.number('started_s'),
+        updated_s=document.number('updated_s'),
+        stage=document.choice('stage', Phase),
+        direction=document.choice('direction', Direction),
+        paused_reason=document.optional_text('paused_reason'),
+        paused_by=document.optional_text('paused_by'),
+        ending=None if ending is None else _ending(ending),
+        shared_touched=document.typed('shared_touched', _flag),
+        restoring=tuple(document.strings('restoring')),
+        entries_done=document.typed('entries_done', _count),
+        errors=document.typed('errors', _count),
+        last_error=document.optional_text('last_error'),
+        suspicion=document.optional_text('suspicion'),
+        verdict=document.optional_choice('verdict', Verdict),
+        outcome=document.optional_choice('outcome', Outcome),
+        failure=document.optional_text('failure'),
+    )
+    _refuse_contradictions(state)
+    return state
+
+
+def encode_record(record: HistoryRecord) -> str:
+    """Text of at most LIMIT_BYTES bytes; raises RolloutRefused with E2BIG."""
+    document = {
+        'version': VERSION,
+        'id': record.rollout_id,
+        'time_s': record.time_s,
+        'recommendation': record.recommendation_id,
+        'who': record.who,
+        'from': record.options_from,
+        'to': record.options_to,
+        'actor': record.actor,
+        'outcome': record.outcome.value,
+        'reason': record.reason,
+        'prediction': record.prediction,
+        'measured': record.measured,
+    }
+    return _packed(document, f'the history record of {record.rollout_id}')
+
+
+def decode_record(text: str) -> HistoryRecord:
+    """The record that `encode_record` wrote; raises StoredStateError."""
+    document = _unpacked(text)
+    return HistoryRecord(
+        rollout_id=document.text('id'),
+        time_s=document.number('time_s'),
+        recommendation_id=document.text('recommendation'),
+        who=document.text('who'),
+        options_from=document.text('from'),
+        options_to=document.text('to'),
+        actor=document.text('actor'),
+        outcome=document.choice('outcome', Outcome),
+        reason=document.optional_text('reason'),
+        prediction=document.optional_text('prediction'),
+        measured=document.optional_text('measured'),
+    )
+
+
+# -- writing
+
+
+class _Table:
+    """Strings by number, each stored once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def strings(self) -> list[str]:
+        return list(self._numbers)
+
+    def index(self, text: str) -> int:
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    def optional(self, text: Optional[str]) -> Optional[int]:
+        return None if text is None else self.index(text)
+
+
+def _packed(document: object, what: str) -> str:
+    plain = json.dumps(document, ensure_ascii=False, separators=(',', ':'), allow_nan=False)
+    raw = plain.encode('utf-8', 'backslashreplace')
+    if len(raw) <= _PLAIN_MAX_BYTES:
+        return raw.decode()
+    packed = _COMPRESSED + base64.b64encode(zlib.compress(raw, 9)).decode('ascii')
+    _refuse_above(len(packed), what)
+    return packed
+
+
+def _refuse_above(size_bytes: int, what: str) -> None:
+    if size_bytes > LIMIT_BYTES:
+        raise RolloutRefused(
+            errno.E2BIG,
+            f'{what} takes {size_bytes} bytes to remember, and a monitor keeps at most '
+            f'{LIMIT_BYTES} under one key: apply it to fewer OSDs at a time',
+        )
+
+
+def _scattered(index: int) -> int:
+    """32 bits without a pattern, the same for the same ``index``."""
+    return zlib.crc32(f'{index} {index * 2654435761}'.encode())
+
+
+# -- reading
+
+
+def _wrong(path: str, found: object, wanted: str) -> NoReturn:
+    shown = json.dumps(found, default=str)[:60]
+    raise StoredStateError(f'"{path}" is {shown} instead of {wanted}')
+
+
+def _unpacked(text: str) -> _Part:
+    if text.startswith(_COMPRESSED):
+        text = _decompressed(text[len(_COMPRESSED) :])
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise StoredStateError(f'it is not JSON, or only the beginning of it ({error})') from error
+    if not isinstance(document, dict):
+        raise StoredStateError('it is not a JSON object')
+    version = document.get('version')
+    if version != VERSION:
+        raise StoredStateError(
+            f'it was written in version {json.dumps(version)[:20]} of the format; this module '
+            f'reads version {VERSION}'
+        )
+    return _Part(document, '')
+
+
+def _decompressed(text: str) -> str:
+    unpacker = zlib.decompressobj()
+    try:
+        raw = unpacker.decompress(base64.b64decode(text, validate=True), _UNPACKED_MAX_BYTES)
+        if not unpacker.eof:
+            raise StoredStateError('its compressed text is cut off or too long')
+        return raw.decode()
+    except (binascii.Error, zlib.error, ValueError) as error:
+        raise StoredStateError(f'its compressed text is damaged ({error})') from error
+
+
+def _count(path: str, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        _wrong(path, value, 'a number from 0 up')
+    return value
+
+
+def _flag(path: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        _wrong(path, value, 'true or false')
+    return value
+
+
+def _text(path: str, value: object) -> str:
+    if not isinstance(value, str):
+        _wrong(path, value, 'a text')
+    return value
+
+
+def _list(path: str, value: object) -> list[object]:
+    if not isinstance(value, list):
+        _wrong(path, value, 'a list')
+    return value
+
+
+def _lookup(strings: Sequence[str]) -> Callable[[str, object], str]:
+    def look_up(path: str, value: object) -> str:
+        number = _count(path, value)
+        if number >= len(strings):
+            _wrong(path, value, f'one of {len(strings)} stored texts')
+        return strings[number]
+
+    return look_up
+
+
+def _step(strings: Sequence[str]) -> Callable[[str, object], OsdStep]:
+    text = _lookup(strings)
+    return lambda path, value: _member(path, text(path, value), OsdStep)
+
+
+def _optional(read: Callable[[str, object], _T]) -> Callable[[str, object], Optional[_T]]:
+    return lambda path, value: None if value is None else read(path, value)
+
+
+def _member(path: str, value: object, kind: type[_E]) -> _E:
+    for member in kind:
+        if member.value == value:
+            return member
+    _wrong(path, value, 'one of ' + ', '.join(str(member.value) for member in kind))
+
+
+def _ending(value: object) -> Ending:
+    pair = _list('ending', value)
+    if len(pair) != 2:
+        _wrong('ending', value, 'an outcome and a reason')
+    return Ending(_member('ending', pair[0], Outcome), _text('ending', pair[1]))
+
+
+class _Part:
+    """One JSON object, read by name and type."""
+
+    def __init__(self, values: dict[str, object], path: str) -> None:
+        self._values = values
+        self._path = path
+
+    def value(self, name: str) -> object:
+        if name not in self._values:
+            raise StoredStateError(f'"{self._path}{name}" is missing')
+        return self._values[name]
+
+    def typed(self, name: str, read: Callable[[str, object], _T]) -> _T:
+        return read(self._path + name, self.value(name))
+
+    def part(self, name: str) -> _Part:
+        value = self.value(name)
+        if not isinstance(value, dict):
+            _wrong(self._path + name, value, 'an object')
+        return _Part(value, f'{self._path}{name}.')
+
+    def text(self, name: str) -> str:
+        return self.typed(name, _text)
+
+    def optional_text(self, name: str) -> Optional[str]:
+        return self.typed(name, _optional(_text))
+
+    def number(self, name: str) -> float:
+        value = self.value(name)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not _finite(value):
+            _wrong(self._path + name, value, 'a number')
+        return value
+
+    def choice(self, name: str, kind: type[_E]) -> _E:
+        return _member(self._path + name, self.value(name), kind)
+
+    def optional_choice(self, name: str, kind: type[_E]) -> Optional[_E]:
+        return None if self.value(name) is None else self.choice(name, kind)
+
+    def strings(self, name: str) -> list[str]:
+        return self.column(name, None, _text)
+
+    def integers(self, name: str) -> list[int]:
+        return self.column(name, None, _count)
+
+    def column(
+        self, name: str, length: Optional[int], read: Callable[[str, object], _T]
+    ) -> list[_T]:
+        path = self._path + name
+        values = _list(path, self.value(name))
+        if length is not None and len(values) != length:
+            raise StoredStateError(f'"{path}" has {len(values)} values for {length} OSDs')
+        return [read(f'{path}[{index}]', value) for index, value in enumerate(values)]
+
+    def pairs(self, name: str, read: Callable[[str, object], _T]) -> tuple[tuple[str, _T], ...]:
+        path = self._path + name
+        found = []
+        for value in _list(path, self.value(name)):
+            pair = _list(path, value)
+            if len(pair) != 2:
+                _wrong(path, value, 'a name and a value')
+            found.append((_text(path, pair[0]), read(path, pair[1])))
+        return tuple(found)
+
+    def permutation(self, name: str, ids: Iterable[int]) -> list[int]:
+        found = self.integers(name)
+        if sorted(found) != sorted(ids):
+            raise StoredStateError(f'"{self._path}{name}" does not hold the OSDs of the rollout')
+        return found
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _refuse_contradictions(state: RolloutState) -> None:
+    ids = state.request.order
+    if not ids or len(set(ids)) != len(ids):
+        raise StoredStateError('"osds.id" is empty or names an OSD twice')
+    if state.stage is Phase.WAITING:
+        raise StoredStateError('"stage" is "waiting", which is no stage to go on with')
+    if state.direction is Direction.RECOVER and not state.ended and state.ending is None:
+        raise StoredStateError('"ending" is missing for "direction" "recover"')
+    known = {f'osd.{n}' for n in ids} | {who for who, _ in state.request.final_entries}
+    if not known >= set(state.restoring):
+        raise StoredStateError('"restoring" names an entry outside the request')
+    if state.ended != (state.outcome is not None):
+        raise StoredStateError('"outcome" and "stage" contradict each other')

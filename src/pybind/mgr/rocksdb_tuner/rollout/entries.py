@@ -1,0 +1,96 @@
+"""Which entries of the config store can decide for which OSDs.
+
+Precedence measured on 16.2.15, highest first: osd.N with a mask, osd.N, osd/host, osd/class,
+osd, global. What really decides is the monitor's own answer (`ConfigStore.resolved`); this is for
+what must be known before anything is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Optional
+
+from ..mgr.records import ClusterMap, ConfigEntry, OsdInfo
+
+
+def own(osd_id: int) -> str:
+    """The section of one OSD."""
+    return f'osd.{osd_id}'
+
+
+def as_mapping(entries: Iterable[ConfigEntry]) -> dict[str, str]:
+    """Entries of one option by `who`."""
+    return {entry.who: entry.value for entry in entries}
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The OSDs of one rollout, as far as masks can tell them from the others."""
+
+    osd_ids: frozenset[int]
+    #: None among them: the class or host of an OSD is not known.
+    classes: frozenset[Optional[str]]
+    hosts: frozenset[Optional[str]]
+    #: Hosts that are known to hold none of these OSDs.
+    other_hosts: frozenset[Optional[str]]
+
+    @classmethod
+    def of(cls, cluster: ClusterMap, osd_ids: Iterable[int]) -> Scope:
+        ids = frozenset(osd_ids)
+        members = [osd for osd in cluster.osds if osd.osd_id in ids]
+        hosts = frozenset(osd.host for osd in members)
+        return cls(
+            osd_ids=ids,
+            classes=frozenset(osd.device_class for osd in members),
+            hosts=hosts,
+            other_hosts=frozenset(osd.host for osd in cluster.osds) - hosts,
+        )
+
+    def may_cover(self, who: str) -> bool:
+        """Whether an entry for ``who`` can decide for one of these OSDs; True where in doubt."""
+        section, *masks = who.split('/')
+        osd_id = section[4:] if section.startswith('osd.') else ''
+        if section not in {'global', 'osd'} and not (
+            osd_id.isdecimal() and int(osd_id) in self.osd_ids
+        ):
+            return False
+        for mask in masks:
+            kind, _, value = mask.partition(':')
+            if kind == 'class' and None not in self.classes and value not in self.classes:
+                return False
+            # A host mask names a CRUSH bucket: one that is no known host may be any.
+            if kind == 'host' and None not in self.hosts and value in self.other_hosts:
+                return False
+        return True
+
+
+def decided_by(entries: Mapping[str, str], osd: OsdInfo) -> Optional[tuple[str, str]]:
+    """(who, value) of the entry that decides for this OSD; None where its own default does.
+
+    Masks other than class and host are taken not to match: their members are not known here.
+    """
+    ranked = [
+        (rank, who, value)
+        for who, value in entries.items()
+        if (rank := _rank(who, osd)) is not None
+    ]
+    return max(ranked)[1:] if ranked else None
+
+
+def _rank(who: str, osd: OsdInfo) -> Optional[tuple[int, int]]:
+    """How precise an entry that applies to ``osd`` is; None where it does not apply."""
+    section, *masks = who.split('/')
+    sections = {'global': 0, 'osd': 1, own(osd.osd_id): 2}
+    if section not in sections:
+        return None
+    precision = 0
+    for mask in masks:
+        kind, _, value = mask.partition(':')
+        weight, actual = {'class': (1, osd.device_class), 'host': (2, osd.host)}.get(
+            kind, (0, None)
+        )
+        if value != actual:
+            return None
+        precision += weight
+    return sections[section], precision

@@ -1,0 +1,156 @@
+"""The conditions under which an OSD may be restarted by this module.
+
+Health codes and flags: the names of Ceph's own health checks and OSD map flags, as seen on
+16.2.15, 18.2.7 and 20.2.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Optional
+
+from .observation import Observation
+
+#: Somebody holds the cluster still: what a restart would trigger could not heal, or would stay.
+HOLDING_FLAGS = frozenset(
+    {
+        'full',
+        'nearfull',
+        'nobackfill',
+        'nodown',
+        'noin',
+        'noout',
+        'norebalance',
+        'norecover',
+        'noup',
+        'pause',
+        'pauserd',
+        'pausewr',
+    }
+)
+
+#: Space, redundancy, quorum, or flags on single OSDs and CRUSH nodes.
+HOLDING_HEALTH = frozenset(
+    {
+        'MON_DOWN',
+        'OSDMAP_FULL',
+        'OSDMAP_NEARFULL',
+        'OSD_BACKFILLFULL',
+        'OSD_DOWN',
+        'OSD_FLAGS',
+        'OSD_FULL',
+        'OSD_NEARFULL',
+        'PG_AVAILABILITY',
+        'PG_BACKFILL_FULL',
+        'PG_DAMAGED',
+        'PG_DEGRADED',
+        'PG_RECOVERY_FULL',
+        'POOL_BACKFILLFULL',
+        'POOL_FULL',
+        'POOL_NEARFULL',
+    }
+)
+
+#: A PG in one of these states is at work, in doubt or damaged, even if also active and clean.
+_UNSETTLED = frozenset(
+    {
+        'backfill_toofull',
+        'backfill_unfound',
+        'backfill_wait',
+        'backfilling',
+        'degraded',
+        'down',
+        'forced_backfill',
+        'forced_recovery',
+        'incomplete',
+        'inconsistent',
+        'peered',
+        'peering',
+        'recovering',
+        'recovery_toofull',
+        'recovery_unfound',
+        'recovery_wait',
+        'repair',
+        'stale',
+        'undersized',
+        'unknown',
+    }
+)
+
+
+def closed_gate(seen: Observation, osd_id: int, targets: Iterable[int]) -> Optional[str]:
+    """Why this OSD, which is up, may not be restarted now; None if it may.
+
+    ``targets`` are all OSDs of the rollout: they must run one version of Ceph.
+    """
+    return (
+        _mode(seen)
+        or _held_cluster(seen)
+        or _osds(seen, osd_id)
+        or placement_groups(seen)
+        or _versions(seen, frozenset(targets))
+        or _ok_to_stop(seen, osd_id)
+    )
+
+
+def placement_groups(seen: Observation) -> Optional[str]:
+    """Why the placement groups are not all active+clean and at rest; None if they are."""
+    if seen.pgs.total == 0 and seen.cluster.pools:
+        return 'the states of the placement groups are not known yet'
+    # Without counts: the text would change, and be stored, at every look.
+    unsettled = sorted(
+        state
+        for state, _ in seen.pgs.by_state
+        if not {'active', 'clean'} <= set(state.split('+')) or _UNSETTLED & set(state.split('+'))
+    )
+    if unsettled:
+        return f'placement groups are not all active+clean ({", ".join(unsettled[:4])})'
+    if seen.pgs.active_clean != seen.pgs.total:
+        return 'placement groups are not all active+clean'
+    return None
+
+
+def _mode(seen: Observation) -> Optional[str]:
+    return None if seen.may_act else 'the mode of the module does not allow changes'
+
+
+def _held_cluster(seen: Observation) -> Optional[str]:
+    flags = sorted(HOLDING_FLAGS & seen.cluster.flags)
+    if flags:
+        return f'flags set on the cluster: {", ".join(flags)}'
+    codes = sorted(HOLDING_HEALTH & seen.health)
+    return f'cluster health: {", ".join(codes)}' if codes else None
+
+
+def _osds(seen: Observation, osd_id: int) -> Optional[str]:
+    osd = seen.osd(osd_id)
+    # `osd ok-to-stop` answers "ok" for an id that does not exist.
+    if osd is None:
+        return f'osd.{osd_id} is not in the OSD map'
+    if not osd.up:
+        return f'osd.{osd_id} is down'
+    if osd.nonce is None:
+        return f'the address of osd.{osd_id} is not known'
+    down = [other.osd_id for other in seen.cluster.osds if other.in_cluster and not other.up]
+    return f'osd.{down[0]} is down' if down else None
+
+
+def _versions(seen: Observation, targets: frozenset[int]) -> Optional[str]:
+    versions: dict[str, int] = {}
+    for osd in seen.cluster.osds:
+        if osd.osd_id not in targets or not osd.up:
+            continue
+        if osd.version is None:
+            return f'the version of osd.{osd.osd_id} is not known yet'
+        versions.setdefault(osd.version, osd.osd_id)
+    if len(versions) > 1:
+        found = ', '.join(f'osd.{osd_id} runs {v}' for v, osd_id in sorted(versions.items()))
+        return f'the OSDs run different versions, as in an upgrade: {found}'
+    return None
+
+
+def _ok_to_stop(seen: Observation, osd_id: int) -> Optional[str]:
+    if osd_id not in seen.ok_to_stop:
+        return f'whether osd.{osd_id} may stop is not known yet'
+    reason = seen.ok_to_stop[osd_id]
+    return None if reason is None else f'osd.{osd_id} is not ok-to-stop: {reason}'

@@ -1,0 +1,71 @@
+"""What the machine sees of a cluster at one time, and what it asks to see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Optional, Union
+
+from ..mgr.records import ClusterMap, OsdInfo, PgSummary, RunningOption
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What the next observation must contain beyond the maps and the entries of the option."""
+
+    running: tuple[int, ...] = ()
+    ok_to_stop: tuple[int, ...] = ()
+    resolved: tuple[int, ...] = ()
+    orchestrator: bool = False
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One look at the cluster. What was not asked for, or did not answer, is missing."""
+
+    cluster: ClusterMap
+    pgs: PgSummary
+    #: Codes of the current health checks.
+    health: frozenset[str]
+    #: All entries of the option by `who`.
+    entries: Mapping[str, str]
+    #: What OSDs report as running. Only true of a process that started after the last change of
+    #: its entries: Ceph shows the default once an entry is removed, whatever RocksDB was opened
+    #: with (measured on 16.2.15).
+    running: Mapping[int, RunningOption] = field(default_factory=dict)
+    #: None: may stop now.
+    ok_to_stop: Mapping[int, Optional[str]] = field(default_factory=dict)
+    #: What the monitor gives an OSD at its next start.
+    resolved: Mapping[int, str] = field(default_factory=dict)
+    #: Why no orchestrator can restart an OSD; None: it can (or nobody asked).
+    orchestrator_reason: Optional[str] = None
+    #: False: the operator switched changes off.
+    may_act: bool = True
+    #: How long this manager has been looking at the cluster.
+    watched_s: float = 0.0
+    #: How long this manager has seen the rollout wait in `machine.wait_key`.
+    waited_s: float = 0.0
+    #: How long this manager has seen the OSD in flight down without a break.
+    down_s: float = 0.0
+
+    def osd(self, osd_id: int) -> Optional[OsdInfo]:
+        return next((osd for osd in self.cluster.osds if osd.osd_id == osd_id), None)
+
+
+@dataclass(frozen=True)
+class SetEntry:
+    who: str
+    value: str
+
+
+@dataclass(frozen=True)
+class RemoveEntry:
+    who: str
+
+
+@dataclass(frozen=True)
+class RestartOsd:
+    osd_id: int
+
+
+Action = Union[SetEntry, RemoveEntry, RestartOsd]

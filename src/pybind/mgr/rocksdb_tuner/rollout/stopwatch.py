@@ -1,0 +1,28 @@
+"""How long something has been so, as seen by one manager."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+#: A longer pause between two looks says nothing of the time between: the manager waited for a
+#: quorum, or a clock was set.
+GAP_MAX_S = 30.0
+
+
+class Stopwatch:
+    """Counts the time during which a key stays the same, without trusting the clock."""
+
+    def __init__(self) -> None:
+        self._key: object = None
+        self._elapsed_s = 0.0
+        self._looked_s: Optional[float] = None
+
+    def look(self, key: object, now_s: float) -> float:
+        """Seconds for which every look saw ``key``; 0.0 at the first."""
+        if self._looked_s is None or key != self._key:
+            self._elapsed_s = 0.0
+        else:
+            self._elapsed_s += min(max(now_s - self._looked_s, 0.0), GAP_MAX_S)
+        self._key = key
+        self._looked_s = now_s
+        return self._elapsed_s

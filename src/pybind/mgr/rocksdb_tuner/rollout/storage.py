@@ -1,0 +1,113 @@
+"""What survives a failover of the manager: the rollout, its predecessors, the history.
+
+Nothing that is stored is trusted. What cannot be read is moved to ``broken/<key>`` for an expert
+to look at, is reported, and is not acted on.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Callable, Optional, TypeVar
+
+from ..mgr.protocols import CommandError, Store
+from .codec import decode_record, decode_state, encode_record, encode_state
+from .errors import StoredStateError
+from .history import HistoryRecord
+from .records import RolloutState
+
+log = logging.getLogger(__name__)
+
+CURRENT = 'rollout/current'
+ARCHIVE = 'rollout/archive/'
+HISTORY = 'history/'
+BROKEN = 'broken/'
+
+HISTORY_MAX = 200
+#: Rollouts that can still be rolled back: each holds what was there before.
+ARCHIVE_MAX = 20
+
+_T = TypeVar('_T')
+
+
+class RolloutStorage:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._unreadable: dict[str, str] = {}
+
+    def problems(self) -> tuple[str, ...]:
+        """One sentence for each stored text that could not be read, until it is removed."""
+        aside = [key[len(BROKEN) :] for key in self._store.keys(BROKEN)]
+        return tuple(
+            f'the stored "{key}" could not be read and was set aside: '
+            f'{self._unreadable.get(key, "see the log of the manager that read it")}; "ceph '
+            f'config-key rm mgr/rocksdb_tuner/{BROKEN}{key}" once it is not needed any more'
+            for key in sorted({*aside, *self._unreadable})
+            if key in aside or self._store.get(key) is not None
+        )
+
+    def load_current(self) -> Optional[RolloutState]:
+        return self._read(CURRENT, decode_state)
+
+    def save_current(self, state: RolloutState) -> None:
+        """Raises RolloutRefused (E2BIG), CommandError."""
+        self._store.set(CURRENT, encode_state(state))
+
+    def archive(self, state: RolloutState) -> None:
+        """Keep a rollout that ended, so that it can be rolled back after others."""
+        self._store.set(ARCHIVE + state.rollout_id, encode_state(state))
+        self._drop_oldest(ARCHIVE, ARCHIVE_MAX)
+
+    def archived(self, name: str) -> Optional[RolloutState]:
+        """The newest ended rollout with this id, or of the recommendation with this id."""
+        for key in reversed(self._by_age(ARCHIVE)):
+            state = self._read(key, decode_state)
+            if state and name in {state.rollout_id, state.request.recommendation_id}:
+                return state
+        return None
+
+    def load_history(self) -> tuple[HistoryRecord, ...]:
+        """Oldest first."""
+        records = (self._read(key, decode_record) for key in self._by_age(HISTORY))
+        return tuple(record for record in records if record is not None)
+
+    def save_record(self, record: HistoryRecord) -> None:
+        self._store.set(HISTORY + record.rollout_id, encode_record(record))
+        self._drop_oldest(HISTORY, HISTORY_MAX)
+
+    def next_id(self) -> str:
+        """An id that no rollout had before, as far as anything is stored of it."""
+        prefixes = (HISTORY, ARCHIVE, BROKEN + HISTORY, BROKEN + ARCHIVE)
+        used = [_number(key) for prefix in prefixes for key in self._store.keys(prefix)]
+        return f'r{max(used, default=0) + 1}'
+
+    def _read(self, key: str, decode: Callable[[str], _T]) -> Optional[_T]:
+        text = self._store.get(key)
+        if text is None:
+            return None
+        try:
+            return decode(text)
+        except StoredStateError as error:
+            log.warning('%s cannot be read and is set aside: %s', key, error)
+            self._unreadable[key] = str(error)
+            self._set_aside(key, text)
+            return None
+
+    def _set_aside(self, key: str, text: str) -> None:
+        try:
+            self._store.set(BROKEN + key, text)
+            self._store.set(key, None)
+        except CommandError as error:
+            log.warning('%s could not be set aside: %s', key, error.message)
+
+    def _by_age(self, prefix: str) -> list[str]:
+        return sorted(self._store.keys(prefix), key=_number)
+
+    def _drop_oldest(self, prefix: str, keep: int) -> None:
+        for key in self._by_age(prefix)[:-keep]:
+            self._store.set(key, None)
+
+
+def _number(key: str) -> int:
+    """The running number at the end of a key, 0 where there is none."""
+    digits = key.rpartition('/')[2][1:]
+    return int(digits) if digits.isdecimal() else 0

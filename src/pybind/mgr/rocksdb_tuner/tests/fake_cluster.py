@@ -1,0 +1,433 @@
+"""A Ceph cluster in memory, for the unit tests of every package.
+
+`FakeCluster` implements CounterReader, ClusterReader, ConfigStore, OsdCommands and Orchestrator of
+`mgr/protocols.py`; `FakeStore` implements Store. Time passes only by `advance`. What it does was
+seen on real clusters (16.2.15 where nothing else is said), traps included:
+
+* the monitor takes any string; an OSD that cannot read it does not start and stays down;
+* a running OSD keeps its option until it is restarted, but `config show` reports the default as
+  soon as the last entry for it is removed, and is not corrected by setting it again;
+* `config show` of an OSD that is down, or has just booted, is what the process before it said;
+* the manager hears of placement groups some seconds late;
+* `osd ok-to-stop` answers "ok" for an id that does not exist;
+* an orchestrator answers "scheduled" whether or not anything comes of it.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Callable, Optional
+
+from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.mgr.records import (
+    ClusterMap,
+    ConfigEntry,
+    CounterPoint,
+    OsdInfo,
+    PgSummary,
+    PoolInfo,
+    RunningOption,
+)
+
+OPTION = 'bluestore_rocksdb_options'
+
+#: Release defaults of 16.2.15 and of 18.2.7 (the same in 20.2.4).
+DEFAULTS = {
+    'pacific': (
+        'compression=kNoCompression,max_write_buffer_number=4,min_write_buffer_number_to_merge=1,'
+        'recycle_log_file_num=4,write_buffer_size=268435456,writable_file_max_buffer_size=0,'
+        'compaction_readahead_size=2097152,max_background_compactions=2,'
+        'max_total_wal_size=1073741824'
+    ),
+    'reef': (
+        'compression=kLZ4Compression,max_write_buffer_number=64,min_write_buffer_number_to_merge=6,'
+        'compaction_style=kCompactionStyleLevel,write_buffer_size=16777216,max_background_jobs=4,'
+        'level0_file_num_compaction_trigger=8,max_bytes_for_level_base=1073741824,'
+        'max_bytes_for_level_multiplier=8,compaction_readahead_size=2MB,'
+        'max_total_wal_size=1073741824,writable_file_max_buffer_size=0'
+    ),
+}
+VERSIONS = {'pacific': '16.2.15', 'reef': '18.2.7', 'tentacle': '20.2.4'}
+
+PGS = 33
+
+
+@dataclass
+class FakeOsd:
+    """One OSD and its process. Tests may change any of it between two calls."""
+
+    osd_id: int
+    host: str
+    device_class: str = 'ssd'
+    release: str = 'pacific'
+    in_cluster: bool = True
+    up: bool = True
+    nonce: int = 0
+    dedicated_db: bool = False
+    db_device_bytes: Optional[int] = None
+    #: Values of options in its own ceph.conf: they beat the config store.
+    conf_file: dict[str, str] = field(default_factory=dict)
+    #: What the process was started with, by option; not set: the default.
+    started_with: dict[str, RunningOption] = field(default_factory=dict)
+    #: What `config show` answers, by option.
+    shown: dict[str, RunningOption] = field(default_factory=dict)
+    #: The same, as far as the manager has heard of it.
+    reported: dict[str, RunningOption] = field(default_factory=dict)
+    booted_s: float = 0.0
+    stop_at_s: Optional[float] = None
+    boot_at_s: Optional[float] = None
+    # -- faults
+    #: The process never comes up, whatever it is given (a dead disk).
+    broken: bool = False
+    #: It comes up, but with this instead of what the config store has.
+    stubborn: Optional[RunningOption] = None
+    #: It goes down this long after every boot with an entry, and is started again by systemd.
+    crashes_after_s: Optional[float] = None
+    #: It does not answer `config show`.
+    silent: bool = False
+
+
+class FakeCluster:
+    """A cluster of ``osds`` OSDs, ``per_host`` on each host, running and clean."""
+
+    def __init__(self, osds: int = 3, per_host: int = 1, release: str = 'pacific') -> None:
+        self.now_s = 1_000_000.0
+        self.epoch = 10
+        self.release = release
+        self.osds: dict[int, FakeOsd] = {}
+        self.flags: set[str] = {'sortbitwise', 'recovery_deletes', 'purged_snapdirs'}
+        #: Health checks beside those that follow from the state of the OSDs.
+        self.health: dict[str, str] = {}
+        self.pools: tuple[PoolInfo, ...] = (
+            PoolInfo(1, 'rbd', ('rbd',), 3, 2, device_classes=(), cephfs_metadata=False),
+        )
+        self.store: dict[tuple[str, str], str] = {}
+        #: The monitor's own defaults, by option.
+        self.mon_defaults: dict[str, str] = {OPTION: DEFAULTS[release]}
+        self.counters: dict[tuple[int, str], CounterPoint] = {}
+        #: Output of `tell osd.N PREFIX`, by (osd_id, prefix).
+        self.tell_outputs: dict[tuple[int, str], str] = {}
+        #: Commands that fail until they are removed from here: prefix ("config set") to error.
+        self.errors: dict[str, CommandError] = {}
+        #: Every change that was asked for, in the words of the command line.
+        self.commands: list[str] = []
+        #: Called with each such command before it takes effect.
+        self.on_command: Callable[[str], None] = lambda command: None
+        # -- times
+        self.stop_s = 2.0
+        self.boot_s = 5.0
+        self.recover_s = 12.0
+        #: How late the manager hears of placement groups and of running options.
+        self.report_s = 3.0
+        # -- orchestrator and its faults
+        self.orchestrator_reason: Optional[str] = None
+        self.orchestrator_delay_s = 1.0
+        #: It answers "scheduled" and does nothing.
+        self.orchestrator_idle = False
+        #: It restarts this OSD instead.
+        self.orchestrator_restarts: Optional[int] = None
+        # -- faults of OSDs
+        #: True for an option string with which no OSD starts.
+        self.refuses_to_start: Callable[[str], bool] = lambda value: 'foo' in value
+        self._dirty_until_s = 0.0
+        self._pg_log: list[tuple[float, bool]] = [(0.0, True)]
+        self._next_nonce = 1000
+        for osd_id in range(osds):
+            self.add_osd(FakeOsd(osd_id, f'node{osd_id // per_host}', release=release))
+
+    def add_osd(self, osd: FakeOsd) -> FakeOsd:
+        """Add an OSD that is up and runs what the config store gives it."""
+        self.osds[osd.osd_id] = osd
+        self._boot(osd)
+        osd.reported = dict(osd.shown)
+        self._dirty_until_s = 0.0
+        self._pg_log = [(0.0, True)]
+        return osd
+
+    # -- time
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass, in steps of at most one second."""
+        end_s = self.now_s + seconds
+        while self.now_s < end_s:
+            self.now_s = min(end_s, self.now_s + 1.0)
+            for osd in self.osds.values():
+                self._live(osd)
+            clean = self.clean
+            if clean != self._pg_log[-1][1]:
+                self._pg_log.append((self.now_s, clean))
+
+    def _live(self, osd: FakeOsd) -> None:
+        if osd.stop_at_s is not None and self.now_s >= osd.stop_at_s:
+            osd.stop_at_s = None
+            self._stop(osd)
+            osd.boot_at_s = self.now_s + self.stop_s + self.boot_s
+        if osd.boot_at_s is not None and self.now_s >= osd.boot_at_s:
+            osd.boot_at_s = None
+            self._boot(osd)
+        if osd.up and self.now_s >= osd.booted_s + self.report_s:
+            osd.reported = dict(osd.shown)
+        if (
+            osd.up
+            and osd.crashes_after_s is not None
+            and osd.started_with
+            and self.now_s >= osd.booted_s + osd.crashes_after_s
+        ):
+            self._stop(osd)
+            osd.boot_at_s = self.now_s + self.boot_s
+
+    # -- what a test or an operator does
+
+    @property
+    def clean(self) -> bool:
+        """Whether all placement groups are clean by now, heard of or not."""
+        in_use = (osd for osd in self.osds.values() if osd.in_cluster)
+        return all(osd.up for osd in in_use) and self.now_s >= self._dirty_until_s
+
+    @property
+    def down(self) -> set[int]:
+        return {osd.osd_id for osd in self.osds.values() if not osd.up}
+
+    def entries_of(self, name: str = OPTION) -> dict[str, str]:
+        return {who: value for (who, option), value in self.store.items() if option == name}
+
+    def runs(self, osd_id: int, name: str = OPTION) -> str:
+        """What RocksDB was really opened with."""
+        osd = self.osds[osd_id]
+        started = osd.started_with.get(name)
+        return started.value if started else self._default(osd, name)
+
+    def operator_sets(self, who: str, value: str, name: str = OPTION) -> None:
+        self.store[who, name] = value
+        self._config_changed(name)
+
+    def operator_removes(self, who: str, name: str = OPTION) -> None:
+        self.store.pop((who, name), None)
+        self._config_changed(name)
+
+    def stop_osd(self, osd_id: int) -> None:
+        """The process ends, and nobody starts it again."""
+        self._stop(self.osds[osd_id])
+
+    def start_osd(self, osd_id: int) -> None:
+        self.osds[osd_id].boot_at_s = self.now_s + self.boot_s
+
+    def restart_by_hand(self, osd_id: int) -> None:
+        self.osds[osd_id].stop_at_s = self.now_s
+
+    def mark_down(self, osd_id: int, *, up: bool = False) -> None:
+        """The OSD map calls it down (or up again) while its process runs on."""
+        self.osds[osd_id].up = up
+        self._changed()
+
+    # -- CounterReader
+
+    def latest(self, osd_id: int, path: str) -> Optional[CounterPoint]:
+        return self.counters.get((osd_id, path))
+
+    # -- ClusterReader
+
+    def cluster_map(self) -> ClusterMap:
+        return ClusterMap(
+            epoch=self.epoch,
+            flags=frozenset(self.flags),
+            require_osd_release=self.release,
+            osds=tuple(_info(osd) for osd in self.osds.values()),
+            pools=self.pools,
+        )
+
+    def pg_summary(self) -> PgSummary:
+        heard_s = self.now_s - self.report_s
+        clean = [clean for at_s, clean in self._pg_log if at_s <= heard_s][-1]
+        if clean:
+            return PgSummary(PGS, PGS, (('active+clean', PGS),))
+        return PgSummary(PGS, 12, (('active+clean', 12), ('active+undersized+degraded', PGS - 12)))
+
+    def health_codes(self) -> Mapping[str, str]:
+        codes = dict(self.health)
+        if any(osd.in_cluster and not osd.up for osd in self.osds.values()):
+            codes['OSD_DOWN'] = 'HEALTH_WARN'
+        return codes
+
+    # -- ConfigStore
+
+    def entries(self, names: Sequence[str]) -> tuple[ConfigEntry, ...]:
+        self._maybe_fail('config dump')
+        return tuple(
+            ConfigEntry(who, name, value)
+            for (who, name), value in sorted(self.store.items())
+            if name in names
+        )
+
+    def set(self, who: str, name: str, value: str) -> None:
+        self._asked(f"ceph config set {who} {name} '{value}'")
+        self._maybe_fail('config set')
+        self.operator_sets(who, value, name)
+
+    def remove(self, who: str, name: str) -> None:
+        self._asked(f'ceph config rm {who} {name}')
+        self._maybe_fail('config rm')
+        self.operator_removes(who, name)
+
+    def resolved(self, osd_id: int, name: str) -> str:
+        self._maybe_fail('config get')
+        value = self._from_store(self.osds[osd_id], name)
+        return self.mon_defaults.get(name, '') if value is None else value
+
+    def running(self, osd_id: int, names: Sequence[str]) -> Mapping[str, RunningOption]:
+        self._maybe_fail('config show')
+        osd = self.osds[osd_id]
+        if osd.silent:
+            raise CommandError(errno.ENOENT, f'no config state for daemon osd.{osd_id}')
+        default = {
+            name: RunningOption(self._default(osd, name), 'default', False) for name in names
+        }
+        return {name: osd.reported.get(name, default[name]) for name in names}
+
+    # -- OsdCommands
+
+    def tell(self, osd_id: int, prefix: str, args: Mapping[str, str]) -> str:
+        self._maybe_fail(f'tell {prefix}')
+        if not self.osds[osd_id].up:
+            raise CommandError(errno.EIO, f'osd.{osd_id}: osd down')
+        if (osd_id, prefix) not in self.tell_outputs:
+            raise CommandError(errno.EIO, f'osd.{osd_id}: unknown command prefix {prefix}')
+        return self.tell_outputs[osd_id, prefix]
+
+    def ok_to_stop(self, osd_ids: Sequence[int]) -> Optional[str]:
+        self._maybe_fail('osd ok-to-stop')
+        if self.clean or not any(osd_id in self.osds for osd_id in osd_ids):
+            return None
+        return 'unsafe to stop osd(s) at this time (19 PGs are or would become offline)'
+
+    # -- Orchestrator
+
+    def unavailable_reason(self) -> Optional[str]:
+        return self.orchestrator_reason
+
+    def restart_osd(self, osd_id: int) -> None:
+        self._asked(f'ceph orch daemon restart osd.{osd_id}')
+        self._maybe_fail('orch daemon')
+        if self.orchestrator_reason is not None:
+            raise CommandError(errno.ENOENT, self.orchestrator_reason)
+        if not self.orchestrator_idle:
+            restarted = osd_id if self.orchestrator_restarts is None else self.orchestrator_restarts
+            self.osds[restarted].stop_at_s = self.now_s + self.orchestrator_delay_s
+
+    # -- inside
+
+    def _asked(self, command: str) -> None:
+        self.on_command(command)
+        self.commands.append(command)
+
+    def _maybe_fail(self, prefix: str) -> None:
+        if prefix in self.errors:
+            raise self.errors[prefix]
+
+    def _changed(self) -> None:
+        self.epoch += 1
+        self._dirty_until_s = max(self._dirty_until_s, self.now_s + self.recover_s)
+
+    def _stop(self, osd: FakeOsd) -> None:
+        osd.up = False
+        osd.boot_at_s = None
+        self._changed()
+
+    def _boot(self, osd: FakeOsd) -> None:
+        names = {name for _, name in self.store} | set(osd.conf_file)
+        started = {}
+        for name in names:
+            value = self._from_store(osd, name)
+            if name in osd.conf_file:
+                started[name] = RunningOption(osd.conf_file[name], 'file', value is not None)
+            elif value is not None:
+                started[name] = RunningOption(value, 'mon', ignores_mon=False)
+        given = started.get(OPTION)
+        if osd.broken or (given and osd.stubborn is None and self.refuses_to_start(given.value)):
+            return
+        if osd.stubborn is not None:
+            started[OPTION] = osd.stubborn
+        self._next_nonce += 1
+        osd.nonce = self._next_nonce
+        osd.up = True
+        osd.booted_s = self.now_s
+        osd.started_with = started
+        osd.shown = dict(started)
+        self._changed()
+
+    def _config_changed(self, name: str) -> None:
+        for osd in self.osds.values():
+            value = self._from_store(osd, name)
+            shown = osd.shown.get(name)
+            default = RunningOption(self._default(osd, name), 'default', ignores_mon=False)
+            if shown is not None and shown.source != 'mon':
+                osd.shown[name] = RunningOption(shown.value, shown.source, value is not None)
+            elif value is None:
+                osd.shown.pop(name, None)
+            elif shown is not None or name not in osd.started_with:
+                now = shown or default
+                osd.shown[name] = RunningOption(now.value, now.source, now.value != value)
+            if osd.up and self.now_s >= osd.booted_s + self.report_s:
+                osd.reported = dict(osd.shown)
+
+    def _default(self, osd: FakeOsd, name: str) -> str:
+        return DEFAULTS.get(osd.release, DEFAULTS['reef']) if name == OPTION else ''
+
+    def _from_store(self, osd: FakeOsd, name: str) -> Optional[str]:
+        """The entry that decides: osd.N with a mask, osd.N, osd/host, osd/class, osd, global."""
+        best: Optional[tuple[tuple[int, int], str]] = None
+        for (who, option), value in self.store.items():
+            section, *masks = who.split('/')
+            sections = {'global': 0, 'osd': 1, f'osd.{osd.osd_id}': 2}
+            known = {f'class:{osd.device_class}': 1, f'host:{osd.host}': 2}
+            if option != name or section not in sections or not set(masks) <= set(known):
+                continue
+            rank = sections[section], sum(known[mask] for mask in masks)
+            if best is None or rank > best[0]:
+                best = rank, value
+        return None if best is None else best[1]
+
+
+class FakeStore:
+    """What a manager keeps in the monitor's config-key store; outlives a failover."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, str] = {}
+        self.error: Optional[CommandError] = None
+        #: Called before each write.
+        self.on_set: Callable[[str], None] = lambda key: None
+
+    def get(self, key: str) -> Optional[str]:
+        return self.values.get(key)
+
+    def set(self, key: str, value: Optional[str]) -> None:
+        self.on_set(key)
+        if self.error is not None:
+            raise self.error
+        if value is None:
+            self.values.pop(key, None)
+            return
+        assert len(value.encode()) <= 65536, 'the monitor refuses values above 64 KiB'
+        self.values[key] = value
+
+    def keys(self, prefix: str) -> Sequence[str]:
+        return sorted(key for key in self.values if key.startswith(prefix))
+
+
+def _info(osd: FakeOsd) -> OsdInfo:
+    return OsdInfo(
+        osd_id=osd.osd_id,
+        up=osd.up,
+        in_cluster=osd.in_cluster,
+        nonce=osd.nonce,
+        host=osd.host,
+        device_class=osd.device_class,
+        version=VERSIONS[osd.release],
+        release=osd.release,
+        dedicated_db=osd.dedicated_db,
+        dedicated_wal=False,
+        db_device_bytes=osd.db_device_bytes,
+        objectstore='bluestore',
+    )

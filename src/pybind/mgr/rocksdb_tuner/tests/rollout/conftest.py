@@ -1,0 +1,126 @@
+"""A cluster, a store and a driver that tests let run."""
+
+from __future__ import annotations
+
+from typing import Callable, Optional
+
+import pytest
+
+from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.rollout.driver import Driver
+from rocksdb_tuner.rollout.machine import Limits
+from rocksdb_tuner.rollout.records import ChangeKind, ChangeRequest, RolloutState
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster, FakeStore
+
+NEW = (
+    'compression=kLZ4Compression,max_write_buffer_number=64,min_write_buffer_number_to_merge=6,'
+    'write_buffer_size=16777216,max_total_wal_size=1073741824'
+)
+OLD = 'compression=kNoCompression,write_buffer_size=67108864,max_total_wal_size=536870912'
+MASK = 'osd/class:ssd'
+TICK_S = 2.0
+
+
+def same_meaning(one: str, other: str) -> bool:
+    """Enough of the grammar for tests: order, blanks and separators do not matter."""
+
+    def parsed(text: str) -> dict[str, str]:
+        pairs = (item.partition('=') for item in text.replace(';', ',').split(','))
+        return {key.strip(): value.strip() for key, _, value in pairs}
+
+    return parsed(one) == parsed(other)
+
+
+def set_profile(cluster: FakeCluster, value: str = NEW, **changes: object) -> ChangeRequest:
+    """A request to give every OSD of class ssd ``value``."""
+    ids = tuple(n for n, osd in cluster.osds.items() if osd.device_class == 'ssd')
+    fields = {
+        'recommendation_id': 'ssd-lz4',
+        'kind': ChangeKind.SET_PROFILE,
+        'who': MASK,
+        'targets': tuple((n, value) for n in ids),
+        'order': ids,
+        'final_entries': ((MASK, value),),
+        'actor': 'client.admin',
+        'prediction': '{"metric":"write_iops"}',
+        **changes,
+    }
+    return ChangeRequest(**fields)  # type: ignore[arg-type]
+
+
+def remove_override(cluster: FakeCluster, who: str = 'osd') -> ChangeRequest:
+    """A request to remove the entry of ``who``, which decides for every OSD."""
+    return ChangeRequest(
+        recommendation_id='drop-override',
+        kind=ChangeKind.REMOVE_OVERRIDE,
+        who=who,
+        targets=tuple((n, DEFAULTS[osd.release]) for n, osd in cluster.osds.items()),
+        order=tuple(cluster.osds),
+        final_entries=((who, None),),
+        actor='client.admin',
+    )
+
+
+class Run:
+    """One cluster with one manager at a time, over which rollouts run."""
+
+    def __init__(self, cluster: Optional[FakeCluster] = None) -> None:
+        self.cluster = cluster or FakeCluster()
+        self.store = FakeStore()
+        self.may_act = True
+        self.driver = self.new_driver()
+        # A manager that has been active for a while.
+        for _ in range(10):
+            self.tick()
+
+    def new_driver(self, limits: Optional[Limits] = None) -> Driver:
+        return Driver(
+            config=self.cluster,
+            osds=self.cluster,
+            orchestrator=self.cluster,
+            cluster=self.cluster,
+            store=self.store,
+            same_meaning=same_meaning,
+            limits=limits,
+        )
+
+    def fail_over(self) -> None:
+        """Another manager takes over: all that it knows is in the store."""
+        self.driver = self.new_driver()
+
+    def tick(self, seconds: float = TICK_S) -> None:
+        self.driver.tick(self.cluster.now_s, may_act=self.may_act)
+        self.cluster.advance(seconds)
+
+    @property
+    def state(self) -> RolloutState:
+        assert self.driver.state is not None
+        return self.driver.state
+
+    def start(self, request: Optional[ChangeRequest] = None) -> RolloutState:
+        return self.driver.start(request or set_profile(self.cluster), self.cluster.now_s)
+
+    def until(
+        self, condition: Callable[[RolloutState], bool], within_s: float = 3000.0
+    ) -> RolloutState:
+        """Let time pass until ``condition`` holds of the state."""
+        end_s = self.cluster.now_s + within_s
+        while not condition(self.state):
+            assert self.cluster.now_s < end_s, f'never came to it: {self.state}'
+            self.tick()
+        return self.state
+
+    def to_the_end(self, within_s: float = 6000.0) -> RolloutState:
+        return self.until(lambda state: state.ended, within_s)
+
+    def to_a_wait(self, text: str, within_s: float = 3000.0) -> RolloutState:
+        return self.until(lambda state: text in (state.paused_reason or ''), within_s)
+
+
+@pytest.fixture
+def run() -> Run:
+    return Run()
+
+
+def refusing(text: str = 'no', code: int = 5) -> CommandError:
+    return CommandError(code, text)
