@@ -44,8 +44,8 @@ class OsdOptions:
     running: str
     #: "default", "mon", "file", "env", "cmdline" or "override" (of the main option)
     source: str
-    #: What the config store gives this OSD at its next start.
-    next_start: str
+    #: What this OSD would run after its next start; None if that cannot be told.
+    next_start: Optional[str]
     #: The config store's entry that decides for this OSD, None if there is none.
     deciding_who: Optional[str]
     #: The value in force needs a restart to take effect.
@@ -134,6 +134,7 @@ class Recommendation:
     kind: Kind
     #: What `ceph config set` takes: the mask that holds the setting at the end.
     who: str
+    #: In the order in which they would be changed, lowest risk first.
     osds: tuple[int, ...]
     #: None where the result is no known profile.
     profile: Optional[str]

@@ -5,18 +5,29 @@ Measured on 16.2.15, 18.2.7 and 20.2.4; what each difference is stands beside it
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Protocol, TypeVar
+
+import mgr_module
+
+_Handler = TypeVar('_Handler', bound=Callable[..., Any])
+
+
+class Decorator(Protocol):
+    """Takes a command's words, and makes a method its handler."""
+
+    def __call__(self, prefix: str) -> Callable[[_Handler], _Handler]: ...
+
 
 # 20.2 removed the three global decorators: every module makes its own registry. Ask for the new
 # way first, since nothing says that a later release will not bring the old names back as a shim.
-try:
-    from mgr_module import CLICommandBase
-except ImportError:
-    from mgr_module import CLICommand, CLIReadCommand, CLIWriteCommand
+if hasattr(mgr_module, 'CLICommandBase'):
+    CLICommand: Any = mgr_module.CLICommandBase.make_registry_subtype('RocksDBTunerCLICommand')
+    CLIReadCommand: Decorator = CLICommand.Read
+    CLIWriteCommand: Decorator = CLICommand.Write
 else:
-    CLICommand = CLICommandBase.make_registry_subtype('RocksDBTunerCLICommand')
-    CLIReadCommand = CLICommand.Read
-    CLIWriteCommand = CLICommand.Write
+    CLICommand = mgr_module.CLICommand
+    CLIReadCommand = mgr_module.CLIReadCommand
+    CLIWriteCommand = mgr_module.CLIWriteCommand
 
 __all__ = ['CLICommand', 'CLIReadCommand', 'CLIWriteCommand', 'latest_counter_reader']
 

@@ -1,0 +1,125 @@
+"""What the tests of the module in a real mgr share: its commands, and waiting for it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+from harness import Cluster
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+SCHEMAS = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner/present/schemas'
+OPTION = 'bluestore_rocksdb_options'
+ALTERNATE_2019 = (
+    'compression=kNoCompression,max_write_buffer_number=32,min_write_buffer_number_to_merge=2,'
+    'recycle_log_file_num=32,compaction_style=kCompactionStyleLevel,write_buffer_size=67108864,'
+    'target_file_size_base=67108864,max_background_compactions=31,'
+    'level0_file_num_compaction_trigger=8,level0_slowdown_writes_trigger=32,'
+    'level0_stop_writes_trigger=64,max_bytes_for_level_base=536870912,compaction_threads=32,'
+    'max_bytes_for_level_multiplier=8,flusher_threads=8,compaction_readahead_size=2MB'
+)
+
+
+class ModuleClient:
+    """The module's commands on one cluster; every JSON answer is checked against its schema."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+
+    def json(self, *words: str, schema: str) -> Any:
+        document = self.cluster.ceph_json('rocksdb-tuner', *words)
+        jsonschema.validate(document, json.loads((SCHEMAS / f'{schema}.schema.json').read_text()))
+        return document
+
+    def plain(self, *words: str) -> str:
+        text = self.cluster.ceph('rocksdb-tuner', *words)
+        assert all(len(line) <= 120 for line in text.splitlines() if "'" not in line), text
+        return text
+
+    def refused(self, *words: str) -> tuple[int, str]:
+        """Exit status (an errno) and error text of a command that must fail."""
+        done = subprocess.run(
+            ['ceph', 'rocksdb-tuner', *words],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={'PATH': '/usr/sbin:/usr/bin:/sbin:/bin', **self.cluster.env()},
+        )
+        assert done.returncode != 0, done.stdout
+        assert 'Traceback' not in done.stderr
+        return done.returncode, done.stderr
+
+    def status(self) -> Any:
+        return self.json('status', schema='status')
+
+    def osds(self) -> Any:
+        return self.json('osd', schema='osd')
+
+    def recommendations(self) -> Any:
+        return self.json('recommend', schema='recommend')
+
+    def rollout(self) -> Any:
+        return self.json('rollout', 'status', schema='rollout')
+
+    def group_workload(self) -> Any:
+        """{class, confidence} of the one group, None while nothing is known."""
+        groups = self.status()['groups']
+        return groups[0]['workload'] if groups else None
+
+    def entries(self) -> list[tuple[str, str, str]]:
+        """The config store's entries for the option: (section, mask, value)."""
+        return sorted(
+            (e['section'], e['mask'], e['value'])
+            for e in self.cluster.ceph_json('config', 'dump')
+            if e['name'] == OPTION
+        )
+
+    def running(self, osd_id: int) -> tuple[str, str]:
+        """(value, source) in the running OSD, as `config show` has it."""
+        shown = self.cluster.ceph_json('config', 'show', f'osd.{osd_id}')
+        entry = next((e for e in shown if e['name'] == OPTION), None)
+        if entry is None or entry['source'] == 'default':
+            return self.cluster.ceph('config', 'show', f'osd.{osd_id}', OPTION).strip(), 'default'
+        return entry['value'], entry['source']
+
+    def nonces(self) -> dict[int, int]:
+        osd_map = self.cluster.ceph_json('osd', 'dump')
+        return {o['osd']: o['public_addrs']['addrvec'][0]['nonce'] for o in osd_map['osds']}
+
+    def wait_for(
+        self, condition: Callable[[], Any], timeout_s: float, what: str, every_s: float = 1.0
+    ) -> Any:
+        """The first true answer of ``condition``; fails the test after ``timeout_s``."""
+        deadline_s = time.monotonic() + timeout_s
+        while True:
+            found = condition()
+            if found:
+                return found
+            assert time.monotonic() < deadline_s, f'{what}: not so after {timeout_s:g} s'
+            time.sleep(every_s)
+
+    def wait_for_recommendation(self, kind: str, timeout_s: float = 60) -> Any:
+        def found() -> Any:
+            return next((r for r in self.recommendations() if r['kind'] == kind), None)
+
+        return self.wait_for(found, timeout_s, f'a recommendation of kind {kind}')
+
+    def wait_for_phase(self, *phases: str, timeout_s: float = 240) -> Any:
+        def found() -> Any:
+            state = self.rollout()
+            return state if state and state['phase'] in phases else None
+
+        return self.wait_for(found, timeout_s, f'phase {" or ".join(phases)}')
+
+    def wait_for_clean(self, timeout_s: float = 90) -> None:
+        def clean() -> bool:
+            states = self.cluster.ceph_json('pg', 'stat')['pg_summary']['num_pg_by_state']
+            return all('active+clean' in s['name'] for s in states)
+
+        self.wait_for(clean, timeout_s, 'all PGs active+clean')

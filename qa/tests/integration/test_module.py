@@ -1,0 +1,428 @@
+"""The module in the mgr of a real Pacific cluster: measure, recognise, recommend, apply, undo.
+
+The tests share one cluster and run in order; each leaves it as the next one finds it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import Cluster, ClusterSpec, Progress
+
+from .module_client import ALTERNATE_2019, CHECKOUT, OPTION, ModuleClient
+
+pytestmark = pytest.mark.integration
+
+MASK = 'osd/class:ssd'
+
+
+@pytest.fixture(scope='module')
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    directory = tmp_path_factory.mktemp('module') / 'cluster'
+    with Cluster.up(ClusterSpec(osds=3, mgrs=2, rgw=True), directory, Progress()) as cluster:
+        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
+        yield cluster
+
+
+@pytest.fixture(scope='module')
+def tuner(cluster: Cluster) -> ModuleClient:
+    return ModuleClient(cluster)
+
+
+def run_workload(cluster: Cluster, name: str, seconds: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [
+            '/usr/bin/python3',
+            str(CHECKOUT / 'qa/workload'),
+            name,
+            '--seconds',
+            str(seconds),
+            '--dir',
+            str(cluster.dir),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ended(client: subprocess.Popen[str]) -> Any:
+    """What a client says of itself; the client must have succeeded."""
+    output, _ = client.communicate(timeout=120)
+    assert client.returncode == 0
+    return json.loads(output)
+
+
+def recognised_during(tuner: ModuleClient, name: str, expected: str, seconds: int) -> Any:
+    """Run a client; the module must say ``expected`` within 60 s of its start."""
+    client = run_workload(tuner.cluster, name, seconds)
+    try:
+        started_s = time.monotonic()
+        seen = tuner.wait_for(
+            lambda: (w := tuner.group_workload()) and w['class'] == expected and w,
+            60,
+            f'{name} recognised as {expected}',
+        )
+        print(f'{name}: {expected} after {time.monotonic() - started_s:.0f} s: {seen}')
+        osds = tuner.osds()
+        report = ended(client)
+        assert report['errors'] == 0
+        assert report['ops'] > 0
+        return osds
+    finally:
+        if client.poll() is None:
+            client.terminate()
+            client.wait(30)
+
+
+def test_status_answers_and_names_what_it_does_not_know(tuner: ModuleClient) -> None:
+    status = tuner.wait_for(
+        lambda: (s := tuner.status())['sampling']['osds'] == 3 and s, 40, 'samples of all OSDs'
+    )
+    assert status['mode'] == 'recommend'
+    assert status['release'] == 'pacific'
+    assert status['rollout'] is None
+    assert [g['who'] for g in status['groups']] == [MASK]
+    assert 'ssd' in tuner.plain('status')
+
+
+def test_a_fresh_cluster_needs_no_change(tuner: ModuleClient) -> None:
+    assert tuner.wait_for(
+        lambda: (w := tuner.group_workload()) and w['class'] == 'idle', 60, 'idle recognised'
+    )
+    assert tuner.recommendations() == []
+    assert 'nothing to change' in tuner.plain('recommend').lower()
+    assert tuner.status()['findings'] == {'error': 0, 'warning': 0, 'info': 0}
+
+
+def test_s3_puts_are_recognised_as_rgw_metadata(tuner: ModuleClient) -> None:
+    recognised_during(tuner, 's3-put', 'rgw-metadata', 50)
+
+
+def test_rbd_writes_are_recognised_and_measured(tuner: ModuleClient) -> None:
+    osds = recognised_during(tuner, 'rbd-randwrite', 'rbd-small-write', 50)
+    assert len(osds) == 3
+    for osd in osds:
+        assert osd['up'] is True
+        assert osd['device_class'] == 'ssd'
+        assert osd['kv_sync_ms'] > 0
+        assert 0 < osd['kv_sync_busy'] <= 1
+        assert osd['wal_bytes_per_s'] > 0
+        # The DB shares the OSD's only device, so there is no limit to show.
+        assert osd['db_total_bytes'] is None
+        assert osd['db_used_bytes'] > 0
+    assert any(3000 < (o['write_bytes_avg'] or 0) < 6000 for o in osds)
+
+
+def test_the_tick_costs_at_most_150_us_per_osd(tuner: ModuleClient) -> None:
+    """Reports what the real mgr measured; the bound is the project's own budget, times ten."""
+    tick_ms = tuner.status()['sampling']['tick_ms']
+    print(f'tick: {tick_ms} ms for 3 OSDs')
+    assert tick_ms is not None
+
+
+def test_a_recommendation_stands_after_the_load_and_shows_everything(tuner: ModuleClient) -> None:
+    (recommendation,) = tuner.recommendations()
+    assert recommendation['kind'] == 'set-profile'
+    assert recommendation['who'] == MASK
+    assert recommendation['reasons']
+    shown = tuner.json('show', recommendation['id'], schema='show')
+    assert shown['commands'][-3:] == [
+        f'ceph config rm osd.{i} {OPTION}'
+        for i in [int(c.split()[3][4:]) for c in shown['commands'][-3:]]
+    ]
+    text = tuner.plain('show', recommendation['id'])
+    for command in recommendation['commands'] + recommendation['undo_commands']:
+        assert command in text
+
+
+def test_a_dry_run_changes_nothing(tuner: ModuleClient) -> None:
+    (recommendation,) = tuner.recommendations()
+    assert MASK in tuner.plain('apply', recommendation['id'], '--dry-run')
+    assert tuner.rollout() is None
+    assert tuner.entries() == []
+
+
+def test_apply_changes_one_osd_after_the_other_and_moves_to_the_mask(tuner: ModuleClient) -> None:
+    (recommendation,) = tuner.recommendations()
+    before = tuner.nonces()
+    tuner.plain('apply', recommendation['id'])
+    code, text = tuner.refused('apply', recommendation['id'])
+    assert code != 0
+    assert 'rollout' in text
+    most_down = 0
+    while (state := tuner.rollout())['phase'] not in ('done', 'failed'):
+        up = tuner.cluster.ceph_json('osd', 'stat')['num_up_osds']
+        most_down = max(most_down, 3 - up)
+    assert state['phase'] == 'done', state
+    assert most_down <= 1
+    after = tuner.nonces()
+    assert all(after[i] != before[i] for i in before)
+    wanted = recommendation['options_to']
+    assert [tuner.running(i) for i in before] == [(wanted, 'mon')] * 3
+    assert tuner.entries() == [('osd', 'class:ssd', wanted)]
+    (record,) = tuner.json('history', schema='history')
+    assert (record['outcome'], record['who'], record['to']) == ('done', MASK, wanted)
+
+
+def test_rollback_restores_exactly_what_was_there(tuner: ModuleClient) -> None:
+    default = tuner.json('history', schema='history')[0]['from']
+    tuner.plain('rollback')
+    assert tuner.wait_for_phase('rolled-back', 'failed')['phase'] == 'rolled-back'
+    assert tuner.entries() == []
+    assert [tuner.running(i) for i in range(3)] == [(default, 'default')] * 3
+    assert tuner.json('history', schema='history')[0]['outcome'] == 'rolled-back'
+
+
+def test_an_override_that_equals_the_default_is_to_be_removed_without_a_restart(
+    tuner: ModuleClient,
+) -> None:
+    default, _ = tuner.running(0)
+    tuner.cluster.ceph('config', 'set', MASK, OPTION, default)
+    recommendation = tuner.wait_for_recommendation('remove-override')
+    assert recommendation['restart_required'] is False
+    nonces = tuner.nonces()
+    tuner.plain('apply', recommendation['id'])
+    assert tuner.wait_for_phase('done', 'failed')['phase'] == 'done'
+    assert tuner.entries() == []
+    assert tuner.nonces() == nonces
+
+
+def test_a_string_that_would_stop_the_osds_is_found_before_it_does(tuner: ModuleClient) -> None:
+    tuner.cluster.ceph('config', 'set', 'osd', OPTION, 'compression=kZSTD')
+    try:
+        findings = tuner.wait_for(
+            lambda: [
+                f
+                for f in tuner.json('findings', schema='findings')
+                if f['id'] == 'unstartable-options'
+            ],
+            40,
+            'the finding',
+        )
+        assert findings[0]['severity'] == 'error'
+        assert findings[0]['osds'] == [0, 1, 2]
+        health = tuner.wait_for(
+            lambda: (c := tuner.cluster.ceph_json('health')['checks']).get(
+                'ROCKSDB_TUNER_UNSTARTABLE_OPTIONS'
+            ),
+            40,
+            'the health check',
+        )
+        assert health['severity'] == 'HEALTH_WARN'
+    finally:
+        tuner.cluster.ceph('config', 'rm', 'osd', OPTION)
+    tuner.wait_for(
+        lambda: (
+            'ROCKSDB_TUNER_UNSTARTABLE_OPTIONS' not in tuner.cluster.ceph_json('health')['checks']
+        ),
+        40,
+        'the health check cleared',
+    )
+
+
+@pytest.mark.parametrize(
+    ('words', 'code', 'named'),
+    [
+        (('show', 'nonsense'), 2, 'nonsense'),
+        (('apply', 'nonsense'), 2, 'nonsense'),
+        (('osd', '99'), 2, 'osd.0'),
+        (('osd', 'x'), 22, '"x"'),
+        (('mode', 'sometimes'), 22, 'auto-apply'),
+        (('profile', 'show', 'nonsense'), 2, 'lz4-2025'),
+        (('status', '--format', 'xml'), 22, 'xml'),
+        (('rollback', 'nonsense'), 2, 'nonsense'),
+    ],
+)
+def test_bad_input_is_named_with_what_would_be_right(
+    tuner: ModuleClient, words: tuple[str, ...], code: int, named: str
+) -> None:
+    returned, text = tuner.refused(*words)
+    assert returned == code, text
+    assert named in text
+
+
+@pytest.mark.parametrize(
+    ('option', 'value'), [('mode', 'sometimes'), ('sample_interval', '-1'), ('mode', '')]
+)
+def test_a_module_option_out_of_range_is_refused_by_the_monitor(
+    cluster: Cluster, option: str, value: str
+) -> None:
+    before = cluster.ceph('config', 'get', 'mgr', f'mgr/rocksdb_tuner/{option}')
+    with pytest.raises(Exception, match='EINVAL|22|not one of|below'):
+        cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{option}', value)
+    assert cluster.ceph('config', 'get', 'mgr', f'mgr/rocksdb_tuner/{option}') == before
+
+
+def test_mode_off_reads_nothing_and_says_so(tuner: ModuleClient) -> None:
+    tuner.plain('mode', 'off')
+    try:
+        status = tuner.wait_for(
+            lambda: (s := tuner.status())['mode'] == 'off' and s, 20, 'mode off'
+        )
+        assert status['sampling']['osds'] == 0
+    finally:
+        tuner.plain('mode', 'recommend')
+    assert tuner.wait_for(lambda: tuner.status()['sampling']['osds'] == 3, 30, 'samples again')
+
+
+def test_an_osd_that_does_not_come_back_is_restored_and_no_other_is_touched(
+    tuner: ModuleClient, superseded_override: None
+) -> None:
+    recommendation = tuner.wait_for_recommendation('remove-override')
+    before = tuner.entries()
+    nonces = tuner.nonces()
+    first = int(recommendation['commands'][0].split()[3].partition('.')[2])
+    set_fault(tuner.cluster, 'nostart', 'true')
+    try:
+        tuner.plain('apply', recommendation['id'])
+        tuner.wait_for(lambda: not osd_up(tuner, first), 60, f'osd.{first} down')
+        tuner.wait_for(lambda: tuner.entries() == before, 120, 'the entry taken back')
+    finally:
+        set_fault(tuner.cluster, 'nostart', 'false')
+    state = tuner.wait_for_phase('failed', timeout_s=180)
+    assert f'osd.{first}' in tuner.plain('rollout', 'status')
+    assert tuner.entries() == before
+    assert osd_up(tuner, first)
+    after = tuner.nonces()
+    assert all(after[i] == nonces[i] for i in nonces if i != first), state
+    tuner.wait_for_clean()
+
+
+def test_an_operators_change_in_the_middle_wins(
+    tuner: ModuleClient, superseded_override: None
+) -> None:
+    recommendation = tuner.wait_for_recommendation('remove-override')
+    tuner.plain('apply', recommendation['id'])
+    tuner.wait_for(lambda: len(tuner.entries()) > 1, 60, 'the first OSD being changed')
+    tuner.cluster.ceph('config', 'set', 'osd.2', OPTION, 'compression=kLZ4Compression')
+    try:
+        tuner.wait_for_phase('failed', timeout_s=120)
+        assert ('osd.2', '', 'compression=kLZ4Compression') in tuner.entries()
+        assert 'somebody else' in tuner.plain('rollout', 'status')
+    finally:
+        tuner.cluster.ceph('config', 'rm', 'osd.2', OPTION)
+    tuner.plain('rollback')
+    assert tuner.wait_for_phase('rolled-back', 'failed')['phase'] == 'rolled-back'
+
+
+def test_a_rollout_goes_on_after_a_manager_failover(
+    tuner: ModuleClient, superseded_override: None
+) -> None:
+    recommendation = tuner.wait_for_recommendation('remove-override')
+    tuner.plain('apply', recommendation['id'])
+    tuner.wait_for(lambda: len(tuner.entries()) > 1, 60, 'the first OSD being changed')
+    active = tuner.cluster.ceph_json('mgr', 'stat')['active_name']
+    tuner.cluster.ceph('mgr', 'fail', active)
+    tuner.wait_for(
+        lambda: (
+            (s := tuner.cluster.ceph_json('mgr', 'stat'))['available']
+            and s['active_name'] != active
+        ),
+        60,
+        'the standby active',
+    )
+    state = tuner.wait_for_phase('done', 'failed', timeout_s=300)
+    assert state['phase'] == 'done', state
+    assert tuner.entries() == []
+    assert {tuner.running(i)[1] for i in range(3)} == {'mon', 'default'} or {
+        tuner.running(i)[1] for i in range(3)
+    } <= {'mon', 'default'}
+
+
+def test_without_an_orchestrator_it_names_the_osd_to_restart_and_goes_on(
+    tuner: ModuleClient, superseded_override: None
+) -> None:
+    cluster = tuner.cluster
+    recommendation = tuner.wait_for_recommendation('remove-override')
+    order = [
+        int(c.split()[3].partition('.')[2])
+        for c in recommendation['commands']
+        if c.startswith('ceph config set osd.')
+    ]
+    cluster.ceph('orch', 'set', 'backend', '')
+    try:
+        time.sleep(16)
+        tuner.plain('apply', recommendation['id'])
+        for osd_id in order:
+            tuner.wait_for(
+                lambda osd_id=osd_id: (
+                    (s := tuner.rollout())['phase'] == 'waiting'  # type: ignore[misc]
+                    and f'osd.{osd_id}' in (s['paused_reason'] or '')
+                ),
+                120,
+                f'asked to restart osd.{osd_id}',
+            )
+            restart_by_hand(cluster, osd_id)
+        assert tuner.wait_for_phase('done', 'failed')['phase'] == 'done'
+    finally:
+        cluster.ceph('orch', 'set', 'backend', 'test_orchestrator')
+    assert tuner.entries() == []
+
+
+def test_a_broken_stored_state_is_set_aside_and_nothing_is_applied_from_it(
+    tuner: ModuleClient,
+) -> None:
+    cluster = tuner.cluster
+    keys = [k for k in cluster.ceph_json('config-key', 'ls') if 'mgr/rocksdb_tuner/rollout' in k]
+    assert keys
+    cluster.ceph('config-key', 'set', keys[0], '{"version": 1, "trunca')
+    entries = tuner.entries()
+    active = cluster.ceph_json('mgr', 'stat')['active_name']
+    cluster.ceph('mgr', 'fail', active)
+    tuner.wait_for(
+        lambda: 'ROCKSDB_TUNER_STATE_BROKEN' in cluster.ceph_json('health')['checks'],
+        90,
+        'the health check',
+    )
+    assert tuner.status()['rollout'] is None
+    assert tuner.entries() == entries
+    aside = [k for k in cluster.ceph_json('config-key', 'ls') if 'rocksdb_tuner/broken' in k]
+    assert [cluster.ceph('config-key', 'get', k).strip() for k in aside] == [
+        '{"version": 1, "trunca'
+    ]
+
+
+@pytest.fixture
+def superseded_override(tuner: ModuleClient) -> Iterator[None]:
+    """All OSDs run the 2019 alternate tuning, by the mask; afterwards the defaults again."""
+    tuner.cluster.ceph('config', 'set', MASK, OPTION, ALTERNATE_2019)
+    restart_all(tuner)
+    yield
+    for section, mask, _ in tuner.entries():
+        tuner.cluster.ceph('config', 'rm', f'{section}/{mask}' if mask else section, OPTION)
+    restart_all(tuner)
+
+
+def restart_all(tuner: ModuleClient) -> None:
+    for osd_id in range(3):
+        before = tuner.nonces()[osd_id]
+        tuner.cluster.ceph('orch', 'daemon', 'restart', f'osd.{osd_id}')
+        tuner.wait_for(
+            lambda osd_id=osd_id, before=before: (
+                osd_up(tuner, osd_id)  # type: ignore[misc]
+                and tuner.nonces()[osd_id] != before
+            ),
+            60,
+            f'osd.{osd_id} restarted',
+        )
+    tuner.wait_for_clean()
+
+
+def restart_by_hand(cluster: Cluster, osd_id: int) -> None:
+    """What an operator does on the OSD's host, without an orchestrator."""
+    cluster.restart_osd(osd_id)
+
+
+def set_fault(cluster: Cluster, name: str, value: str) -> None:
+    cluster.ceph('config', 'set', 'mgr', f'mgr/test_orchestrator/{name}', value)
+
+
+def osd_up(tuner: ModuleClient, osd_id: int) -> bool:
+    osds = tuner.cluster.ceph_json('osd', 'dump')['osds']
+    return bool(next(o['up'] for o in osds if o['osd'] == osd_id))

@@ -1,0 +1,104 @@
+"""Facts to advise on, put together from what the cluster and the config store say. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Mapping, Optional
+
+from ..mgr.records import ConfigEntry, OsdInfo, RunningOption
+from ..observe.signals import Signals
+from ..options.grammar import combine
+from ..options.releases import KnownRelease, release_of
+from ..workload.records import Workload
+from .precedence import UnknownMaskError, deciding_entry
+from .records import GroupFacts, OsdFacts, OsdOptions
+from .strings import recognise, same_meaning
+
+OPTION = 'bluestore_rocksdb_options'
+ANNEX = 'bluestore_rocksdb_options_annex'
+
+#: Sources of a running value that the config store cannot change.
+OVERRULING_SOURCES = frozenset({'file', 'env', 'cmdline', 'override'})
+
+
+def release_of_osd(osd: OsdInfo) -> Optional[KnownRelease]:
+    return release_of(osd.version, osd.release)
+
+
+def osd_options(
+    osd: OsdInfo, entries: Sequence[ConfigEntry], running: Mapping[str, RunningOption]
+) -> OsdOptions:
+    """What ``osd`` runs and what it would run next.
+
+    ``entries`` are the config store's for OPTION and ANNEX, ``running`` what the OSD reported
+    for both.
+    """
+    release = release_of_osd(osd)
+    main, annex = running[OPTION], running[ANNEX]
+    text = combine(main.value, annex.value)
+    overruled = main.source in OVERRULING_SOURCES
+    next_start, who = _next_start(osd, entries, main, annex, release)
+    if overruled:
+        next_start = text
+    version = release.rocksdb_version if release else None
+    profile = recognise(text, release)
+    return OsdOptions(
+        osd_id=osd.osd_id,
+        running=text,
+        source=main.source,
+        next_start=next_start,
+        deciding_who=who,
+        pending_restart=next_start is not None and not same_meaning(text, next_start, version),
+        overruled=overruled,
+        annex=annex.value,
+        profile=profile.name if profile else None,
+    )
+
+
+def _next_start(
+    osd: OsdInfo,
+    entries: Sequence[ConfigEntry],
+    main: RunningOption,
+    annex: RunningOption,
+    release: Optional[KnownRelease],
+) -> tuple[Optional[str], Optional[str]]:
+    try:
+        deciding = deciding_entry((e for e in entries if e.name == OPTION), osd)
+        deciding_annex = deciding_entry((e for e in entries if e.name == ANNEX), osd)
+    except UnknownMaskError:
+        return None, None
+    next_annex = deciding_annex.value if deciding_annex else ''
+    if annex.source in OVERRULING_SOURCES:
+        next_annex = annex.value
+    if deciding:
+        return combine(deciding.value, next_annex), deciding.who
+    if main.source == 'default':
+        # The OSD's own default; the monitor's may be another release's.
+        return combine(main.value, next_annex), None
+    return (combine(release.default_options, next_annex) if release else None), None
+
+
+def groups(osds: Iterable[OsdFacts], workloads: Mapping[str, Workload]) -> tuple[GroupFacts, ...]:
+    """OSDs by device class, in the class's order; an OSD without a class is in no group."""
+    members: dict[str, list[OsdFacts]] = {}
+    for osd in osds:
+        if osd.info.device_class:
+            members.setdefault(osd.info.device_class, []).append(osd)
+    return tuple(
+        GroupFacts(device_class, workloads.get(device_class), tuple(members[device_class]))
+        for device_class in sorted(members)
+    )
+
+
+def osd_facts(
+    osd: OsdInfo,
+    signals: Mapping[int, Signals],
+    workloads: Mapping[int, Workload],
+    options: Mapping[int, OsdOptions],
+) -> OsdFacts:
+    return OsdFacts(
+        info=osd,
+        signals=signals.get(osd.osd_id),
+        workload=workloads.get(osd.osd_id),
+        options=options.get(osd.osd_id),
+    )

@@ -1,0 +1,20 @@
+"""Questions about option strings, their answers remembered.
+
+A cluster runs a handful of strings, and every one of them is asked about for each of its OSDs at
+every tick; answering once takes up to milliseconds.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ..options import checks, grammar
+from . import profiles
+
+_remembered = lru_cache(maxsize=1024)
+
+check = _remembered(checks.check)
+recognise = _remembered(profiles.recognise)
+safe_to_apply = _remembered(checks.safe_to_apply)
+same_meaning = _remembered(grammar.same_meaning)
+suits = _remembered(profiles.suits)

@@ -1,0 +1,312 @@
+"""The module as ceph-mgr sees it: options, commands, the serve loop. Wiring only.
+
+The annotations of the command handlers are the grammar of the command line, so they are not
+postponed here, and use `typing`'s names, which Pacific's mgr compares as types.
+"""
+
+import errno
+import logging
+import threading
+from typing import Callable, List, Optional
+
+from mgr_module import HandleCommandResult, MgrModule, NotifyType, Option
+
+from .advise.profiles import Profile, UnknownProfileError, profile, profiles
+from .advise.records import Recommendation
+from .mgr.adapter import MgrCluster, MgrStore
+from .mgr.protocols import CommandError
+from .mgr.releases import CLICommand, CLIReadCommand, CLIWriteCommand
+from .present import render
+from .rollout.errors import RolloutRefused
+from .rollout.records import RolloutState
+from .snapshot import Mode
+from .tuner import BusyError, Settings, Tuner
+
+log = logging.getLogger(__name__)
+
+#: Who asked, for the history: the mgr does not tell a module which client sent a command.
+OPERATOR = 'operator'
+#: After an unexpected error the loop goes on, but not as fast as it can.
+ERROR_PAUSE_S = 10.0
+
+
+class CommandRefusedError(Exception):
+    """A command's input is wrong; the text names it, says why, and what would be right."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.errno = code
+
+
+class Module(MgrModule):
+    """Answers commands from the newest snapshot; one serve thread measures, decides and acts."""
+
+    CLICommand = CLICommand
+    NOTIFY_TYPES = [NotifyType.osd_map]
+    MODULE_OPTIONS: List[Option] = [
+        Option(
+            name='mode',
+            type='str',
+            default=Mode.RECOMMEND.value,
+            enum_allowed=[mode.value for mode in Mode],
+            desc='how much the module may do',
+            long_desc='off: nothing is read and a rollout stands still; observe: measure and '
+            'recognise; recommend: also advise, and apply what an operator asks for; auto-apply: '
+            'also apply recommendations of low risk that have stood long enough',
+            runtime=True,
+        ),
+        Option(
+            name='sample_interval',
+            type='secs',
+            default=0,
+            min=0,
+            max=3600,
+            desc='seconds between two samples of every OSD; 0 chooses by the number of OSDs',
+            runtime=True,
+        ),
+        Option(
+            name='auto_apply_after',
+            type='secs',
+            default=86400,
+            min=60,
+            max=31 * 86400,
+            desc='how long a recommendation must have stood before auto-apply takes it',
+            runtime=True,
+        ),
+        Option(
+            name='workload_memory',
+            type='secs',
+            default=86400,
+            min=0,
+            max=31 * 86400,
+            desc='how long the last client workload of a group that fell idle is advised on',
+            runtime=True,
+        ),
+    ]
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)
+        # Nothing is asked or computed here: the mgr becomes active only when this returns.
+        self._wake = threading.Event()
+        self._stopping = False
+        self._cluster = MgrCluster(self)
+        self._tuner = Tuner(
+            self._cluster, MgrStore(self), self._settings, release=self.release_name
+        )
+        self._tuner.wake = self._wake.set
+
+    # -- the loop
+
+    def serve(self) -> None:
+        """Tick until the mgr stops the module; nothing that a tick raises ends the loop."""
+        self._guarded(self._tuner.load)
+        while not self._stopping:
+            pause_s = ERROR_PAUSE_S
+            if self._guarded(self._tuner.tick):
+                pause_s = self._tuner.next_tick_in_s()
+            self.set_health_checks(render.health_checks(self._tuner.snapshot))
+            self._wake.wait(pause_s)
+            self._wake.clear()
+
+    def shutdown(self) -> None:
+        self._stopping = True
+        self._wake.set()
+
+    def notify(self, notify_type: NotifyType, notify_id: str) -> None:  # noqa: ARG002 - Ceph's
+        if notify_type == NotifyType.osd_map:
+            self._cluster.invalidate_map()
+
+    def config_notify(self) -> None:
+        self._wake.set()
+
+    def _guarded(self, work: Callable[[], None]) -> bool:
+        try:
+            work()
+        except CommandError as error:
+            log.warning('the cluster did not answer as needed: %s', error)
+            return False
+        except Exception:
+            log.exception('unexpected error; the module goes on')
+            return False
+        return True
+
+    def _settings(self) -> Settings:
+        return Settings(
+            mode=Mode(self.get_module_option('mode')),
+            sample_interval_s=float(self.get_module_option('sample_interval')),
+            auto_apply_after_s=float(self.get_module_option('auto_apply_after')),
+            workload_memory_s=float(self.get_module_option('workload_memory')),
+        )
+
+    # -- commands that read
+
+    @CLIReadCommand('rocksdb-tuner status')
+    def cmd_status(self, format: str = 'plain') -> HandleCommandResult:
+        """Show mode, sampling, groups with their workload and options, and what is open"""
+        return self._answer(lambda: render.status(self._tuner.snapshot, format))
+
+    @CLIReadCommand('rocksdb-tuner osd')
+    def cmd_osd(self, osd_id: Optional[str] = None, format: str = 'plain') -> HandleCommandResult:
+        """Show what every OSD does, or all that is known of one"""
+
+        def answer() -> str:
+            snapshot = self._tuner.snapshot
+            if osd_id is None:
+                return render.osds(snapshot, format)
+            return render.osd(snapshot, _osd_number(osd_id), format)
+
+        return self._answer(answer)
+
+    @CLIReadCommand('rocksdb-tuner workload')
+    def cmd_workload(self, format: str = 'plain') -> HandleCommandResult:
+        """Show what the clients do, by device class and by OSD, with the evidence"""
+        return self._answer(lambda: render.workload(self._tuner.snapshot, format))
+
+    @CLIReadCommand('rocksdb-tuner findings')
+    def cmd_findings(self, format: str = 'plain') -> HandleCommandResult:
+        """Show what an expert would point out, worst first"""
+        return self._answer(lambda: render.findings(self._tuner.snapshot, format))
+
+    @CLIReadCommand('rocksdb-tuner recommend')
+    def cmd_recommend(self, format: str = 'plain') -> HandleCommandResult:
+        """Show what should change, or why nothing needs to"""
+        return self._answer(lambda: render.recommend(self._tuner.snapshot, format))
+
+    @CLIReadCommand('rocksdb-tuner show')
+    def cmd_show(self, recommendation_id: str, format: str = 'plain') -> HandleCommandResult:
+        """Show one recommendation in full, with the exact commands and the exact undo"""
+        return self._answer(lambda: render.show(self._recommendation(recommendation_id), format))
+
+    @CLIReadCommand('rocksdb-tuner profile ls')
+    def cmd_profile_ls(self, format: str = 'plain') -> HandleCommandResult:
+        """List the known option sets"""
+        return self._answer(lambda: render.profile_list(profiles(), format))
+
+    @CLIReadCommand('rocksdb-tuner profile show')
+    def cmd_profile_show(self, name: str, format: str = 'plain') -> HandleCommandResult:
+        """Show one option set with its published evidence"""
+        return self._answer(lambda: render.profile(_profile(name), format))
+
+    @CLIReadCommand('rocksdb-tuner history')
+    def cmd_history(self, format: str = 'plain') -> HandleCommandResult:
+        """Show every change that was made, by whom, and how it ended"""
+        return self._answer(lambda: render.history(self._tuner.snapshot, format))
+
+    @CLIReadCommand('rocksdb-tuner rollout status')
+    def cmd_rollout_status(self, format: str = 'plain') -> HandleCommandResult:
+        """Show the rollout under way, or the last one"""
+        return self._answer(lambda: render.rollout(self._tuner.snapshot.rollout, format))
+
+    # -- commands that change
+
+    @CLIWriteCommand('rocksdb-tuner mode')
+    def cmd_mode(self, mode: Optional[str] = None, format: str = 'plain') -> HandleCommandResult:
+        """Show or set how much the module may do: off, observe, recommend, auto-apply"""
+
+        def answer() -> str:
+            if mode is None:
+                return render.mode(self._settings().mode, format)
+            render.check_format(format)
+            wanted = _mode(mode)
+            self.set_module_option('mode', wanted.value)
+            self._wake.set()
+            return render.mode(wanted, format)
+
+        return self._answer(answer)
+
+    @CLIWriteCommand('rocksdb-tuner apply')
+    def cmd_apply(
+        self, recommendation_id: str, dry_run: bool = False, format: str = 'plain'
+    ) -> HandleCommandResult:
+        """Carry out a recommendation, one OSD at a time; --dry-run only prints the plan"""
+
+        def answer() -> str:
+            recommendation = self._recommendation(recommendation_id)
+            if dry_run:
+                return render.plan(recommendation, format)
+            return self._change(lambda: self._tuner.start(recommendation, OPERATOR), format)
+
+        return self._answer(answer)
+
+    @CLIWriteCommand('rocksdb-tuner rollback')
+    def cmd_rollback(
+        self, rollout_id: Optional[str] = None, format: str = 'plain'
+    ) -> HandleCommandResult:
+        """Restore exactly what was there before a rollout (default: the last one)"""
+        return self._answer(
+            lambda: self._change(lambda: self._tuner.rollback(rollout_id, OPERATOR), format)
+        )
+
+    @CLIWriteCommand('rocksdb-tuner rollout pause')
+    def cmd_rollout_pause(self, format: str = 'plain') -> HandleCommandResult:
+        """Let the rollout stand still once the OSD in flight is safe"""
+        return self._answer(lambda: self._change(lambda: self._tuner.pause(OPERATOR), format))
+
+    @CLIWriteCommand('rocksdb-tuner rollout resume')
+    def cmd_rollout_resume(self, format: str = 'plain') -> HandleCommandResult:
+        """Go on with a paused rollout"""
+        return self._answer(lambda: self._change(self._tuner.resume, format))
+
+    @CLIWriteCommand('rocksdb-tuner rollout abort')
+    def cmd_rollout_abort(self, format: str = 'plain') -> HandleCommandResult:
+        """End the rollout where it is, with the OSD in flight brought to safety"""
+        return self._answer(lambda: self._change(lambda: self._tuner.abort(OPERATOR), format))
+
+    # -- shared by the handlers
+
+    def _change(self, work: Callable[[], RolloutState], format: str) -> str:
+        # A wrong format must not leave a change behind that was answered with an error.
+        render.check_format(format)
+        return render.rollout(self._tuner.submit(work), format)
+
+    def _recommendation(self, recommendation_id: str) -> Recommendation:
+        known = {r.recommendation_id: r for r in self._tuner.snapshot.recommendations}
+        if recommendation_id not in known:
+            choices = ', '.join(sorted(known)) or 'none at present'
+            raise CommandRefusedError(
+                errno.ENOENT,
+                f'there is no recommendation "{recommendation_id}"; recommendations: {choices}',
+            )
+        return known[recommendation_id]
+
+    def _answer(self, answer: Callable[[], str]) -> HandleCommandResult:
+        try:
+            return HandleCommandResult(stdout=answer())
+        except (
+            CommandRefusedError,
+            RolloutRefused,
+            CommandError,
+            BusyError,
+            render.PresentError,
+        ) as error:
+            return HandleCommandResult(retval=-error.errno, stderr=str(error))
+        except Exception as error:
+            log.exception('a command failed')
+            return HandleCommandResult(
+                retval=-errno.EIO,
+                stderr=f'internal error ({type(error).__name__}); the mgr log has the details',
+            )
+
+
+def _osd_number(text: str) -> int:
+    number = text.removeprefix('osd.')
+    if not number.isdigit():
+        raise CommandRefusedError(
+            errno.EINVAL, f'"{text}" is no OSD: give its number, as in "3" or "osd.3"'
+        )
+    return int(number)
+
+
+def _mode(text: str) -> Mode:
+    try:
+        return Mode(text)
+    except ValueError:
+        choices = ', '.join(mode.value for mode in Mode)
+        raise CommandRefusedError(errno.EINVAL, f'"{text}" is no mode; modes: {choices}') from None
+
+
+def _profile(name: str) -> Profile:
+    try:
+        return profile(name)
+    except UnknownProfileError as error:
+        raise CommandRefusedError(errno.ENOENT, str(error)) from None

@@ -1,0 +1,325 @@
+"""One tick, composed: what `serve()` calls, and what the tests drive with a fake cluster.
+
+Everything here runs in one thread, the module's serve thread, which alone may wait for a
+monitor. Other threads read `snapshot` (immutable, replaced as a whole) and hand in work through
+`submit`.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import queue
+import time
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from dataclasses import dataclass, replace
+from typing import Callable, Optional, Protocol, TypeVar
+
+from .advise import automatic
+from .advise.facts import ANNEX, OPTION, groups, osd_facts, osd_options
+from .advise.findings import ClusterFacts, findings
+from .advise.memory import WorkloadMemory
+from .advise.recommend import assess, change_request
+from .advise.records import Assessment, GroupFacts, OsdFacts, OsdOptions, Recommendation
+from .advise.strings import same_meaning
+from .mgr.protocols import (
+    ClusterReader,
+    CommandError,
+    ConfigStore,
+    CounterReader,
+    Orchestrator,
+    OsdCommands,
+    Store,
+)
+from .observe.interval import choose_interval
+from .observe.observer import KV_STATS_COMMAND, Observer
+from .observe.option_watch import OptionWatch
+from .rollout.driver import Driver
+from .rollout.errors import RolloutRefused
+from .rollout.records import RolloutState
+from .snapshot import Mode, Sampling, Snapshot
+from .workload.recogniser import Recogniser
+from .workload.records import Recognition
+
+log = logging.getLogger(__name__)
+
+#: How often a rollout looks at the cluster while it is under way.
+ROLLOUT_PERIOD_S = 2.0
+#: A command of an operator that is not taken within this time is withdrawn.
+SUBMIT_TIMEOUT_S = 30.0
+
+_T = TypeVar('_T')
+
+_NOTHING_RECOGNISED = Recognition(per_osd={}, per_group={})
+
+
+class Cluster(CounterReader, ClusterReader, ConfigStore, OsdCommands, Orchestrator, Protocol):
+    """All that the module needs from a cluster."""
+
+
+class BusyError(Exception):
+    """The serve thread did not take a request in time; nothing was done."""
+
+    errno = errno.EAGAIN
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Module options, read once a tick."""
+
+    mode: Mode = Mode.RECOMMEND
+    #: Seconds; 0 lets the module choose by the number of OSDs.
+    sample_interval_s: float = 0.0
+    #: How long a recommendation must have stood before auto-apply takes it.
+    auto_apply_after_s: float = 86400.0
+    #: An idle group keeps its last client workload as the reason for advice this long.
+    workload_memory_s: float = 86400.0
+
+
+class Tuner:
+    """Measure, recognise, advise, carry out: one `tick` of it at a time.
+
+    ``wall_clock`` is the clock that stamps the OSDs' reports, seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        store: Store,
+        read_settings: Callable[[], Settings],
+        *,
+        release: Optional[str],
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._cluster = cluster
+        self._read_settings = read_settings
+        self._release = release
+        self._clock = wall_clock
+        self._observer = Observer()
+        self._recogniser = Recogniser()
+        self._memory = WorkloadMemory()
+        self._options = OptionWatch(cluster, (OPTION, ANNEX))
+        self._standing = automatic.Standing()
+        self._driver = Driver(
+            config=cluster,
+            osds=cluster,
+            orchestrator=cluster,
+            cluster=cluster,
+            store=store,
+            same_meaning=lambda a, b: same_meaning(a, b, None),
+        )
+        self._requests: queue.SimpleQueue[tuple[Future[object], Callable[[], object]]] = (
+            queue.SimpleQueue()
+        )
+        self.wake: Callable[[], None] = lambda: None
+        self._orchestrated = True
+        self._sampled_s: Optional[float] = None
+        self._sample_rounds = 0
+        self._interval_s = choose_interval(0, None, 0.0)
+        self._tick_s: Optional[float] = None
+        self._recognition = _NOTHING_RECOGNISED
+        self._snapshot = self._evaluate(Settings(mode=Mode.OFF), wall_clock())
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The newest state of everything; safe to read from any thread."""
+        return self._snapshot
+
+    def load(self) -> None:
+        """Read what an earlier manager stored; once, in the serve thread."""
+        self._driver.load()
+
+    def submit(self, work: Callable[[], _T]) -> _T:
+        """Run ``work`` in the serve thread and return its result or raise its exception.
+
+        Raises BusyError, with nothing done, where the serve thread is waiting for a monitor.
+        """
+        future: Future[_T] = Future()
+        self._requests.put((future, work))  # type: ignore[arg-type]
+        self.wake()
+        try:
+            return future.result(SUBMIT_TIMEOUT_S)
+        except FutureTimeoutError:
+            if future.cancel():
+                raise BusyError(
+                    'the module is waiting for a monitor; nothing was done, try again'
+                ) from None
+            return future.result()
+
+    def next_tick_in_s(self) -> float:
+        """Seconds until `tick` has something to do."""
+        state = self._driver.state
+        if state is not None and not state.ended:
+            return ROLLOUT_PERIOD_S
+        if self._sampled_s is None:
+            return 0.0
+        return max(0.5, self._sampled_s + self._interval_s - self._clock())
+
+    def tick(self) -> None:
+        """Do what is due, then publish a new snapshot."""
+        settings = self._read_settings()
+        now_s = self._clock()
+        cpu_before_s = time.thread_time()
+        sampled = settings.mode is not Mode.OFF and self._observe(settings, now_s)
+        if settings.mode is Mode.OFF:
+            self._rest(settings, now_s)
+        self._snapshot = self._evaluate(settings, now_s)
+        if sampled:
+            self._tick_s = time.thread_time() - cpu_before_s
+        self._driver.tick(now_s, may_act=settings.mode is not Mode.OFF and self._has_looked())
+        self._take_requests()
+        if settings.mode is Mode.AUTO_APPLY and self._has_looked():
+            self._apply_automatically(settings, now_s)
+        self._publish_rollout()
+        if sampled:
+            # After all that could matter more: an answer may take its time.
+            self._ask_kv_stats(now_s)
+
+    def start(self, recommendation: Recommendation, actor: str) -> RolloutState:
+        """Begin to carry out ``recommendation``; only in the serve thread."""
+        request = change_request(recommendation, actor)
+        return self._driver.start(request, self._clock())
+
+    def rollback(self, rollout_id: Optional[str], actor: str) -> RolloutState:
+        return self._driver.rollback(rollout_id, actor, self._clock())
+
+    def pause(self, actor: str) -> RolloutState:
+        return self._driver.pause(actor, self._clock())
+
+    def resume(self) -> RolloutState:
+        return self._driver.resume(self._clock())
+
+    def abort(self, actor: str) -> RolloutState:
+        return self._driver.abort(actor, self._clock())
+
+    def _has_looked(self) -> bool:
+        """True once this manager measured for itself: nothing is done before."""
+        return self._sample_rounds >= 2
+
+    def _rest(self, settings: Settings, now_s: float) -> None:
+        """Mode off: no counter is read, and what was known is not shown as if it still were."""
+        if self._sample_rounds:
+            self._observer = Observer()
+            self._recogniser = Recogniser()
+            self._recognition = _NOTHING_RECOGNISED
+        self._sampled_s = now_s
+        self._sample_rounds = 0
+        self._tick_s = None
+        self._interval_s = choose_interval(0, None, settings.sample_interval_s)
+
+    def _observe(self, settings: Settings, now_s: float) -> bool:
+        """Sample if that is due; True if it was."""
+        cluster_map = self._cluster.cluster_map()
+        self._options.refresh(cluster_map, now_s)
+        if self._sampled_s is not None and now_s < self._sampled_s + self._interval_s:
+            return False
+        self._sampled_s = now_s
+        self._observer.observe(self._cluster, cluster_map, now_s)
+        self._recognition = self._recogniser.recognise(self._observer.signals(), cluster_map, now_s)
+        self._sample_rounds += 1
+        self._orchestrated = self._cluster.unavailable_reason() is None
+        self._interval_s = choose_interval(
+            len(cluster_map.osds), self._tick_s, settings.sample_interval_s
+        )
+        return True
+
+    def _ask_kv_stats(self, now_s: float) -> None:
+        for request in self._observer.deep_requests(now_s):
+            try:
+                text = self._cluster.tell(request.osd_id, KV_STATS_COMMAND, {})
+            except CommandError as error:
+                self._observer.kv_stats_failed(request.osd_id, request.nonce, error.message, now_s)
+            else:
+                self._observer.accept_kv_stats(request.osd_id, request.nonce, text, now_s)
+
+    def _evaluate(self, settings: Settings, now_s: float) -> Snapshot:
+        """Everything that follows from what was measured; asks nobody."""
+        osds: tuple[OsdFacts, ...] = ()
+        all_groups: tuple[GroupFacts, ...] = ()
+        assessments: tuple[Assessment, ...] = ()
+        if settings.mode is not Mode.OFF:
+            osds = self._facts()
+            all_groups = groups(osds, self._recognition.per_group)
+        if settings.mode in (Mode.RECOMMEND, Mode.AUTO_APPLY):
+            advised_on = self._memory.recall(self._recognition, now_s, settings.workload_memory_s)
+            assessments = tuple(
+                assess(group, osds, orchestrated=self._orchestrated)
+                for group in groups(osds, advised_on)
+            )
+        self._standing.update([r for a in assessments for r in a.recommendations], now_s)
+        ages = [s.sample_age_s for s in self._observer.signals().values()]
+        known_ages = [age for age in ages if age is not None]
+        return Snapshot(
+            taken_s=now_s,
+            mode=settings.mode,
+            release=self._release,
+            sampling=Sampling(
+                interval_s=self._interval_s,
+                osds=len(known_ages),
+                last_sample_age_s=min(known_ages, default=None),
+                tick_ms=None if self._tick_s is None else self._tick_s * 1000,
+            ),
+            osds=osds,
+            groups=all_groups,
+            findings=findings(ClusterFacts(osds, self._options.entries)),
+            assessments=assessments,
+            rollout=self._driver.state,
+            history=self._driver.history,
+            notices=self._driver.problems,
+        )
+
+    def _facts(self) -> tuple[OsdFacts, ...]:
+        cluster_map = self._cluster.cluster_map()
+        signals = self._observer.signals()
+        options: dict[int, OsdOptions] = {}
+        for osd in cluster_map.osds:
+            running = self._options.running(osd)
+            if running is not None:
+                options[osd.osd_id] = osd_options(osd, self._options.entries, running)
+        return tuple(
+            osd_facts(osd, signals, self._recognition.per_osd, options) for osd in cluster_map.osds
+        )
+
+    def _publish_rollout(self) -> None:
+        """What the rollout did in this tick shows at once."""
+        self._snapshot = replace(
+            self._snapshot,
+            rollout=self._driver.state,
+            history=self._driver.history,
+            notices=self._driver.problems,
+        )
+
+    def _apply_automatically(self, settings: Settings, now_s: float) -> None:
+        state = self._driver.state
+        if state is not None and not state.ended:
+            return
+        if self._cluster.unavailable_reason() is not None:
+            return
+        chosen = automatic.next_automatic(
+            self._snapshot.recommendations,
+            self._standing,
+            {record.recommendation_id for record in self._driver.history},
+            now_s,
+            settings.auto_apply_after_s,
+        )
+        if chosen is None:
+            return
+        log.info('auto-apply starts %s', chosen.recommendation_id)
+        try:
+            self.start(chosen, actor='auto-apply')
+        except RolloutRefused as refusal:
+            log.warning('auto-apply of %s was refused: %s', chosen.recommendation_id, refusal)
+
+    def _take_requests(self) -> None:
+        while True:
+            try:
+                future, work = self._requests.get_nowait()
+            except queue.Empty:
+                return
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(work())
+            except Exception as error:  # noqa: BLE001 - the handler that waits reports it
+                future.set_exception(error)
