@@ -41,10 +41,14 @@ _CAPS: dict[str, tuple[str, ...]] = {
 
 
 class DaemonError(HarnessError):
-    """A daemon could not be made or started; `daemon` is its name, for its log."""
+    """A daemon could not be made or started; `daemon` is its name, for its log.
 
-    def __init__(self, daemon: str, message: str) -> None:
+    `module`: the mgr module that is to blame.
+    """
+
+    def __init__(self, daemon: str, message: str, module: str | None = None) -> None:
         self.daemon = daemon
+        self.module = module
         super().__init__(message)
 
 
@@ -311,7 +315,12 @@ def _wait_for_answer(client: CephClient, module: str, command: tuple[str, ...]) 
                 raise HarnessError(trouble)
         return done.returncode == 0
 
-    wait_until(answers, MODULE_TIMEOUT_S, f'ceph {" ".join(command)} answers', detail=lambda: last)
+    what = f'ceph {" ".join(command)} answers'
+    try:
+        wait_until(answers, MODULE_TIMEOUT_S, what, detail=lambda: last)
+    except HarnessError as error:
+        active = client.ceph_json('mgr', 'stat')['active_name']
+        raise DaemonError(f'mgr.{active}', str(error), module) from error
 
 
 def _check_orchestrator(client: CephClient) -> None:
@@ -339,5 +348,7 @@ def wait_for_modules(boot: Boot) -> None:
             MODULE_TIMEOUT_S,
             f'{spec.mgrs - 1} standby managers',
         )
+    except DaemonError:
+        raise
     except HarnessError as error:
         raise DaemonError(f'mgr.{spec.mgr_ids[0]}', str(error)) from error

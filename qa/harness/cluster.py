@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import subprocess
 import uuid
 from collections.abc import Iterator, Sequence
@@ -30,6 +31,9 @@ from .progress import Progress
 from .releases import Release, get_release
 
 LOG_TAIL_LINES = 15
+MODULE_LOG_LINES = 40
+# Lines that do not begin with a time belong to the entry before: a traceback
+_LOG_ENTRY = re.compile(r'\d{4}-\d\d-\d\dT')
 
 # The order in which daemons end: clients of the cluster before it, OSDs while the monitors can
 # still take note (else each waits for them), monitors last
@@ -167,7 +171,7 @@ class Cluster:
         self.host.resume()
         self.progress.say(f'failed at: {self.progress.current}')
         if isinstance(error, boot.DaemonError):
-            self._show_log(error.daemon)
+            self._show_log(error)
         self._end_daemons(graceful=False)
         self._change(state='failed')
         self.progress.say(
@@ -175,8 +179,8 @@ class Cluster:
             f'qa/cluster down --dir {self.dir}'
         )
 
-    def _show_log(self, name: str) -> None:
-        tail = self.log_tail(name)
+    def _show_log(self, error: boot.DaemonError) -> None:
+        tail = self.log_tail(error.daemon, error.module)
         if tail:
             self.progress.say(tail)
 
@@ -186,7 +190,7 @@ class Cluster:
         try:
             yield
         except boot.DaemonError as error:
-            self._show_log(error.daemon)
+            self._show_log(error)
             raise
 
     def _change(self, **changes: Any) -> None:
@@ -207,6 +211,7 @@ class Cluster:
 
         128 + N when signal N ended it, as a shell has it.
         """
+        self.require_running()
         environment = self.host.environment(self.env())
         with _explained(argv[0]):
             done = subprocess.run(self.host.command(argv), check=False, env=environment)
@@ -215,6 +220,7 @@ class Cluster:
     def replace_process(self, argv: Sequence[str]) -> NoReturn:
         """Become that command: signals, terminal and exit status are its own."""
         command = self.host.command(argv)
+        self.require_running()
         environment = self.host.environment(self.env())
         with _explained(argv[0]):
             os.execvpe(command[0], command, environment)
@@ -251,21 +257,27 @@ class Cluster:
         )
         return ClusterStatus(self.record.spec.release, str(self.dir), daemons)
 
-    def log_tail(self, name: str, lines: int = LOG_TAIL_LINES) -> str:
-        """The last lines of a daemon's log, with a heading; '' when there is no log."""
+    def log_tail(self, name: str, module: str | None = None) -> str:
+        """The last lines of a daemon's log, with a heading; '' when there is no log.
+
+        With `module`, what a manager's log says of that mgr module.
+        """
         path = self.host.outside(self.layout.log(name))
         try:
-            text = path.read_text(errors='replace').splitlines()
+            lines = path.read_text(errors='replace').splitlines()
         except OSError:
             return ''
-        return '\n'.join([f'the end of {path}:', *(f'    {line}' for line in text[-lines:])])
+        about = lines_about_module(lines, module) if module else []
+        heading = f'{path} on {module}:' if about else f'the end of {path}:'
+        chosen = about or lines[-LOG_TAIL_LINES:]
+        return '\n'.join([heading, *(f'    {line}' for line in chosen)])
 
     def install(self, purpose: str) -> None:
         """Install the release's packages for a purpose (a key of Release.packages)."""
         packages.install(self.host, self.release.packages[purpose], self.progress)
 
     def require_running(self) -> None:
-        """HarnessError unless this cluster is up."""
+        """HarnessError unless this cluster is up: its ports may be another cluster's by now."""
         if self.record.state != 'running' or not self._daemons():
             raise HarnessError(
                 f'the cluster in {self.dir} is not running (its state: {self.record.state})'
@@ -354,6 +366,25 @@ class Cluster:
         trace: TracebackType | None,
     ) -> None:
         self.down()
+
+
+def lines_about_module(lines: Sequence[str], module: str) -> list[str]:
+    """Of a manager's log, how a mgr module was loaded and what it and its traceback say."""
+    entries: list[list[str]] = []
+    for line in lines:
+        if entries and not _LOG_ENTRY.match(line):
+            entries[-1].append(line)
+        else:
+            entries.append([line])
+    signs = (f"'{module}'", f'[{module} ', f'/{module}/')
+    chosen = [
+        line
+        for entry in entries
+        if any(sign in line for line in entry for sign in signs)
+        for line in entry
+        if line
+    ]
+    return chosen[-MODULE_LOG_LINES:]
 
 
 @contextlib.contextmanager
