@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple, Optional
 
+from .interval import MAX_INTERVAL_S
 from .sample import Sample
-from .window import Window, window
+from .window import MIN_WINDOW_S, Window, window
 
 #: The short window reaches back this far: long enough to smooth, short enough that a workload is
 #: recognised within a minute of its start.
@@ -14,8 +15,8 @@ SHORT_WINDOW_S = 30.0
 #: Points of the long window are this far apart, and as many are kept: two hours.
 ANCHOR_SPACING_S = 600.0
 ANCHORS = 13
-#: Two samples further apart than this are no window: the mgr or the OSD was away in between.
-MAX_GAP_S = 900.0
+#: Two samples further apart than this are no window: the mgr was away in between.
+MAX_GAP_S = 2 * MAX_INTERVAL_S
 
 
 class WrittenBytes(NamedTuple):
@@ -50,12 +51,17 @@ class OsdHistory:
         return self._short
 
     def add(self, sample: Sample) -> None:
-        """Take a new sample; one that is not newer than the last is the same report again."""
+        """Take a new sample; the same report again, or one too close behind it, is passed over.
+
+        One that is older than the last means that the clock was set back: what is known by
+        the old time is dropped.
+        """
         newest = self.newest
         if newest is not None:
-            if sample.nonce == newest.nonce and sample.time_s <= newest.time_s:
+            apart_s = sample.time_s - newest.time_s
+            if sample.nonce == newest.nonce and 0 <= apart_s < MIN_WINDOW_S:
                 return
-            if sample.time_s - newest.time_s > MAX_GAP_S or window(newest, sample) is None:
+            if apart_s > MAX_GAP_S or window(newest, sample) is None:
                 self.clear()
         self._recent.append(sample)
         # The oldest goes while the next one still reaches back far enough, or nothing would

@@ -65,6 +65,12 @@ def take_sample(
     if not times:
         return None
     time_s = max(times)
+    if min(times) < time_s - SAME_REPORT_S:
+        # A report arrived while these were read: what was read before it is of the report before.
+        points = [
+            reader.latest(osd_id, path) if point is None or point.time_s < time_s else point
+            for path, point in zip(names, points)
+        ]
     if time_s <= not_before_s or now_s - time_s > MAX_REPORT_AGE_S:
         return None
     oldest_s = time_s - SAME_REPORT_S

@@ -6,8 +6,9 @@ from typing import NamedTuple, Optional
 
 from .sample import Sample
 
-#: Two reports closer together than this say little: counters move in steps of whole reports.
-MIN_WINDOW_S = 1.0
+#: OSDs report every 5 s. Two reports that the mgr received closer together than this were held up
+#: on the way: they contain 5 s of work, and as a rate it would be a multiple of the truth.
+MIN_WINDOW_S = 4.0
 
 
 class Latency(NamedTuple):

@@ -9,6 +9,8 @@ from rocksdb_tuner.observe.history import (
     SHORT_WINDOW_S,
     OsdHistory,
 )
+from rocksdb_tuner.observe.interval import MAX_INTERVAL_S
+from rocksdb_tuner.observe.window import MIN_WINDOW_S
 
 from .samples import sample
 
@@ -43,6 +45,32 @@ def test_the_same_report_twice_changes_nothing() -> None:
     before = history.short
     history.add(sample(1020.0, 20))
     assert history.short == before
+
+
+def test_a_report_held_up_on_its_way_is_passed_over_and_ends_nothing() -> None:
+    history = filled(3, 10.0)
+    before = history.short
+    history.add(sample(1020.0 + MIN_WINDOW_S / 2, 70))
+    assert history.short == before
+    history.add(sample(1030.0, 80))
+    assert history.short is not None
+    assert history.short.window_s == 30.0
+
+
+def test_a_clock_set_back_starts_anew_and_does_not_freeze_the_last_window() -> None:
+    history = filled(3, 10.0)
+    history.add(sample(500.0, 30))
+    at_once = history.short
+    history.add(sample(510.0, 40))
+    assert at_once is None
+    assert history.short is not None
+    assert (history.short.window_s, history.short.op_w) == (10.0, 10)
+
+
+def test_the_longest_interval_that_may_be_chosen_still_gives_windows() -> None:
+    history = filled(2, MAX_INTERVAL_S)
+    assert history.short is not None
+    assert history.short.window_s == MAX_INTERVAL_S
 
 
 def test_a_restart_forgets_everything_before_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Optional
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint, OsdInfo
 from rocksdb_tuner.observe.interval import MAX_SHARE, MIN_INTERVAL_S, choose_interval
 from rocksdb_tuner.observe.observer import Observer
-from rocksdb_tuner.observe.sample import MAX_REPORT_AGE_S
+from rocksdb_tuner.observe.sample import MAX_REPORT_AGE_S, Sample, take_sample
 from rocksdb_tuner.observe.signals import Signals
 
 from .samples import MIB, NAMES, CounterTable, osd_info, sample
@@ -112,6 +113,28 @@ def test_a_counter_that_is_no_longer_sent_is_unknown() -> None:
     found = observed(table, observer, osd_info(), 111.0)
     assert found.write_iops is None
     assert found.read_iops == 100.0
+
+
+class ReportsWhileRead(CounterTable):
+    """The next report arrives when half of the counters have been read."""
+
+    def __init__(self, then: Sample) -> None:
+        super().__init__()
+        self._then = then
+        self._left = len(NAMES) // 2
+
+    def latest(self, osd_id: int, path: str) -> Optional[CounterPoint]:
+        self._left -= 1
+        if self._left == 0:
+            self.report(osd_id, self._then)
+        return super().latest(osd_id, path)
+
+
+def test_a_report_that_arrives_while_counters_are_read_is_taken_whole() -> None:
+    then = sample(105.0, 2000)
+    table = ReportsWhileRead(then)
+    table.report(0, sample(100.0, 1000))
+    assert take_sample(table, 0, 7, NAMES, 105.0) == then
 
 
 def test_after_a_restart_the_old_process_s_report_is_not_taken_for_the_new_one_s() -> None:
