@@ -1,7 +1,9 @@
-"""What option strings the OSDs run, asked for only when something may have changed.
+"""What option strings the OSDs run, asked once for each of their processes.
 
-Each answer costs two monitor commands per OSD, so the config store's entries are polled (one
-command) and an OSD is asked again when they changed, when it restarted, and once in a while.
+RocksDB's options do not change while an OSD runs, so what a process once reported holds until it
+ends. To ask again would be worse than useless: as soon as the last entry for an option is removed
+from the config store, `config show` says "default" of an OSD that still runs the removed value
+(seen on 16.2.15). The config store's entries, which do change, are polled.
 """
 
 from __future__ import annotations
@@ -15,35 +17,31 @@ from ..mgr.records import ClusterMap, ConfigEntry, OsdInfo, RunningOption
 
 #: Entries are polled this often; an operator sees a change of theirs within this time.
 POLL_S = 10.0
-#: An OSD is asked again after this time though nothing seems to have changed.
-MAX_AGE_S = 900.0
-#: After a restart the mgr may hold the old process's report for some seconds.
+#: After a restart the mgr may hold the old process's report: until then answers are renewed.
 SETTLE_S = 20.0
-#: Bound on OSDs asked in one tick, so that a thousand OSDs never delay the mgr.
+#: Bound on OSDs asked in one tick (two monitor commands each), so that a thousand OSDs never
+#: delay the mgr.
 ASKED_PER_TICK = 40
 
 
 @dataclass(frozen=True)
 class _Answer:
     nonce: Optional[int]
+    first_asked_s: float
     asked_s: float
-    first_seen_s: float
-    #: Which reading of the entries it was asked under.
-    generation: int
     running: Mapping[str, RunningOption]
 
 
 class OptionWatch:
-    """Entries of the config store and running values of ``names``, kept fresh at a bounded cost.
+    """Entries of the config store and running values of ``names``, at a bounded cost.
 
-    Times are seconds of a clock that never goes back. May wait for a monitor.
+    Times are seconds of one clock. May wait for a monitor.
     """
 
     def __init__(self, config: ConfigStore, names: Sequence[str]) -> None:
         self._config = config
         self._names = tuple(names)
         self._entries: tuple[ConfigEntry, ...] = ()
-        self._generation = 0
         self._polled_s: Optional[float] = None
         self._answers: dict[int, _Answer] = {}
 
@@ -60,27 +58,23 @@ class OptionWatch:
         return answer.running
 
     def refresh(self, cluster_map: ClusterMap, now_s: float) -> None:
-        """Poll the entries if due and ask the OSDs whose answer may be out of date."""
-        if self._polled_s is None or now_s - self._polled_s >= POLL_S:
-            entries = self._config.entries(self._names)
-            self._generation += entries != self._entries
-            self._entries = entries
+        """Poll the entries if due, and ask the OSDs whose present process is not known."""
+        if self._polled_s is None or abs(now_s - self._polled_s) >= POLL_S:
+            self._entries = self._config.entries(self._names)
             self._polled_s = now_s
         present = {osd.osd_id for osd in cluster_map.osds}
         for osd_id in [i for i in self._answers if i not in present]:
             del self._answers[osd_id]
-        stale = [osd for osd in cluster_map.osds if osd.up and self._is_stale(osd, now_s)]
-        for osd in stale[:ASKED_PER_TICK]:
+        due = [osd for osd in cluster_map.osds if osd.up and self._is_due(osd, now_s)]
+        for osd in due[:ASKED_PER_TICK]:
             self._ask(osd, now_s)
 
-    def _is_stale(self, osd: OsdInfo, now_s: float) -> bool:
+    def _is_due(self, osd: OsdInfo, now_s: float) -> bool:
         answer = self._answers.get(osd.osd_id)
         if answer is None or answer.nonce != osd.nonce:
             return True
-        if answer.generation != self._generation:
-            return True
-        settling = answer.asked_s - answer.first_seen_s < SETTLE_S
-        return now_s - answer.asked_s > (POLL_S if settling else MAX_AGE_S)
+        settled = answer.asked_s - answer.first_asked_s >= SETTLE_S
+        return not settled and abs(now_s - answer.asked_s) >= POLL_S
 
     def _ask(self, osd: OsdInfo, now_s: float) -> None:
         before = self._answers.get(osd.osd_id)
@@ -91,7 +85,5 @@ class OptionWatch:
             self._answers.pop(osd.osd_id, None)
             return
         same_process = before is not None and before.nonce == osd.nonce
-        first_seen_s = before.first_seen_s if before and same_process else now_s
-        self._answers[osd.osd_id] = _Answer(
-            osd.nonce, now_s, first_seen_s, self._generation, running
-        )
+        first_asked_s = before.first_asked_s if before and same_process else now_s
+        self._answers[osd.osd_id] = _Answer(osd.nonce, first_asked_s, now_s, running)
