@@ -134,7 +134,7 @@ def test_changed_entries_are_seen_at_the_next_poll(config: FakeConfig) -> None:
     watch.refresh(cluster_of(osd(0)), 0.0)
     config.stored = (ConfigEntry('osd', NAME, 'a=3'),)
     watch.refresh(cluster_of(osd(0)), 5.0)
-    assert watch.entries == ()
+    assert not watch.entries
     watch.refresh(cluster_of(osd(0)), 10.0)
     assert watch.entries == config.stored
 

@@ -1,0 +1,72 @@
+"""Groups of OSDs to advise on."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from rocksdb_tuner.advise.facts import ANNEX, OPTION, osd_options
+from rocksdb_tuner.advise.records import GroupFacts, OsdFacts
+from rocksdb_tuner.mgr.records import ConfigEntry, OsdInfo, RunningOption
+from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
+
+from ..fake_cluster import DEFAULTS, VERSIONS
+
+MASK = 'osd/class:ssd'
+PACIFIC = DEFAULTS['pacific']
+
+
+def osd_info(osd_id: int = 0, release: Optional[str] = 'pacific', **changes: object) -> OsdInfo:
+    values: dict[str, object] = {
+        'osd_id': osd_id,
+        'up': True,
+        'in_cluster': True,
+        'nonce': 100 + osd_id,
+        'host': f'node{osd_id}',
+        'device_class': 'ssd',
+        'version': VERSIONS.get(release or '', '99.0.0'),
+        'release': release,
+        'dedicated_db': False,
+        'dedicated_wal': False,
+        'db_device_bytes': None,
+        'objectstore': 'bluestore',
+    }
+    return OsdInfo(**{**values, **changes})  # type: ignore[arg-type]
+
+
+def entry(who: str, value: str, name: str = OPTION) -> ConfigEntry:
+    return ConfigEntry(who, name, value)
+
+
+def running(value: str, source: str = 'default', annex: str = '') -> dict[str, RunningOption]:
+    return {
+        OPTION: RunningOption(value, source, ignores_mon=False),
+        ANNEX: RunningOption(annex, 'mon' if annex else 'default', ignores_mon=False),
+    }
+
+
+def facts(
+    info: OsdInfo,
+    value: str = PACIFIC,
+    source: str = 'default',
+    entries: tuple[ConfigEntry, ...] = (),
+    annex: str = '',
+    write_iops: Optional[float] = None,
+) -> OsdFacts:
+    return OsdFacts(
+        info=info,
+        signals=Signals(osd_id=info.osd_id, write_iops=write_iops),
+        workload=None,
+        options=osd_options(info, entries, running(value, source, annex)),
+    )
+
+
+def workload(
+    workload_class: WorkloadClass = WorkloadClass.RBD_SMALL_WRITE, confidence: float = 0.95
+) -> Workload:
+    evidence = Evidence('write_bytes_avg', 4096.0, 'bytes', 30.0, 'Writes are of 4 KiB.')
+    return Workload(workload_class, confidence, (evidence,))
+
+
+def group(*osds: OsdFacts, does: Optional[Workload] = None) -> GroupFacts:
+    return GroupFacts('ssd', does, osds)

@@ -1,0 +1,76 @@
+"""What advice outlives, and when auto-apply may take it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rocksdb_tuner.advise.automatic import Standing, next_automatic
+from rocksdb_tuner.advise.memory import WorkloadMemory
+from rocksdb_tuner.advise.recommend import assess
+from rocksdb_tuner.advise.records import Recommendation, Risk
+from rocksdb_tuner.workload.records import Recognition, Workload, WorkloadClass
+
+from .scenes import facts, group, osd_info, workload
+
+IDLE = workload(WorkloadClass.IDLE)
+RBD = workload(WorkloadClass.RBD_SMALL_WRITE)
+DAY_S = 86400.0
+
+
+def recalled(memory: WorkloadMemory, does: Workload, now_s: float) -> Workload:
+    return memory.recall(Recognition({}, {'ssd': does}), now_s, DAY_S)['ssd']
+
+
+def test_an_idle_group_is_advised_on_by_its_last_work_for_a_day() -> None:
+    memory = WorkloadMemory()
+    assert recalled(memory, IDLE, 0.0) == IDLE
+    recalled(memory, RBD, 10.0)
+    assert recalled(memory, IDLE, 20.0) == RBD
+    assert recalled(memory, IDLE, 10.0 + DAY_S) == RBD
+    assert recalled(memory, IDLE, 11.0 + DAY_S) == IDLE
+
+
+def test_unclear_work_is_not_replaced_by_an_old_certainty() -> None:
+    memory = WorkloadMemory()
+    recalled(memory, RBD, 0.0)
+    mixed = workload(WorkloadClass.MIXED)
+    assert recalled(memory, mixed, 10.0) == mixed
+
+
+def test_doubtful_work_is_not_remembered() -> None:
+    memory = WorkloadMemory()
+    recalled(memory, workload(confidence=0.5), 0.0)
+    assert recalled(memory, IDLE, 10.0) == IDLE
+
+
+@pytest.fixture
+def low_risk() -> Recommendation:
+    osds = (facts(osd_info(0)),)
+    (recommendation,) = assess(group(*osds, does=RBD), osds).recommendations
+    return replace(recommendation, risk=Risk.LOW)
+
+
+def test_auto_apply_waits_until_advice_has_stood_long_enough(low_risk: Recommendation) -> None:
+    standing = Standing()
+    standing.update([low_risk], 100.0)
+    assert next_automatic([low_risk], standing, (), 100.0 + DAY_S - 1, DAY_S) is None
+    assert next_automatic([low_risk], standing, (), 100.0 + DAY_S, DAY_S) == low_risk
+
+
+def test_advice_that_went_away_in_between_starts_anew(low_risk: Recommendation) -> None:
+    standing = Standing()
+    standing.update([low_risk], 0.0)
+    standing.update([], 50.0)
+    standing.update([low_risk], 100.0)
+    assert next_automatic([low_risk], standing, (), DAY_S + 99, DAY_S) is None
+
+
+def test_auto_apply_takes_nothing_risky_and_nothing_twice(low_risk: Recommendation) -> None:
+    standing = Standing()
+    standing.update([low_risk], 0.0)
+    tried = {low_risk.recommendation_id}
+    assert next_automatic([low_risk], standing, tried, DAY_S, DAY_S) is None
+    risky = replace(low_risk, risk=Risk.MEDIUM)
+    assert next_automatic([risky], standing, (), DAY_S, DAY_S) is None

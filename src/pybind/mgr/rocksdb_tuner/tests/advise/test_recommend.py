@@ -1,0 +1,232 @@
+"""What is recommended, and above all when nothing is."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocksdb_tuner.advise.facts import ANNEX
+from rocksdb_tuner.advise.profiles import profile, profiles
+from rocksdb_tuner.advise.recommend import NO_ADVICE_FOR, assess, change_request
+from rocksdb_tuner.advise.records import Assessment, Kind, OsdFacts, Recommendation, Risk
+from rocksdb_tuner.options.checks import safe_to_apply
+from rocksdb_tuner.options.grammar import same_meaning
+from rocksdb_tuner.options.releases import release_of
+from rocksdb_tuner.workload.records import Workload, WorkloadClass
+
+from ..fake_cluster import DEFAULTS
+from .scenes import MASK, PACIFIC, entry, facts, group, osd_info, workload
+
+RBD = workload(WorkloadClass.RBD_SMALL_WRITE)
+RGW = workload(WorkloadClass.RGW_METADATA)
+ALTERNATE = profile('alternate-2019').options
+
+
+def on_pacific(does: Workload, **options: object) -> Assessment:
+    osds = tuple(facts(osd_info(i), **options) for i in range(3))  # type: ignore[arg-type]
+    return assess(group(*osds, does=does), osds)
+
+
+def only(assessment: Assessment) -> Recommendation:
+    (recommendation,) = assessment.recommendations
+    return recommendation
+
+
+def test_pacific_with_small_rbd_writes_gets_the_set_published_for_them() -> None:
+    recommendation = only(on_pacific(RBD))
+    assert recommendation.kind is Kind.SET_PROFILE
+    assert recommendation.profile == 'variant-2022-d'
+    assert recommendation.who == MASK
+    assert recommendation.final_entries == ((MASK, recommendation.options_to),)
+    assert recommendation.restart_required
+    assert recommendation.options_from == PACIFIC
+
+
+def test_pacific_with_rgw_metadata_gets_lz4() -> None:
+    recommendation = only(on_pacific(RGW))
+    assert recommendation.kind is Kind.SET_PROFILE
+    assert 'kLZ4Compression' in recommendation.options_to
+
+
+@pytest.mark.parametrize('release', ['reef', 'tentacle'])
+@pytest.mark.parametrize('workload_class', list(WorkloadClass))
+def test_reef_and_tentacle_on_their_default_need_nothing(
+    release: str, workload_class: WorkloadClass
+) -> None:
+    osds = tuple(facts(osd_info(i, release), DEFAULTS['reef']) for i in range(3))
+    assessment = assess(group(*osds, does=workload(workload_class)), osds)
+    assert assessment.recommendations == ()
+    assert 'Nothing to change' in assessment.conclusion
+
+
+@pytest.mark.parametrize('workload_class', sorted(NO_ADVICE_FOR))
+def test_no_clear_client_work_is_no_reason_to_change(workload_class: WorkloadClass) -> None:
+    assessment = on_pacific(workload(workload_class))
+    assert assessment.recommendations == ()
+    assert workload_class.value in assessment.conclusion
+
+
+def test_a_doubtful_workload_is_no_reason_to_restart_osds() -> None:
+    assessment = on_pacific(workload(confidence=0.6))
+    assert assessment.recommendations == ()
+    assert '0.60' in assessment.conclusion
+
+
+@pytest.mark.parametrize('does', [RBD, RGW])
+def test_what_was_recommended_is_not_recommended_again_once_it_runs(does: Workload) -> None:
+    applied = only(on_pacific(does)).options_to
+    entries = (entry(MASK, applied),)
+    assert on_pacific(does, value=applied, source='mon', entries=entries).recommendations == ()
+
+
+def test_advice_does_not_go_to_and_fro_between_two_workloads_of_one_group() -> None:
+    applied = only(on_pacific(RGW)).options_to
+    entries = (entry(MASK, applied),)
+    assert on_pacific(RBD, value=applied, source='mon', entries=entries).recommendations == ()
+
+
+@pytest.mark.parametrize('who', [MASK, 'osd', 'global'])
+def test_an_override_that_equals_the_default_should_go_without_a_restart(who: str) -> None:
+    spelled_otherwise = PACIFIC.replace('268435456', '256M').replace(',', '; ')
+    recommendation = only(
+        on_pacific(
+            workload(WorkloadClass.IDLE),
+            value=spelled_otherwise,
+            source='mon',
+            entries=(entry(who, spelled_otherwise),),
+        )
+    )
+    assert recommendation.kind is Kind.REMOVE_OVERRIDE
+    assert recommendation.who == who
+    assert recommendation.final_entries == ((who, None),)
+    assert not recommendation.restart_required
+    assert recommendation.risk is Risk.LOW
+
+
+@pytest.mark.parametrize('release', ['pacific', 'reef', 'tentacle'])
+def test_the_2019_string_should_go_whatever_the_workload(release: str) -> None:
+    entries = (entry('osd', ALTERNATE),)
+    osds = tuple(facts(osd_info(i, release), ALTERNATE, 'mon', entries) for i in range(3))
+    recommendation = only(assess(group(*osds, does=RBD), osds))
+    assert recommendation.kind is Kind.REMOVE_OVERRIDE
+    default = DEFAULTS['pacific' if release == 'pacific' else 'reef']
+    assert recommendation.options_to == default
+    assert recommendation.restart_required
+    assert recommendation.undo_commands[0] == (
+        f"ceph config set osd bluestore_rocksdb_options '{ALTERNATE}'"
+    )
+
+
+def test_an_override_that_serves_other_classes_too_is_left_to_the_operator() -> None:
+    entries = (entry('osd', ALTERNATE),)
+    ssd = facts(osd_info(0), ALTERNATE, 'mon', entries)
+    hdd = facts(osd_info(1, device_class='hdd'), ALTERNATE, 'mon', entries)
+    assessment = assess(group(ssd, does=RBD), (ssd, hdd))
+    assert assessment.recommendations == ()
+    assert 'osd.1' in assessment.conclusion
+    assert 'ceph config rm osd bluestore_rocksdb_options' in assessment.conclusion
+
+
+def test_osds_that_no_mask_reaches_are_left_out_and_named() -> None:
+    own = (entry('osd.1', PACIFIC),)
+    osds = (
+        facts(osd_info(0)),
+        facts(osd_info(1), PACIFIC, 'mon', own),
+        facts(osd_info(2), PACIFIC, 'file'),
+    )
+    assessment = assess(group(*osds, does=RBD), osds)
+    assert only(assessment).osds == (0,)
+    assert 'osd.1' in assessment.conclusion
+    assert 'osd.2' in assessment.conclusion
+    everything = repr(only(assessment).commands)
+    assert 'osd.1' not in everything
+    assert 'osd.2' not in everything
+
+
+@pytest.mark.parametrize(
+    ('osds', 'said'),
+    [
+        ((), 'No OSD'),
+        ((facts(osd_info(0, up=False)),), 'No OSD'),
+        ((facts(osd_info(0, 'zebra')),), 'release'),
+        ((facts(osd_info(0)), facts(osd_info(1, 'reef'), DEFAULTS['reef'])), 'upgrade'),
+        ((facts(osd_info(0), annex='ttl=1'),), 'annex'),
+        ((facts(osd_info(0), PACIFIC, 'file'),), 'ceph.conf'),
+        (
+            (facts(osd_info(0), entries=(entry(MASK, 'compression=kLZ4Compression'),)),),
+            'did not yet restart',
+        ),
+        (
+            (
+                facts(
+                    osd_info(0),
+                    'compression=kLZ4Compression',
+                    'mon',
+                    (entry(MASK, 'compression=kLZ4Compression'),),
+                ),
+                facts(osd_info(1)),
+            ),
+            'different options',
+        ),
+        ((facts(osd_info(0), entries=(entry('osd/rack:r1', ALTERNATE),)),), 'cannot be told'),
+        ((facts(osd_info(0), entries=(entry('osd', 'ttl=1', ANNEX),)),), 'did not yet restart'),
+    ],
+)
+def test_nothing_is_recommended_where_something_is_unclear(
+    osds: tuple[OsdFacts, ...], said: str
+) -> None:
+    assessment = assess(group(*osds, does=RBD), osds)
+    assert assessment.recommendations == ()
+    assert said in assessment.conclusion
+
+
+def test_the_same_advice_keeps_its_id_and_other_advice_has_another() -> None:
+    assert only(on_pacific(RBD)).recommendation_id == only(on_pacific(RBD)).recommendation_id
+    assert only(on_pacific(RBD)).recommendation_id != only(on_pacific(RGW)).recommendation_id
+
+
+def test_the_least_loaded_osd_is_changed_first() -> None:
+    loads = (30.0, 10.0, 20.0)
+    osds = tuple(facts(osd_info(i), write_iops=load) for i, load in enumerate(loads))
+    assert only(assess(group(*osds, does=RBD), osds)).osds == (1, 2, 0)
+
+
+def test_what_is_carried_out_is_what_is_shown() -> None:
+    recommendation = only(on_pacific(RGW))
+    request = change_request(recommendation, 'operator')
+    assert request.order == recommendation.osds
+    assert request.targets == recommendation.targets
+    assert request.final_entries == recommendation.final_entries
+    assert dict(request.targets) == dict.fromkeys(recommendation.osds, recommendation.options_to)
+
+
+def test_without_an_orchestrator_the_commands_name_the_hosts() -> None:
+    osds = (facts(osd_info(0)),)
+    (recommendation,) = assess(group(*osds, does=RBD), osds, orchestrated=False).recommendations
+    assert 'systemctl restart ceph-osd@0  # on node0' in recommendation.commands
+
+
+def test_nothing_unsafe_can_be_recommended_from_the_built_in_profiles() -> None:
+    """Safety rule 1, for every profile and every release that it is said to suit."""
+    for version, name in (('16.2.15', 'pacific'), ('18.2.7', 'reef'), ('20.2.4', 'tentacle')):
+        release = release_of(version, name)
+        assert release is not None
+        for known in profiles():
+            if any(rule.score > 0 for rule in known.suitability):
+                assert safe_to_apply(known.options, release.rocksdb_version) == (), known.name
+
+
+def test_every_recommendation_is_safe_and_differs_from_what_runs() -> None:
+    for does in (
+        RBD,
+        RGW,
+        workload(WorkloadClass.LARGE_WRITE),
+        workload(WorkloadClass.READ_MOSTLY),
+    ):
+        for running in [PACIFIC, *(p.options for p in profiles())]:
+            entries = () if running == PACIFIC else (entry(MASK, running),)
+            source = 'mon' if entries else 'default'
+            assessment = on_pacific(does, value=running, source=source, entries=entries)
+            for recommendation in assessment.recommendations:
+                assert safe_to_apply(recommendation.options_to, '6.8') == ()
+                same = same_meaning(running, recommendation.options_to, '6.8')
+                assert recommendation.restart_required is not same
