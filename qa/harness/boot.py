@@ -89,13 +89,17 @@ def in_parallel(host: Host, tasks: Sequence[Callable[[], object]]) -> None:
             raise
 
 
-def start_daemon(host: Host, layout: Layout, name: str, *, environment: dict[str, str]) -> None:
+def start_daemon(host: Host, layout: Layout, release: Release, name: str) -> None:
     """Start a daemon, which puts itself into the background once it is set up."""
     daemon_type, _, daemon_id = name.partition('.')
     if daemon_type == 'client':
         argv = ['radosgw', '-n', name]
     else:
         argv = [f'ceph-{daemon_type}', '-i', daemon_id]
+    environment: dict[str, str] = {}
+    if daemon_type == 'mgr':
+        # The checkout's module is imported through a link: no __pycache__ into the checkout
+        environment = {'PYTHONDONTWRITEBYTECODE': '1', **release.mgr_environment}
     try:
         host.run(
             [*argv, '-c', str(layout.conf)], environment=environment, timeout_s=START_TIMEOUT_S
@@ -179,7 +183,7 @@ def start_mons(boot: Boot, keyring: Path) -> None:
             host.run([*mkfs, '--monmap', str(monmap), '--keyring', str(keyring)])
         except CommandError as error:
             raise DaemonError(name, f'{name} could not be made: {error}') from error
-        start_daemon(host, layout, name, environment={})
+        start_daemon(host, layout, boot.release, name)
 
     in_parallel(host, [partial(make_and_start, mon_id) for mon_id in spec.mon_ids])
     for path in (keyring, monmap):
@@ -228,11 +232,6 @@ def configure(boot: Boot) -> None:
 def start_mgrs_and_osds(boot: Boot) -> None:
     """Start all managers and make and start all OSDs, side by side."""
     host, layout, spec = boot.host, boot.layout, boot.spec
-    mgr_environment = {
-        # The checkout's module is imported through a link: no __pycache__ into the checkout
-        'PYTHONDONTWRITEBYTECODE': '1',
-        **boot.release.mgr_environment,
-    }
     uuids = [str(uuid.uuid4()) for _ in range(spec.osds)]
     for osd, osd_uuid in enumerate(uuids):
         given = boot.client.ceph('osd', 'new', osd_uuid).strip()
@@ -248,10 +247,10 @@ def start_mgrs_and_osds(boot: Boot) -> None:
             host.run([*mkfs, '--osd-uuid', uuids[osd]], timeout_s=MKFS_TIMEOUT_S)
         except CommandError as error:
             raise DaemonError(name, f'{name} could not be made: {error}') from error
-        start_daemon(host, layout, name, environment={})
+        start_daemon(host, layout, boot.release, name)
 
     def start_mgr(mgr_id: str) -> None:
-        start_daemon(host, layout, f'mgr.{mgr_id}', environment=mgr_environment)
+        start_daemon(host, layout, boot.release, f'mgr.{mgr_id}')
 
     tasks: list[Callable[[], None]] = []
     tasks += [partial(start_mgr, mgr_id) for mgr_id in spec.mgr_ids]

@@ -31,6 +31,7 @@ from .progress import Progress
 from .releases import Release, get_release
 
 LOG_TAIL_LINES = 15
+STOP_TIMEOUT_S = 60.0
 MODULE_LOG_LINES = 40
 # Lines that do not begin with a time belong to the entry before: a traceback
 _LOG_ENTRY = re.compile(r'\d{4}-\d\d-\d\dT')
@@ -256,6 +257,30 @@ class Cluster:
             for name in names
         )
         return ClusterStatus(self.record.spec.release, str(self.dir), daemons)
+
+    def stop_daemon(self, name: str, *, kill: bool = False) -> None:
+        """End a daemon (SIGTERM, or SIGKILL with `kill`); it does not run when this returns."""
+        daemons = [daemon for daemon in self._daemons() if daemon.name == name]
+        if not daemons:
+            raise HarnessError(f'{name} does not run in {self.dir}')
+        conf, root = str(self.layout.conf), self.host.root
+        timeout_s = 0.0 if kill else STOP_TIMEOUT_S
+        if procs.stop(daemons, conf, root, term_timeout_s=timeout_s):
+            raise HarnessError(f'{name} does not end')
+
+    def start_daemon(self, name: str) -> None:
+        """Start a daemon of this cluster that does not run; it may not be up yet on return."""
+        if name not in self.record.daemons:
+            raise HarnessError(f'no {name} in {self.dir}: {", ".join(self.record.daemons)}')
+        if self._runs(name):
+            raise HarnessError(f'{name} runs already')
+        with self._with_log():
+            boot.start_daemon(self.host, self.layout, self.release, name)
+
+    def restart_osd(self, osd: int) -> None:
+        """End and start an OSD as an operator does on its host, past any orchestrator."""
+        self.stop_daemon(f'osd.{osd}')
+        self.start_daemon(f'osd.{osd}')
 
     def log_tail(self, name: str, module: str | None = None) -> str:
         """The last lines of a daemon's log, with a heading; '' when there is no log.

@@ -126,8 +126,8 @@ class Record:
     @staticmethod
     def from_json(text: str) -> Record:
         """The record in `text`; ValueError when it is none that this harness understands."""
-        data: dict[str, Any] = json.loads(text)
-        if data.pop('format', None) != RECORD_FORMAT:
+        data: Any = json.loads(text)
+        if not isinstance(data, dict) or data.pop('format', None) != RECORD_FORMAT:
             raise ValueError(f'not a record of format {RECORD_FORMAT}')
         unknown = set(data) - {field.name for field in fields(Record)}
         if unknown:

@@ -16,6 +16,7 @@ from .client import CephClient, wait_until
 from .errors import CommandError, HarnessError
 from .layout import ClusterSpec, Dashboard, Layout, Rgw
 from .ports import PortBlock
+from .releases import get_release
 
 READY_TIMEOUT_S = 60.0
 PG_NUM = 8
@@ -71,7 +72,7 @@ def start_rgw(client: CephClient, layout: Layout, spec: ClusterSpec, ports: Port
     section = conf.render({name: conf.rgw_section(layout, name, port)})
     if f'[{name}]' not in file.read_text():
         file.write_text(f'{file.read_text()}\n{section}')
-    start_daemon(client.host, layout, name, environment={})
+    start_daemon(client.host, layout, get_release(spec.release), name)
     url = f'http://127.0.0.1:{port}'
     try:
         wait_until(lambda: _answers(url), READY_TIMEOUT_S, f'the gateway answers at {url}')
@@ -117,7 +118,7 @@ def start_mds(client: CephClient, layout: Layout, spec: ClusterSpec) -> str:
         client, layout, name,
         'mon', 'profile mds', 'osd', 'allow rwx', 'mds', 'allow *', 'mgr', 'profile mds',
     )  # fmt: skip
-    start_daemon(client.host, layout, name, environment={})
+    start_daemon(client.host, layout, get_release(spec.release), name)
 
     def active() -> bool:
         filesystems = client.ceph_json('mds', 'stat')['fsmap']['filesystems']

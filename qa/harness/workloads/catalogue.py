@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -64,8 +65,9 @@ def _fixed(**values: int) -> Callable[[float], Parameters]:
 
 
 def _randwrite_defaults(seconds: float) -> Parameters:
-    size = max(_MIN_IMAGE_BYTES, int(seconds * _RANDWRITE_MAX_IOPS) * 4096)
-    return Parameters(iodepth=16, size_bytes=size >> 20 << 20, block_size_bytes=4096, rate_iops=0)
+    blocks = math.ceil(seconds * _RANDWRITE_MAX_IOPS)
+    size_mib = max(_MIN_IMAGE_BYTES >> 20, math.ceil(blocks * 4096 / (1 << 20)))
+    return Parameters(iodepth=16, size_bytes=size_mib << 20, block_size_bytes=4096, rate_iops=0)
 
 
 def _delete_defaults(seconds: float) -> Parameters:

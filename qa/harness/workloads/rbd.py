@@ -149,6 +149,8 @@ def randwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> Workl
             seconds + VERIFY_TIMEOUT_S,
             'write',
         )
+    if run.error == 0 and run.seconds < 0.9 * seconds:
+        cluster.progress.say(f'the image was full after {run.seconds:g} s: give a larger --size')
     what = 'every written block: header, offset and crc32c'
     if run.ops == 0:
         return _result('rbd-randwrite', run, text, Verified(what, 0, 0), parameters)

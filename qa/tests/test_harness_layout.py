@@ -1,0 +1,144 @@
+"""A cluster's folder, its record and its specification."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness import ClusterSpec, HarnessError, UsageError
+from harness.layout import (
+    CHECKOUT,
+    MAX_RUN_DIR_BYTES,
+    RECORD,
+    Dashboard,
+    Record,
+    Rgw,
+    default_dir,
+    load_record,
+    make_run_dir,
+    remove_cluster_files,
+    save_record,
+)
+
+PLAIN = Record('running', 'fsid', 16000, '/d/run', ClusterSpec(), ('mon.a', 'osd.0'))
+FULL = replace(
+    PLAIN,
+    spec=ClusterSpec(db_size_bytes=1 << 30, osd_conf=(('a', 'b'), ('c', 'd')), module=None),
+    rgw=Rgw('rgw.a', 'http://127.0.0.1:1', 'key', 'secret'),
+    mds='a',
+    dashboard=Dashboard('admin', 'pw', {'x': 'http://127.0.0.1:2'}),
+)
+
+
+@pytest.mark.parametrize('record', [PLAIN, FULL])
+def test_record_comes_back(tmp_path: Path, record: Record) -> None:
+    """What is saved is what is loaded, tuples and records included."""
+    save_record(tmp_path, record)
+    assert load_record(tmp_path) == record
+
+
+def test_record_is_for_root_only(tmp_path: Path) -> None:
+    """It holds passwords."""
+    save_record(tmp_path, FULL)
+    assert (tmp_path / RECORD).stat().st_mode & 0o077 == 0
+
+
+def test_no_record_is_no_cluster(tmp_path: Path) -> None:
+    """An empty folder, a missing one and a file hold no cluster."""
+    (tmp_path / 'file').touch()
+    for path in (tmp_path, tmp_path / 'missing', tmp_path / 'file'):
+        assert load_record(path) is None
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        '',
+        '{',
+        '{}',
+        '[]',
+        '"text"',
+        json.dumps({'format': 99}),
+        PLAIN.to_json().replace('"osds"', '"ozds"'),
+        PLAIN.to_json().replace('"fsid"', '"f"'),
+        PLAIN.to_json()[: len(PLAIN.to_json()) // 2],
+    ],
+)
+def test_broken_record_is_named(tmp_path: Path, text: str) -> None:
+    """A truncated, foreign or damaged record gives an error with its path, never a traceback."""
+    (tmp_path / RECORD).write_text(text)
+    with pytest.raises(HarnessError, match=RECORD):
+        load_record(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ('wrong', 'message'),
+    [
+        ({'osds': -1}, 'osds must be 0 to 64, not -1'),
+        ({'mons': 0}, 'mons must be 1 to 9, not 0'),
+        ({'mgrs': 10}, 'mgrs must be 1 to 9, not 10'),
+        ({'db_size_bytes': 1 << 20}, 'at least 67108864'),
+        ({'block_size_bytes': 1 << 20}, 'at least 1073741824'),
+        ({'osds': 3, 'pool_size': 4}, 'pool size must be 1 to 3'),
+    ],
+)
+def test_impossible_clusters_are_refused(wrong: dict[str, int], message: str) -> None:
+    """The message says what is wrong and what would be right."""
+    with pytest.raises(UsageError, match=message):
+        ClusterSpec(**wrong)  # type: ignore[arg-type]
+
+
+def test_sockets_of_a_deep_folder_lie_elsewhere(tmp_path: Path) -> None:
+    """The longest socket name of a client fits into 107 bytes, however deep the folder is."""
+    deep = tmp_path / ('d' * 100)
+    deep.mkdir()
+    run_dir = make_run_dir(deep)
+    try:
+        assert run_dir.is_dir()
+        assert len(str(run_dir)) <= MAX_RUN_DIR_BYTES
+        save_record(deep, replace(PLAIN, run_dir=str(run_dir)))
+    finally:
+        remove_cluster_files(deep, replace(PLAIN, run_dir=str(run_dir)))
+    assert not run_dir.exists()
+    assert not deep.exists()
+
+
+def test_sockets_of_a_shallow_folder_lie_in_it(tmp_path: Path) -> None:
+    """Where the path is short enough, everything lies in one folder."""
+    shallow = Path('/tmp') / f'qa-test-{tmp_path.name[:20]}'
+    shallow.mkdir()
+    try:
+        assert make_run_dir(shallow) == shallow / 'run'
+    finally:
+        (shallow / 'run').rmdir()
+        shallow.rmdir()
+
+
+def test_removal_spares_what_is_linked_to(tmp_path: Path) -> None:
+    """The folder of mgr modules holds links into the checkout: only the links go."""
+    precious = tmp_path / 'module'
+    precious.mkdir()
+    (precious / 'module.py').touch()
+    folder = tmp_path / 'cluster'
+    (folder / 'mgr-modules').mkdir(parents=True)
+    (folder / 'mgr-modules' / 'rocksdb_tuner').symlink_to(precious)
+    (folder / 'link').symlink_to(precious)
+    save_record(folder, PLAIN)
+    remove_cluster_files(folder, PLAIN)
+    assert not folder.exists()
+    assert (precious / 'module.py').exists()
+
+
+def test_default_folder_is_ignored_by_git() -> None:
+    """A cluster in its usual place never shows in `git status`."""
+    path = default_dir('pacific') / 'ceph.conf'
+    done = subprocess.run(['git', '-C', CHECKOUT, 'check-ignore', '-q', path], check=False)
+    if done.returncode == 128:
+        ignored = (CHECKOUT / 'qa/.gitignore').read_text().split()
+        assert f'/{path.parent.parent.name}/' in ignored  # an exported tree, without git
+    else:
+        assert done.returncode == 0

@@ -1,0 +1,125 @@
+"""Reading what clients print, and judging it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness import UsageError, WorkloadResult
+from harness.workloads import WORKLOADS, Latency, Parameters, Verified, WorkloadError, complete
+from harness.workloads.fio_output import extract_json, read_run
+from harness.workloads.rbd import _verdict
+
+DATA = Path(__file__).parent / 'data'
+RESULT = WorkloadResult(
+    's3-put', 1.0, 10, 10.0, 40960, Latency(1.0, 1.0, 2.0), 0, (), Verified('x', 10, 0), {}
+)
+
+
+def test_fio_numbers() -> None:
+    """Operations, bytes, seconds and latencies of a real run of fio 3.33, in our units."""
+    text = (DATA / 'fio-randwrite.json').read_text()
+    run = read_run(text, 'write')
+    job = extract_json(text)['jobs'][0]['write']
+    assert run.ops == job['total_ios'] > 0
+    assert run.bytes == run.ops * 4096
+    assert run.seconds == pytest.approx(2, abs=0.5)
+    assert run.latency_ms.mean == pytest.approx(job['lat_ns']['mean'] / 1e6, abs=0.001)
+    assert run.latency_ms.p99 == pytest.approx(
+        job['clat_ns']['percentile']['99.000000'] / 1e6, abs=0.001
+    )
+    assert run.error == 0
+
+
+def test_direction_without_requests_has_no_latency() -> None:
+    """A run that only wrote has no read latency: None, not 0."""
+    run = read_run((DATA / 'fio-randwrite.json').read_text(), 'read')
+    assert run.ops == 0
+    assert run.latency_ms == Latency(None, None, None)
+
+
+def test_json_behind_text() -> None:
+    """fio prints what its verification found before the JSON."""
+    text = (DATA / 'fio-verify-failed.txt').read_text()
+    assert text.startswith('verify: bad magic header')
+    run = read_run(text, 'read')
+    assert run.error == 84  # EILSEQ
+
+
+@pytest.mark.parametrize(
+    'noise',
+    ['fio: {not json} at all\n', 'warning: {"a": 1}\n', '{\n', ''],
+)
+def test_braces_in_the_text_are_no_json(noise: str) -> None:
+    """Only a document with jobs is fio's."""
+    text = (DATA / 'fio-verify.json').read_text()
+    assert extract_json(noise + text + noise) == extract_json(text)
+
+
+@pytest.mark.parametrize('text', ['', 'fio: failed to open', '{"jobs": ', '{}'])
+def test_output_without_a_result_is_an_error(text: str) -> None:
+    """What fio said instead is in the message."""
+    with pytest.raises(WorkloadError, match='no result'):
+        read_run(text, 'write')
+
+
+def test_output_without_jobs_is_an_error() -> None:
+    """A document of another form is not read as zeros."""
+    with pytest.raises(WorkloadError, match='another result'):
+        read_run('{"jobs": []}', 'write')
+
+
+def test_verification_passes_only_when_complete() -> None:
+    """All written blocks were read and good; a bad or a missing block is a failure."""
+    good = read_run((DATA / 'fio-verify.json').read_text(), 'read')
+    bad = read_run((DATA / 'fio-verify-failed.txt').read_text(), 'read')
+    assert _verdict('x', good.ops, good, '') == (Verified('x', good.ops, 0), '')
+    assert _verdict('x', good.ops + 5, good, 'why')[0].failed == 5
+    verified, why = _verdict('x', good.ops, bad, 'why')
+    assert verified.failed > 0
+    assert why == 'why'
+
+
+@pytest.mark.parametrize(
+    'change',
+    [
+        {'ops': 0},
+        {'errors': 1},
+        {'verified': Verified('x', 10, 1)},
+    ],
+)
+def test_what_makes_a_run_bad(change: dict[str, object]) -> None:
+    """No operation at all, a client's error, or a wrong block: the run failed."""
+    assert RESULT.ok
+    assert not replace(RESULT, **change).ok  # type: ignore[arg-type]
+
+
+def test_all_workloads_of_the_contract_are_there() -> None:
+    """The names that DESIGN.md section 5 promises."""
+    assert set(WORKLOADS) == {
+        'rbd-randwrite', 'rbd-seqwrite', 'rbd-randread', 's3-put', 's3-list', 's3-delete',
+        's3-large-put', 'cephfs-metadata',
+    }  # fmt: skip
+
+
+def test_given_parameters_go_before_defaults() -> None:
+    """What is not given keeps the workload's own default."""
+    chosen = complete('rbd-randwrite', 10, {'iodepth': 1})
+    assert chosen.iodepth == 1
+    assert chosen.block_size_bytes == 4096
+    assert chosen.threads is None
+
+
+def test_random_writes_have_room_for_the_whole_run() -> None:
+    """No block is written twice, which the verification relies on, below 10000 IOPS."""
+    for seconds in (1, 60, 3600):
+        chosen = complete('rbd-randwrite', seconds, {})
+        assert chosen.get('size_bytes') // chosen.get('block_size_bytes') >= seconds * 10_000
+
+
+def test_unknown_parameter_lists_the_known() -> None:
+    """A misspelled parameter of the Python API is named."""
+    with pytest.raises(UsageError, match='unknown parameter iodeph: there is iodepth'):
+        Parameters.from_mapping({'iodeph': 1})
