@@ -369,8 +369,8 @@ def test_a_broken_stored_state_is_set_aside_and_nothing_is_applied_from_it(
     tuner: ModuleClient,
 ) -> None:
     cluster = tuner.cluster
-    keys = [k for k in cluster.ceph_json('config-key', 'ls') if 'mgr/rocksdb_tuner/rollout' in k]
-    assert keys
+    keys = ['mgr/rocksdb_tuner/rollout/current']
+    assert keys[0] in cluster.ceph_json('config-key', 'ls')
     cluster.ceph('config-key', 'set', keys[0], '{"version": 1, "trunca')
     entries = tuner.entries()
     active = cluster.ceph_json('mgr', 'stat')['active_name']

@@ -47,6 +47,10 @@ class Sample(NamedTuple):
     slow_used_bytes: Optional[int]
 
 
+_LATENCIES = frozenset({'kv_sync', 'kv_flush', 'commit', 'op_w_latency'})
+_IS_LATENCY = tuple(field in _LATENCIES for field in CounterNames._fields)
+
+
 def take_sample(
     reader: CounterReader,
     osd_id: int,
@@ -76,10 +80,11 @@ def take_sample(
     oldest_s = time_s - SAME_REPORT_S
     values = [
         None
-        if point is None or point.time_s < oldest_s
-        else point.value
-        if point.avgcount is None
+        # A counter whose kind is not the expected one is another counter of the same name.
+        if point is None or point.time_s < oldest_s or is_latency != (point.avgcount is not None)
         else (point.value, point.avgcount)
-        for point in points
+        if is_latency
+        else point.value
+        for point, is_latency in zip(points, _IS_LATENCY)
     ]
     return Sample(time_s, nonce, *values)  # type: ignore[arg-type]  # by the order of the names

@@ -137,6 +137,18 @@ def test_a_report_that_arrives_while_counters_are_read_is_taken_whole() -> None:
     assert take_sample(table, 0, 7, NAMES, 105.0) == then
 
 
+def test_a_counter_of_another_kind_than_expected_is_unknown() -> None:
+    table, observer = CounterTable(), Observer()
+    for step in range(2):
+        table.report(0, sample(100.0 + 10 * step, 1000 * step))
+        table.points[0, NAMES.commit] = CounterPoint(100.0 + 10 * step, 5, None)
+        table.points[0, NAMES.op_r] = CounterPoint(100.0 + 10 * step, 5, 5)
+        found = observed(table, observer, osd_info(), 101.0 + 10 * step)
+    assert found.commit_ms is None
+    assert found.read_iops is None
+    assert found.write_iops == 100.0
+
+
 def test_after_a_restart_the_old_process_s_report_is_not_taken_for_the_new_one_s() -> None:
     table, observer = CounterTable(), Observer()
     for step in range(3):

@@ -1,0 +1,228 @@
+"""Whole ticks over a cluster in memory: measured, advised, carried out, and when not."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.mgr.records import CounterPoint
+from rocksdb_tuner.observe.counters import names_for
+from rocksdb_tuner.rollout.errors import RolloutRefused
+from rocksdb_tuner.rollout.records import Phase
+from rocksdb_tuner.snapshot import Mode
+from rocksdb_tuner.tuner import Settings, Tuner
+
+from .fake_cluster import OPTION, FakeCluster, FakeStore
+
+MASK = 'osd/class:ssd'
+
+
+class World:
+    """A tuner, its cluster, and a clock that both share."""
+
+    def __init__(self, osds: int = 3) -> None:
+        self.cluster = FakeCluster(osds)
+        self.store = FakeStore()
+        self.settings = Settings(sample_interval_s=5.0)
+        self.progress = 0
+        self.load_ops_per_s = 0
+        self.tuner = self.takeover()
+
+    def takeover(self) -> Tuner:
+        """Another manager becomes active."""
+        self.tuner = Tuner(
+            self.cluster,
+            self.store,
+            lambda: self.settings,
+            release='pacific',
+            wall_clock=lambda: self.cluster.now_s,
+        )
+        self.tuner.load()
+        return self.tuner
+
+    def run(self, seconds: float, step_s: float = 2.0) -> None:
+        until_s = self.cluster.now_s + seconds
+        while self.cluster.now_s < until_s:
+            self.cluster.advance(step_s)
+            self.progress += int(self.load_ops_per_s * step_s)
+            self.report()
+            self.tuner.tick()
+
+    def report(self) -> None:
+        """All OSDs that are up send their counters: 4 KiB writes at the present load."""
+        names = names_for('pacific')
+        n, now_s = self.progress, self.cluster.now_s
+        for osd in self.cluster.osds.values():
+            if not osd.up:
+                continue
+            values: dict[str, tuple[int, Optional[int]]] = dict.fromkeys(names, (0, None))
+            values[names.op_w] = (n, None)
+            values[names.op_w_in_bytes] = (n * 4096, None)
+            values[names.bytes_written_wal] = (n * 16384, None)
+            for path in (names.kv_sync, names.commit, names.op_w_latency, names.kv_flush):
+                values[path] = (n * 500_000, n)
+            for path, (value, count) in values.items():
+                self.cluster.counters[osd.osd_id, path] = CounterPoint(now_s, value, count)
+
+    def recommended_for_rbd(self) -> str:
+        self.load_ops_per_s = 800
+        self.run(90)
+        self.load_ops_per_s = 0
+        (recommendation,) = self.tuner.snapshot.recommendations
+        return recommendation.recommendation_id
+
+    def apply(self, recommendation_id: str) -> None:
+        """As a command thread does: hand the work in, and tick until it is answered."""
+        (wanted,) = [
+            r
+            for r in self.tuner.snapshot.recommendations
+            if r.recommendation_id == recommendation_id
+        ]
+        self.submit(lambda: self.tuner.start(wanted, 'operator'))
+
+    def submit(self, work: object) -> None:
+        errors: list[BaseException] = []
+
+        def hand_in() -> None:
+            try:
+                self.tuner.submit(work)  # type: ignore[arg-type]
+            except BaseException as error:  # noqa: BLE001 - carried to the test's thread
+                errors.append(error)
+
+        thread = threading.Thread(target=hand_in)
+        thread.start()
+        while thread.is_alive():
+            self.tuner.tick()
+            thread.join(0.01)
+        if errors:
+            raise errors[0]
+
+    def phase(self) -> Optional[Phase]:
+        state = self.tuner.snapshot.rollout
+        return state.phase if state else None
+
+    def run_until(self, *phases: Phase, limit_s: float = 2000) -> None:
+        until_s = self.cluster.now_s + limit_s
+        while self.phase() not in phases:
+            assert self.cluster.now_s < until_s, self.tuner.snapshot.rollout
+            self.run(2)
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_before_the_first_tick_nothing_is_known_and_nothing_fails(world: World) -> None:
+    snapshot = world.tuner.snapshot
+    assert snapshot.osds == ()
+    assert snapshot.recommendations == ()
+    assert snapshot.sampling.last_sample_age_s is None
+
+
+def test_an_idle_cluster_is_measured_and_left_alone(world: World) -> None:
+    world.run(120)
+    snapshot = world.tuner.snapshot
+    assert snapshot.sampling.osds == 3
+    assert [o.signals is not None for o in snapshot.osds] == [True] * 3
+    assert snapshot.recommendations == ()
+    assert snapshot.findings == ()
+    assert world.cluster.commands == []
+
+
+def test_small_writes_lead_to_advice_that_is_carried_out_and_taken_back(world: World) -> None:
+    recommendation_id = world.recommended_for_rbd()
+    (shown,) = world.tuner.snapshot.recommendations
+    world.apply(recommendation_id)
+    world.run_until(Phase.DONE, Phase.FAILED)
+    assert world.phase() is Phase.DONE
+    assert world.cluster.store == {(MASK, OPTION): shown.options_to}
+    world.run(60)
+    assert world.tuner.snapshot.recommendations == ()
+    assert {o.options.source for o in world.tuner.snapshot.osds if o.options} == {'mon'}
+    world.submit(lambda: world.tuner.rollback(None, 'operator'))
+    world.run_until(Phase.ROLLED_BACK, Phase.FAILED)
+    assert world.phase() is Phase.ROLLED_BACK
+    assert world.cluster.store == {}
+
+
+def test_mode_observe_measures_and_does_not_advise(world: World) -> None:
+    world.settings = replace(world.settings, mode=Mode.OBSERVE)
+    world.load_ops_per_s = 800
+    world.run(90)
+    assert world.tuner.snapshot.sampling.osds == 3
+    assert world.tuner.snapshot.assessments == ()
+
+
+def test_mode_off_shows_nothing_old_as_if_it_were_new(world: World) -> None:
+    world.run(60)
+    world.settings = replace(world.settings, mode=Mode.OFF)
+    world.run(10)
+    assert world.tuner.snapshot.osds == ()
+    assert world.tuner.snapshot.sampling.osds == 0
+
+
+def test_mode_off_stops_a_rollout_within_a_tick_and_recommend_lets_it_go_on(world: World) -> None:
+    recommendation_id = world.recommended_for_rbd()
+    world.apply(recommendation_id)
+    world.run_until(Phase.PROMOTING)
+    world.settings = replace(world.settings, mode=Mode.OFF)
+    world.run(2)
+    before = list(world.cluster.commands)
+    world.run(300)
+    assert world.cluster.commands == before
+    assert world.phase() is Phase.WAITING
+    world.settings = replace(world.settings, mode=Mode.RECOMMEND)
+    world.run_until(Phase.DONE, Phase.FAILED)
+    assert world.phase() is Phase.DONE
+
+
+def test_a_new_manager_looks_before_it_goes_on(world: World) -> None:
+    recommendation_id = world.recommended_for_rbd()
+    world.apply(recommendation_id)
+    world.run_until(Phase.PROMOTING)
+    world.takeover()
+    before = list(world.cluster.commands)
+    world.run(4)
+    assert world.cluster.commands == before
+    world.run_until(Phase.DONE, Phase.FAILED)
+    assert world.phase() is Phase.DONE
+
+
+def test_auto_apply_does_nothing_risky(world: World) -> None:
+    world.settings = replace(world.settings, mode=Mode.AUTO_APPLY, auto_apply_after_s=60.0)
+    world.recommended_for_rbd()
+    world.run(600)
+    assert world.cluster.commands == []
+
+
+def test_auto_apply_removes_an_override_that_equals_the_default(world: World) -> None:
+    default = world.cluster.mon_defaults[OPTION]
+    world.cluster.store[MASK, OPTION] = default
+    world.settings = replace(world.settings, mode=Mode.AUTO_APPLY, auto_apply_after_s=120.0)
+    world.run(100)
+    assert world.phase() is None
+    world.run(300)
+    assert world.phase() is Phase.DONE
+    assert world.cluster.store == {}
+    (record,) = world.tuner.snapshot.history
+    assert record.actor == 'auto-apply'
+
+
+def test_a_second_rollout_at_the_same_time_is_refused(world: World) -> None:
+    recommendation_id = world.recommended_for_rbd()
+    world.apply(recommendation_id)
+    with pytest.raises(RolloutRefused):
+        world.apply(recommendation_id)
+
+
+def test_a_broken_stored_state_is_reported_and_nothing_is_applied_from_it(world: World) -> None:
+    world.store.set('rollout/current', '{"version": 1, "trunca')
+    world.takeover()
+    world.run(60)
+    assert world.tuner.snapshot.rollout is None
+    assert world.tuner.snapshot.notices
+    assert world.cluster.commands == []
