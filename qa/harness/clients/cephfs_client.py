@@ -138,4 +138,7 @@ def main() -> int:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except cephfs.Error as error:
+        sys.exit(f'before or after the measured time: {type(error).__name__}: {error}')

@@ -1,0 +1,424 @@
+"""The harness on real clusters: what qa/cluster, qa/workload and the local orchestrator promise."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import Cluster
+from harness.layout import QA
+from harness.ports import PortBlock
+
+pytestmark = pytest.mark.integration
+
+CHEAP = ('--osds', '1', '--no-module', '--no-orchestrator')
+
+
+def qa(
+    program: str, *arguments: str, check: bool = True, timeout_s: float = 300
+) -> subprocess.CompletedProcess[str]:
+    """Run qa/cluster or qa/workload as a user does."""
+    done = subprocess.run(
+        [str(QA / program), *arguments],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+    )
+    print(done.stderr)  # pytest shows it when the test fails
+    assert 'Traceback' not in done.stderr
+    if check:
+        assert done.returncode == 0, done.stderr
+    return done
+
+
+def wait_for(condition: Callable[[], bool], timeout_s: float, what: str) -> None:
+    deadline_s = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline_s, f'{what}: not after {timeout_s} s'
+        time.sleep(0.3)
+
+
+def processes_of(directory: Path) -> list[str]:
+    """Command lines of living processes that name a folder. Init may be slow to reap dead ones."""
+    found = []
+    for process in Path('/proc').iterdir():
+        if process.name.isdigit() and int(process.name) != os.getpid():
+            try:
+                argv = (process / 'cmdline').read_bytes().decode(errors='replace')
+            except OSError:
+                continue
+            if f'{directory}/' in argv:
+                found.append(f'{process.name}: {argv}')
+    return found
+
+
+def assert_nothing_left(directory: Path) -> None:
+    assert processes_of(directory) == []
+    assert str(directory) not in Path('/proc/mounts').read_text()
+    assert not directory.exists()
+
+
+def listeners(ports: range) -> dict[int, str]:
+    """Port and local address (as the kernel writes it) of every listener on some ports."""
+    found = {}
+    for table in ('tcp', 'tcp6'):
+        for line in Path(f'/proc/net/{table}').read_text().splitlines()[1:]:
+            fields = line.split()
+            address, _, port = fields[1].rpartition(':')
+            if fields[3] == '0A' and int(port, 16) in ports:
+                found[int(port, 16)] = address
+    return found
+
+
+@pytest.fixture(scope='module')
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A running cluster of three OSDs and two managers with this checkout's module."""
+    directory = tmp_path_factory.mktemp('harness') / 'cluster'
+    try:
+        done = qa('cluster', 'up', '--mgrs', '2', '--dir', str(directory))
+        assert done.stdout == ''
+        yield directory
+    finally:
+        qa('cluster', 'down', '--dir', str(directory))
+    assert_nothing_left(directory)
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[Path]:
+    """A folder for a cluster of the test's own, which is down afterwards whatever happens."""
+    directory = tmp_path / 'other'
+    try:
+        yield directory
+    finally:
+        qa('cluster', 'down', '--dir', str(directory))
+
+
+@pytest.fixture
+def cluster(folder: Path) -> Cluster:
+    return Cluster.open(folder)
+
+
+def osd(cluster: Cluster, osd_id: int) -> dict[str, Any]:
+    found: dict[str, Any] = next(
+        entry for entry in cluster.ceph_json('osd', 'dump')['osds'] if entry['osd'] == osd_id
+    )
+    return found
+
+
+def nonce(cluster: Cluster, osd_id: int) -> int:
+    return int(osd(cluster, osd_id)['public_addrs']['addrvec'][0]['nonce'])
+
+
+def wait_for_clean(cluster: Cluster) -> None:
+    def clean() -> bool:
+        pgs = cluster.ceph_json('pg', 'stat')['pg_summary']
+        states = {state['name']: state['num'] for state in pgs['num_pg_by_state']}
+        return set(states) <= {'active+clean'}
+
+    wait_for(clean, 120, 'all PGs active+clean')
+
+
+def test_module_answers_when_up_returns(folder: Path) -> None:
+    """`up` enables rocksdb_tuner of this checkout, and its first command works at once."""
+    command = ('ceph', 'rocksdb-tuner', 'status', '--format', 'json')
+    done = qa('cluster', 'exec', '--dir', str(folder), '--', *command)
+    assert 'mode' in json.loads(done.stdout)
+
+
+def test_cluster_is_healthy_and_as_ordered(cluster: Cluster) -> None:
+    """HEALTH_OK (no alert of the laboratory), OSDs of class ssd, one standby manager."""
+    wait_for(lambda: cluster.ceph('health').startswith('HEALTH_OK'), 60, 'HEALTH_OK')
+    nodes = cluster.ceph_json('osd', 'tree')['nodes']
+    assert [n['device_class'] for n in nodes if n['type'] == 'osd'] == ['ssd'] * 3
+    assert len(cluster.ceph_json('mgr', 'dump')['standbys']) == 1
+    assert cluster.ceph_json('config', 'dump') != []
+    options = {entry['name'] for entry in cluster.ceph_json('config', 'dump')}
+    assert all(name.startswith('mgr/') for name in options), 'the config store is left to tests'
+
+
+def test_status_names_every_daemon_and_its_process(folder: Path) -> None:
+    """Names as Ceph's, and each pid is a process of that program."""
+    status = json.loads(qa('cluster', 'status', '--dir', str(folder)).stdout)
+    assert status['release'] == 'pacific'
+    assert status['dir'] == str(folder)
+    names = ['mon.a', 'mgr.x', 'mgr.y', 'osd.0', 'osd.1', 'osd.2']
+    assert [daemon['name'] for daemon in status['daemons']] == names
+    for daemon in status['daemons']:
+        assert daemon['up'] is True
+        argv = Path(f'/proc/{daemon["pid"]}/cmdline').read_bytes().split(b'\0')
+        assert argv[0].decode().endswith(f'ceph-{daemon["name"].split(".")[0]}')
+
+
+def test_listens_on_loopback_only(cluster: Cluster) -> None:
+    """Every port of the cluster's block is bound to 127.0.0.1."""
+    found = listeners(cluster.ports.ports)
+    assert len(found) > 10
+    assert set(found.values()) == {'0100007F'}
+
+
+def test_exec_is_the_command(folder: Path) -> None:
+    """Output, input, exit status and signals are the command's own."""
+    base = [str(QA / 'cluster'), 'exec', '--dir', str(folder), '--']
+    done = subprocess.run(
+        [*base, 'sh', '-c', 'cat; exit 7'], input='in', capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (7, 'in')
+    sleeping = subprocess.Popen([*base, 'sleep', '60'])
+    time.sleep(1)
+    sleeping.terminate()
+    assert sleeping.wait(10) == -signal.SIGTERM
+    missing = qa('cluster', 'exec', '--dir', str(folder), '--', 'no-such-program', check=False)
+    assert missing.returncode == 2
+    assert 'no-such-program: no such program' in missing.stderr
+
+
+def test_env_reaches_the_cluster(cluster: Cluster, folder: Path) -> None:
+    """A shell that evaluates `env` talks to this cluster."""
+    script = f'eval "$({QA}/cluster env --dir {folder})" && ceph fsid'
+    done = subprocess.run(['bash', '-c', script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == cluster.record.fsid
+
+
+def test_orchestrator_lists_the_osds(cluster: Cluster) -> None:
+    """`orch ps`, `orch ls`, `orch host ls` answer with what runs."""
+    assert cluster.ceph_json('orch', 'status')['available'] is True
+    daemons = {d['daemon_id']: d for d in cluster.ceph_json('orch', 'ps')}
+    assert set(daemons) == {'0', '1', '2'}
+    assert {d['status_desc'] for d in daemons.values()} == {'running'}
+    assert {d['version'] for d in daemons.values()} == {'16.2.15'}
+    (service,) = cluster.ceph_json('orch', 'ls')
+    assert service['service_name'] == 'osd.local'
+    assert (service['status']['size'], service['status']['running']) == (3, 3)
+    assert len(cluster.ceph_json('orch', 'host', 'ls')) == 1
+
+
+def test_orchestrator_truly_restarts(cluster: Cluster) -> None:
+    """After `orch daemon restart` another process serves the OSD, and its class is the same."""
+    before_pid, before_nonce = cluster.status().pid('osd.0'), nonce(cluster, 0)
+    answer = cluster.ceph('orch', 'daemon', 'restart', 'osd.0')
+    assert answer.startswith('Scheduled to restart osd.0')
+    wait_for(
+        lambda: bool(osd(cluster, 0)['up']) and nonce(cluster, 0) != before_nonce,
+        60,
+        'osd.0 up with a new nonce',
+    )
+    after_pid = cluster.status().pid('osd.0')
+    assert after_pid not in (None, before_pid)
+    nodes = {n['id']: n for n in cluster.ceph_json('osd', 'tree')['nodes']}
+    assert nodes[0]['device_class'] == 'ssd'
+
+
+def test_orchestrator_stops_and_starts(cluster: Cluster) -> None:
+    """`stop` leaves the OSD down until `start`, and `orch ps` says so."""
+    cluster.ceph('orch', 'daemon', 'stop', 'osd.1')
+    wait_for(lambda: cluster.status().pid('osd.1') is None, 60, 'osd.1 ended')
+    stopped = [d['daemon_id'] for d in cluster.ceph_json('orch', 'ps') if d['status'] == 0]
+    assert stopped == ['1']
+    cluster.ceph('orch', 'daemon', 'start', 'osd.1')
+    wait_for(lambda: bool(osd(cluster, 1)['up']), 60, 'osd.1 up')
+
+
+def test_orchestrator_refuses_what_it_does_not_have(cluster: Cluster) -> None:
+    """An OSD or an action that is not there is an error that names what is."""
+    for words in (('restart', 'osd.9'), ('restart', 'mon.a'), ('reconfig', 'osd.0')):
+        done = cluster.client.run('ceph', 'orch', 'daemon', *words, check=False)
+        assert done.returncode == 22
+        assert 'osd.0' in done.stderr or 'restart' in done.stderr
+        assert 'Traceback' not in done.stderr
+
+
+def test_orchestrator_faults(cluster: Cluster) -> None:
+    """`refuse` makes an action fail; `nostart` leaves an OSD down; without them all is well."""
+    option = 'mgr/test_orchestrator/'
+
+    def applied(name: str, value: bool) -> None:
+        cluster.ceph('config', 'set', 'mgr', f'{option}{name}', str(value).lower())
+        time.sleep(1)  # the monitors push it to the manager
+
+    applied('refuse', True)
+    done = cluster.client.run('ceph', 'orch', 'daemon', 'restart', 'osd.2', check=False)
+    assert done.returncode == 22
+    assert 'refused' in done.stderr
+    applied('refuse', False)
+    applied('nostart', True)
+    cluster.ceph('orch', 'daemon', 'restart', 'osd.2')
+    wait_for(lambda: not osd(cluster, 2)['up'], 60, 'osd.2 down')
+    assert cluster.status().pid('osd.2') is None
+    applied('nostart', False)
+    cluster.ceph('orch', 'daemon', 'start', 'osd.2')
+    wait_for(lambda: bool(osd(cluster, 2)['up']), 60, 'osd.2 up')
+
+
+def test_mgr_imports_without_writing_into_the_checkout() -> None:
+    """Nobody but a manager imports the orchestrator: it left no compiled files."""
+    assert not (QA / 'local_orch' / '__pycache__').exists()
+
+
+def test_second_up_in_the_same_folder_is_refused(cluster: Cluster, folder: Path) -> None:
+    """The running cluster is not touched."""
+    before = cluster.status()
+    done = qa('cluster', 'up', '--dir', str(folder), check=False)
+    assert done.returncode == 1
+    assert f'a cluster is running in {folder}' in done.stderr
+    assert cluster.status() == before
+
+
+def test_two_clusters_at_once(cluster: Cluster, other: Path) -> None:
+    """Another cluster has other ports and another fsid; `down` of it leaves the first alone.
+
+    It has a DB device per OSD, by --db-size, and after `down` nothing of it is left.
+    """
+    qa('cluster', 'up', *CHEAP, '--db-size', '128M', '--device-class', 'nvme', '--dir', str(other))
+    second = Cluster.open(other)
+    assert second.ports != cluster.ports
+    assert second.ceph('fsid').strip() == second.record.fsid != cluster.ceph('fsid').strip()
+    metadata = second.ceph_json('osd', 'metadata', '0')
+    assert metadata['bluefs_dedicated_db'] == '1'
+    assert metadata['bluefs_db_size'] == str(128 << 20)
+    assert second.ceph_json('osd', 'crush', 'class', 'ls') == ['nvme']
+    before = cluster.status()
+    qa('cluster', 'down', '--dir', str(other))
+    assert_nothing_left(other)
+    assert listeners(second.ports.ports) == {}
+    assert cluster.status() == before
+    assert cluster.ceph_json('osd', 'stat')['num_up_osds'] == 3
+    assert qa('cluster', 'down', '--dir', str(other)).returncode == 0
+
+
+def test_standby_takes_over(cluster: Cluster) -> None:
+    """When the active manager dies the standby's module answers; the dead one can come back."""
+    active = cluster.ceph_json('mgr', 'stat')['active_name']
+    cluster.stop_daemon(f'mgr.{active}', kill=True)
+    wait_for(
+        lambda: (
+            cluster.ceph_json('mgr', 'stat')['active_name'] not in ('', active)
+            and bool(cluster.ceph_json('mgr', 'stat')['available'])
+        ),
+        60,
+        'the standby is active',
+    )
+    cluster.ceph('rocksdb-tuner', 'status')
+    cluster.start_daemon(f'mgr.{active}')
+    wait_for(lambda: len(cluster.ceph_json('mgr', 'dump')['standbys']) == 1, 60, 'a standby again')
+
+
+@pytest.mark.parametrize(
+    ('name', 'more'),
+    [
+        ('rbd-randwrite', ()),
+        ('rbd-seqwrite', ('--size', '256M')),
+        ('rbd-randread', ('--size', '64M')),
+        ('s3-put', ()),
+        ('s3-list', ('--objects', '400')),
+        ('s3-delete', ('--objects', '600')),
+        ('s3-large-put', ('--object-size', '6M', '--objects', '4')),
+        ('cephfs-metadata', ()),
+    ],
+)
+def test_workload_works_and_checks(folder: Path, name: str, more: tuple[str, ...]) -> None:
+    """A real client does its work without error and finds what it wrote; one JSON document."""
+    wait_for_clean(Cluster.open(folder))
+    done = qa('workload', name, '--seconds', '3', '--dir', str(folder), *more)
+    result = json.loads(done.stdout)
+    assert result['workload'] == name
+    assert result['ops'] > 0
+    assert result['ops_per_s'] == pytest.approx(result['ops'] / result['seconds'], rel=0.05)
+    assert result['latency_ms']['mean'] > 0
+    assert result['latency_ms']['p99'] >= result['latency_ms']['p50'] > 0
+    assert result['errors'] == 0
+    assert result['verified']['checked'] > 0
+    assert result['verified']['failed'] == 0
+
+
+def test_gateways_are_daemons_of_the_cluster(cluster: Cluster) -> None:
+    """What the workloads started is in `status`, and `env` says how to reach it."""
+    status = cluster.status()
+    assert status.pid('client.rgw.a') is not None
+    assert status.pid('mds.a') is not None
+    env = cluster.env()
+    assert env['RGW_URL'].startswith('http://127.0.0.1:')
+    assert env['AWS_ACCESS_KEY_ID']
+    assert env['AWS_SECRET_ACCESS_KEY']
+    pools = {p['pool_name']: p for p in cluster.ceph_json('osd', 'pool', 'ls', 'detail')}
+    rules = {
+        r['rule_name']: r['rule_id'] for r in cluster.ceph_json('osd', 'crush', 'rule', 'dump')
+    }
+    applications = {
+        'rbd': 'rbd', 'default.rgw.buckets.index': 'rgw', 'cephfs_meta': 'cephfs',
+    }  # fmt: skip
+    for pool, application in applications.items():
+        assert application in pools[pool]['application_metadata']
+        assert pools[pool]['crush_rule'] == rules['replicated_ssd']
+    assert set(listeners(cluster.ports.ports).values()) == {'0100007F'}
+
+
+def test_writes_survive_an_osd_restart(cluster: Cluster, folder: Path) -> None:
+    """A client that writes while an OSD restarts has no error, and every write is there."""
+    wait_for_clean(cluster)
+    before = nonce(cluster, 0)
+    options = ('--seconds', '12', '--rate-iops', '200', '--dir', str(folder))
+    client = subprocess.Popen(
+        [str(QA / 'workload'), 'rbd-randwrite', *options], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        time.sleep(3)
+        cluster.ceph('orch', 'daemon', 'restart', 'osd.0')
+        output, _ = client.communicate(timeout=120)
+    finally:
+        client.kill()
+        client.wait()
+    result = json.loads(output)
+    assert client.returncode == 0
+    assert (result['errors'], result['verified']['failed']) == (0, 0)
+    assert result['verified']['checked'] == result['ops'] > 0
+    wait_for(lambda: nonce(cluster, 0) != before, 60, 'osd.0 restarted')
+
+
+def test_interrupted_up_leaves_no_process(other: Path) -> None:
+    """SIGTERM in the middle: what was started is ended, the exit status is the signal's."""
+    argv = [str(QA / 'cluster'), 'up', *CHEAP, '--dir', str(other)]
+    up = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_for(lambda: len(processes_of(other)) > 2, 60, 'daemons are being started')
+        up.terminate()
+        _, errors = up.communicate(timeout=60)
+    finally:
+        up.kill()
+        up.wait()
+    assert up.returncode == 128 + signal.SIGTERM
+    assert 'Traceback' not in errors
+    assert 'failed at: ' in errors
+    assert processes_of(other) == []
+
+
+def test_failed_up_says_where_and_why(other: Path) -> None:
+    """An OSD that cannot be made: its name and the end of its log, status 1, nothing runs.
+
+    Then the same folder can be used again, `down --keep` keeps its data and `up` respects that.
+    """
+    wrong = ('--osd-conf', 'bluestore_rocksdb_options=no_such_option=1')
+    done = qa('cluster', 'up', *CHEAP, *wrong, '--dir', str(other), check=False)
+    assert done.returncode == 1
+    assert 'osd.0 could not be made' in done.stderr
+    assert "Can't parse option no_such_option" in done.stderr
+    assert processes_of(other) == []
+    qa('cluster', 'up', *CHEAP, '--dir', str(other))
+    port_base = Cluster.open(other).record.port_base
+    qa('cluster', 'down', '--keep', '--dir', str(other))
+    assert processes_of(other) == []
+    assert listeners(PortBlock(port_base).ports) == {}
+    assert (other / 'osd/0/block').exists()
+    refused = qa('cluster', 'up', *CHEAP, '--dir', str(other), check=False)
+    assert refused.returncode == 1
+    assert 'kept data' in refused.stderr
+    qa('cluster', 'down', '--dir', str(other))
+    assert_nothing_left(other)
