@@ -142,6 +142,8 @@ def profile(name: str) -> Profile:
     raise UnknownProfileError(name)
 
 
+# Asked for every OSD at every tick, about a handful of strings.
+@lru_cache(maxsize=128)
 def recognise(options_text: str, release: Optional[KnownRelease]) -> Optional[Profile]:
     """The profile that means the same as an option string, None where none does.
 

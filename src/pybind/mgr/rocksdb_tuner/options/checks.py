@@ -9,7 +9,7 @@ from typing import Callable, Iterable, Iterator, Mapping, Optional
 from .catalogue import Catalogue, OptionInfo, UnknownRocksDBVersionError, catalogue
 from .effective import effective, read_option
 from .syntax import OptionSet, OptionSyntaxError, parse
-from .values import Reading, ValueRefusedError
+from .values import Reading, ValueNotJudgedError, ValueRefusedError
 
 __all__ = ['CheckResult', 'Problem', 'check', 'safe_to_apply']
 
@@ -86,7 +86,7 @@ def check(text: str, rocksdb_version: str) -> CheckResult:
     values: Mapping[str, str] = {}
     if not refusals:
         values = effective(option_set, rocksdb_version)
-        incompatible = tuple(_incompatible(values, versions))
+        incompatible = (*_incompatible(option_set, values, versions), *_too_many_threads(values))
         problems.extend(incompatible)
         refusals.extend(incompatible)
         problems.extend(_surprises(option_set, values, versions[0], known))
@@ -123,6 +123,9 @@ def _refusals(
     """What keeps a daemon from starting, one option at a time."""
     for name, value in option_set:
         info = known.options.get(name)
+        if name.startswith('{'):
+            yield _not_judged(name, 'braces around a whole piece are read by some versions only')
+            continue
         if info is None or version not in info.versions:
             yield Problem(
                 'error',
@@ -137,6 +140,9 @@ def _refusals(
             continue
         try:
             read_option(info, value, version)
+        except ValueNotJudgedError as unknown:
+            yield _not_judged(name, str(unknown))
+            continue
         except ValueRefusedError as refusal:
             yield Problem(
                 'error',
@@ -149,6 +155,16 @@ def _refusals(
         choice = info.choice(value)
         if choice is not None and not choice.starts:
             yield Problem('error', 'not-usable', name, _why_not_usable(info, value), _MEASURED)
+
+
+def _not_judged(name: str, why: str) -> Problem:
+    return Problem(
+        'error',
+        'not-judged',
+        name,
+        f'{why}: whether the OSD would start cannot be told, so it counts as refused',
+        'the option catalogue',
+    )
 
 
 def _did_you_mean(name: str, known: Catalogue) -> str:
@@ -166,7 +182,9 @@ def _why_not_usable(info: OptionInfo, value: str) -> str:
     return f'an OSD does not open its database with {value}'
 
 
-def _incompatible(values: Mapping[str, str], versions: tuple[str, ...]) -> Iterator[Problem]:
+def _incompatible(
+    option_set: OptionSet, values: Mapping[str, str], versions: tuple[str, ...]
+) -> Iterator[Problem]:
     """Combinations that RocksDB refuses to open with."""
 
     def on(name: str) -> bool:
@@ -202,6 +220,11 @@ def _incompatible(values: Mapping[str, str], versions: tuple[str, ...]) -> Itera
             'use_direct_io_for_flush_and_compaction',
             'does not go together with writable_file_max_buffer_size=0 from RocksDB 7',
         ),
+        (
+            modern and _written_levels(option_set, versions) < 0,
+            'num_levels',
+            'must not be negative from RocksDB 7',
+        ),
         (number.get('keep_log_file_num') == 0, 'keep_log_file_num', 'must be above 0'),
         (
             number.get('table_cache_numshardbits', 0) >= 20,
@@ -225,6 +248,33 @@ def _incompatible(values: Mapping[str, str], versions: tuple[str, ...]) -> Itera
             )
 
 
+def _written_levels(option_set: OptionSet, versions: tuple[str, ...]) -> int:
+    """num_levels before RocksDB corrects it."""
+    written = option_set.get('num_levels')
+    info = catalogue().options['num_levels']
+    return 0 if written is None else int(read_option(info, written, versions[0]).text)
+
+
+def _too_many_threads(values: Mapping[str, str]) -> Iterator[Problem]:
+    """RocksDB starts its threads at opening, and the daemon aborts where it cannot."""
+    by_kind = any(int(values.get(name, '-1')) != -1 for name in _THREADS_BY_KIND)
+    for name in (*_CEPH_THREADS, *(_THREADS_BY_KIND if by_kind else ('max_background_jobs',))):
+        number = int(values.get(name, '0'))
+        if number > _MOST_THREADS:
+            yield Problem(
+                'error',
+                'too-many-threads',
+                name,
+                f'{number} threads cannot be started: the OSD would abort',
+                _MEASURED,
+            )
+
+
+_CEPH_THREADS = ('compaction_threads', 'flusher_threads')
+#: Where one of these is set, RocksDB does not look at max_background_jobs.
+_THREADS_BY_KIND = ('max_background_compactions', 'max_background_flushes')
+#: 3072 threads were started and 32768 were not; between them it depends on the host.
+_MOST_THREADS = 8192
 _OPENING_NUMBERS = (
     'writable_file_max_buffer_size',
     'keep_log_file_num',

@@ -8,6 +8,7 @@ with what real daemons print (`tests/options/data`).
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Mapping, Optional
 
 from .catalogue import Catalogue, OptionInfo, catalogue
@@ -40,6 +41,12 @@ def effective(option_set: OptionSet, rocksdb_version: str) -> Mapping[str, str]:
     Raises `ValueRefusedError` for a value that RocksDB refuses, `UnknownRocksDBVersionError` for a
     version outside the measured range.
     """
+    return dict(_effective(option_set, rocksdb_version))
+
+
+# Every OSD of a cluster runs one of a handful of strings, and each is compared at each tick.
+@lru_cache(maxsize=128)
+def _effective(option_set: OptionSet, rocksdb_version: str) -> dict[str, str]:
     known = catalogue()
     tables = [_effective_in(option_set, v, known) for v in known.versions_for(rocksdb_version)]
     first = tables[0]
@@ -51,22 +58,29 @@ def effective(option_set: OptionSet, rocksdb_version: str) -> Mapping[str, str]:
 
 
 def _effective_in(option_set: OptionSet, version: str, known: Catalogue) -> dict[str, str]:
-    values: dict[str, str] = {}
-    for name, info in known.options.items():
-        facts = info.versions.get(version)
-        if facts is None:
+    values = dict(_defaults(version))
+    for name, written in option_set:
+        info = known.options.get(name)
+        facts = info.versions.get(version) if info else None
+        if info is None or facts is None or not facts.value_read:
             continue
-        written = option_set.get(name)
-        without_effect = facts.no_effect is not None and info.value_type not in _INTEGER_TYPES
-        if written is None or without_effect:
-            if facts.default is not None:
-                values[name] = facts.default
-        elif facts.value_read:
-            try:
-                values[name] = read_option(info, written, version).text
-            except ValueRefusedError as refusal:
-                raise ValueRefusedError(f'{name}: {refusal}') from None
+        if facts.no_effect is not None and info.value_type not in _INTEGER_TYPES:
+            continue
+        try:
+            values[name] = read_option(info, written, version).text
+        except ValueRefusedError as refusal:
+            raise ValueRefusedError(f'{name}: {refusal}') from None
     return _Sanitiser(values, option_set, version, known).run()
+
+
+@lru_cache(maxsize=8)
+def _defaults(version: str) -> Mapping[str, str]:
+    return {
+        name: facts.default
+        for name, info in catalogue().options.items()
+        for facts in [info.versions.get(version)]
+        if facts is not None and facts.default is not None
+    }
 
 
 class _Sanitiser:

@@ -6,6 +6,7 @@ The text itself is handled in `syntax`; here two texts are compared through the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Mapping, Optional
 
 from .catalogue import UnknownRocksDBVersionError, catalogue
@@ -69,6 +70,8 @@ def diff(a: OptionSet, b: OptionSet) -> tuple[OptionDifference, ...]:
     )
 
 
+# A rollout asks this of every OSD at every tick, about the same two strings.
+@lru_cache(maxsize=256)
 def same_meaning(a: str, b: str, rocksdb_version: Optional[str]) -> bool:
     """Whether a daemon of this version behaves the same with both texts. Never raises.
 
@@ -92,6 +95,7 @@ def same_meaning(a: str, b: str, rocksdb_version: Optional[str]) -> bool:
         return False
 
 
+@lru_cache(maxsize=128)
 def _meaning(option_set: OptionSet, rocksdb_version: str) -> tuple[Mapping[str, str], OptionSet]:
     """What is in effect, and what of the set that does not cover."""
     values = effective(option_set, rocksdb_version)

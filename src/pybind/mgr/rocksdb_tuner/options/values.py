@@ -11,9 +11,9 @@ import math
 import re
 from dataclasses import dataclass
 from enum import Enum
-from typing import Optional
+from typing import Callable, Mapping, Optional
 
-__all__ = ['Reading', 'ValueRefusedError', 'ValueType', 'read_value']
+__all__ = ['Reading', 'ValueNotJudgedError', 'ValueRefusedError', 'ValueType', 'read_value']
 
 
 class ValueType(str, Enum):
@@ -29,6 +29,8 @@ class ValueType(str, Enum):
     STRING = 'string'
     #: Several numbers with ":" between them; compared as text. Other forms are not judged.
     STRUCT = 'struct'
+    #: A form of its own, which is not judged at all.
+    OPAQUE = 'opaque'
     #: Ceph's own numbers: digits and an IEC suffix, nothing else.
     CEPH_COUNT = 'ceph-count'
     #: Ceph's own booleans: true or false in any case, or an integer.
@@ -37,6 +39,10 @@ class ValueType(str, Enum):
 
 class ValueRefusedError(ValueError):
     """A value that keeps the database, and so the OSD, from opening."""
+
+
+class ValueNotJudgedError(ValueRefusedError):
+    """A value of a form that is not modelled here: whether it is refused cannot be told."""
 
 
 @dataclass(frozen=True)
@@ -74,25 +80,27 @@ def read_value(value: str, value_type: ValueType, choices: tuple[str, ...] = ())
     ``choices`` are the names of an enum. ``Reading.text`` is equal for two values that mean the
     same: ``2MB``, ``2m`` and ``2097152`` all give ``2097152``.
     """
-    if value_type is ValueType.STRING:
-        return Reading(value)
-    if value_type is ValueType.STRUCT:
-        if not _NUMBERS.fullmatch(value):
-            raise ValueRefusedError(f'{value!r} is of a form that this module cannot judge')
-        return Reading(value)
     if value_type is ValueType.ENUM:
-        if value not in choices:
-            raise ValueRefusedError(f'{value!r} is not one of {", ".join(choices)}')
-        return Reading(value)
-    if value_type is ValueType.BOOL:
-        return _read_bool(value)
-    if value_type is ValueType.CEPH_BOOL:
-        return _read_ceph_bool(value)
-    if value_type is ValueType.CEPH_COUNT:
-        return _read_ceph_count(value)
-    if value_type is ValueType.DOUBLE:
-        return _read_double(value)
-    return _read_integer(value, value_type)
+        return _read_enum(value, choices)
+    if value_type in (ValueType.STRUCT, ValueType.OPAQUE):
+        return _read_struct(value, value_type)
+    if value_type in _INTEGER_TYPES:
+        return _read_integer(value, value_type)
+    return _READERS[value_type](value)
+
+
+def _read_enum(value: str, choices: tuple[str, ...]) -> Reading:
+    if value not in choices:
+        raise ValueRefusedError(f'{value!r} is not one of {", ".join(choices)}')
+    return Reading(value)
+
+
+def _read_struct(value: str, value_type: ValueType) -> Reading:
+    if value_type is ValueType.OPAQUE:
+        raise ValueNotJudgedError('this module cannot judge values of this option')
+    if not _NUMBERS.fullmatch(value):
+        raise ValueNotJudgedError(f'{value!r} is of a form that this module cannot judge')
+    return Reading(value)
 
 
 def _read_bool(value: str) -> Reading:
@@ -119,7 +127,7 @@ def _read_ceph_count(value: str) -> Reading:
     if not match:
         raise ValueRefusedError(f'{value!r} is not a whole number from 0, such as 4 or 4K')
     number = int(match[2]) << _CEPH_SHIFT.get(match[4] or '', 0)
-    if number > _INT64_MAX:
+    if int(match[2]) > _INT64_MAX or number >= _UINT64_SPAN:
         raise ValueRefusedError(f'{value!r} is too large')
     # Ceph keeps it in an int.
     kept = _wrapped(number, 32)
@@ -203,3 +211,13 @@ def _integer_surprise(value: str, rest: str, shift: int, meant: int, kept: int) 
 def _wrapped(number: int, bits: int) -> int:
     half = 1 << (bits - 1)
     return (number + half) % (1 << bits) - half
+
+
+_INTEGER_TYPES = (ValueType.UINT64, ValueType.UINT32, ValueType.INT, ValueType.INT64)
+_READERS: Mapping[ValueType, Callable[[str], Reading]] = {
+    ValueType.STRING: Reading,
+    ValueType.BOOL: _read_bool,
+    ValueType.DOUBLE: _read_double,
+    ValueType.CEPH_BOOL: _read_ceph_bool,
+    ValueType.CEPH_COUNT: _read_ceph_count,
+}

@@ -1,0 +1,172 @@
+"""Profiles are the published strings, recognised by meaning, and suggested where published."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocksdb_tuner.advise.profiles import (
+    Profile,
+    UnknownProfileError,
+    predict,
+    profile,
+    profiles,
+    recognise,
+    suits,
+)
+from rocksdb_tuner.options.checks import check, safe_to_apply
+from rocksdb_tuner.options.grammar import same_meaning
+from rocksdb_tuner.options.releases import KnownRelease, known_releases, release_of
+from rocksdb_tuner.workload.records import WorkloadClass
+
+RELEASES = known_releases()
+
+
+def release(version: str) -> KnownRelease:
+    found = release_of(version, None)
+    assert found is not None
+    return found
+
+
+PACIFIC, REEF_OLD, REEF, TENTACLE = map(release, ('16.2.15', '18.2.2', '18.2.7', '20.2.4'))
+
+
+def best(workload: WorkloadClass, on: KnownRelease) -> Profile:
+    scored = [(s.score, p) for p in profiles() for s in [suits(p, workload, on)] if s]
+    return max(scored, key=lambda pair: pair[0])[1]
+
+
+@pytest.mark.parametrize(
+    ('name', 'buffers', 'merge', 'size_mib'),
+    [
+        ('variant-2022-a', '16', '2', 64),
+        ('variant-2022-b', '32', '4', 32),
+        ('variant-2022-c', '64', '8', 16),
+        ('variant-2022-d', '128', '16', 8),
+        ('variant-2022-d-lz4', '128', '16', 8),
+        ('lz4-2025', '64', '6', 16),
+    ],
+)
+def test_the_published_table(name: str, buffers: str, merge: str, size_mib: int) -> None:
+    values = check(profile(name).options, '6.8').effective
+    assert values['max_write_buffer_number'] == buffers
+    assert values['min_write_buffer_number_to_merge'] == merge
+    assert int(values['write_buffer_size']) == size_mib << 20
+    assert int(values['max_total_wal_size']) == 1 << 30
+
+
+@pytest.mark.parametrize('on', RELEASES, ids=lambda r: r.since)
+def test_a_default_is_recognised_as_the_default_of_its_release(on: KnownRelease) -> None:
+    found = recognise(on.default_options, on)
+    assert found is not None
+    assert on.name in found.release_defaults
+    assert found.superseded is None
+
+
+def test_the_same_string_is_a_tuning_on_pacific_and_the_default_on_reef() -> None:
+    text = profile('lz4-2025').options
+    found = [recognise(text, on) for on in (PACIFIC, REEF_OLD, REEF, None)]
+    assert [p and p.name for p in found] == [
+        'lz4-2025',
+        'lz4-2025',
+        'bluestore-default-reef',
+        'lz4-2025',
+    ]
+
+
+def test_recognition_goes_by_meaning() -> None:
+    respelled = ' ;'.join(reversed(profile('variant-2022-d').options.split(','))).replace(
+        '2MB', '2m'
+    )
+    found = recognise(respelled, PACIFIC)
+    assert found is not None
+    assert found.name == 'variant-2022-d'
+
+
+@pytest.mark.parametrize('text', ['write_buffer_size=123MB', 'foo=1', 'a=1,,', ' '])
+def test_anything_else_is_no_profile(text: str) -> None:
+    assert recognise(text, PACIFIC) is None
+    assert recognise(text, None) is None
+
+
+def test_an_old_default_is_superseded_only_where_a_newer_one_is_built_in() -> None:
+    text = profile('bluestore-default-pacific').options
+    on_pacific, on_reef = recognise(text, PACIFIC), recognise(text, REEF)
+    assert on_pacific is not None
+    assert on_pacific.superseded is None
+    assert on_reef is not None
+    assert on_reef.superseded
+
+
+@pytest.mark.parametrize('name', ['alternate-2019', 'rocksdb-default'])
+def test_stale_strings_are_superseded_everywhere(name: str) -> None:
+    for on in RELEASES:
+        found = recognise(profile(name).options, on)
+        assert found is not None
+        assert (found.name, bool(found.superseded)) == (name, True)
+
+
+@pytest.mark.parametrize(
+    ('workload', 'on', 'expected'),
+    [
+        (WorkloadClass.RBD_SMALL_WRITE, PACIFIC, 'variant-2022-d'),
+        (WorkloadClass.RGW_METADATA, PACIFIC, 'lz4-2025'),
+        (WorkloadClass.RBD_SMALL_WRITE, REEF, 'bluestore-default-reef'),
+        (WorkloadClass.RGW_METADATA, REEF, 'bluestore-default-reef'),
+        (WorkloadClass.RGW_METADATA, TENTACLE, 'bluestore-default-reef'),
+        (WorkloadClass.RGW_METADATA, REEF_OLD, 'lz4-2025'),
+        (WorkloadClass.READ_MOSTLY, PACIFIC, 'bluestore-default-pacific'),
+        (WorkloadClass.LARGE_WRITE, TENTACLE, 'bluestore-default-reef'),
+    ],
+)
+def test_what_suits_best(workload: WorkloadClass, on: KnownRelease, expected: str) -> None:
+    assert best(workload, on).name == expected
+
+
+@pytest.mark.parametrize('on', RELEASES, ids=lambda r: r.since)
+def test_each_class_has_an_answer_and_each_answer_may_be_applied(on: KnownRelease) -> None:
+    for workload in WorkloadClass:
+        answer = best(workload, on)
+        assert safe_to_apply(answer.options, on.rocksdb_version) == ()
+        suitability = suits(answer, workload, on)
+        assert suitability is not None
+        assert suitability.reasons
+    for known in profiles():
+        if any(suits(known, workload, on) for workload in WorkloadClass):
+            assert safe_to_apply(known.options, on.rocksdb_version) == ()
+
+
+def test_a_default_suits_no_other_release() -> None:
+    for on in RELEASES:
+        for known in profiles():
+            if known.release_defaults and not same_meaning(
+                known.options, on.default_options, on.rocksdb_version
+            ):
+                assert not any(suits(known, workload, on) for workload in WorkloadClass)
+
+
+def test_predictions_are_the_published_figures() -> None:
+    small_write = predict(profile('variant-2022-d'), WorkloadClass.RBD_SMALL_WRITE)
+    assert small_write is not None
+    assert small_write.change_percent == pytest.approx(100 * (632513 / 527603 - 1), abs=0.1)
+    space = predict(profile('lz4-2025'), WorkloadClass.RGW_METADATA)
+    assert space is not None
+    assert space.change_percent == pytest.approx(100 * (1 / 2.68 - 1), abs=0.1)
+    assert predict(profile('variant-2022-b'), WorkloadClass.RBD_SMALL_WRITE) is None
+
+
+def test_each_change_is_what_its_two_values_say() -> None:
+    """And at most one figure by profile and workload is the one to predict from."""
+    for known in profiles():
+        for figure in known.evidence:
+            if figure.baseline_value is not None:
+                expected = 100 * (figure.value / figure.baseline_value - 1)
+                assert figure.change_percent == pytest.approx(expected, abs=0.1)
+        headlines = [figure.workload for figure in known.evidence if figure.headline]
+        assert len(headlines) == len(set(headlines))
+
+
+def test_an_unknown_name_is_told_the_known_ones() -> None:
+    with pytest.raises(UnknownProfileError) as caught:
+        profile('nonsense')
+    assert 'nonsense' in str(caught.value)
+    assert 'lz4-2025' in str(caught.value)

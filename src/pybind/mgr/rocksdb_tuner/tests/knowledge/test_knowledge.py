@@ -1,0 +1,74 @@
+"""The knowledge files fit their schemas, and each other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from rocksdb_tuner.knowledge import loader
+from rocksdb_tuner.options.catalogue import catalogue
+from rocksdb_tuner.options.checks import check
+from rocksdb_tuner.options.releases import known_releases
+from rocksdb_tuner.options.syntax import parse
+from rocksdb_tuner.options.values import ValueType, read_value
+
+FOLDER = Path(loader.__file__).parent
+FILES = ['options', 'releases', 'profiles']
+
+
+def schema(name: str) -> Any:
+    return json.loads((FOLDER / 'schemas' / f'{name}.schema.json').read_text(encoding='utf-8'))
+
+
+@pytest.mark.parametrize('name', FILES)
+def test_each_file_fits_its_schema(name: str) -> None:
+    validator = jsonschema.Draft202012Validator(schema(name))
+    validator.check_schema(schema(name))
+    assert not list(validator.iter_errors(loader.load(name)))
+
+
+@pytest.mark.parametrize('name', FILES)
+def test_each_schema_refuses_a_field_it_does_not_know(name: str) -> None:
+    content = loader.load(name)
+    content[name][0]['typo'] = 1
+    assert not jsonschema.Draft202012Validator(schema(name)).is_valid(content)
+
+
+@pytest.mark.parametrize('name', FILES)
+def test_names_occur_once(name: str) -> None:
+    names = [entry['name'] for entry in loader.load(name)[name]]
+    assert len(names) == len(set(names))
+
+
+def test_every_option_of_profiles_and_defaults_is_in_the_catalogue_and_assessed() -> None:
+    strings = [p['options'] for p in loader.load('profiles')['profiles']]
+    strings += [release.default_options for release in known_releases()]
+    for text in strings:
+        for name, _ in parse(text):
+            assert catalogue().options[name].assessed, name
+
+
+def test_every_default_is_a_value_that_its_option_takes() -> None:
+    for info in catalogue().options.values():
+        for version, facts in info.versions.items():
+            assert version in catalogue().measured_versions
+            if facts.default is not None and info.value_type is not ValueType.STRUCT:
+                reading = read_value(facts.default, info.value_type, info.choice_names(version))
+                assert reading.text == facts.default, info.name
+
+
+def test_ceph_s_own_four_keys_are_there() -> None:
+    own = {info.name for info in catalogue().options.values() if info.scope == 'ceph'}
+    assert own == {'compaction_threads', 'flusher_threads', 'compact_on_mount', 'disableWAL'}
+
+
+def test_everything_set_by_default_is_within_its_sane_range() -> None:
+    for version in catalogue().measured_versions:
+        for name, text in check('', version).effective.items():
+            info = catalogue().options[name]
+            if info.sane and info.name != 'max_total_wal_size':
+                assert info.sane.minimum <= int(float(text)) <= info.sane.maximum, name

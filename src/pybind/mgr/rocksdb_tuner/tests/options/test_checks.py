@@ -1,0 +1,189 @@
+"""Would it start, what is in effect, what is unwise: judged as real OSDs behaved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner.options.checks import check, safe_to_apply
+from rocksdb_tuner.options.releases import known_releases
+
+from .oracle import differences, recorded
+
+STARTS = recorded('osd_starts')['cases']
+VERSIONS = {'pacific': '6.8', 'reef': '7.9', 'tentacle': '7.9'}
+D_2022 = (
+    'compression=kNoCompression,max_write_buffer_number=128,min_write_buffer_number_to_merge=16,'
+    'write_buffer_size=8388608,max_background_jobs=4,level0_file_num_compaction_trigger=8,'
+    'max_bytes_for_level_base=1073741824,max_total_wal_size=1073741824'
+)
+
+
+def rules(text: str, version: str = '6.8') -> set[tuple[str, str, Any]]:
+    return {(p.severity, p.rule, p.option) for p in check(text, version).problems}
+
+
+@pytest.mark.parametrize('case', STARTS, ids=lambda case: case['name'])
+@pytest.mark.parametrize('release', VERSIONS)
+def test_predicts_what_real_osds_did(case: dict[str, Any], release: str) -> None:
+    """25 strings on OSDs of three releases: whether each started, and what was in effect."""
+    result = check(case['string'], VERSIONS[release])
+    real = case['releases'][release]
+    assert result.accepted is real['starts']
+    assert not differences(result.effective, real['effective'])
+    if not real['starts']:
+        assert any(problem.severity == 'error' for problem in result.problems)
+        assert safe_to_apply(case['string'], VERSIONS[release])
+
+
+@pytest.mark.parametrize(
+    ('text', 'expected'),
+    [
+        ('foo=1', ('error', 'unknown-option', 'foo')),
+        ('compression=kZSTD', ('error', 'not-usable', 'compression')),
+        ('compression=lz4', ('error', 'refused-value', 'compression')),
+        ('a=1,,', ('error', 'syntax', None)),
+        ('disableWAL=true', ('error', 'forbidden', 'disableWAL')),
+        ('disable_auto_compactions=1', ('error', 'forbidden', 'disable_auto_compactions')),
+        ('compaction_style=kCompactionStyleUniversal', ('error', 'forbidden', 'compaction_style')),
+        ('wal_recovery_mode=kAbsoluteConsistency', ('error', 'forbidden', 'wal_recovery_mode')),
+        ('num_levels=5', ('error', 'forbidden', 'num_levels')),
+        ('compact_on_mount=true', ('error', 'forbidden', 'compact_on_mount')),
+        ('write_buffer_size=1TB', ('error', 'out-of-range', 'write_buffer_size')),
+        ('write_buffer_size=1TB', ('warning', 'clamped', 'write_buffer_size')),
+        ('write_buffer_size=4.5G', ('warning', 'lenient-number', 'write_buffer_size')),
+        ('write_buffer_size=64 MB', ('warning', 'lenient-number', 'write_buffer_size')),
+        (
+            'max_write_buffer_number=4,min_write_buffer_number_to_merge=16',
+            ('warning', 'clamped', 'min_write_buffer_number_to_merge'),
+        ),
+        (
+            'level0_slowdown_writes_trigger=2',
+            ('warning', 'clamped', 'level0_slowdown_writes_trigger'),
+        ),
+        ('max_background_flushes=64KB', ('error', 'too-many-threads', 'max_background_flushes')),
+        ('recycle_log_file_num=4', ('warning', 'no-effect', 'recycle_log_file_num')),
+        ('soft_rate_limit=1', ('warning', 'removed-option', 'soft_rate_limit')),
+        ('ttl=1,ttl=2', ('warning', 'duplicate', 'ttl')),
+        (
+            'max_background_compactions=2,max_background_jobs=4',
+            ('warning', 'jobs-switched-off', 'max_background_jobs'),
+        ),
+        (
+            'max_background_compactions=31',
+            ('warning', 'many-threads', 'max_background_compactions'),
+        ),
+        ('write_buffer_size=64MB', ('warning', 'no-wal-limit', 'max_total_wal_size')),
+        ('', ('warning', 'empty', None)),
+        ('use_adaptive_mutex=true', ('warning', 'not-assessed', 'use_adaptive_mutex')),
+        (
+            'max_bytes_for_level_base=4GB',
+            ('info', 'level0-unlike-level1', 'max_bytes_for_level_base'),
+        ),
+    ],
+)
+def test_each_rule_fires_on_what_it_is_for(text: str, expected: tuple[str, str, Any]) -> None:
+    assert expected in rules(text)
+
+
+@pytest.mark.parametrize('version', ['6.8', '6.15', '7.9'])
+def test_a_published_tuning_has_no_problem_at_all(version: str) -> None:
+    assert check(D_2022, version).problems == ()
+    assert check(D_2022, version).accepted
+
+
+def test_every_release_default_is_accepted_and_safe_on_its_release() -> None:
+    """Pacific's own recycle_log_file_num=4 has no effect, which harms nobody."""
+    for release in known_releases():
+        result = check(release.default_options, release.rocksdb_version)
+        assert result.accepted
+        assert not [p for p in result.problems if p.severity == 'error']
+        assert safe_to_apply(release.default_options, release.rocksdb_version) == ()
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        'a=1,,',
+        'foo=1',
+        'write_buffer_size=4.5G',
+        'write_buffer_size=1TB',
+        'max_write_buffer_number=1',
+        'max_write_buffer_number=4,min_write_buffer_number_to_merge=4',
+        'level0_stop_writes_trigger=10',
+        'disableWAL=1',
+        'compression=kZSTD',
+        'bottommost_compression=kZSTD',
+        'soft_rate_limit=1',
+        'use_adaptive_mutex=true',
+        'max_open_files=1000',
+        '',
+    ],
+)
+def test_nothing_unknown_clamped_or_dangerous_is_safe(text: str) -> None:
+    assert safe_to_apply(text, '6.8')
+    assert safe_to_apply(text, '7.9')
+
+
+def test_an_unknown_version_is_never_safe_and_says_so() -> None:
+    assert [p.rule for p in safe_to_apply(D_2022, '9.10')] == ['unknown-version']
+
+
+def test_an_option_that_only_the_newer_version_knows_is_not_safe_between_the_two() -> None:
+    assert not check('wal_compression=kNoCompression', '6.8').accepted
+    assert not check('wal_compression=kNoCompression', '6.15').accepted
+    assert check('wal_compression=kNoCompression', '7.9').accepted
+
+
+def test_a_wrong_case_is_told_the_right_one() -> None:
+    (problem,) = [p for p in check('Compression=kNoCompression', '6.8').problems if p.option]
+    assert 'did you mean compression' in problem.message
+
+
+def test_problems_come_worst_first_and_with_a_source() -> None:
+    problems = check('ttl=1,ttl=2,disableWAL=1,max_bytes_for_level_base=4GB', '6.8').problems
+    ranks = [{'error': 0, 'warning': 1, 'info': 2}[p.severity] for p in problems]
+    assert ranks == sorted(ranks)
+    assert all(p.source and p.message for p in problems)
+
+
+@given(st.text(alphabet='ab=,;{} \n0123456789MGtruewifs_zckLZ4Cmponi', max_size=60))
+def test_any_text_is_judged_without_an_exception(text: str) -> None:
+    for version in ('6.8', '7.9', '6.15', '12.0', ''):
+        result = check(text, version)
+        if not result.accepted:
+            assert result.effective == {}
+            assert safe_to_apply(text, version)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(
+                [
+                    'write_buffer_size',
+                    'max_write_buffer_number',
+                    'ttl',
+                    'compression',
+                    'num_levels',
+                    'max_bytes_for_level_multiplier',
+                    'compaction_threads',
+                    'max_open_files',
+                ]
+            ),
+            st.one_of(st.integers(-(2**65), 2**65).map(str), st.floats().map(str)),
+        ),
+        max_size=5,
+    )
+)
+def test_what_is_safe_takes_effect_as_written(pairs: list[tuple[str, str]]) -> None:
+    """Rule 1 of the product: what may be applied is what will run."""
+    text = ','.join(f'{name}={value}' for name, value in pairs)
+    if safe_to_apply(text, '7.9'):
+        return
+    values = check(text, '7.9').effective
+    for name, value in dict(pairs).items():
+        assert float(values[name]) == float(value)
