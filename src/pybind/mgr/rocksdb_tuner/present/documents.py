@@ -1,0 +1,485 @@
+"""Records as JSON documents, in the names that `schemas/` publishes.
+
+Outside tests and tools read these names: add to them, never rename one. Keys end in their unit.
+What is not known is null. Points in time are ISO 8601 in UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Optional, Union
+
+from ..advise.profiles import Profile, PublishedEvidence
+from ..advise.records import (
+    Finding,
+    FindingEvidence,
+    OsdFacts,
+    OsdOptions,
+    Prediction,
+    Recommendation,
+    Severity,
+)
+from ..observe.signals import Signals
+from ..options.grammar import OptionDifference
+from ..rollout.history import HistoryRecord
+from ..rollout.records import Phase, RolloutState
+from ..snapshot import Mode, Snapshot
+from ..workload.records import Workload, WorkloadClass
+from .difference import difference
+from .subjects import OsdDetail, Plan
+from .summaries import (
+    OptionsInUse,
+    options_in_use,
+    osds_finished,
+    suited_workloads,
+    worst_first,
+)
+from .units import format_time, rounded
+
+#: A document or a part of one, as `json.dumps` takes it.
+Json = Union[None, bool, int, float, str, Sequence['Json'], Mapping[str, 'Json']]
+JsonObject = dict[str, Json]
+
+#: Signals that every row of `osd` has; all others stand in `osd <id>` only.
+_ROW_SIGNALS = (
+    'sample_age_s',
+    'kv_sync_ms',
+    'kv_sync_busy',
+    'commit_ms',
+    'write_iops',
+    'read_iops',
+    'write_bytes_avg',
+    'wal_bytes_per_s',
+    'sst_bytes_per_s',
+    'compaction_bytes_per_s',
+    'compaction_source',
+    'db_write_amp',
+    'db_device_shared',
+    'db_used_bytes',
+    'db_total_bytes',
+    'slow_used_bytes',
+)
+_ALL_SIGNALS = tuple(field.name for field in fields(Signals) if field.name != 'osd_id')
+
+
+def status(snapshot: Snapshot) -> JsonObject:
+    """The whole on one screen; counts where other commands give the items."""
+    counts = {severity.value: 0 for severity in Severity}
+    for finding in snapshot.findings:
+        counts[finding.severity.value] += 1
+    conclusions = {a.who: a.conclusion for a in snapshot.assessments}
+    return {
+        'time': format_time(snapshot.taken_s),
+        'mode': snapshot.mode.value,
+        'release': snapshot.release,
+        'sampling': {
+            'interval_s': rounded(snapshot.sampling.interval_s),
+            'osds': snapshot.sampling.osds,
+            'last_sample_age_s': rounded(snapshot.sampling.last_sample_age_s),
+            'tick_ms': rounded(snapshot.sampling.tick_ms),
+        },
+        'groups': [
+            {
+                'who': group.who,
+                'osds': [facts.info.osd_id for facts in group.osds],
+                'workload': _workload_summary(group.workload),
+                'options': _options_in_use(options_in_use(group.osds)),
+                'conclusion': conclusions.get(group.who),
+            }
+            for group in snapshot.groups
+        ],
+        'findings': dict(counts),
+        'recommendations': len(snapshot.recommendations),
+        'rollout': None if snapshot.rollout is None else _rollout_summary(snapshot.rollout),
+        'notices': list(snapshot.notices),
+    }
+
+
+def osds(snapshot: Snapshot) -> list[JsonObject]:
+    """A row per OSD."""
+    return [_osd_row(facts) for facts in snapshot.osds]
+
+
+def osd(detail: OsdDetail) -> JsonObject:
+    """The row of one OSD, and everything else that is known of it."""
+    facts = detail.facts
+    info = facts.info
+    return {
+        **_osd_row(facts),
+        'in_cluster': info.in_cluster,
+        'version': info.version,
+        'release': info.release,
+        'objectstore': info.objectstore,
+        'dedicated_db': info.dedicated_db,
+        'dedicated_wal': info.dedicated_wal,
+        'db_device_bytes': info.db_device_bytes,
+        **_signals(facts.signals, _ALL_SIGNALS),
+        'workload': _workload(facts.workload),
+        'options': _osd_options(facts.options),
+        'findings': [_finding(finding) for finding in detail.findings],
+        'recommendations': [r.recommendation_id for r in detail.recommendations],
+    }
+
+
+def workload(snapshot: Snapshot) -> JsonObject:
+    """What the clients do, by group and by OSD, with the evidence."""
+    return {
+        'groups': [
+            {
+                'who': group.who,
+                'osds': [facts.info.osd_id for facts in group.osds],
+                'workload': _workload(group.workload),
+            }
+            for group in snapshot.groups
+        ],
+        'osds': [
+            {
+                'osd': facts.info.osd_id,
+                'host': facts.info.host,
+                'device_class': facts.info.device_class,
+                'up': facts.info.up,
+                'workload': _workload(facts.workload),
+            }
+            for facts in snapshot.osds
+        ],
+    }
+
+
+def findings(snapshot: Snapshot) -> list[JsonObject]:
+    """What an expert would point out, worst first."""
+    return [_finding(finding) for finding in worst_first(snapshot.findings)]
+
+
+def recommend(snapshot: Snapshot) -> list[JsonObject]:
+    """The recommendations; empty where nothing needs to change."""
+    return [_recommendation(r) for r in snapshot.recommendations]
+
+
+def show(recommendation: Recommendation) -> JsonObject:
+    """One recommendation in full."""
+    changes = difference(recommendation.options_from, recommendation.options_to)
+    return {
+        **_recommendation(recommendation),
+        'targets': [
+            {'osd': osd_id, 'options': options} for osd_id, options in recommendation.targets
+        ],
+        'final_entries': [
+            {'who': who, 'value': value} for who, value in recommendation.final_entries
+        ],
+        'difference': None if changes is None else [_option_change(c) for c in changes],
+    }
+
+
+def plan(planned: Plan) -> JsonObject:
+    """What `apply` would do; OSDs in the order in which they would be changed."""
+    recommendation = planned.recommendation
+    return {
+        'recommendation': recommendation.recommendation_id,
+        'kind': recommendation.kind.value,
+        'who': recommendation.who,
+        'profile': recommendation.profile,
+        'risk': recommendation.risk.value,
+        'options_to': recommendation.options_to,
+        'batches': [
+            {'osds': [osd_id], 'phase': Phase.PLANNED.value} for osd_id in recommendation.osds
+        ],
+        'commands': list(recommendation.commands),
+        'undo_commands': list(recommendation.undo_commands),
+        'expected_duration_s': rounded(planned.expected_duration_s),
+    }
+
+
+def rollout(state: Optional[RolloutState]) -> Optional[JsonObject]:
+    """The running or the last rollout; null before the first."""
+    return None if state is None else _rollout(state)
+
+
+def history(records: Sequence[HistoryRecord]) -> list[JsonObject]:
+    """Every change, oldest first."""
+    return [
+        {
+            'id': record.rollout_id,
+            'time': format_time(record.time_s),
+            'recommendation': record.recommendation_id,
+            'who': record.who,
+            'from': record.options_from,
+            'to': record.options_to,
+            'actor': record.actor,
+            'outcome': record.outcome.value,
+            'reason': record.reason,
+            'prediction': record.prediction,
+            'measured': record.measured,
+        }
+        for record in records
+    ]
+
+
+def mode(current: Mode) -> JsonObject:
+    """The mode in force, and those that there are."""
+    return {'mode': current.value, 'possible': [m.value for m in Mode]}
+
+
+def profile_list(profiles: Sequence[Profile]) -> list[JsonObject]:
+    """The known option sets, the best-tested first."""
+    return [_profile_summary(profile) for profile in profiles]
+
+
+def profile(shown: Profile) -> JsonObject:
+    """One option set with whom it suits and what was published of it."""
+    return {
+        **_profile_summary(shown),
+        'suitability': [
+            {
+                'workload': rule.workload.value,
+                'rocksdb_min': rule.rocksdb_min,
+                'rocksdb_max': rule.rocksdb_max,
+                'only_as_release_default': rule.only_as_release_default,
+                'score': rounded(rule.score),
+                'reasons': list(rule.reasons),
+            }
+            for rule in shown.suitability
+        ],
+        'hardware': {
+            'loses_at_cores_per_osd': shown.hardware.loses_at_cores_per_osd,
+            'notes': list(shown.hardware.notes),
+        },
+        'evidence': [_published(figure) for figure in shown.evidence],
+        'cautions': list(shown.cautions),
+        'superseded_from_rocksdb': shown.superseded_from_rocksdb,
+    }
+
+
+def _osd_row(facts: OsdFacts) -> JsonObject:
+    info = facts.info
+    options = facts.options
+    return {
+        'osd': info.osd_id,
+        'host': info.host,
+        'device_class': info.device_class,
+        'up': info.up,
+        'workload': _workload_summary(facts.workload),
+        **_signals(facts.signals, _ROW_SIGNALS),
+        'options': {
+            'profile': None if options is None else options.profile,
+            'pending_restart': None if options is None else options.pending_restart,
+            'source': None if options is None else options.source,
+        },
+    }
+
+
+def _signals(signals: Optional[Signals], names: Iterable[str]) -> JsonObject:
+    return {name: _plain(getattr(signals, name, None)) for name in names}
+
+
+def _osd_options(options: Optional[OsdOptions]) -> JsonObject:
+    if options is None:
+        return dict.fromkeys(
+            (
+                'profile',
+                'pending_restart',
+                'source',
+                'running',
+                'next_start',
+                'deciding_who',
+                'overruled',
+                'annex',
+                'difference',
+            )
+        )
+    changes = (
+        None if options.next_start is None else difference(options.running, options.next_start)
+    )
+    return {
+        'profile': options.profile,
+        'pending_restart': options.pending_restart,
+        'source': options.source,
+        'running': options.running,
+        'next_start': options.next_start,
+        'deciding_who': options.deciding_who,
+        'overruled': options.overruled,
+        'annex': options.annex,
+        'difference': None if changes is None else [_option_change(c) for c in changes],
+    }
+
+
+def _options_in_use(in_use: OptionsInUse) -> JsonObject:
+    return {
+        'profile': in_use.profile,
+        'source': in_use.source,
+        'pending_restart': list(in_use.pending_restart),
+        'variants': [
+            {'profile': variant.profile, 'source': variant.source, 'osds': list(variant.osds)}
+            for variant in in_use.variants
+        ],
+    }
+
+
+def _workload_summary(found: Optional[Workload]) -> JsonObject:
+    # "Not enough is known" is a class of its own, so readers always find an object here.
+    if found is None:
+        return {'class': WorkloadClass.UNKNOWN.value, 'confidence': 0.0}
+    return {'class': found.workload_class.value, 'confidence': rounded(found.confidence)}
+
+
+def _workload(found: Optional[Workload]) -> JsonObject:
+    return {
+        **_workload_summary(found),
+        'evidence': [
+            {
+                'signal': e.signal,
+                'value': rounded(e.value),
+                'unit': e.unit,
+                'window_s': rounded(e.window_s),
+                'statement': e.statement,
+            }
+            for e in (() if found is None else found.evidence)
+        ],
+    }
+
+
+def _finding(finding: Finding) -> JsonObject:
+    return {
+        'id': finding.finding_id,
+        'severity': finding.severity.value,
+        'summary': finding.summary,
+        'osds': list(finding.osds),
+        'evidence': [_finding_evidence(e) for e in finding.evidence],
+        'remedy': finding.remedy,
+        'source': finding.source,
+    }
+
+
+def _finding_evidence(evidence: FindingEvidence) -> JsonObject:
+    return {
+        'signal': evidence.signal,
+        'value': _plain(evidence.value),
+        'unit': evidence.unit,
+        'window_s': rounded(evidence.window_s),
+    }
+
+
+def _recommendation(recommendation: Recommendation) -> JsonObject:
+    return {
+        'id': recommendation.recommendation_id,
+        'who': recommendation.who,
+        'kind': recommendation.kind.value,
+        'profile': recommendation.profile,
+        'osds': list(recommendation.osds),
+        'options_from': recommendation.options_from,
+        'options_to': recommendation.options_to,
+        'reasons': [
+            {'statement': reason.statement, 'source': reason.source}
+            for reason in recommendation.reasons
+        ],
+        'prediction': _prediction(recommendation.prediction),
+        'risk': recommendation.risk.value,
+        'restart_required': recommendation.restart_required,
+        'commands': list(recommendation.commands),
+        'undo_commands': list(recommendation.undo_commands),
+    }
+
+
+def _prediction(prediction: Optional[Prediction]) -> Optional[JsonObject]:
+    if prediction is None:
+        return None
+    return {
+        'metric': prediction.metric,
+        'low_percent': rounded(prediction.low_percent),
+        'high_percent': rounded(prediction.high_percent),
+        'basis': prediction.basis,
+    }
+
+
+def _profile_summary(shown: Profile) -> JsonObject:
+    return {
+        'name': shown.name,
+        'title': shown.title,
+        'options': shown.options,
+        'release_defaults': list(shown.release_defaults),
+        'workloads': [workload.value for workload in suited_workloads(shown)],
+        'superseded': shown.superseded,
+        'source': shown.source,
+    }
+
+
+def _published(figure: PublishedEvidence) -> JsonObject:
+    return {
+        'workload': figure.workload.value,
+        'metric': figure.metric,
+        'unit': figure.unit,
+        'baseline': figure.baseline,
+        'baseline_value': rounded(figure.baseline_value),
+        'value': rounded(figure.value),
+        'change_percent': rounded(figure.change_percent),
+        'setup': figure.setup,
+        'headline': figure.headline,
+        'source': {
+            'title': figure.source.title,
+            'author': figure.source.author,
+            'year': figure.source.year,
+            'section': figure.source.section,
+            'url': figure.source.url,
+        },
+    }
+
+
+def _option_change(change: OptionDifference) -> JsonObject:
+    return {'option': change.option, 'from': change.value_from, 'to': change.value_to}
+
+
+def _rollout_summary(state: RolloutState) -> JsonObject:
+    return {
+        'id': state.rollout_id,
+        'recommendation': state.request.recommendation_id,
+        'kind': state.request.kind.value,
+        'phase': state.phase.value,
+        'who': state.request.who,
+        'actor': state.request.actor,
+        'osds_total': len(state.osds),
+        'osds_finished': osds_finished(state),
+        'verdict': None if state.verdict is None else state.verdict.value,
+        'started': format_time(state.started_s),
+        'updated': format_time(state.updated_s),
+        'paused_reason': state.paused_reason,
+        'outcome': None if state.outcome is None else state.outcome.value,
+        'failure': state.failure,
+    }
+
+
+def _rollout(state: RolloutState) -> JsonObject:
+    before = {osd.osd_id: osd.value for osd in state.before.osds}
+    targets = dict(state.request.targets)
+    return {
+        **_rollout_summary(state),
+        'batches': [
+            {'osds': list(batch.osds), 'phase': batch.phase.value} for batch in state.batches
+        ],
+        'direction': state.direction.value,
+        'paused_by': state.paused_by,
+        'last_error': state.last_error,
+        'osds': [
+            {
+                'osd': osd.osd_id,
+                'step': osd.step.value,
+                'from': before.get(osd.osd_id),
+                'to': targets.get(osd.osd_id),
+                'restarts_asked': osd.restarts_asked,
+                'flaps': osd.flaps,
+            }
+            for osd in state.osds
+        ],
+    }
+
+
+def _plain(value: object) -> Json:
+    """A measured value of any kind in what JSON has for it."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return rounded(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, Iterable):
+        return [_plain(item) for item in value]
+    return str(value)

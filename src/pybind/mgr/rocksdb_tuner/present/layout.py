@@ -1,0 +1,212 @@
+"""Text that fits a terminal: tables, paragraphs, commands. Knows nothing of what they say."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Optional
+
+from prettytable import PrettyTable
+
+#: No line of plain output is longer.
+WIDTH = 120
+_GAP = 2
+_ELLIPSIS = '...'
+#: To this width a column may shrink where all else was not enough.
+_LEAST_WIDTH = 4
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: numbers stand right, text left.
+
+    A ``flexible`` column gives way when a table is too wide: its cells are shortened in the
+    middle, or continued on the next line if the column may ``wrap``.
+    """
+
+    title: str
+    align: Literal['l', 'r'] = 'l'
+    flexible: bool = False
+    wrap: bool = False
+    #: Narrower than this only where nothing else is left to give way.
+    min_width: int = 8
+
+
+def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], indent: int = 0) -> str:
+    """A table in the form of Ceph's own commands, at most WIDTH columns wide."""
+    cells = [[clean(cell) for cell in row] for row in rows]
+    widths = _fitted(columns, cells, WIDTH - indent)
+    drawn = PrettyTable([column.title for column in columns], border=False)
+    drawn.left_padding_width = 0
+    drawn.right_padding_width = _GAP
+    for column in columns:
+        drawn.align[column.title] = column.align
+    for row in cells:
+        drawn.add_row([_cell(*cell) for cell in zip(columns, row, widths)])
+    return '\n'.join((' ' * indent + line).rstrip() for line in drawn.get_string().split('\n'))
+
+
+def _cell(column: Column, text: str, width: int) -> str:
+    if column.wrap:
+        return '\n'.join(_wrapped(text, width))
+    return shorten(text, width)
+
+
+def _fitted(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], available: int
+) -> Sequence[int]:
+    """Widths of the columns, so that all of them fit."""
+    widths = [display_width(column.title) for column in columns]
+    least = list(widths)
+    for row in rows:
+        widths = [max(width, display_width(cell)) for width, cell in zip(widths, row)]
+    excess = sum(widths) + _GAP * (len(widths) - 1) - available
+    for index in range(len(columns)):
+        least[index] = max(least[index], columns[index].min_width, _LEAST_WIDTH)
+    flexible = [i for i, column in enumerate(columns) if column.flexible]
+    excess = _narrow(widths, least, flexible, excess)
+    if excess > 0:
+        _narrow(widths, [_LEAST_WIDTH] * len(widths), range(len(widths)), excess)
+    return widths
+
+
+def _narrow(widths: list[int], least: Sequence[int], which: Sequence[int], excess: int) -> int:
+    """Take ``excess`` from the widest of these columns first; returns what is left of it."""
+    while excess > 0:
+        wider = [i for i in which if widths[i] > least[i]]
+        if not wider:
+            break
+        widest = max(wider, key=lambda i: widths[i])
+        widths[widest] -= 1
+        excess -= 1
+    return excess
+
+
+def paragraph(text: str, indent: int = 0, first: str = '') -> str:
+    """Text over as many lines as it needs, all but the label ``first`` indented.
+
+    The first line begins with ``first``; if that is shorter than the indent it is filled up.
+    """
+    lines = list(_wrapped(clean(text), WIDTH - indent)) or ['']
+    lead = first + ' ' * (indent - display_width(first))
+    return '\n'.join(
+        ((lead if number == 0 else ' ' * indent) + line).rstrip()
+        for number, line in enumerate(lines)
+    )
+
+
+def fields(pairs: Sequence[tuple[str, str]], indent: int = 0) -> str:
+    """Labels and their values, one below the other: "Mode:      recommend"."""
+    width = indent + max((len(label) for label, _ in pairs), default=0) + 3
+    return '\n'.join(
+        paragraph(text, indent=width, first=f'{" " * indent}{label}:') for label, text in pairs
+    )
+
+
+def shell_command(text: str) -> str:
+    r"""A shell command, continued with "\" where it is too long: what is pasted is what it was.
+
+    The continued lines must not be indented, blanks would become part of an argument.
+    """
+    lines: list[str] = []
+    line = ''
+    # Where to break, and the quote in force there: after the last comma of the line, if any.
+    comma: Optional[tuple[int, str]] = None
+    quote = ''
+    for unit, quote_after in _shell_units(text):
+        if display_width(line) > WIDTH - 4:
+            end, quote_there = comma or (len(line), quote)
+            # In single quotes a backslash is an ordinary character: leave them and come back.
+            leave, resume = ("'", "'") if quote_there == "'" else ('', '')
+            lines.append(f'{line[:end]}{leave}\\')
+            line = resume + line[end:]
+            comma = None
+        line += unit
+        quote = quote_after
+        if unit == ',':
+            comma = len(line), quote
+    return '\n'.join([*lines, line])
+
+
+def _shell_units(text: str) -> Iterator[tuple[str, str]]:
+    """Characters with the quote in force after each; an escaped one stays with its backslash."""
+    quote = ''
+    characters = iter(text)
+    for character in characters:
+        unit = character
+        if character == '\\' and quote != "'":
+            unit += next(characters, '')
+        elif character == quote:
+            quote = ''
+        elif not quote and character in '\'"':
+            quote = character
+        yield unit, quote
+
+
+def shorten(text: str, width: int) -> str:
+    """``text`` in at most ``width`` columns, the middle left out; both ends tell names apart."""
+    if display_width(text) <= width:
+        return text
+    if width <= len(_ELLIPSIS) + 1:
+        return _cut(text, width)
+    room = width - len(_ELLIPSIS)
+    tail = room // 3
+    end = _cut(text[::-1], tail)[::-1]
+    return _cut(text, room - tail) + _ELLIPSIS + end
+
+
+def clean(text: str) -> str:
+    """One line without characters that a terminal would obey."""
+    return ''.join(
+        character if character.isprintable() else ' ' if character.isspace() else '?'
+        for character in text
+    )
+
+
+def display_width(text: str) -> int:
+    """Columns of a terminal that ``text`` takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_character_width(character) for character in text)
+
+
+def _character_width(character: str) -> int:
+    return 2 if unicodedata.east_asian_width(character) in 'FW' else 1
+
+
+def _cut(text: str, width: int) -> str:
+    used = 0
+    for index, character in enumerate(text):
+        used += _character_width(character)
+        if used > width:
+            return text[:index]
+    return text
+
+
+def _wrapped(text: str, width: int) -> Iterator[str]:
+    """Lines of at most ``width`` columns, broken at blanks, else after a comma, else anywhere."""
+    line = ''
+    for word in text.split():
+        joined = f'{line} {word}' if line else word
+        if display_width(joined) <= width:
+            line = joined
+            continue
+        if line:
+            yield line
+        *full, line = _pieces(word, width)
+        yield from full
+    if line:
+        yield line
+
+
+def _pieces(word: str, width: int) -> list[str]:
+    pieces = []
+    while display_width(word) > width:
+        # A character that is wider than the column takes a line of its own.
+        fitting = _cut(word, width) or word[0]
+        comma = fitting.rfind(',')
+        piece = fitting[: comma + 1] if comma > 0 else fitting
+        pieces.append(piece)
+        word = word[len(piece) :]
+    return [*pieces, word]

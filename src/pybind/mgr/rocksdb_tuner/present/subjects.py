@@ -1,0 +1,65 @@
+"""What a command asks about, found in a snapshot by the name that the operator gave."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+
+from ..advise.recommend import change_request
+from ..advise.records import Finding, OsdFacts, Recommendation
+from ..rollout.plan import expected_duration_s
+from ..rollout.records import ChangeKind
+from ..snapshot import Snapshot
+from .errors import PresentError
+from .units import format_ids
+
+
+@dataclass(frozen=True)
+class OsdDetail:
+    """One OSD with everything that concerns it."""
+
+    facts: OsdFacts
+    findings: tuple[Finding, ...]
+    recommendations: tuple[Recommendation, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What carrying out a recommendation would come to."""
+
+    recommendation: Recommendation
+    expected_duration_s: float
+
+
+def osd_detail(snapshot: Snapshot, osd_id: int) -> OsdDetail:
+    """All that the snapshot knows of one OSD; raises PresentError (ENOENT) if it is not there."""
+    for facts in snapshot.osds:
+        if facts.info.osd_id == osd_id:
+            return OsdDetail(
+                facts=facts,
+                findings=tuple(f for f in snapshot.findings if osd_id in f.osds),
+                recommendations=tuple(r for r in snapshot.recommendations if osd_id in r.osds),
+            )
+    if not snapshot.osds:
+        raise PresentError(
+            errno.ENOENT,
+            f'osd.{osd_id} is not known: nothing was read from this cluster yet, try again '
+            f'in a moment',
+        )
+    known = format_ids(facts.info.osd_id for facts in snapshot.osds)
+    raise PresentError(errno.ENOENT, f'osd.{osd_id} does not exist; OSDs of this cluster: {known}')
+
+
+def plan(recommendation: Recommendation) -> Plan:
+    """What `apply` would do; raises PresentError (EINVAL) for what no rollout can carry out."""
+    if recommendation.kind.value not in {kind.value for kind in ChangeKind}:
+        raise PresentError(
+            errno.EINVAL,
+            f'{recommendation.recommendation_id} ({recommendation.kind.value}) is not carried out '
+            f'by a rollout; do it by hand, as "ceph rocksdb-tuner show '
+            f'{recommendation.recommendation_id}" says',
+        )
+    return Plan(
+        recommendation=recommendation,
+        expected_duration_s=expected_duration_s(change_request(recommendation, actor='')),
+    )

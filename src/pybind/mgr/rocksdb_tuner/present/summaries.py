@@ -1,0 +1,91 @@
+"""What many records have in common, for answers that have room for one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Optional
+
+from ..advise.profiles import Profile
+from ..advise.records import Finding, OsdFacts, Severity
+from ..rollout.records import Phase, RolloutState
+from ..workload.records import WorkloadClass
+
+_SEVERITIES = tuple(Severity)
+_PHASES_OF_FINISHED_OSDS = frozenset({Phase.DONE, Phase.ROLLED_BACK})
+
+
+@dataclass(frozen=True)
+class Variant:
+    """OSDs that run the same known profile (None: no known one) from the same source."""
+
+    profile: Optional[str]
+    source: str
+    osds: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class OptionsInUse:
+    """What a group of OSDs runs; ``variants`` are the most frequent first.
+
+    OSDs whose options are not known are in none of them.
+    """
+
+    variants: tuple[Variant, ...]
+    pending_restart: tuple[int, ...]
+
+    @property
+    def profile(self) -> Optional[str]:
+        """The profile that all of them run, None if they differ or run none that is known."""
+        profiles = {variant.profile for variant in self.variants}
+        return profiles.pop() if len(profiles) == 1 else None
+
+    @property
+    def source(self) -> Optional[str]:
+        """Who decides for all of them, None if that differs."""
+        sources = {variant.source for variant in self.variants}
+        return sources.pop() if len(sources) == 1 else None
+
+
+def options_in_use(osds: Iterable[OsdFacts]) -> OptionsInUse:
+    """The option sets of a group, by profile and source."""
+    found: dict[tuple[Optional[str], str], list[int]] = {}
+    pending = []
+    for facts in osds:
+        if facts.options is None:
+            continue
+        key = (facts.options.profile, facts.options.source)
+        found.setdefault(key, []).append(facts.info.osd_id)
+        if facts.options.pending_restart:
+            pending.append(facts.info.osd_id)
+    variants = [Variant(profile, source, tuple(ids)) for (profile, source), ids in found.items()]
+    variants.sort(key=lambda variant: -len(variant.osds))
+    return OptionsInUse(tuple(variants), tuple(pending))
+
+
+def worst_first(findings: Sequence[Finding]) -> list[Finding]:
+    """Findings by severity; those of one severity stay in their order."""
+    return sorted(findings, key=lambda finding: _SEVERITIES.index(finding.severity))
+
+
+def osds_finished(state: RolloutState) -> int:
+    """How many OSDs a rollout has dealt with to the end, forward or back."""
+    return sum(
+        len(batch.osds) for batch in state.batches if batch.phase in _PHASES_OF_FINISHED_OSDS
+    )
+
+
+def suited_workloads(profile: Profile) -> tuple[WorkloadClass, ...]:
+    """Workloads for which it was made; not those for which it is merely the default."""
+    return tuple(
+        dict.fromkeys(
+            rule.workload for rule in profile.suitability if not rule.only_as_release_default
+        )
+    )
+
+
+def common_domain(hosts: Iterable[Optional[str]]) -> str:
+    """The part from the first dot on that all these host names end in (".example.com"), or ""."""
+    names = [host for host in hosts if host is not None]
+    domains = {host[host.find('.') :] if host.find('.') > 0 else '' for host in names}
+    return domains.pop() if len(domains) == 1 else ''

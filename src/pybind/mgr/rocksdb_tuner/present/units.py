@@ -1,0 +1,187 @@
+"""Numbers as a person reads them, in the forms that Ceph's own commands print."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
+from typing import Optional
+
+#: What stands where a value is not known.
+UNKNOWN = '-'
+
+_IEC = ('', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei')
+_SI = ('', 'k', 'M', 'G', 'T', 'P', 'E')
+_SIGNIFICANT_DIGITS = 6
+
+
+def rounded(value: Optional[float]) -> Optional[float]:
+    """``value`` with six significant digits: below every counter's own precision.
+
+    Integers stay as they are. What JSON cannot hold (infinity, NaN) is not known: None.
+    """
+    if value is None or isinstance(value, int):
+        return value
+    if not math.isfinite(value):
+        return None
+    if value == 0.0:
+        return 0.0
+    short = float(f'{value:.{_SIGNIFICANT_DIGITS}g}')
+    # The largest floats round up beyond what a float can hold.
+    return short if math.isfinite(short) else value
+
+
+def format_bytes(value: Optional[float]) -> str:
+    """Bytes as Ceph prints them: "512 B", "1.2 MiB", "60 GiB"."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    number, prefix = _scaled(value, 1024, _IEC)
+    return f'{number} {prefix}B'
+
+
+def format_bytes_short(value: Optional[float]) -> str:
+    """Bytes where a column is narrow, as `ceph osd status` prints them: "512", "1.2M", "60G"."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    number, prefix = _scaled(value, 1024, _IEC)
+    return number + prefix[:1].replace('K', 'k')
+
+
+def format_bytes_rate(value: Optional[float]) -> str:
+    """Bytes per second: "1.2 MiB/s"."""
+    text = format_bytes(value)
+    return text if text == UNKNOWN else f'{text}/s'
+
+
+def format_count(value: Optional[float]) -> str:
+    """A number without a unit: "0.4", "842", "1.2k"."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    number, prefix = _scaled(value, 1000, _SI)
+    return number + prefix
+
+
+def format_count_rate(value: Optional[float]) -> str:
+    """Operations per second, as `ceph -s` prints them: "1.2k op/s"."""
+    text = format_count(value)
+    return text if text == UNKNOWN else f'{text} op/s'
+
+
+def format_ms(value_ms: Optional[float]) -> str:
+    """A latency: "0.42 ms", "12 ms", "1.5 s"."""
+    if value_ms is None or not math.isfinite(value_ms):
+        return UNKNOWN
+    if abs(value_ms) >= 999.5:
+        return f'{_two_digits(value_ms / 1000)} s'
+    return f'{_two_digits(value_ms)} ms'
+
+
+def format_ratio(value: Optional[float]) -> str:
+    """A multiple: "4.7x"."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    return f'{_two_digits(value)}x'
+
+
+def format_percent(ratio: Optional[float]) -> str:
+    """A part of one, 0..1: "87%", "0.4%"."""
+    if ratio is None or not math.isfinite(ratio):
+        return UNKNOWN
+    percent = ratio * 100
+    if 0 < abs(percent) < 0.95:
+        return f'{percent:.1g}%' if abs(percent) >= 0.095 else '<0.1%'
+    return f'{percent:.0f}%'
+
+
+def format_used(used_bytes: Optional[int], total_bytes: Optional[int]) -> str:
+    """How full a device is: "1.2 GiB of 60 GiB (2%)"; without a total only what is used."""
+    if used_bytes is None or not total_bytes:
+        return format_bytes(used_bytes)
+    part = format_percent(used_bytes / total_bytes)
+    return f'{format_bytes(used_bytes)} of {format_bytes(total_bytes)} ({part})'
+
+
+def format_percent_range(low_percent: float, high_percent: float) -> str:
+    """A change in percent, from and to: "+5% to +25%", "-10%"."""
+    low, high = _signed_percent(low_percent), _signed_percent(high_percent)
+    return low if low == high else f'{low} to {high}'
+
+
+def format_duration(seconds: Optional[float]) -> str:
+    """An age or an interval in its two largest units: "8s", "5m", "2h 5m", "4d 3h"."""
+    if seconds is None or not math.isfinite(seconds):
+        return UNKNOWN
+    if seconds < 0:
+        # Clocks of two hosts differ: a time just ahead of ours is now.
+        return '0s'
+    if seconds < 9.95:
+        return f'{seconds:.1f}'.rstrip('0').rstrip('.') + 's'
+    whole = round(seconds)
+    if whole < 120:
+        return f'{whole}s'
+    minutes = whole // 60
+    if minutes < 60:
+        return f'{minutes}m'
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f'{hours}h {minutes}m' if minutes else f'{hours}h'
+    days, hours = divmod(hours, 24)
+    return f'{days}d {hours}h' if hours and days < 14 else f'{days}d'
+
+
+def format_time(time_s: Optional[float]) -> Optional[str]:
+    """A point in time, seconds since the epoch, in ISO 8601, UTC: "2026-01-31T23:59:59Z".
+
+    None if it is not known, or is no time that a calendar has.
+    """
+    if time_s is None or not math.isfinite(time_s):
+        return None
+    try:
+        moment = datetime.fromtimestamp(time_s, timezone.utc)
+    except (OverflowError, OSError, ValueError):
+        return None
+    return moment.strftime('%Y-%m-%dT%H:%M:%SZ')
+
+
+def format_ids(osd_ids: Iterable[int]) -> str:
+    """OSD ids as ranges: "0-2,5,7-9"."""
+    ranges: list[list[int]] = []
+    for osd_id in sorted(set(osd_ids)):
+        if ranges and ranges[-1][1] == osd_id - 1:
+            ranges[-1][1] = osd_id
+        else:
+            ranges.append([osd_id, osd_id])
+    return ','.join(str(a) if a == b else f'{a}-{b}' for a, b in ranges) or UNKNOWN
+
+
+def format_plural(count: int, singular: str, plural: Optional[str] = None) -> str:
+    """A count with its noun: "1 OSD", "3 OSDs"."""
+    return f'{count} {singular if count == 1 else plural or singular + "s"}'
+
+
+def _signed_percent(percent: float) -> str:
+    number = f'{percent:+.0f}'
+    return '0%' if number in {'+0', '-0'} else f'{number}%'
+
+
+def _two_digits(value: float) -> str:
+    """Two significant digits of a small number, all digits before the point of a large one."""
+    size = abs(value)
+    if size >= 1e6:
+        return f'{value:.1e}'
+    if size >= 9.95 or value == int(value):
+        return f'{value:.0f}'
+    if size >= 0.95:
+        return f'{value:.1f}'
+    return f'{value:.2g}' if size >= 0.001 else '<0.001'
+
+
+def _scaled(value: float, step: int, prefixes: Sequence[str]) -> tuple[str, str]:
+    """A number of at most four characters, and its prefix: ("1.2", "Mi"), ("512", "")."""
+    scaled = float(value)
+    for prefix in prefixes[:-1]:
+        # Whatever would be rounded up to a full step belongs to the next prefix.
+        if abs(scaled) < step - 0.5:
+            return _two_digits(scaled), prefix
+        scaled /= step
+    return _two_digits(scaled), prefixes[-1]

@@ -1,0 +1,530 @@
+"""Snapshots of clusters in the states that answers must be able to show."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Optional
+
+from hypothesis import strategies as st
+
+from rocksdb_tuner.advise.records import (
+    Assessment,
+    Finding,
+    FindingEvidence,
+    GroupFacts,
+    Kind,
+    OsdFacts,
+    OsdOptions,
+    Prediction,
+    Reason,
+    Recommendation,
+    Risk,
+    Severity,
+)
+from rocksdb_tuner.mgr.records import OsdInfo
+from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.rollout.history import HistoryRecord
+from rocksdb_tuner.rollout.records import (
+    Before,
+    ChangeKind,
+    ChangeRequest,
+    Direction,
+    OsdBefore,
+    OsdProgress,
+    OsdStep,
+    Outcome,
+    Phase,
+    RolloutState,
+    Verdict,
+)
+from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
+from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
+
+NOW_S = 1_770_000_000.25
+
+PACIFIC_DEFAULT = (
+    'compression=kNoCompression,max_write_buffer_number=4,min_write_buffer_number_to_merge=1,'
+    'recycle_log_file_num=4,write_buffer_size=268435456,writable_file_max_buffer_size=0,'
+    'compaction_readahead_size=2097152,max_background_compactions=2,max_total_wal_size=1073741824'
+)
+LZ4 = (
+    'compression=kLZ4Compression,max_write_buffer_number=64,min_write_buffer_number_to_merge=6,'
+    'compaction_style=kCompactionStyleLevel,write_buffer_size=16777216,max_background_jobs=4,'
+    'level0_file_num_compaction_trigger=8,max_bytes_for_level_base=1073741824,'
+    'max_bytes_for_level_multiplier=8,compaction_readahead_size=2MB,max_total_wal_size=1073741824,'
+    'writable_file_max_buffer_size=0'
+)
+
+SMALL_WRITES = Workload(
+    WorkloadClass.RBD_SMALL_WRITE,
+    0.9234567890123,
+    (
+        Evidence('write_bytes_avg', 4096.0, 'bytes', 60.0, 'Clients write 4 KiB at a time.'),
+        Evidence('write_iops', 812.3456789, 'ops/s', 60.0, 'Writes are 97% of operations.'),
+        Evidence('pools', 1.0, 'pools', 60.0, 'Of the pools on these OSDs, rbd is the one in use.'),
+    ),
+)
+METADATA = Workload(
+    WorkloadClass.RGW_METADATA,
+    0.81,
+    (Evidence('rw_iops', 95.0, 'ops/s', 60.0, 'Bucket index calls are 41% of operations.'),),
+)
+
+
+def info(osd_id: int, host: Optional[str] = None, device_class: Optional[str] = 'ssd') -> OsdInfo:
+    return OsdInfo(
+        osd_id=osd_id,
+        up=True,
+        in_cluster=True,
+        nonce=1000 + osd_id,
+        host=host or 'node1',
+        device_class=device_class,
+        version='16.2.15',
+        release='pacific',
+        dedicated_db=False,
+        dedicated_wal=False,
+        db_device_bytes=None,
+        objectstore='bluestore',
+    )
+
+
+def signals(osd_id: int) -> Signals:
+    return Signals(
+        osd_id=osd_id,
+        window_s=10.000213,
+        sample_age_s=3.141592653589793,
+        kv_sync_ms=0.7312345678901234,
+        kv_sync_busy=0.4312345678901234,
+        kv_flush_ms=0.31,
+        commit_ms=2.4,
+        write_iops=271.123456789,
+        read_iops=8.0,
+        rw_iops=0.0,
+        write_bytes_per_s=1110521.9,
+        read_bytes_per_s=32768.0,
+        write_bytes_avg=4096.0,
+        read_bytes_avg=4096.0,
+        op_w_latency_ms=4.9,
+        recovery_ops_per_s=0.0,
+        recovery_bytes_per_s=0.0,
+        wal_bytes_per_s=3355443.2,
+        sst_bytes_per_s=1258291.2,
+        slow_bytes_per_s=0.0,
+        wal_bytes_per_client_byte=3.02,
+        wal_bytes_per_write_op=12376.4,
+        compaction_bytes_per_s=734003.2,
+        compaction_source='estimated',
+        compaction_window_s=600.0,
+        db_write_amp=1.3751234567,
+        db_write_amp_window_s=3600.0,
+        db_device_shared=True,
+        db_used_bytes=1288490188,
+        db_total_bytes=None,
+        wal_used_bytes=134217728,
+        wal_total_bytes=None,
+        slow_used_bytes=0,
+        slow_total_bytes=None,
+    )
+
+
+def options(osd_id: int, profile: Optional[str] = 'pacific-default') -> OsdOptions:
+    return OsdOptions(
+        osd_id=osd_id,
+        running=PACIFIC_DEFAULT,
+        source='default',
+        next_start=PACIFIC_DEFAULT,
+        deciding_who=None,
+        pending_restart=False,
+        overruled=False,
+        annex='',
+        profile=profile,
+    )
+
+
+def facts(osd_id: int, host: Optional[str] = None, device_class: Optional[str] = 'ssd') -> OsdFacts:
+    return OsdFacts(
+        info(osd_id, host, device_class), signals(osd_id), SMALL_WRITES, options(osd_id)
+    )
+
+
+def recommendation(osds: tuple[int, ...] = (0, 1, 2), device_class: str = 'ssd') -> Recommendation:
+    who = f'osd/class:{device_class}'
+    name = 'bluestore_rocksdb_options'
+    return Recommendation(
+        recommendation_id=f'{device_class}-1a2b3c',
+        kind=Kind.SET_PROFILE,
+        who=who,
+        osds=osds,
+        profile='lz4-64x16m-2025',
+        options_from=PACIFIC_DEFAULT,
+        options_to=LZ4,
+        targets=tuple((osd_id, LZ4) for osd_id in osds),
+        final_entries=((who, LZ4),),
+        reasons=(
+            Reason('Clients write 4 KiB at a time.', 'measured'),
+            Reason(
+                'Small write buffers that are merged before they are flushed keep short-lived '
+                'keys out of the LSM tree, so less is compacted.',
+                'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Write Path',
+            ),
+        ),
+        prediction=Prediction(
+            '4 KiB random write IOPS',
+            0.0,
+            23.4,
+            '60 NVMe OSDs on 10 nodes, Ceph 17.2; published 2022, not measured on this hardware',
+        ),
+        risk=Risk.MEDIUM,
+        restart_required=True,
+        commands=(
+            f"ceph config set osd.0 {name} '{LZ4}'",
+            'ceph orch daemon restart osd.0',
+            f'ceph config show osd.0 {name}',
+            f"ceph config set {who} {name} '{LZ4}'",
+            f'ceph config rm osd.0 {name}',
+        ),
+        undo_commands=(f'ceph config rm {who} {name}', 'ceph orch daemon restart osd.0'),
+    )
+
+
+FINDINGS = (
+    Finding(
+        'different-options',
+        Severity.INFO,
+        'OSDs of class ssd run 2 different option strings; osd.2 differ from the rest',
+        (2,),
+        (FindingEvidence('osd.2', LZ4, 'option string', None),),
+        'Give all OSDs of the class one entry, osd/class:ssd, and remove the others.',
+        'Ceph documentation, Configuration Sources',
+    ),
+    Finding(
+        'unstartable-options',
+        Severity.ERROR,
+        'osd.1 would not start again with the options set for osd.1',
+        (1,),
+        (FindingEvidence('bluestore_rocksdb_options', 'compression=kFoo', 'option string', None),),
+        'ceph config rm osd.1 bluestore_rocksdb_options',
+        'Measured on 16.2.15: the monitor accepts any string, the OSD does not',
+    ),
+    Finding(
+        'spillover',
+        Severity.WARNING,
+        'osd.0 keeps 3.2 GiB of RocksDB on the slow device',
+        (0,),
+        (FindingEvidence('slow_used_bytes', 3435973836, 'bytes', None),),
+        'Give the OSD a larger DB device, or compact: ceph tell osd.0 compact',
+        'Ceph documentation, BLUEFS_SPILLOVER',
+    ),
+)
+
+
+def rollout(osds: tuple[int, ...] = (0, 1, 2), who: str = 'osd/class:ssd') -> RolloutState:
+    """A rollout whose first OSD is done and whose second restarts."""
+    steps = [OsdStep.VERIFIED, OsdStep.RESTARTING]
+    return RolloutState(
+        rollout_id='20260202-024000-ssd',
+        request=ChangeRequest(
+            recommendation_id='ssd-1a2b3c',
+            kind=ChangeKind.SET_PROFILE,
+            who=who,
+            targets=tuple((osd_id, LZ4) for osd_id in osds),
+            order=osds,
+            final_entries=((who, LZ4),),
+            actor='operator',
+            prediction='4 KiB random write IOPS 0% to +23%',
+        ),
+        before=Before(
+            entries=(),
+            osds=tuple(OsdBefore(n, PACIFIC_DEFAULT, 'default', 'pacific') for n in osds),
+        ),
+        osds=tuple(
+            OsdProgress(osd_id, steps[place] if place < len(steps) else OsdStep.PENDING)
+            for place, osd_id in enumerate(osds)
+        ),
+        started_s=NOW_S - 90,
+        updated_s=NOW_S - 2,
+        stage=Phase.PROMOTING,
+    )
+
+
+def waiting_rollout() -> RolloutState:
+    return replace(
+        rollout(),
+        paused_reason='no orchestrator can restart daemons: restart osd.1 yourself, on node1',
+        last_error='No orchestrator configured (try `ceph orch set backend`)',
+    )
+
+
+def failed_rollout() -> RolloutState:
+    return replace(
+        rollout(),
+        osds=(OsdProgress(0, OsdStep.RESTORED, restarts_asked=2), OsdProgress(1), OsdProgress(2)),
+        stage=Phase.FAILED,
+        direction=Direction.RECOVER,
+        verdict=Verdict.NO_DATA,
+        outcome=Outcome.FAILED,
+        failure='osd.0 did not come back within 300 s; its entry was removed and it runs again',
+    )
+
+
+HISTORY = (
+    HistoryRecord(
+        rollout_id='20260131-120000-ssd',
+        time_s=NOW_S - 86400 * 2,
+        recommendation_id='ssd-ffeedd',
+        who='osd/class:ssd',
+        options_from=PACIFIC_DEFAULT,
+        options_to=LZ4,
+        actor='auto-apply',
+        outcome=Outcome.ROLLED_BACK,
+        reason='asked for by operator',
+        prediction='4 KiB random write IOPS 0% to +23%',
+        measured=None,
+    ),
+    HistoryRecord(
+        rollout_id='20260202-024000-ssd',
+        time_s=NOW_S - 90,
+        recommendation_id='ssd-1a2b3c',
+        who='osd/class:ssd',
+        options_from=LZ4,
+        options_to=PACIFIC_DEFAULT,
+        actor='operator',
+        outcome=Outcome.WAITING,
+        reason=None,
+        prediction=None,
+        measured=None,
+    ),
+)
+
+
+def small_cluster() -> Snapshot:
+    """Three OSDs of class ssd with small RBD writes, everything known, one recommendation."""
+    osds = tuple(facts(osd_id) for osd_id in range(3))
+    return Snapshot(
+        taken_s=NOW_S,
+        mode=Mode.RECOMMEND,
+        release='pacific',
+        sampling=Sampling(10.0, 3, 3.141592653589793, 0.3812345),
+        osds=osds,
+        groups=(GroupFacts('ssd', SMALL_WRITES, osds),),
+        findings=FINDINGS,
+        assessments=(Assessment('osd/class:ssd', 'A change is recommended.', (recommendation(),)),),
+        rollout=rollout(),
+        history=HISTORY,
+        notices=('The stored state "rollout" is not JSON; set aside as "broken/rollout".',),
+    )
+
+
+def large_cluster() -> Snapshot:
+    """Five hosts with long names, 60 OSDs of two classes, DB devices, a mixture of options."""
+    osds = []
+    for osd_id in range(60):
+        device_class = 'ssd' if osd_id % 12 < 4 else 'hdd'
+        base = facts(osd_id, f'ceph-osd-{osd_id // 12:02d}.rack7.dc2.example.com', device_class)
+        assert base.signals is not None
+        assert base.options is not None
+        slow_bytes = 3435973836 if osd_id == 17 else 0
+        measured = replace(
+            base.signals,
+            db_device_shared=False,
+            db_used_bytes=(20 + osd_id) << 30,
+            db_total_bytes=120 << 30,
+            slow_used_bytes=slow_bytes,
+            slow_total_bytes=12 << 40,
+            write_iops=37.5 * (osd_id + 1),
+            wal_bytes_per_s=1e6 * osd_id,
+        )
+        own = base.options
+        if osd_id in {5, 6}:
+            own = replace(own, source='mon', deciding_who=f'osd.{osd_id}', profile=None)
+        if osd_id in {4, 9}:
+            own = replace(own, next_start=LZ4, pending_restart=True, deciding_who='osd/class:hdd')
+        base = replace(
+            base,
+            info=replace(base.info, dedicated_db=True, db_device_bytes=120 << 30),
+            signals=measured,
+            options=own,
+            workload=METADATA if device_class == 'hdd' else SMALL_WRITES,
+        )
+        if osd_id == 33:
+            base = replace(base, info=replace(base.info, up=False), signals=None, workload=None)
+        osds.append(base)
+    by_class = {
+        name: tuple(o for o in osds if o.info.device_class == name) for name in ('hdd', 'ssd')
+    }
+    ssd_ids = tuple(o.info.osd_id for o in by_class['ssd'])
+    return Snapshot(
+        taken_s=NOW_S,
+        mode=Mode.AUTO_APPLY,
+        release='pacific',
+        sampling=Sampling(20.0, 59, 4.0, 7.9),
+        osds=tuple(osds),
+        groups=(
+            GroupFacts('hdd', METADATA, by_class['hdd']),
+            GroupFacts('ssd', SMALL_WRITES, by_class['ssd']),
+        ),
+        findings=FINDINGS,
+        assessments=(
+            Assessment(
+                'osd/class:hdd',
+                'osd.4, osd.9 did not yet restart with the configured options: what they do now '
+                'says nothing about these.',
+                (),
+            ),
+            Assessment('osd/class:ssd', 'A change is recommended.', (recommendation(ssd_ids),)),
+        ),
+        rollout=rollout(ssd_ids),
+        history=HISTORY,
+        notices=(),
+    )
+
+
+def empty_cluster() -> Snapshot:
+    """A module that was just loaded: nothing was read."""
+    return Snapshot(
+        taken_s=NOW_S,
+        mode=Mode.RECOMMEND,
+        release=None,
+        sampling=Sampling(10.0, 0, None, None),
+        osds=(),
+        groups=(),
+        findings=(),
+        assessments=(),
+        rollout=None,
+        history=(),
+        notices=(),
+    )
+
+
+def switched_off() -> Snapshot:
+    return replace(empty_cluster(), mode=Mode.OFF, release='pacific')
+
+
+def fresh_cluster() -> Snapshot:
+    """OSDs are known from the maps; the first windows are not there yet."""
+    osds = tuple(
+        OsdFacts(info(osd_id), Signals(osd_id, sample_age_s=0.5), None, None) for osd_id in range(3)
+    )
+    return replace(
+        small_cluster(),
+        sampling=Sampling(10.0, 3, 0.5, None),
+        osds=osds,
+        groups=(GroupFacts('ssd', None, osds),),
+        findings=(),
+        assessments=(
+            Assessment('osd/class:ssd', 'No OSD of the group is up with known options.', ()),
+        ),
+        rollout=None,
+        history=(),
+        notices=(),
+    )
+
+
+def partial_cluster() -> Snapshot:
+    """One OSD is down, one never booted and has no class, one is overruled by ceph.conf."""
+    down = replace(facts(0), info=replace(info(0), up=False), signals=None, workload=None)
+    never = OsdFacts(
+        OsdInfo(1, False, False, None, None, None, None, None, None, None, None, None),
+        None,
+        None,
+        None,
+    )
+    overruled = replace(
+        facts(2),
+        options=replace(
+            options(2, profile=None),
+            source='file',
+            overruled=True,
+            annex='compaction_readahead_size=2MB',
+            next_start=None,
+        ),
+        signals=replace(signals(2), compaction_source=None, compaction_bytes_per_s=None),
+    )
+    osds = (down, never, overruled)
+    unknown = Workload(WorkloadClass.UNKNOWN, 0.0, ())
+    return replace(
+        small_cluster(),
+        osds=osds,
+        groups=(GroupFacts('ssd', unknown, (down, overruled)),),
+        assessments=(
+            Assessment(
+                'osd/class:ssd',
+                'Nothing to change: the workload is unknown, which no option set is known to help.',
+                (),
+            ),
+        ),
+        rollout=failed_rollout(),
+    )
+
+
+def all_snapshots() -> dict[str, Snapshot]:
+    """Every state by its name."""
+    return {
+        'small': small_cluster(),
+        'large': large_cluster(),
+        'empty': empty_cluster(),
+        'off': switched_off(),
+        'fresh': fresh_cluster(),
+        'partial': partial_cluster(),
+    }
+
+
+# Always known, so never NaN or infinite.
+_FINITE = st.floats(allow_nan=False, allow_infinity=False)
+# An `object` is what a finding's condition measured: a number, a text, or several.
+_SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+
+for _record, _strategy in (
+    (Sampling, st.builds(Sampling, interval_s=_FINITE)),
+    (Workload, st.builds(Workload, confidence=_FINITE)),
+    (Prediction, st.builds(Prediction, low_percent=_FINITE, high_percent=_FINITE)),
+    (
+        Signals,
+        st.builds(
+            Signals,
+            **{
+                field.name: st.none() | st.floats() | st.integers(0, 2**63)
+                for field in fields(Signals)
+                if field.name not in {'osd_id', 'compaction_source', 'db_device_shared'}
+                and not field.name.endswith('_bytes')
+            },
+            **{
+                field.name: st.none() | st.integers(0, 2**63)
+                for field in fields(Signals)
+                if field.name.endswith('_bytes')
+            },
+            compaction_source=st.sampled_from([None, 'measured', 'estimated']),
+            db_device_shared=st.none() | st.booleans(),
+        ),
+    ),
+    (
+        FindingEvidence,
+        st.builds(
+            FindingEvidence,
+            value=_SCALARS | st.lists(_SCALARS, max_size=3),
+            unit=st.sampled_from(['bytes', 'ms', 'ratio', 'option string', '']) | st.text(),
+        ),
+    ),
+    # At least one OSD, as in every request that was accepted.
+    (
+        ChangeRequest,
+        st.builds(ChangeRequest, order=st.lists(st.integers(0), min_size=1, max_size=3).map(tuple)),
+    ),
+):
+    st.register_type_strategy(_record, _strategy)
+
+
+def _few(record: type) -> st.SearchStrategy[tuple[object, ...]]:
+    return st.lists(st.from_type(record), max_size=2).map(tuple)
+
+
+def any_snapshot() -> st.SearchStrategy[Snapshot]:
+    """Snapshots of any field values that the records' types allow."""
+    return st.builds(
+        Snapshot,
+        osds=_few(OsdFacts),
+        groups=_few(GroupFacts),
+        findings=_few(Finding),
+        assessments=_few(Assessment),
+        history=_few(HistoryRecord),
+    )

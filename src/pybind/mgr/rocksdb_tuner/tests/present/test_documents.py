@@ -1,0 +1,390 @@
+"""JSON documents are what the published schemas say, in the names that others read."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from rocksdb_tuner import present
+from rocksdb_tuner.advise.profiles import profiles
+from rocksdb_tuner.advise.records import FindingEvidence, Kind
+from rocksdb_tuner.present import render
+from rocksdb_tuner.snapshot import Mode, Snapshot
+from rocksdb_tuner.workload.records import WorkloadClass
+
+from . import samples
+
+SCHEMAS = {
+    path.name[: -len('.schema.json')]: json.loads(path.read_text())
+    for path in (Path(present.__file__).parent / 'schemas').glob('*.schema.json')
+}
+
+
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(SCHEMAS[name])
+
+
+def documents(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
+    """Every document that can be made of a snapshot, as it leaves the module."""
+    answers: list[tuple[str, str]] = [
+        ('status', render.status(snapshot, 'json')),
+        ('osd', render.osds(snapshot, 'json')),
+        ('workload', render.workload(snapshot, 'json')),
+        ('findings', render.findings(snapshot, 'json')),
+        ('recommend', render.recommend(snapshot, 'json')),
+        ('rollout', render.rollout(snapshot.rollout, 'json')),
+        ('history', render.history(snapshot, 'json')),
+        ('mode', render.mode(snapshot.mode, 'json')),
+    ]
+    answers += [
+        ('osd-detail', render.osd(snapshot, facts.info.osd_id, 'json')) for facts in snapshot.osds
+    ]
+    for recommendation in snapshot.recommendations:
+        answers.append(('show', render.show(recommendation, 'json')))
+        if recommendation.kind in {Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE}:
+            answers.append(('plan', render.plan(recommendation, 'json')))
+    for name, text in answers:
+        yield name, json.loads(text)
+
+
+def document(name: str) -> Any:
+    """One document of the small cluster, or of the profiles."""
+    if name == 'profile-ls':
+        return json.loads(render.profile_list(profiles(), 'json'))
+    if name == 'profile-show':
+        return json.loads(render.profile(profiles()[0], 'json'))
+    return next(found for kind, found in documents(samples.small_cluster()) if kind == name)
+
+
+@pytest.mark.parametrize('name', sorted(SCHEMAS))
+def test_every_schema_is_a_schema(name: str) -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMAS[name])
+
+
+@pytest.mark.parametrize('state', sorted(samples.all_snapshots()))
+def test_documents_of_every_state_are_what_their_schema_says(state: str) -> None:
+    for name, found in documents(samples.all_snapshots()[state]):
+        validator(name).validate(found)
+
+
+@pytest.mark.parametrize(
+    'rollout', [samples.rollout(), samples.waiting_rollout(), samples.failed_rollout(), None]
+)
+def test_rollouts_of_every_kind_are_what_their_schema_says(rollout: Any) -> None:
+    found = json.loads(render.rollout(rollout, 'json'))
+    validator('rollout').validate(found)
+    status = render.status(replace(samples.small_cluster(), rollout=rollout), 'json')
+    validator('status').validate(json.loads(status))
+
+
+def test_all_profiles_are_what_their_schema_says() -> None:
+    validator('profile-ls').validate(document('profile-ls'))
+    for profile in profiles():
+        validator('profile-show').validate(json.loads(render.profile(profile, 'json')))
+
+
+def objects_of(schema: Any, place: str = '') -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every part of a schema that describes an object."""
+    if isinstance(schema, dict):
+        if 'properties' in schema and isinstance(schema.get('type'), (str, list)):
+            yield place, schema
+        for key, part in schema.items():
+            yield from objects_of(part, f'{place}/{key}')
+    elif isinstance(schema, list):
+        for number, part in enumerate(schema):
+            yield from objects_of(part, f'{place}/{number}')
+
+
+@pytest.mark.parametrize('name', sorted(SCHEMAS))
+def test_schemas_allow_and_miss_no_name(name: str) -> None:
+    """A name that is not published cannot appear, one that is published is always there."""
+    found = list(objects_of(SCHEMAS[name]))
+    assert found
+    for place, schema in found:
+        assert schema['additionalProperties'] is False, place
+        assert sorted(schema['required']) == sorted(schema['properties']), place
+
+
+def test_parts_of_one_name_are_the_same_in_all_schemas() -> None:
+    """Each schema stands alone, so shared parts are repeated; they must not drift apart."""
+    parts: dict[str, list[Any]] = {}
+    for schema in SCHEMAS.values():
+        for name, part in schema.get('$defs', {}).items():
+            parts.setdefault(name, []).append(part)
+    assert max(len(same) for same in parts.values()) > 1
+    for name, same in parts.items():
+        assert all(part == same[0] for part in same), name
+
+
+def without(found: Any, key: str) -> Any:
+    target = found[0] if isinstance(found, list) else found
+    del target[key]
+    return found
+
+
+def with_value(found: Any, key: str, value: Any) -> Any:
+    target = found[0] if isinstance(found, list) else found
+    target[key] = value
+    return found
+
+
+@pytest.mark.parametrize('name', sorted(SCHEMAS))
+def test_a_document_with_a_name_missing_is_refused(name: str) -> None:
+    found = document(name)
+    assert validator(name).is_valid(found)
+    first = next(iter(found[0] if isinstance(found, list) else found))
+    assert not validator(name).is_valid(without(found, first))
+
+
+@pytest.mark.parametrize('name', sorted(SCHEMAS))
+def test_a_document_with_an_unknown_name_is_refused(name: str) -> None:
+    assert not validator(name).is_valid(with_value(document(name), 'surprise', 1))
+
+
+@pytest.mark.parametrize(
+    ('name', 'key', 'value'),
+    [
+        ('status', 'mode', 'on'),
+        ('status', 'recommendations', -1),
+        ('status', 'time', 1770000000),
+        ('osd', 'kv_sync_ms', '0.7 ms'),
+        ('osd', 'write_iops', -1),
+        ('osd', 'db_used_bytes', 0.5),
+        ('osd', 'up', None),
+        ('osd-detail', 'compaction_source', 'guessed'),
+        ('findings', 'severity', 'fatal'),
+        ('recommend', 'kind', 'set-options'),
+        ('recommend', 'prediction', '20%'),
+        ('show', 'targets', None),
+        ('plan', 'batches', [{'osds': [0], 'phase': 'done'}]),
+        ('rollout', 'phase', 'running'),
+        ('rollout', 'verdict', 'ok'),
+        ('history', 'outcome', 'pass'),
+        ('mode', 'mode', 'auto'),
+        ('profile-show', 'workloads', ['small']),
+    ],
+)
+def test_a_document_with_a_wrong_value_is_refused(name: str, key: str, value: Any) -> None:
+    assert not validator(name).is_valid(with_value(document(name), key, value))
+
+
+#: The contract: what others read. Names may be added to documents, none of these may go.
+CONTRACT = {
+    'status': """
+        mode release sampling.interval_s sampling.osds sampling.last_sample_age_s sampling.tick_ms
+        groups.who groups.osds groups.workload.class groups.workload.confidence
+        groups.options.profile groups.options.source findings.error findings.warning findings.info
+        recommendations rollout
+    """,
+    'osd': """
+        osd host device_class up workload.class workload.confidence kv_sync_ms kv_sync_busy
+        write_iops write_bytes_avg wal_bytes_per_s sst_bytes_per_s compaction_bytes_per_s
+        db_write_amp db_used_bytes db_total_bytes slow_used_bytes options.profile
+        options.pending_restart
+    """,
+    'findings': """
+        id severity summary osds evidence.signal evidence.value evidence.unit evidence.window_s
+        remedy source
+    """,
+    'recommend': """
+        id who kind profile options_from options_to reasons prediction risk restart_required
+        commands undo_commands
+    """,
+    'rollout': """
+        id recommendation phase who batches.osds batches.phase verdict started updated
+        paused_reason
+    """,
+    'history': 'id time who from to actor outcome prediction measured',
+}
+
+
+@pytest.mark.parametrize('name', sorted(CONTRACT))
+def test_documents_have_the_names_of_the_contract(name: str) -> None:
+    for path in CONTRACT[name].split():
+        found = document(name)
+        for key in path.split('.'):
+            found = found[0] if isinstance(found, list) else found
+            assert key in found, path
+            found = found[key]
+
+
+def test_status_says_what_the_snapshot_says() -> None:
+    found = document('status')
+    assert found['mode'] == 'recommend'
+    assert found['time'] == '2026-02-02T02:40:00Z'
+    assert found['groups'] == [
+        {
+            'who': 'osd/class:ssd',
+            'osds': [0, 1, 2],
+            'workload': {'class': 'rbd-small-write', 'confidence': 0.923457},
+            'options': {
+                'profile': 'pacific-default',
+                'source': 'default',
+                'pending_restart': [],
+                'variants': [
+                    {'profile': 'pacific-default', 'source': 'default', 'osds': [0, 1, 2]}
+                ],
+            },
+            'conclusion': 'A change is recommended.',
+        }
+    ]
+    assert found['findings'] == {'error': 1, 'warning': 1, 'info': 1}
+    assert found['recommendations'] == 1
+    assert found['rollout']['osds_finished'] == 1
+
+
+def test_a_mixed_group_has_no_profile_but_all_its_variants() -> None:
+    found = json.loads(render.status(samples.large_cluster(), 'json'))
+    hdd = found['groups'][0]['options']
+    assert hdd['profile'] is None
+    assert hdd['source'] is None
+    assert [(v['profile'], v['source'], len(v['osds'])) for v in hdd['variants']] == [
+        ('pacific-default', 'default', 38),
+        (None, 'mon', 2),
+    ]
+    assert hdd['pending_restart'] == [4, 9]
+
+
+def test_what_is_not_known_is_null() -> None:
+    """An OSD that never booted has no number anywhere, and no false "no" either."""
+    snapshot = samples.partial_cluster()
+    found = json.loads(render.osd(snapshot, 1, 'json'))
+    numbers = {
+        key: value
+        for key, value in found.items()
+        if key.endswith(('_ms', '_s', '_bytes', '_iops', '_avg', '_busy', '_amp', '_op', '_byte'))
+    }
+    assert len(numbers) > 25
+    assert set(numbers.values()) == {None}
+    assert set(found['options'].values()) == {None}
+    assert found['dedicated_db'] is None
+    assert found['workload'] == {'class': 'unknown', 'confidence': 0, 'evidence': []}
+
+
+def test_zero_stays_zero() -> None:
+    assert document('osd')[0]['slow_used_bytes'] == 0
+
+
+def test_numbers_are_rounded_without_losing_meaning() -> None:
+    row = document('osd')[0]
+    assert row['kv_sync_ms'] == 0.731235
+    assert row['write_iops'] == 271.123
+    assert row['db_used_bytes'] == 1288490188
+
+
+def test_findings_are_worst_first() -> None:
+    assert [f['severity'] for f in document('findings')] == ['error', 'warning', 'info']
+
+
+def test_osd_detail_has_what_concerns_this_osd_only() -> None:
+    found = json.loads(render.osd(samples.small_cluster(), 1, 'json'))
+    assert [f['id'] for f in found['findings']] == ['unstartable-options']
+    assert found['recommendations'] == ['ssd-1a2b3c']
+
+
+def test_show_compares_the_options_one_by_one() -> None:
+    changes = {c['option']: (c['from'], c['to']) for c in document('show')['difference']}
+    assert changes['compression'] == ('kNoCompression', 'kLZ4Compression')
+    assert changes['max_background_jobs'] == (None, '4')
+    assert 'max_total_wal_size' not in changes
+    # 2MB and 2097152 are the same.
+    assert 'compaction_readahead_size' not in changes
+
+
+def test_options_that_cannot_be_parsed_are_not_compared() -> None:
+    broken = replace(samples.recommendation(), options_from='compression')
+    found = json.loads(render.show(broken, 'json'))
+    validator('show').validate(found)
+    assert found['difference'] is None
+
+
+def test_the_plan_keeps_the_order_of_the_recommendation() -> None:
+    found = json.loads(render.plan(samples.recommendation(osds=(2, 0, 1)), 'json'))
+    assert [batch['osds'] for batch in found['batches']] == [[2], [0], [1]]
+    assert found['expected_duration_s'] > 0
+
+
+def test_rollout_tells_how_far_each_osd_is() -> None:
+    found = document('rollout')
+    assert [(osd['osd'], osd['step']) for osd in found['osds']] == [
+        (0, 'verified'),
+        (1, 'restarting'),
+        (2, 'pending'),
+    ]
+    assert found['osds'][0]['from'] == samples.PACIFIC_DEFAULT
+    assert found['osds'][0]['to'] == samples.LZ4
+    assert found['verdict'] is None
+
+
+def test_a_waiting_rollout_says_for_what() -> None:
+    found = json.loads(render.rollout(samples.waiting_rollout(), 'json'))
+    assert found['phase'] == 'waiting'
+    assert 'restart osd.1' in found['paused_reason']
+
+
+def test_before_the_first_rollout_there_is_null() -> None:
+    assert render.rollout(None, 'json') == 'null'
+
+
+def test_modes_of_the_document_are_all_modes() -> None:
+    found = document('mode')
+    assert found['possible'] == [mode.value for mode in Mode]
+
+
+def test_schemas_know_every_enumerated_word() -> None:
+    """A word added to the records must be published before it can be sent."""
+    kinds = SCHEMAS['recommend']['items']['properties']['kind']['enum']
+    assert sorted(kinds) == sorted(kind.value for kind in Kind)
+    summary = SCHEMAS['status']['$defs']['workload_summary']
+    assert sorted(summary['properties']['class']['enum']) == sorted(c.value for c in WorkloadClass)
+
+
+@pytest.mark.parametrize(
+    ('value', 'shown'),
+    [
+        (math.nan, None),
+        (1 / 3, 0.333333),
+        (True, True),
+        ('text', 'text'),
+        ((1, 2), [1, 2]),
+        ({'a': 0.1}, {'a': 0.1}),
+        (WorkloadClass.IDLE, 'idle'),
+        (3j, '3j'),
+    ],
+)
+def test_evidence_of_any_kind_can_be_told_in_json(value: object, shown: object) -> None:
+    finding = replace(samples.FINDINGS[0], evidence=(FindingEvidence('x', value, 'y', None),))
+    snapshot = replace(samples.small_cluster(), findings=(finding,))
+    found = json.loads(render.findings(snapshot, 'json'))
+    validator('findings').validate(found)
+    assert found[0]['evidence'][0]['value'] == shown
+
+
+# Not shrunk: of so large a record that takes minutes, and a failure names the answer anyway.
+@settings(
+    max_examples=30,
+    deadline=None,
+    phases=[Phase.reuse, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+@given(data=st.data())
+def test_any_snapshot_can_be_told_in_strict_json(data: st.DataObject) -> None:
+    """No value of a record, however odd, breaks a document or puts a non-number in it."""
+    snapshot = data.draw(samples.any_snapshot())
+    for name, found in documents(snapshot):
+        errors = [
+            error
+            for error in validator(name).iter_errors(found)
+            # Records may hold any number; that real ones are not negative is observe's business.
+            if error.validator not in {'minimum', 'maximum'}
+        ]
+        assert not errors, (name, errors)

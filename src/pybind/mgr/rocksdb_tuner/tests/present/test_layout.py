@@ -1,0 +1,134 @@
+"""Text fits a terminal of 120 columns, whatever it is, and loses nothing that matters."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rocksdb_tuner.present import layout
+from rocksdb_tuner.present.layout import WIDTH, Column
+
+from .samples import LZ4
+
+
+def widest(text: str) -> int:
+    return max(layout.display_width(line) for line in text.split('\n'))
+
+
+def run_by_a_shell(command: str) -> list[str]:
+    """The arguments that a POSIX shell makes of the text behind ``printf '%s\\0'``."""
+    output = subprocess.run(
+        ['/bin/sh', '-c', f"printf '%s\\0' {command}"], check=True, capture_output=True
+    ).stdout
+    return output.decode().split('\0')[:-1]
+
+
+CELLS = st.text(max_size=200)
+
+
+@given(st.lists(st.tuples(CELLS, CELLS, CELLS, CELLS), max_size=5))
+def test_a_table_of_any_cells_fits(rows: list[tuple[str, str, str, str]]) -> None:
+    columns = (
+        Column('FIXED', 'r'),
+        Column('NAME', flexible=True),
+        Column('TEXT', flexible=True, wrap=True, min_width=20),
+        Column('OTHER'),
+    )
+    assert widest(layout.table(columns, rows)) <= WIDTH
+
+
+def test_flexible_columns_give_way_before_others() -> None:
+    columns = (Column('FIXED'), Column('NAME', flexible=True))
+    text = layout.table(columns, [('f' * 60, 'first-' + 'n' * 100 + '-last')])
+    assert 'f' * 60 in text
+    assert '  first-nnn' in text
+    assert '-last' in text
+
+
+def test_a_wrapped_cell_keeps_its_whole_text() -> None:
+    words = [f'word{number}' for number in range(60)]
+    text = layout.table(
+        (Column('ID'), Column('TEXT', flexible=True, wrap=True)), [('1', ' '.join(words))]
+    )
+    assert text.split()[3:] == words
+
+
+def test_a_table_has_no_frame_and_no_trailing_blanks() -> None:
+    text = layout.table((Column('ID', 'r'), Column('NAME')), [('7', 'x'), ('10', 'y')])
+    assert text == 'ID  NAME\n 7  x\n10  y'
+
+
+@given(st.text(max_size=400), st.integers(0, 40))
+def test_a_paragraph_of_any_text_fits(text: str, indent: int) -> None:
+    assert widest(layout.paragraph(text, indent)) <= WIDTH
+
+
+def test_option_strings_are_broken_after_commas() -> None:
+    lines = layout.paragraph(LZ4, 4).split('\n')
+    assert len(lines) > 1
+    assert all(line.endswith(',') for line in lines[:-1])
+    assert ''.join(line.strip() for line in lines) == LZ4
+
+
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    assert layout.clean('a\x1b[31mb\nc\td\0') == 'a?[31mb c d?'
+
+
+@given(st.text(max_size=60), st.integers(1, 40))
+def test_shortened_text_fits_and_keeps_its_beginning(text: str, width: int) -> None:
+    short = layout.shorten(text, width)
+    assert layout.display_width(short) <= width
+    if layout.display_width(text) <= width:
+        assert short == text
+
+
+def test_shortened_names_keep_both_ends() -> None:
+    assert layout.shorten('variant-2022-d-lz4-of-somebody', 16) == 'variant-2...body'
+
+
+def test_wide_characters_count_twice() -> None:
+    assert layout.display_width('ab') == 2
+    assert layout.display_width('\u65e5\u672c') == 4
+
+
+def test_a_short_command_stays_as_it_is() -> None:
+    command = 'ceph config rm osd/class:ssd bluestore_rocksdb_options'
+    assert layout.shell_command(command) == command
+
+
+def test_a_long_command_is_broken_after_a_comma_and_means_the_same() -> None:
+    command = f"ceph config set osd.0 bluestore_rocksdb_options '{LZ4}'"
+    text = layout.shell_command(command)
+    assert widest(text) <= WIDTH
+    assert all(line.endswith(",'\\") for line in text.split('\n')[:-1])
+    assert run_by_a_shell(text) == [
+        'ceph', 'config', 'set', 'osd.0', 'bluestore_rocksdb_options', LZ4,
+    ]  # fmt: skip
+
+
+SHELL_TEXT = st.text(
+    st.characters(min_codepoint=1, exclude_characters='\n', exclude_categories=['Cs']),
+    max_size=300,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(SHELL_TEXT, min_size=1, max_size=3))
+def test_any_quoted_command_survives_the_shell(arguments: list[str]) -> None:
+    """What is pasted from the terminal is what was meant."""
+    text = layout.shell_command(' '.join(shlex.quote(argument) for argument in arguments))
+    assert widest(text) <= WIDTH
+    assert run_by_a_shell(text) == arguments
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(st.sampled_from('ab,; "\\$`\''), max_size=300))
+def test_double_quotes_and_escapes_survive_the_shell(text: str) -> None:
+    quoted = '"' + ''.join('\\' + c if c in '"\\$`' else c for c in text) + '"'
+    escaped = ''.join('\\' + c for c in text)
+    shown = layout.shell_command(f'{quoted} x{escaped}')
+    assert widest(shown) <= WIDTH
+    assert run_by_a_shell(shown) == [text, f'x{text}']

@@ -1,0 +1,61 @@
+"""Formats and errors: a wrong input is named, with what would be right."""
+
+from __future__ import annotations
+
+import errno
+import json
+from dataclasses import replace
+
+import pytest
+
+from rocksdb_tuner.advise.records import Kind
+from rocksdb_tuner.present import render
+from rocksdb_tuner.present.render import PresentError
+
+from . import samples
+
+
+@pytest.mark.parametrize('output_format', ['', 'yaml', 'JSON', 'json-Pretty'])
+def test_an_unknown_format_is_refused_with_those_that_exist(output_format: str) -> None:
+    with pytest.raises(PresentError) as refusal:
+        render.status(samples.small_cluster(), output_format)
+    assert refusal.value.errno == errno.EINVAL
+    assert f'"{output_format}"' in str(refusal.value)
+    assert 'plain, json, json-pretty' in str(refusal.value)
+
+
+def test_the_format_is_checked_before_anything_else() -> None:
+    with pytest.raises(PresentError) as refusal:
+        render.osd(samples.small_cluster(), 99, 'yaml')
+    assert refusal.value.errno == errno.EINVAL
+
+
+def test_json_is_one_line_and_pretty_json_the_same_in_many() -> None:
+    plain = render.status(samples.small_cluster(), 'json')
+    pretty = render.status(samples.small_cluster(), 'json-pretty')
+    assert '\n' not in plain
+    assert pretty.count('\n') > 20
+    assert json.loads(plain) == json.loads(pretty)
+
+
+def test_an_osd_that_does_not_exist_is_refused_with_those_that_do() -> None:
+    with pytest.raises(PresentError) as refusal:
+        render.osd(samples.small_cluster(), 99, 'plain')
+    assert refusal.value.errno == errno.ENOENT
+    assert 'osd.99 does not exist; OSDs of this cluster: 0-2' in str(refusal.value)
+
+
+def test_before_the_first_map_no_osd_is_said_not_to_exist() -> None:
+    with pytest.raises(PresentError) as refusal:
+        render.osd(samples.empty_cluster(), 0, 'plain')
+    assert refusal.value.errno == errno.ENOENT
+    assert 'not known' in str(refusal.value)
+
+
+@pytest.mark.parametrize('kind', [Kind.COMPACT, Kind.MANUAL])
+def test_a_remedy_that_no_rollout_carries_out_has_no_plan(kind: Kind) -> None:
+    recommendation = replace(samples.recommendation(), kind=kind)
+    with pytest.raises(PresentError) as refusal:
+        render.plan(recommendation, 'plain')
+    assert refusal.value.errno == errno.EINVAL
+    assert 'ceph rocksdb-tuner show ssd-1a2b3c' in str(refusal.value)

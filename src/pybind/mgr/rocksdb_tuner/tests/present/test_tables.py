@@ -1,0 +1,375 @@
+"""Plain output says what an operator needs, in 120 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from rocksdb_tuner.advise.profiles import profiles
+from rocksdb_tuner.advise.records import Assessment, Kind
+from rocksdb_tuner.present import render
+from rocksdb_tuner.present.layout import WIDTH, display_width
+from rocksdb_tuner.snapshot import Mode, Snapshot
+from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
+
+from . import samples
+
+
+def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Every plain answer that can be made of a snapshot."""
+    yield 'status', render.status(snapshot, 'plain')
+    yield 'osds', render.osds(snapshot, 'plain')
+    yield 'workload', render.workload(snapshot, 'plain')
+    yield 'findings', render.findings(snapshot, 'plain')
+    yield 'recommend', render.recommend(snapshot, 'plain')
+    yield 'rollout', render.rollout(snapshot.rollout, 'plain')
+    yield 'history', render.history(snapshot, 'plain')
+    yield 'mode', render.mode(snapshot.mode, 'plain')
+    for facts in snapshot.osds:
+        yield 'osd', render.osd(snapshot, facts.info.osd_id, 'plain')
+    for recommendation in snapshot.recommendations:
+        yield 'show', render.show(recommendation, 'plain')
+        if recommendation.kind in {Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE}:
+            yield 'plan', render.plan(recommendation, 'plain')
+
+
+def too_wide(text: str) -> list[str]:
+    return [line for line in text.split('\n') if display_width(line) > WIDTH]
+
+
+def row_of(text: str, first: str) -> list[str]:
+    """The cells of the table row that begins with ``first``."""
+    for line in text.split('\n'):
+        cells = line.split()
+        if cells and cells[0] == first:
+            return cells
+    raise AssertionError(f'no row {first!r} in:\n{text}')
+
+
+@pytest.mark.parametrize('state', sorted(samples.all_snapshots()))
+def test_every_answer_fits_and_says_something(state: str) -> None:
+    for name, text in answers(samples.all_snapshots()[state]):
+        assert text.strip(), name
+        assert not too_wide(text), name
+
+
+# Not shrunk: of so large a record that takes minutes, and a failure names the answer anyway.
+@settings(
+    max_examples=30,
+    deadline=None,
+    phases=[Phase.reuse, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+@given(data=st.data())
+def test_any_snapshot_fits(data: st.DataObject) -> None:
+    """Odd names, huge numbers, unknowns, control and wide characters: 120 columns always."""
+    for name, text in answers(data.draw(samples.any_snapshot())):
+        assert not too_wide(text), name
+
+
+@given(st.text(min_size=1, max_size=300), st.text(min_size=1, max_size=300))
+def test_long_names_of_hosts_and_profiles_fit(host: str, profile: str) -> None:
+    snapshot = samples.small_cluster()
+    first = snapshot.osds[0]
+    assert first.options is not None
+    odd = replace(
+        first,
+        info=replace(first.info, host=host, device_class=host),
+        options=replace(first.options, profile=profile, running=profile),
+    )
+    snapshot = replace(
+        snapshot,
+        osds=(odd, *snapshot.osds[1:]),
+        groups=(replace(snapshot.groups[0], device_class=host, osds=(odd,)),),
+    )
+    for name, text in answers(snapshot):
+        assert not too_wide(text), name
+
+
+def test_profiles_fit() -> None:
+    assert not too_wide(render.profile_list(profiles(), 'plain'))
+    for profile in profiles():
+        assert not too_wide(render.profile(profile, 'plain'))
+
+
+def test_a_thousand_osds_fit_in_lines_and_status_on_one_screen() -> None:
+    osds = tuple(samples.facts(osd_id, f'storage-node-{osd_id // 20}') for osd_id in range(1000))
+    small = samples.small_cluster()
+    ids = tuple(range(1000))
+    snapshot = replace(
+        small,
+        osds=osds,
+        groups=(replace(small.groups[0], osds=osds),),
+        rollout=samples.rollout(ids),
+    )
+    assert len(render.status(snapshot, 'plain').split('\n')) <= 24
+    assert len(render.rollout(snapshot.rollout, 'plain').split('\n')) <= 24
+    rows = render.osds(snapshot, 'plain').split('\n')
+    assert len(rows) == 1001
+    assert not [row for row in rows if len(row) > WIDTH]
+
+
+def test_status_is_one_screen_with_everything_on_it() -> None:
+    text = render.status(samples.small_cluster(), 'plain')
+    assert len(text.split('\n')) <= 24
+    assert 'recommend (measures and advises' in text
+    assert 'pacific' in text
+    assert '3 OSDs, every 10s, newest sample 3.1s old, last tick took 0.38 ms of CPU' in text
+    assert '1 error, 1 warning, 1 info' in text
+    assert 'Recommendations:  1 ' in text
+    assert 'promoting, 1 of 3 OSDs finished' in text
+    assert row_of(text, 'osd/class:ssd') == [
+        'osd/class:ssd', '3', 'rbd-small-write', '92%', 'pacific-default', 'default',
+    ]  # fmt: skip
+    assert '! The stored state "rollout" is not JSON' in text
+
+
+def test_status_of_a_mixed_group_counts_what_runs() -> None:
+    text = render.status(samples.large_cluster(), 'plain')
+    assert 'pacific-default (38), custom (2)*' in text
+    assert '* other options wait for a restart of osd.4,9' in text
+
+
+def test_status_names_osds_that_no_mask_of_a_class_reaches() -> None:
+    text = render.status(samples.partial_cluster(), 'plain')
+    assert 'No device class, so in no group: osd.1.' in text
+
+
+def test_status_of_a_failed_rollout_says_what_happened() -> None:
+    text = ' '.join(render.status(samples.partial_cluster(), 'plain').split())
+    assert 'failed; osd.0 did not come back within 300 s' in text
+
+
+def test_a_module_that_just_started_says_so_instead_of_showing_empty_tables() -> None:
+    snapshot = samples.empty_cluster()
+    for answer in (render.osds, render.workload, render.findings, render.recommend):
+        assert 'Nothing is known yet' in answer(snapshot, 'plain')
+    assert 'no sample yet' in render.status(snapshot, 'plain')
+
+
+def test_mode_off_says_how_to_begin() -> None:
+    assert 'mode observe' in render.osds(samples.switched_off(), 'plain')
+    assert 'mode recommend' in render.recommend(samples.switched_off(), 'plain')
+
+
+def test_rows_show_units_and_dashes_for_what_is_not_known() -> None:
+    text = render.osds(samples.partial_cluster(), 'plain')
+    assert row_of(text, '2')[1:] == [
+        'node1', 'ssd', 'rbd-small-write', '271', '4k', '0.73', 'ms', '43%', '3.2M', '1.4x',
+        '1.2G', '0', 'custom',
+    ]  # fmt: skip
+    assert row_of(text, '1')[1:] == ['-', '-', '(down)', *'--------', '-']
+
+
+def test_a_domain_that_all_hosts_share_is_left_out_of_rows() -> None:
+    text = render.osds(samples.large_cluster(), 'plain')
+    assert row_of(text, '0')[1] == 'ceph-osd-00'
+    assert 'example.com' not in text
+
+
+def test_a_db_of_its_own_is_shown_as_part_of_its_device() -> None:
+    text = render.osds(samples.large_cluster(), 'plain')
+    assert '31%' in row_of(text, '17')
+    assert '3.2G' in row_of(text, '17')
+
+
+def test_a_pending_restart_is_marked_and_explained() -> None:
+    text = render.osds(samples.large_cluster(), 'plain')
+    assert row_of(text, '4')[-1] == 'pacific-default*'
+    assert '* other options wait for a restart of osd.4,9' in text
+
+
+def test_one_osd_shows_signals_options_and_what_concerns_it() -> None:
+    text = render.osd(samples.small_cluster(), 1, 'plain')
+    assert '3.2 MiB/s' in text
+    assert '717 KiB/s (estimated)' in text
+    assert '1.4x over 1h' in text
+    assert 'unstartable-options' in text
+    assert 'spillover' not in text
+    assert 'ceph rocksdb-tuner show ssd-1a2b3c' in text
+    assert samples.PACIFIC_DEFAULT in ''.join(text.split())
+
+
+def test_one_osd_shows_what_a_restart_would_change() -> None:
+    text = render.osd(samples.large_cluster(), 4, 'plain')
+    assert 'at the next start the entry of osd/class:hdd' in text
+    assert row_of(text, 'compression') == ['compression', 'kNoCompression', 'kLZ4Compression']
+
+
+def test_an_overruled_osd_says_that_the_config_store_has_no_effect() -> None:
+    assert 'beats the config store' in render.osd(samples.partial_cluster(), 2, 'plain')
+
+
+def test_workload_shows_the_evidence_of_groups_and_osds() -> None:
+    text = render.workload(samples.small_cluster(), 'plain')
+    for piece in samples.SMALL_WRITES.evidence:
+        assert piece.statement in text
+    assert row_of(text, '2')[3:5] == ['rbd-small-write', '92%']
+
+
+def test_an_unknown_workload_has_no_confidence() -> None:
+    text = render.workload(samples.fresh_cluster(), 'plain')
+    assert row_of(text, 'osd/class:ssd')[2:] == ['unknown', '-', '-']
+
+
+def test_findings_give_evidence_remedy_and_source() -> None:
+    text = render.findings(samples.small_cluster(), 'plain')
+    assert text.index('[ERR]') < text.index('[WRN]') < text.index('[INF]')
+    assert 'slow_used_bytes 3.2 GiB' in text
+    assert 'ceph config rm osd.1 bluestore_rocksdb_options' in text
+    assert 'BLUEFS_SPILLOVER' in text
+
+
+def test_no_finding_is_said_and_limited_to_what_is_known() -> None:
+    known = replace(samples.small_cluster(), findings=())
+    assert render.findings(known, 'plain') == 'Nothing to point out.'
+    assert 'osd.0-2 are not known' in render.findings(samples.fresh_cluster(), 'plain')
+
+
+def test_nothing_to_change_is_an_answer_with_its_reason_for_each_group() -> None:
+    reason = 'Nothing to change: the BlueStore default suits idle best of what is known.'
+    snapshot = replace(
+        samples.large_cluster(),
+        assessments=tuple(Assessment(f'osd/class:{c}', reason, ()) for c in ('hdd', 'ssd')),
+    )
+    text = render.recommend(snapshot, 'plain')
+    assert text.startswith('No change is recommended.')
+    assert f'osd/class:hdd: {reason}' in text
+    assert f'osd/class:ssd: {reason}' in text
+
+
+def test_recommendations_are_listed_with_what_to_expect() -> None:
+    text = render.recommend(samples.large_cluster(), 'plain')
+    row = ' '.join(row_of(text, 'ssd-1a2b3c'))
+    assert 'set-profile osd/class:ssd 20 lz4-64x16m-2025' in row
+    assert '0% to +23%' in row
+    assert row.endswith('medium yes')
+    assert 'osd/class:hdd: osd.4, osd.9 did not yet restart' in text
+
+
+def test_show_gives_reasons_prediction_commands_and_undo() -> None:
+    recommendation = samples.recommendation()
+    text = render.show(recommendation, 'plain')
+    flat = ' '.join(text.split())
+    for reason in recommendation.reasons:
+        assert f'{reason.statement} [{reason.source}]' in flat
+    assert '4 KiB random write IOPS: 0% to +23%' in text
+    assert 'not measured on this hardware' in flat
+    assert row_of(text, 'write_buffer_size') == ['write_buffer_size', '268435456', '16777216']
+    commands, undo = text.split('To undo it:')
+    for command in recommendation.commands:
+        # Continued lines: in the shell '\ + newline + ' is nothing.
+        assert command in commands.replace("'\\\n'", '')
+    for command in recommendation.undo_commands:
+        assert command in undo
+
+
+def test_show_says_where_nothing_is_predicted() -> None:
+    text = render.show(replace(samples.recommendation(), prediction=None), 'plain')
+    assert 'Nothing is predicted' in text
+
+
+def test_show_says_where_options_cannot_be_compared() -> None:
+    text = render.show(replace(samples.recommendation(), options_from='compression'), 'plain')
+    assert 'cannot be compared' in text
+
+
+def test_the_plan_says_that_nothing_was_changed_and_the_order() -> None:
+    text = render.plan(samples.recommendation(osds=(2, 0, 1)), 'plain')
+    assert 'nothing was changed' in text
+    assert 'osd.2, osd.0, osd.1' in text
+    assert 'To undo it:' in text
+
+
+def test_a_rollout_shows_where_it_stands() -> None:
+    text = render.rollout(samples.rollout(), 'plain')
+    assert row_of(text, 'done') == ['done', '1', '0', 'verified']
+    assert row_of(text, 'promoting') == ['promoting', '1', '1', 'restarting']
+    assert row_of(text, 'planned') == ['planned', '1', '2', 'pending']
+    assert 'operator' in text
+
+
+def test_a_waiting_rollout_names_what_it_waits_for() -> None:
+    text = render.rollout(samples.waiting_rollout(), 'plain')
+    assert 'waiting (in promoting)' in text
+    assert 'restart osd.1 yourself, on node1' in text
+    assert 'No orchestrator configured' in text
+
+
+def test_a_failed_rollout_says_what_happened_and_what_was_not_touched() -> None:
+    text = render.rollout(samples.failed_rollout(), 'plain')
+    assert 'osd.0 did not come back within 300 s' in text
+    assert row_of(text, 'planned') == ['planned', '2', '1-2', 'pending']
+
+
+def test_before_the_first_rollout_plain_output_says_so() -> None:
+    assert render.rollout(None, 'plain') == 'There was no rollout yet.'
+
+
+def test_history_compares_prediction_and_outcome() -> None:
+    text = render.history(samples.small_cluster(), 'plain')
+    first, second = text.split('\n\n')
+    assert 'rolled-back, asked for by auto-apply' in first
+    assert 'compression=kNoCompression->kLZ4Compression' in first
+    assert 'Predicted:  4 KiB random write IOPS 0% to +23%' in first
+    assert 'Measured:   nothing' in first
+    assert 'waiting, asked for by operator' in second
+
+
+def test_history_of_options_that_cannot_be_parsed_shows_them_whole() -> None:
+    record = replace(samples.HISTORY[0], options_from='broken', options_to='')
+    text = render.history(replace(samples.small_cluster(), history=(record,)), 'plain')
+    assert 'from broken to (empty)' in text
+
+
+def test_an_empty_history_says_so() -> None:
+    assert 'Nothing was ever changed' in render.history(samples.empty_cluster(), 'plain')
+
+
+def test_profiles_are_listed_with_what_they_suit() -> None:
+    text = render.profile_list(profiles(), 'plain')
+    assert 'rgw-metadata' in text
+    assert '* superseded' in text
+    for profile in profiles():
+        assert profile.name in text
+
+
+def test_a_profile_shows_its_options_and_published_figures() -> None:
+    profile = next(p for p in profiles() if p.evidence and p.options)
+    text = render.profile(profile, 'plain')
+    assert profile.options in ''.join(text.split())
+    assert profile.evidence[0].metric in text
+    assert str(profile.evidence[0].source.year) in text
+
+
+@pytest.mark.parametrize('mode', list(Mode))
+def test_each_mode_says_what_it_does(mode: Mode) -> None:
+    assert render.mode(mode, 'plain').startswith(f'{mode.value}: ')
+
+
+@pytest.mark.parametrize(
+    ('unit', 'value', 'shown'),
+    [
+        ('bytes', 4096.0, 'x 4 KiB over 60s'),
+        ('bytes/s', 4096.0, 'x 4 KiB/s over 60s'),
+        ('ms', 0.5, 'x 0.5 ms over 60s'),
+        ('ratio', 0.5, 'x 50% over 60s'),
+        ('ops/s', 1500.0, 'x 1.5k op/s over 60s'),
+        ('apples', 3.0, 'x 3 apples over 60s'),
+    ],
+)
+def test_evidence_is_printed_in_its_unit(unit: str, value: float, shown: str) -> None:
+    found = Workload(WorkloadClass.MIXED, 0.5, (Evidence('x', value, unit, 60.0, 'So it is.'),))
+    snapshot = samples.small_cluster()
+    facts = replace(snapshot.osds[0], workload=found)
+    text = render.osd(replace(snapshot, osds=(facts,)), 0, 'plain')
+    assert f'So it is. ({shown})' in text
+
+
+def test_no_answer_is_coloured() -> None:
+    for _, text in answers(samples.large_cluster()):
+        assert '\x1b' not in text

@@ -1,0 +1,156 @@
+"""Numbers are printed as Ceph prints them, and what is not known is never a number."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Callable, Optional
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner.present import units
+
+FORMATTERS: tuple[Callable[[Optional[float]], str], ...] = (
+    units.format_bytes,
+    units.format_bytes_short,
+    units.format_bytes_rate,
+    units.format_count,
+    units.format_count_rate,
+    units.format_ms,
+    units.format_ratio,
+    units.format_percent,
+    units.format_duration,
+)
+
+
+@pytest.mark.parametrize('formatter', FORMATTERS)
+@pytest.mark.parametrize('value', [None, math.nan, math.inf, -math.inf])
+def test_what_is_not_known_is_a_dash(
+    formatter: Callable[[Optional[float]], str], value: Optional[float]
+) -> None:
+    assert formatter(value) == '-'
+
+
+@pytest.mark.parametrize('formatter', FORMATTERS)
+def test_zero_is_known_and_shown(formatter: Callable[[Optional[float]], str]) -> None:
+    assert formatter(0.0).startswith('0')
+
+
+@pytest.mark.parametrize('formatter', FORMATTERS)
+@given(value=st.floats(min_value=0, max_value=1e15))
+def test_every_number_is_short(formatter: Callable[[Optional[float]], str], value: float) -> None:
+    """No value, however odd, makes a column wide."""
+    assert 1 <= len(formatter(value)) <= 20
+
+
+@pytest.mark.parametrize(
+    ('value', 'text'),
+    [
+        (0, '0 B'),
+        (512, '512 B'),
+        (1023, '1023 B'),
+        (1024, '1 KiB'),
+        (1536, '1.5 KiB'),
+        (1024**2 - 1, '1.0 MiB'),
+        (60 * 1024**3, '60 GiB'),
+        (3435973836, '3.2 GiB'),
+    ],
+)
+def test_bytes_are_binary_with_two_digits(value: float, text: str) -> None:
+    assert units.format_bytes(value) == text
+
+
+def test_narrow_bytes_have_no_unit() -> None:
+    assert units.format_bytes_short(1536) == '1.5k'
+    assert units.format_bytes_short(60 * 1024**3) == '60G'
+
+
+def test_rates_say_that_they_are_rates() -> None:
+    assert units.format_bytes_rate(3355443.2) == '3.2 MiB/s'
+    assert units.format_count_rate(1234) == '1.2k op/s'
+
+
+@pytest.mark.parametrize(
+    ('value_ms', 'text'),
+    [(0.4216, '0.42 ms'), (12.34, '12 ms'), (999.6, '1.0 s'), (0.00001, '<0.001 ms')],
+)
+def test_latencies_change_their_unit_with_their_size(value_ms: float, text: str) -> None:
+    assert units.format_ms(value_ms) == text
+
+
+@pytest.mark.parametrize(
+    ('ratio', 'text'), [(0.873, '87%'), (0.004, '0.4%'), (0.0001, '<0.1%'), (0.999, '100%')]
+)
+def test_small_parts_are_not_rounded_to_nothing(ratio: float, text: str) -> None:
+    assert units.format_percent(ratio) == text
+
+
+@pytest.mark.parametrize(
+    ('seconds', 'text'),
+    [
+        (0.25, '0.2s'),
+        (59.6, '60s'),
+        (119, '119s'),
+        (300, '5m'),
+        (7500, '2h 5m'),
+        (86400 * 4 + 3 * 3600, '4d 3h'),
+        (86400 * 40, '40d'),
+        (-2, '0s'),
+    ],
+)
+def test_durations_have_at_most_two_units(seconds: float, text: str) -> None:
+    assert units.format_duration(seconds) == text
+
+
+def test_used_space_names_its_limit_only_where_there_is_one() -> None:
+    assert units.format_used(6 << 30, 60 << 30) == '6 GiB of 60 GiB (10%)'
+    assert units.format_used(6 << 30, None) == '6 GiB'
+    assert units.format_used(None, 60 << 30) == '-'
+
+
+def test_a_range_of_change_has_signs() -> None:
+    assert units.format_percent_range(0, 23.4) == '0% to +23%'
+    assert units.format_percent_range(-62.7, 0) == '-63% to 0%'
+    assert units.format_percent_range(5, 5) == '+5%'
+
+
+def test_times_are_iso_8601_in_utc() -> None:
+    assert units.format_time(1_770_000_000.9) == '2026-02-02T02:40:00Z'
+
+
+@pytest.mark.parametrize('time_s', [None, math.nan, 1e300, -1e300])
+def test_what_is_no_time_is_none(time_s: Optional[float]) -> None:
+    assert units.format_time(time_s) is None
+
+
+def test_ids_are_ranges() -> None:
+    assert units.format_ids([7, 0, 1, 2, 9, 8, 5]) == '0-2,5,7-9'
+    assert units.format_ids([]) == '-'
+
+
+@given(st.sets(st.integers(0, 50)))
+def test_ranges_name_every_id_and_no_other(ids: set[int]) -> None:
+    named: set[int] = set()
+    for part in units.format_ids(ids).split(','):
+        if part != '-':
+            first, _, last = part.partition('-')
+            named.update(range(int(first), int(last or first) + 1))
+    assert named == ids
+
+
+@given(st.floats())
+def test_rounding_leaves_json_numbers_close_to_the_value(value: float) -> None:
+    short = units.rounded(value)
+    if math.isfinite(value):
+        assert short is not None
+        assert math.isclose(short, value, rel_tol=1e-5)
+        assert sum(c.isdigit() for c in f'{short:e}'.split('e')[0].rstrip('0')) <= 6
+        assert json.loads(json.dumps(short, allow_nan=False)) == short
+    else:
+        assert short is None
+
+
+def test_rounding_leaves_integers_alone() -> None:
+    assert units.rounded(1234567890123) == 1234567890123
