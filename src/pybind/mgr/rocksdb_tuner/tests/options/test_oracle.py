@@ -21,14 +21,14 @@ EDGES = [
     *('0', '1', '-1', '2', '4', '8', '16', '2MB', '2m', '64KB', '4.5G', '3G', 'abc', '', '1e9'),
     *('64 MB', '18446744073709551614', '18446744073709551616', '2147483648', 'true', '+7'),
 ]
-#: Not asked: they start threads, or open files and folders, of this machine.
+#: Not asked: they start threads, take memory, or open files and folders of this machine.
 NOT_ASKED = frozenset(
     {
         *('wal_dir', 'db_log_dir', 'max_open_files', 'persist_stats_to_disk', 'db_host_id'),
         *('rate_limiter_bytes_per_sec', 'max_file_opening_threads', 'table_cache_numshardbits'),
         *('compaction_threads', 'flusher_threads', 'max_subcompactions', 'compact_on_mount'),
         *('max_background_jobs', 'max_background_compactions', 'max_background_flushes'),
-        'disableWAL',
+        *('disableWAL', 'num_levels', 'inplace_update_num_locks'),
     }
 )
 #: Negative ones compact without end.
