@@ -14,6 +14,7 @@ import hashlib
 import os
 import re
 import subprocess
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 from . import boot, layout, packages, procs, services
-from .client import COMMAND_TIMEOUT_S, CephClient
+from .client import COMMAND_TIMEOUT_S, POLL_S, CephClient
 from .errors import HarnessError, UsageError
 from .host import Host
 from .layout import ClusterSpec, Dashboard, Layout, Record, Rgw
@@ -32,6 +33,8 @@ from .releases import Release, get_release
 
 LOG_TAIL_LINES = 15
 STOP_TIMEOUT_S = 60.0
+# As long as another workload may take to start a gateway
+CHANGE_WAIT_S = 180.0
 MODULE_LOG_LINES = 40
 # Lines that do not begin with a time belong to the entry before: a traceback
 _LOG_ENTRY = re.compile(r'\d{4}-\d\d-\d\dT')
@@ -311,7 +314,7 @@ class Cluster:
     def ensure_rgw(self) -> Rgw:
         """The cluster's object gateway, started if there is none."""
         self.require_running()
-        with _locked(self.dir):
+        with _locked(self.dir, CHANGE_WAIT_S):
             self._reload()
             rgw = self.record.rgw
             if rgw is None or not self._runs(f'client.{rgw.id}'):
@@ -322,7 +325,7 @@ class Cluster:
     def ensure_mds(self) -> str:
         """The id of the cluster's MDS, started with a file system if there is none."""
         self.require_running()
-        with _locked(self.dir):
+        with _locked(self.dir, CHANGE_WAIT_S):
             self._reload()
             mds = self.record.mds
             if mds is None or not self._runs(f'mds.{mds}'):
@@ -358,7 +361,7 @@ class Cluster:
 
     def down(self, *, keep: bool = False) -> None:
         """End the cluster's daemons and remove its folder, or keep data and logs with `keep`."""
-        with _locked(self.dir):
+        with _locked(self.dir, CHANGE_WAIT_S):
             if layout.load_record(self.dir) is None:
                 return
             self._reload()
@@ -428,12 +431,18 @@ def _resolve(directory: Path | str | None, release: str) -> Path:
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Only one `up`, `down` or change at a time in a folder."""
-    with held_name(f'dir-{hashlib.sha1(os.fsencode(path)).hexdigest()}') as mine:
-        if not mine:
+def _locked(path: Path, wait_s: float = 0.0) -> Iterator[None]:
+    """Only one `up`, `down` or change at a time in a folder; another one is waited for."""
+    name = f'dir-{hashlib.sha1(os.fsencode(path)).hexdigest()}'
+    deadline_s = time.monotonic() + wait_s
+    while True:
+        with held_name(name) as mine:
+            if mine:
+                yield
+                return
+        if time.monotonic() >= deadline_s:
             raise HarnessError(f'another qa/cluster or qa/workload is at work in {path}')
-        yield
+        time.sleep(POLL_S)
 
 
 def _make_room(path: Path, progress: Progress) -> None:

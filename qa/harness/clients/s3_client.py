@@ -268,7 +268,7 @@ def main() -> int:
         fill(order)
     context = multiprocessing.get_context('fork')
     go, results = context.Event(), context.Queue()
-    run = f'{int(time.time()):x}'
+    run = os.urandom(6).hex()
     processes = [
         context.Process(target=process_main, args=(order, rank, run, go, results), daemon=True)
         for rank in range(PROCESSES)

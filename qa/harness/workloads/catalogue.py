@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..errors import UsageError
+from ..errors import HarnessError, UsageError
+from ..ports import held_name
 from . import rbd
 from .parameters import Parameters
 from .python_client import run_client
@@ -119,8 +120,12 @@ def run_workload(cluster: Cluster, name: str, seconds: float, **parameters: int)
     """Run a workload on a running cluster; `parameters` are the fields of Parameters.
 
     Errors of the client's requests are in the result (see `ok`); HarnessError when it could not
-    run at all, UsageError for what it does not know.
+    run at all, UsageError for what it does not know. Different workloads may run side by side, but
+    two runs of one would write over each other's image or objects.
     """
     chosen = complete(name, seconds, parameters)
     cluster.require_running()
-    return WORKLOADS[name].run(cluster, seconds, chosen)
+    with held_name(f'workload-{name}-{cluster.record.fsid}') as alone:
+        if not alone:
+            raise HarnessError(f'another {name} is running on the cluster in {cluster.dir}')
+        return WORKLOADS[name].run(cluster, seconds, chosen)

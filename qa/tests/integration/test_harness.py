@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A running cluster of three OSDs and two managers with this checkout's module."""
     directory = tmp_path_factory.mktemp('harness') / 'cluster'
     try:
-        done = qa('cluster', 'up', '--mgrs', '2', '--dir', str(directory))
+        done = qa('cluster', 'up', '--mgrs', '2', '--dashboard', '--dir', str(directory))
         assert done.stdout == ''
         yield directory
     finally:
@@ -186,6 +187,24 @@ def test_env_reaches_the_cluster(cluster: Cluster, folder: Path) -> None:
     script = f'eval "$({QA}/cluster env --dir {folder})" && ceph fsid'
     done = subprocess.run(['bash', '-c', script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == cluster.record.fsid
+
+
+def test_dashboard_lets_its_user_in(cluster: Cluster) -> None:
+    """URL, user and password of `env` give a session on the dashboard's API."""
+    env = cluster.env()
+    login = {'username': env['DASHBOARD_USER'], 'password': env['DASHBOARD_PASSWORD']}
+    request = urllib.request.Request(
+        f'{env["DASHBOARD_URL"]}/api/auth',
+        data=json.dumps(login).encode(),
+        headers={
+            'Accept': 'application/vnd.ceph.api.v1.0+json',
+            'Content-Type': 'application/json',
+        },
+    )
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(request, timeout=30) as answer:
+        assert answer.status == 201
+        assert json.load(answer)['token']
 
 
 def test_orchestrator_lists_the_osds(cluster: Cluster) -> None:
@@ -337,6 +356,35 @@ def test_workload_works_and_checks(folder: Path, name: str, more: tuple[str, ...
     assert result['errors'] == 0
     assert result['verified']['checked'] > 0
     assert result['verified']['failed'] == 0
+
+
+def test_workloads_share_a_gateway_that_none_has_started(other: Path) -> None:
+    """Two workloads at once on a cluster without a gateway: one starts it, the other waits.
+
+    A second run of the same workload is refused meanwhile.
+    """
+    qa('cluster', 'up', *CHEAP, '--dir', str(other))
+    options = ('--seconds', '3', '--dir', str(other))
+    clients = [
+        subprocess.Popen(
+            [str(QA / 'workload'), *words, *options], stdout=subprocess.PIPE, text=True
+        )
+        for words in (('s3-put',), ('s3-list', '--objects', '50'))
+    ]
+    try:
+        wait_for(lambda: Cluster.open(other).record.rgw is not None, 60, 'a gateway')
+        second = qa('workload', 's3-put', *options, check=False)
+        assert second.returncode == 1
+        assert 'another s3-put is running' in second.stderr
+        answers = [json.loads(client.communicate(timeout=120)[0]) for client in clients]
+    finally:
+        for client in clients:
+            client.kill()
+            client.wait()
+    assert [client.returncode for client in clients] == [0, 0]
+    assert all(answer['ops'] > 0 for answer in answers)
+    names = [daemon.name for daemon in Cluster.open(other).status().daemons]
+    assert names.count('client.rgw.a') == 1
 
 
 def test_gateways_are_daemons_of_the_cluster(cluster: Cluster) -> None:
