@@ -1,0 +1,202 @@
+"""Workloads from signals: what each class needs, and unknown rather than a guess."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner.mgr.records import ClusterMap, PoolInfo
+from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.workload.activity import activity
+from rocksdb_tuner.workload.classify import classify
+from rocksdb_tuner.workload.hysteresis import CONFIRM_S, Memory, remember
+from rocksdb_tuner.workload.pools import PoolContext, pool_context
+from rocksdb_tuner.workload.records import Workload, WorkloadClass
+from rocksdb_tuner.workload.thresholds import Thresholds, thresholds
+
+KNOWLEDGE = Path(__file__).parents[2] / 'knowledge'
+RBD = PoolContext(rbd=True, rgw=False, cephfs_metadata=False, cephfs_data=False)
+RGW = PoolContext(rbd=False, rgw=True, cephfs_metadata=False, cephfs_data=False)
+RBD_AND_RGW = PoolContext(rbd=True, rgw=True, cephfs_metadata=False, cephfs_data=False)
+CEPHFS = PoolContext(rbd=False, rgw=False, cephfs_metadata=True, cephfs_data=True)
+RBD_AND_CEPHFS = PoolContext(rbd=True, rgw=False, cephfs_metadata=True, cephfs_data=True)
+NONE = PoolContext(rbd=False, rgw=False, cephfs_metadata=False, cephfs_data=False)
+
+
+def signals(
+    write_iops: float = 0.0,
+    write_bytes: float = 4096.0,
+    rw_iops: float = 0.0,
+    read_iops: float = 0.0,
+    read_bytes: float = 4096.0,
+    recovery: float = 0.0,
+) -> Signals:
+    return Signals(
+        osd_id=0,
+        window_s=30.0,
+        write_iops=write_iops,
+        rw_iops=rw_iops,
+        read_iops=read_iops,
+        write_bytes_per_s=write_iops * write_bytes,
+        read_bytes_per_s=read_iops * read_bytes,
+        recovery_ops_per_s=recovery,
+    )
+
+
+def seen(pools: PoolContext, *osds: Signals) -> Workload:
+    return classify(activity(osds), pools)
+
+
+@pytest.mark.parametrize(
+    ('osd', 'pools', 'expected'),
+    [
+        (signals(), RBD, 'idle'),
+        (signals(write_iops=1.0, rw_iops=3.0, read_iops=6.0, read_bytes=20.0), RGW, 'idle'),
+        (signals(write_iops=400.0), RBD, 'rbd-small-write'),
+        (signals(write_iops=400.0, write_bytes=16384.0), RBD, 'rbd-small-write'),
+        (signals(write_iops=400.0, rw_iops=4.0), RBD_AND_RGW, 'rbd-small-write'),
+        (signals(write_iops=70.0, rw_iops=100.0), RGW, 'rgw-metadata'),
+        (signals(write_iops=70.0, rw_iops=100.0), RBD_AND_RGW, 'rgw-metadata'),
+        (signals(rw_iops=190.0, read_iops=70.0, read_bytes=900.0), RGW, 'rgw-metadata'),
+        (signals(write_iops=200.0, write_bytes=0.0), RGW, 'rgw-metadata'),
+        (signals(write_iops=2.7, write_bytes=4e6, rw_iops=12.0), RGW, 'large-write'),
+        (signals(write_iops=50.0, write_bytes=4e6), RBD, 'large-write'),
+        (signals(read_iops=900.0), RBD, 'read-mostly'),
+        (signals(read_iops=40.0, read_bytes=25000.0, rw_iops=2.0), RGW, 'read-mostly'),
+        (signals(write_iops=100.0, read_iops=180.0), RBD, 'mixed'),
+        (signals(write_iops=100.0, write_bytes=40000.0), RBD, 'mixed'),
+        (signals(write_iops=800.0, write_bytes=13000.0), CEPHFS, 'cephfs-metadata'),
+        (signals(write_iops=200.0, write_bytes=0.0), CEPHFS, 'cephfs-metadata'),
+        (signals(recovery=20.0), RBD, 'recovery'),
+        (signals(write_iops=10.0, recovery=20.0), RBD, 'recovery'),
+        (signals(write_iops=400.0), RBD_AND_CEPHFS, 'unknown'),
+        (signals(write_iops=400.0), NONE, 'unknown'),
+        (signals(write_iops=70.0, rw_iops=100.0), RBD, 'unknown'),
+        (signals(write_iops=200.0, write_bytes=0.0), RBD, 'unknown'),
+    ],
+)
+def test_each_class_by_what_makes_it(osd: Signals, pools: PoolContext, expected: str) -> None:
+    workload = seen(pools, osd)
+    assert workload.workload_class.value == expected
+    assert (workload.confidence == 0.0) == (expected == 'unknown')
+
+
+def test_without_a_window_nothing_is_known() -> None:
+    assert seen(RBD).workload_class is WorkloadClass.UNKNOWN
+    assert seen(RBD, Signals(osd_id=0)).workload_class is WorkloadClass.UNKNOWN
+
+
+def test_a_group_is_what_its_primaries_do() -> None:
+    """OSDs that are only replicas have no client operations, and do not make a group idle."""
+    replica = signals()
+    group = seen(RBD, replica, signals(write_iops=900.0), replica)
+    assert group.workload_class is WorkloadClass.RBD_SMALL_WRITE
+
+
+def test_little_work_is_named_with_less_confidence() -> None:
+    little, much = seen(RBD, signals(write_iops=20.0)), seen(RBD, signals(write_iops=500.0))
+    assert little.workload_class is much.workload_class
+    assert little.confidence < 0.8 < much.confidence
+
+
+def test_recovery_beside_much_client_work_is_client_work() -> None:
+    busy = seen(RBD, signals(write_iops=500.0, recovery=20.0))
+    assert busy.workload_class is WorkloadClass.RBD_SMALL_WRITE
+
+
+def test_the_evidence_carries_the_measured_values() -> None:
+    workload = seen(RBD, signals(write_iops=400.0))
+    by_signal = {e.signal: e for e in workload.evidence}
+    assert by_signal['write_bytes_avg'].value == 4096.0
+    assert '4.0 KiB' in by_signal['write_bytes_avg'].statement
+    assert all(e.window_s == 30.0 for e in workload.evidence)
+
+
+@given(
+    st.lists(
+        st.builds(
+            signals,
+            write_iops=st.floats(0, 1e6),
+            write_bytes=st.floats(0, 1e8),
+            rw_iops=st.floats(0, 1e6),
+            read_iops=st.floats(0, 1e6),
+            read_bytes=st.floats(0, 1e8),
+            recovery=st.floats(0, 1e6),
+        )
+        | st.just(Signals(osd_id=1)),
+        max_size=5,
+    ),
+    st.builds(PoolContext, st.booleans(), st.booleans(), st.booleans(), st.booleans()),
+)
+def test_any_signals_give_a_class_with_an_honest_confidence(
+    osds: list[Signals], pools: PoolContext
+) -> None:
+    workload = seen(pools, *osds)
+    assert 0.0 <= workload.confidence <= 0.95
+    unknown = workload.workload_class is WorkloadClass.UNKNOWN
+    assert unknown == (workload.confidence == 0.0)
+
+
+def test_a_pool_whose_rule_takes_from_another_class_does_not_count() -> None:
+    def pool(name: str, application: str, *classes: str) -> PoolInfo:
+        return PoolInfo(1, name, (application,), 3, 2, classes, cephfs_metadata=False)
+
+    cluster_map = ClusterMap(1, frozenset(), None, (), (pool('a', 'rbd', 'hdd'), pool('b', 'rgw')))
+    assert pool_context(cluster_map, 'ssd') == RGW
+    assert pool_context(cluster_map, 'hdd') == RBD_AND_RGW
+
+
+def work(workload_class: WorkloadClass) -> Workload:
+    return Workload(workload_class, 0.0 if workload_class is WorkloadClass.UNKNOWN else 0.9, ())
+
+
+def shown(looks: list[WorkloadClass], every_s: float = 10.0) -> list[WorkloadClass]:
+    memory: Memory | None = None
+    result = []
+    for i, look in enumerate(looks):
+        memory = remember(memory, work(look), i * every_s)
+        result.append(memory.shown.workload_class)
+    return result
+
+
+IDLE, RBD_WRITE = WorkloadClass.IDLE, WorkloadClass.RBD_SMALL_WRITE
+
+
+def test_a_single_odd_look_changes_nothing() -> None:
+    looks = [IDLE, IDLE, RBD_WRITE, IDLE, IDLE]
+    assert shown(looks) == [IDLE] * 5
+
+
+def test_a_lasting_change_is_taken_after_the_time_to_confirm_it() -> None:
+    looks = [IDLE, *[RBD_WRITE] * 4]
+    assert shown(looks) == [IDLE, IDLE, IDLE, RBD_WRITE, RBD_WRITE]
+    assert CONFIRM_S <= 20
+
+
+def test_what_was_unknown_is_named_at_once() -> None:
+    looks = [WorkloadClass.UNKNOWN, RBD_WRITE]
+    assert shown(looks) == looks
+
+
+@given(st.lists(st.sampled_from([IDLE, RBD_WRITE]), max_size=40))
+def test_there_are_never_more_changes_than_lasting_ones(looks: list[WorkloadClass]) -> None:
+    result = shown(looks)
+    changes = sum(a is not b for a, b in zip(result, result[1:]))
+    lasting = sum(
+        looks[i] is looks[i + 1] is looks[i + 2] and looks[i] is not looks[i - 1]
+        for i in range(1, len(looks) - 2)
+    )
+    assert changes <= lasting
+
+
+def test_the_thresholds_file_is_what_its_schema_says_and_holds_each_one() -> None:
+    document = json.loads((KNOWLEDGE / 'workload.json').read_text())
+    schema = json.loads((KNOWLEDGE / 'schemas' / 'workload.schema.json').read_text())
+    jsonschema.validate(document, schema)
+    assert set(document['thresholds']) == set(Thresholds._fields)
+    assert thresholds().small_write_bytes < thresholds().large_write_bytes

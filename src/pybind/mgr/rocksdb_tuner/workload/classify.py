@@ -1,0 +1,179 @@
+"""From an activity to a workload: class, confidence, evidence. Pure."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from .activity import Activity
+from .pools import PoolContext
+from .records import Evidence, Workload, WorkloadClass
+from .thresholds import Thresholds, thresholds
+
+UNKNOWN = Workload(WorkloadClass.UNKNOWN, 0.0, ())
+
+#: Confidence where every signal agrees; certainty is not to be had from counters.
+HIGH = 0.95
+
+
+def classify(seen: Optional[Activity], pools: PoolContext) -> Workload:
+    """What clients do. UNKNOWN rather than a guess: where signals contradict each other."""
+    if seen is None:
+        return UNKNOWN
+    limits = thresholds()
+    if _is_recovery(seen, limits):
+        return Workload(WorkloadClass.RECOVERY, HIGH, (_recovery(seen),))
+    if (
+        seen.operations_per_s <= limits.noise_ops_per_s * seen.osds
+        and seen.bytes_per_s <= limits.noise_bytes_per_s * seen.osds
+    ):
+        return Workload(WorkloadClass.IDLE, HIGH, (_operations(seen),))
+    workload_class, certainty, evidence = _client_work(seen, pools, limits)
+    return Workload(
+        workload_class, round(certainty * _enough(seen, limits), 3), (*evidence, _operations(seen))
+    )
+
+
+def _client_work(
+    seen: Activity, pools: PoolContext, limits: Thresholds
+) -> tuple[WorkloadClass, float, tuple[Evidence, ...]]:
+    mean_bytes = seen.mean_write_bytes
+    shares = _shares(seen)
+    size = _write_size(seen)
+    # Large writes are few: they are known by their bytes, whatever else is counted beside them.
+    if (
+        mean_bytes is not None
+        and mean_bytes >= limits.large_write_bytes
+        and seen.write_bytes_per_s >= seen.read_bytes_per_s
+        and seen.write_bytes_per_s > limits.noise_bytes_per_s * seen.osds
+    ):
+        return WorkloadClass.LARGE_WRITE, HIGH, (size,)
+    changes_share = seen.changes_per_s / seen.operations_per_s if seen.operations_per_s else 0.0
+    if 1 - changes_share >= limits.read_share:
+        return WorkloadClass.READ_MOSTLY, _beyond(1 - changes_share, limits.read_share), (shares,)
+    if changes_share < limits.write_share:
+        return WorkloadClass.MIXED, 0.7, (shares,)
+    call_share = seen.class_calls_per_s / seen.changes_per_s
+    if call_share >= limits.class_call_share:
+        if pools.rgw:
+            certainty = _beyond(call_share, limits.class_call_share)
+            return WorkloadClass.RGW_METADATA, certainty, (_class_calls(seen), shares)
+        if not pools.cephfs_metadata:
+            return WorkloadClass.UNKNOWN, 0.0, (_class_calls(seen), shares)
+    if mean_bytes is None or mean_bytes < 1:
+        return _key_value_work(seen, pools)
+    if mean_bytes > limits.small_write_bytes and not pools.cephfs_metadata:
+        return WorkloadClass.MIXED, 0.7, (size, shares)
+    small = _small_writers(pools)
+    if small is None:
+        return WorkloadClass.UNKNOWN, 0.0, (size, shares)
+    # With several kinds of pools it is the class calls that are missing for another kind.
+    others = (pools.rbd + pools.rgw + pools.cephfs_metadata) > 1
+    certainty = _beyond(1 - call_share, 1 - limits.class_call_share) * (0.97 if others else 1.0)
+    return small, certainty, (size, shares)
+
+
+def _small_writers(pools: PoolContext) -> Optional[WorkloadClass]:
+    """Who writes small without class calls; None where two kinds of pools look the same."""
+    if pools.rbd and pools.cephfs_metadata:
+        return None
+    if pools.rbd:
+        return WorkloadClass.RBD_SMALL_WRITE
+    if pools.cephfs_metadata:
+        return WorkloadClass.CEPHFS_METADATA
+    return WorkloadClass.RGW_METADATA if pools.rgw else None
+
+
+def _key_value_work(
+    seen: Activity, pools: PoolContext
+) -> tuple[WorkloadClass, float, tuple[Evidence, ...]]:
+    """Writes that carry no bytes: keys and values, which only metadata pools hold."""
+    evidence = (
+        Evidence(
+            'write_bytes_avg',
+            0.0,
+            'bytes',
+            seen.window_s,
+            'The writes carry no data: they set keys and values.',
+        ),
+    )
+    if pools.rgw and not pools.cephfs_metadata:
+        return WorkloadClass.RGW_METADATA, HIGH, evidence
+    if pools.cephfs_metadata and not pools.rgw:
+        return WorkloadClass.CEPHFS_METADATA, HIGH, evidence
+    return WorkloadClass.UNKNOWN, 0.0, evidence
+
+
+def _is_recovery(seen: Activity, limits: Thresholds) -> bool:
+    return seen.recovery_per_s > 0.5 and (
+        seen.recovery_per_s >= limits.recovery_ops_share * seen.changes_per_s
+    )
+
+
+def _beyond(share: float, threshold: float) -> float:
+    """Confidence by how far a share lies beyond its threshold: 0.75 at it, HIGH well beyond."""
+    return min(HIGH, 0.75 + (share - threshold) * 1.5)
+
+
+def _enough(seen: Activity, limits: Thresholds) -> float:
+    """Few operations make shares uncertain; many bytes make up for that."""
+    by_operations = seen.operations_per_s / seen.osds / limits.full_confidence_ops_per_s
+    by_bytes = seen.bytes_per_s / seen.osds / (16 * limits.noise_bytes_per_s)
+    return min(1.0, 0.7 + 0.3 * max(by_operations, by_bytes))
+
+
+def _operations(seen: Activity) -> Evidence:
+    per_osd = seen.operations_per_s / seen.osds
+    return Evidence(
+        'write_iops',
+        per_osd,
+        'operations/s',
+        seen.window_s,
+        f'{per_osd:.0f} client operations per second and OSD, {seen.bytes_per_s / 1024:.0f} KiB/s '
+        'in all.',
+    )
+
+
+def _shares(seen: Activity) -> Evidence:
+    total = seen.operations_per_s or 1.0
+    return Evidence(
+        'read_iops',
+        seen.reads_per_s,
+        'operations/s',
+        seen.window_s,
+        f'{100 * seen.writes_per_s / total:.0f} % of the operations write, '
+        f'{100 * seen.class_calls_per_s / total:.0f} % are class calls, '
+        f'{100 * seen.reads_per_s / total:.0f} % read.',
+    )
+
+
+def _write_size(seen: Activity) -> Evidence:
+    mean = seen.mean_write_bytes or 0.0
+    return Evidence(
+        'write_bytes_avg',
+        mean,
+        'bytes',
+        seen.window_s,
+        f'The mean write has {mean / 1024:.1f} KiB.',
+    )
+
+
+def _class_calls(seen: Activity) -> Evidence:
+    share = seen.class_calls_per_s / seen.changes_per_s
+    return Evidence(
+        'rw_iops',
+        seen.class_calls_per_s,
+        'operations/s',
+        seen.window_s,
+        f'{100 * share:.0f} % of the changes are class calls, as those of a bucket index.',
+    )
+
+
+def _recovery(seen: Activity) -> Evidence:
+    return Evidence(
+        'recovery_ops_per_s',
+        seen.recovery_per_s,
+        'operations/s',
+        seen.window_s,
+        f'{seen.recovery_per_s:.0f} recovery operations per second against '
+        f'{seen.changes_per_s:.0f} changes by clients.',
+    )
