@@ -9,16 +9,21 @@ from __future__ import annotations
 import errno
 import json
 from collections.abc import Sequence
-from typing import Callable, Optional
+from typing import Callable, Optional, TypeVar
 
 from ..advise.profiles import Profile
 from ..advise.records import Recommendation
 from ..rollout.records import RolloutState
 from ..snapshot import Mode, Snapshot
-from . import documents, subjects, tables
+from . import documents, subjects
 from .documents import Json
 from .errors import PresentError
 from .health import health_checks
+from .tables import advice as advice_tables
+from .tables import changes as change_tables
+from .tables import osds as osd_tables
+from .tables import profiles as profile_tables
+from .tables import status as status_tables
 
 __all__ = [
     'FORMATS',
@@ -40,6 +45,8 @@ __all__ = [
     'workload',
 ]
 
+_Subject = TypeVar('_Subject')
+
 FORMATS = ('plain', 'json', 'json-pretty')
 
 
@@ -52,85 +59,73 @@ def check_format(output_format: str) -> None:
 
 
 def status(snapshot: Snapshot, output_format: str) -> str:
-    return _render(
-        lambda: documents.status(snapshot), lambda: tables.status(snapshot), output_format
-    )
+    return _render(documents.status, status_tables.status, snapshot, output_format)
 
 
 def osds(snapshot: Snapshot, output_format: str) -> str:
-    return _render(lambda: documents.osds(snapshot), lambda: tables.osds(snapshot), output_format)
+    return _render(documents.osds, osd_tables.osds, snapshot, output_format)
 
 
 def osd(snapshot: Snapshot, osd_id: int, output_format: str) -> str:
     """Raises PresentError (ENOENT) for an OSD that does not exist."""
     check_format(output_format)
     detail = subjects.osd_detail(snapshot, osd_id)
-    return _render(lambda: documents.osd(detail), lambda: tables.osd(detail), output_format)
+    return _render(documents.osd, osd_tables.osd, detail, output_format)
 
 
 def workload(snapshot: Snapshot, output_format: str) -> str:
-    return _render(
-        lambda: documents.workload(snapshot), lambda: tables.workload(snapshot), output_format
-    )
+    return _render(documents.workload, osd_tables.workload, snapshot, output_format)
 
 
 def findings(snapshot: Snapshot, output_format: str) -> str:
-    return _render(
-        lambda: documents.findings(snapshot), lambda: tables.findings(snapshot), output_format
-    )
+    return _render(documents.findings, advice_tables.findings, snapshot, output_format)
 
 
 def recommend(snapshot: Snapshot, output_format: str) -> str:
-    return _render(
-        lambda: documents.recommend(snapshot), lambda: tables.recommend(snapshot), output_format
-    )
+    return _render(documents.recommend, advice_tables.recommend, snapshot, output_format)
 
 
 def show(recommendation: Recommendation, output_format: str) -> str:
-    return _render(
-        lambda: documents.show(recommendation), lambda: tables.show(recommendation), output_format
-    )
+    return _render(documents.show, advice_tables.show, recommendation, output_format)
 
 
 def plan(recommendation: Recommendation, output_format: str) -> str:
     """What `apply` would do; raises PresentError (EINVAL) for what no rollout can carry out."""
     check_format(output_format)
     planned = subjects.plan(recommendation)
-    return _render(lambda: documents.plan(planned), lambda: tables.plan(planned), output_format)
+    return _render(documents.plan, advice_tables.plan, planned, output_format)
 
 
 def rollout(state: Optional[RolloutState], output_format: str) -> str:
     """The rollout under way or the last one: also the answer to a command that changed it."""
-    return _render(lambda: documents.rollout(state), lambda: tables.rollout(state), output_format)
+    return _render(documents.rollout, change_tables.rollout, state, output_format)
 
 
 def history(snapshot: Snapshot, output_format: str) -> str:
-    records = snapshot.history
-    return _render(
-        lambda: documents.history(records), lambda: tables.history(records), output_format
-    )
+    return _render(documents.history, change_tables.history, snapshot.history, output_format)
 
 
 def mode(current: Mode, output_format: str) -> str:
-    return _render(lambda: documents.mode(current), lambda: tables.mode(current), output_format)
+    return _render(documents.mode, status_tables.mode, current, output_format)
 
 
 def profile_list(profiles: Sequence[Profile], output_format: str) -> str:
-    return _render(
-        lambda: documents.profile_list(profiles),
-        lambda: tables.profile_list(profiles),
-        output_format,
-    )
+    return _render(documents.profile_list, profile_tables.profile_list, profiles, output_format)
 
 
 def profile(shown: Profile, output_format: str) -> str:
-    return _render(lambda: documents.profile(shown), lambda: tables.profile(shown), output_format)
+    return _render(documents.profile, profile_tables.profile, shown, output_format)
 
 
-def _render(document: Callable[[], Json], plain: Callable[[], str], output_format: str) -> str:
+def _render(
+    document: Callable[[_Subject], Json],
+    plain: Callable[[_Subject], str],
+    subject: _Subject,
+    output_format: str,
+) -> str:
     check_format(output_format)
     if output_format == 'plain':
-        return plain()
+        return plain(subject)
     indent = 4 if output_format == 'json-pretty' else None
     # NaN and infinity are no JSON: `documents` leaves none, and this would tell.
-    return json.dumps(document(), indent=indent, allow_nan=False)
+    return json.dumps(document(subject), indent=indent, allow_nan=False)

@@ -1,0 +1,181 @@
+"""What should change: `findings`, `recommend`, `show` and the plan of `apply`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Optional
+
+from ...advise.records import Prediction, Reason, Recommendation
+from ...options.grammar import OptionDifference
+from ...snapshot import Mode, Snapshot
+from ..difference import difference
+from ..layout import Column, fields, paragraph, shell_command, table
+from ..subjects import Plan
+from ..summaries import worst_first
+from ..units import UNKNOWN, format_duration, format_ids, format_percent_range, format_plural
+from .phrases import (
+    COMMAND,
+    UNNAMED_OPTIONS,
+    bullets,
+    changes_table,
+    finding_text,
+    nothing_known,
+    osd_names,
+    sections,
+    titled,
+)
+
+
+def findings(snapshot: Snapshot) -> str:
+    """What an expert would point out, worst first."""
+    if not snapshot.findings:
+        if not snapshot.osds:
+            return nothing_known(snapshot.mode)
+        unread = [f.info.osd_id for f in snapshot.osds if f.options is None]
+        if unread:
+            return paragraph(
+                f'Nothing to point out so far; the options of {osd_names(unread)} are not known.'
+            )
+        return 'Nothing to point out.'
+    return '\n'.join(finding_text(finding) for finding in worst_first(snapshot.findings))
+
+
+def recommend(snapshot: Snapshot) -> str:
+    """What should change, or why nothing needs to."""
+    if snapshot.mode in {Mode.OFF, Mode.OBSERVE}:
+        return (
+            f'Nothing is recommended in mode {snapshot.mode.value}; see "{COMMAND} mode recommend".'
+        )
+    if not snapshot.assessments:
+        return nothing_known(snapshot.mode)
+    if not snapshot.recommendations:
+        return sections('No change is recommended.', _conclusions(snapshot))
+    text = table(
+        (
+            Column('ID'),
+            Column('KIND'),
+            Column('WHO', flexible=True),
+            Column('OSDS', 'r'),
+            Column('PROFILE', flexible=True),
+            Column('EXPECTED', flexible=True, wrap=True, min_width=16),
+            Column('RISK'),
+            Column('RESTART'),
+        ),
+        (
+            (
+                r.recommendation_id,
+                r.kind.value,
+                r.who,
+                str(len(r.osds)),
+                r.profile or UNNAMED_OPTIONS,
+                _expected(r),
+                r.risk.value,
+                'yes' if r.restart_required else 'no',
+            )
+            for r in snapshot.recommendations
+        ),
+    )
+    more = f'In full, with the exact commands and undo: {COMMAND} show <id>'
+    return sections(text, _conclusions(snapshot), more)
+
+
+def show(recommendation: Recommendation) -> str:
+    """One recommendation in full: what, why, what to expect, how to do it and to undo it."""
+    r = recommendation
+    head = fields(
+        [
+            ('Recommendation', r.recommendation_id),
+            ('What', r.kind.value),
+            ('Who', f'{r.who} ({format_plural(len(r.osds), "OSD")}: {format_ids(r.osds)})'),
+            ('Profile', r.profile or f'{UNNAMED_OPTIONS} (no known one)'),
+            ('Risk', r.risk.value),
+            ('Restart', 'every OSD, one at a time' if r.restart_required else 'none'),
+            ('Options now', r.options_from or '(empty)'),
+            ('Options then', r.options_to or '(empty)'),
+        ]
+    )
+    changes = difference(r.options_from, r.options_to)
+    return sections(
+        head,
+        _difference(changes),
+        titled('Why', _reasons(r.reasons)),
+        titled('Expected', _prediction(r.prediction)),
+        titled('Commands', _commands(r.commands)),
+        titled('To undo it', _commands(r.undo_commands)),
+        f'To carry it out with verification, one OSD at a time: {COMMAND} apply '
+        f'{r.recommendation_id}',
+    )
+
+
+def plan(planned: Plan) -> str:
+    """What `apply` would do, and in which order."""
+    r = planned.recommendation
+    duration = format_duration(planned.expected_duration_s)
+    pairs = [
+        ('Dry run', 'nothing was changed'),
+        ('Recommendation', f'{r.recommendation_id} ({r.kind.value})'),
+        ('Who', r.who),
+        ('Profile', r.profile or f'{UNNAMED_OPTIONS} (no known one)'),
+        ('Risk', r.risk.value),
+        ('OSDs', f'{format_plural(len(r.osds), "OSD")}, one at a time, lowest risk first'),
+        ('Order', ', '.join(f'osd.{osd_id}' for osd_id in r.osds)),
+        (
+            'Duration',
+            f'about {duration} if nothing has to wait',
+        ),
+    ]
+    steps = [
+        'Wait until all placement groups are active and clean and the OSD is ok to stop.',
+        'Set the option for this OSD alone, and restart it.',
+        'Go on only when it is up with the new value running and all placement groups are clean.',
+    ]
+    return sections(
+        fields(pairs),
+        titled('For each OSD', bullets(steps)),
+        titled('Commands', _commands(r.commands)),
+        titled('To undo it', _commands(r.undo_commands)),
+    )
+
+
+def _conclusions(snapshot: Snapshot) -> str:
+    return '\n'.join(
+        paragraph(assessment.conclusion, indent=4, first=f'{assessment.who}: ')
+        for assessment in snapshot.assessments
+    )
+
+
+def _expected(recommendation: Recommendation) -> str:
+    prediction = recommendation.prediction
+    if prediction is None:
+        return UNKNOWN
+    change = format_percent_range(prediction.low_percent, prediction.high_percent)
+    return f'{prediction.metric} {change}'
+
+
+def _difference(changes: Optional[Sequence[OptionDifference]]) -> str:
+    if changes is None:
+        return 'The two cannot be compared: one of them is no option string that Ceph accepts.'
+    return changes_table(changes, 'NOW', 'THEN') or 'No option value changes.'
+
+
+def _reasons(reasons: Sequence[Reason]) -> str:
+    return '\n'.join(
+        paragraph(f'{reason.statement} [{reason.source}]', 4, '  - ') for reason in reasons
+    )
+
+
+def _prediction(prediction: Optional[Prediction]) -> str:
+    if prediction is None:
+        return paragraph('Nothing is predicted: no published measurement fits.', 4, '  - ')
+    change = format_percent_range(prediction.low_percent, prediction.high_percent)
+    return '\n'.join(
+        (
+            paragraph(f'{prediction.metric}: {change}', 4, '  - '),
+            paragraph(f'Basis: {prediction.basis}', 4, '  - '),
+        )
+    )
+
+
+def _commands(commands: Sequence[str]) -> str:
+    """Not indented: a command that is continued on the next line must stay what it is."""
+    return '\n'.join(shell_command(command) for command in commands)

@@ -1,0 +1,100 @@
+"""What was changed: `rollout status` and `history`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Optional
+
+from ...rollout.history import HistoryRecord
+from ...rollout.records import Phase, RolloutState
+from ..difference import difference
+from ..layout import Column, fields, paragraph, table
+from ..units import UNKNOWN, format_ids, format_time
+from .phrases import option_value, phase_of, progress_of, sections
+
+
+def rollout(state: Optional[RolloutState]) -> str:
+    """The rollout under way, or the last one."""
+    if state is None:
+        return 'There was no rollout yet.'
+    request = state.request
+    pairs = [
+        ('Rollout', state.rollout_id),
+        ('Recommendation', f'{request.recommendation_id} ({request.kind.value})'),
+        ('Who', request.who),
+        ('Asked for by', request.actor),
+        ('Phase', phase_of(state)),
+    ]
+    if state.paused_reason is not None:
+        pairs.append(('Waits because', state.paused_reason))
+    if state.failure is not None:
+        pairs.append(('What happened', state.failure))
+    if state.last_error is not None and not state.ended:
+        pairs.append(('Last error', state.last_error))
+    pairs += [
+        ('Verdict', 'none yet' if state.verdict is None else state.verdict.value),
+        ('Started', format_time(state.started_s) or UNKNOWN),
+        ('Updated', format_time(state.updated_s) or UNKNOWN),
+        ('Progress', progress_of(state)),
+    ]
+    return sections(fields(pairs), _rollout_osds(state))
+
+
+def history(records: Sequence[HistoryRecord]) -> str:
+    """Every change, oldest first."""
+    if not records:
+        return 'Nothing was ever changed by this module.'
+    return '\n\n'.join(_history_record(record) for record in records)
+
+
+def _rollout_osds(state: RolloutState) -> str:
+    """OSDs by phase: what a thousand of them have in common takes one line."""
+    steps = {osd.osd_id: osd.step.value for osd in state.osds}
+    by_phase: dict[Phase, list[int]] = {}
+    for batch in state.batches:
+        by_phase.setdefault(batch.phase, []).extend(batch.osds)
+    rows = [
+        (
+            phase.value,
+            str(len(ids)),
+            format_ids(ids),
+            ', '.join(sorted({steps[osd_id] for osd_id in ids})),
+        )
+        for phase, ids in by_phase.items()
+    ]
+    return table(
+        (
+            Column('PHASE'),
+            Column('OSDS', 'r'),
+            Column('IDS', flexible=True, wrap=True, min_width=20),
+            Column('STEP', flexible=True, wrap=True),
+        ),
+        rows,
+    )
+
+
+def _history_record(record: HistoryRecord) -> str:
+    when = format_time(record.time_s) or UNKNOWN
+    head = paragraph(
+        f'{when} {record.rollout_id} {record.who} {record.outcome.value}, '
+        f'asked for by {record.actor}'
+    )
+    pairs = [
+        ('Change', _change_line(record.options_from, record.options_to)),
+        ('Predicted', record.prediction or 'nothing'),
+        ('Measured', record.measured or 'nothing'),
+    ]
+    if record.reason is not None:
+        pairs.append(('Reason', record.reason))
+    return f'{head}\n{fields(pairs, indent=4)}'
+
+
+def _change_line(before: str, after: str) -> str:
+    changes = difference(before, after)
+    if changes is None:
+        return f'from {before or "(empty)"} to {after or "(empty)"}'
+    if not changes:
+        return 'none of the option values; only who sets them'
+    return ', '.join(
+        f'{c.option}={option_value(c.value_from)}->{option_value(c.value_to)}' for c in changes
+    )

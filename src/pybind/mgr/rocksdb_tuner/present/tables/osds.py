@@ -1,0 +1,309 @@
+"""What OSDs do: `osd`, `osd <id>` and `workload`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Optional
+
+from ...advise.records import OsdFacts, OsdOptions, Recommendation
+from ...observe.signals import Signals
+from ...options.grammar import OptionDifference
+from ...snapshot import Snapshot
+from ...workload.records import Workload
+from ..difference import difference
+from ..layout import Column, fields, paragraph, table
+from ..subjects import OsdDetail
+from ..summaries import common_domain, options_in_use, worst_first
+from ..units import (
+    UNKNOWN,
+    format_bytes,
+    format_bytes_rate,
+    format_bytes_short,
+    format_count,
+    format_count_rate,
+    format_duration,
+    format_ms,
+    format_percent,
+    format_ratio,
+    format_used,
+)
+from .phrases import (
+    COMMAND,
+    PENDING_MARK,
+    UNNAMED_OPTIONS,
+    changes_table,
+    finding_text,
+    measured_value,
+    nothing_known,
+    pending_note,
+    sections,
+    workload_cells,
+)
+
+_NO_SIGNALS = Signals(osd_id=-1)
+
+
+def osds(snapshot: Snapshot) -> str:
+    """A row per OSD."""
+    if not snapshot.osds:
+        return nothing_known(snapshot.mode)
+    columns = (
+        Column('ID', 'r'),
+        Column('HOST', flexible=True),
+        Column('CLASS', flexible=True, min_width=5),
+        Column('WORKLOAD', flexible=True, min_width=15),
+        Column('WR OP/S', 'r'),
+        Column('WR SIZE', 'r'),
+        Column('KV SYNC', 'r'),
+        Column('BUSY', 'r'),
+        Column('WAL/S', 'r'),
+        Column('WA', 'r'),
+        Column('DB', 'r'),
+        Column('SLOW', 'r'),
+        Column('OPTIONS', flexible=True, min_width=10),
+    )
+    domain = common_domain(facts.info.host for facts in snapshot.osds)
+    text = table(columns, (_osd_cells(facts, domain) for facts in snapshot.osds))
+    pending = options_in_use(snapshot.osds).pending_restart
+    return sections(text, pending_note(pending))
+
+
+def osd(detail: OsdDetail) -> str:
+    """All that is known of one OSD."""
+    facts = detail.facts
+    info = facts.info
+    signals = facts.signals or _NO_SIGNALS
+    state = ', '.join(('up' if info.up else 'down', 'in' if info.in_cluster else 'out'))
+    version = f'{info.version or UNKNOWN} ({info.release or "release not known"})'
+    head = fields(
+        [
+            (f'osd.{info.osd_id}', state),
+            ('Host', info.host or UNKNOWN),
+            ('Device class', info.device_class or UNKNOWN),
+            ('Version', version),
+            ('Object store', info.objectstore or UNKNOWN),
+            ('Devices', _devices(facts)),
+            ('Workload', _workload_line(facts.workload)),
+        ]
+    )
+    return sections(
+        head,
+        _evidence(facts.workload),
+        _signal_fields(signals) if facts.signals else _not_measured(facts),
+        _option_fields(facts.options),
+        '\n'.join(finding_text(finding) for finding in worst_first(detail.findings)),
+        _recommendation_pointers(detail.recommendations),
+    )
+
+
+def workload(snapshot: Snapshot) -> str:
+    """What the clients do, by group and by OSD, with the evidence."""
+    if not snapshot.osds:
+        return nothing_known(snapshot.mode)
+    by_group = table(
+        (
+            Column('GROUP', flexible=True),
+            Column('OSDS', 'r'),
+            Column('WORKLOAD'),
+            Column('CONFIDENCE', 'r'),
+            Column('EVIDENCE', flexible=True, wrap=True, min_width=40),
+        ),
+        (
+            row
+            for group in snapshot.groups
+            for row in _workload_rows((group.who, str(len(group.osds))), group.workload)
+        ),
+    )
+    by_osd = table(
+        (
+            Column('ID', 'r'),
+            Column('HOST', flexible=True),
+            Column('CLASS', flexible=True, min_width=5),
+            Column('WORKLOAD'),
+            Column('CONFIDENCE', 'r'),
+            Column('FIRST EVIDENCE', flexible=True, min_width=30),
+        ),
+        (
+            (
+                str(facts.info.osd_id),
+                facts.info.host or UNKNOWN,
+                facts.info.device_class or UNKNOWN,
+                *_osd_workload_cells(facts),
+            )
+            for facts in snapshot.osds
+        ),
+    )
+    return sections(by_group if snapshot.groups else '', by_osd)
+
+
+def _osd_cells(facts: OsdFacts, domain: str) -> Sequence[str]:
+    signals = facts.signals or _NO_SIGNALS
+    return (
+        str(facts.info.osd_id),
+        (facts.info.host or UNKNOWN)[: -len(domain) or None],
+        facts.info.device_class or UNKNOWN,
+        _osd_workload_cells(facts)[0],
+        format_count(signals.write_iops),
+        format_bytes_short(signals.write_bytes_avg),
+        format_ms(signals.kv_sync_ms),
+        format_percent(signals.kv_sync_busy),
+        format_bytes_short(signals.wal_bytes_per_s),
+        format_ratio(signals.db_write_amp),
+        _db_used_cell(signals),
+        format_bytes_short(signals.slow_used_bytes),
+        _profile_cell(facts.options),
+    )
+
+
+def _db_used_cell(signals: Signals) -> str:
+    if signals.db_used_bytes is None or not signals.db_total_bytes:
+        return format_bytes_short(signals.db_used_bytes)
+    return format_percent(signals.db_used_bytes / signals.db_total_bytes)
+
+
+def _profile_cell(options: Optional[OsdOptions]) -> str:
+    if options is None:
+        return UNKNOWN
+    mark = PENDING_MARK if options.pending_restart else ''
+    return f'{options.profile or UNNAMED_OPTIONS}{mark}'
+
+
+def _osd_workload_cells(facts: OsdFacts) -> tuple[str, str, str]:
+    if not facts.info.up:
+        return '(down)', UNKNOWN, UNKNOWN
+    evidence = () if facts.workload is None else facts.workload.evidence
+    return (*workload_cells(facts.workload), evidence[0].statement if evidence else UNKNOWN)
+
+
+def _workload_rows(
+    head: tuple[str, str], found: Optional[Workload]
+) -> Iterable[tuple[str, str, str, str, str]]:
+    """One row per piece of evidence; what is above it is not repeated."""
+    statements = [e.statement for e in found.evidence] if found is not None else []
+    workload_class, confidence = workload_cells(found)
+    yield (*head, workload_class, confidence, statements[0] if statements else UNKNOWN)
+    for statement in statements[1:]:
+        yield '', '', '', '', statement
+
+
+def _workload_line(found: Optional[Workload]) -> str:
+    workload_class, confidence = workload_cells(found)
+    return workload_class if confidence == UNKNOWN else f'{workload_class}, confidence {confidence}'
+
+
+def _evidence(found: Optional[Workload]) -> str:
+    if found is None or not found.evidence:
+        return ''
+    lines = [
+        paragraph(
+            f'{e.statement} ({measured_value(e.signal, e.value, e.unit, e.window_s)})', 2, '- '
+        )
+        for e in found.evidence
+    ]
+    return '\n'.join(lines)
+
+
+def _devices(facts: OsdFacts) -> str:
+    info = facts.info
+    if info.dedicated_db is None:
+        return UNKNOWN
+    db = 'DB on a device of its own' if info.dedicated_db else 'DB shares the device of the data'
+    if info.db_device_bytes is not None:
+        db += f' ({format_bytes(info.db_device_bytes)})'
+    return f'{db}, WAL on a device of its own' if info.dedicated_wal else db
+
+
+def _signal_fields(signals: Signals) -> str:
+    source = '' if signals.compaction_source is None else f' ({signals.compaction_source})'
+    return fields(
+        [
+            (
+                'Window',
+                _window(signals),
+            ),
+            ('Client writes', _client(signals.write_iops, signals.write_bytes_per_s)),
+            ('  mean size', format_bytes(signals.write_bytes_avg)),
+            ('  latency', format_ms(signals.op_w_latency_ms)),
+            ('Client reads', _client(signals.read_iops, signals.read_bytes_per_s)),
+            ('  mean size', format_bytes(signals.read_bytes_avg)),
+            ('Class calls', format_count_rate(signals.rw_iops)),
+            ('Recovery', _client(signals.recovery_ops_per_s, signals.recovery_bytes_per_s)),
+            (
+                'KV sync',
+                f'{format_ms(signals.kv_sync_ms)}, of that flush {format_ms(signals.kv_flush_ms)}',
+            ),
+            ('  thread busy', format_percent(signals.kv_sync_busy)),
+            ('Commit', format_ms(signals.commit_ms)),
+            ('WAL writes', format_bytes_rate(signals.wal_bytes_per_s)),
+            ('  per client byte', format_ratio(signals.wal_bytes_per_client_byte)),
+            ('  per write', format_bytes(signals.wal_bytes_per_write_op)),
+            ('SST writes', format_bytes_rate(signals.sst_bytes_per_s)),
+            ('  by compaction', format_bytes_rate(signals.compaction_bytes_per_s) + source),
+            ('  to slow device', format_bytes_rate(signals.slow_bytes_per_s)),
+            ('DB write amp', _write_amp(signals)),
+            ('DB used', format_used(signals.db_used_bytes, signals.db_total_bytes)),
+            ('WAL used', format_used(signals.wal_used_bytes, signals.wal_total_bytes)),
+            ('Slow used', format_used(signals.slow_used_bytes, signals.slow_total_bytes)),
+        ]
+    )
+
+
+def _not_measured(facts: OsdFacts) -> str:
+    return (
+        'Nothing was measured on it yet.' if facts.info.up else 'Nothing is measured: it is down.'
+    )
+
+
+def _window(signals: Signals) -> str:
+    age = f'newest sample {format_duration(signals.sample_age_s)} old'
+    return f'{format_duration(signals.window_s)}, {age}'
+
+
+def _client(ops_per_s: Optional[float], bytes_per_s: Optional[float]) -> str:
+    if ops_per_s is None and bytes_per_s is None:
+        return UNKNOWN
+    return f'{format_count_rate(ops_per_s)}, {format_bytes_rate(bytes_per_s)}'
+
+
+def _write_amp(signals: Signals) -> str:
+    text = format_ratio(signals.db_write_amp)
+    if signals.db_write_amp is None or signals.db_write_amp_window_s is None:
+        return text
+    return f'{text} over {format_duration(signals.db_write_amp_window_s)}'
+
+
+def _option_fields(options: Optional[OsdOptions]) -> str:
+    if options is None:
+        return 'The options it runs are not known.'
+    pairs = [
+        ('Profile', options.profile or f'{UNNAMED_OPTIONS} (no known one)'),
+        ('Source', _source(options)),
+        ('Running', options.running or '(empty)'),
+    ]
+    if options.annex:
+        pairs.append(('Of that, annex', options.annex))
+    changes: Sequence[OptionDifference] = ()
+    if options.next_start is None:
+        pairs.append(('Next start', 'what it would run cannot be told'))
+    elif options.pending_restart:
+        pairs.append(('Next start', options.next_start or '(empty)'))
+        changes = difference(options.running, options.next_start) or ()
+    return sections(fields(pairs), changes_table(changes, 'RUNNING', 'NEXT START'))
+
+
+def _source(options: OsdOptions) -> str:
+    text = options.source
+    if options.overruled:
+        return f'{text}; it beats the config store'
+    if options.deciding_who is None:
+        return text
+    when = ', at the next start the' if options.pending_restart else ','
+    return f'{text}{when} entry of {options.deciding_who}'
+
+
+def _recommendation_pointers(recommendations: Sequence[Recommendation]) -> str:
+    return '\n'.join(
+        f'Recommended: {r.kind.value} {r.profile or ""}'.rstrip()
+        + f' (see "{COMMAND} show {r.recommendation_id}")'
+        for r in recommendations
+    )

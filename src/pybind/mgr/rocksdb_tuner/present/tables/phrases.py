@@ -1,0 +1,164 @@
+"""What several answers say in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Callable, Optional
+
+from ...advise.records import Finding, FindingEvidence
+from ...options.grammar import OptionDifference
+from ...rollout.records import RolloutState
+from ...snapshot import Mode
+from ...workload.records import Workload, WorkloadClass
+from ..layout import Column, paragraph, table
+from ..summaries import osds_finished
+from ..units import (
+    UNKNOWN,
+    format_bytes,
+    format_bytes_rate,
+    format_count,
+    format_count_rate,
+    format_duration,
+    format_ids,
+    format_ms,
+    format_percent,
+    format_plural,
+)
+
+#: How an operator calls the module.
+COMMAND = 'ceph rocksdb-tuner'
+#: An option set that is no known profile.
+UNNAMED_OPTIONS = 'custom'
+#: At option sets that change with a restart; `pending_note` explains it.
+PENDING_MARK = '*'
+#: Names of OSDs in a sentence; more than that are shown as a number.
+_RANGES_SHOWN_CHARS = 48
+
+#: As in `ceph health detail`.
+SEVERITY_MARKS = {'error': '[ERR]', 'warning': '[WRN]', 'info': '[INF]'}
+
+_FORMATS: Mapping[str, Callable[[Optional[float]], str]] = {
+    'bytes': format_bytes,
+    'B': format_bytes,
+    'bytes/s': format_bytes_rate,
+    'B/s': format_bytes_rate,
+    'ms': format_ms,
+    's': format_duration,
+    'ratio': format_percent,
+    'ops/s': format_count_rate,
+    'op/s': format_count_rate,
+}
+
+
+def sections(*parts: str) -> str:
+    """Parts of an answer with a blank line between them; empty ones are left out."""
+    return '\n\n'.join(part for part in parts if part)
+
+
+def titled(title: str, text: str) -> str:
+    """``text`` under a title; nothing at all where there is no text."""
+    return f'{title}:\n{text}' if text else ''
+
+
+def bullets(sentences: Iterable[str]) -> str:
+    """One item per sentence."""
+    return '\n'.join(paragraph(sentence, 4, '  - ') for sentence in sentences)
+
+
+def nothing_known(current: Mode) -> str:
+    """The answer where no OSD is known."""
+    if current is Mode.OFF:
+        return f'Mode is off: nothing is read. See "{COMMAND} mode observe".'
+    return 'Nothing is known yet: the first sample of the OSDs is still to come.'
+
+
+def osd_names(osd_ids: Sequence[int]) -> str:
+    """ "osd.0-2,5", or how many they are where that would be long."""
+    ranges = format_ids(osd_ids)
+    return f'osd.{ranges}' if len(ranges) <= _RANGES_SHOWN_CHARS else f'{len(osd_ids)} OSDs'
+
+
+def pending_note(osd_ids: Sequence[int]) -> str:
+    """What PENDING_MARK means; nothing where no OSD waits for a restart."""
+    if not osd_ids:
+        return ''
+    return paragraph(f'{PENDING_MARK} other options wait for a restart of {osd_names(osd_ids)}')
+
+
+def workload_cells(found: Optional[Workload]) -> tuple[str, str]:
+    """Class and confidence."""
+    if found is None or found.workload_class is WorkloadClass.UNKNOWN:
+        return WorkloadClass.UNKNOWN.value, UNKNOWN
+    return found.workload_class.value, format_percent(found.confidence)
+
+
+def measured_value(signal: str, value: object, unit: str, window_s: Optional[float]) -> str:
+    """A piece of evidence: "kv_sync_busy 97% over 60s"."""
+    text = f'{signal} {_number(value, "" if unit == signal else unit)}'
+    return text if window_s is None else f'{text} over {format_duration(window_s)}'
+
+
+def _number(value: object, unit: str) -> str:
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, bool):
+        return 'yes' if value else 'no'
+    if isinstance(value, (int, float)):
+        formatter = _FORMATS.get(unit)
+        if formatter is not None:
+            return formatter(value)
+        return f'{format_count(value)} {unit}'.rstrip()
+    return str(value)
+
+
+def finding_text(finding: Finding) -> str:
+    """In the form of `ceph health detail`."""
+    mark = SEVERITY_MARKS[finding.severity.value]
+    lines = [paragraph(f'{finding.finding_id}: {finding.summary}', 6, f'{mark} ')]
+    lines += [
+        paragraph(_finding_evidence(evidence), 16, '    evidence:') for evidence in finding.evidence
+    ]
+    lines.append(paragraph(finding.remedy, 16, '    remedy:'))
+    lines.append(paragraph(finding.source, 16, '    source:'))
+    return '\n'.join(lines)
+
+
+def _finding_evidence(evidence: FindingEvidence) -> str:
+    return measured_value(evidence.signal, evidence.value, evidence.unit, evidence.window_s)
+
+
+def changes_table(changes: Sequence[OptionDifference], before: str, after: str) -> str:
+    """Option by option; ``before`` and ``after`` are the titles of the two sides."""
+    if not changes:
+        return ''
+    return table(
+        (
+            Column('OPTION', flexible=True, min_width=20),
+            Column(before, flexible=True, wrap=True, min_width=16),
+            Column(after, flexible=True, wrap=True, min_width=16),
+        ),
+        ((c.option, option_value(c.value_from), option_value(c.value_to)) for c in changes),
+    )
+
+
+def option_value(value: Optional[str]) -> str:
+    """The value of an option in a string; None where the string does not have it."""
+    # Not a dash: that it is not in the string is known.
+    return '(unset)' if value is None else value or '(empty)'
+
+
+def phase_of(state: RolloutState) -> str:
+    """The phase; of a rollout that waits also where, of one that ended also how."""
+    phase = state.phase.value
+    if state.paused_reason is not None:
+        return f'{phase} (in {state.stage.value})'
+    if state.outcome is not None and state.outcome.value != phase:
+        return f'{phase} ({state.outcome.value})'
+    return phase
+
+
+def progress_of(state: RolloutState) -> str:
+    """How many of its OSDs a rollout has dealt with."""
+    total = format_plural(len(state.osds), 'OSD')
+    # How far it came before it ended is told OSD by OSD.
+    return total if state.ended else f'{osds_finished(state)} of {total} finished'

@@ -1,0 +1,158 @@
+"""The one screen of `status`, and `mode`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Optional
+
+from ...rollout.records import RolloutState
+from ...snapshot import Mode, Sampling, Snapshot
+from ..layout import Column, fields, paragraph, table
+from ..summaries import OptionsInUse, options_in_use
+from ..units import UNKNOWN, format_duration, format_ms, format_plural
+from .phrases import (
+    COMMAND,
+    PENDING_MARK,
+    SEVERITY_MARKS,
+    UNNAMED_OPTIONS,
+    nothing_known,
+    osd_names,
+    pending_note,
+    phase_of,
+    progress_of,
+    sections,
+    workload_cells,
+)
+
+_MODES = {
+    Mode.OFF: 'nothing is read, nothing is changed',
+    Mode.OBSERVE: 'measures and recognises the workload',
+    Mode.RECOMMEND: 'measures and advises; changes something only when asked to',
+    Mode.AUTO_APPLY: 'measures, advises, and applies recommendations of low risk by itself',
+}
+
+
+def status(snapshot: Snapshot) -> str:
+    """The whole on one screen."""
+    head = fields(
+        [
+            ('Mode', f'{snapshot.mode.value} ({_MODES[snapshot.mode]})'),
+            ('Release', snapshot.release or 'not known to this module'),
+            ('Sampling', _sampling(snapshot.mode, snapshot.sampling)),
+            ('Findings', _finding_counts(snapshot)),
+            ('Recommendations', _recommendation_count(snapshot)),
+            ('Rollout', _rollout_line(snapshot.rollout)),
+        ]
+    )
+    return sections(head, _groups(snapshot), _notices(snapshot.notices))
+
+
+def mode(current: Mode) -> str:
+    """The mode in force, and what it means."""
+    return f'{current.value}: {_MODES[current]}'
+
+
+def _sampling(current: Mode, sampling: Sampling) -> str:
+    if current is Mode.OFF:
+        return 'off'
+    parts = [
+        format_plural(sampling.osds, 'OSD'),
+        f'every {format_duration(sampling.interval_s)}',
+        'no sample yet'
+        if sampling.last_sample_age_s is None
+        else f'newest sample {format_duration(sampling.last_sample_age_s)} old',
+    ]
+    if sampling.tick_ms is not None:
+        parts.append(f'last tick took {format_ms(sampling.tick_ms)} of CPU')
+    return ', '.join(parts)
+
+
+def _finding_counts(snapshot: Snapshot) -> str:
+    if not snapshot.findings:
+        return 'none'
+    counts = [
+        (severity, sum(f.severity.value == severity for f in snapshot.findings))
+        for severity in SEVERITY_MARKS
+    ]
+    texts = [
+        f'{count} info' if severity == 'info' else format_plural(count, severity)
+        for severity, count in counts
+        if count
+    ]
+    return f'{", ".join(texts)} (see "{COMMAND} findings")'
+
+
+def _recommendation_count(snapshot: Snapshot) -> str:
+    count = len(snapshot.recommendations)
+    if snapshot.mode in {Mode.OFF, Mode.OBSERVE}:
+        return f'not in mode {snapshot.mode.value}'
+    if not count:
+        return 'none' if snapshot.assessments else 'none yet'
+    return f'{count} (see "{COMMAND} recommend")'
+
+
+def _rollout_line(state: Optional[RolloutState]) -> str:
+    if state is None:
+        return 'none yet'
+    text = f'{state.rollout_id} for {state.request.who}: {phase_of(state)}'
+    if not state.ended:
+        text += f', {progress_of(state)}'
+    why = state.failure if state.ended else state.paused_reason
+    return f'{text}; {why}' if why else text
+
+
+def _groups(snapshot: Snapshot) -> str:
+    if not snapshot.osds:
+        return '' if snapshot.mode is Mode.OFF else nothing_known(snapshot.mode)
+    rows = []
+    for group in snapshot.groups:
+        in_use = options_in_use(group.osds)
+        rows.append(
+            (
+                group.who,
+                str(len(group.osds)),
+                *workload_cells(group.workload),
+                _options_cell(in_use),
+                _source_cell(in_use),
+            )
+        )
+    columns = (
+        Column('GROUP', flexible=True),
+        Column('OSDS', 'r'),
+        Column('WORKLOAD'),
+        Column('CONFIDENCE', 'r'),
+        Column('OPTIONS', flexible=True, wrap=True, min_width=20),
+        Column('SOURCE'),
+    )
+    in_no_group = [f.info.osd_id for f in snapshot.osds if f.info.device_class is None]
+    pending = options_in_use(snapshot.osds).pending_restart
+    return sections(
+        table(columns, rows) if rows else '',
+        paragraph(f'No device class, so in no group: {osd_names(in_no_group)}.')
+        if in_no_group
+        else '',
+        pending_note(pending),
+    )
+
+
+def _options_cell(in_use: OptionsInUse) -> str:
+    if not in_use.variants:
+        return UNKNOWN
+    by_profile: dict[str, int] = {}
+    for variant in in_use.variants:
+        name = variant.profile or UNNAMED_OPTIONS
+        by_profile[name] = by_profile.get(name, 0) + len(variant.osds)
+    mark = PENDING_MARK if in_use.pending_restart else ''
+    if len(by_profile) == 1:
+        return next(iter(by_profile)) + mark
+    return ', '.join(f'{name} ({count})' for name, count in by_profile.items()) + mark
+
+
+def _source_cell(in_use: OptionsInUse) -> str:
+    if not in_use.variants:
+        return UNKNOWN
+    return in_use.source or 'mixed'
+
+
+def _notices(notices: Sequence[str]) -> str:
+    return '\n'.join(paragraph(notice, indent=2, first='! ') for notice in notices)
