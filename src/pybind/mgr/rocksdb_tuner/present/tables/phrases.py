@@ -37,16 +37,14 @@ _RANGES_SHOWN_CHARS = 48
 #: As in `ceph health detail`.
 SEVERITY_MARKS = {'error': '[ERR]', 'warning': '[WRN]', 'info': '[INF]'}
 
+#: By the unit that stands beside a value; any other unit is printed as it is.
 _FORMATS: Mapping[str, Callable[[Optional[float]], str]] = {
     'bytes': format_bytes,
-    'B': format_bytes,
     'bytes/s': format_bytes_rate,
-    'B/s': format_bytes_rate,
     'ms': format_ms,
     's': format_duration,
     'ratio': format_percent,
-    'ops/s': format_count_rate,
-    'op/s': format_count_rate,
+    'operations/s': format_count_rate,
 }
 
 

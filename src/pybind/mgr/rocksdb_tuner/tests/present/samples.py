@@ -60,14 +60,14 @@ SMALL_WRITES = Workload(
     0.9234567890123,
     (
         Evidence('write_bytes_avg', 4096.0, 'bytes', 60.0, 'Clients write 4 KiB at a time.'),
-        Evidence('write_iops', 812.3456789, 'ops/s', 60.0, 'Writes are 97% of operations.'),
+        Evidence('write_iops', 812.3456789, 'operations/s', 60.0, 'Writes are 97% of operations.'),
         Evidence('pools', 1.0, 'pools', 60.0, 'Of the pools on these OSDs, rbd is the one in use.'),
     ),
 )
 METADATA = Workload(
     WorkloadClass.RGW_METADATA,
     0.81,
-    (Evidence('rw_iops', 95.0, 'ops/s', 60.0, 'Bucket index calls are 41% of operations.'),),
+    (Evidence('rw_iops', 95.0, 'operations/s', 60.0, 'Bucket index calls are 41% of operations.'),),
 )
 
 

@@ -358,7 +358,7 @@ def test_each_mode_says_what_it_does(mode: Mode) -> None:
         ('bytes/s', 4096.0, 'x 4 KiB/s over 60s'),
         ('ms', 0.5, 'x 0.5 ms over 60s'),
         ('ratio', 0.5, 'x 50% over 60s'),
-        ('ops/s', 1500.0, 'x 1.5k op/s over 60s'),
+        ('operations/s', 1500.0, 'x 1.5k op/s over 60s'),
         ('apples', 3.0, 'x 3 apples over 60s'),
     ],
 )
