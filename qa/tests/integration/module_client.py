@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+
 from harness import Cluster
 
 CHECKOUT = Path(__file__).resolve().parents[3]

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import json
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Cluster, ClusterSpec, Progress
 
-from .module_client import ALTERNATE_2019, CHECKOUT, OPTION, ModuleClient
+from harness import Cluster, ClusterSpec, Progress
+from module_client import ALTERNATE_2019, CHECKOUT, OPTION, ModuleClient
 
 pytestmark = pytest.mark.integration
 
@@ -23,10 +23,13 @@ MASK = 'osd/class:ssd'
 
 
 @pytest.fixture(scope='module')
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    directory = tmp_path_factory.mktemp('module') / 'cluster'
-    with Cluster.up(ClusterSpec(osds=3, mgrs=2, rgw=True), directory, Progress()) as cluster:
+def cluster() -> Iterator[Cluster]:
+    # Not pytest's own folder for files: other runs of pytest clean that up.
+    directory = tempfile.mkdtemp(prefix='tuner-')
+    spec = ClusterSpec(osds=3, mgrs=2, rgw=True)
+    with Cluster.up(spec, directory, Progress()) as cluster:
         cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
+        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/restart_timeout', '30')
         yield cluster
 
 
@@ -136,7 +139,8 @@ def test_a_recommendation_stands_after_the_load_and_shows_everything(tuner: Modu
         f'ceph config rm osd.{i} {OPTION}'
         for i in [int(c.split()[3][4:]) for c in shown['commands'][-3:]]
     ]
-    text = tuner.plain('show', recommendation['id'])
+    # Long commands are broken as a shell lets one break them.
+    text = tuner.plain('show', recommendation['id']).replace("'\\\n'", '')
     for command in recommendation['commands'] + recommendation['undo_commands']:
         assert command in text
 
@@ -208,7 +212,7 @@ def test_a_string_that_would_stop_the_osds_is_found_before_it_does(tuner: Module
         assert findings[0]['severity'] == 'error'
         assert findings[0]['osds'] == [0, 1, 2]
         health = tuner.wait_for(
-            lambda: (c := tuner.cluster.ceph_json('health')['checks']).get(
+            lambda: tuner.cluster.ceph_json('health')['checks'].get(
                 'ROCKSDB_TUNER_UNSTARTABLE_OPTIONS'
             ),
             40,
@@ -254,7 +258,7 @@ def test_a_module_option_out_of_range_is_refused_by_the_monitor(
     cluster: Cluster, option: str, value: str
 ) -> None:
     before = cluster.ceph('config', 'get', 'mgr', f'mgr/rocksdb_tuner/{option}')
-    with pytest.raises(Exception, match='EINVAL|22|not one of|below'):
+    with pytest.raises(Exception, match=r'EINVAL'):
         cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{option}', value)
     assert cluster.ceph('config', 'get', 'mgr', f'mgr/rocksdb_tuner/{option}') == before
 

@@ -74,6 +74,15 @@ class Module(MgrModule):
             runtime=True,
         ),
         Option(
+            name='restart_timeout',
+            type='secs',
+            default=300,
+            min=30,
+            max=3600,
+            desc='how long an OSD may take to restart before its setting is taken back',
+            runtime=True,
+        ),
+        Option(
             name='workload_memory',
             type='secs',
             default=86400,
@@ -135,6 +144,7 @@ class Module(MgrModule):
             mode=Mode(self.get_module_option('mode')),
             sample_interval_s=float(self.get_module_option('sample_interval')),
             auto_apply_after_s=float(self.get_module_option('auto_apply_after')),
+            restart_timeout_s=float(self.get_module_option('restart_timeout')),
             workload_memory_s=float(self.get_module_option('workload_memory')),
         )
 

@@ -37,6 +37,7 @@ from .observe.observer import KV_STATS_COMMAND, Observer
 from .observe.option_watch import OptionWatch
 from .rollout.driver import Driver
 from .rollout.errors import RolloutRefused
+from .rollout.machine import Limits
 from .rollout.records import RolloutState
 from .snapshot import Mode, Sampling, Snapshot
 from .workload.recogniser import Recogniser
@@ -73,6 +74,8 @@ class Settings:
     sample_interval_s: float = 0.0
     #: How long a recommendation must have stood before auto-apply takes it.
     auto_apply_after_s: float = 86400.0
+    #: How long an OSD may take to restart before it counts as not coming back.
+    restart_timeout_s: float = 300.0
     #: An idle group keeps its last client workload as the reason for advice this long.
     workload_memory_s: float = 86400.0
 
@@ -167,6 +170,9 @@ class Tuner:
         self._snapshot = self._evaluate(settings, now_s)
         if sampled:
             self._tick_s = time.thread_time() - cpu_before_s
+        self._driver.wait_at_most(
+            Limits(restart_s=settings.restart_timeout_s, boot_s=settings.restart_timeout_s)
+        )
         self._driver.tick(now_s, may_act=settings.mode is not Mode.OFF and self._has_looked())
         self._take_requests()
         if settings.mode is Mode.AUTO_APPLY and self._has_looked():

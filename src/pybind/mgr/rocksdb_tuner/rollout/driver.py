@@ -87,6 +87,11 @@ class Driver:
         """What an operator must know of the stored state and of the last tick, in sentences."""
         return self._problems + ((self._trouble,) if self._trouble else ())
 
+    def wait_at_most(self, limits: Limits) -> None:
+        """From now on, wait for restarts and the like no longer than this."""
+        if limits != self._machine.limits:
+            self._machine = replace(self._machine, limits=limits)
+
     def load(self) -> None:
         """Read what is stored, once. Never raises: what cannot be read is set aside."""
         if self._loaded:
@@ -119,8 +124,10 @@ class Driver:
             if self._unrecorded:
                 self._conclude(self._state)
         except (CommandError, RolloutRefused) as error:
-            self._trouble = f'the rollout cannot go on now: {error.message}'
-            log.warning(self._trouble)
+            trouble = f'the rollout cannot go on now: {error.message}'
+            if trouble != self._trouble:
+                log.warning(trouble)
+            self._trouble = trouble
         else:
             self._trouble = None
 
@@ -132,7 +139,7 @@ class Driver:
             self._storage.next_id(),
             request,
             cluster=self._cluster.cluster_map(),
-            entries=self._entries(),
+            entries=self._entries_now(),
             running=self._running(request.order),
             same_meaning=self._machine.same_meaning,
             now_s=now_s,
@@ -151,7 +158,7 @@ class Driver:
             raise RolloutRefused(errno.EALREADY, f'{state.rollout_id} was rolled back already')
         if state.direction is Direction.BACK and not state.ended:
             raise RolloutRefused(errno.EALREADY, f'{state.rollout_id} is being rolled back')
-        changed = machine.entries_in_the_way(state, self._entries())
+        changed = machine.entries_in_the_way(state, self._entries_now())
         if changed:
             raise RolloutRefused(
                 errno.EBUSY,
@@ -241,6 +248,15 @@ class Driver:
 
     def _entries(self) -> Mapping[str, str]:
         return as_mapping(self._config.entries((OPTION,)))
+
+    def _entries_now(self) -> Mapping[str, str]:
+        """The entries, for an operator who waits for them."""
+        try:
+            return self._entries()
+        except CommandError as error:
+            raise RolloutRefused(
+                error.errno, f'the config store cannot be read now: {error.message}; try again'
+            ) from error
 
     def _running(self, osd_ids: tuple[int, ...]) -> Mapping[int, RunningOption]:
         return _answers(osd_ids, lambda n: self._config.running(n, (OPTION,))[OPTION])
