@@ -12,7 +12,7 @@ from typing import Callable, List, Optional
 from mgr_module import HandleCommandResult, MgrModule, NotifyType, Option
 
 from .advise.profiles import Profile, UnknownProfileError, profile, profiles
-from .advise.records import Recommendation
+from .advise.records import Kind, Recommendation
 from .mgr.adapter import MgrCluster, MgrStore
 from .mgr.protocols import CommandError
 from .mgr.releases import CLICommand, CLIReadCommand, CLIWriteCommand
@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 
 #: Who asked, for the history: the mgr does not tell a module which client sent a command.
 OPERATOR = 'operator'
+#: Kinds of recommendations that a rollout can carry out.
+CARRIED_OUT = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE})
 #: After an unexpected error the loop goes on, but not as fast as it can.
 ERROR_PAUSE_S = 10.0
 
@@ -232,6 +234,12 @@ class Module(MgrModule):
 
         def answer() -> str:
             recommendation = self._recommendation(recommendation_id)
+            if recommendation.kind not in CARRIED_OUT:
+                raise CommandRefusedError(
+                    errno.EINVAL,
+                    f'"{recommendation_id}" is nothing that can be applied; "ceph rocksdb-tuner '
+                    f'show {recommendation_id}" says what to do',
+                )
             if dry_run:
                 return render.plan(recommendation, format)
             return self._change(lambda: self._tuner.start(recommendation, OPERATOR), format)

@@ -39,10 +39,15 @@ def planned(
     _refuse_malformed(request)
     osds = _present(request, cluster)
     _refuse_own_entries(request, entries)
+    release = {osd.osd_id: osd.release for osd in osds}
     for osd_id in request.order:
         if osd_id not in running:
             raise RolloutRefused(
                 errno.EAGAIN, f'what osd.{osd_id} runs cannot be read now; try again'
+            )
+        if release[osd_id] is None:
+            raise RolloutRefused(
+                errno.EAGAIN, f'the release of osd.{osd_id} is not known yet; try again'
             )
         if running[osd_id].source in OVERRULING_SOURCES:
             raise RolloutRefused(errno.EINVAL, overruled(request, osd_id, running[osd_id]))

@@ -91,6 +91,7 @@ def encode_state(state: RolloutState) -> str:
             'restarts_asked': [osd.restarts_asked for osd in osds],
             'flaps': [osd.flaps for osd in osds],
             'restart_needed': [osd.restart_needed for osd in osds],
+            'doubtful': [osd.doubtful for osd in osds],
         },
         'started_s': state.started_s,
         'updated_s': state.updated_s,
@@ -182,6 +183,7 @@ def decode_state(text: str) -> RolloutState:
                 columns.column('restarts_asked', len(ids), _count),
                 columns.column('flaps', len(ids), _count),
                 columns.column('restart_needed', len(ids), _flag),
+                columns.column('doubtful', len(ids), _flag),
             )
         ),
         started_s=document.number('started_s'),

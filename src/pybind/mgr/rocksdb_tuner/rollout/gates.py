@@ -85,8 +85,8 @@ def closed_gate(seen: Observation, osd_id: int, targets: Iterable[int]) -> Optio
     """
     return (
         _mode(seen)
-        or _held_cluster(seen)
         or _osds(seen, osd_id)
+        or _held_cluster(seen)
         or placement_groups(seen)
         or _versions(seen, frozenset(targets))
         or _ok_to_stop(seen, osd_id)

@@ -60,11 +60,13 @@ class Limits:
     restart_s: float = 300.0
     #: A process that is down must be up again within this time.
     boot_s: float = 300.0
-    #: A new process reports its options within a second or two of its boot.
+    #: What the manager shows of a new process may be what the one before it reported: it is not
+    #: believed before this time (mgr_stats_period).
+    report_s: float = 5.0
+    #: A new process must report the right options within this time.
     verify_s: float = 60.0
-    #: The manager hears of the PGs of a restarted OSD up to two mgr_stats_period later; until
-    #: then it still shows them as they were before.
-    settle_s: float = 10.0
+    #: The same of its placement groups, for which the manager needs one more report.
+    settle_s: float = 5.0
     #: A restart that was refused is asked for again after this time.
     retry_s: float = 30.0
     #: A monitor may answer from just before the last change: an unexpected entry, or a value
@@ -218,6 +220,8 @@ class Machine:
         lost = self._lost_again(state, osd, seen)
         if lost is not None:
             return lost
+        if seen.waited_s < self.limits.report_s:
+            return Step(state)
         running = seen.running.get(n)
         wanted = target(state, n)
         if running and running.source == 'mon' and self.same_meaning(running.value, wanted):
@@ -268,7 +272,7 @@ class Machine:
             return self._write(state, seen, who, value)
         osd = _first(state, OsdStep.VERIFIED)
         if osd is None:
-            return Step(replace(state, stage=Phase.DONE, outcome=Outcome.DONE))
+            return Step(_finished(state, Phase.DONE, Outcome.DONE))
         if end_value(state.request, osd.osd_id) is not None:
             return Step(_with(state, replace(osd, step=OsdStep.COLLAPSED)))
         held = self._held(state, seen)
@@ -283,7 +287,7 @@ class Machine:
         if osd.step is OsdStep.SHIELDING:
             if seen.entries.get(own(n)) == target(state, n):
                 return Step(_with(state, replace(osd, step=OsdStep.VERIFIED)))
-            return Step(state, (SetEntry(own(n), target(state, n)),))
+            return Step(self._with_trouble(state), (SetEntry(own(n), target(state, n)),))
         if own(n) in seen.entries:
             return self._write(state, seen, own(n), None)
         if n not in seen.resolved:
@@ -318,9 +322,12 @@ class Machine:
         running = seen.running.get(osd.osd_id)
         recorded = next(b for b in state.before.osds if b.osd_id == osd.osd_id)
         untouched = info is not None and info.up and info.nonce == osd.nonce_before
+        # Believed only of a process that has been looked at for long enough.
         as_before = (
-            info is not None
+            osd.step is OsdStep.CHECKING
+            and info is not None
             and info.up
+            and info.nonce == osd.nonce_after
             and running is not None
             and self.same_meaning(running.value, recorded.value)
         )
@@ -365,7 +372,7 @@ class Machine:
             return self._restore_entries(state, seen)
         osd = in_flight(state)
         if osd is None:
-            return Step(replace(state, stage=Phase.ROLLED_BACK, outcome=Outcome.ROLLED_BACK))
+            return Step(_finished(state, Phase.ROLLED_BACK, Outcome.ROLLED_BACK))
         if osd.step is OsdStep.RESTART_DUE:
             if self._runs_restored(state, osd, seen):
                 return Step(_with(state, replace(osd, step=OsdStep.RESTORED)))
@@ -405,8 +412,8 @@ class Machine:
             return replace(osd, step=OsdStep.RESTORED)
         same_process = info.nonce == osd.nonce_before and not osd.restart_needed
         if same_process and osd.step is OsdStep.RESTARTING:
-            # The restart that was asked for is still to come.
-            return replace(osd, restart_needed=True)
+            # The restart that was asked for is still to come, or under way.
+            return replace(osd, restart_needed=True, doubtful=True)
         if same_process and osd.step in {OsdStep.SETTING, OsdStep.RESTART_DUE, OsdStep.RESTORING}:
             return replace(osd, step=OsdStep.RESTORED)
         return replace(
@@ -414,6 +421,7 @@ class Machine:
             step=OsdStep.RESTART_DUE,
             nonce_before=info.nonce,
             restart_needed=True,
+            doubtful=not info.up,
             restarts_asked=0,
             flaps=0,
         )
@@ -435,6 +443,8 @@ class Machine:
         lost = self._lost_again(state, osd, seen)
         if lost is not None:
             return lost
+        if seen.waited_s < self.limits.report_s:
+            return Step(state)
         running = seen.running.get(n)
         if running is not None and self._as_store_says(n, running, seen):
             back = state.direction is Direction.BACK
@@ -484,10 +494,11 @@ class Machine:
             return Step(_waiting(state, closed))
         if seen.orchestrator_reason is not None:
             return Step(_waiting(state, by_hand(n, info, seen.orchestrator_reason)))
+        trouble = self._trouble(state)
+        waiting = state if trouble is None else _waiting(state, by_hand(n, info, trouble))
         if state.errors and seen.waited_s < self.limits.retry_s:
-            return Step(self._with_trouble(state, by_hand(n, info, state.last_error or '')))
-        asked = replace(osd, step=OsdStep.RESTARTING, restarts_asked=osd.restarts_asked + 1)
-        return Step(self._with_trouble(_with(state, asked, errors=state.errors)), (RestartOsd(n),))
+            return Step(waiting)
+        return Step(_with(waiting, _asked(osd), errors=state.errors), (RestartOsd(n),))
 
     def _restarting(self, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
         n = osd.osd_id
@@ -529,8 +540,7 @@ class Machine:
         held = self._held(state, seen)
         if held is not None:
             return Step(_waiting(state, held))
-        asked = replace(osd, restarts_asked=osd.restarts_asked + 1)
-        return Step(_with(state, asked), (RestartOsd(osd.osd_id),))
+        return Step(_with(state, _asked(osd)), (RestartOsd(osd.osd_id),))
 
     def _lost_again(
         self, state: RolloutState, osd: OsdProgress, seen: Observation
@@ -576,12 +586,15 @@ class Machine:
             return Step(_waiting(state, held))
         return Step(self._with_trouble(state), (_entry_action(who, value),))
 
-    def _with_trouble(self, state: RolloutState, advice: Optional[str] = None) -> RolloutState:
+    def _with_trouble(self, state: RolloutState) -> RolloutState:
         """The state, waiting with the last error once an action has failed too often."""
+        trouble = self._trouble(state)
+        return state if trouble is None else _waiting(state, trouble)
+
+    def _trouble(self, state: RolloutState) -> Optional[str]:
         if state.errors < self.limits.tries:
-            return state
-        text = f'{state.errors} attempts failed, it goes on trying: {state.last_error}'
-        return _waiting(state, f'{advice} ({text})' if advice else text)
+            return None
+        return f'{state.errors} attempts failed, it goes on trying: {state.last_error}'
 
 
 # -- events
@@ -828,7 +841,20 @@ def _with(state: RolloutState, osd: OsdProgress, errors: int = 0) -> RolloutStat
 
 
 def _came_up(osd: OsdProgress, info: OsdInfo) -> OsdProgress:
+    if osd.doubtful:
+        # It may have read its options before they were put back, and cannot be asked: see
+        # `Observation.running`.
+        return replace(
+            osd, step=OsdStep.RESTART_DUE, nonce_before=info.nonce, restarts_asked=0, doubtful=False
+        )
     return replace(osd, step=OsdStep.CHECKING, nonce_after=info.nonce)
+
+
+def _asked(osd: OsdProgress) -> OsdProgress:
+    """The OSD, once more asked to restart: the process that comes up then is a fresh one."""
+    return replace(
+        osd, step=OsdStep.RESTARTING, restarts_asked=osd.restarts_asked + 1, doubtful=False
+    )
 
 
 def _the_ending(state: RolloutState) -> Ending:
@@ -869,12 +895,17 @@ def _ended(state: RolloutState, ending: Ending) -> RolloutState:
             f'; the change stays on {kept}: "ceph rocksdb-tuner rollback {state.rollout_id}" '
             'takes it back'
         )
+    told = _clip(f'{state.failure}; {reason}' if state.failure else reason)
+    return replace(_finished(state, Phase.FAILED, ending.outcome), failure=told)
+
+
+def _finished(state: RolloutState, stage: Phase, outcome: Outcome) -> RolloutState:
     return replace(
         state,
-        stage=Phase.FAILED,
-        outcome=ending.outcome,
-        failure=_clip(f'{state.failure}; {reason}' if state.failure else reason),
+        stage=stage,
+        outcome=outcome,
         ending=None,
+        suspicion=None,
         paused_by=None,
         paused_reason=None,
     )

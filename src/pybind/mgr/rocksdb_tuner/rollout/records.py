@@ -162,6 +162,9 @@ class OsdProgress:
     flaps: int = 0
     #: On the way back: its process may run what it shall not.
     restart_needed: bool = False
+    #: On the way back: the process that comes up next may have started before the entries were
+    #: put back.
+    doubtful: bool = False
 
 
 @dataclass(frozen=True)

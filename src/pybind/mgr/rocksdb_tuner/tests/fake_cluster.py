@@ -76,8 +76,13 @@ class FakeOsd:
     #: The same, as far as the manager has heard of it.
     reported: dict[str, RunningOption] = field(default_factory=dict)
     booted_s: float = 0.0
+    #: How often a process came up.
+    boots: int = 0
     stop_at_s: Optional[float] = None
+    #: When its next process starts and reads its options, and when that one is up.
+    start_at_s: Optional[float] = None
     boot_at_s: Optional[float] = None
+    starting_with: dict[str, RunningOption] = field(default_factory=dict)
     # -- faults
     #: The process never comes up, whatever it is given (a dead disk).
     broken: bool = False
@@ -87,6 +92,11 @@ class FakeOsd:
     crashes_after_s: Optional[float] = None
     #: It does not answer `config show`.
     silent: bool = False
+
+    @property
+    def coming(self) -> bool:
+        """Whether a process is about to come up."""
+        return self.start_at_s is not None or self.boot_at_s is not None
 
 
 class FakeCluster:
@@ -140,6 +150,7 @@ class FakeCluster:
     def add_osd(self, osd: FakeOsd) -> FakeOsd:
         """Add an OSD that is up and runs what the config store gives it."""
         self.osds[osd.osd_id] = osd
+        self._start(osd)
         self._boot(osd)
         osd.reported = dict(osd.shown)
         self._dirty_until_s = 0.0
@@ -163,9 +174,10 @@ class FakeCluster:
         if osd.stop_at_s is not None and self.now_s >= osd.stop_at_s:
             osd.stop_at_s = None
             self._stop(osd)
-            osd.boot_at_s = self.now_s + self.stop_s + self.boot_s
+            osd.start_at_s = self.now_s + self.stop_s
+        if osd.start_at_s is not None and self.now_s >= osd.start_at_s:
+            self._start(osd)
         if osd.boot_at_s is not None and self.now_s >= osd.boot_at_s:
-            osd.boot_at_s = None
             self._boot(osd)
         if osd.up and self.now_s >= osd.booted_s + self.report_s:
             osd.reported = dict(osd.shown)
@@ -176,7 +188,7 @@ class FakeCluster:
             and self.now_s >= osd.booted_s + osd.crashes_after_s
         ):
             self._stop(osd)
-            osd.boot_at_s = self.now_s + self.boot_s
+            osd.start_at_s = self.now_s
 
     # -- what a test or an operator does
 
@@ -212,7 +224,7 @@ class FakeCluster:
         self._stop(self.osds[osd_id])
 
     def start_osd(self, osd_id: int) -> None:
-        self.osds[osd_id].boot_at_s = self.now_s + self.boot_s
+        self._start(self.osds[osd_id])
 
     def restart_by_hand(self, osd_id: int) -> None:
         self.osds[osd_id].stop_at_s = self.now_s
@@ -332,10 +344,13 @@ class FakeCluster:
 
     def _stop(self, osd: FakeOsd) -> None:
         osd.up = False
-        osd.boot_at_s = None
+        osd.start_at_s = osd.boot_at_s = None
         self._changed()
 
-    def _boot(self, osd: FakeOsd) -> None:
+    def _start(self, osd: FakeOsd) -> None:
+        """A process starts: its options are read now, it is up later."""
+        osd.start_at_s = None
+        osd.boot_at_s = self.now_s + self.boot_s
         names = {name for _, name in self.store} | set(osd.conf_file)
         started = {}
         for name in names:
@@ -344,33 +359,45 @@ class FakeCluster:
                 started[name] = RunningOption(osd.conf_file[name], 'file', value is not None)
             elif value is not None:
                 started[name] = RunningOption(value, 'mon', ignores_mon=False)
+        osd.starting_with = started
+
+    def _boot(self, osd: FakeOsd) -> None:
+        osd.boot_at_s = None
+        started = osd.starting_with
         given = started.get(OPTION)
         if osd.broken or (given and osd.stubborn is None and self.refuses_to_start(given.value)):
             return
         if osd.stubborn is not None:
-            started[OPTION] = osd.stubborn
+            started = {**started, OPTION: osd.stubborn}
         self._next_nonce += 1
         osd.nonce = self._next_nonce
         osd.up = True
         osd.booted_s = self.now_s
+        osd.boots += 1
         osd.started_with = started
+        # Between its start and now it has heard of the entries once more.
         osd.shown = dict(started)
+        for name in {name for _, name in self.store} | set(started):
+            self._shown_again(osd, name)
         self._changed()
 
     def _config_changed(self, name: str) -> None:
         for osd in self.osds.values():
-            value = self._from_store(osd, name)
-            shown = osd.shown.get(name)
-            default = RunningOption(self._default(osd, name), 'default', ignores_mon=False)
-            if shown is not None and shown.source != 'mon':
-                osd.shown[name] = RunningOption(shown.value, shown.source, value is not None)
-            elif value is None:
-                osd.shown.pop(name, None)
-            elif shown is not None or name not in osd.started_with:
-                now = shown or default
-                osd.shown[name] = RunningOption(now.value, now.source, now.value != value)
+            self._shown_again(osd, name)
             if osd.up and self.now_s >= osd.booted_s + self.report_s:
                 osd.reported = dict(osd.shown)
+
+    def _shown_again(self, osd: FakeOsd, name: str) -> None:
+        """What `config show` makes of a change of the entries without a restart."""
+        value = self._from_store(osd, name)
+        shown = osd.shown.get(name)
+        if shown is not None and shown.source in {'file', 'env', 'cmdline'}:
+            osd.shown[name] = RunningOption(shown.value, shown.source, value is not None)
+        elif value is None:
+            osd.shown.pop(name, None)
+        elif shown is not None or name not in osd.started_with:
+            now = shown or RunningOption(self._default(osd, name), 'default', ignores_mon=False)
+            osd.shown[name] = RunningOption(now.value, now.source, now.value != value)
 
     def _default(self, osd: FakeOsd, name: str) -> str:
         return DEFAULTS.get(osd.release, DEFAULTS['reef']) if name == OPTION else ''

@@ -1,4 +1,4 @@
-"""The mgr API as it really answers, turned into records: from recorded maps of 16.2.15 to 20.2.4."""
+"""The mgr API as it really answers, turned into records, from maps of three releases."""
 
 import errno
 import json

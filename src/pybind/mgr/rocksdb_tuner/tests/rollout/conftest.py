@@ -87,6 +87,7 @@ class Run:
     def fail_over(self) -> None:
         """Another manager takes over: all that it knows is in the store."""
         self.driver = self.new_driver()
+        self.driver.load()
 
     def tick(self, seconds: float = TICK_S) -> None:
         self.driver.tick(self.cluster.now_s, may_act=self.may_act)
