@@ -1,0 +1,99 @@
+"""The command handlers: bad input is named, and nothing is done that was answered with an error."""
+
+from __future__ import annotations
+
+import errno
+import json
+from typing import Any, Callable
+
+import pytest
+from mgr_module import HandleCommandResult
+
+from rocksdb_tuner import Module
+from rocksdb_tuner.snapshot import Mode
+
+Call = Callable[[Any], HandleCommandResult]
+
+
+@pytest.fixture
+def module() -> Any:
+    # Any: the double shows what the real mgr keeps to itself.
+    return Module('rocksdb_tuner', '', '')
+
+
+READS: dict[str, Call] = {
+    'status': lambda m: m.cmd_status('json'),
+    'osd': lambda m: m.cmd_osd(format='json'),
+    'workload': lambda m: m.cmd_workload('json'),
+    'findings': lambda m: m.cmd_findings('json'),
+    'recommend': lambda m: m.cmd_recommend('json'),
+    'history': lambda m: m.cmd_history('json'),
+    'rollout status': lambda m: m.cmd_rollout_status('json'),
+    'profile ls': lambda m: m.cmd_profile_ls('json'),
+    'profile show': lambda m: m.cmd_profile_show('lz4-2025', 'json'),
+    'mode': lambda m: m.cmd_mode(format='json'),
+}
+
+
+@pytest.mark.parametrize('name', READS)
+def test_every_read_answers_before_the_first_tick(module: Any, name: str) -> None:
+    result = READS[name](module)
+    assert result.retval == 0, result.stderr
+    json.loads(result.stdout)
+
+
+@pytest.mark.parametrize(
+    ('call', 'code', 'named'),
+    [
+        (lambda m: m.cmd_status('xml'), errno.EINVAL, '"xml"'),
+        (lambda m: m.cmd_osd('seven'), errno.EINVAL, '"seven"'),
+        (lambda m: m.cmd_osd('osd.99'), errno.ENOENT, '99'),
+        (lambda m: m.cmd_show('nope'), errno.ENOENT, '"nope"'),
+        (lambda m: m.cmd_apply('nope'), errno.ENOENT, '"nope"'),
+        (lambda m: m.cmd_apply('nope', dry_run=True), errno.ENOENT, '"nope"'),
+        (lambda m: m.cmd_profile_show('nope'), errno.ENOENT, 'lz4-2025'),
+        (lambda m: m.cmd_mode('sometimes'), errno.EINVAL, 'auto-apply'),
+        (lambda m: m.cmd_mode('off', 'xml'), errno.EINVAL, '"xml"'),
+        (lambda m: m.cmd_rollback(format='xml'), errno.EINVAL, '"xml"'),
+    ],
+)
+def test_bad_input_is_named_with_the_right_errno(
+    module: Any, call: Call, code: int, named: str
+) -> None:
+    before = dict(module.options)
+    result = call(module)
+    assert result.retval == -code
+    assert named in result.stderr
+    assert result.stdout == ''
+    assert module.options == before
+
+
+@pytest.mark.parametrize('mode', list(Mode))
+def test_a_mode_is_set_and_answered(module: Any, mode: Mode) -> None:
+    assert module.cmd_mode(mode.value).retval == 0
+    assert json.loads(module.cmd_mode(format='json').stdout)['mode'] == mode.value
+
+
+def test_an_unexpected_failure_is_no_traceback_to_the_user(
+    module: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> str:
+        raise RuntimeError('secret detail')
+
+    monkeypatch.setattr('rocksdb_tuner.module.render.status', broken)
+    result = module.cmd_status()
+    assert result.retval == -errno.EIO
+    assert 'Traceback' not in result.stderr
+    assert 'secret detail' not in result.stderr
+
+
+def test_the_constructor_asks_the_cluster_nothing(module: Any) -> None:
+    assert module.mon_commands == []
+    assert module.health_checks == {}
+
+
+def test_every_module_option_has_a_description_and_a_default(module: Any) -> None:
+    for option in module.MODULE_OPTIONS:
+        assert option['desc']
+        assert 'default' in option
+        assert option['runtime'] is True
