@@ -33,7 +33,7 @@ unit: $(TOX)
 	$(TOX) run -e py3
 
 bench:
-	PYTHONPATH=src/pybind/mgr:qa/doubles /usr/bin/python3 qa/bench/bench_tick.py
+	/usr/bin/python3 qa/bench/bench_tick.py
 
 install:
 	install -d '$(DESTDIR)$(MGR_DIR)/rocksdb_tuner'
