@@ -180,7 +180,7 @@ class Driver:
     def resume(self, now_s: float) -> RolloutState:
         """Go on after `pause`, or try at once what failed before; raises RolloutRefused."""
         state = self._running_rollout()
-        if state.paused_by is None and not state.errors:
+        if not machine.waits_for_operator(state):
             waits = f'it waits: {state.paused_reason}' if state.paused_reason else 'it is running'
             raise RolloutRefused(errno.EINVAL, f'the rollout is not paused; {waits}')
         return self._keep(machine.resumed(state, now_s))

@@ -662,8 +662,26 @@ def paused(state: RolloutState, actor: str, now_s: float) -> RolloutState:
     return replace(state, paused_by=actor, paused_reason=_paused(actor), updated_s=now_s)
 
 
+def waits_for_operator(state: RolloutState) -> bool:
+    """Whether it was paused, or has tried something as often as it does by itself."""
+    return state.paused_by is not None or state.errors > 0 or _asked_in_vain(state) is not None
+
+
 def resumed(state: RolloutState, now_s: float) -> RolloutState:
+    """No pause any more, and what was tried in vain is tried again."""
+    osd = _asked_in_vain(state)
+    if osd is not None:
+        state = _with(state, replace(osd, step=OsdStep.RESTART_DUE, restarts_asked=0))
     return replace(state, paused_by=None, paused_reason=None, errors=0, updated_s=now_s)
+
+
+def _asked_in_vain(state: RolloutState) -> Optional[OsdProgress]:
+    """The OSD that is not asked to restart any more on the way back."""
+    osd = in_flight(state)
+    if osd is None or osd.step is not OsdStep.RESTARTING or osd.restarts_asked < 2:
+        return None
+    waits = state.paused_by is None and state.paused_reason is not None
+    return osd if waits and state.direction is not Direction.FORWARD else None
 
 
 def aborted(state: RolloutState, actor: str, now_s: float) -> RolloutState:
