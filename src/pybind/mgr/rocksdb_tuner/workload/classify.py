@@ -39,6 +39,8 @@ def _client_work(
     mean_bytes = seen.mean_write_bytes
     shares = _shares(seen)
     size = _write_size(seen)
+    changes_share = seen.changes_per_s / seen.operations_per_s if seen.operations_per_s else 0.0
+    reads_dominate = seen.operations_per_s > 0 and 1 - changes_share >= limits.read_share
     # Large writes are few: they are known by their bytes, whatever else is counted beside them.
     if (
         mean_bytes is not None
@@ -46,19 +48,28 @@ def _client_work(
         and seen.write_bytes_per_s >= seen.read_bytes_per_s
         and seen.write_bytes_per_s > limits.noise_bytes_per_s * seen.osds
     ):
+        if reads_dominate:
+            return WorkloadClass.MIXED, 0.7, (size, shares)
         return WorkloadClass.LARGE_WRITE, HIGH, (size,)
-    changes_share = seen.changes_per_s / seen.operations_per_s if seen.operations_per_s else 0.0
-    if 1 - changes_share >= limits.read_share:
+    if reads_dominate:
         return WorkloadClass.READ_MOSTLY, _beyond(1 - changes_share, limits.read_share), (shares,)
     if changes_share < limits.write_share:
         return WorkloadClass.MIXED, 0.7, (shares,)
+    return _small_changes(seen, pools, limits)
+
+
+def _small_changes(
+    seen: Activity, pools: PoolContext, limits: Thresholds
+) -> tuple[WorkloadClass, float, tuple[Evidence, ...]]:
+    mean_bytes = seen.mean_write_bytes
+    shares, size = _shares(seen), _write_size(seen)
     call_share = seen.class_calls_per_s / seen.changes_per_s
     if call_share >= limits.class_call_share:
         if pools.rgw:
             certainty = _beyond(call_share, limits.class_call_share)
             return WorkloadClass.RGW_METADATA, certainty, (_class_calls(seen), shares)
-        if not pools.cephfs_metadata:
-            return WorkloadClass.UNKNOWN, 0.0, (_class_calls(seen), shares)
+        # RBD and CephFS make next to none: clients of librados with classes of their own.
+        return WorkloadClass.UNKNOWN, 0.0, (_class_calls(seen), shares)
     if mean_bytes is None or mean_bytes < 1:
         return _key_value_work(seen, pools)
     if mean_bytes > limits.small_write_bytes and not pools.cephfs_metadata:

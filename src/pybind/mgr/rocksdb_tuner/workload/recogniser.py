@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Mapping
+from dataclasses import replace
+from typing import Mapping, Optional
 
 from ..mgr.records import ClusterMap
 from ..observe.signals import Signals
@@ -10,9 +11,14 @@ from .activity import activity
 from .classify import classify
 from .hysteresis import Memory, remember
 from .pools import PoolContext, pool_context
-from .records import Recognition
+from .records import Evidence, Recognition, Workload, WorkloadClass
+from .thresholds import thresholds
 
 _NO_POOLS = PoolContext(rbd=False, rgw=False, cephfs_metadata=False, cephfs_data=False)
+
+
+#: What is left of a group's confidence for an OSD of which only its group's clients are known.
+_INHERITED = 0.6
 
 
 class Recogniser:
@@ -28,7 +34,7 @@ class Recogniser:
         """Classify every OSD in ``signals`` and every device class; call once per tick."""
         pools: dict[str, PoolContext] = {}
         members: dict[str, list[Signals]] = {}
-        osds: dict[int, Memory] = {}
+        own: dict[int, tuple[Signals, Workload, Optional[str]]] = {}
         for osd in cluster_map.osds:
             seen = signals.get(osd.osd_id)
             if seen is None:
@@ -39,9 +45,7 @@ class Recogniser:
                 if osd.device_class not in pools:
                     pools[osd.device_class] = pool_context(cluster_map, osd.device_class)
                 context = pools[osd.device_class]
-            now = classify(activity((seen,)), context)
-            osds[osd.osd_id] = remember(self._osds.get(osd.osd_id), now, now_s)
-        self._osds = osds
+            own[osd.osd_id] = (seen, classify(activity((seen,)), context), osd.device_class)
         self._groups = {
             device_class: remember(
                 self._groups.get(device_class),
@@ -50,7 +54,39 @@ class Recogniser:
             )
             for device_class, of_class in members.items()
         }
+        osds: dict[int, Memory] = {}
+        for osd_id, (seen, now, device_class) in own.items():
+            group = self._groups[device_class].shown if device_class is not None else None
+            osds[osd_id] = remember(self._osds.get(osd_id), _with_replicas(now, seen, group), now_s)
+        self._osds = osds
         return Recognition(
             per_osd={osd_id: memory.shown for osd_id, memory in osds.items()},
             per_group={name: memory.shown for name, memory in self._groups.items()},
         )
+
+
+def _with_replicas(own: Workload, seen: Signals, group: Optional[Workload]) -> Workload:
+    """The group's workload where an OSD without clients of its own works as their replica.
+
+    What replicas write shows in the WAL, but not in `osd.op_*`. Where the group has no clients
+    either, it is trimming or scrubbing that writes, and "idle" is true.
+    """
+    wal = seen.wal_bytes_per_s
+    if (
+        own.workload_class is not WorkloadClass.IDLE
+        or group is None
+        or group.workload_class in (WorkloadClass.IDLE, WorkloadClass.RECOVERY)
+        or wal is None
+        or seen.window_s is None
+        or wal < thresholds().replica_wal_bytes_per_s
+    ):
+        return own
+    evidence = Evidence(
+        'wal_bytes_per_s',
+        wal,
+        'bytes/s',
+        seen.window_s,
+        f'{wal / 1024:.0f} KiB/s of WAL without clients of its own: it works as a replica.',
+    )
+    confidence = group.confidence * _INHERITED
+    return replace(group, confidence=confidence, evidence=(evidence, *own.evidence))

@@ -20,6 +20,7 @@ class Thresholds(NamedTuple):
     class_call_share: float
     recovery_ops_share: float
     full_confidence_ops_per_s: float
+    replica_wal_bytes_per_s: float
 
 
 @lru_cache(maxsize=1)

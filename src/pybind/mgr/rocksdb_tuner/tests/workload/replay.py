@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Mapping, Optional
 
@@ -42,6 +42,11 @@ class Recording:
     pools: Mapping[str, tuple[str, ...]]
     reports: tuple[Report, ...]
 
+    def without_pools_of(self, *applications: str) -> Recording:
+        """The same counters, as if nobody had pools of these applications."""
+        pools = {p: a for p, a in self.pools.items() if not set(a) & set(applications)}
+        return replace(self, pools=pools)
+
     def cluster_map(self) -> ClusterMap:
         nonces = {report.osd_id: report.nonce for report in self.reports}
         return ClusterMap(
@@ -57,7 +62,7 @@ class Recording:
                     size=3,
                     min_size=2,
                     device_classes=(),
-                    cephfs_metadata=name == 'cephfs_metadata',
+                    cephfs_metadata=name == 'cephfs_meta',
                 )
                 for i, (name, applications) in enumerate(sorted(self.pools.items()), start=1)
             ),
