@@ -339,6 +339,7 @@ def _recommendation(
     load = {o.info.osd_id: o.signals.write_iops if o.signals else None for o in candidate.osds}
     order = lowest_risk_first((o.info for o in candidate.osds), load)
     advice_id = recommendation_id(kind, who, options_to)
+    restart = not same_meaning(candidate.running, options_to, candidate.release.rocksdb_version)
     request = ChangeRequest(
         recommendation_id=advice_id,
         kind=ChangeKind(kind.value),
@@ -347,6 +348,7 @@ def _recommendation(
         order=order,
         final_entries=((who, options_to if kind is Kind.SET_PROFILE else None),),
         actor='',
+        restart=restart,
     )
     before = {who: candidate.running} if candidate.override_who == who else {}
     hosts = {o.info.osd_id: o.info.host for o in candidate.osds}
@@ -363,9 +365,7 @@ def _recommendation(
         reasons=reasons,
         prediction=prediction,
         risk=risk,
-        restart_required=not same_meaning(
-            candidate.running, options_to, candidate.release.rocksdb_version
-        ),
+        restart_required=restart,
         commands=commands(forward_actions(request), candidate.orchestrated, hosts),
         undo_commands=commands(undo_actions(request, before), candidate.orchestrated, hosts),
     )
@@ -381,6 +381,7 @@ def change_request(recommendation: Recommendation, actor: str) -> ChangeRequest:
         order=recommendation.osds,
         final_entries=recommendation.final_entries,
         actor=actor,
+        restart=recommendation.restart_required,
         prediction=_prediction_text(recommendation.prediction),
     )
 

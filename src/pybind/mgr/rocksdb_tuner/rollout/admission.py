@@ -17,6 +17,7 @@ from .records import (
     ChangeRequest,
     OsdBefore,
     OsdProgress,
+    OsdStep,
     RolloutState,
 )
 
@@ -67,7 +68,10 @@ def planned(
                 for osd in osds
             ),
         ),
-        osds=tuple(OsdProgress(osd_id) for osd_id in request.order),
+        osds=tuple(
+            OsdProgress(osd_id, OsdStep.PENDING if request.restart else OsdStep.COLLAPSED)
+            for osd_id in request.order
+        ),
         started_s=now_s,
         updated_s=now_s,
     )

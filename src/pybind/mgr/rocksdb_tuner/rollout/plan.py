@@ -19,6 +19,8 @@ TYPICAL_RESTART_S = 45.0
 
 def forward_actions(request: ChangeRequest) -> tuple[Action, ...]:
     """Everything that a rollout does where nothing fails, in order."""
+    if not request.restart:
+        return tuple(_entry(who, value) for who, value in shared_entries(request))
     targets = dict(request.targets)
     actions: list[Action] = []
     for osd_id in request.order:
@@ -40,7 +42,7 @@ def undo_actions(request: ChangeRequest, before: Mapping[str, str]) -> tuple[Act
     )
     return (
         *(_entry(who, before.get(who)) for who in touched if before.get(who) != final.get(who)),
-        *(RestartOsd(osd_id) for osd_id in request.order),
+        *(RestartOsd(osd_id) for osd_id in request.order if request.restart),
     )
 
 
@@ -80,7 +82,8 @@ def entry_command(action: Action) -> str:
 
 def expected_duration_s(request: ChangeRequest, restart_s: Optional[float] = None) -> float:
     """How long a rollout takes if no gate closes; ``restart_s`` is one restart, if measured."""
-    return len(request.order) * (TYPICAL_RESTART_S if restart_s is None else restart_s)
+    restarts = len(request.order) if request.restart else 0
+    return restarts * (TYPICAL_RESTART_S if restart_s is None else restart_s)
 
 
 def _entry(who: str, value: Optional[str]) -> Action:

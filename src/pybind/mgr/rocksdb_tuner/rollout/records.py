@@ -114,6 +114,8 @@ class ChangeRequest:
     final_entries: tuple[tuple[str, Optional[str]], ...]
     #: Who asked for it, as the audit log names it ("client.admin").
     actor: str
+    #: False where every OSD runs its target already: only entries change, nothing restarts.
+    restart: bool = True
     #: What was predicted, kept as it is for `history`.
     prediction: Optional[str] = None
     option: str = OPTION

@@ -102,8 +102,10 @@ def show(recommendation: Recommendation) -> str:
         titled('Expected', _prediction(r.prediction)),
         titled('Commands', _commands(r.commands)),
         titled('To undo it', _commands(r.undo_commands)),
-        f'To carry it out with verification, one OSD at a time: {COMMAND} apply '
-        f'{r.recommendation_id}',
+        titled(
+            'To carry it out with verification, one OSD at a time',
+            _commands((f'{COMMAND} apply {r.recommendation_id}',)),
+        ),
     )
 
 
