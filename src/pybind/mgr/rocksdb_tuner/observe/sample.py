@@ -10,8 +10,9 @@ from .counters import CounterNames
 #: Counters of one report carry one time. One that is older than the newest by more than this was
 #: not in that report: the OSD stopped sending it, and its last value says nothing about now.
 SAME_REPORT_S = 1.0
-#: OSDs report every 5 s unless `mgr_stats_period` was raised. A report older than this is stale.
-MAX_REPORT_AGE_S = 60.0
+#: OSDs report every 5 s unless `mgr_stats_period` was raised. A report older than this is stale:
+#: an OSD that hangs is still "up" for a while, and what it did before says nothing about now.
+MAX_REPORT_AGE_S = 30.0
 
 
 class Sample(NamedTuple):

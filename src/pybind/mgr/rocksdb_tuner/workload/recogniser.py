@@ -68,14 +68,15 @@ class Recogniser:
 def _with_replicas(own: Workload, seen: Signals, group: Optional[Workload]) -> Workload:
     """The group's workload where an OSD without clients of its own works as their replica.
 
-    What replicas write shows in the WAL, but not in `osd.op_*`. Where the group has no clients
-    either, it is trimming or scrubbing that writes, and "idle" is true.
+    What replicas write shows in the WAL, but not in `osd.op_*`; nor does `osd.recovery_ops` count
+    on the OSD that is recovered. Where the group is idle too, it is trimming or scrubbing that
+    writes, and "idle" is true.
     """
     wal = seen.wal_bytes_per_s
     if (
         own.workload_class is not WorkloadClass.IDLE
         or group is None
-        or group.workload_class in (WorkloadClass.IDLE, WorkloadClass.RECOVERY)
+        or group.workload_class is WorkloadClass.IDLE
         or wal is None
         or seen.window_s is None
         or wal < thresholds().replica_wal_bytes_per_s

@@ -13,6 +13,7 @@ from . import replay
 EXPECTED = {
     'idle': WorkloadClass.IDLE,
     'rbd-randread': WorkloadClass.READ_MOSTLY,
+    'rbd-randread-2': WorkloadClass.READ_MOSTLY,
     'rbd-randwrite': WorkloadClass.RBD_SMALL_WRITE,
     'rbd-seqwrite': WorkloadClass.LARGE_WRITE,
     's3-delete': WorkloadClass.RGW_METADATA,
@@ -66,6 +67,12 @@ def test_clients_that_begin_at_once_are_named_within_60_s_with_confidence(
     since_s, _, confidence = looks[0]
     assert since_s <= 60
     assert confidence >= 0.8
+
+
+def test_reads_are_named_within_60_s_though_large_writes_went_before() -> None:
+    """The client filled its image for 18 s first."""
+    looks = [since_s for since_s, c, _ in named('rbd-randread-2') if c is EXPECTED['rbd-randread']]
+    assert looks[0] <= 18 + 60
 
 
 def test_small_writes_of_rbd_and_cephfs_are_not_told_apart_by_a_guess() -> None:
@@ -129,6 +136,14 @@ def test_before_and_well_after_a_client_the_cluster_is_idle(name: str) -> None:
     assert after <= {WorkloadClass.IDLE}
 
 
+def test_recovery_is_named_and_is_no_client() -> None:
+    """osd.2 came back after clients wrote without it; nobody used the cluster then."""
+    groups = [c for _, c, _ in named('recovery')]
+    assert WorkloadClass.RECOVERY in groups
+    assert set(groups) <= {WorkloadClass.RECOVERY, WorkloadClass.IDLE, WorkloadClass.UNKNOWN}
+    assert groups[-1] is WorkloadClass.IDLE
+
+
 def test_a_client_is_never_taken_for_recovery() -> None:
-    for name in replay.names():
+    for name in sorted(set(replay.names()) - {'recovery'}):
         assert WorkloadClass.RECOVERY not in {c for _, c, _ in named(name)}
