@@ -52,6 +52,12 @@ def planned(
             )
         if running[osd_id].source in OVERRULING_SOURCES:
             raise RolloutRefused(errno.EINVAL, overruled(request, osd_id, running[osd_id]))
+        if not request.restart and not same_meaning(
+            running[osd_id].value, dict(request.targets)[osd_id]
+        ):
+            raise RolloutRefused(
+                errno.EINVAL, f'osd.{osd_id} must be restarted first: it runs another value'
+            )
     after = {who: value for who, value in entries.items() if who not in dict(request.final_entries)}
     after.update({who: value for who, value in request.final_entries if value is not None})
     _refuse_shadowed(request, osds, after, same_meaning)
@@ -69,7 +75,7 @@ def planned(
             ),
         ),
         osds=tuple(
-            OsdProgress(osd_id, OsdStep.PENDING if request.restart else OsdStep.COLLAPSED)
+            OsdProgress(osd_id, OsdStep.PENDING if request.restart else OsdStep.VERIFIED)
             for osd_id in request.order
         ),
         started_s=now_s,

@@ -278,15 +278,17 @@ class Machine:
         held = self._held(state, seen)
         if held is not None:
             return Step(_waiting(state, held))
-        return Step(
-            _with(state, replace(osd, step=OsdStep.COLLAPSING)), (RemoveEntry(own(osd.osd_id)),)
-        )
+        collapsing = _with(state, replace(osd, step=OsdStep.COLLAPSING))
+        if own(osd.osd_id) not in seen.entries:
+            return Step(collapsing)
+        return Step(collapsing, (RemoveEntry(own(osd.osd_id)),))
 
     def _collapsing_osd(self, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
         n = osd.osd_id
         if osd.step is OsdStep.SHIELDING:
             if seen.entries.get(own(n)) == target(state, n):
-                return Step(_with(state, replace(osd, step=OsdStep.VERIFIED)))
+                shielded = _with(state, replace(osd, step=OsdStep.VERIFIED))
+                return Step(_ended(shielded, _the_ending(state)))
             return Step(self._with_trouble(state), (SetEntry(own(n), target(state, n)),))
         if own(n) in seen.entries:
             return self._write(state, seen, own(n), None)
@@ -396,19 +398,19 @@ class Machine:
                 break
             done += 1
         if done == len(state.restoring):
-            osds = tuple(self._classified(osd, seen) for osd in state.osds)
+            osds = tuple(self._classified(state, osd, seen) for osd in state.osds)
             return Step(replace(state, entries_done=done, osds=osds, errors=0))
         if done > state.entries_done:
             return Step(replace(state, entries_done=done, errors=0))
         return self._write(state, seen, who, value)
 
     @staticmethod
-    def _classified(osd: OsdProgress, seen: Observation) -> OsdProgress:
+    def _classified(state: RolloutState, osd: OsdProgress, seen: Observation) -> OsdProgress:
         """Whether the OSD's process may have started with what was just taken back."""
-        if osd.step in {OsdStep.PENDING, OsdStep.RESTORED}:
+        if osd.step in _UNCHANGED:
             return osd
         info = seen.osd(osd.osd_id)
-        if info is None:
+        if info is None or not state.request.restart:
             return replace(osd, step=OsdStep.RESTORED)
         same_process = info.nonce == osd.nonce_before and not osd.restart_needed
         if same_process and osd.step is OsdStep.RESTARTING:
@@ -814,8 +816,14 @@ def _allowed_entries(state: RolloutState) -> dict[str, frozenset[Optional[str]]]
     for osd in state.osds:
         who = own(osd.osd_id)
         allowed[who] = _allowed_own(
-            osd, before.get(who), targets[osd.osd_id], final.get(who), state.direction
+            osd,
+            before.get(who),
+            targets[osd.osd_id] if state.request.restart else before.get(who),
+            final.get(who),
+            state.direction,
         )
+        if osd.step is OsdStep.SHIELDING:
+            allowed[who] |= {targets[osd.osd_id]}
     return allowed
 
 
@@ -830,7 +838,7 @@ def _allowed_shared(
 def _allowed_own(
     osd: OsdProgress,
     before: Optional[str],
-    wanted: str,
+    wanted: Optional[str],
     final: Optional[str],
     direction: Direction,
 ) -> frozenset[Optional[str]]:

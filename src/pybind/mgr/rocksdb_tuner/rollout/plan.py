@@ -19,14 +19,13 @@ TYPICAL_RESTART_S = 45.0
 
 def forward_actions(request: ChangeRequest) -> tuple[Action, ...]:
     """Everything that a rollout does where nothing fails, in order."""
-    if not request.restart:
-        return tuple(_entry(who, value) for who, value in shared_entries(request))
-    targets = dict(request.targets)
+    targets, final = dict(request.targets), dict(request.final_entries)
     actions: list[Action] = []
-    for osd_id in request.order:
+    for osd_id in request.order if request.restart else ():
         actions += [SetEntry(own(osd_id), targets[osd_id]), RestartOsd(osd_id)]
     actions += [_entry(who, value) for who, value in shared_entries(request)]
-    actions += [RemoveEntry(own(n)) for n in request.order if end_value(request, n) is None]
+    own_entries = request.order if request.restart else (n for n in targets if own(n) in final)
+    actions += [RemoveEntry(own(n)) for n in own_entries if end_value(request, n) is None]
     return tuple(actions)
 
 

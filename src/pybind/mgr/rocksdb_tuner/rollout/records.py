@@ -235,7 +235,7 @@ class RolloutState:
     def batches(self) -> tuple[Batch, ...]:
         """The OSDs in the order in which they are changed; one at a time."""
         return tuple(
-            Batch((osd.osd_id,), _BATCH_PHASES.get(osd.step) or _active_phase(self, index))
+            Batch((osd.osd_id,), _batch_phase(self, osd, index))
             for index, osd in enumerate(self.osds)
         )
 
@@ -251,7 +251,11 @@ _BATCH_PHASES = {
 }
 
 
-def _active_phase(state: RolloutState, index: int) -> Phase:
+def _batch_phase(state: RolloutState, osd: OsdProgress, index: int) -> Phase:
+    if state.stage in {Phase.PLANNED, Phase.PREFLIGHT}:
+        return Phase.PLANNED
+    if osd.step in _BATCH_PHASES:
+        return _BATCH_PHASES[osd.step]
     if state.ended:
         return Phase.FAILED
     if state.direction is not Direction.FORWARD:

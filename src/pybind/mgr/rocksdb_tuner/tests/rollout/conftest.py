@@ -7,6 +7,7 @@ from typing import Callable, Optional
 import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.rollout import driver
 from rocksdb_tuner.rollout.driver import Driver
 from rocksdb_tuner.rollout.machine import Limits
 from rocksdb_tuner.rollout.records import ChangeKind, ChangeRequest, RolloutState
@@ -61,8 +62,20 @@ def remove_override(cluster: FakeCluster, who: str = 'osd') -> ChangeRequest:
     )
 
 
+def overridden(who: str, osds: int = 3) -> FakeCluster:
+    """A cluster whose OSDs run OLD as far as the entry of ``who`` covers them."""
+    cluster = FakeCluster(osds)
+    cluster.operator_sets(who, OLD)
+    for n in cluster.osds:
+        cluster.restart_by_hand(n)
+        cluster.advance(60)
+    return cluster
+
+
 class Run:
     """One cluster with one manager at a time, over which rollouts run."""
+
+    refusal = CommandError(5, 'read-only file system')
 
     def __init__(self, cluster: Optional[FakeCluster] = None) -> None:
         self.cluster = cluster or FakeCluster()
@@ -121,6 +134,12 @@ class Run:
 @pytest.fixture
 def run() -> Run:
     return Run()
+
+
+@pytest.fixture
+def one_step_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps that follow at once are seen one by one."""
+    monkeypatch.setattr(driver, 'STEPS_PER_TICK', 1)
 
 
 def refusing(text: str = 'no', code: int = 5) -> CommandError:
