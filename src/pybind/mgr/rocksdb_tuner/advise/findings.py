@@ -11,7 +11,7 @@ from typing import Callable, Optional
 
 from ..mgr.records import ConfigEntry, OsdInfo
 from .facts import OPTION, release_of_osd
-from .precedence import UnknownMaskError, deciding_entry
+from .precedence import UnknownMaskError, deciding_entry, is_for_a_class
 from .profiles import Profile
 from .recommend import name_osds
 from .records import Finding, FindingEvidence, OsdFacts, Severity
@@ -84,6 +84,27 @@ def overruled_options(cluster: ClusterFacts) -> Iterable[Finding]:
         )
 
 
+def class_entry(cluster: ClusterFacts) -> Iterable[Finding]:
+    """An entry for a device class: the config store shows it, and no OSD ever starts with it."""
+    for entry in cluster.entries:
+        if entry.name != OPTION or not is_for_a_class(entry.who):
+            continue
+        device_class = entry.who.rpartition('class:')[2].partition('/')[0]
+        ids = [o.info.osd_id for o in cluster.osds if o.info.device_class == device_class]
+        yield Finding(
+            'class-entry-without-effect',
+            Severity.WARNING,
+            f'no OSD starts with the entry for {entry.who}: an OSD does not know its device class '
+            'when it reads the options that need a restart',
+            tuple(ids),
+            (FindingEvidence(OPTION, entry.value, 'option string', None),),
+            f'ceph config rm {entry.who} {OPTION}; what is wanted goes to osd, to osd/host:<host> '
+            'or to single OSDs.',
+            'Measured on 16.2.15: an OSD with such an entry starts with the default, restart after '
+            'restart',
+        )
+
+
 def restart_pending(cluster: ClusterFacts) -> Iterable[Finding]:
     """A configured option string that running OSDs do not use yet."""
     ids = [o.info.osd_id for o in cluster.osds if o.options and o.options.pending_restart]
@@ -129,8 +150,8 @@ def different_options(cluster: ClusterFacts) -> Iterable[Finding]:
                     FindingEvidence(name_osds(ids), text, 'option string', None)
                     for text, ids in by_text.items()
                 ),
-                'Use one entry for the class (osd/class:' + device_class + ') and remove the '
-                'entries of single OSDs.',
+                'Make them alike, unless the difference is meant: "ceph config dump" shows the '
+                'entries.',
                 'Ceph documentation, Configuration sections and masks',
             )
 
@@ -182,6 +203,7 @@ def spillover(cluster: ClusterFacts) -> Iterable[Finding]:
 _CONDITIONS: tuple[Callable[[ClusterFacts], Iterable[Finding]], ...] = (
     poisonous_string,
     overruled_options,
+    class_entry,
     restart_pending,
     different_options,
     superseded_string,

@@ -1,7 +1,9 @@
-"""Which entry of the config store decides for an OSD, without asking a monitor.
+"""Which entry of the config store decides what an OSD starts with.
 
-Order measured on 16.2.15 (the most specific wins): osd.N with a mask, osd.N, osd with host and
-class, osd with host, osd with class, osd, global.
+Measured on 16.2.15, the most specific wins: osd.N, osd, global. Masks do not count: `ceph config
+get` shows them, but at its start an OSD asks the monitor without naming its device class or host,
+and gets masked entries only later, when options that need a restart are ignored. Where `host` is
+set in its ceph.conf an OSD may name it, so an entry for its host leaves the question open.
 """
 
 from __future__ import annotations
@@ -15,51 +17,46 @@ _SECTIONS = {'global': 0, 'osd': 1}
 
 
 class UnknownMaskError(Exception):
-    """The entry has a mask (a rack, say) whose members this module cannot tell."""
+    """The entry has a mask of which it cannot be told whether the OSD starts with it."""
 
     def __init__(self, who: str) -> None:
-        super().__init__(f'the config store has an entry for {who}, a mask that is not understood')
+        super().__init__(f'it cannot be told whether OSDs start with the entry for {who}')
         self.who = who
 
 
 def deciding_entry(entries: Iterable[ConfigEntry], osd: OsdInfo) -> Optional[ConfigEntry]:
-    """The entry among ``entries`` (all of one option) that decides for ``osd``; None if none.
+    """The entry among ``entries`` (all of one option) that ``osd`` starts with; None if none.
 
-    Raises UnknownMaskError where an entry might apply but its mask cannot be evaluated.
+    Raises UnknownMaskError where that cannot be told.
     """
     matching = [(rank, entry) for entry in entries if (rank := _rank(entry.who, osd)) is not None]
     return max(matching, key=lambda ranked: ranked[0])[1] if matching else None
 
 
 def is_own_entry(who: str) -> bool:
-    """True for an entry of one daemon ("osd.3"), which no mask can override."""
+    """True for an entry of one daemon ("osd.3"), which beats one for all OSDs."""
     return who.partition('/')[0].startswith('osd.')
 
 
-def is_shadowing(who: str) -> bool:
-    """True for an entry that beats one set for ``osd/class:...``."""
-    return is_own_entry(who) or 'host:' in who
+def is_for_a_class(who: str) -> bool:
+    """True for an entry that no OSD starts with, because it is for a device class."""
+    return '/class:' in who
 
 
 def _rank(who: str, osd: OsdInfo) -> Optional[int]:
     """How specific an entry that applies to ``osd`` is; None if it does not apply."""
     section, *masks = who.split('/')
     if section == f'osd.{osd.osd_id}':
-        rank = 100
+        rank = 2
     elif section in _SECTIONS:
         rank = _SECTIONS[section]
     else:
         return None
+    if is_for_a_class(who):
+        return None
     for mask in masks:
         kind, _, value = mask.partition(':')
-        if kind == 'class':
-            if value != osd.device_class:
-                return None
-            rank += 10
-        elif kind == 'host':
-            if value != osd.host:
-                return None
-            rank += 20
-        else:
-            raise UnknownMaskError(who)
+        if kind == 'host' and osd.host is not None and value != osd.host:
+            return None
+        raise UnknownMaskError(who)
     return rank

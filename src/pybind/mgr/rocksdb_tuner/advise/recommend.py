@@ -18,7 +18,7 @@ from ..rollout.plan import commands, forward_actions, undo_actions
 from ..rollout.records import ChangeKind, ChangeRequest
 from ..workload.records import Workload, WorkloadClass
 from .facts import OPTION, release_of_osd
-from .precedence import is_shadowing
+from .precedence import is_for_a_class, is_own_entry
 from .profiles import Profile, predict, profiles
 from .records import (
     Assessment,
@@ -33,6 +33,8 @@ from .records import (
 )
 from .strings import check, recognise, safe_to_apply, same_meaning, suits
 
+#: Whom an entry for the whole cluster addresses.
+ALL_OSDS = 'osd'
 #: Workloads that are no client's work, or no clear one: no reason to change anything for them.
 NO_ADVICE_FOR = frozenset(
     {
@@ -63,6 +65,8 @@ class Candidate:
     release: KnownRelease
     running: str
     override_who: Optional[str]
+    #: True if an entry for all OSDs of the cluster reaches these OSDs and no other.
+    is_everything: bool
     orchestrated: bool
     #: Said beside any advice: OSDs that were left out, and why.
     remarks: tuple[str, ...]
@@ -76,7 +80,7 @@ def assess(
     ``all_osds`` shows whom an entry wider than the group serves; ``orchestrated`` is whether an
     orchestrator can restart daemons, which decides how the commands read.
     """
-    candidate = _candidate(group, orchestrated)
+    candidate = _candidate(group, all_osds, orchestrated)
     if isinstance(candidate, str):
         return Assessment(group.who, candidate, ())
     recommendation = _override_advice(candidate, all_osds) or _workload_advice(candidate)
@@ -87,7 +91,9 @@ def assess(
     )
 
 
-def _candidate(group: GroupFacts, orchestrated: bool) -> Union[Candidate, str]:
+def _candidate(
+    group: GroupFacts, all_osds: Sequence[OsdFacts], orchestrated: bool
+) -> Union[Candidate, str]:
     """The part of a group that may be advised on, or the reason why none of it may."""
     known = [(o, o.options) for o in group.osds if o.info.up and o.options is not None]
     if not known:
@@ -105,7 +111,7 @@ def _candidate(group: GroupFacts, orchestrated: bool) -> Union[Candidate, str]:
     shadowed = [
         o.info.osd_id
         for o, options in known
-        if options.deciding_who is not None and is_shadowing(options.deciding_who)
+        if options.deciding_who is not None and is_own_entry(options.deciding_who)
     ]
     usable = [
         (o, options)
@@ -116,7 +122,7 @@ def _candidate(group: GroupFacts, orchestrated: bool) -> Union[Candidate, str]:
         text
         for ids, text in (
             (overruled, 'ceph.conf, the environment or the command line decides for {}.'),
-            (shadowed, 'An entry of their own or of their host decides for {}.'),
+            (shadowed, 'An entry of their own decides for {}.'),
         )
         if ids
         for text in [text.format(name_osds(ids))]
@@ -134,6 +140,7 @@ def _candidate(group: GroupFacts, orchestrated: bool) -> Union[Candidate, str]:
         release=release,
         running=usable[0][1].running,
         override_who=usable[0][1].deciding_who,
+        is_everything=len(usable) == len(all_osds),
         orchestrated=orchestrated,
         remarks=remarks,
     )
@@ -265,11 +272,11 @@ def _profile_change(
     ) + tuple(Reason(text, best.source) for text in suitability.reasons)
     prediction = _prediction(best, workload.workload_class)
     is_default = same_meaning(best.options, release.default_options, release.rocksdb_version)
-    if is_default and candidate.override_who == candidate.group.who:
+    if is_default and candidate.override_who == ALL_OSDS and candidate.is_everything:
         return _recommendation(
             candidate,
             Kind.REMOVE_OVERRIDE,
-            who=candidate.group.who,
+            who=ALL_OSDS,
             options_to=release.default_options,
             profile=best,
             reasons=reasons,
@@ -285,7 +292,9 @@ def _profile_change(
     return _recommendation(
         candidate,
         Kind.SET_PROFILE,
-        who=candidate.group.who,
+        # An entry for the device class would be shown by the config store and ignored by every
+        # OSD at its start, so a group that is not the whole cluster keeps an entry for each OSD.
+        who=ALL_OSDS if candidate.is_everything else candidate.group.who,
         options_to=best.options,
         profile=best,
         reasons=reasons,
@@ -346,7 +355,7 @@ def _recommendation(
         who=who,
         targets=tuple((osd_id, options_to) for osd_id in order),
         order=order,
-        final_entries=((who, options_to if kind is Kind.SET_PROFILE else None),),
+        final_entries=_final_entries(kind, who, options_to, order),
         actor='',
         restart=restart,
     )
@@ -369,6 +378,17 @@ def _recommendation(
         commands=commands(forward_actions(request), candidate.orchestrated, hosts),
         undo_commands=commands(undo_actions(request, before), candidate.orchestrated, hosts),
     )
+
+
+def _final_entries(
+    kind: Kind, who: str, options_to: str, order: tuple[int, ...]
+) -> tuple[tuple[str, Optional[str]], ...]:
+    """What the config store holds at the end: entries that OSDs start with."""
+    if kind is Kind.REMOVE_OVERRIDE:
+        return ((who, None),)
+    if is_for_a_class(who):
+        return tuple((f'osd.{osd_id}', options_to) for osd_id in order)
+    return ((who, options_to),)
 
 
 def change_request(recommendation: Recommendation, actor: str) -> ChangeRequest:

@@ -70,7 +70,7 @@ class OsdFacts:
 
 @dataclass(frozen=True)
 class GroupFacts:
-    """OSDs of one device class: the smallest set that one mask of the config store addresses."""
+    """OSDs of one device class: alike in hardware, and mostly in what they do."""
 
     device_class: str
     workload: Optional[Workload]

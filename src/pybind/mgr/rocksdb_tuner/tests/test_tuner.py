@@ -17,7 +17,7 @@ from rocksdb_tuner.tuner import Settings, Tuner
 
 from .fake_cluster import OPTION, FakeCluster, FakeStore
 
-MASK = 'osd/class:ssd'
+ALL = 'osd'
 
 
 class World:
@@ -139,7 +139,7 @@ def test_small_writes_lead_to_advice_that_is_carried_out_and_taken_back(world: W
     world.apply(recommendation_id)
     world.run_until(Phase.DONE, Phase.FAILED)
     assert world.phase() is Phase.DONE
-    assert world.cluster.store == {(MASK, OPTION): shown.options_to}
+    assert world.cluster.store == {(ALL, OPTION): shown.options_to}
     world.run(60)
     assert world.tuner.snapshot.recommendations == ()
     assert {o.options.source for o in world.tuner.snapshot.osds if o.options} == {'mon'}
@@ -201,7 +201,7 @@ def test_auto_apply_does_nothing_risky(world: World) -> None:
 
 def test_auto_apply_removes_an_override_that_equals_the_default(world: World) -> None:
     default = world.cluster.mon_defaults[OPTION]
-    world.cluster.store[MASK, OPTION] = default
+    world.cluster.store[ALL, OPTION] = default
     world.settings = replace(world.settings, mode=Mode.AUTO_APPLY, auto_apply_after_s=120.0)
     world.run(100)
     assert world.phase() is None

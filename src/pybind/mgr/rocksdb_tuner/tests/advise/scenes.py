@@ -12,7 +12,7 @@ from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
 from ..fake_cluster import DEFAULTS, VERSIONS
 
-MASK = 'osd/class:ssd'
+ALL = 'osd'
 PACIFIC = DEFAULTS['pacific']
 
 

@@ -13,7 +13,7 @@ from rocksdb_tuner.mgr.records import ConfigEntry
 from rocksdb_tuner.observe.signals import Signals
 
 from ..fake_cluster import DEFAULTS
-from .scenes import MASK, PACIFIC, entry, facts, osd_info
+from .scenes import ALL, PACIFIC, entry, facts, osd_info
 
 ALTERNATE = profile('alternate-2019').options
 
@@ -57,10 +57,19 @@ def test_an_overruled_entry_is_a_warning_and_ceph_conf_alone_only_worth_knowing(
 
 
 def test_a_configured_string_that_does_not_run_yet_is_pointed_out() -> None:
-    entries = (entry(MASK, 'compression=kLZ4Compression'),)
+    entries = (entry(ALL, 'compression=kLZ4Compression'),)
     finding = found(facts(osd_info(0), entries=entries), entries=entries)['restart-pending']
     assert finding.osds == (0,)
     assert 'osd.0' in finding.remedy
+
+
+def test_an_entry_for_a_class_is_pointed_out_because_no_osd_starts_with_it() -> None:
+    entries = (entry('osd/class:ssd', ALTERNATE),)
+    osds = (facts(osd_info(0), entries=entries), facts(osd_info(1, device_class='hdd')))
+    finding = found(*osds, entries=entries)['class-entry-without-effect']
+    assert finding.osds == (0,)
+    assert 'ceph config rm osd/class:ssd' in finding.remedy
+    assert 'restart-pending' not in found(*osds, entries=entries)
 
 
 def test_a_removed_override_that_still_runs_is_pending() -> None:
@@ -68,7 +77,7 @@ def test_a_removed_override_that_still_runs_is_pending() -> None:
 
 
 def test_the_2019_string_is_recognised_by_name() -> None:
-    entries = (entry(MASK, ALTERNATE),)
+    entries = (entry(ALL, ALTERNATE),)
     finding = found(facts(osd_info(0), ALTERNATE, 'mon', entries), entries=entries)[
         'superseded-options'
     ]

@@ -1,10 +1,13 @@
 """Which config entry decides for an OSD."""
 
-from dataclasses import replace
-
 import pytest
 
-from rocksdb_tuner.advise.precedence import UnknownMaskError, deciding_entry, is_shadowing
+from rocksdb_tuner.advise.precedence import (
+    UnknownMaskError,
+    deciding_entry,
+    is_for_a_class,
+    is_own_entry,
+)
 from rocksdb_tuner.mgr.records import ConfigEntry, OsdInfo
 
 OSD = OsdInfo(
@@ -21,16 +24,8 @@ OSD = OsdInfo(
     db_device_bytes=None,
     objectstore='bluestore',
 )
-#: From the least to the most specific, as `config get` answered on a 16.2.15 cluster.
-MEASURED_ORDER = (
-    'global',
-    'osd',
-    'osd/class:ssd',
-    'osd/host:node1',
-    'osd/host:node1/class:ssd',
-    'osd.1',
-    'osd.1/class:ssd',
-)
+#: From the least to the most specific, as OSDs of a 16.2.15 cluster started.
+MEASURED_ORDER = ('global', 'osd', 'osd.1')
 
 
 def entry(who: str) -> ConfigEntry:
@@ -44,23 +39,25 @@ def test_the_most_specific_entry_decides(count: int) -> None:
         assert deciding_entry(candidates, OSD) == entry(MEASURED_ORDER[count - 1])
 
 
-@pytest.mark.parametrize(
-    'who', ['osd.2', 'osd.11', 'osd/class:hdd', 'osd/host:node2', 'mon', 'osd.1/class:hdd']
-)
+@pytest.mark.parametrize('who', ['osd.2', 'osd.11', 'osd/host:node2', 'mon'])
 def test_entries_for_others_do_not_apply(who: str) -> None:
     assert deciding_entry([entry(who)], OSD) is None
 
 
-def test_an_osd_without_class_or_host_matches_no_mask() -> None:
-    bare = replace(OSD, host=None, device_class=None)
-    assert deciding_entry([entry('osd/class:ssd'), entry('osd/host:node1')], bare) is None
+@pytest.mark.parametrize(
+    'who', ['osd/class:ssd', 'osd/host:node1/class:ssd', 'osd.1/class:ssd', 'osd/class:hdd']
+)
+def test_no_osd_starts_with_an_entry_for_its_class(who: str) -> None:
+    assert deciding_entry([entry(who)], OSD) is None
+    assert deciding_entry([entry('osd'), entry(who)], OSD) == entry('osd')
+    assert is_for_a_class(who)
 
 
-def test_a_mask_that_cannot_be_evaluated_is_an_error_and_not_ignored() -> None:
-    with pytest.raises(UnknownMaskError, match='osd/rack:r1'):
-        deciding_entry([entry('osd'), entry('osd/rack:r1')], OSD)
+@pytest.mark.parametrize('who', ['osd/rack:r1', 'osd/host:node1', 'osd.1/host:node1'])
+def test_a_mask_that_may_or_may_not_apply_is_an_error_and_not_ignored(who: str) -> None:
+    with pytest.raises(UnknownMaskError, match=who):
+        deciding_entry([entry('osd'), entry(who)], OSD)
 
 
-def test_shadowing_entries_are_those_that_beat_a_class_mask() -> None:
-    shadowing = [who for who in MEASURED_ORDER if is_shadowing(who)]
-    assert shadowing == list(MEASURED_ORDER[3:])
+def test_only_entries_of_single_osds_beat_one_for_all_osds() -> None:
+    assert [who for who in MEASURED_ORDER if is_own_entry(who)] == ['osd.1']

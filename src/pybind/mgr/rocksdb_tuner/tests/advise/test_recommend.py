@@ -14,7 +14,7 @@ from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
 from ..fake_cluster import DEFAULTS
-from .scenes import MASK, PACIFIC, entry, facts, group, osd_info, workload
+from .scenes import ALL, PACIFIC, entry, facts, group, osd_info, workload
 
 RBD = workload(WorkloadClass.RBD_SMALL_WRITE)
 RGW = workload(WorkloadClass.RGW_METADATA)
@@ -35,10 +35,23 @@ def test_pacific_with_small_rbd_writes_gets_the_set_published_for_them() -> None
     recommendation = only(on_pacific(RBD))
     assert recommendation.kind is Kind.SET_PROFILE
     assert recommendation.profile == 'variant-2022-d'
-    assert recommendation.who == MASK
-    assert recommendation.final_entries == ((MASK, recommendation.options_to),)
+    assert recommendation.who == ALL
+    assert recommendation.final_entries == ((ALL, recommendation.options_to),)
     assert recommendation.restart_required
     assert recommendation.options_from == PACIFIC
+
+
+def test_a_class_that_is_not_the_whole_cluster_keeps_an_entry_for_each_osd() -> None:
+    """No OSD starts with an entry for its class, so such an entry would be lost at a restart."""
+    ssds = tuple(facts(osd_info(i)) for i in range(2))
+    hdd = facts(osd_info(2, device_class='hdd'))
+    recommendation = only(assess(group(*ssds, does=RBD), (*ssds, hdd)))
+    assert recommendation.who == 'osd/class:ssd'
+    assert recommendation.final_entries == tuple(
+        (f'osd.{i}', recommendation.options_to) for i in (0, 1)
+    )
+    assert not any('class:' in command for command in recommendation.commands)
+    assert not any('config rm' in command for command in recommendation.commands)
 
 
 def test_pacific_with_rgw_metadata_gets_lz4() -> None:
@@ -74,17 +87,17 @@ def test_a_doubtful_workload_is_no_reason_to_restart_osds() -> None:
 @pytest.mark.parametrize('does', [RBD, RGW])
 def test_what_was_recommended_is_not_recommended_again_once_it_runs(does: Workload) -> None:
     applied = only(on_pacific(does)).options_to
-    entries = (entry(MASK, applied),)
+    entries = (entry(ALL, applied),)
     assert on_pacific(does, value=applied, source='mon', entries=entries).recommendations == ()
 
 
 def test_advice_does_not_go_to_and_fro_between_two_workloads_of_one_group() -> None:
     applied = only(on_pacific(RGW)).options_to
-    entries = (entry(MASK, applied),)
+    entries = (entry(ALL, applied),)
     assert on_pacific(RBD, value=applied, source='mon', entries=entries).recommendations == ()
 
 
-@pytest.mark.parametrize('who', [MASK, 'osd', 'global'])
+@pytest.mark.parametrize('who', ['osd', 'global'])
 def test_an_override_that_equals_the_default_should_go_without_a_restart(who: str) -> None:
     spelled_otherwise = PACIFIC.replace('268435456', '256M').replace(',', '; ')
     recommendation = only(
@@ -152,7 +165,7 @@ def test_osds_that_no_mask_reaches_are_left_out_and_named() -> None:
         ((facts(osd_info(0), annex='ttl=1'),), 'annex'),
         ((facts(osd_info(0), PACIFIC, 'file'),), 'ceph.conf'),
         (
-            (facts(osd_info(0), entries=(entry(MASK, 'compression=kLZ4Compression'),)),),
+            (facts(osd_info(0), entries=(entry(ALL, 'compression=kLZ4Compression'),)),),
             'did not yet restart',
         ),
         (
@@ -161,7 +174,7 @@ def test_osds_that_no_mask_reaches_are_left_out_and_named() -> None:
                     osd_info(0),
                     'compression=kLZ4Compression',
                     'mon',
-                    (entry(MASK, 'compression=kLZ4Compression'),),
+                    (entry(ALL, 'compression=kLZ4Compression'),),
                 ),
                 facts(osd_info(1)),
             ),
@@ -223,7 +236,7 @@ def test_every_recommendation_is_safe_and_differs_from_what_runs() -> None:
         workload(WorkloadClass.READ_MOSTLY),
     ):
         for running in [PACIFIC, *(p.options for p in profiles())]:
-            entries = () if running == PACIFIC else (entry(MASK, running),)
+            entries = () if running == PACIFIC else (entry(ALL, running),)
             source = 'mon' if entries else 'default'
             assessment = on_pacific(does, value=running, source=source, entries=entries)
             for recommendation in assessment.recommendations:
