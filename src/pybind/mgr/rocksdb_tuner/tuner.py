@@ -163,10 +163,13 @@ class Tuner:
         """Do what is due, then publish a new snapshot."""
         settings = self._read_settings()
         now_s = self._clock()
-        cpu_before_s = time.thread_time()
-        sampled = settings.mode is not Mode.OFF and self._observe(settings, now_s)
         if settings.mode is Mode.OFF:
             self._rest(settings, now_s)
+        else:
+            self._look(now_s)
+        # What follows asks nobody, and is done for every OSD: its cost decides how often.
+        cpu_before_s = time.thread_time()
+        sampled = settings.mode is not Mode.OFF and self._sample(settings, now_s)
         self._snapshot = self._evaluate(settings, now_s)
         if sampled:
             self._tick_s = time.thread_time() - cpu_before_s
@@ -214,17 +217,20 @@ class Tuner:
         self._tick_s = None
         self._interval_s = choose_interval(0, None, settings.sample_interval_s)
 
-    def _observe(self, settings: Settings, now_s: float) -> bool:
+    def _look(self, now_s: float) -> None:
+        """Ask the mgr and the monitor what may have changed; each answer is kept for a while."""
+        self._options.refresh(self._cluster.cluster_map(), now_s)
+        self._orchestrated = self._cluster.unavailable_reason() is None
+
+    def _sample(self, settings: Settings, now_s: float) -> bool:
         """Sample if that is due; True if it was."""
-        cluster_map = self._cluster.cluster_map()
-        self._options.refresh(cluster_map, now_s)
         if self._sampled_s is not None and now_s < self._sampled_s + self._interval_s:
             return False
+        cluster_map = self._cluster.cluster_map()
         self._sampled_s = now_s
         self._observer.observe(self._cluster, cluster_map, now_s)
         self._recognition = self._recogniser.recognise(self._observer.signals(), cluster_map, now_s)
         self._sample_rounds += 1
-        self._orchestrated = self._cluster.unavailable_reason() is None
         self._interval_s = choose_interval(
             len(cluster_map.osds), self._tick_s, settings.sample_interval_s
         )
