@@ -123,8 +123,10 @@ class Demo:
         )
         if found['class'] != job.expected:
             return best
-        if best is None or best.recognised != job.expected:
+        if best is None:
             self._say(self._tuner('workload'))
+        if best is not None and (best.confidence or 0) > found['confidence']:
+            return best
         return Measured({}, osds, found['class'], found['confidence'])
 
     def _recommend(self) -> dict[str, Any]:

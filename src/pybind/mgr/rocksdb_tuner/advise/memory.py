@@ -7,12 +7,14 @@ from typing import Mapping, Optional
 from ..workload.records import Recognition, Workload, WorkloadClass
 from .recommend import MIN_CONFIDENCE, NO_ADVICE_FOR
 
+_NO_WRITES = frozenset({WorkloadClass.IDLE, WorkloadClass.RECOVERY, WorkloadClass.READ_MOSTLY})
+
 
 class WorkloadMemory:
     """Remembers, per device class, the last workload that could be a reason for advice.
 
-    An idle group keeps it for a time; any other present workload replaces it or speaks for
-    itself. Nothing outlives the manager: after a failover it is measured again.
+    A group that is idle, recovers or only reads keeps it for a time: option sets are about
+    writes. Any other present workload replaces it or speaks for itself. Nothing outlives the manager: after a failover it is measured again.
     """
 
     def __init__(self) -> None:
@@ -25,7 +27,7 @@ class WorkloadMemory:
         advised: dict[str, Workload] = {}
         for device_class, workload in recognition.per_group.items():
             if (
-                workload.workload_class not in NO_ADVICE_FOR
+                workload.workload_class not in NO_ADVICE_FOR | _NO_WRITES
                 and workload.confidence >= MIN_CONFIDENCE
             ):
                 self._last[device_class] = (now_s, workload)
@@ -36,7 +38,10 @@ class WorkloadMemory:
         self, device_class: str, workload: Workload, now_s: float, memory_s: float
     ) -> Workload:
         remembered: Optional[tuple[float, Workload]] = self._last.get(device_class)
-        quiet = workload.workload_class in (WorkloadClass.IDLE, WorkloadClass.RECOVERY)
-        if remembered and quiet and now_s - remembered[0] <= memory_s:
+        if (
+            remembered
+            and workload.workload_class in _NO_WRITES
+            and now_s - remembered[0] <= memory_s
+        ):
             return remembered[1]
         return workload

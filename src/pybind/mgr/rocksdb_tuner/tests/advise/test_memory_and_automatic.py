@@ -32,6 +32,13 @@ def test_an_idle_group_is_advised_on_by_its_last_work_for_a_day() -> None:
     assert recalled(memory, IDLE, 11.0 + DAY_S) == IDLE
 
 
+def test_reading_back_what_was_written_does_not_take_the_advice_away() -> None:
+    memory = WorkloadMemory()
+    recalled(memory, RBD, 0.0)
+    assert recalled(memory, workload(WorkloadClass.READ_MOSTLY), 10.0) == RBD
+    assert recalled(memory, IDLE, 20.0) == RBD
+
+
 def test_unclear_work_is_not_replaced_by_an_old_certainty() -> None:
     memory = WorkloadMemory()
     recalled(memory, RBD, 0.0)
