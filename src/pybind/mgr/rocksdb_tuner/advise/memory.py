@@ -14,7 +14,8 @@ class WorkloadMemory:
     """Remembers, per device class, the last workload that could be a reason for advice.
 
     A group that is idle, recovers or only reads keeps it for a time: option sets are about
-    writes. Any other present workload replaces it or speaks for itself. Nothing outlives the manager: after a failover it is measured again.
+    writes. Any other present workload replaces it or speaks for itself. Nothing outlives the
+    manager: after a failover it is measured again.
     """
 
     def __init__(self) -> None:
