@@ -119,7 +119,8 @@ class Machine:
         if seen.waited_s < self.limits.confirm_s:
             return Step(state)
         osd = in_flight(state)
-        if state.direction is not Direction.FORWARD or osd is None or own(osd.osd_id) in changed:
+        sections = {who.partition('/')[0] for who in changed}
+        if state.direction is not Direction.FORWARD or osd is None or own(osd.osd_id) in sections:
             reason = f'{state.ending.reason}; {suspicion}' if state.ending else suspicion
             return Step(_ended(state, Ending(Outcome.ABORTED, reason)))
         # The OSD in flight is ours alone: it is brought to a safe state before the end.
@@ -320,6 +321,8 @@ class Machine:
         self, state: RolloutState, osd: OsdProgress, seen: Observation, ending: Ending
     ) -> RolloutState:
         """Put the OSD in flight back to what it had, then end."""
+        if state.ending not in {None, ending}:
+            ending = replace(ending, reason=f'{_the_ending(state).reason}; {ending.reason}')
         info = seen.osd(osd.osd_id)
         running = seen.running.get(osd.osd_id)
         recorded = next(b for b in state.before.osds if b.osd_id == osd.osd_id)

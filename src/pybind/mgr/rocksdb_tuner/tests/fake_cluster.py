@@ -114,6 +114,8 @@ class FakeCluster:
             PoolInfo(1, 'rbd', ('rbd',), 3, 2, device_classes=(), cephfs_metadata=False),
         )
         self.store: dict[tuple[str, str], str] = {}
+        #: OSDs that an entry covers by a mask other than class and host, by `who`.
+        self.resolves: dict[str, set[int]] = {}
         #: The monitor's own defaults, by option.
         self.mon_defaults: dict[str, str] = {OPTION: DEFAULTS[release]}
         self.counters: dict[tuple[int, str], CounterPoint] = {}
@@ -285,12 +287,12 @@ class FakeCluster:
 
     def resolved(self, osd_id: int, name: str) -> str:
         self._maybe_fail('config get')
-        value = self._from_store(self.osds[osd_id], name)
+        value = self._from_store(self._existing(osd_id), name)
         return self.mon_defaults.get(name, '') if value is None else value
 
     def running(self, osd_id: int, names: Sequence[str]) -> Mapping[str, RunningOption]:
         self._maybe_fail('config show')
-        osd = self.osds[osd_id]
+        osd = self._existing(osd_id)
         if osd.silent:
             raise CommandError(errno.ENOENT, f'no config state for daemon osd.{osd_id}')
         default = {
@@ -302,7 +304,7 @@ class FakeCluster:
 
     def tell(self, osd_id: int, prefix: str, args: Mapping[str, str]) -> str:
         self._maybe_fail(f'tell {prefix}')
-        if not self.osds[osd_id].up:
+        if not self._existing(osd_id).up:
             raise CommandError(errno.EIO, f'osd.{osd_id}: osd down')
         if (osd_id, prefix) not in self.tell_outputs:
             raise CommandError(errno.EIO, f'osd.{osd_id}: unknown command prefix {prefix}')
@@ -337,6 +339,11 @@ class FakeCluster:
     def _maybe_fail(self, prefix: str) -> None:
         if prefix in self.errors:
             raise self.errors[prefix]
+
+    def _existing(self, osd_id: int) -> FakeOsd:
+        if osd_id not in self.osds:
+            raise CommandError(errno.ENOENT, f'osd.{osd_id} does not exist')
+        return self.osds[osd_id]
 
     def _changed(self) -> None:
         self.epoch += 1
@@ -409,6 +416,8 @@ class FakeCluster:
             section, *masks = who.split('/')
             sections = {'global': 0, 'osd': 1, f'osd.{osd.osd_id}': 2}
             known = {f'class:{osd.device_class}': 1, f'host:{osd.host}': 2}
+            if osd.osd_id in self.resolves.get(who, ()):
+                known[masks[0]] = 2
             if option != name or section not in sections or not set(masks) <= set(known):
                 continue
             rank = sections[section], sum(known[mask] for mask in masks)

@@ -580,3 +580,44 @@ def test_a_rollback_waits_for_an_osd_that_does_not_come_up_and_names_the_command
     run.cluster.osds[0].broken = False
     run.driver.resume(run.cluster.now_s)
     assert run.to_the_end().phase is Phase.ROLLED_BACK
+
+
+def test_an_osd_on_its_way_up_at_a_rollback_is_not_believed_but_restarted_once_more() -> None:
+    """It read the entry before that was removed, and `config show` will tell the default."""
+    run = Run()
+    run.cluster.boot_s = 60.0
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    for _ in range(10):
+        run.tick()
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTART_DUE)
+    assert run.cluster.runs(0) == NEW
+    assert run.cluster.osds[0].shown.get(OPTION) is None
+    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.cluster.runs(0) == DEFAULTS['pacific']
+    assert run.cluster.osds[0].boots == 3
+
+
+@pytest.mark.parametrize('step', [OsdStep.CHECKING, OsdStep.SETTLING])
+def test_an_osd_that_goes_down_again_on_the_way_back_is_waited_for(run: Run, step: OsdStep) -> None:
+    run.start()
+    run.to_the_end()
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    run.until(lambda s: s.osds[0].step is step)
+    run.cluster.stop_osd(0)
+    run.until(lambda s: s.osds[0].flaps == 1)
+    run.cluster.start_osd(0)
+    assert run.to_the_end().phase is Phase.ROLLED_BACK
+
+
+def test_a_pause_holds_the_move_to_the_mask(one_step_a_tick: None, run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.COLLAPSED)
+    run.driver.pause('client.ann', run.cluster.now_s)
+    done = len(run.cluster.commands)
+    for _ in range(30):
+        run.tick()
+    assert len(run.cluster.commands) == done
+    run.driver.resume(run.cluster.now_s)
+    assert run.to_the_end().phase is Phase.DONE

@@ -1,0 +1,356 @@
+"""Stored states: what is read back is what was written, and nothing else is believed."""
+
+from __future__ import annotations
+
+import base64
+import errno
+import json
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rocksdb_tuner.rollout.codec import (
+    LIMIT_BYTES,
+    decode_record,
+    decode_state,
+    encode_record,
+    encode_state,
+    refuse_if_too_large,
+)
+from rocksdb_tuner.rollout.errors import RolloutRefused, StoredStateError
+from rocksdb_tuner.rollout.history import HistoryRecord, record_of
+from rocksdb_tuner.rollout.machine import TEXT_MAX
+from rocksdb_tuner.rollout.records import (
+    Before,
+    ChangeKind,
+    ChangeRequest,
+    Direction,
+    Ending,
+    OsdBefore,
+    OsdProgress,
+    OsdStep,
+    Outcome,
+    Phase,
+    RolloutState,
+    Verdict,
+)
+
+from .conftest import NEW, OLD
+
+TEXTS = st.text(max_size=40)
+NONCES = st.none() | st.integers(0, 2**32 - 1)
+TIMES = st.floats(0, 4e9)
+
+
+@st.composite
+def states(draw: st.DrawFn) -> RolloutState:
+    order = draw(st.lists(st.integers(0, 4000), min_size=1, max_size=6, unique=True))
+    ids = draw(st.permutations(order))
+    final = draw(st.dictionaries(TEXTS, st.none() | TEXTS, max_size=3))
+    outcome = draw(st.none() | st.sampled_from(Outcome))
+    ended = draw(st.sampled_from([Phase.DONE, Phase.FAILED, Phase.ROLLED_BACK]))
+    running = draw(st.sampled_from([p for p in Phase if p not in {*_ENDS, Phase.WAITING}]))
+    return RolloutState(
+        rollout_id=draw(TEXTS),
+        request=ChangeRequest(
+            recommendation_id=draw(TEXTS),
+            kind=draw(st.sampled_from(ChangeKind)),
+            who=draw(TEXTS),
+            targets=tuple((n, draw(TEXTS)) for n in ids),
+            order=tuple(order),
+            final_entries=tuple(final.items()),
+            actor=draw(TEXTS),
+            restart=draw(st.booleans()),
+            prediction=draw(st.none() | TEXTS),
+            option=draw(TEXTS),
+        ),
+        before=Before(
+            entries=tuple(draw(st.dictionaries(TEXTS, TEXTS, max_size=3)).items()),
+            osds=tuple(
+                OsdBefore(n, draw(TEXTS), draw(TEXTS), draw(st.none() | TEXTS)) for n in ids
+            ),
+        ),
+        osds=tuple(
+            OsdProgress(
+                n,
+                draw(st.sampled_from(OsdStep)),
+                draw(NONCES),
+                draw(NONCES),
+                draw(st.integers(0, 5)),
+                draw(st.integers(0, 5)),
+                draw(st.booleans()),
+                draw(st.booleans()),
+            )
+            for n in order
+        ),
+        started_s=draw(TIMES),
+        updated_s=draw(TIMES),
+        stage=running if outcome is None else ended,
+        direction=draw(st.sampled_from(Direction)),
+        paused_reason=draw(st.none() | TEXTS),
+        paused_by=draw(st.none() | TEXTS),
+        ending=Ending(draw(st.sampled_from(Outcome)), draw(TEXTS)),
+        shared_touched=draw(st.booleans()),
+        restoring=tuple(f'osd.{n}' for n in order[: draw(st.integers(0, 6))]),
+        entries_done=draw(st.integers(0, 9)),
+        errors=draw(st.integers(0, 9)),
+        last_error=draw(st.none() | TEXTS),
+        suspicion=draw(st.none() | TEXTS),
+        verdict=draw(st.none() | st.sampled_from(Verdict)),
+        outcome=outcome,
+        failure=draw(st.none() | TEXTS),
+    )
+
+
+_ENDS = (Phase.DONE, Phase.FAILED, Phase.ROLLED_BACK)
+
+
+def example(osds: int = 3, same: bool = True) -> RolloutState:
+    ids = tuple(range(osds))
+    return RolloutState(
+        rollout_id='r7',
+        request=ChangeRequest(
+            recommendation_id='ssd-lz4',
+            kind=ChangeKind.SET_PROFILE,
+            who='osd/class:ssd',
+            targets=tuple((n, NEW if same else f'{NEW},max_open_files={_mixed(n)}') for n in ids),
+            order=ids,
+            final_entries=(('osd/class:ssd', NEW),),
+            actor='client.admin',
+            prediction='{}',
+        ),
+        before=Before(
+            entries=(('osd', OLD),),
+            osds=tuple(
+                OsdBefore(n, OLD if same else f'{OLD},x={_mixed(n)}', 'mon', 'pacific') for n in ids
+            ),
+        ),
+        osds=tuple(OsdProgress(n) for n in ids),
+        started_s=1000.5,
+        updated_s=1001.0,
+    )
+
+
+def _mixed(n: int) -> str:
+    return base64.b64encode(zlib.crc32(str(n).encode()).to_bytes(4, 'big') * 20).decode()
+
+
+@settings(max_examples=200, deadline=None)
+@given(states())
+def test_what_was_written_is_read_back(state: RolloutState) -> None:
+    assert decode_state(encode_state(state)) == state
+
+
+def test_a_text_with_half_a_character_is_written_without_an_error() -> None:
+    """Some error text of another program; a surrogate cannot be stored as UTF-8."""
+    state = replace(example(), last_error='\ud800 broken')
+    assert 'broken' in (decode_state(encode_state(state)).last_error or '')
+
+
+@pytest.mark.parametrize('osds', [100, 1000, 1500])
+def test_a_rollout_of_very_many_osds_fits_under_one_key_to_its_end(osds: int) -> None:
+    state = example(osds)
+    refuse_if_too_large(state)
+    # What it looks like at its largest: every process known, every text at its longest.
+    text = '\U0001f4a9' * TEXT_MAX
+    full = replace(
+        state,
+        osds=tuple(
+            replace(o, step=OsdStep.CHECKING, nonce_before=zlib.crc32(b'%d' % o.osd_id))
+            for o in state.osds
+        ),
+        paused_reason=text,
+        last_error=text,
+        suspicion=text,
+        failure=text,
+        restoring=tuple(f'osd.{o.osd_id}' for o in state.osds),
+    )
+    stored = encode_state(full)
+    assert len(stored.encode()) <= LIMIT_BYTES
+    assert decode_state(stored) == full
+
+
+def test_a_rollout_that_could_outgrow_its_key_is_refused_before_it_starts() -> None:
+    with pytest.raises(RolloutRefused, match='apply it to fewer OSDs at a time') as refused:
+        refuse_if_too_large(example(2000, same=False))
+    assert refused.value.errno == errno.E2BIG
+
+
+def test_a_state_that_nearly_fills_its_key_is_refused_for_what_may_come() -> None:
+    state = example()
+    long = replace(state, request=replace(state.request, prediction=_noise(60000)))
+    assert len(encode_state(long)) <= LIMIT_BYTES
+    with pytest.raises(RolloutRefused, match='a rollout of 3 OSDs takes'):
+        refuse_if_too_large(long)
+
+
+def _noise(size: int) -> str:
+    blocks = (base64.b64encode(zlib.crc32(b'%d' % n).to_bytes(4, 'big')) for n in range(size // 6))
+    return b''.join(block[:6] for block in blocks).decode()
+
+
+# -- what is not believed
+
+
+def broken_texts() -> Iterator[tuple[str, str]]:
+    good = encode_state(example())
+    large = encode_state(example(1000))
+    assert large.startswith('zlib:')
+    yield '', 'not JSON'
+    yield good[: len(good) // 2], 'not JSON'
+    yield 'null', 'not a JSON object'
+    yield '[1]', 'not a JSON object'
+    yield '{}', 'version null'
+    yield good.replace('"version":1', '"version":2'), 'version 2 of the format'
+    yield '[' * 100000, 'not JSON'
+    yield large[: len(large) // 2], 'compressed text is'
+    yield 'zlib:!!!', 'compressed text is damaged'
+    yield 'zlib:' + base64.b64encode(b'no').decode(), 'compressed text is damaged'
+    yield 'zlib:' + _zipped(b'\xff\xfe'), 'compressed text is damaged'
+    yield 'zlib:' + _zipped(b' ' * (17 << 20)), 'cut off or too long'
+
+
+def _zipped(raw: bytes) -> str:
+    return base64.b64encode(zlib.compress(raw)).decode()
+
+
+@pytest.mark.parametrize(('text', 'says'), list(broken_texts()))
+def test_a_broken_text_is_an_error_that_says_what_is_wrong(text: str, says: str) -> None:
+    with pytest.raises(StoredStateError, match=says):
+        decode_state(text)
+
+
+WRONG: list[tuple[str, object, str]] = [
+    ('id', 7, '"id" is 7 instead of a text'),
+    ('started_s', 'soon', '"started_s" is "soon" instead of a number'),
+    ('started_s', True, '"started_s" is true instead of a number'),
+    ('started_s', float('inf'), '"started_s" is Infinity instead of a number'),
+    ('started_s', 10**400, 'instead of a number'),
+    ('stage', 'ready', '"stage" is "ready" instead of one of planned,'),
+    ('stage', 'waiting', 'no stage to go on with'),
+    ('stage', 'done', '"outcome" and "stage" contradict each other'),
+    ('outcome', 'done', '"outcome" and "stage" contradict each other'),
+    ('direction', 'recover', '"ending" is missing'),
+    ('ending', ['failed'], '"ending" is'),
+    ('ending', ['sunk', 'x'], 'instead of one of done'),
+    ('ending', ['failed', 1], 'instead of a text'),
+    ('ending', {}, 'instead of a list'),
+    ('shared_touched', 1, 'instead of true or false'),
+    ('entries_done', -1, 'instead of a number from 0 up'),
+    ('entries_done', 1.5, 'instead of a number from 0 up'),
+    ('errors', True, 'instead of a number from 0 up'),
+    ('restoring', ['osd.99'], 'an entry outside the request'),
+    ('restoring', 'osd.1', 'instead of a list'),
+    ('verdict', 'maybe', 'instead of one of pass'),
+    ('request', [], '"request" is \\[\\] instead of an object'),
+    ('request.kind', 'compact', 'instead of one of set-profile'),
+    ('request.target_order', [0, 1], 'does not hold the OSDs of the rollout'),
+    ('request.final', [['osd']], 'instead of a name and a value'),
+    ('request.final', [['osd', 99]], 'stored texts'),
+    ('request.final', ['osd'], 'instead of a list'),
+    ('request.restart', None, 'instead of true or false'),
+    ('before.entries', [['osd', None]], 'instead of a number from 0 up'),
+    ('before.osd_order', [0, 1, 1], 'does not hold the OSDs of the rollout'),
+    ('osds.id', [0, 1, 1], 'values for 3 OSDs|twice|does not hold'),
+    ('osds.step', ['pending'] * 3, '"osds.step\\[0\\]" is "pending" instead of a number'),
+    ('osds.step', [0, 0, 0], 'instead of one of pending'),
+    ('osds.nonce_before', [None], '"osds.nonce_before" has 1 values for 3 OSDs'),
+    ('osds.flaps', [None] * 3, 'instead of a number from 0 up'),
+]
+
+
+@pytest.mark.parametrize(('path', 'value', 'says'), WRONG)
+def test_a_wrong_value_is_named_with_what_would_be_right(
+    path: str, value: object, says: str
+) -> None:
+    document: dict[str, Any] = json.loads(encode_state(example()))
+    part = document
+    *above, name = path.split('.')
+    for step in above:
+        part = part[step]
+    part[name] = value
+    with pytest.raises(StoredStateError, match=says):
+        decode_state(json.dumps(document))
+
+
+def test_a_rollout_without_osds_is_no_rollout() -> None:
+    empty = replace(
+        example(),
+        request=replace(example().request, targets=(), order=()),
+        before=Before((), ()),
+        osds=(),
+    )
+    with pytest.raises(StoredStateError, match='is empty'):
+        decode_state(encode_state(empty))
+
+
+@pytest.mark.parametrize(
+    'path',
+    [
+        *(f'{name}' for name in json.loads(encode_state(example())) if name != 'version'),
+        *(f'request.{name}' for name in json.loads(encode_state(example()))['request']),
+        *(f'osds.{name}' for name in json.loads(encode_state(example()))['osds']),
+    ],
+)
+def test_a_missing_name_is_named(path: str) -> None:
+    document = json.loads(encode_state(example()))
+    part = document
+    *above, name = path.split('.')
+    for step in above:
+        part = part[step]
+    del part[name]
+    with pytest.raises(StoredStateError, match=f'"{path}" is missing'):
+        decode_state(json.dumps(document))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_any_damage_is_found_or_harmless_and_never_another_error(data: st.DataObject) -> None:
+    text = encode_state(example())
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, min(len(text), start + 20)))
+    damaged = text[:start] + data.draw(st.text(max_size=8)) + text[end:]
+    with suppress(StoredStateError):
+        assert decode_state(damaged).request.order
+
+
+# -- history
+
+
+@given(
+    st.builds(
+        HistoryRecord,
+        rollout_id=TEXTS,
+        time_s=TIMES,
+        recommendation_id=TEXTS,
+        who=TEXTS,
+        options_from=TEXTS,
+        options_to=TEXTS,
+        actor=TEXTS,
+        outcome=st.sampled_from(Outcome),
+        reason=st.none() | TEXTS,
+        prediction=st.none() | TEXTS,
+        measured=st.none() | TEXTS,
+    )
+)
+def test_a_history_record_is_read_back_as_it_was_written(record: HistoryRecord) -> None:
+    assert decode_record(encode_record(record)) == record
+
+
+def test_a_history_record_tells_the_change_of_the_first_osd() -> None:
+    record = record_of(example())
+    assert (record.options_from, record.options_to) == (OLD, NEW)
+    assert record.outcome is Outcome.WAITING
+    assert record.measured is None
+
+
+@pytest.mark.parametrize('text', ['', '{"version":1}', '[]', '{"version":1,"id":3}'])
+def test_a_broken_history_record_is_an_error(text: str) -> None:
+    with pytest.raises(StoredStateError):
+        decode_record(text)

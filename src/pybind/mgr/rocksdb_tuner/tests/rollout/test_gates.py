@@ -1,0 +1,125 @@
+"""When an OSD may be restarted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rocksdb_tuner.mgr.records import PgSummary
+from rocksdb_tuner.rollout.gates import closed_gate, placement_groups
+from rocksdb_tuner.rollout.observation import Observation
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
+
+
+def seen(cluster: FakeCluster | None = None, **changes: object) -> Observation:
+    cluster = cluster or FakeCluster()
+    observation = Observation(
+        cluster=cluster.cluster_map(),
+        pgs=cluster.pg_summary(),
+        health=frozenset(cluster.health_codes()),
+        entries={},
+        ok_to_stop={0: None},
+    )
+    return replace(observation, **changes)  # type: ignore[arg-type]
+
+
+def test_a_clean_cluster_lets_an_osd_be_restarted() -> None:
+    assert closed_gate(seen(), 0, (0, 1, 2)) is None
+
+
+@pytest.mark.parametrize(
+    'state',
+    [
+        'active+undersized+degraded',
+        'active+recovering',
+        'active+clean+inconsistent',
+        'stale+active+clean',
+        'peering',
+        'active+remapped+backfilling',
+        'unknown',
+        'active+recovery_wait+degraded',
+        'down',
+        'active+clean+scrubbing+deep+repair',
+    ],
+)
+def test_a_placement_group_that_is_not_at_rest_closes_the_gate_by_name(state: str) -> None:
+    pgs = PgSummary(33, 33, (('active+clean', 32), (state, 1)))
+    assert state in (placement_groups(seen(pgs=pgs)) or '')
+
+
+@pytest.mark.parametrize(
+    'state',
+    [
+        'active+clean',
+        'active+clean+scrubbing',
+        'active+clean+scrubbing+deep',
+        'active+clean+snaptrim',
+    ],
+)
+def test_a_placement_group_at_rest_closes_nothing(state: str) -> None:
+    pgs = PgSummary(33, 33, (('active+clean', 30), (state, 3)))
+    assert placement_groups(seen(pgs=pgs)) is None
+
+
+def test_placement_groups_in_no_listed_state_close_the_gate() -> None:
+    pgs = PgSummary(33, 32, (('active+clean', 32),))
+    assert placement_groups(seen(pgs=pgs)) == 'placement groups are not all active+clean'
+
+
+def test_a_manager_that_knows_of_no_placement_group_yet_waits() -> None:
+    empty = PgSummary(0, 0, ())
+    assert 'not known yet' in (placement_groups(seen(pgs=empty)) or '')
+    without_pools = replace(seen(pgs=empty), cluster=replace(seen().cluster, pools=()))
+    assert placement_groups(without_pools) is None
+
+
+def test_an_osd_that_does_not_exist_is_not_stopped_though_that_would_be_ok() -> None:
+    assert closed_gate(seen(ok_to_stop={9: None}), 9, (9,)) == 'osd.9 is not in the OSD map'
+
+
+def test_an_osd_without_an_address_cannot_be_followed() -> None:
+    cluster = seen().cluster
+    osds = (replace(cluster.osds[0], nonce=None), *cluster.osds[1:])
+    closed = closed_gate(replace(seen(), cluster=replace(cluster, osds=osds)), 0, (0,))
+    assert closed == 'the address of osd.0 is not known'
+
+
+def test_an_osd_without_metadata_is_waited_for() -> None:
+    cluster = seen().cluster
+    osds = (*cluster.osds[:2], replace(cluster.osds[2], version=None))
+    closed = closed_gate(replace(seen(), cluster=replace(cluster, osds=osds)), 0, (0, 1, 2))
+    assert closed == 'the version of osd.2 is not known yet'
+
+
+def test_versions_outside_the_rollout_do_not_matter() -> None:
+    cluster = FakeCluster()
+    cluster.osds[2].release = 'reef'
+    assert closed_gate(seen(cluster), 0, (0, 1)) is None
+
+
+@pytest.mark.parametrize(
+    ('answers', 'says'),
+    [
+        ({}, 'whether osd.0 may stop is not known yet'),
+        ({0: '19 PGs would become offline'}, 'osd.0 is not ok-to-stop: 19 PGs'),
+    ],
+)
+def test_only_a_clear_yes_stops_an_osd(answers: dict[int, str], says: str) -> None:
+    assert says in (closed_gate(seen(ok_to_stop=answers), 0, (0,)) or '')
+
+
+def test_the_mode_comes_first() -> None:
+    cluster = FakeCluster()
+    cluster.flags.add('noout')
+    assert 'mode' in (closed_gate(seen(cluster, may_act=False), 0, (0,)) or '')
+
+
+def test_another_osd_that_is_down_closes_the_gate_by_name_unless_it_is_out() -> None:
+    cluster = FakeCluster()
+    cluster.stop_osd(2)
+    assert closed_gate(seen(cluster), 0, (0, 1)) == 'osd.2 is down'
+    assert closed_gate(seen(cluster), 2, (2,)) == 'osd.2 is down'
+    cluster.osds[2].in_cluster = False
+    cluster.advance(60)
+    assert closed_gate(seen(cluster), 0, (0, 1)) is None

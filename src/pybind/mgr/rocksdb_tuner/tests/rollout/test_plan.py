@@ -1,0 +1,211 @@
+"""The plan that is shown, the order it has, and what entries cover."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner.mgr.records import ConfigEntry, OsdInfo
+from rocksdb_tuner.rollout.entries import Scope, as_mapping, decided_by
+from rocksdb_tuner.rollout.observation import SetEntry
+from rocksdb_tuner.rollout.order import lowest_risk_first
+from rocksdb_tuner.rollout.plan import (
+    commands,
+    entry_command,
+    expected_duration_s,
+    forward_actions,
+    undo_actions,
+)
+from rocksdb_tuner.rollout.records import OPTION
+from rocksdb_tuner.rollout.stopwatch import GAP_MAX_S, Stopwatch
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
+
+from .conftest import MASK, NEW, OLD, overridden, remove_override, set_profile
+
+
+def test_the_plan_lists_every_command_in_its_order() -> None:
+    request = set_profile(FakeCluster(osds=2))
+    assert commands(forward_actions(request)) == (
+        f"ceph config set osd.0 {OPTION} '{NEW}'",
+        'ceph orch daemon restart osd.0',
+        f'ceph config show osd.0 {OPTION}',
+        f"ceph config set osd.1 {OPTION} '{NEW}'",
+        'ceph orch daemon restart osd.1',
+        f'ceph config show osd.1 {OPTION}',
+        f"ceph config set {MASK} {OPTION} '{NEW}'",
+        f'ceph config rm osd.0 {OPTION}',
+        f'ceph config rm osd.1 {OPTION}',
+    )
+
+
+def test_without_an_orchestrator_the_plan_names_the_host_of_each_restart() -> None:
+    lines = commands(
+        forward_actions(set_profile(FakeCluster(osds=2))), orchestrated=False, hosts={0: 'node7'}
+    )
+    assert 'systemctl restart ceph-osd@0  # on node7' in lines
+    assert 'systemctl restart ceph-osd@1' in lines
+
+
+def test_the_undo_puts_masks_back_before_it_restarts() -> None:
+    request = set_profile(FakeCluster(osds=1))
+    assert commands(undo_actions(request, {MASK: OLD})) == (
+        f"ceph config set {MASK} {OPTION} '{OLD}'",
+        'ceph orch daemon restart osd.0',
+        f'ceph config show osd.0 {OPTION}',
+    )
+    assert commands(undo_actions(request, {}))[0] == f'ceph config rm {MASK} {OPTION}'
+
+
+def test_the_undo_of_a_removal_sets_it_again() -> None:
+    cluster = overridden('osd', osds=1)
+    lines = commands(undo_actions(remove_override(cluster), cluster.entries_of()))
+    assert lines[0] == f"ceph config set osd {OPTION} '{OLD}'"
+
+
+def test_the_undo_sets_an_osds_own_entry_again() -> None:
+    request = set_profile(FakeCluster(osds=1), final_entries=(('osd.0', None), (MASK, NEW)))
+    assert commands(undo_actions(request, {'osd.0': OLD}))[:2] == (
+        f'ceph config rm {MASK} {OPTION}',
+        f"ceph config set osd.0 {OPTION} '{OLD}'",
+    )
+
+
+def test_a_change_without_restarts_is_shown_without_them() -> None:
+    request = replace(remove_override(FakeCluster()), restart=False)
+    assert commands(forward_actions(request)) == (f'ceph config rm osd {OPTION}',)
+    assert commands(undo_actions(request, {'osd': OLD})) == (
+        f"ceph config set osd {OPTION} '{OLD}'",
+    )
+    assert expected_duration_s(request) == 0.0
+
+
+@given(st.text(alphabet=st.characters(codec='utf-8', exclude_characters='\0')))
+def test_a_shell_reads_the_value_as_it_is(value: str) -> None:
+    assert shlex.split(entry_command(SetEntry('osd.0', value)))[-1] == value
+
+
+def test_the_expected_duration_is_that_of_the_restarts() -> None:
+    request = set_profile(FakeCluster(osds=3))
+    assert expected_duration_s(request, restart_s=20.0) == 60.0
+    assert expected_duration_s(request) == 135.0
+
+
+# -- order
+
+
+def infos(*hosts: str) -> list[OsdInfo]:
+    osds = FakeCluster(len(hosts)).cluster_map().osds
+    return [replace(osd, host=host) for osd, host in zip(osds, hosts)]
+
+
+def test_the_least_written_osd_comes_first() -> None:
+    order = lowest_risk_first(infos('a', 'b', 'c'), {0: 50.0, 1: 3.0, 2: 20.0})
+    assert order == (1, 2, 0)
+
+
+def test_an_unknown_load_is_not_taken_for_a_low_one() -> None:
+    assert lowest_risk_first(infos('a', 'b', 'c'), {0: None, 2: 900.0}) == (2, 0, 1)
+
+
+def test_one_failure_domain_is_finished_before_the_next() -> None:
+    order = lowest_risk_first(infos('a', 'b', 'a', 'b'), {0: 1.0, 1: 2.0, 2: 400.0, 3: 3.0})
+    assert order == (0, 2, 1, 3)
+
+
+@given(
+    st.lists(st.sampled_from(['a', 'b', 'c']), max_size=8),
+    st.dictionaries(st.integers(0, 7), st.none() | st.floats(0, 1e6), max_size=8),
+)
+def test_the_order_holds_every_osd_once_and_no_host_twice(
+    hosts: list[str], loads: dict[int, float | None]
+) -> None:
+    osds = infos(*hosts)
+    order = lowest_risk_first(osds, loads)
+    assert sorted(order) == list(range(len(hosts)))
+    blocks = [hosts[n] for i, n in enumerate(order) if i == 0 or hosts[order[i - 1]] != hosts[n]]
+    assert len(blocks) == len(set(blocks))
+
+
+# -- entries
+
+
+@pytest.mark.parametrize(
+    ('winner', 'loser'),
+    [
+        ('osd.0/class:ssd', 'osd.0'),
+        ('osd.0', 'osd/host:node0'),
+        ('osd/host:node0', 'osd/class:ssd'),
+        ('osd/class:ssd', 'osd'),
+        ('osd', 'global'),
+        ('osd', 'global/class:ssd'),
+    ],
+)
+def test_precedence_is_that_of_the_monitor(winner: str, loser: str) -> None:
+    osd = FakeCluster(1).cluster_map().osds[0]
+    entries = as_mapping([ConfigEntry(loser, OPTION, OLD), ConfigEntry(winner, OPTION, NEW)])
+    assert decided_by(entries, osd) == (winner, NEW)
+
+
+@pytest.mark.parametrize(
+    'who',
+    ['osd.1', 'osd/class:hdd', 'osd/host:node1', 'osd/rack:r1', 'mon', 'osd/class:ssd/rack:r'],
+)
+def test_what_does_not_apply_does_not_decide(who: str) -> None:
+    assert decided_by({who: OLD}, FakeCluster(1).cluster_map().osds[0]) is None
+
+
+@pytest.mark.parametrize(
+    ('who', 'covers'),
+    [
+        ('global', True),
+        ('osd', True),
+        ('osd/class:ssd', True),
+        ('osd/class:hdd', False),
+        ('osd/host:node0', True),
+        ('osd/host:node2', False),
+        ('osd/host:a-crush-bucket-of-another-name', True),
+        ('osd/rack:r1', True),
+        ('osd.0', True),
+        ('osd.0/class:hdd', False),
+        ('osd.2', False),
+        ('osd.x', False),
+        ('osd.', False),
+        ('mon', False),
+        ('client.admin', False),
+    ],
+)
+def test_what_may_decide_for_some_osds_is_told_from_what_cannot(who: str, covers: bool) -> None:
+    cluster = FakeCluster(3)
+    cluster.osds[2].device_class = 'hdd'
+    assert Scope.of(cluster.cluster_map(), (0, 1)).may_cover(who) is covers
+
+
+def test_in_doubt_an_entry_may_decide() -> None:
+    cluster = FakeCluster(2).cluster_map()
+    unknown = replace(
+        cluster,
+        osds=(replace(cluster.osds[0], host=None, device_class=None), cluster.osds[1]),
+    )
+    scope = Scope.of(unknown, (0,))
+    assert scope.may_cover('osd/class:hdd')
+    assert scope.may_cover('osd/host:node1')
+
+
+# -- time
+
+
+def test_a_stopwatch_counts_while_nothing_changes() -> None:
+    watch = Stopwatch()
+    assert [watch.look('a', t) for t in (10.0, 12.0, 15.0)] == [0.0, 2.0, 5.0]
+    assert [watch.look('b', t) for t in (16.0, 18.0)] == [0.0, 2.0]
+
+
+def test_a_stopwatch_does_not_believe_a_clock_that_jumps() -> None:
+    watch = Stopwatch()
+    watch.look('a', 100.0)
+    assert watch.look('a', 50.0) == 0.0
+    assert watch.look('a', 1e9) == GAP_MAX_S
