@@ -174,7 +174,12 @@ def test_exec_is_the_command(folder: Path) -> None:
     )
     assert (done.returncode, done.stdout) == (7, 'in')
     sleeping = subprocess.Popen([*base, 'sleep', '60'])
-    time.sleep(1)
+    # Until then the signal would meet the harness on its way to the command.
+    command_line = Path(f'/proc/{sleeping.pid}/cmdline')
+    deadline_s = time.monotonic() + 30
+    while not command_line.read_bytes().startswith(b'sleep\0'):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.05)
     sleeping.terminate()
     assert sleeping.wait(10) == -signal.SIGTERM
     missing = qa('cluster', 'exec', '--dir', str(folder), '--', 'no-such-program', check=False)
