@@ -106,11 +106,11 @@ def test_a_fresh_cluster_needs_no_change(tuner: ModuleClient) -> None:
 
 
 def test_s3_puts_are_recognised_as_rgw_metadata(tuner: ModuleClient) -> None:
-    recognised_during(tuner, 's3-put', 'rgw-metadata', 50)
+    recognised_during(tuner, 's3-put', 'rgw-metadata', 75)
 
 
 def test_rbd_writes_are_recognised_and_measured(tuner: ModuleClient) -> None:
-    osds = recognised_during(tuner, 'rbd-randwrite', 'rbd-small-write', 50)
+    osds = recognised_during(tuner, 'rbd-randwrite', 'rbd-small-write', 90)
     assert len(osds) == 3
     for osd in osds:
         assert osd['up'] is True

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rocksdb_tuner.advise.automatic import Standing, next_automatic
-from rocksdb_tuner.advise.memory import WorkloadMemory
+from rocksdb_tuner.advise.memory import LASTING_S, WorkloadMemory
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Recommendation, Risk
 from rocksdb_tuner.workload.records import Recognition, Workload, WorkloadClass
@@ -20,36 +20,57 @@ DAY_S = 86400.0
 
 
 def recalled(memory: WorkloadMemory, does: Workload, now_s: float) -> Workload:
+    """What is advised on at ``now_s``, one look after the last."""
     return memory.recall(Recognition({}, {'ssd': does}), now_s, DAY_S)['ssd']
+
+
+def lasting(memory: WorkloadMemory, does: Workload, until_s: float) -> Workload:
+    """The same after this work went on until ``until_s``."""
+    recalled(memory, does, until_s - LASTING_S)
+    return recalled(memory, does, until_s)
+
+
+def test_work_that_has_just_begun_is_no_reason_yet() -> None:
+    memory = WorkloadMemory()
+    assert recalled(memory, RBD, 0.0).workload_class is WorkloadClass.UNKNOWN
+    assert recalled(memory, RBD, LASTING_S - 1).workload_class is WorkloadClass.UNKNOWN
+    assert recalled(memory, RBD, LASTING_S) == RBD
+
+
+def test_a_short_burst_leaves_nothing_behind() -> None:
+    memory = WorkloadMemory()
+    recalled(memory, RBD, 0.0)
+    recalled(memory, RBD, 20.0)
+    assert recalled(memory, IDLE, 30.0) == IDLE
 
 
 def test_an_idle_group_is_advised_on_by_its_last_work_for_a_day() -> None:
     memory = WorkloadMemory()
     assert recalled(memory, IDLE, 0.0) == IDLE
-    recalled(memory, RBD, 10.0)
-    assert recalled(memory, IDLE, 20.0) == RBD
-    assert recalled(memory, IDLE, 10.0 + DAY_S) == RBD
-    assert recalled(memory, IDLE, 11.0 + DAY_S) == IDLE
+    lasting(memory, RBD, 100.0)
+    assert recalled(memory, IDLE, 110.0) == RBD
+    assert recalled(memory, IDLE, 100.0 + DAY_S) == RBD
+    assert recalled(memory, IDLE, 101.0 + DAY_S) == IDLE
 
 
 def test_reading_back_what_was_written_does_not_take_the_advice_away() -> None:
     memory = WorkloadMemory()
-    recalled(memory, RBD, 0.0)
-    assert recalled(memory, workload(WorkloadClass.READ_MOSTLY), 10.0) == RBD
-    assert recalled(memory, IDLE, 20.0) == RBD
+    lasting(memory, RBD, 100.0)
+    assert lasting(memory, workload(WorkloadClass.READ_MOSTLY), 200.0) == RBD
+    assert recalled(memory, IDLE, 210.0) == RBD
 
 
 def test_unclear_work_is_not_replaced_by_an_old_certainty() -> None:
     memory = WorkloadMemory()
-    recalled(memory, RBD, 0.0)
+    lasting(memory, RBD, 100.0)
     mixed = workload(WorkloadClass.MIXED)
-    assert recalled(memory, mixed, 10.0) == mixed
+    assert recalled(memory, mixed, 110.0) == mixed
 
 
 def test_doubtful_work_is_not_remembered() -> None:
     memory = WorkloadMemory()
-    recalled(memory, workload(confidence=0.5), 0.0)
-    assert recalled(memory, IDLE, 10.0) == IDLE
+    lasting(memory, workload(confidence=0.5), 100.0)
+    assert recalled(memory, IDLE, 110.0) == IDLE
 
 
 @pytest.fixture
