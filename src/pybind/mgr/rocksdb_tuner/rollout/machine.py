@@ -327,10 +327,9 @@ class Machine:
         running = seen.running.get(osd.osd_id)
         recorded = next(b for b in state.before.osds if b.osd_id == osd.osd_id)
         untouched = info is not None and info.up and info.nonce == osd.nonce_before
-        # Believed only of a process that has been looked at for long enough.
+        # The process that was checked, for long enough to be believed.
         as_before = (
-            osd.step is OsdStep.CHECKING
-            and info is not None
+            info is not None
             and info.up
             and info.nonce == osd.nonce_after
             and running is not None
@@ -437,7 +436,6 @@ class Machine:
         return (
             info is not None
             and info.up
-            and info.nonce == osd.nonce_after
             and resolved is not None
             and any(map(Scope.of(seen.cluster, (osd.osd_id,)).may_cover, seen.entries))
             and self.same_meaning(resolved, target(state, osd.osd_id))
@@ -619,11 +617,10 @@ def needs(state: RolloutState) -> Needs:
     going_back = state.direction is not Direction.FORWARD
     return {
         OsdStep.RESTART_DUE: Needs(
-            running=n, ok_to_stop=n, resolved=n if going_back else (), orchestrator=True
+            ok_to_stop=n, resolved=n if going_back else (), orchestrator=True
         ),
         OsdStep.RESTARTING: Needs(ok_to_stop=n, orchestrator=True),
         OsdStep.CHECKING: Needs(running=n, resolved=n if going_back else ()),
-        OsdStep.SETTLING: Needs(running=n),
         OsdStep.COLLAPSING: Needs(resolved=n),
     }.get(osd.step, Needs())
 
@@ -833,9 +830,9 @@ def _allowed_entries(state: RolloutState) -> dict[str, frozenset[Optional[str]]]
 def _allowed_shared(
     state: RolloutState, index: int, before: Optional[str], final: Optional[str]
 ) -> frozenset[Optional[str]]:
-    if not state.shared_touched or index > state.entries_done:
+    if not state.shared_touched:
         return frozenset({before})
-    return frozenset({before, final} if index == state.entries_done else {final})
+    return frozenset({before, final} if index >= state.entries_done else {final})
 
 
 def _allowed_own(

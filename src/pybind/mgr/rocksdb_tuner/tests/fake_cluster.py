@@ -131,8 +131,9 @@ class FakeCluster:
         self.stop_s = 2.0
         self.boot_s = 5.0
         self.recover_s = 12.0
-        #: How late the manager hears of placement groups and of running options.
+        #: How late the manager hears of running options, and of placement groups.
         self.report_s = 3.0
+        self.pg_report_s = 3.0
         # -- orchestrator and its faults
         self.orchestrator_reason: Optional[str] = None
         self.orchestrator_delay_s = 1.0
@@ -253,7 +254,7 @@ class FakeCluster:
         )
 
     def pg_summary(self) -> PgSummary:
-        heard_s = self.now_s - self.report_s
+        heard_s = self.now_s - self.pg_report_s
         clean = [clean for at_s, clean in self._pg_log if at_s <= heard_s][-1]
         if clean:
             return PgSummary(PGS, PGS, (('active+clean', PGS),))

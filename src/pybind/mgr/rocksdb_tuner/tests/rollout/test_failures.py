@@ -89,8 +89,13 @@ def test_an_osd_that_died_for_good_is_waited_for_until_abort(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.osds[0].broken = True
+    asked: list[float] = []
+    run.cluster.on_command = lambda command: (
+        asked.append(run.cluster.now_s) if 'orch' in command else None
+    )
     state = run.to_a_wait('start osd.0 next')
     assert state.osds[0].restarts_asked == 3
+    assert [later - earlier >= 300.0 for earlier, later in zip(asked, asked[1:])] == [True, True]
     state = run.driver.abort('client.ann', run.cluster.now_s)
     assert (state.phase, state.outcome) == (Phase.FAILED, Outcome.FAILED)
     assert 'aborted by client.ann before the OSD was seen as it was before' in (state.failure or '')
@@ -142,6 +147,26 @@ def test_a_ceph_conf_that_overrules_is_found_and_left_alone(run: Run) -> None:
     assert 'of osd.0 comes from its ceph.conf' in (state.failure or '')
     assert run.cluster.entries_of() == {}
     assert run.cluster.osds[0].boots == 2
+
+
+def test_a_ceph_conf_that_says_the_same_overrules_all_the_same(run: Run) -> None:
+    """What is verified there says nothing of the config store."""
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.osds[0].conf_file[OPTION] = NEW
+    state = run.to_the_end()
+    assert 'of osd.0 comes from its ceph.conf' in (state.failure or '')
+
+
+def test_what_the_process_before_reported_is_not_believed_of_the_new_one() -> None:
+    """The target has the meaning that the OSD ran before; now it runs something else."""
+    run = Run(overridden(MASK))
+    run.start(set_profile(run.cluster, ';'.join(OLD.split(','))))
+    run.cluster.osds[0].stubborn = RunningOption('write_buffer_size=1', 'mon', ignores_mon=False)
+    state = run.to_the_end()
+    assert 'osd.0 was restarted without effect: it runs write_buffer_size=1' in (
+        state.failure or ''
+    )
 
 
 def test_a_ceph_conf_that_came_before_the_osd_was_touched_ends_the_rollout(run: Run) -> None:
@@ -481,6 +506,40 @@ def test_an_operators_change_on_the_way_back_stops_it(one_step_a_tick: None, run
     assert run.cluster.entries_of()['osd.2'] == OLD
 
 
+def test_an_operator_who_undoes_the_way_back_stops_it(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.operator_sets(MASK, NEW)
+    state = run.to_the_end()
+    assert state.outcome is Outcome.ABORTED
+    assert run.cluster.entries_of() == {MASK: NEW}
+
+
+def test_an_operator_who_removes_the_mask_that_was_just_set_stops_the_rollout(
+    one_step_a_tick: None, run: Run
+) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.COLLAPSED)
+    run.cluster.operator_removes(MASK)
+    state = run.to_the_end()
+    assert state.outcome is Outcome.ABORTED
+    assert f'{OPTION} of {MASK} was changed by somebody else' in (state.failure or '')
+    assert MASK not in run.cluster.entries_of()
+
+
+def test_a_rollback_leaves_alone_what_the_rollout_had_not_come_to(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
+    run.driver.abort('client.ann', run.cluster.now_s)
+    run.to_the_end()
+    run.cluster.operator_sets(MASK, OLD)
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.cluster.entries_of() == {MASK: OLD}
+
+
 def test_a_rollback_that_would_undo_an_operators_change_is_refused(run: Run) -> None:
     run.start()
     run.to_the_end()
@@ -588,6 +647,23 @@ def test_long_texts_of_other_programs_are_cut(run: Run) -> None:
     state = run.to_a_wait('attempts failed')
     assert len(state.paused_reason or '') <= 600
     assert len(state.last_error or '') <= 600
+
+
+def test_an_abort_right_after_somebody_elses_restart_does_not_trust_an_old_report() -> None:
+    """The new process runs the new value, and the manager still shows the old one."""
+    run = Run()
+    run.cluster.orchestrator_reason = 'no orchestrator'
+    run.start()
+    run.to_a_wait('restart osd.0 next')
+    run.cluster.report_s = 20.0
+    run.cluster.restart_by_hand(0)
+    run.cluster.advance(10)
+    run.cluster.orchestrator_reason = None
+    assert run.cluster.runs(0) == NEW
+    run.driver.abort('client.ann', run.cluster.now_s)
+    state = run.to_the_end()
+    assert state.osds[0].step is OsdStep.RESTORED
+    assert run.cluster.runs(0) == DEFAULT
 
 
 def test_an_abort_whose_osd_does_not_come_back_tells_both(run: Run) -> None:

@@ -621,3 +621,43 @@ def test_a_pause_holds_the_move_to_the_mask(one_step_a_tick: None, run: Run) -> 
     assert len(run.cluster.commands) == done
     run.driver.resume(run.cluster.now_s)
     assert run.to_the_end().phase is Phase.DONE
+
+
+def test_an_osd_that_somebody_restarts_at_a_rollback_is_restarted_once_more(run: Run) -> None:
+    """Its new process read the mask before that was removed."""
+    run.start()
+    run.to_the_end()
+    run.cluster.boot_s = 60.0
+    run.cluster.restart_by_hand(0)
+    run.cluster.advance(10)
+    assert 0 in run.cluster.down
+    run.cluster.orchestrator_reason = 'no orchestrator'
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    run.to_a_wait('"systemctl start ceph-osd@0"')
+    run.to_a_wait('"systemctl restart ceph-osd@0"')
+    run.cluster.orchestrator_reason = None
+    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.cluster.runs(0) == DEFAULTS['pacific']
+
+
+def test_a_pause_that_nothing_is_left_to_hold_ends_with_the_rollback(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    run.until(lambda s: s.osds[2].step is OsdStep.SETTLING)
+    run.driver.pause('client.ann', run.cluster.now_s)
+    state = run.to_the_end()
+    assert (state.phase, state.paused_by, state.paused_reason) == (Phase.ROLLED_BACK, None, None)
+
+
+def test_placement_groups_of_which_the_manager_hears_late_are_waited_for(run: Run) -> None:
+    """An OSD that is back quickly: the manager has not heard yet that anything was missing."""
+    run.cluster.stop_s, run.cluster.boot_s, run.cluster.pg_report_s = 0.0, 1.0, 10.0
+    run.cluster.recover_s = 20.0
+    dirty_restarts = []
+    run.cluster.on_command = lambda command: (
+        None if run.cluster.clean or 'orch' not in command else dirty_restarts.append(command)
+    )
+    run.start()
+    assert run.to_the_end().phase is Phase.DONE
+    assert dirty_restarts == []

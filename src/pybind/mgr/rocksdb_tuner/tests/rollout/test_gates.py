@@ -123,3 +123,9 @@ def test_another_osd_that_is_down_closes_the_gate_by_name_unless_it_is_out() -> 
     cluster.osds[2].in_cluster = False
     cluster.advance(60)
     assert closed_gate(seen(cluster), 0, (0, 1)) is None
+
+
+def test_placement_groups_close_the_gate_even_if_the_osd_is_ok_to_stop() -> None:
+    """`ok-to-stop` looks no further than min_size."""
+    pgs = PgSummary(33, 32, (('active+clean', 32), ('active+undersized+degraded', 1)))
+    assert 'degraded' in (closed_gate(seen(pgs=pgs), 0, (0,)) or '')
