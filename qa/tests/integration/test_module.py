@@ -132,8 +132,7 @@ def test_the_tick_costs_at_most_150_us_per_osd(tuner: ModuleClient) -> None:
 
 
 def test_a_recommendation_stands_after_the_load_and_shows_everything(tuner: ModuleClient) -> None:
-    (recommendation,) = tuner.recommendations()
-    assert recommendation['kind'] == 'set-profile'
+    recommendation = tuner.wait_for_recommendation('set-profile', timeout_s=90)
     assert recommendation['who'] == ALL
     assert recommendation['reasons']
     shown = tuner.json('show', recommendation['id'], schema='show')

@@ -45,11 +45,14 @@ class WorkloadMemory:
             since_s = now_s
         self._present[device_class] = (since_s, workload.workload_class)
         writes = workload.workload_class not in NO_ADVICE_FOR | _NO_WRITES
+        remembered = self._last.get(device_class)
         if writes and now_s - since_s >= LASTING_S:
             if workload.confidence >= MIN_CONFIDENCE:
                 self._last[device_class] = (now_s, workload)
-            return workload
-        remembered = self._last.get(device_class)
+                return workload
+            # Work that ends, or is doubted for a moment, is what it was until another one lasts.
+            if remembered is None or remembered[1].workload_class is not workload.workload_class:
+                return workload
         if (
             remembered
             and (writes or workload.workload_class in _NO_WRITES)

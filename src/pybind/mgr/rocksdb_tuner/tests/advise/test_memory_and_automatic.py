@@ -67,6 +67,12 @@ def test_unclear_work_is_not_replaced_by_an_old_certainty() -> None:
     assert recalled(memory, mixed, 110.0) == mixed
 
 
+def test_a_moment_of_doubt_at_the_end_of_work_does_not_take_the_advice_away() -> None:
+    memory = WorkloadMemory()
+    lasting(memory, RBD, 100.0)
+    assert recalled(memory, workload(confidence=0.46), 110.0) == RBD
+
+
 def test_doubtful_work_is_not_remembered() -> None:
     memory = WorkloadMemory()
     lasting(memory, workload(confidence=0.5), 100.0)
