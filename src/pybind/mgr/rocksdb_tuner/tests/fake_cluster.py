@@ -254,9 +254,7 @@ class FakeCluster:
         )
 
     def pg_summary(self) -> PgSummary:
-        heard_s = self.now_s - self.pg_report_s
-        clean = [clean for at_s, clean in self._pg_log if at_s <= heard_s][-1]
-        if clean:
+        if self._heard_clean():
             return PgSummary(PGS, PGS, (('active+clean', PGS),))
         return PgSummary(PGS, 12, (('active+clean', 12), ('active+undersized+degraded', PGS - 12)))
 
@@ -313,7 +311,8 @@ class FakeCluster:
 
     def ok_to_stop(self, osd_ids: Sequence[int]) -> Optional[str]:
         self._maybe_fail('osd ok-to-stop')
-        if self.clean or not any(osd_id in self.osds for osd_id in osd_ids):
+        # It is the manager that answers, from what it has heard.
+        if self._heard_clean() or not any(osd_id in self.osds for osd_id in osd_ids):
             return None
         return 'unsafe to stop osd(s) at this time (19 PGs are or would become offline)'
 
@@ -340,6 +339,10 @@ class FakeCluster:
     def _maybe_fail(self, prefix: str) -> None:
         if prefix in self.errors:
             raise self.errors[prefix]
+
+    def _heard_clean(self) -> bool:
+        heard_s = self.now_s - self.pg_report_s
+        return [clean for at_s, clean in self._pg_log if at_s <= heard_s][-1]
 
     def _existing(self, osd_id: int) -> FakeOsd:
         if osd_id not in self.osds:
