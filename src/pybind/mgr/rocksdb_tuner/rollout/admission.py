@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Callable, Optional
 
 from ..mgr.records import ClusterMap, OsdInfo, RunningOption
-from .entries import decided_by, own
+from .entries import decided_by, own, starts_with
 from .errors import RolloutRefused
 from .machine import OVERRULING_SOURCES, overruled
 from .records import (
@@ -142,22 +142,29 @@ def _refuse_shadowed(
     after: Mapping[str, str],
     same_meaning: Callable[[str, str], bool],
 ) -> None:
+    masked = [who for who, value in request.final_entries if '/' in who and value is not None]
+    if masked:
+        raise RolloutRefused(
+            errno.EINVAL,
+            f'no OSD starts with what the entry for {masked[0]} says, as with any mask: name '
+            '"osd" or single OSDs',
+        )
     targets = dict(request.targets)
     for osd in osds:
-        decided = decided_by(after, osd)
-        if decided is None:
-            if request.kind is ChangeKind.REMOVE_OVERRIDE:
-                continue
+        starts = starts_with(after, osd.osd_id)
+        if starts is None and request.kind is ChangeKind.SET_PROFILE:
             raise RolloutRefused(
                 errno.EINVAL, f'no entry would decide for osd.{osd.osd_id} at the end'
             )
-        who, value = decided
-        if not same_meaning(value, targets[osd.osd_id]):
-            raise RolloutRefused(
-                errno.EINVAL,
-                f'at the end the entry of {who} would decide for osd.{osd.osd_id}, with another '
-                f'value: "ceph config rm {who} {request.option}" first if it is not wanted',
-            )
+        for decided in (starts, decided_by(after, osd)):
+            if decided is not None and not same_meaning(decided[1], targets[osd.osd_id]):
+                who = decided[0]
+                raise RolloutRefused(
+                    errno.EINVAL,
+                    f'at the end the entry of {who} would come before, for osd.{osd.osd_id}, with '
+                    f'another value: "ceph config rm {who} {request.option}" first if it is not '
+                    'wanted',
+                )
 
 
 def _refuse_outsiders(
@@ -172,7 +179,7 @@ def _refuse_outsiders(
     for osd in cluster.osds:
         if osd.osd_id in request.order or not osd.up:
             continue
-        old, new = _value(entries, osd), _value(after, osd)
+        old, new = _value(entries, osd.osd_id), _value(after, osd.osd_id)
         if old != new and (old is None or new is None or not same_meaning(old, new)):
             changed.append(osd.osd_id)
     if changed:
@@ -183,9 +190,9 @@ def _refuse_outsiders(
         )
 
 
-def _value(entries: Mapping[str, str], osd: OsdInfo) -> Optional[str]:
-    decided = decided_by(entries, osd)
-    return None if decided is None else decided[1]
+def _value(entries: Mapping[str, str], osd_id: int) -> Optional[str]:
+    started = starts_with(entries, osd_id)
+    return None if started is None else started[1]
 
 
 def _recorded(request: ChangeRequest, entries: Mapping[str, str]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Callable, Optional
 
 from ..mgr.records import OsdInfo, RunningOption
-from .entries import Scope, own
+from .entries import Scope, own, starts_with
 from .gates import closed_gate, placement_groups
 from .observation import Action, Needs, Observation, RemoveEntry, RestartOsd, SetEntry
 from .records import (
@@ -466,10 +466,14 @@ class Machine:
 
     def _as_store_says(self, osd_id: int, running: RunningOption, seen: Observation) -> bool:
         """Whether a process that started after the last change runs what the store gives it."""
-        if not any(map(Scope.of(seen.cluster, (osd_id,)).may_cover, seen.entries)):
-            return running.source == 'default'
-        resolved = seen.resolved.get(osd_id)
-        return resolved is not None and self.same_meaning(running.value, resolved)
+        started = starts_with(seen.entries, osd_id)
+        if started is None and running.source == 'default':
+            return True
+        # An entry with a mask may reach an OSD that names its host in its ceph.conf.
+        given = {seen.resolved.get(osd_id), started and started[1]} - {None}
+        return running.source == 'mon' and any(
+            value is not None and self.same_meaning(running.value, value) for value in given
+        )
 
     # -- restarting, in any direction
 

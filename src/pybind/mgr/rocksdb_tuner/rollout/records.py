@@ -101,7 +101,7 @@ class ChangeRequest:
 
     ``targets`` holds (OSD id, option string) for every OSD, ``order`` their ids, lowest risk
     first. ``final_entries`` is what the config store shall hold at the end: (who, value), None
-    where the entry shall be gone, (('osd/class:ssd', '...'),) or (('osd', None),). Entries of
+    where the entry shall be gone, (('osd', '...'),) or (('osd', None),). Entries of
     the single OSDs ("osd.3") that are not among them are gone at the end.
     """
 

@@ -8,6 +8,7 @@ seen on real clusters (16.2.15 where nothing else is said), traps included:
 * a running OSD keeps its option until it is restarted, but `config show` reports the default as
   soon as the last entry for it is removed, and is not corrected by setting it again;
 * `config show` of an OSD that is down, or has just booted, is what the process before it said;
+* an OSD starts without the entries that have a mask, though `config get` shows them;
 * the manager hears of placement groups some seconds late;
 * `osd ok-to-stop` answers "ok" for an id that does not exist;
 * an orchestrator answers "scheduled" whether or not anything comes of it.
@@ -365,7 +366,7 @@ class FakeCluster:
         names = {name for _, name in self.store} | set(osd.conf_file)
         started = {}
         for name in names:
-            value = self._from_store(osd, name)
+            value = self._at_start(osd, name)
             if name in osd.conf_file:
                 started[name] = RunningOption(osd.conf_file[name], 'file', value is not None)
             elif value is not None:
@@ -413,8 +414,15 @@ class FakeCluster:
     def _default(self, osd: FakeOsd, name: str) -> str:
         return DEFAULTS.get(osd.release, DEFAULTS['reef']) if name == OPTION else ''
 
+    def _at_start(self, osd: FakeOsd, name: str) -> Optional[str]:
+        """What an OSD starts with: it asks before it says where it is, so masks do not count."""
+        for who in (f'osd.{osd.osd_id}', 'osd', 'global'):
+            if (who, name) in self.store:
+                return self.store[who, name]
+        return None
+
     def _from_store(self, osd: FakeOsd, name: str) -> Optional[str]:
-        """The entry that decides: osd.N with a mask, osd.N, osd/host, osd/class, osd, global."""
+        """What `config get` shows: osd.N with a mask, osd.N, osd/host, osd/class, osd, global."""
         best: Optional[tuple[tuple[int, int], str]] = None
         for (who, option), value in self.store.items():
             section, *masks = who.split('/')

@@ -18,7 +18,8 @@ NEW = (
     'write_buffer_size=16777216,max_total_wal_size=1073741824'
 )
 OLD = 'compression=kNoCompression,write_buffer_size=67108864,max_total_wal_size=536870912'
-MASK = 'osd/class:ssd'
+ALL = 'osd'
+CLASS = 'osd/class:ssd'
 TICK_S = 2.0
 
 
@@ -33,15 +34,17 @@ def same_meaning(one: str, other: str) -> bool:
 
 
 def set_profile(cluster: FakeCluster, value: str = NEW, **changes: object) -> ChangeRequest:
-    """A request to give every OSD of class ssd ``value``."""
+    """A request to give every OSD of class ssd ``value``: as one entry if that is all of them."""
     ids = tuple(n for n, osd in cluster.osds.items() if osd.device_class == 'ssd')
     fields = {
         'recommendation_id': 'ssd-lz4',
         'kind': ChangeKind.SET_PROFILE,
-        'who': MASK,
+        'who': ALL if len(ids) == len(cluster.osds) else CLASS,
         'targets': tuple((n, value) for n in ids),
         'order': ids,
-        'final_entries': ((MASK, value),),
+        'final_entries': ((ALL, value),)
+        if len(ids) == len(cluster.osds)
+        else tuple((f'osd.{n}', value) for n in ids),
         'actor': 'client.admin',
         'prediction': '{"metric":"write_iops"}',
         **changes,

@@ -12,7 +12,7 @@ from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.records import OPTION, ChangeRequest, Phase
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 
-from .conftest import MASK, NEW, OLD, Run, overridden, remove_override, set_profile
+from .conftest import ALL, CLASS, NEW, OLD, Run, overridden, remove_override, set_profile
 
 
 def refuses(run: Run, request: ChangeRequest, code: int, text: str) -> None:
@@ -25,11 +25,11 @@ def refuses(run: Run, request: ChangeRequest, code: int, text: str) -> None:
 
 
 def test_what_was_there_before_is_recorded() -> None:
-    run = Run(overridden('osd/class:ssd'))
+    run = Run(overridden(ALL))
     run.cluster.operator_sets('osd.7', OLD)
     state = run.start()
-    assert state.before.entries == ((MASK, OLD),)
-    assert state.before.entry(MASK) == OLD
+    assert state.before.entries == ((ALL, OLD),)
+    assert state.before.entry(ALL) == OLD
     assert state.before.entry('osd.0') is None
     assert {(o.value, o.source, o.release) for o in state.before.osds} == {(OLD, 'mon', 'pacific')}
     assert state.phase is Phase.PLANNED
@@ -43,7 +43,7 @@ def test_what_was_there_before_is_recorded() -> None:
         ({'order': (0, 1)}, 'twice, or not in its order'),
         ({'order': (0, 1, 2, 2)}, 'twice, or not in its order'),
         ({'targets': ((0, NEW), (1, NEW), (2, NEW), (2, OLD))}, 'twice, or not in its order'),
-        ({'final_entries': ((MASK, NEW), (MASK, OLD))}, 'twice, or not in its order'),
+        ({'final_entries': ((ALL, NEW), (ALL, OLD))}, 'twice, or not in its order'),
         ({'final_entries': (('osd.1', OLD),)}, r'osd\.1 would not end as its target'),
     ],
 )
@@ -124,7 +124,7 @@ def test_an_entry_that_would_decide_in_the_end_is_named_beforehand(run: Run, who
         run,
         set_profile(run.cluster),
         errno.EINVAL,
-        f'the entry of {who} would decide for osd.1, with another value',
+        f'the entry of {who} would come before, for osd.1, with another value',
     )
 
 
@@ -133,10 +133,20 @@ def test_an_entry_that_decides_in_the_end_with_the_same_meaning_is_no_hindrance(
     assert run.start().phase is Phase.PLANNED
 
 
-def test_a_mask_that_does_not_cover_its_osds_is_refused(run: Run) -> None:
-    run.cluster.osds[2].device_class = 'hdd'
-    request = set_profile(run.cluster, targets=tuple((n, NEW) for n in range(3)), order=(0, 1, 2))
+@pytest.mark.parametrize('who', [CLASS, 'osd/host:node1', 'osd.1/class:ssd'])
+def test_an_entry_that_no_osd_starts_with_is_not_written(run: Run, who: str) -> None:
+    request = set_profile(run.cluster, final_entries=((who, NEW), (ALL, NEW)))
+    refuses(run, request, errno.EINVAL, f'no OSD starts with what the entry for {who} says')
+
+
+def test_an_end_without_an_entry_for_its_osds_is_refused(run: Run) -> None:
+    request = set_profile(run.cluster, final_entries=(('osd.0', NEW), ('osd.1', NEW)))
     refuses(run, request, errno.EINVAL, r'no entry would decide for osd\.2 at the end')
+
+
+def test_an_entry_that_no_osd_starts_with_can_be_removed(run: Run) -> None:
+    run.cluster.operator_sets(CLASS, OLD)
+    assert run.start(set_profile(run.cluster, final_entries=((CLASS, None), (ALL, NEW))))
 
 
 def test_an_override_that_has_another_one_below_it_is_refused(run: Run) -> None:
@@ -146,7 +156,7 @@ def test_an_override_that_has_another_one_below_it_is_refused(run: Run) -> None:
         run,
         remove_override(run.cluster),
         errno.EINVAL,
-        'the entry of global would decide for osd.0',
+        'the entry of global would come before, for osd.0',
     )
 
 
@@ -161,7 +171,7 @@ def test_osds_beside_the_request_are_never_changed_unwatched(run: Run) -> None:
 
 
 def test_osds_beside_the_request_that_get_the_same_in_other_words_are_no_hindrance() -> None:
-    run = Run(overridden(MASK))
+    run = Run(overridden(ALL))
     same = ';'.join(OLD.split(','))
     assert run.start(set_profile(run.cluster, same, targets=((0, same),), order=(0,)))
 

@@ -16,7 +16,7 @@ from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.records import Outcome, Phase
 from rocksdb_tuner.tests.fake_cluster import OPTION, FakeCluster
 
-from .conftest import MASK, NEW, OLD, Run, refusing, remove_override, set_profile
+from .conftest import ALL, CLASS, NEW, OLD, Run, refusing, remove_override, set_profile
 from .invariants import Invariants
 
 BAD = 'write_buffer_size=foo'
@@ -33,6 +33,7 @@ class Act(Enum):
     MODE_ON = auto()
     OPERATOR_SETS_OSD = auto()
     OPERATOR_SETS_MASK = auto()
+    OPERATOR_SETS_CLASS = auto()
     OPERATOR_SETS_SHADOW = auto()
     OPERATOR_SETS_OTHER = auto()
     OPERATOR_REMOVES_OSD = auto()
@@ -105,7 +106,9 @@ class Chaos:
         elif act is Act.OPERATOR_SETS_OSD:
             self.watch.operator_sets(f'osd.{n}', OPERATORS)
         elif act is Act.OPERATOR_SETS_MASK:
-            self.watch.operator_sets(MASK, OPERATORS)
+            self.watch.operator_sets(ALL, OPERATORS)
+        elif act is Act.OPERATOR_SETS_CLASS:
+            self.watch.operator_sets(CLASS, OPERATORS)
         elif act is Act.OPERATOR_SETS_SHADOW:
             self.watch.operator_sets(f'osd/host:node{n}', OPERATORS)
         elif act is Act.OPERATOR_SETS_OTHER:
@@ -270,6 +273,6 @@ def _take_back(chaos: Chaos) -> None:
     assert run.state.outcome is Outcome.ROLLED_BACK, f'{run.state}'
     chaos.watch.at_the_end(chaos.before)
     for n, osd in cluster.osds.items():
-        resolved = cluster._from_store(osd, OPTION)
+        started = cluster._at_start(osd, OPTION)
         if not chaos.watch.operators and n not in chaos.watch.beside_itself:
-            assert cluster.runs(n) == (resolved or cluster._default(osd, OPTION))
+            assert cluster.runs(n) == (started or cluster._default(osd, OPTION))

@@ -111,21 +111,20 @@ def test_an_earlier_rollout_is_rolled_back_if_nothing_of_it_was_changed_since(ru
     hdd.device_class = 'hdd'
     run.start(set_profile(run.cluster))
     run.to_the_end()
-    mask = 'osd/class:hdd'
     other = set_profile(
         run.cluster,
         recommendation_id='hdd',
-        who=mask,
+        who='osd.2',
         targets=((2, OLD),),
         order=(2,),
-        final_entries=((mask, OLD),),
+        final_entries=(('osd.2', OLD),),
     )
     run.start(other)
     run.to_the_end()
     run.driver.rollback('ssd-lz4', 'client.ann', run.cluster.now_s)
     state = run.to_the_end()
     assert (state.rollout_id, state.phase) == ('r1', Phase.ROLLED_BACK)
-    assert run.cluster.entries_of() == {mask: OLD}
+    assert run.cluster.entries_of() == {'osd.2': OLD}
     assert hdd.boots == 2
     assert [(r.rollout_id, r.outcome) for r in run.driver.history] == [
         ('r2', Outcome.DONE),

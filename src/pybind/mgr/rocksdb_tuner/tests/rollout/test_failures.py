@@ -13,7 +13,17 @@ from rocksdb_tuner.rollout.observation import Needs, Observation
 from rocksdb_tuner.rollout.records import OPTION, Direction, OsdStep, Outcome, Phase
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
-from .conftest import MASK, NEW, OLD, Run, overridden, remove_override, same_meaning, set_profile
+from .conftest import (
+    ALL,
+    CLASS,
+    NEW,
+    OLD,
+    Run,
+    overridden,
+    remove_override,
+    same_meaning,
+    set_profile,
+)
 
 BAD = 'write_buffer_size=foo'
 DEFAULT = DEFAULTS['pacific']
@@ -40,7 +50,7 @@ def test_an_osd_that_does_not_start_loses_the_entry_and_is_started_again(run: Ru
 def test_the_entry_of_an_osd_that_does_not_start_goes_back_to_what_it_was() -> None:
     cluster = overridden('osd.0')
     run = Run(cluster)
-    run.start(set_profile(cluster, BAD, final_entries=(('osd.0', None), (MASK, BAD))))
+    run.start(set_profile(cluster, BAD, final_entries=(('osd.0', None), (ALL, BAD))))
     assert run.to_the_end().phase is Phase.FAILED
     assert cluster.entries_of() == {'osd.0': OLD}
     assert cluster.runs(0) == OLD
@@ -160,7 +170,7 @@ def test_a_ceph_conf_that_says_the_same_overrules_all_the_same(run: Run) -> None
 
 def test_what_the_process_before_reported_is_not_believed_of_the_new_one() -> None:
     """The target has the meaning that the OSD ran before; now it runs something else."""
-    run = Run(overridden(MASK))
+    run = Run(overridden(ALL))
     run.start(set_profile(run.cluster, ';'.join(OLD.split(','))))
     run.cluster.osds[0].stubborn = RunningOption('write_buffer_size=1', 'mon', ignores_mon=False)
     state = run.to_the_end()
@@ -400,7 +410,7 @@ def test_a_clock_that_is_set_neither_fails_nor_stops_a_rollout(run: Run, jump_s:
 # -- somebody else's changes
 
 
-@pytest.mark.parametrize('who', ['osd.1', 'osd.1/class:ssd', MASK, 'osd/host:node2', 'osd'])
+@pytest.mark.parametrize('who', ['osd.1', 'osd.1/class:ssd', CLASS, 'osd/host:node2', 'osd'])
 def test_an_operators_change_stops_the_rollout_and_is_left_alone(run: Run, who: str) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.VERIFIED)
@@ -415,10 +425,10 @@ def test_an_operators_change_stops_the_rollout_and_is_left_alone(run: Run, who: 
 def test_the_osd_in_flight_is_finished_when_another_entry_changes(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
-    run.cluster.operator_sets(MASK, OLD)
+    run.cluster.operator_sets(ALL, OLD)
     state = run.to_the_end()
     assert (state.outcome, state.osds[0].step) == (Outcome.ABORTED, OsdStep.VERIFIED)
-    assert run.cluster.entries_of() == {'osd.0': NEW, MASK: OLD}
+    assert run.cluster.entries_of() == {'osd.0': NEW, ALL: OLD}
 
 
 def test_an_operator_who_changes_the_osd_in_flight_has_it_to_himself(run: Run) -> None:
@@ -490,10 +500,10 @@ def test_an_operators_change_elsewhere_does_not_keep_an_osd_from_being_put_back(
     run.start(set_profile(run.cluster, BAD))
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.until(lambda s: s.direction is Direction.RECOVER)
-    run.cluster.operator_sets(MASK, OLD)
+    run.cluster.operator_sets(ALL, OLD)
     run.to_the_end()
     assert not run.cluster.down
-    assert run.cluster.entries_of() == {MASK: OLD}
+    assert run.cluster.entries_of() == {ALL: OLD}
 
 
 def test_an_operators_change_on_the_way_back_stops_it(one_step_a_tick: None, run: Run) -> None:
@@ -511,10 +521,10 @@ def test_an_operator_who_undoes_the_way_back_stops_it(run: Run) -> None:
     run.to_the_end()
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
-    run.cluster.operator_sets(MASK, NEW)
+    run.cluster.operator_sets(ALL, NEW)
     state = run.to_the_end()
     assert state.outcome is Outcome.ABORTED
-    assert run.cluster.entries_of() == {MASK: NEW}
+    assert run.cluster.entries_of() == {ALL: NEW}
 
 
 def test_an_operator_who_removes_the_mask_that_was_just_set_stops_the_rollout(
@@ -522,11 +532,11 @@ def test_an_operator_who_removes_the_mask_that_was_just_set_stops_the_rollout(
 ) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.COLLAPSED)
-    run.cluster.operator_removes(MASK)
+    run.cluster.operator_removes(ALL)
     state = run.to_the_end()
     assert state.outcome is Outcome.ABORTED
-    assert f'{OPTION} of {MASK} was changed by somebody else' in (state.failure or '')
-    assert MASK not in run.cluster.entries_of()
+    assert f'{OPTION} of {ALL} was changed by somebody else' in (state.failure or '')
+    assert ALL not in run.cluster.entries_of()
 
 
 def test_a_rollback_leaves_alone_what_the_rollout_had_not_come_to(run: Run) -> None:
@@ -534,35 +544,23 @@ def test_a_rollback_leaves_alone_what_the_rollout_had_not_come_to(run: Run) -> N
     run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
     run.driver.abort('client.ann', run.cluster.now_s)
     run.to_the_end()
-    run.cluster.operator_sets(MASK, OLD)
+    run.cluster.operator_sets(ALL, OLD)
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
     assert run.to_the_end().phase is Phase.ROLLED_BACK
-    assert run.cluster.entries_of() == {MASK: OLD}
+    assert run.cluster.entries_of() == {ALL: OLD}
 
 
 def test_a_rollback_that_would_undo_an_operators_change_is_refused(run: Run) -> None:
     run.start()
     run.to_the_end()
-    run.cluster.operator_sets(MASK, OLD)
-    with pytest.raises(RolloutRefused, match='of osd/class:ssd was changed since by somebody else'):
+    run.cluster.operator_sets(ALL, OLD)
+    with pytest.raises(RolloutRefused, match='of osd was changed since by somebody else'):
         run.driver.rollback(None, 'client.ann', run.cluster.now_s)
     assert run.state.phase is Phase.DONE
-    assert run.cluster.entries_of() == {MASK: OLD}
+    assert run.cluster.entries_of() == {ALL: OLD}
 
 
 # -- collapsing
-
-
-def test_an_osd_that_the_mask_does_not_reach_keeps_its_own_entry(run: Run) -> None:
-    """Its class changed meanwhile, say: the mask does not give it the value."""
-    run.start()
-    run.until(lambda s: s.stage is Phase.COLLAPSING or s.osds[2].step is OsdStep.SETTLING)
-    run.cluster.osds[1].device_class = 'hdd'
-    state = run.to_the_end()
-    assert state.phase is Phase.FAILED
-    assert 'without its own entry osd.1 would get' in (state.failure or '')
-    assert run.cluster.entries_of()['osd.1'] == NEW
-    assert {run.cluster.resolved(n, OPTION) for n in range(3)} == {NEW}
 
 
 def test_an_osd_that_something_else_decides_for_keeps_its_own_entry(run: Run) -> None:

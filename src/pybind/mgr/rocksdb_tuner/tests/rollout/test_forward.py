@@ -8,14 +8,14 @@ from rocksdb_tuner.rollout.plan import commands, forward_actions, undo_actions
 from rocksdb_tuner.rollout.records import OPTION, Direction, OsdStep, Outcome, Phase, RolloutState
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
-from .conftest import MASK, NEW, OLD, Run, overridden, remove_override, set_profile
+from .conftest import ALL, CLASS, NEW, OLD, Run, overridden, remove_override, set_profile
 
 
 def test_a_rollout_ends_with_the_mask_and_every_osd_on_the_new_value(run: Run) -> None:
     run.start()
     state = run.to_the_end()
     assert (state.phase, state.outcome, state.failure) == (Phase.DONE, Outcome.DONE, None)
-    assert run.cluster.entries_of() == {MASK: NEW}
+    assert run.cluster.entries_of() == {ALL: NEW}
     assert [run.cluster.runs(n) for n in range(3)] == [NEW] * 3
 
 
@@ -420,28 +420,34 @@ def to_rolled_back(run: Run) -> RolloutState:
     return state
 
 
-@pytest.mark.parametrize('mask', ['osd', 'global', 'osd/class:ssd', 'osd/host:node0'])
-def test_rollback_after_the_end_restores_masks_sections_and_absence(mask: str) -> None:
-    run = Run(overridden(mask))
-    before = run.cluster.entries_of()
-    run.start(
-        set_profile(run.cluster, final_entries=((mask, NEW),))
-        if mask in {'osd', 'global', 'osd/class:ssd'}
-        else set_profile(run.cluster, targets=((0, NEW),), order=(0,), final_entries=((mask, NEW),))
-    )
+@pytest.mark.parametrize('who', ['osd', 'global'])
+def test_rollback_after_the_end_restores_the_entry_that_was_there(who: str) -> None:
+    run = Run(overridden(who))
+    run.start(set_profile(run.cluster, final_entries=((who, NEW),)))
     assert run.to_the_end().phase is Phase.DONE
-    state = to_rolled_back(run)
-    assert run.cluster.entries_of() == before
-    assert {run.cluster.runs(n) for n in state.request.order} == {OLD}
+    assert run.cluster.entries_of() == {who: NEW}
+    to_rolled_back(run)
+    assert run.cluster.entries_of() == {who: OLD}
+    assert {run.cluster.runs(n) for n in range(3)} == {OLD}
+
+
+def test_rollback_restores_masks_too_and_expects_no_osd_to_start_with_them(run: Run) -> None:
+    run.cluster.operator_sets(CLASS, OLD)
+    run.start(set_profile(run.cluster, final_entries=((CLASS, None), (ALL, NEW))))
+    assert run.to_the_end().phase is Phase.DONE
+    assert run.cluster.entries_of() == {ALL: NEW}
+    to_rolled_back(run)
+    assert run.cluster.entries_of() == {CLASS: OLD}
+    assert {run.cluster.runs(n) for n in range(3)} == {DEFAULTS['pacific']}
 
 
 def test_rollback_restores_what_an_osd_had_of_its_own() -> None:
     cluster = overridden('osd.1')
     run = Run(cluster)
-    final = (('osd.1', None), (MASK, NEW))
+    final = (('osd.1', None), (ALL, NEW))
     run.start(set_profile(cluster, final_entries=final))
     assert run.to_the_end().phase is Phase.DONE
-    assert cluster.entries_of() == {MASK: NEW}
+    assert cluster.entries_of() == {ALL: NEW}
     to_rolled_back(run)
     assert cluster.entries_of() == {'osd.1': OLD}
     assert [cluster.runs(n) for n in range(3)] == [DEFAULTS['pacific'], OLD, DEFAULTS['pacific']]
@@ -479,7 +485,7 @@ def test_rollback_in_the_middle_restarts_only_what_needs_it(
 
 def test_rollback_of_a_change_without_meaning_restarts_nothing() -> None:
     """The entry had the same meaning before, in other words."""
-    cluster = overridden(MASK)
+    cluster = overridden(ALL)
     run = Run(cluster)
     same = ';'.join(reversed(OLD.split(',')))
     run.start(set_profile(cluster, same))
@@ -487,7 +493,7 @@ def test_rollback_of_a_change_without_meaning_restarts_nothing() -> None:
     cluster.commands.clear()
     to_rolled_back(run)
     assert [c for c in cluster.commands if 'orch' in c] == []
-    assert cluster.entries_of() == {MASK: OLD}
+    assert cluster.entries_of() == {ALL: OLD}
 
 
 def test_rollback_does_not_believe_config_show_of_a_process_older_than_the_change() -> None:
@@ -495,10 +501,10 @@ def test_rollback_does_not_believe_config_show_of_a_process_older_than_the_chang
     run = Run()
     run.start()
     run.to_the_end()
-    run.cluster.operator_removes(MASK)
+    run.cluster.operator_removes(ALL)
     run.cluster.advance(10)
     assert run.cluster.running(0, [OPTION])[OPTION].source == 'default'
-    run.cluster.operator_sets(MASK, NEW)
+    run.cluster.operator_sets(ALL, NEW)
     to_rolled_back(run)
     assert {run.cluster.runs(n) for n in range(3)} == {DEFAULTS['pacific']}
 

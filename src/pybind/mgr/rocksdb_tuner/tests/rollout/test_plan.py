@@ -24,7 +24,7 @@ from rocksdb_tuner.rollout.records import OPTION
 from rocksdb_tuner.rollout.stopwatch import GAP_MAX_S, Stopwatch
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
-from .conftest import MASK, NEW, OLD, overridden, remove_override, set_profile
+from .conftest import ALL, NEW, OLD, overridden, remove_override, set_profile
 
 
 def test_the_plan_lists_every_command_in_its_order() -> None:
@@ -36,7 +36,7 @@ def test_the_plan_lists_every_command_in_its_order() -> None:
         f"ceph config set osd.1 {OPTION} '{NEW}'",
         'ceph orch daemon restart osd.1',
         f'ceph config show osd.1 {OPTION}',
-        f"ceph config set {MASK} {OPTION} '{NEW}'",
+        f"ceph config set {ALL} {OPTION} '{NEW}'",
         f'ceph config rm osd.0 {OPTION}',
         f'ceph config rm osd.1 {OPTION}',
     )
@@ -52,12 +52,12 @@ def test_without_an_orchestrator_the_plan_names_the_host_of_each_restart() -> No
 
 def test_the_undo_puts_masks_back_before_it_restarts() -> None:
     request = set_profile(FakeCluster(osds=1))
-    assert commands(undo_actions(request, {MASK: OLD})) == (
-        f"ceph config set {MASK} {OPTION} '{OLD}'",
+    assert commands(undo_actions(request, {ALL: OLD})) == (
+        f"ceph config set {ALL} {OPTION} '{OLD}'",
         'ceph orch daemon restart osd.0',
         f'ceph config show osd.0 {OPTION}',
     )
-    assert commands(undo_actions(request, {}))[0] == f'ceph config rm {MASK} {OPTION}'
+    assert commands(undo_actions(request, {}))[0] == f'ceph config rm {ALL} {OPTION}'
 
 
 def test_the_undo_of_a_removal_sets_it_again() -> None:
@@ -67,9 +67,9 @@ def test_the_undo_of_a_removal_sets_it_again() -> None:
 
 
 def test_the_undo_sets_an_osds_own_entry_again() -> None:
-    request = set_profile(FakeCluster(osds=1), final_entries=(('osd.0', None), (MASK, NEW)))
+    request = set_profile(FakeCluster(osds=1), final_entries=(('osd.0', None), (ALL, NEW)))
     assert commands(undo_actions(request, {'osd.0': OLD}))[:2] == (
-        f'ceph config rm {MASK} {OPTION}',
+        f'ceph config rm {ALL} {OPTION}',
         f"ceph config set osd.0 {OPTION} '{OLD}'",
     )
 
