@@ -164,7 +164,7 @@ def test_apply_changes_one_osd_after_the_other_and_moves_to_the_mask(tuner: Modu
     while (state := tuner.rollout())['phase'] not in ('done', 'failed'):
         up = tuner.cluster.ceph_json('osd', 'stat')['num_up_osds']
         most_down = max(most_down, 3 - up)
-    assert state['phase'] == 'done', state
+    assert state['phase'] == 'done', '\n'.join(f'{k}: {v!r}' for k, v in state.items())
     assert most_down <= 1
     after = tuner.nonces()
     assert all(after[i] != before[i] for i in before)
@@ -361,7 +361,7 @@ def test_a_rollout_goes_on_after_a_manager_failover(
         'the standby active',
     )
     state = tuner.wait_for_phase('done', 'failed', timeout_s=300)
-    assert state['phase'] == 'done', state
+    assert state['phase'] == 'done', '\n'.join(f'{k}: {v!r}' for k, v in state.items())
     assert tuner.entries() == []
     default = tuner.json('history', schema='history')[-1]['to']
     assert {tuner.running(i)[0] for i in range(3)} == {default}

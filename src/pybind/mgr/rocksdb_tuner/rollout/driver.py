@@ -25,7 +25,7 @@ from .entries import as_mapping
 from .errors import RolloutRefused
 from .history import HistoryRecord, record_of
 from .machine import Limits, Machine
-from .observation import Action, Needs, Observation, RemoveEntry, SetEntry
+from .observation import Action, Needs, Observation, RemoveEntry, RestartOsd, SetEntry
 from .records import OPTION, ChangeRequest, Direction, Outcome, Phase, RolloutState
 from .stopwatch import Stopwatch
 from .storage import RolloutStorage
@@ -71,6 +71,8 @@ class Driver:
         self._watching = Stopwatch()
         self._waiting = Stopwatch()
         self._down = Stopwatch()
+        #: The restart that this manager asked for last.
+        self._asked: Optional[tuple[str, int]] = None
 
     @property
     def state(self) -> Optional[RolloutState]:
@@ -198,6 +200,8 @@ class Driver:
         if step.state != state:
             self._save(step.state)
         for action in step.actions:
+            if isinstance(action, RestartOsd):
+                self._asked = (state.rollout_id, action.osd_id)
             error = self._carry_out(action)
             if error is not None:
                 log.warning('rollout %s: %s failed: %s', state.rollout_id, action, error)
@@ -228,6 +232,7 @@ class Driver:
             watched_s=watched_s,
             waited_s=self._waiting.look(machine.wait_key(state), now_s),
             down_s=down_s if down else 0.0,
+            asked_by_us=flying is not None and self._asked == (state.rollout_id, flying.osd_id),
         )
 
     def _carry_out(self, action: Action) -> Optional[str]:

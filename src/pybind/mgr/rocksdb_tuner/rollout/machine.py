@@ -514,16 +514,11 @@ class Machine:
             return Step(_waiting(state, f'osd.{n} is not in the OSD map'))
         if info.up and info.nonce not in {osd.nonce_before, None}:
             return Step(_with(state, _came_up(osd, info)))
-        forward = state.direction is Direction.FORWARD
         if not info.up:
-            # Going back, the OSD may have been down for long when it was asked to start.
-            if (seen.down_s if forward else seen.waited_s) < self.limits.boot_s:
-                return Step(state)
-            if forward:
-                return Step(self._failing(state, osd, seen, self._not_back(n)))
-            return self._ask_again(state, osd, seen, f'osd.{n} did not come up again')
+            return self._starting(state, osd, seen)
         if seen.waited_s < self.limits.restart_s:
             return Step(state)
+        forward = state.direction is Direction.FORWARD
         if forward and state.ending is not None:
             return Step(self._failing(state, osd, seen, state.ending))
         if forward and osd.restarts_asked > 1:
@@ -536,6 +531,34 @@ class Machine:
         if closed is not None:
             return Step(_waiting(state, closed))
         return self._ask_again(state, osd, seen, f'osd.{n} was not restarted when asked')
+
+    def _starting(self, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
+        n = osd.osd_id
+        forward = state.direction is Direction.FORWARD
+        # It may have stopped long after it was asked, or been down for long when it was asked.
+        down_s = min(seen.down_s, seen.waited_s) if forward else seen.waited_s
+        if down_s < self.limits.boot_s:
+            return Step(state)
+        if not forward:
+            return self._ask_again(state, osd, seen, f'osd.{n} did not come up again')
+        if self._perhaps_never_started(state, osd, seen):
+            return Step(_with(state, _asked(osd)), (RestartOsd(n),))
+        return Step(self._failing(state, osd, seen, self._not_back(n)))
+
+    def _perhaps_never_started(
+        self, state: RolloutState, osd: OsdProgress, seen: Observation
+    ) -> bool:
+        """Whether a restart that stopped the OSD may have ended with the manager it ran in.
+
+        That says nothing about the OSD's new entry: it is worth one more request.
+        """
+        return (
+            not seen.asked_by_us
+            and seen.orchestrator_reason is None
+            and state.ending is None
+            and osd.restarts_asked < self.limits.tries
+            and self._held(state, seen) is None
+        )
 
     def _ask_again(
         self, state: RolloutState, osd: OsdProgress, seen: Observation, trouble: str

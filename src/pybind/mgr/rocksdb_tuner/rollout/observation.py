@@ -47,6 +47,9 @@ class Observation:
     waited_s: float = 0.0
     #: How long this manager has seen the OSD in flight down without a break.
     down_s: float = 0.0
+    #: Whether this manager asked for the restart that is awaited. What another one asked for may
+    #: have ended with it: an orchestrator keeps its work in the manager.
+    asked_by_us: bool = True
 
     def osd(self, osd_id: int) -> Optional[OsdInfo]:
         return next((osd for osd in self.cluster.osds if osd.osd_id == osd_id), None)

@@ -47,11 +47,11 @@ class Invariants:
 
     def _restart(self, state: RolloutState, osd_id: int, command: str) -> None:
         cluster = self.run.cluster
-        steps = {osd.osd_id: osd.step for osd in state.osds}
-        assert osd_id in steps, f'{command}: not in the request'
-        assert steps[osd_id] is OsdStep.RESTARTING, f'{command}: not stored before'
-        back = state.direction is not Direction.FORWARD
-        if back and not cluster.osds[osd_id].up:
+        progress = {osd.osd_id: osd for osd in state.osds}
+        assert osd_id in progress, f'{command}: not in the request'
+        assert progress[osd_id].step is OsdStep.RESTARTING, f'{command}: not stored before'
+        again = state.direction is not Direction.FORWARD or progress[osd_id].restarts_asked > 1
+        if again and not cluster.osds[osd_id].up:
             # Nothing is hurt by starting what is down.
             self.restarted.append(osd_id)
             return

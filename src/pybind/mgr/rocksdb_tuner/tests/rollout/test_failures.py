@@ -71,6 +71,51 @@ def test_a_later_osd_that_does_not_start_leaves_the_others_as_they_are(run: Run)
     )
 
 
+def test_an_osd_that_the_former_managers_orchestrator_only_stopped_is_started(run: Run) -> None:
+    """A restart ends half-way with the manager that it ran in: no fault of the new entry."""
+    run.cluster.orchestrator_idle = True
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.stop_osd(0)
+    run.fail_over()
+    run.cluster.orchestrator_idle = False
+    state = run.to_the_end()
+    assert (state.phase, run.cluster.runs(0)) == (Phase.DONE, NEW)
+
+
+@pytest.mark.parametrize('hold', ['kill switch', 'abort', 'pause'])
+def test_after_a_failover_an_osd_left_down_is_put_back_when_nothing_new_may_begin(
+    run: Run, hold: str
+) -> None:
+    run.cluster.orchestrator_idle = True
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.stop_osd(0)
+    run.fail_over()
+    run.cluster.orchestrator_idle = False
+    if hold == 'abort':
+        run.driver.abort('client.ann', run.cluster.now_s)
+    elif hold == 'pause':
+        run.driver.pause('client.ann', run.cluster.now_s)
+    run.may_act = hold != 'kill switch'
+    state = run.to_the_end()
+    assert (state.phase, run.cluster.runs(0)) == (Phase.FAILED, DEFAULT)
+    assert run.cluster.entries_of() == {}
+
+
+def test_an_osd_that_does_not_start_costs_one_more_start_after_each_failover_at_most(
+    run: Run,
+) -> None:
+    run.start(set_profile(run.cluster, BAD))
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.tick()
+    run.fail_over()
+    asked = run.until(lambda s: s.direction is Direction.RECOVER).osds[0].restarts_asked
+    assert asked <= 2
+    assert run.to_the_end().failure == 'osd.0 did not come back up within 300 s'
+    assert run.cluster.runs(0) == DEFAULT
+
+
 def test_a_broken_osd_is_put_back_in_spite_of_the_kill_switch(run: Run) -> None:
     """Safety rule 4: what keeps an OSD from starting is taken away, and the OSD is started."""
     run.start(set_profile(run.cluster, BAD))
