@@ -20,7 +20,8 @@ from .advise import automatic
 from .advise.facts import ANNEX, OPTION, groups, osd_facts, osd_options
 from .advise.findings import ClusterFacts, findings
 from .advise.memory import WorkloadMemory
-from .advise.recommend import assess, change_request
+from .advise.proposal import change_request
+from .advise.recommend import assess
 from .advise.records import Assessment, GroupFacts, OsdFacts, OsdOptions, Recommendation
 from .advise.strings import same_meaning
 from .mgr.protocols import (

@@ -10,7 +10,7 @@ from ..observe.signals import Signals
 from ..options.grammar import combine
 from ..options.releases import KnownRelease, release_of
 from ..workload.records import Workload
-from .precedence import UnknownMaskError, deciding_entry
+from .precedence import UnknownMaskError, deciding_entry, is_own_entry
 from .records import GroupFacts, OsdFacts, OsdOptions
 from .strings import recognise, same_meaning
 
@@ -52,7 +52,18 @@ def osd_options(
         overruled=overruled,
         annex=annex.value,
         profile=profile.name if profile else None,
+        own_entry_only=_own_entry_only(osd, entries),
     )
+
+
+def _own_entry_only(osd: OsdInfo, entries: Sequence[ConfigEntry]) -> bool:
+    of_main = [entry for entry in entries if entry.name == OPTION]
+    own = [entry for entry in of_main if is_own_entry(entry.who)]
+    try:
+        beneath = deciding_entry((e for e in of_main if e not in own), osd)
+        return beneath is None and deciding_entry(own, osd) is not None
+    except UnknownMaskError:
+        return False
 
 
 def _next_start(

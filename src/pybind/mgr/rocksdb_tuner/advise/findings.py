@@ -11,9 +11,9 @@ from typing import Callable, Optional
 
 from ..mgr.records import ConfigEntry, OsdInfo
 from .facts import OPTION, release_of_osd
+from .naming import name_osds
 from .precedence import UnknownMaskError, deciding_entry, is_for_a_class
 from .profiles import Profile
-from .recommend import name_osds
 from .records import Finding, FindingEvidence, OsdFacts, Severity
 from .strings import check, recognise
 

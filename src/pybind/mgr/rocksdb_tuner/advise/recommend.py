@@ -7,31 +7,26 @@ profile suits the workload better. "Nothing to change" is an answer with reasons
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Optional, Union
 
 from ..options.releases import KnownRelease
-from ..rollout.order import lowest_risk_first
-from ..rollout.plan import commands, forward_actions, undo_actions
-from ..rollout.records import ChangeKind, ChangeRequest
 from ..workload.records import Workload, WorkloadClass
-from .facts import OPTION, release_of_osd
-from .precedence import is_for_a_class, is_own_entry
+from .candidate import Candidate, group_candidate
+from .overrides import override_advice, own_entries_advice
 from .profiles import Profile, predict, profiles
+from .proposal import recommendation
 from .records import (
     Assessment,
     GroupFacts,
     Kind,
     OsdFacts,
-    OsdOptions,
     Prediction,
     Reason,
     Recommendation,
     Risk,
 )
-from .strings import check, recognise, safe_to_apply, same_meaning, suits
+from .strings import recognise, safe_to_apply, same_meaning, suits
 
 #: Whom an entry for the whole cluster addresses.
 ALL_OSDS = 'osd'
@@ -50,27 +45,6 @@ MIN_CONFIDENCE = 0.8
 #: gains over a modern default are single-digit percents, a restart of every OSD is not free.
 MIN_GAIN = 0.2
 
-RELEASE_DEFAULT_SOURCE = (
-    'Ceph documentation, and M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Conclusion: the '
-    'defaults have had years of QA that no other string has had'
-)
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """The OSDs of a group that one change can reach, and what they have in common."""
-
-    group: GroupFacts
-    osds: tuple[OsdFacts, ...]
-    release: KnownRelease
-    running: str
-    override_who: Optional[str]
-    #: True if an entry for all OSDs of the cluster reaches these OSDs and no other.
-    is_everything: bool
-    orchestrated: bool
-    #: Said beside any advice: OSDs that were left out, and why.
-    remarks: tuple[str, ...]
-
 
 def assess(
     group: GroupFacts, all_osds: Sequence[OsdFacts], *, orchestrated: bool = True
@@ -80,158 +54,16 @@ def assess(
     ``all_osds`` shows whom an entry wider than the group serves; ``orchestrated`` is whether an
     orchestrator can restart daemons, which decides how the commands read.
     """
-    candidate = _candidate(group, all_osds, orchestrated)
+    own = own_entries_advice(group, orchestrated=orchestrated)
+    candidate = group_candidate(group, all_osds, orchestrated)
     if isinstance(candidate, str):
-        return Assessment(group.who, candidate, ())
-    recommendation = _override_advice(candidate, all_osds) or _workload_advice(candidate)
-    if isinstance(recommendation, str):
-        return Assessment(group.who, _with_remarks(recommendation, candidate), ())
+        return Assessment(group.who, candidate, own)
+    advice = override_advice(candidate, all_osds) or _workload_advice(candidate)
+    if isinstance(advice, str):
+        return Assessment(group.who, _with_remarks(advice, candidate), own)
     return Assessment(
-        group.who, _with_remarks('A change is recommended.', candidate), (recommendation,)
+        group.who, _with_remarks('A change is recommended.', candidate), (advice, *own)
     )
-
-
-def _candidate(
-    group: GroupFacts, all_osds: Sequence[OsdFacts], orchestrated: bool
-) -> Union[Candidate, str]:
-    """The part of a group that may be advised on, or the reason why none of it may."""
-    known = [(o, o.options) for o in group.osds if o.info.up and o.options is not None]
-    if not known:
-        return 'No OSD of the group is up with known options.'
-    releases = {release_of_osd(o.info) for o, _ in known}
-    if None in releases:
-        return (
-            'The release of at least one OSD is not known to this module: it measures, and '
-            'recommends nothing.'
-        )
-    if len(releases) > 1:
-        names = ', '.join(sorted({o.info.version or '?' for o, _ in known}))
-        return f'The OSDs run different releases ({names}): finish the upgrade first.'
-    overruled = [o.info.osd_id for o, options in known if options.overruled]
-    shadowed = [
-        o.info.osd_id
-        for o, options in known
-        if options.deciding_who is not None and is_own_entry(options.deciding_who)
-    ]
-    usable = [
-        (o, options)
-        for o, options in known
-        if o.info.osd_id not in overruled and o.info.osd_id not in shadowed
-    ]
-    remarks = tuple(
-        text
-        for ids, text in (
-            (overruled, 'ceph.conf, the environment or the command line decides for {}.'),
-            (shadowed, 'An entry of their own decides for {}.'),
-        )
-        if ids
-        for text in [text.format(name_osds(ids))]
-    )
-    if not usable:
-        return ' '.join(('No entry for the group would reach any of its OSDs.', *remarks))
-    blocker = _blocker([options for _, options in usable])
-    if blocker:
-        return ' '.join((blocker, *remarks))
-    (release,) = releases
-    assert release is not None
-    return Candidate(
-        group=group,
-        osds=tuple(o for o, _ in usable),
-        release=release,
-        running=usable[0][1].running,
-        override_who=usable[0][1].deciding_who,
-        is_everything=len(usable) == len(all_osds),
-        orchestrated=orchestrated,
-        remarks=remarks,
-    )
-
-
-def _blocker(options: Sequence[OsdOptions]) -> Optional[str]:
-    """Why these OSDs cannot be advised on together; None if they can."""
-    annexed = [o.osd_id for o in options if o.annex]
-    if annexed:
-        return (
-            f'bluestore_rocksdb_options_annex is set for {name_osds(annexed)}: it is appended to '
-            'whatever is recommended, so change it by hand.'
-        )
-    untold = [o.osd_id for o in options if o.next_start is None]
-    if untold:
-        return f'What {name_osds(untold)} would run after a restart cannot be told.'
-    pending = [o.osd_id for o in options if o.pending_restart]
-    if pending:
-        return (
-            f'{name_osds(pending)} did not yet restart with the configured options: what they do '
-            'now says nothing about these.'
-        )
-    if len({(o.running, o.deciding_who) for o in options}) > 1:
-        return 'The OSDs of the group run different options: make them alike first.'
-    return None
-
-
-def _override_advice(
-    candidate: Candidate, all_osds: Sequence[OsdFacts]
-) -> Union[Recommendation, str, None]:
-    """Advice on an override for its own sake, whatever the workload; None if there is none."""
-    who = candidate.override_who
-    if who is None:
-        return None
-    release = candidate.release
-    default = release.default_options
-    reasons: tuple[Reason, ...]
-    if same_meaning(candidate.running, default, release.rocksdb_version):
-        reasons = (
-            Reason(
-                f'{who} holds what {release.label} uses without it: the entry changes nothing now, '
-                'and would keep the OSDs from the better default of a later release.',
-                RELEASE_DEFAULT_SOURCE,
-            ),
-        )
-        risk = Risk.LOW
-    else:
-        reasons = _complaints(candidate)
-        if not reasons:
-            return None
-        risk = Risk.MEDIUM
-    others = [
-        o.info.osd_id
-        for o in all_osds
-        if o.options
-        and o.options.deciding_who == who
-        and o.info.device_class != candidate.group.device_class
-    ]
-    if others:
-        return (
-            f'The entry for {who} should go ({reasons[0].statement}) but also decides for '
-            f'{name_osds(others)} of other device classes: remove it by hand, with '
-            f'"ceph config rm {who} {OPTION}", once that is right for all of them.'
-        )
-    return _recommendation(
-        candidate,
-        Kind.REMOVE_OVERRIDE,
-        who=who,
-        options_to=default,
-        profile=recognise(default, release),
-        reasons=reasons,
-        prediction=None,
-        risk=risk,
-    )
-
-
-def _complaints(candidate: Candidate) -> tuple[Reason, ...]:
-    """What is wrong with the running override: superseded by its authors, or unsafe."""
-    release = candidate.release
-    profile = recognise(candidate.running, release)
-    superseded = (
-        (Reason(f'{profile.title}: {profile.superseded}', profile.source),)
-        if profile and profile.superseded
-        else ()
-    )
-    unsafe = tuple(
-        Reason(f'{problem.option}: {problem.message}', problem.source)
-        for problem in check(candidate.running, release.rocksdb_version).problems
-        if problem.severity == 'error'
-    )
-    return superseded + unsafe
 
 
 def _workload_advice(candidate: Candidate) -> Union[Recommendation, str]:
@@ -272,8 +104,8 @@ def _profile_change(
     ) + tuple(Reason(text, best.source) for text in suitability.reasons)
     prediction = _prediction(best, workload.workload_class)
     is_default = same_meaning(best.options, release.default_options, release.rocksdb_version)
-    if is_default and candidate.override_who == ALL_OSDS and candidate.is_everything:
-        return _recommendation(
+    if is_default and candidate.deciding_entries == (ALL_OSDS,) and candidate.is_everything:
+        return recommendation(
             candidate,
             Kind.REMOVE_OVERRIDE,
             who=ALL_OSDS,
@@ -289,7 +121,7 @@ def _profile_change(
             f'{best.title} would suit, but does not pass the checks for RocksDB '
             f'{release.rocksdb_version}: {refusals[0].message}'
         )
-    return _recommendation(
+    return recommendation(
         candidate,
         Kind.SET_PROFILE,
         # An entry for the device class would be shown by the config store and ignored by every
@@ -332,98 +164,6 @@ def _prediction(profile: Profile, workload_class: WorkloadClass) -> Optional[Pre
         high_percent=max(0.0, published.change_percent),
         basis=published.basis,
     )
-
-
-def _recommendation(
-    candidate: Candidate,
-    kind: Kind,
-    *,
-    who: str,
-    options_to: str,
-    profile: Optional[Profile],
-    reasons: tuple[Reason, ...],
-    prediction: Optional[Prediction],
-    risk: Risk,
-) -> Recommendation:
-    load = {o.info.osd_id: o.signals.write_iops if o.signals else None for o in candidate.osds}
-    order = lowest_risk_first((o.info for o in candidate.osds), load)
-    advice_id = recommendation_id(kind, who, options_to)
-    restart = not same_meaning(candidate.running, options_to, candidate.release.rocksdb_version)
-    request = ChangeRequest(
-        recommendation_id=advice_id,
-        kind=ChangeKind(kind.value),
-        who=who,
-        targets=tuple((osd_id, options_to) for osd_id in order),
-        order=order,
-        final_entries=_final_entries(kind, who, options_to, order),
-        actor='',
-        restart=restart,
-    )
-    before = {who: candidate.running} if candidate.override_who == who else {}
-    hosts = {o.info.osd_id: o.info.host for o in candidate.osds}
-    return Recommendation(
-        recommendation_id=advice_id,
-        kind=kind,
-        who=who,
-        osds=order,
-        profile=profile.name if profile else None,
-        options_from=candidate.running,
-        options_to=options_to,
-        targets=request.targets,
-        final_entries=request.final_entries,
-        reasons=reasons,
-        prediction=prediction,
-        risk=risk,
-        restart_required=restart,
-        commands=commands(forward_actions(request), candidate.orchestrated, hosts),
-        undo_commands=commands(undo_actions(request, before), candidate.orchestrated, hosts),
-    )
-
-
-def _final_entries(
-    kind: Kind, who: str, options_to: str, order: tuple[int, ...]
-) -> tuple[tuple[str, Optional[str]], ...]:
-    """What the config store holds at the end: entries that OSDs start with."""
-    if kind is Kind.REMOVE_OVERRIDE:
-        return ((who, None),)
-    if is_for_a_class(who):
-        return tuple((f'osd.{osd_id}', options_to) for osd_id in order)
-    return ((who, options_to),)
-
-
-def change_request(recommendation: Recommendation, actor: str) -> ChangeRequest:
-    """The rollout of ``recommendation``: what is carried out is what it shows."""
-    return ChangeRequest(
-        recommendation_id=recommendation.recommendation_id,
-        kind=ChangeKind(recommendation.kind.value),
-        who=recommendation.who,
-        targets=recommendation.targets,
-        order=recommendation.osds,
-        final_entries=recommendation.final_entries,
-        actor=actor,
-        restart=recommendation.restart_required,
-        prediction=_prediction_text(recommendation.prediction),
-    )
-
-
-def _prediction_text(prediction: Optional[Prediction]) -> Optional[str]:
-    if prediction is None:
-        return None
-    return f'{prediction.metric}: {prediction.low_percent:+.0f} to {prediction.high_percent:+.0f} %'
-
-
-def recommendation_id(kind: Kind, who: str, options_to: str) -> str:
-    """The same advice has the same id after a failover, and on every manager."""
-    digest = hashlib.sha256(f'{kind.value}\0{who}\0{options_to}'.encode()).hexdigest()
-    place = who.rpartition(':')[2].rpartition('/')[2]
-    return f'{place}-{digest[:6]}'
-
-
-def name_osds(osd_ids: Iterable[int], limit: int = 8) -> str:
-    """ "osd.1, osd.2 and 30 more": never a line of a thousand names."""
-    ids = sorted(osd_ids)
-    names = ', '.join(f'osd.{i}' for i in ids[:limit])
-    return names if len(ids) <= limit else f'{names} and {len(ids) - limit} more'
 
 
 def _with_remarks(text: str, candidate: Candidate) -> str:

@@ -56,6 +56,8 @@ class OsdOptions:
     annex: str
     #: Name of the profile that ``running`` is, None if it is no known one.
     profile: Optional[str]
+    #: An entry of its own decides, and without it the release's default would.
+    own_entry_only: bool = False
 
 
 @dataclass(frozen=True)

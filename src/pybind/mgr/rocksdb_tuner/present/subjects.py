@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from dataclasses import dataclass
 
-from ..advise.recommend import change_request
+from ..advise.proposal import change_request
 from ..advise.records import Finding, OsdFacts, Recommendation
 from ..rollout.plan import expected_duration_s
 from ..rollout.records import ChangeKind

@@ -6,8 +6,10 @@ import pytest
 
 from rocksdb_tuner.advise.facts import ANNEX
 from rocksdb_tuner.advise.profiles import profile, profiles
-from rocksdb_tuner.advise.recommend import NO_ADVICE_FOR, assess, change_request
+from rocksdb_tuner.advise.proposal import change_request
+from rocksdb_tuner.advise.recommend import NO_ADVICE_FOR, assess
 from rocksdb_tuner.advise.records import Assessment, Kind, OsdFacts, Recommendation, Risk
+from rocksdb_tuner.mgr.records import ConfigEntry
 from rocksdb_tuner.options.checks import safe_to_apply
 from rocksdb_tuner.options.grammar import same_meaning
 from rocksdb_tuner.options.releases import release_of
@@ -139,11 +141,54 @@ def test_an_override_that_serves_other_classes_too_is_left_to_the_operator() -> 
     assert 'ceph config rm osd bluestore_rocksdb_options' in assessment.conclusion
 
 
-def test_osds_that_no_mask_reaches_are_left_out_and_named() -> None:
-    own = (entry('osd.1', PACIFIC),)
+def test_a_stale_string_in_entries_of_single_osds_goes_in_one_recommendation() -> None:
+    own = (entry('osd.1', ALTERNATE), entry('osd.2', ALTERNATE))
     osds = (
         facts(osd_info(0)),
-        facts(osd_info(1), PACIFIC, 'mon', own),
+        *(facts(osd_info(i), ALTERNATE, 'mon', own) for i in (1, 2)),
+    )
+    advice = only(assess(group(*osds, does=workload(WorkloadClass.IDLE)), osds))
+    assert (advice.kind, advice.who) == (Kind.REMOVE_OVERRIDE, 'osd/class:ssd')
+    assert advice.final_entries == (('osd.1', None), ('osd.2', None))
+    assert advice.options_to == PACIFIC
+    assert advice.commands[-2:] == tuple(
+        f'ceph config rm osd.{i} bluestore_rocksdb_options' for i in (1, 2)
+    )
+    undo = [c for c in advice.undo_commands if 'config set' in c]
+    assert undo == [
+        f"ceph config set osd.{i} bluestore_rocksdb_options '{ALTERNATE}'" for i in (1, 2)
+    ]
+
+
+def test_the_own_entry_of_one_osd_is_named_and_needs_no_restart_if_it_says_nothing_new() -> None:
+    own = (entry('osd.1', PACIFIC),)
+    osds = (facts(osd_info(0)), facts(osd_info(1), PACIFIC, 'mon', own))
+    advice = only(assess(group(*osds, does=workload(WorkloadClass.IDLE)), osds))
+    assert (advice.who, advice.restart_required, advice.risk) == ('osd.1', False, Risk.LOW)
+
+
+@pytest.mark.parametrize(
+    ('value', 'more', 'annex'),
+    [
+        pytest.param('compression=kLZ4Compression', (), '', id='a string of the operator'),
+        pytest.param(ALTERNATE, (entry(ALL, ALTERNATE),), '', id='another entry beneath'),
+        pytest.param(ALTERNATE, (entry('osd/rack:a', PACIFIC),), '', id='perhaps one beneath'),
+        pytest.param(ALTERNATE, (), 'ttl=1', id='an annex'),
+    ],
+)
+def test_an_own_entry_stays_where_it_may_be_meant_or_the_way_back_is_not_the_default(
+    value: str, more: tuple[ConfigEntry, ...], annex: str
+) -> None:
+    entries = (entry('osd.1', value), *more)
+    osds = (facts(osd_info(1), value, 'mon', entries, annex),)
+    assert assess(group(*osds, does=workload(WorkloadClass.IDLE)), osds).recommendations == ()
+
+
+def test_osds_that_no_mask_reaches_are_left_out_and_named() -> None:
+    own = (entry('osd.1', 'compression=kLZ4Compression'),)
+    osds = (
+        facts(osd_info(0)),
+        facts(osd_info(1), 'compression=kLZ4Compression', 'mon', own),
         facts(osd_info(2), PACIFIC, 'file'),
     )
     assessment = assess(group(*osds, does=RBD), osds)

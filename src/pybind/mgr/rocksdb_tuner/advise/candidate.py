@@ -1,0 +1,132 @@
+"""Which OSDs of a group one change can reach, or why none of them may be changed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Optional, Union
+
+from ..options.releases import KnownRelease
+from .facts import release_of_osd
+from .naming import name_osds
+from .precedence import is_own_entry
+from .records import GroupFacts, OsdFacts, OsdOptions
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """The OSDs of a group that one change can reach, and what they have in common."""
+
+    group: GroupFacts
+    osds: tuple[OsdFacts, ...]
+    release: KnownRelease
+    running: str
+    #: The config store's entries that decide for these OSDs: one for all, or each its own.
+    deciding_entries: tuple[str, ...]
+    #: True if an entry for all OSDs of the cluster reaches these OSDs and no other.
+    is_everything: bool
+    orchestrated: bool
+    #: Said beside any advice: OSDs that were left out, and why.
+    remarks: tuple[str, ...]
+
+
+def group_candidate(
+    group: GroupFacts, all_osds: Sequence[OsdFacts], orchestrated: bool
+) -> Union[Candidate, str]:
+    """The part of a group that may be advised on, or the reason why none of it may."""
+    known = [(o, o.options) for o in group.osds if o.info.up and o.options is not None]
+    if not known:
+        return 'No OSD of the group is up with known options.'
+    releases = {release_of_osd(o.info) for o, _ in known}
+    if None in releases:
+        return (
+            'The release of at least one OSD is not known to this module: it measures, and '
+            'recommends nothing.'
+        )
+    if len(releases) > 1:
+        names = ', '.join(sorted({o.info.version or '?' for o, _ in known}))
+        return f'The OSDs run different releases ({names}): finish the upgrade first.'
+    overruled = [o.info.osd_id for o, options in known if options.overruled]
+    shadowed = [
+        o.info.osd_id
+        for o, options in known
+        if options.deciding_who is not None and is_own_entry(options.deciding_who)
+    ]
+    usable = [
+        (o, options)
+        for o, options in known
+        if o.info.osd_id not in overruled and o.info.osd_id not in shadowed
+    ]
+    remarks = tuple(
+        text
+        for ids, text in (
+            (overruled, 'ceph.conf, the environment or the command line decides for {}.'),
+            (shadowed, 'An entry of their own decides for {}.'),
+        )
+        if ids
+        for text in [text.format(name_osds(ids))]
+    )
+    if not usable:
+        return ' '.join(('No entry for the group would reach any of its OSDs.', *remarks))
+    blocker = _blocker([options for _, options in usable])
+    if blocker:
+        return ' '.join((blocker, *remarks))
+    (release,) = releases
+    assert release is not None
+    return Candidate(
+        group=group,
+        osds=tuple(o for o, _ in usable),
+        release=release,
+        running=usable[0][1].running,
+        deciding_entries=(usable[0][1].deciding_who,) if usable[0][1].deciding_who else (),
+        is_everything=len(usable) == len(all_osds),
+        orchestrated=orchestrated,
+        remarks=remarks,
+    )
+
+
+def _blocker(options: Sequence[OsdOptions]) -> Optional[str]:
+    """Why these OSDs cannot be advised on together; None if they can."""
+    annexed = [o.osd_id for o in options if o.annex]
+    if annexed:
+        return (
+            f'bluestore_rocksdb_options_annex is set for {name_osds(annexed)}: it is appended to '
+            'whatever is recommended, so change it by hand.'
+        )
+    untold = [o.osd_id for o in options if o.next_start is None]
+    if untold:
+        return f'What {name_osds(untold)} would run after a restart cannot be told.'
+    pending = [o.osd_id for o in options if o.pending_restart]
+    if pending:
+        return (
+            f'{name_osds(pending)} did not yet restart with the configured options: what they do '
+            'now says nothing about these.'
+        )
+    if len({(o.running, o.deciding_who) for o in options}) > 1:
+        return 'The OSDs of the group run different options: make them alike first.'
+    return None
+
+
+def own_entry_candidates(group: GroupFacts, *, orchestrated: bool) -> tuple[Candidate, ...]:
+    """The OSDs of a group that nothing but an entry of their own decides for, by what they run."""
+    alike: dict[tuple[KnownRelease, str], list[OsdFacts]] = {}
+    for osd in group.osds:
+        release, options = release_of_osd(osd.info), osd.options
+        if not osd.info.up or release is None or options is None or not options.own_entry_only:
+            continue
+        if options.overruled or options.annex or options.pending_restart:
+            continue
+        alike.setdefault((release, options.running), []).append(osd)
+    return tuple(
+        Candidate(
+            group=group,
+            osds=tuple(osds),
+            release=release,
+            running=running,
+            deciding_entries=tuple(f'osd.{osd.info.osd_id}' for osd in osds),
+            is_everything=False,
+            orchestrated=orchestrated,
+            remarks=(),
+        )
+        for (release, running), osds in alike.items()
+    )
