@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Optional
 
 from prettytable import PrettyTable
+from wcwidth import wcswidth
 
 #: No line of plain output is longer.
 WIDTH = 120
@@ -152,8 +152,10 @@ def shorten(text: str, width: int) -> str:
         return _cut(text, width)
     room = width - len(_ELLIPSIS)
     tail = room // 3
-    end = _cut(text[::-1], tail)[::-1]
-    return _cut(text, room - tail) + _ELLIPSIS + end
+    begin = len(text)
+    while display_width(text[begin - 1 :]) <= tail:
+        begin -= 1
+    return _cut(text, room - tail) + _ELLIPSIS + text[begin:]
 
 
 def clean(text: str) -> str:
@@ -165,23 +167,18 @@ def clean(text: str) -> str:
 
 
 def display_width(text: str) -> int:
-    """Columns of a terminal that ``text`` takes."""
-    if text.isascii():
-        return len(text)
-    return sum(_character_width(character) for character in text)
-
-
-def _character_width(character: str) -> int:
-    return 2 if unicodedata.east_asian_width(character) in 'FW' else 1
+    """Columns of a terminal that a clean ``text`` takes, as prettytable counts them."""
+    return len(text) if text.isascii() else wcswidth(text)
 
 
 def _cut(text: str, width: int) -> str:
-    used = 0
-    for index, character in enumerate(text):
-        used += _character_width(character)
-        if used > width:
-            return text[:index]
-    return text
+    """The longest beginning of ``text`` that takes at most ``width`` columns."""
+    if text.isascii():
+        return text[:width]
+    end = 0
+    while end < len(text) and display_width(text[: end + 1]) <= width:
+        end += 1
+    return text[:end]
 
 
 def _wrapped(text: str, width: int) -> Iterator[str]:

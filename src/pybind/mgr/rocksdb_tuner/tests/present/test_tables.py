@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.profiles import profiles
@@ -71,6 +71,8 @@ def test_any_snapshot_fits(data: st.DataObject) -> None:
         assert not too_wide(text), name
 
 
+@example('node-e\u0301', '\u0fc6' * 9 + 'x' * 99)
+@example('\u2764\ufe0f' * 60, '\U0001f1e9\U0001f1ea' * 40)
 @given(st.text(min_size=1, max_size=300), st.text(min_size=1, max_size=300))
 def test_long_names_of_hosts_and_profiles_fit(host: str, profile: str) -> None:
     snapshot = samples.small_cluster()
