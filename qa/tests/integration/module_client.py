@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -44,14 +43,7 @@ class ModuleClient:
 
     def refused(self, *words: str) -> tuple[int, str]:
         """Exit status (an errno) and error text of a command that must fail."""
-        done = subprocess.run(
-            ['ceph', 'rocksdb-tuner', *words],
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            env={'PATH': '/usr/sbin:/usr/bin:/sbin:/bin', **self.cluster.env()},
-        )
+        done = self.cluster.client.run('ceph', 'rocksdb-tuner', *words, check=False)
         assert done.returncode != 0, done.stdout
         assert 'Traceback' not in done.stderr
         return done.returncode, done.stderr
@@ -124,3 +116,34 @@ class ModuleClient:
             return all('active+clean' in s['name'] for s in states)
 
         self.wait_for(clean, timeout_s, 'all PGs active+clean')
+
+    def restart_all(self) -> None:
+        """Restart every OSD through the orchestrator, one after the other."""
+        for osd_id in sorted(self.nonces()):
+            self.restart(osd_id)
+        self.wait_for_clean()
+
+    def restart(self, osd_id: int) -> None:
+        """Restart one OSD through the orchestrator; it is up when this returns."""
+        before = self.nonces()[osd_id]
+        self.cluster.ceph('orch', 'daemon', 'restart', f'osd.{osd_id}')
+        self.wait_for(
+            lambda: self.osd_up(osd_id) and self.nonces()[osd_id] != before,
+            60,
+            f'osd.{osd_id} restarted',
+        )
+
+    def remove_entries(self) -> None:
+        """Leave every OSD running its release's default, with no entry for the option."""
+        entries = self.entries()
+        for section, mask, _ in entries:
+            self.cluster.ceph('config', 'rm', f'{section}/{mask}' if mask else section, OPTION)
+        if entries:
+            self.restart_all()
+
+    def osd_up(self, osd_id: int) -> bool:
+        osds = self.cluster.ceph_json('osd', 'dump')['osds']
+        return bool(next(o['up'] for o in osds if o['osd'] == osd_id))
+
+    def set_orchestrator_fault(self, name: str, value: str) -> None:
+        self.cluster.ceph('config', 'set', 'mgr', f'mgr/test_orchestrator/{name}', value)

@@ -1,21 +1,20 @@
-"""The module in the mgr of a real Pacific cluster: measure, recognise, recommend, apply, undo.
+"""The module in the mgr of a real cluster: measure, recognise, recommend, apply, undo.
 
 The tests share one cluster and run in order; each leaves it as the next one finds it.
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
 
 import pytest
 
 from harness import Cluster, ClusterSpec, Progress
-from module_client import ALTERNATE_2019, CHECKOUT, OPTION, ModuleClient
+from module_client import ALTERNATE_2019, OPTION, ModuleClient
+from real_workload import recognised_during
 
 pytestmark = pytest.mark.integration
 
@@ -24,11 +23,20 @@ GROUP = 'osd/class:ssd'
 ALL = 'osd'
 
 
+@dataclass(frozen=True)
+class Change:
+    """What the module recommends for all OSDs, as (entries, (value, source) of every OSD)."""
+
+    kind: str
+    before: tuple[list[tuple[str, str, str]], tuple[str, str]]
+    after: tuple[list[tuple[str, str, str]], tuple[str, str]]
+
+
 @pytest.fixture(scope='module')
-def cluster() -> Iterator[Cluster]:
+def cluster(release: str) -> Iterator[Cluster]:
     # Not pytest's own folder for files: other runs of pytest clean that up.
     directory = tempfile.mkdtemp(prefix='tuner-')
-    spec = ClusterSpec(osds=3, mgrs=2, rgw=True)
+    spec = ClusterSpec(release=release, osds=3, mgrs=2, rgw=True)
     with Cluster.up(spec, directory, Progress()) as cluster:
         cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
         cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/restart_timeout', '30')
@@ -40,57 +48,29 @@ def tuner(cluster: Cluster) -> ModuleClient:
     return ModuleClient(cluster)
 
 
-def run_workload(cluster: Cluster, name: str, seconds: int) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [
-            '/usr/bin/python3',
-            str(CHECKOUT / 'qa/workload'),
-            name,
-            '--seconds',
-            str(seconds),
-            '--dir',
-            str(cluster.dir),
-        ],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-def ended(client: subprocess.Popen[str]) -> Any:
-    """What a client says of itself; the client must have succeeded."""
-    output, _ = client.communicate(timeout=120)
-    assert client.returncode == 0
-    return json.loads(output)
-
-
-def recognised_during(tuner: ModuleClient, name: str, expected: str, seconds: int) -> Any:
-    """Run a client; the module must say ``expected`` within 60 s of its start."""
-    client = run_workload(tuner.cluster, name, seconds)
-    try:
-        started_s = time.monotonic()
-        seen = tuner.wait_for(
-            lambda: (w := tuner.group_workload()) and w['class'] == expected and w,
-            60,
-            f'{name} recognised as {expected}',
+@pytest.fixture(scope='module')
+def change(tuner: ModuleClient, release: str) -> Change:
+    """A better profile where the release's default is an old one, else a stale override to drop."""
+    default = tuner.running(0)[0]
+    if release == 'pacific':
+        (recommendation,) = tuner.recommendations()
+        wanted = recommendation['options_to']
+        return Change(
+            'set-profile', ([], (default, 'default')), ([(ALL, '', wanted)], (wanted, 'mon'))
         )
-        print(f'{name}: {expected} after {time.monotonic() - started_s:.0f} s: {seen}')
-        osds = tuner.osds()
-        report = ended(client)
-        assert report['errors'] == 0
-        assert report['ops'] > 0
-        return osds
-    finally:
-        if client.poll() is None:
-            client.terminate()
-            client.wait(30)
+    tuner.cluster.ceph('config', 'set', ALL, OPTION, ALTERNATE_2019)
+    tuner.restart_all()
+    tuner.wait_for_recommendation('remove-override')
+    stale = ([(ALL, '', ALTERNATE_2019)], (ALTERNATE_2019, 'mon'))
+    return Change('remove-override', stale, ([], (default, 'default')))
 
 
-def test_status_answers_and_names_what_it_does_not_know(tuner: ModuleClient) -> None:
+def test_status_answers_and_names_what_it_does_not_know(tuner: ModuleClient, release: str) -> None:
     status = tuner.wait_for(
         lambda: (s := tuner.status())['sampling']['osds'] == 3 and s, 40, 'samples of all OSDs'
     )
     assert status['mode'] == 'recommend'
-    assert status['release'] == 'pacific'
+    assert status['release'] == release
     assert status['rollout'] is None
     assert [g['who'] for g in status['groups']] == [GROUP]
     assert 'ssd' in tuner.plain('status')
@@ -124,16 +104,23 @@ def test_rbd_writes_are_recognised_and_measured(tuner: ModuleClient) -> None:
     assert any(3000 < (o['write_bytes_avg'] or 0) < 6000 for o in osds)
 
 
-def test_the_tick_costs_at_most_150_us_per_osd(tuner: ModuleClient) -> None:
-    """Reports what the real mgr measured; the bound is the project's own budget, times ten."""
-    tick_ms = tuner.status()['sampling']['tick_ms']
-    print(f'tick: {tick_ms} ms for 3 OSDs')
-    assert tick_ms is not None
+def test_status_says_what_a_tick_costs(tuner: ModuleClient) -> None:
+    assert tuner.status()['sampling']['tick_ms'] > 0
 
 
-def test_a_recommendation_stands_after_the_load_and_shows_everything(tuner: ModuleClient) -> None:
-    recommendation = tuner.wait_for_recommendation('set-profile', timeout_s=90)
-    assert recommendation['who'] == ALL
+def test_after_the_load_a_better_profile_is_advised_where_the_default_is_not_it(
+    tuner: ModuleClient, release: str
+) -> None:
+    if release == 'pacific':
+        assert tuner.wait_for_recommendation('set-profile', timeout_s=90)['who'] == ALL
+    else:
+        time.sleep(30)
+        assert tuner.recommendations() == []
+
+
+def test_a_recommendation_shows_everything(tuner: ModuleClient, change: Change) -> None:
+    (recommendation,) = tuner.recommendations()
+    assert (recommendation['kind'], recommendation['who']) == (change.kind, ALL)
     assert recommendation['reasons']
     shown = tuner.json('show', recommendation['id'], schema='show')
     assert shown['commands'][-3:] == [
@@ -146,14 +133,16 @@ def test_a_recommendation_stands_after_the_load_and_shows_everything(tuner: Modu
         assert command in text
 
 
-def test_a_dry_run_changes_nothing(tuner: ModuleClient) -> None:
+def test_a_dry_run_changes_nothing(tuner: ModuleClient, change: Change) -> None:
     (recommendation,) = tuner.recommendations()
     assert ALL in tuner.plain('apply', recommendation['id'], '--dry-run')
     assert tuner.rollout() is None
-    assert tuner.entries() == []
+    assert tuner.entries() == change.before[0]
 
 
-def test_apply_changes_one_osd_after_the_other_and_moves_to_the_mask(tuner: ModuleClient) -> None:
+def test_apply_changes_one_osd_after_the_other_and_ends_in_one_entry(
+    tuner: ModuleClient, change: Change
+) -> None:
     (recommendation,) = tuner.recommendations()
     before = tuner.nonces()
     tuner.plain('apply', recommendation['id'])
@@ -168,18 +157,18 @@ def test_apply_changes_one_osd_after_the_other_and_moves_to_the_mask(tuner: Modu
     assert most_down <= 1
     after = tuner.nonces()
     assert all(after[i] != before[i] for i in before)
-    wanted = recommendation['options_to']
-    assert [tuner.running(i) for i in before] == [(wanted, 'mon')] * 3
-    assert tuner.entries() == [('osd', '', wanted)]
+    assert tuner.entries() == change.after[0]
+    assert [tuner.running(i) for i in before] == [change.after[1]] * 3
     (record,) = tuner.json('history', schema='history')
-    assert (record['outcome'], record['who'], record['to']) == ('done', ALL, wanted)
+    assert (record['outcome'], record['who'], record['to']) == ('done', ALL, change.after[1][0])
 
 
-def test_the_setting_is_still_there_after_the_next_restart(tuner: ModuleClient) -> None:
+def test_the_setting_is_still_there_after_the_next_restart(
+    tuner: ModuleClient, change: Change
+) -> None:
     """What the config store shows is not always what an OSD starts with: see a class mask."""
-    value, _ = tuner.running(0)
-    restart_all(tuner)
-    assert [tuner.running(i) for i in range(3)] == [(value, 'mon')] * 3
+    tuner.restart_all()
+    assert [tuner.running(i) for i in range(3)] == [change.after[1]] * 3
 
 
 def test_an_entry_for_a_class_is_ignored_at_the_start_and_pointed_out(
@@ -197,19 +186,19 @@ def test_an_entry_for_a_class_is_ignored_at_the_start_and_pointed_out(
             40,
             'the finding',
         )
-        restart_all(tuner)
+        tuner.restart_all()
         assert tuner.running(0)[0] == value
     finally:
         cluster.ceph('config', 'rm', GROUP, OPTION)
 
 
-def test_rollback_restores_exactly_what_was_there(tuner: ModuleClient) -> None:
-    default = tuner.json('history', schema='history')[0]['from']
+def test_rollback_restores_exactly_what_was_there(tuner: ModuleClient, change: Change) -> None:
     tuner.plain('rollback')
     assert tuner.wait_for_phase('rolled-back', 'failed')['phase'] == 'rolled-back'
-    assert tuner.entries() == []
-    assert [tuner.running(i) for i in range(3)] == [(default, 'default')] * 3
+    assert tuner.entries() == change.before[0]
+    assert [tuner.running(i) for i in range(3)] == [change.before[1]] * 3
     assert tuner.json('history', schema='history')[0]['outcome'] == 'rolled-back'
+    tuner.remove_entries()
 
 
 def test_an_override_that_equals_the_default_is_to_be_removed_without_a_restart(
@@ -311,17 +300,17 @@ def test_an_osd_that_does_not_come_back_is_restored_and_no_other_is_touched(
     before = tuner.entries()
     nonces = tuner.nonces()
     first = int(recommendation['commands'][0].split()[3].partition('.')[2])
-    set_fault(tuner.cluster, 'nostart', 'true')
+    tuner.set_orchestrator_fault('nostart', 'true')
     try:
         tuner.plain('apply', recommendation['id'])
-        tuner.wait_for(lambda: not osd_up(tuner, first), 60, f'osd.{first} down')
+        tuner.wait_for(lambda: not tuner.osd_up(first), 60, f'osd.{first} down')
         tuner.wait_for(lambda: tuner.entries() == before, 120, 'the entry taken back')
     finally:
-        set_fault(tuner.cluster, 'nostart', 'false')
+        tuner.set_orchestrator_fault('nostart', 'false')
     state = tuner.wait_for_phase('failed', timeout_s=180)
     assert f'osd.{first}' in tuner.plain('rollout', 'status')
     assert tuner.entries() == before
-    assert osd_up(tuner, first)
+    assert tuner.osd_up(first)
     after = tuner.nonces()
     assert all(after[i] == nonces[i] for i in nonces if i != first), state
     tuner.wait_for_clean()
@@ -390,7 +379,7 @@ def test_without_an_orchestrator_it_names_the_osd_to_restart_and_goes_on(
                 120,
                 f'asked to restart osd.{osd_id}',
             )
-            restart_by_hand(cluster, osd_id)
+            cluster.restart_osd(osd_id)
         assert tuner.wait_for_phase('done', 'failed')['phase'] == 'done'
     finally:
         cluster.ceph('orch', 'set', 'backend', 'test_orchestrator')
@@ -424,37 +413,6 @@ def test_a_broken_stored_state_is_set_aside_and_nothing_is_applied_from_it(
 def superseded_override(tuner: ModuleClient) -> Iterator[None]:
     """All OSDs run the 2019 alternate tuning; afterwards the defaults again."""
     tuner.cluster.ceph('config', 'set', ALL, OPTION, ALTERNATE_2019)
-    restart_all(tuner)
+    tuner.restart_all()
     yield
-    for section, mask, _ in tuner.entries():
-        tuner.cluster.ceph('config', 'rm', f'{section}/{mask}' if mask else section, OPTION)
-    restart_all(tuner)
-
-
-def restart_all(tuner: ModuleClient) -> None:
-    for osd_id in range(3):
-        before = tuner.nonces()[osd_id]
-        tuner.cluster.ceph('orch', 'daemon', 'restart', f'osd.{osd_id}')
-        tuner.wait_for(
-            lambda osd_id=osd_id, before=before: (
-                osd_up(tuner, osd_id)  # type: ignore[misc]
-                and tuner.nonces()[osd_id] != before
-            ),
-            60,
-            f'osd.{osd_id} restarted',
-        )
-    tuner.wait_for_clean()
-
-
-def restart_by_hand(cluster: Cluster, osd_id: int) -> None:
-    """What an operator does on the OSD's host, without an orchestrator."""
-    cluster.restart_osd(osd_id)
-
-
-def set_fault(cluster: Cluster, name: str, value: str) -> None:
-    cluster.ceph('config', 'set', 'mgr', f'mgr/test_orchestrator/{name}', value)
-
-
-def osd_up(tuner: ModuleClient, osd_id: int) -> bool:
-    osds = tuner.cluster.ceph_json('osd', 'dump')['osds']
-    return bool(next(o['up'] for o in osds if o['osd'] == osd_id))
+    tuner.remove_entries()

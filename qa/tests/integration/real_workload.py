@@ -1,0 +1,56 @@
+"""Real clients against a cluster, and the module's opinion of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from typing import Any
+
+from harness import Cluster
+from module_client import CHECKOUT, ModuleClient
+
+
+def run_workload(cluster: Cluster, name: str, seconds: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [
+            '/usr/bin/python3',
+            str(CHECKOUT / 'qa/workload'),
+            name,
+            '--seconds',
+            str(seconds),
+            '--dir',
+            str(cluster.dir),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ended(client: subprocess.Popen[str]) -> Any:
+    """What a client says of itself; the client must have succeeded."""
+    output, _ = client.communicate(timeout=120)
+    assert client.returncode == 0
+    return json.loads(output)
+
+
+def recognised_during(tuner: ModuleClient, name: str, expected: str, seconds: int) -> Any:
+    """Run a client; the module must say ``expected`` within 60 s of its start."""
+    client = run_workload(tuner.cluster, name, seconds)
+    try:
+        started_s = time.monotonic()
+        seen = tuner.wait_for(
+            lambda: (w := tuner.group_workload()) and w['class'] == expected and w,
+            60,
+            f'{name} recognised as {expected}',
+        )
+        print(f'{name}: {expected} after {time.monotonic() - started_s:.0f} s: {seen}')
+        osds = tuner.osds()
+        report = ended(client)
+        assert report['errors'] == 0
+        assert report['ops'] > 0
+        return osds
+    finally:
+        if client.poll() is None:
+            client.terminate()
+            client.wait(30)

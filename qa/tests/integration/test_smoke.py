@@ -1,0 +1,65 @@
+"""The main job in short: start, measure, recognise, apply to one OSD, verify, undo."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+
+import pytest
+
+from harness import Cluster, ClusterSpec, Progress
+from module_client import ALTERNATE_2019, OPTION, ModuleClient
+from real_workload import recognised_during
+
+pytestmark = [pytest.mark.integration, pytest.mark.smoke]
+
+
+@pytest.fixture(scope='module')
+def cluster(release: str) -> Iterator[Cluster]:
+    directory = tempfile.mkdtemp(prefix='tuner-smoke-')
+    with Cluster.up(ClusterSpec(release=release, osds=3), directory, Progress()) as cluster:
+        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
+        yield cluster
+
+
+@pytest.fixture(scope='module')
+def tuner(cluster: Cluster) -> ModuleClient:
+    return ModuleClient(cluster)
+
+
+def test_it_measures_and_names_its_release(tuner: ModuleClient, release: str) -> None:
+    status = tuner.wait_for(
+        lambda: (s := tuner.status())['sampling']['osds'] == 3 and s, 60, 'samples of all OSDs'
+    )
+    assert status['release'] == release
+    assert status['findings'] == {'error': 0, 'warning': 0, 'info': 0}
+
+
+def test_it_removes_a_stale_override_from_one_osd_and_puts_it_back(tuner: ModuleClient) -> None:
+    default = tuner.running(1)
+    assert default[1] == 'default'
+    tuner.cluster.ceph('config', 'set', 'osd.1', OPTION, ALTERNATE_2019)
+    tuner.restart(1)
+    tuner.wait_for_clean()
+    recommendation = tuner.wait_for_recommendation('remove-override', timeout_s=90)
+    assert recommendation['who'] == 'osd.1'
+    nonces = tuner.nonces()
+    tuner.plain('apply', recommendation['id'])
+    assert tuner.wait_for_phase('done', 'failed')['phase'] == 'done', tuner.plain(
+        'rollout', 'status'
+    )
+    assert tuner.entries() == []
+    assert tuner.running(1) == default
+    assert {i for i, nonce in tuner.nonces().items() if nonce != nonces[i]} == {1}
+    tuner.plain('rollback')
+    assert tuner.wait_for_phase('rolled-back', 'failed')['phase'] == 'rolled-back'
+    assert tuner.entries() == [('osd.1', '', ALTERNATE_2019)]
+    assert tuner.running(1) == (ALTERNATE_2019, 'mon')
+    tuner.remove_entries()
+
+
+def test_it_recognises_rbd_writes_and_measures_them(tuner: ModuleClient) -> None:
+    for osd in recognised_during(tuner, 'rbd-randwrite', 'rbd-small-write', 75):
+        assert osd['kv_sync_ms'] > 0
+        assert osd['wal_bytes_per_s'] > 0
+        assert osd['db_used_bytes'] > 0
