@@ -96,14 +96,13 @@ def start_daemon(host: Host, layout: Layout, release: Release, name: str) -> Non
         argv = ['radosgw', '-n', name]
     else:
         argv = [f'ceph-{daemon_type}', '-i', daemon_id]
-    environment: dict[str, str] = {}
     if daemon_type == 'mgr':
         # The checkout's module is imported through a link: no __pycache__ into the checkout
         environment = {'PYTHONDONTWRITEBYTECODE': '1', **release.mgr_environment}
+        # By env: a library to preload is there only once the mgr's own root is
+        argv = ['env', *(f'{key}={value}' for key, value in environment.items()), *argv]
     try:
-        host.run(
-            [*argv, '-c', str(layout.conf)], environment=environment, timeout_s=START_TIMEOUT_S
-        )
+        host.run([*argv, '-c', str(layout.conf)], timeout_s=START_TIMEOUT_S)
     except CommandError as error:
         raise DaemonError(name, f'{name} did not start: {error}') from error
 

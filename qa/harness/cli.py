@@ -14,10 +14,12 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from . import chroot_build
 from .cluster import Cluster
 from .errors import HarnessError, UsageError
 from .layout import ClusterSpec
-from .releases import RELEASES
+from .progress import Progress
+from .releases import RELEASES, get_release
 
 _SUFFIXES = {'': 1, 'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30, 'T': 1 << 40}
 
@@ -116,6 +118,11 @@ def build_parser() -> argparse.ArgumentParser:
     commands.add_parser('status', parents=[common], help='print its daemons as JSON')
     down = commands.add_parser('down', parents=[common], help='end it and remove its folder')
     down.add_argument('--keep', action='store_true', help='keep data and logs')
+    chroot = commands.add_parser(
+        'chroot', help='the chroots of the releases that this machine does not have itself'
+    )
+    chroot.add_argument('action', choices=('ls', 'build', 'rm'))
+    chroot.add_argument('release', nargs='*', metavar='RELEASE', help='default: all of them')
     return parser
 
 
@@ -172,7 +179,29 @@ def _down(arguments: argparse.Namespace) -> int:
     return 0
 
 
-_COMMANDS = {'up': _up, 'exec': _exec, 'env': _env, 'status': _status, 'down': _down}
+def _chroot(arguments: argparse.Namespace) -> int:
+    wanted = arguments.release or [name for name in RELEASES if RELEASES[name].in_chroot]
+    for release in map(get_release, wanted):
+        if not release.in_chroot:
+            raise UsageError(f'{release.name} runs on the machine itself, without a chroot')
+        path = chroot_build.chroot_path(release)
+        if arguments.action == 'build':
+            chroot_build.ensure(release, Progress())
+        if arguments.action == 'rm':
+            print(f'{path}: {"removed" if chroot_build.remove(release) else "not there"}')
+        else:
+            print(f'{path}: {"ready" if release.name in chroot_build.present() else "not there"}')
+    return 0
+
+
+_COMMANDS = {
+    'chroot': _chroot,
+    'up': _up,
+    'exec': _exec,
+    'env': _env,
+    'status': _status,
+    'down': _down,
+}
 
 
 def run_main(program: str, command: Callable[[], int]) -> int:

@@ -22,14 +22,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn
 
-from . import boot, layout, packages, procs, services
+from . import boot, chroot_build, layout, packages, procs, services
+from .chroot import ChrootHost
 from .client import COMMAND_TIMEOUT_S, POLL_S, CephClient
 from .errors import HarnessError, UsageError
 from .host import Host
 from .layout import ClusterSpec, Dashboard, Layout, Record, Rgw
 from .ports import PortBlock, held_name, reserve
 from .progress import Progress
-from .releases import Release, get_release
+from .releases import RELEASES, Release, get_release
 
 LOG_TAIL_LINES = 15
 STOP_TIMEOUT_S = 60.0
@@ -80,7 +81,7 @@ class Cluster:
         self.dir = directory
         self.record = record
         self.release: Release = get_release(record.spec.release)
-        self.host = Host()
+        self.host = _host(self.release, directory, record)
         self.layout = Layout(directory, Path(record.run_dir))
         self.client = CephClient(self.host, self.layout)
         self.ports = PortBlock(record.port_base)
@@ -127,7 +128,7 @@ class Cluster:
     @classmethod
     def open(cls, directory: Path | str | None = None, progress: Progress | None = None) -> Cluster:
         """The cluster in a folder; HarnessError when there is none."""
-        path = _resolve(directory, 'pacific')
+        path = _resolve(directory, None)
         record = layout.load_record(path)
         if record is None:
             raise HarnessError(
@@ -138,6 +139,8 @@ class Cluster:
 
     def _bring_up(self, release: Release) -> None:
         spec, progress = self.record.spec, self.progress
+        if release.in_chroot:
+            chroot_build.ensure(release, progress)
         steps = boot.Boot(
             spec,
             release,
@@ -266,9 +269,8 @@ class Cluster:
         daemons = [daemon for daemon in self._daemons() if daemon.name == name]
         if not daemons:
             raise HarnessError(f'{name} does not run in {self.dir}')
-        conf, root = str(self.layout.conf), self.host.root
         timeout_s = 0.0 if kill else STOP_TIMEOUT_S
-        if procs.stop(daemons, conf, root, term_timeout_s=timeout_s):
+        if procs.stop(daemons, str(self.layout.conf), term_timeout_s=timeout_s):
             raise HarnessError(f'{name} does not end')
 
     def start_daemon(self, name: str) -> None:
@@ -352,7 +354,7 @@ class Cluster:
         self.record = record
 
     def _daemons(self) -> list[procs.DaemonProcess]:
-        return procs.find_daemons(str(self.layout.conf), self.host.root)
+        return procs.find_daemons(str(self.layout.conf))
 
     def _runs(self, name: str) -> bool:
         return any(daemon.name == name for daemon in self._daemons())
@@ -375,10 +377,10 @@ class Cluster:
                 layout.remove_cluster_files(self.dir, self.record)
 
     def _end_daemons(self, *, graceful: bool) -> None:
-        conf, root = str(self.layout.conf), self.host.root
+        conf = str(self.layout.conf)
         for types, term_timeout_s in _STOP_ORDER:
             daemons = [d for d in self._daemons() if d.name.partition('.')[0] in types]
-            procs.stop(daemons, conf, root, term_timeout_s=term_timeout_s if graceful else 0)
+            procs.stop(daemons, conf, term_timeout_s=term_timeout_s if graceful else 0)
         left = self._daemons()
         if left:
             names = ', '.join(f'{daemon.name} (pid {daemon.pid})' for daemon in left)
@@ -425,9 +427,29 @@ def _explained(program: str) -> Iterator[None]:
         raise UsageError(f'{program}: cannot be executed: {error}') from error
 
 
-def _resolve(directory: Path | str | None, release: str) -> Path:
-    chosen = directory or os.environ.get('QA_CLUSTER_DIR') or layout.default_dir(release)
-    return Path(chosen).resolve()
+def _host(release: Release, directory: Path, record: Record) -> Host:
+    """Where the programs of a cluster run."""
+    if not release.in_chroot:
+        return Host()
+    shared = [directory, Path(record.run_dir), layout.CHECKOUT]
+    if record.spec.module:
+        shared.append(Path(record.spec.module))
+    return ChrootHost(chroot_build.chroot_path(release), shared)
+
+
+def _resolve(directory: Path | str | None, release: str | None) -> Path:
+    """The folder that is meant: named, in the environment, the release's, or the only one."""
+    chosen = directory or os.environ.get('QA_CLUSTER_DIR')
+    if chosen:
+        return Path(chosen).resolve()
+    if release is not None:
+        return layout.default_dir(release)
+    usual = [layout.default_dir(name) for name in RELEASES]
+    found = [path for path in usual if layout.load_record(path) is not None]
+    if len(found) > 1:
+        names = ', '.join(map(str, found))
+        raise UsageError(f'there are several clusters: choose one of {names} with --dir')
+    return found[0] if found else usual[0]
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Where a release's programs run. Today that is this machine; a chroot fits behind the same class.
+"""Where a release's programs run: on this machine, or in a chroot (chroot.py).
 
 Paths that daemons and clients are told are the host's own ("inside"); `outside` says where the
 harness finds the same file.

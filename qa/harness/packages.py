@@ -40,7 +40,8 @@ def _no_service_starts(root: Path) -> Iterator[None]:
         policy.unlink(missing_ok=True)
 
 
-def _apt_get(host: Host, *arguments: str) -> None:
+def apt_get(host: Host, *arguments: str) -> None:
+    """Run apt-get without a question to anybody."""
     host.run(
         ['apt-get', '-qy', '-o', 'Dpkg::Use-Pty=0', '-o', 'DPkg::Lock::Timeout=300', *arguments],
         environment={'DEBIAN_FRONTEND': 'noninteractive', 'APT_LISTCHANGES_FRONTEND': 'none'},
@@ -60,11 +61,11 @@ def install(host: Host, packages: Iterable[str], progress: Progress) -> None:
         _no_service_starts(host.root),
     ):
         try:
-            _apt_get(host, 'install', '--no-install-recommends', *missing)
+            apt_get(host, 'install', '--no-install-recommends', *missing)
         except CommandError:
             progress.say('not installed at once: fetching the package lists, then trying again')
-            _apt_get(host, 'update')
-            _apt_get(host, 'install', '--no-install-recommends', *missing)
+            apt_get(host, 'update')
+            apt_get(host, 'install', '--no-install-recommends', *missing)
 
 
 def check_version(host: Host, release: Release) -> str:

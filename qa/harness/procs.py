@@ -1,7 +1,8 @@
 """The daemons of one cluster among all processes of the machine, and how to end them safely.
 
 A daemon belongs to a cluster when its program is one of Ceph's and the configuration file that it
-was started with is the cluster's. That is read from the process itself, each time: process ids
+was started with is the cluster's: the same path, and the same file where the daemon sees the file
+system from a chroot. That is read from the process itself, each time: process ids
 are reused, daemons are restarted by others (the orchestrator, a test, a person), and pid files are
 written late or left over. A signal goes through a pidfd that is opened before the proof, so it
 cannot reach a process that took over the number in between.
@@ -87,10 +88,18 @@ def _start_ticks(process: Path) -> int:
     return int((process / 'stat').read_text().rpartition(')')[2].split()[19])
 
 
-def inspect(pid: int, conf: str, root: Path = Path('/')) -> Optional[DaemonProcess]:
+def _same_file(seen_by_daemon: Path, conf: Path) -> bool:
+    """Whether both are one file; a file that is gone for both still was the cluster's."""
+    try:
+        return seen_by_daemon.samefile(conf)
+    except FileNotFoundError:
+        return not seen_by_daemon.exists() and not conf.exists()
+
+
+def inspect(pid: int, conf: str) -> Optional[DaemonProcess]:
     """The daemon behind `pid` if it is one of the cluster with this `conf`, else None.
 
-    `conf` is the path as the daemon sees it, `root` the root folder that it must run in.
+    `conf` is its path, here and as the daemon sees it.
     """
     process = Path('/proc') / str(pid)
     try:
@@ -98,19 +107,19 @@ def inspect(pid: int, conf: str, root: Path = Path('/')) -> Optional[DaemonProce
         name = daemon_name(argv)
         if name is None or conf_of(argv, _strings(process / 'environ')) != conf:
             return None
-        if not (process / 'root').samefile(root):
+        if not _same_file(Path(f'{process}/root{conf}'), Path(conf)):
             return None
         return DaemonProcess(name, pid, _start_ticks(process))
     except (OSError, ValueError, IndexError):
         return None  # it ended meanwhile, or it is not ours to look into
 
 
-def find_daemons(conf: str, root: Path = Path('/')) -> list[DaemonProcess]:
+def find_daemons(conf: str) -> list[DaemonProcess]:
     """All daemons of the cluster with this `conf`, oldest first.
 
     While a daemon puts itself into the background its name appears twice: the newer one stays.
     """
-    found = (inspect(int(p.name), conf, root) for p in Path('/proc').iterdir() if p.name.isdigit())
+    found = (inspect(int(p.name), conf) for p in Path('/proc').iterdir() if p.name.isdigit())
     return sorted(filter(None, found), key=lambda daemon: (daemon.start_ticks, daemon.pid))
 
 
@@ -122,12 +131,12 @@ def newest_by_name(daemons: Iterable[DaemonProcess]) -> dict[str, DaemonProcess]
 class _Target:
     """A proven process, held by its pidfd."""
 
-    def __init__(self, daemon: DaemonProcess, conf: str, root: Path) -> None:
+    def __init__(self, daemon: DaemonProcess, conf: str) -> None:
         self.daemon = daemon
         self.fd: Optional[int] = None
         with contextlib.suppress(ProcessLookupError):
             fd = os.pidfd_open(daemon.pid)
-            if inspect(daemon.pid, conf, root) == daemon:
+            if inspect(daemon.pid, conf) == daemon:
                 self.fd = fd
             else:
                 os.close(fd)
@@ -166,7 +175,6 @@ def _wait(targets: Iterable[_Target], timeout_s: float) -> list[_Target]:
 def stop(
     daemons: Iterable[DaemonProcess],
     conf: str,
-    root: Path = Path('/'),
     *,
     term_timeout_s: float,
     kill_timeout_s: float = 10.0,
@@ -176,7 +184,7 @@ def stop(
     `term_timeout_s` 0 kills at once. Processes that are not (or no longer) what `daemons` says
     are left alone.
     """
-    targets = [_Target(daemon, conf, root) for daemon in daemons]
+    targets = [_Target(daemon, conf) for daemon in daemons]
     try:
         if term_timeout_s > 0:
             for target in targets:

@@ -20,15 +20,26 @@ class Release:
     """What `ceph --version` must begin with, so that another release is never taken for it."""
     suite: str
     """The Debian suite that carries it."""
-    built: bool
-    """Whether the harness can run it yet."""
-    packages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    in_chroot: bool = True
+    """Whether it runs in a chroot of its suite; else on the machine itself."""
+    packages: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _PACKAGES)
     """Debian packages by what they are needed for; 'core' is always needed."""
+    more_packages: tuple[str, ...] = ()
+    """Packages that Ceph's own should depend on and do not."""
     mgr_modules: str = '/usr/share/ceph/mgr'
     conf: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """ceph.conf settings by section that only this release needs."""
     mgr_environment: Mapping[str, str] = field(default_factory=dict)
     """Environment that its ceph-mgr needs."""
+    gil_shim: str | None = None
+    """Where the library made of reef/gil_per_thread.c lies in the chroot; None: not needed."""
+    mgr_wheels: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Python packages for its ceph-mgr alone: (requirement, options of pip download)."""
+
+    @property
+    def chroot_packages(self) -> tuple[str, ...]:
+        """What its chroot has from the start."""
+        return (*self.packages['core'], *self.packages['dashboard'], *self.more_packages)
 
 
 _PACKAGES: Mapping[str, tuple[str, ...]] = {
@@ -41,25 +52,42 @@ _PACKAGES: Mapping[str, tuple[str, ...]] = {
     'cephfs-client': ('python3-cephfs',),
 }
 
+_REEF_SHIM = '/opt/ceph-qa/gil_per_thread.so'
+
 RELEASES: Mapping[str, Release] = {
     release.name: release
     for release in (
-        Release('pacific', '16.2.', 'bookworm', built=True, packages=_PACKAGES),
-        Release('reef', '18.2.', 'trixie', built=False),
-        Release('tentacle', '20.2.', 'forky', built=False),
+        Release('pacific', '16.2.', 'bookworm', in_chroot=False),
+        # Debian 13 links Ceph 18 with Python 3.13, which no module survives as packaged (seen on
+        # 18.2.7; upstream's containers have Python 3.9 and neither fault):
+        # - mgr_util imports bcrypt, whose Rust extension refuses to load in a sub-interpreter, so
+        #   every module has "failed dependencies". bcrypt 3.2.2 was the last one written in C.
+        # - ceph-mgr crashes once modules send commands: see reef/gil_per_thread.c.
+        Release(
+            'reef',
+            '18.2.',
+            'trixie',
+            mgr_environment={'LD_PRELOAD': _REEF_SHIM, 'PYTHONPATH': '/opt/ceph-qa/python'},
+            gil_shim=_REEF_SHIM,
+            mgr_wheels=(
+                (
+                    'bcrypt==3.2.2',
+                    (
+                        *('--platform', 'manylinux2014_x86_64', '--python-version', '3.13'),
+                        *('--implementation', 'cp', '--abi', 'abi3'),
+                    ),
+                ),
+            ),
+        ),
+        # libceph_zlib and libceph_lz4 of 20.2.4 want libqatzip, which no package asks for
+        Release('tentacle', '20.2.', 'forky', more_packages=('libqatzip3',)),
     )
 }
 
 
 def get_release(name: str) -> Release:
-    """The release with this name, if the harness can run it."""
+    """The release with this name."""
     release = RELEASES.get(name)
     if release is None:
         raise UsageError(f'unknown release {name!r}: choose one of {", ".join(RELEASES)}')
-    if not release.built:
-        ready = ', '.join(r.name for r in RELEASES.values() if r.built)
-        raise UsageError(
-            f'release {name} is not built yet: it needs a chroot of Debian {release.suite}, which '
-            f'this harness does not make so far. What works now: {ready}.'
-        )
     return release

@@ -216,7 +216,7 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
         return sorted(int(osd['osd']) for osd in self.get('osd_map')['osds'])
 
     def _running(self) -> Dict[int, procs.DaemonProcess]:
-        newest = procs.newest_by_name(procs.find_daemons(self._conf, Path('/proc/self/root')))
+        newest = procs.newest_by_name(procs.find_daemons(self._conf))
         return {
             int(name[4:]): process
             for name, process in newest.items()
@@ -259,9 +259,8 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
         )
 
     def _stop(self, osd: int) -> None:
-        root = Path('/proc/self/root')
-        processes = [p for p in procs.find_daemons(self._conf, root) if p.name == f'osd.{osd}']
-        left = procs.stop(processes, self._conf, root, term_timeout_s=STOP_TIMEOUT_S)
+        processes = [p for p in procs.find_daemons(self._conf) if p.name == f'osd.{osd}']
+        left = procs.stop(processes, self._conf, term_timeout_s=STOP_TIMEOUT_S)
         if left:
             raise OrchestratorError(f'osd.{osd} (pid {left[0].pid}) does not end')
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import ClusterSpec
+from harness import ClusterSpec, layout
 from harness.cli import main, parse_setting, parse_size
 from harness.layout import Record, Rgw, load_record, save_record
 from harness.workload_cli import main as workload_main
@@ -55,17 +55,27 @@ def test_settings() -> None:
             parse_setting(wrong)
 
 
-@pytest.mark.parametrize('release', ['reef', 'tentacle'])
-def test_release_that_is_not_built_says_so(
-    release: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+def test_chroot_of_the_machines_own_release_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    """Pacific runs on the machine itself: there is no chroot to list or remove."""
+    assert main(['chroot', 'rm', 'pacific']) == 2
+    assert 'runs on the machine itself' in capsys.readouterr().err
+
+
+def test_several_clusters_are_named_when_none_is_chosen(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Reef and Tentacle are known, not built yet: exit status 2, and nothing was made."""
-    folder = tmp_path / 'c'
-    assert main(['up', '--release', release, '--dir', str(folder)]) == 2
+    """Without --dir the only cluster is meant; of several, none is."""
+    monkeypatch.delenv('QA_CLUSTER_DIR', raising=False)
+    monkeypatch.setattr(layout, 'default_dir', tmp_path.joinpath)
+    for name in ('reef', 'tentacle'):
+        (tmp_path / name).mkdir()
+        record = layout.Record('kept', 'f', 16000, '/tmp', layout.ClusterSpec(release=name), ())
+        layout.save_record(tmp_path / name, record)
+        expected = 0 if name == 'reef' else 2
+        assert main(['status']) == expected
     captured = capsys.readouterr()
-    assert f'release {release} is not built yet' in captured.err
-    assert 'pacific' in captured.err
-    assert not folder.exists()
+    assert '"release": "reef"' in captured.out
+    assert f'{tmp_path / "reef"}, {tmp_path / "tentacle"}' in captured.err
 
 
 def test_unknown_release_lists_the_known(capsys: pytest.CaptureFixture[str]) -> None:

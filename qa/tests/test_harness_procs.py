@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shlex
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -104,11 +106,34 @@ def test_restarted_daemon_counts_once(conf: str) -> None:
             assert newest_by_name(found)['osd.0'].pid == second.pid
 
 
-def test_other_root_is_another_host(conf: str, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A path means something else in a chroot: the same text there is another cluster."""
-    with daemon(conf) as process:
-        assert inspect(process.pid, conf) is not None
-        assert inspect(process.pid, conf, tmp_path_factory.mktemp('chroot')) is None
+@pytest.mark.integration
+@pytest.mark.parametrize(('shared', 'ours'), [(True, True), (False, False)])
+def test_the_same_path_to_another_file_is_another_cluster(
+    tmp_path: Path, shared: bool, ours: bool
+) -> None:
+    """A daemon in a chroot that shares the cluster's folder is the cluster's, else it is not."""
+    folder, others = tmp_path / 'c', tmp_path / 'others'
+    for directory in (folder, others):
+        directory.mkdir()
+        (directory / 'ceph.conf').write_text('[global]\n')
+    conf = str(folder / 'ceph.conf')
+    bind = f'mount --bind {folder if shared else others} {folder}'
+    # Python takes `-c conf` for a program, fails on it and, with -i, waits for more
+    script = f'{bind}; exec -a ceph-osd {sys.executable} -i -c {shlex.quote(conf)} -i 0'
+    process = subprocess.Popen(
+        ['unshare', '--mount', '--propagation', 'private', 'bash', '-c', script],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline_s = time.monotonic() + 10
+        while Path(f'/proc/{process.pid}/cmdline').read_bytes()[:8] != b'ceph-osd':
+            assert time.monotonic() < deadline_s
+            time.sleep(0.01)
+        assert (inspect(process.pid, conf) is not None) is ours
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_dead_process_is_no_daemon(conf: str) -> None:

@@ -1,0 +1,66 @@
+"""Running a release's programs in a chroot, with nothing mounted that could be left over.
+
+Each command gets a mount namespace of its own, in which the chroot is completed by /proc, /sys,
+/dev and the folders that it shares with the machine. The kernel takes the mounts away with the
+last process of the namespace, whatever ended it; seen from the machine there never were any, so
+removing a chroot cannot reach through a mount.
+
+The shared folders have the same path on both sides. So has everything of a cluster, and no path
+needs to be translated.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from .host import Host
+
+#: What every chroot shares: what the kernel offers, and scratch space.
+_ALWAYS = (Path('/proc'), Path('/sys'), Path('/dev'), Path('/tmp'))
+
+
+class ChrootHost(Host):
+    """Runs commands in the chroot at `root`, which sees the `shared` folders of the machine."""
+
+    def __init__(self, root: Path, shared: Sequence[Path] = ()) -> None:
+        super().__init__()
+        self._root = root
+        self._shared = _outermost((*_ALWAYS, *(path.resolve() for path in shared)))
+
+    @property
+    def root(self) -> Path:
+        """The root folder of the chroot's processes."""
+        return self._root
+
+    def outside(self, inside: Path) -> Path:
+        """Where the harness finds the chroot's path `inside`."""
+        if any(inside.is_relative_to(path) for path in self._shared):
+            return inside
+        return self._root / inside.relative_to('/')
+
+    def command(self, argv: Sequence[str]) -> list[str]:
+        """The command line that runs `argv` in the chroot, as the very process it starts."""
+        steps = ['set -e']
+        for path in self._shared:
+            target = shlex.quote(f'{self._root}{path}')
+            steps.append(f'mkdir -p {target}; mount --rbind {shlex.quote(str(path))} {target}')
+        steps.append(f'exec chroot {shlex.quote(str(self._root))} "$@"')
+        # slave: what the machine mounts later is seen, and nothing goes the other way
+        unshare = ['unshare', '--mount', '--propagation', 'slave']
+        return [*unshare, '/bin/sh', '-c', '\n'.join(steps), 'chroot', *argv]
+
+    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """As of the machine, less the home of its user."""
+        return {**super().environment(extra), 'HOME': '/root'}
+
+
+def _outermost(paths: Sequence[Path]) -> tuple[Path, ...]:
+    """The paths without those that lie in another one of them."""
+    distinct = list(dict.fromkeys(paths))
+    return tuple(
+        path
+        for path in distinct
+        if not any(other != path and path.is_relative_to(other) for other in distinct)
+    )
