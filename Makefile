@@ -7,13 +7,15 @@ TOX := $(VENV)/bin/tox
 DESTDIR ?=
 MGR_DIR ?= /usr/share/ceph/mgr
 
-.PHONY: help demo check lint mypy unit integration bench install clean
+.PHONY: help demo check check-releases lint mypy unit integration smoke bench install clean
 
 help:
 	@echo 'make demo     the main job on a real Pacific cluster, end to end (root, Debian 12)'
 	@echo '              KEEP=1 leaves the cluster up'
-	@echo 'make check    all tests: lint, mypy, unit, integration on real clusters (root)'
-	@echo 'make lint | mypy | unit | integration   one of them'
+	@echo 'make check    all tests: lint, mypy, unit, integration on real clusters of Pacific, and'
+	@echo '              in short on Reef and Tentacle (root)'
+	@echo 'make lint | mypy | unit | integration | smoke   one of them'
+	@echo 'make check-releases   all integration tests on Pacific, Reef and Tentacle'
 	@echo 'make bench    measure the cost of a tick'
 	@echo 'make install DESTDIR=...   lay the module out for a package'
 
@@ -24,9 +26,12 @@ $(TOX):
 	qa/bootstrap $(VENV)
 
 check: $(TOX)
-	$(TOX) run -e lint,mypy,py3,integration
+	$(TOX) run -e lint,mypy,py3,integration,smoke
 
-lint mypy integration: $(TOX)
+check-releases: $(TOX)
+	$(TOX) run -e integration,reef,tentacle
+
+lint mypy integration smoke: $(TOX)
 	$(TOX) run -e $@
 
 unit: $(TOX)

@@ -47,7 +47,8 @@ def measure(osds: int, ticks: int) -> tuple[float, float]:
         cluster,
         FakeStore(),
         lambda: Settings(sample_interval_s=5.0),
-        release='pacific',
+        manager_version='16.2.15',
+        manager_release='pacific',
         wall_clock=lambda: cluster.now_s,
     )
     report(cluster, 0)

@@ -61,6 +61,7 @@ class MgrModule:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.log = logging.getLogger('mgr')
+        self.module_name = str(args[0]) if args else ''
         self.release_name = 'pacific'
         self.version = '16.2.15'
         self.options = {o['name']: o.get('default') for o in self.MODULE_OPTIONS}

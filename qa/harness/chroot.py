@@ -11,11 +11,12 @@ needs to be translated.
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from .host import Host
+from .host import PATH, Host
 
 #: What every chroot shares: what the kernel offers, and scratch space.
 _ALWAYS = (Path('/proc'), Path('/sys'), Path('/dev'), Path('/tmp'))
@@ -39,6 +40,12 @@ class ChrootHost(Host):
         if any(inside.is_relative_to(path) for path in self._shared):
             return inside
         return self._root / inside.relative_to('/')
+
+    def has_program(self, name: str) -> bool:
+        """Whether the chroot can run a program of this name or path."""
+        places = [name] if '/' in name else [f'{folder}/{name}' for folder in PATH.split(':')]
+        # Links of a chroot may be absolute: only in it do they lead anywhere
+        return any(os.path.lexists(self.outside(Path(place))) for place in places)
 
     def command(self, argv: Sequence[str]) -> list[str]:
         """The command line that runs `argv` in the chroot, as the very process it starts."""

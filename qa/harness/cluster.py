@@ -220,6 +220,7 @@ class Cluster:
         """
         self.require_running()
         environment = self.host.environment(self.env())
+        self._require_program(argv[0])
         with _explained(argv[0]):
             done = subprocess.run(self.host.command(argv), check=False, env=environment)
         return done.returncode if done.returncode >= 0 else 128 - done.returncode
@@ -229,8 +230,13 @@ class Cluster:
         command = self.host.command(argv)
         self.require_running()
         environment = self.host.environment(self.env())
+        self._require_program(argv[0])
         with _explained(argv[0]):
             os.execvpe(command[0], command, environment)
+
+    def _require_program(self, name: str) -> None:
+        if not self.host.has_program(name):
+            raise UsageError(f'{name}: no such program on this host')
 
     def env(self) -> dict[str, str]:
         """Environment variables with which clients reach the cluster."""

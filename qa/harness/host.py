@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -57,6 +58,10 @@ class Host:
     def outside(self, inside: Path) -> Path:
         """Where the harness finds the host's path `inside`."""
         return inside
+
+    def has_program(self, name: str) -> bool:
+        """Whether the host can run a program of this name or path."""
+        return shutil.which(name, path=PATH) is not None
 
     def command(self, argv: Sequence[str]) -> list[str]:
         """The command line that runs `argv` on the host."""

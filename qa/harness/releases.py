@@ -31,6 +31,9 @@ class Release:
     """ceph.conf settings by section that only this release needs."""
     mgr_environment: Mapping[str, str] = field(default_factory=dict)
     """Environment that its ceph-mgr needs."""
+    reserved_pool_flags: tuple[str, ...] = ('--yes-i-really-mean-it',)
+    """What `osd pool create` wants for a name that begins with a dot; without, it answers 0 all the
+    same and makes nothing (seen on 18.2.7)."""
     gil_shim: str | None = None
     """Where the library made of reef/gil_per_thread.c lies in the chroot; None: not needed."""
     mgr_wheels: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -57,7 +60,7 @@ _REEF_SHIM = '/opt/ceph-qa/gil_per_thread.so'
 RELEASES: Mapping[str, Release] = {
     release.name: release
     for release in (
-        Release('pacific', '16.2.', 'bookworm', in_chroot=False),
+        Release('pacific', '16.2.', 'bookworm', in_chroot=False, reserved_pool_flags=()),
         # Debian 13 links Ceph 18 with Python 3.13, which no module survives as packaged (seen on
         # 18.2.7; upstream's containers have Python 3.9 and neither fault):
         # - mgr_util imports bcrypt, whose Rust extension refuses to load in a sub-interpreter, so

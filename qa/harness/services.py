@@ -47,11 +47,18 @@ def make_pools(
     existing = client.ceph_json('osd', 'pool', 'ls')
     missing = [pool for pool in pools if pool not in existing]
     count, rule = str(pg_num), crush_rule(spec)
+    reserved = get_release(spec.release).reserved_pool_flags
     create = ('osd', 'pool', 'create')
     in_parallel(
         client.host,
-        [partial(client.ceph, *create, p, count, count, 'replicated', rule) for p in missing],
-    )
+        [
+            partial(
+                client.ceph, *create, pool, count, count, 'replicated', rule,
+                *(reserved if pool.startswith('.') else ()),
+            )
+            for pool in missing
+        ],
+    )  # fmt: skip
     enable = ('osd', 'pool', 'application', 'enable')
     in_parallel(client.host, [partial(client.ceph, *enable, p, application) for p in missing])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -19,8 +20,6 @@ from harness.layout import QA
 from harness.ports import PortBlock
 
 pytestmark = pytest.mark.integration
-
-CHEAP = ('--osds', '1', '--no-module', '--no-orchestrator')
 
 
 def qa(
@@ -80,12 +79,19 @@ def listeners(ports: range) -> dict[int, str]:
     return found
 
 
+@pytest.fixture
+def cheap(release: str) -> tuple[str, ...]:
+    """Options of a cluster that is up in seconds."""
+    return ('--release', release, '--osds', '1', '--no-module', '--no-orchestrator')
+
+
 @pytest.fixture(scope='module')
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folder(tmp_path_factory: pytest.TempPathFactory, release: str) -> Iterator[Path]:
     """A running cluster of three OSDs and two managers with this checkout's module."""
     directory = tmp_path_factory.mktemp('harness') / 'cluster'
     try:
-        done = qa('cluster', 'up', '--mgrs', '2', '--dashboard', '--dir', str(directory))
+        options = ('--release', release, '--mgrs', '2', '--dashboard')
+        done = qa('cluster', 'up', *options, '--dir', str(directory), timeout_s=900)
         assert done.stdout == ''
         yield directory
     finally:
@@ -146,10 +152,10 @@ def test_cluster_is_healthy_and_as_ordered(cluster: Cluster) -> None:
     assert all(name.startswith('mgr/') for name in options), 'the config store is left to tests'
 
 
-def test_status_names_every_daemon_and_its_process(folder: Path) -> None:
+def test_status_names_every_daemon_and_its_process(folder: Path, release: str) -> None:
     """Names as Ceph's, and each pid is a process of that program."""
     status = json.loads(qa('cluster', 'status', '--dir', str(folder)).stdout)
-    assert status['release'] == 'pacific'
+    assert status['release'] == release
     assert status['dir'] == str(folder)
     names = ['mon.a', 'mgr.x', 'mgr.y', 'osd.0', 'osd.1', 'osd.2']
     assert [daemon['name'] for daemon in status['daemons']] == names
@@ -188,8 +194,10 @@ def test_exec_is_the_command(folder: Path) -> None:
 
 
 def test_env_reaches_the_cluster(cluster: Cluster, folder: Path) -> None:
-    """A shell that evaluates `env` talks to this cluster."""
-    script = f'eval "$({QA}/cluster env --dir {folder})" && ceph fsid'
+    """A shell that evaluates `env` talks to this cluster, by clients of its release."""
+    # This machine's clients may be too old for the keys of a cluster in a chroot.
+    fsid = 'sed -n "s/^fsid = //p" "$CEPH_CONF"' if cluster.release.in_chroot else 'ceph fsid'
+    script = f'eval "$({QA}/cluster env --dir {folder})" && {fsid}'
     done = subprocess.run(['bash', '-c', script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == cluster.record.fsid
 
@@ -218,7 +226,7 @@ def test_orchestrator_lists_the_osds(cluster: Cluster) -> None:
     daemons = {d['daemon_id']: d for d in cluster.ceph_json('orch', 'ps')}
     assert set(daemons) == {'0', '1', '2'}
     assert {d['status_desc'] for d in daemons.values()} == {'running'}
-    assert {d['version'] for d in daemons.values()} == {'16.2.15'}
+    assert all(d['version'].startswith(cluster.release.version_prefix) for d in daemons.values())
     (service,) = cluster.ceph_json('orch', 'ls')
     assert service['service_name'] == 'osd.local'
     assert (service['status']['size'], service['status']['running']) == (3, 3)
@@ -296,12 +304,12 @@ def test_second_up_in_the_same_folder_is_refused(cluster: Cluster, folder: Path)
     assert cluster.status() == before
 
 
-def test_two_clusters_at_once(cluster: Cluster, other: Path) -> None:
+def test_two_clusters_at_once(cluster: Cluster, other: Path, cheap: tuple[str, ...]) -> None:
     """Another cluster has other ports and another fsid; `down` of it leaves the first alone.
 
     It has a DB device per OSD, by --db-size, and after `down` nothing of it is left.
     """
-    qa('cluster', 'up', *CHEAP, '--db-size', '128M', '--device-class', 'nvme', '--dir', str(other))
+    qa('cluster', 'up', *cheap, '--db-size', '128M', '--device-class', 'nvme', '--dir', str(other))
     second = Cluster.open(other)
     assert second.ports != cluster.ports
     assert second.ceph('fsid').strip() == second.record.fsid != cluster.ceph('fsid').strip()
@@ -363,12 +371,14 @@ def test_workload_works_and_checks(folder: Path, name: str, more: tuple[str, ...
     assert result['verified']['failed'] == 0
 
 
-def test_workloads_share_a_gateway_that_none_has_started(other: Path) -> None:
+def test_workloads_share_a_gateway_that_none_has_started(
+    other: Path, cheap: tuple[str, ...]
+) -> None:
     """Two workloads at once on a cluster without a gateway: one starts it, the other waits.
 
     A second run of the same workload is refused meanwhile.
     """
-    qa('cluster', 'up', *CHEAP, '--dir', str(other))
+    qa('cluster', 'up', *cheap, '--dir', str(other))
     options = ('--seconds', '3', '--dir', str(other))
     clients = [
         subprocess.Popen(
@@ -436,9 +446,9 @@ def test_writes_survive_an_osd_restart(cluster: Cluster, folder: Path) -> None:
     wait_for(lambda: nonce(cluster, 0) != before, 60, 'osd.0 restarted')
 
 
-def test_interrupted_up_leaves_no_process(other: Path) -> None:
+def test_interrupted_up_leaves_no_process(other: Path, cheap: tuple[str, ...]) -> None:
     """SIGTERM in the middle: what was started is ended, the exit status is the signal's."""
-    argv = [str(QA / 'cluster'), 'up', *CHEAP, '--dir', str(other)]
+    argv = [str(QA / 'cluster'), 'up', *cheap, '--dir', str(other)]
     up = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
     try:
         wait_for(lambda: len(processes_of(other)) > 2, 60, 'daemons are being started')
@@ -453,24 +463,25 @@ def test_interrupted_up_leaves_no_process(other: Path) -> None:
     assert processes_of(other) == []
 
 
-def test_failed_up_says_where_and_why(other: Path) -> None:
+def test_failed_up_says_where_and_why(other: Path, cheap: tuple[str, ...]) -> None:
     """An OSD that cannot be made: its name and the end of its log, status 1, nothing runs.
 
     Then the same folder can be used again, `down --keep` keeps its data and `up` respects that.
     """
     wrong = ('--osd-conf', 'bluestore_rocksdb_options=no_such_option=1')
-    done = qa('cluster', 'up', *CHEAP, *wrong, '--dir', str(other), check=False)
+    done = qa('cluster', 'up', *cheap, *wrong, '--dir', str(other), check=False)
     assert done.returncode == 1
     assert 'osd.0 could not be made' in done.stderr
-    assert "Can't parse option no_such_option" in done.stderr
+    # In RocksDB's words, which are not the same in all releases
+    assert re.search(r'option:? .*no_such_option', done.stderr)
     assert processes_of(other) == []
-    qa('cluster', 'up', *CHEAP, '--dir', str(other))
+    qa('cluster', 'up', *cheap, '--dir', str(other))
     port_base = Cluster.open(other).record.port_base
     qa('cluster', 'down', '--keep', '--dir', str(other))
     assert processes_of(other) == []
     assert listeners(PortBlock(port_base).ports) == {}
     assert (other / 'osd/0/block').exists()
-    refused = qa('cluster', 'up', *CHEAP, '--dir', str(other), check=False)
+    refused = qa('cluster', 'up', *cheap, '--dir', str(other), check=False)
     assert refused.returncode == 1
     assert 'kept data' in refused.stderr
     qa('cluster', 'down', '--dir', str(other))

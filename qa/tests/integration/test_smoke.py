@@ -36,8 +36,8 @@ def test_it_measures_and_names_its_release(tuner: ModuleClient, release: str) ->
 
 
 def test_it_removes_a_stale_override_from_one_osd_and_puts_it_back(tuner: ModuleClient) -> None:
-    default = tuner.running(1)
-    assert default[1] == 'default'
+    default, source = tuner.running(1)
+    assert source == 'default'
     tuner.cluster.ceph('config', 'set', 'osd.1', OPTION, ALTERNATE_2019)
     tuner.restart(1)
     tuner.wait_for_clean()
@@ -49,7 +49,7 @@ def test_it_removes_a_stale_override_from_one_osd_and_puts_it_back(tuner: Module
         'rollout', 'status'
     )
     assert tuner.entries() == []
-    assert tuner.running(1) == default
+    assert tuner.running(1)[0] == default
     assert {i for i, nonce in tuner.nonces().items() if nonce != nonces[i]} == {1}
     tuner.plain('rollback')
     assert tuner.wait_for_phase('rolled-back', 'failed')['phase'] == 'rolled-back'

@@ -102,7 +102,11 @@ class Module(MgrModule):
         self._stopping = False
         self._cluster = MgrCluster(self)
         self._tuner = Tuner(
-            self._cluster, MgrStore(self), self._settings, release=self.release_name
+            self._cluster,
+            MgrStore(self),
+            self._settings,
+            manager_version=_short_version(self.version),
+            manager_release=self.release_name,
         )
         self._tuner.wake = self._wake.set
 
@@ -304,6 +308,12 @@ class Module(MgrModule):
                 retval=-errno.EIO,
                 stderr=f'internal error ({type(error).__name__}); the mgr log has the details',
             )
+
+
+def _short_version(text: str) -> str:
+    """ "16.2.15" of "ceph version 16.2.15 (hash) pacific (stable)"."""
+    words = text.removeprefix('ceph version ').split()
+    return words[0] if words else text
 
 
 def _osd_number(text: str) -> int:

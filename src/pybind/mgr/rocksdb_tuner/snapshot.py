@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Optional
 
 from .advise.records import Assessment, Finding, GroupFacts, OsdFacts, Recommendation
+from .mgr.records import ManagerInfo
 from .rollout.history import HistoryRecord
 from .rollout.records import RolloutState
 
@@ -46,7 +47,11 @@ class Snapshot:
     assessments: tuple[Assessment, ...]
     rollout: Optional[RolloutState]
     history: tuple[HistoryRecord, ...]
-    #: What an operator must know of the module itself (a stored state set aside, say).
+    #: The active manager and the standbys.
+    managers: tuple[ManagerInfo, ...]
+    #: What limits the module where it runs (a release that it does not know, say).
+    limitations: tuple[str, ...]
+    #: What is wrong with what the module keeps (a stored state set aside, say).
     notices: tuple[str, ...]
 
     @property

@@ -33,9 +33,11 @@ from .mgr.protocols import (
     OsdCommands,
     Store,
 )
+from .mgr.records import ManagerInfo
 from .observe.interval import choose_interval
 from .observe.observer import KV_STATS_COMMAND, Observer
 from .observe.option_watch import OptionWatch
+from .options.releases import release_of
 from .rollout.driver import Driver
 from .rollout.errors import RolloutRefused
 from .rollout.machine import Limits
@@ -93,12 +95,15 @@ class Tuner:
         store: Store,
         read_settings: Callable[[], Settings],
         *,
-        release: Optional[str],
+        manager_version: str,
+        manager_release: str,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self._cluster = cluster
         self._read_settings = read_settings
-        self._release = release
+        self._known_release = release_of(manager_version, manager_release)
+        self._manager = f'Ceph {manager_version} ({manager_release})'
+        self._managers: tuple[ManagerInfo, ...] = ()
         self._clock = wall_clock
         self._observer = Observer()
         self._recogniser = Recogniser()
@@ -177,7 +182,7 @@ class Tuner:
         self._driver.wait_at_most(
             Limits(restart_s=settings.restart_timeout_s, boot_s=settings.restart_timeout_s)
         )
-        self._driver.tick(now_s, may_act=settings.mode is not Mode.OFF and self._has_looked())
+        self._driver.tick(now_s, may_act=self._may_act(settings))
         self._take_requests()
         if settings.mode is Mode.AUTO_APPLY and self._has_looked():
             self._apply_automatically(settings, now_s)
@@ -203,6 +208,11 @@ class Tuner:
     def abort(self, actor: str) -> RolloutState:
         return self._driver.abort(actor, self._clock())
 
+    def _may_act(self, settings: Settings) -> bool:
+        """Whether anything may be changed: never through an interface that nobody has tried."""
+        known = self._known_release is not None
+        return settings.mode is not Mode.OFF and known and self._has_looked()
+
     def _has_looked(self) -> bool:
         """True once this manager measured for itself: nothing is done before."""
         return self._sample_rounds >= 2
@@ -222,6 +232,7 @@ class Tuner:
         """Ask the mgr and the monitor what may have changed; each answer is kept for a while."""
         self._options.refresh(self._cluster.cluster_map(), now_s)
         self._orchestrated = self._cluster.unavailable_reason() is None
+        self._managers = self._cluster.managers()
 
     def _sample(self, settings: Settings, now_s: float) -> bool:
         """Sample if that is due; True if it was."""
@@ -254,7 +265,9 @@ class Tuner:
         if settings.mode is not Mode.OFF:
             osds = self._facts()
             all_groups = groups(osds, self._recognition.per_group)
-        if settings.mode in (Mode.RECOMMEND, Mode.AUTO_APPLY):
+        if settings.mode in (Mode.RECOMMEND, Mode.AUTO_APPLY) and self._known_release is None:
+            assessments = tuple(Assessment(group.who, self._unknown(), ()) for group in all_groups)
+        elif settings.mode in (Mode.RECOMMEND, Mode.AUTO_APPLY):
             advised_on = self._memory.recall(self._recognition, now_s, settings.workload_memory_s)
             assessments = tuple(
                 assess(group, osds, orchestrated=self._orchestrated)
@@ -266,7 +279,7 @@ class Tuner:
         return Snapshot(
             taken_s=now_s,
             mode=settings.mode,
-            release=self._release,
+            release=self._known_release.name if self._known_release else None,
             sampling=Sampling(
                 interval_s=self._interval_s,
                 osds=len(known_ages),
@@ -279,8 +292,28 @@ class Tuner:
             assessments=assessments,
             rollout=self._driver.state,
             history=self._driver.history,
+            managers=self._managers,
+            limitations=self._limitations(),
             notices=self._driver.problems,
         )
+
+    def _unknown(self) -> str:
+        return (
+            f'This manager runs {self._manager}, which this module does not know: it measures, and '
+            'recommends and changes nothing.'
+        )
+
+    def _limitations(self) -> tuple[str, ...]:
+        """What an operator must know of where the module runs."""
+        found = [] if self._known_release else [self._unknown()]
+        found += [
+            f'mgr.{manager.name} on {manager.host or "a host that it has not named"} lacks the '
+            'files of this module, so nothing is measured while it is active: install them there '
+            'and restart it.'
+            for manager in self._managers
+            if not manager.has_module
+        ]
+        return tuple(found)
 
     def _facts(self) -> tuple[OsdFacts, ...]:
         cluster_map = self._cluster.cluster_map()

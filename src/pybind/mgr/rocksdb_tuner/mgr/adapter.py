@@ -7,7 +7,7 @@ import json
 import logging
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, Mapping, Optional
+from typing import Any, Callable, Mapping, Optional
 
 from mgr_module import CommandResult, MgrModule
 
@@ -16,6 +16,7 @@ from .records import (
     ClusterMap,
     ConfigEntry,
     CounterPoint,
+    ManagerInfo,
     OsdInfo,
     PgSummary,
     PoolInfo,
@@ -29,6 +30,8 @@ log = logging.getLogger(__name__)
 TELL_TIMEOUT_S = 60.0
 #: Daemons' metadata reach the mgr after the OSD map that announces them: look again this often.
 MAP_MAX_AGE_S = 30.0
+#: Managers come and go with upgrades; their map holds the options of every module, some 100 KB.
+MANAGERS_MAX_AGE_S = 60.0
 #: An orchestrator does not come and go within a rollout step.
 ORCHESTRATOR_MAX_AGE_S = 15.0
 
@@ -46,6 +49,8 @@ class MgrCluster:
         self._latest_counter = latest_counter_reader(module)
         self._map: Optional[ClusterMap] = None
         self._map_read_s = 0.0
+        self._managers: tuple[ManagerInfo, ...] = ()
+        self._managers_read_s: Optional[float] = None
         self._orchestrator_read_s: Optional[float] = None
         self._orchestrator_reason: Optional[str] = None
 
@@ -78,6 +83,18 @@ class MgrCluster:
 
     def pg_summary(self) -> PgSummary:
         return parse_pg_status(self._module.get('pg_status'))
+
+    def managers(self) -> tuple[ManagerInfo, ...]:
+        now_s = time.monotonic()
+        read_s = self._managers_read_s
+        if read_s is None or now_s - read_s > MANAGERS_MAX_AGE_S:
+            self._managers_read_s = now_s
+            self._managers = parse_managers(
+                self._module.get('mgr_map'),
+                self._module.module_name,
+                lambda name: self._module.get_metadata('mgr', name) or {},
+            )
+        return self._managers
 
     def health_codes(self) -> Mapping[str, str]:
         health = json.loads(self._module.get('health')['json'])
@@ -203,6 +220,29 @@ def parse_cluster_map(
             for osd in osd_map['osds']
         ),
         pools=tuple(_pool_info(pool, rule_classes) for pool in osd_map['pools']),
+    )
+
+
+def parse_managers(
+    mgr_map: Mapping[str, Any],
+    module_name: str,
+    metadata: Callable[[str], Mapping[str, str]],
+) -> tuple[ManagerInfo, ...]:
+    """Managers from what `get('mgr_map')` returns; ``metadata`` gives that of one by its name.
+
+    Nothing is known of a manager without a name: between two active ones there is none.
+    """
+    found = [(mgr_map.get('active_name'), True, mgr_map.get('available_modules'))]
+    found += [(s.get('name'), False, s.get('available_modules')) for s in mgr_map['standbys']]
+    return tuple(
+        ManagerInfo(
+            name=name,
+            host=metadata(name).get('hostname'),
+            active=active,
+            has_module=any(module['name'] == module_name for module in modules or []),
+        )
+        for name, active, modules in found
+        if name
     )
 
 

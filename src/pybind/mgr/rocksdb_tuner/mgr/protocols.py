@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Mapping, Optional, Protocol
 
-from .records import ClusterMap, ConfigEntry, CounterPoint, PgSummary, RunningOption
+from .records import (
+    ClusterMap,
+    ConfigEntry,
+    CounterPoint,
+    ManagerInfo,
+    PgSummary,
+    RunningOption,
+)
 
 
 class CommandError(Exception):
@@ -34,6 +41,9 @@ class ClusterReader(Protocol):
     def cluster_map(self) -> ClusterMap: ...
 
     def pg_summary(self) -> PgSummary: ...
+
+    def managers(self) -> tuple[ManagerInfo, ...]:
+        """The active manager and the standbys."""
 
     def health_codes(self) -> Mapping[str, str]:
         """Codes of the current health checks and their severity ("HEALTH_WARN")."""

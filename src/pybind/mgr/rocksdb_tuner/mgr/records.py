@@ -71,6 +71,18 @@ class ClusterMap:
 
 
 @dataclass(frozen=True)
+class ManagerInfo:
+    """One ceph-mgr of the cluster."""
+
+    name: str
+    #: None where the manager has not told.
+    host: Optional[str]
+    active: bool
+    #: Whether it found this module's files when it started.
+    has_module: bool
+
+
+@dataclass(frozen=True)
 class PgSummary:
     """Counts of placement groups, from the mgr's own digest (no scan of PGs)."""
 

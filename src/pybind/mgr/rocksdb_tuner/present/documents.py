@@ -92,7 +92,16 @@ def status(snapshot: Snapshot) -> JsonObject:
         'findings': dict(counts),
         'recommendations': len(snapshot.recommendations),
         'rollout': None if snapshot.rollout is None else _rollout_summary(snapshot.rollout),
-        'notices': list(snapshot.notices),
+        'managers': [
+            {
+                'name': manager.name,
+                'host': manager.host,
+                'active': manager.active,
+                'has_module': manager.has_module,
+            }
+            for manager in snapshot.managers
+        ],
+        'notices': [*snapshot.limitations, *snapshot.notices],
     }
 
 

@@ -26,6 +26,7 @@ from rocksdb_tuner.mgr.records import (
     ClusterMap,
     ConfigEntry,
     CounterPoint,
+    ManagerInfo,
     OsdInfo,
     PgSummary,
     PoolInfo,
@@ -131,6 +132,9 @@ class FakeCluster:
         # -- times
         self.stop_s = 2.0
         self.boot_s = 5.0
+        self.known_managers: tuple[ManagerInfo, ...] = (
+            ManagerInfo('x', 'node0', active=True, has_module=True),
+        )
         self.recover_s = 12.0
         #: How late the manager hears of running options, and of placement groups.
         self.report_s = 3.0
@@ -258,6 +262,9 @@ class FakeCluster:
         if self._heard_clean():
             return PgSummary(PGS, PGS, (('active+clean', PGS),))
         return PgSummary(PGS, 12, (('active+clean', 12), ('active+undersized+degraded', PGS - 12)))
+
+    def managers(self) -> tuple[ManagerInfo, ...]:
+        return self.known_managers
 
     def health_codes(self) -> Mapping[str, str]:
         codes = dict(self.health)

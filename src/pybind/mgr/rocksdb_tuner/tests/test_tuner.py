@@ -8,7 +8,7 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.mgr.records import CounterPoint
+from rocksdb_tuner.mgr.records import CounterPoint, ManagerInfo
 from rocksdb_tuner.observe.counters import names_for
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.records import Phase
@@ -23,7 +23,8 @@ ALL = 'osd'
 class World:
     """A tuner, its cluster, and a clock that both share."""
 
-    def __init__(self, osds: int = 3) -> None:
+    def __init__(self, osds: int = 3, manager_version: str = '16.2.15') -> None:
+        self.manager_version = manager_version
         self.cluster = FakeCluster(osds)
         self.store = FakeStore()
         self.settings = Settings(sample_interval_s=5.0)
@@ -37,7 +38,8 @@ class World:
             self.cluster,
             self.store,
             lambda: self.settings,
-            release='pacific',
+            manager_version=self.manager_version,
+            manager_release='pacific',
             wall_clock=lambda: self.cluster.now_s,
         )
         self.tuner.load()
@@ -226,3 +228,33 @@ def test_a_broken_stored_state_is_reported_and_nothing_is_applied_from_it(world:
     assert world.tuner.snapshot.rollout is None
     assert world.tuner.snapshot.notices
     assert world.cluster.commands == []
+
+
+@pytest.mark.parametrize('version', ['21.1.0', '15.2.17', '22.0.0-123-gabcdef'])
+def test_under_a_manager_of_an_unknown_release_all_is_measured_and_nothing_changed(
+    version: str,
+) -> None:
+    """Nobody has tried that release's interface: neither advice nor a rollout goes through it."""
+    world = World()
+    advice = world.recommended_for_rbd()
+    world.apply(advice)
+    world.run_until(Phase.CANARY, Phase.PROMOTING, Phase.SOAKING)
+    before = world.cluster.entries_of(), list(world.cluster.commands)
+    world.manager_version = version
+    world.takeover()
+    world.load_ops_per_s = 500
+    world.run(120)
+    snapshot = world.tuner.snapshot
+    assert snapshot.release is None
+    assert snapshot.sampling.osds == 3
+    assert snapshot.recommendations == ()
+    assert [version in text for text in snapshot.limitations] == [True]
+    assert all('does not know' in a.conclusion for a in snapshot.assessments)
+    assert (world.cluster.entries_of(), world.cluster.commands) == before
+
+
+def test_a_manager_without_the_modules_files_is_named_with_its_host(world: World) -> None:
+    world.cluster.known_managers += (ManagerInfo('y', 'node7', active=False, has_module=False),)
+    world.run(10)
+    (text,) = world.tuner.snapshot.limitations
+    assert 'mgr.y on node7 lacks the files of this module' in text

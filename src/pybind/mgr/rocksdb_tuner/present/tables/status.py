@@ -44,7 +44,7 @@ def status(snapshot: Snapshot) -> str:
             ('Rollout', _rollout_line(snapshot.rollout)),
         ]
     )
-    return sections(head, _groups(snapshot), _notices(snapshot.notices))
+    return sections(head, _groups(snapshot), _notices((*snapshot.limitations, *snapshot.notices)))
 
 
 def mode(current: Mode) -> str:

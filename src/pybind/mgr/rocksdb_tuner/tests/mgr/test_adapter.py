@@ -12,10 +12,11 @@ from rocksdb_tuner.mgr.adapter import (
     MgrCluster,
     MgrStore,
     parse_cluster_map,
+    parse_managers,
     parse_pg_status,
 )
 from rocksdb_tuner.mgr.protocols import CommandError
-from rocksdb_tuner.mgr.records import ConfigEntry, CounterPoint, RunningOption
+from rocksdb_tuner.mgr.records import ConfigEntry, CounterPoint, ManagerInfo, RunningOption
 
 DATA = Path(__file__).parent / 'data'
 RELEASES = {'pacific': '16.2.15', 'reef': '18.2.7', 'tentacle': '20.2.4'}
@@ -189,3 +190,26 @@ def test_stored_texts_come_back_and_go(module: Any) -> None:
     assert list(store.keys('history/')) == ['history/1', 'history/2']
     store.set('history/1', None)
     assert list(store.keys('history/')) == ['history/2']
+
+
+def test_managers_and_those_that_lack_the_module() -> None:
+    modules = [{'name': 'status'}, {'name': 'rocksdb_tuner'}]
+    mgr_map = {
+        'active_name': 'x',
+        'available_modules': modules,
+        'standbys': [
+            {'name': 'y', 'available_modules': modules[:1]},
+            {'name': 'z', 'available_modules': modules},
+        ],
+    }
+    hosts = {'x': {'hostname': 'node1'}, 'y': {'hostname': 'node2'}}
+    assert parse_managers(mgr_map, 'rocksdb_tuner', lambda name: hosts.get(name, {})) == (
+        ManagerInfo('x', 'node1', active=True, has_module=True),
+        ManagerInfo('y', 'node2', active=False, has_module=False),
+        ManagerInfo('z', None, active=False, has_module=True),
+    )
+
+
+def test_between_two_active_managers_there_is_none_without_a_name() -> None:
+    mgr_map = {'active_name': '', 'available_modules': [], 'standbys': []}
+    assert parse_managers(mgr_map, 'rocksdb_tuner', lambda _: {}) == ()

@@ -21,7 +21,7 @@ from rocksdb_tuner.advise.records import (
     Risk,
     Severity,
 )
-from rocksdb_tuner.mgr.records import OsdInfo
+from rocksdb_tuner.mgr.records import ManagerInfo, OsdInfo
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.rollout.history import HistoryRecord
 from rocksdb_tuner.rollout.records import (
@@ -311,6 +311,11 @@ def small_cluster() -> Snapshot:
         assessments=(Assessment('osd/class:ssd', 'A change is recommended.', (recommendation(),)),),
         rollout=rollout(),
         history=HISTORY,
+        managers=(
+            ManagerInfo('x', 'node1', active=True, has_module=True),
+            ManagerInfo('y', None, active=False, has_module=False),
+        ),
+        limitations=('mgr.y on node2 lacks the files of this module.',),
         notices=('The stored state "rollout" is not JSON; set aside as "broken/rollout".',),
     )
 
@@ -375,6 +380,8 @@ def large_cluster() -> Snapshot:
         ),
         rollout=rollout(ssd_ids),
         history=HISTORY,
+        managers=(),
+        limitations=(),
         notices=(),
     )
 
@@ -392,6 +399,8 @@ def empty_cluster() -> Snapshot:
         assessments=(),
         rollout=None,
         history=(),
+        managers=(),
+        limitations=(),
         notices=(),
     )
 
@@ -416,6 +425,8 @@ def fresh_cluster() -> Snapshot:
         ),
         rollout=None,
         history=(),
+        managers=(),
+        limitations=(),
         notices=(),
     )
 
