@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from . import conf, packages
+from . import conf
 from .client import CephClient, wait_until
 from .errors import CommandError, HarnessError
 from .host import Host
+from .hosts import Hosts
 from .layout import QA, ClusterSpec, Layout
 from .ports import PortBlock
 from .progress import Progress
@@ -64,17 +65,13 @@ class Boot:
     fsid: str
     client: CephClient
     progress: Progress
-
-
-def needed_packages(spec: ClusterSpec, release: Release) -> list[str]:
-    """The Debian packages for a cluster like this."""
-    wanted = ['core'] + ['rgw'] * spec.rgw + ['dashboard'] * spec.dashboard
-    return [package for purpose in wanted for package in release.packages[purpose]]
+    hosts: Hosts
 
 
 def install_packages(boot: Boot) -> None:
-    packages.install(boot.host, needed_packages(boot.spec, boot.release), boot.progress)
-    packages.check_version(boot.host, boot.release)
+    """What this machine or the chroots lack for a cluster like this."""
+    purposes = ['core'] + ['rgw'] * boot.spec.rgw + ['dashboard'] * boot.spec.dashboard
+    boot.hosts.install(daemon_names(boot.spec), purposes, boot.progress)
 
 
 def in_parallel(host: Host, tasks: Sequence[Callable[[], object]]) -> None:
@@ -89,8 +86,9 @@ def in_parallel(host: Host, tasks: Sequence[Callable[[], object]]) -> None:
             raise
 
 
-def start_daemon(host: Host, layout: Layout, release: Release, name: str) -> None:
+def start_daemon(hosts: Hosts, layout: Layout, name: str) -> None:
     """Start a daemon, which puts itself into the background once it is set up."""
+    host, release = hosts.of(name), hosts.release_of(name)
     daemon_type, _, daemon_id = name.partition('.')
     if daemon_type == 'client':
         argv = ['radosgw', '-n', name]
@@ -116,7 +114,7 @@ def lay_out(boot: Boot) -> None:
         outside(layout.data(name)).mkdir(parents=True)
     content = conf.sections(boot.spec, boot.release, layout, boot.ports, boot.fsid)
     outside(layout.conf).write_text(conf.render(content))
-    _link_modules(boot)
+    link_modules(boot.spec, layout, boot.hosts)
 
 
 def daemon_names(spec: ClusterSpec) -> list[str]:
@@ -128,20 +126,24 @@ def daemon_names(spec: ClusterSpec) -> list[str]:
     ]
 
 
-def _link_modules(boot: Boot) -> None:
+def link_modules(spec: ClusterSpec, layout: Layout, hosts: Hosts) -> None:
     """One folder of links: `mgr_module_path` takes only one, and it must hold Ceph's own too."""
-    folder = boot.host.outside(boot.layout.mgr_modules)
-    ours = {MODULE: Path(boot.spec.module)} if boot.spec.module else {}
-    if boot.spec.orchestrator:
+    manager = f'mgr.{spec.mgr_ids[0]}'
+    host, release = hosts.of(manager), hosts.release_of(manager)
+    folder = host.outside(layout.mgr_modules)
+    for link in folder.iterdir():
+        link.unlink()
+    ours = {MODULE: Path(spec.module)} if spec.module else {}
+    if spec.orchestrator:
         ours[ORCHESTRATOR] = QA / 'local_orch'
     for name, source in ours.items():
         if not (source / '__init__.py').is_file():
             raise HarnessError(f'no mgr module {name} in {source}: it has no __init__.py')
         (folder / name).symlink_to(source)
-    shipped = boot.host.outside(Path(boot.release.mgr_modules))
-    for source in sorted(shipped.iterdir()):
+    shipped = Path(release.mgr_modules)
+    for source in sorted(host.outside(shipped).iterdir()):
         if source.name not in ours:
-            (folder / source.name).symlink_to(Path(boot.release.mgr_modules) / source.name)
+            (folder / source.name).symlink_to(shipped / source.name)
 
 
 def make_keys(boot: Boot) -> Path:
@@ -182,7 +184,7 @@ def start_mons(boot: Boot, keyring: Path) -> None:
             host.run([*mkfs, '--monmap', str(monmap), '--keyring', str(keyring)])
         except CommandError as error:
             raise DaemonError(name, f'{name} could not be made: {error}') from error
-        start_daemon(host, layout, boot.release, name)
+        start_daemon(boot.hosts, layout, name)
 
     in_parallel(host, [partial(make_and_start, mon_id) for mon_id in spec.mon_ids])
     for path in (keyring, monmap):
@@ -239,17 +241,19 @@ def start_mgrs_and_osds(boot: Boot) -> None:
 
     def make_and_start(osd: int) -> None:
         name = f'osd.{osd}'
+        if spec.osd_releases:
+            boot.hosts.write_start_command(layout, name)
         # Read by the OSD at each start; else it would call itself hdd after the disk of its file
         host.outside(layout.data(name) / 'crush_device_class').write_text(f'{spec.device_class}\n')
         mkfs = ['ceph-osd', '--mkfs', '-i', str(osd), '-c', str(layout.conf)]
         try:
-            host.run([*mkfs, '--osd-uuid', uuids[osd]], timeout_s=MKFS_TIMEOUT_S)
+            boot.hosts.of(name).run([*mkfs, '--osd-uuid', uuids[osd]], timeout_s=MKFS_TIMEOUT_S)
         except CommandError as error:
             raise DaemonError(name, f'{name} could not be made: {error}') from error
-        start_daemon(host, layout, boot.release, name)
+        start_daemon(boot.hosts, layout, name)
 
     def start_mgr(mgr_id: str) -> None:
-        start_daemon(host, layout, boot.release, f'mgr.{mgr_id}')
+        start_daemon(boot.hosts, layout, f'mgr.{mgr_id}')
 
     tasks: list[Callable[[], None]] = []
     tasks += [partial(start_mgr, mgr_id) for mgr_id in spec.mgr_ids]

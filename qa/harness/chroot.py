@@ -18,16 +18,24 @@ from pathlib import Path
 
 from .host import PATH, Host
 
+#: Where a chroot has the machine's own root, if it is to have it.
+MACHINE = Path('/opt/ceph-qa/machine')
 #: What every chroot shares: what the kernel offers, and scratch space.
 _ALWAYS = (Path('/proc'), Path('/sys'), Path('/dev'), Path('/tmp'))
 
 
 class ChrootHost(Host):
-    """Runs commands in the chroot at `root`, which sees the `shared` folders of the machine."""
+    """Runs commands in the chroot at `root`, which sees the `shared` folders of the machine.
 
-    def __init__(self, root: Path, shared: Sequence[Path] = ()) -> None:
+    `with_machine`: from it a program can go back to the machine's own root, by chroot to MACHINE.
+    """
+
+    def __init__(
+        self, root: Path, shared: Sequence[Path] = (), *, with_machine: bool = False
+    ) -> None:
         super().__init__()
         self._root = root
+        self._with_machine = with_machine
         self._shared = _outermost((*_ALWAYS, *(path.resolve() for path in shared)))
 
     @property
@@ -53,6 +61,9 @@ class ChrootHost(Host):
         for path in self._shared:
             target = shlex.quote(f'{self._root}{path}')
             steps.append(f'mkdir -p {target}; mount --rbind {shlex.quote(str(path))} {target}')
+        if self._with_machine:
+            target = shlex.quote(f'{self._root}{MACHINE}')
+            steps.append(f'mkdir -p {target}; mount --rbind / {target}')
         steps.append(f'exec chroot {shlex.quote(str(self._root))} "$@"')
         # slave: what the machine mounts later is seen, and nothing goes the other way
         unshare = ['unshare', '--mount', '--propagation', 'slave']

@@ -80,6 +80,14 @@ def build_parser() -> argparse.ArgumentParser:
 
     up = commands.add_parser('up', parents=[common], help='make a cluster and start it')
     up.add_argument('--release', default='pacific', metavar='|'.join(RELEASES))
+    up.add_argument(
+        '--osd-releases',
+        type=lambda text: tuple(text.split(',')),
+        default=(),
+        metavar='R,R,...',
+        help='releases of the OSDs, in turn, in a cluster whose other daemons run --release; make '
+        'such clusters with the oldest',
+    )
     up.add_argument('--osds', type=int, default=3, metavar='N', help='default 3')
     up.add_argument('--mons', type=int, default=1, metavar='N', help='default 1')
     up.add_argument('--mgrs', type=int, default=1, metavar='N', help='2: one is a standby')
@@ -118,6 +126,11 @@ def build_parser() -> argparse.ArgumentParser:
     commands.add_parser('status', parents=[common], help='print its daemons as JSON')
     down = commands.add_parser('down', parents=[common], help='end it and remove its folder')
     down.add_argument('--keep', action='store_true', help='keep data and logs')
+    upgrade = commands.add_parser(
+        'upgrade', parents=[common], help='start daemons anew with the programs of another release'
+    )
+    upgrade.add_argument('--to', required=True, metavar='|'.join(RELEASES))
+    upgrade.add_argument('daemons', nargs='+', metavar='mon|mgr|osd|osd.N')
     chroot = commands.add_parser(
         'chroot', help='the chroots of the releases that this machine does not have itself'
     )
@@ -132,6 +145,7 @@ def _up(arguments: argparse.Namespace) -> int:
         module = str(arguments.module_path.resolve())
     spec = ClusterSpec(
         release=arguments.release,
+        osd_releases=arguments.osd_releases,
         osds=arguments.osds,
         mons=arguments.mons,
         mgrs=arguments.mgrs,
@@ -168,6 +182,11 @@ def _status(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _upgrade(arguments: argparse.Namespace) -> int:
+    Cluster.open(arguments.dir).upgrade(get_release(arguments.to), arguments.daemons)
+    return 0
+
+
 def _down(arguments: argparse.Namespace) -> int:
     try:
         cluster = Cluster.open(arguments.dir)
@@ -200,6 +219,7 @@ _COMMANDS = {
     'exec': _exec,
     'env': _env,
     'status': _status,
+    'upgrade': _upgrade,
     'down': _down,
 }
 

@@ -22,11 +22,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn
 
-from . import boot, chroot_build, layout, packages, procs, services
-from .chroot import ChrootHost
+from . import boot, layout, packages, procs, services
 from .client import COMMAND_TIMEOUT_S, POLL_S, CephClient
 from .errors import HarnessError, UsageError
-from .host import Host
+from .hosts import Hosts
 from .layout import ClusterSpec, Dashboard, Layout, Record, Rgw
 from .ports import PortBlock, held_name, reserve
 from .progress import Progress
@@ -80,10 +79,8 @@ class Cluster:
     def __init__(self, directory: Path, record: Record, progress: Progress | None = None) -> None:
         self.dir = directory
         self.record = record
-        self.release: Release = get_release(record.spec.release)
-        self.host = _host(self.release, directory, record)
         self.layout = Layout(directory, Path(record.run_dir))
-        self.client = CephClient(self.host, self.layout)
+        self._find_hosts()
         self.ports = PortBlock(record.port_base)
         self.progress = progress or Progress()
 
@@ -102,6 +99,8 @@ class Cluster:
         logs stay in the folder until `down` or the next `up`.
         """
         release = get_release(spec.release)
+        for name in spec.osd_releases:
+            get_release(name)
         if os.geteuid() != 0:
             raise HarnessError('not root: daemons, packages and their folders need it')
         path = _resolve(directory, spec.release)
@@ -137,10 +136,15 @@ class Cluster:
             )
         return cls(path, record, progress)
 
+    def _find_hosts(self) -> None:
+        """Where the daemons run, and clients, which are of the monitors' release."""
+        self.hosts = Hosts(self.dir, self.record)
+        self.release: Release = self.hosts.release_of('mon.a')
+        self.host = self.hosts.of('mon.a')
+        self.client = CephClient(self.host, self.layout)
+
     def _bring_up(self, release: Release) -> None:
         spec, progress = self.record.spec, self.progress
-        if release.in_chroot:
-            chroot_build.ensure(release, progress)
         steps = boot.Boot(
             spec,
             release,
@@ -150,6 +154,7 @@ class Cluster:
             self.record.fsid,
             self.client,
             progress,
+            self.hosts,
         )
         boot.install_packages(steps)
         with progress.step('lay out the folder and make keys'):
@@ -286,7 +291,48 @@ class Cluster:
         if self._runs(name):
             raise HarnessError(f'{name} runs already')
         with self._with_log():
-            boot.start_daemon(self.host, self.layout, self.release, name)
+            boot.start_daemon(self.hosts, self.layout, name)
+
+    def upgrade(self, release: Release, kinds: Sequence[str]) -> None:
+        """Go on with another release's programs on the same data.
+
+        `kinds` names daemons ("osd.2") or all of a kind ("mon", "mgr"); managers only all at
+        once, since they share their modules' folder. One after the other, monitors first.
+        """
+        names = [name for name in self.record.daemons if _among(name, kinds)]
+        known = {name.partition('.')[0] for name in self.record.daemons} | {*self.record.daemons}
+        unknown = [kind for kind in kinds if kind not in known]
+        if unknown or any(kind.startswith('mgr.') for kind in kinds):
+            wrong = ', '.join(unknown) or 'a single mgr'
+            raise UsageError(f'cannot upgrade {wrong}: name mon, mgr, osd, or one of osd.N')
+        self.require_running()
+        moved = {**dict(self.record.moved), **dict.fromkeys(names, release.name)}
+        self._change(moved=tuple(sorted(moved.items())))
+        self._find_hosts()
+        purposes = ['core'] + ['dashboard'] * self.record.spec.dashboard
+        self.hosts.install(names, purposes, self.progress)
+        for osd in range(self.record.spec.osds):
+            self.hosts.write_start_command(self.layout, f'osd.{osd}')
+        for kind in ('mon', 'mgr', 'osd', 'mds', 'client'):
+            of_kind = [name for name in names if name.partition('.')[0] == kind]
+            if of_kind:
+                with self.progress.step(f'{", ".join(of_kind)}: stop, start as {release.name}'):
+                    self._restart(kind, of_kind)
+
+    def _restart(self, kind: str, names: Sequence[str]) -> None:
+        """Restart daemons of one kind: one after the other, but managers together."""
+        if kind == 'mgr':
+            for name in names:
+                # A manager that lost its monitors may be starting itself anew just now
+                if self._runs(name):
+                    self.stop_daemon(name)
+            boot.link_modules(self.record.spec, self.layout, self.hosts)
+            for name in names:
+                self.start_daemon(name)
+        else:
+            for name in names:
+                self.stop_daemon(name)
+                self.start_daemon(name)
 
     def restart_osd(self, osd: int) -> None:
         """End and start an OSD as an operator does on its host, past any orchestrator."""
@@ -339,14 +385,16 @@ class Cluster:
             if mds is None or not self._runs(f'mds.{mds}'):
                 self.install('mds')
                 with self._with_log(), self.progress.step('start an MDS and make a file system'):
-                    mds = services.start_mds(self.client, self.layout, self.record.spec)
+                    mds = services.start_mds(self.client, self.layout, self.record.spec, self.hosts)
                 self._change(mds=mds, daemons=self._daemons_with(f'mds.{mds}'))
             return mds
 
     def _start_rgw(self) -> Rgw:
         self.install('rgw')
         with self.progress.step('start an object gateway'):
-            rgw = services.start_rgw(self.client, self.layout, self.record.spec, self.ports)
+            rgw = services.start_rgw(
+                self.client, self.layout, self.record.spec, self.ports, self.hosts
+            )
         self._change(rgw=rgw, daemons=self._daemons_with(f'client.{rgw.id}'))
         return rgw
 
@@ -433,14 +481,8 @@ def _explained(program: str) -> Iterator[None]:
         raise UsageError(f'{program}: cannot be executed: {error}') from error
 
 
-def _host(release: Release, directory: Path, record: Record) -> Host:
-    """Where the programs of a cluster run."""
-    if not release.in_chroot:
-        return Host()
-    shared = [directory, Path(record.run_dir), layout.CHECKOUT]
-    if record.spec.module:
-        shared.append(Path(record.spec.module))
-    return ChrootHost(chroot_build.chroot_path(release), shared)
+def _among(name: str, kinds: Sequence[str]) -> bool:
+    return name in kinds or name.partition('.')[0] in kinds
 
 
 def _resolve(directory: Path | str | None, release: str | None) -> Path:

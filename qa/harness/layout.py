@@ -50,6 +50,8 @@ class ClusterSpec:
     module: str | None = str(CHECKOUT / 'src/pybind/mgr/rocksdb_tuner')
     """Folder of the rocksdb_tuner module; None: a cluster without it."""
     orchestrator: bool = True
+    osd_releases: tuple[str, ...] = ()
+    """Releases of the OSDs, in turn: osd.0 has the first; empty: `release`, as all else."""
 
     def __post_init__(self) -> None:
         for name, low, high in (('osds', 0, 64), ('mons', 1, 9), ('mgrs', 1, 9)):
@@ -67,6 +69,11 @@ class ClusterSpec:
             )
         if self.pool_size is not None and not 1 <= self.pool_size <= max(self.osds, 1):
             raise UsageError(f'pool size must be 1 to {self.osds} (the OSDs), not {self.pool_size}')
+
+    def release_of_osd(self, osd: int) -> str:
+        """The release that an OSD is made with."""
+        releases = self.osd_releases or (self.release,)
+        return releases[osd % len(releases)]
 
     @property
     def replicas(self) -> int:
@@ -119,6 +126,21 @@ class Record:
     rgw: Rgw | None = None
     mds: str | None = None
     dashboard: Dashboard | None = None
+    moved: tuple[tuple[str, str], ...] = ()
+    """Daemons that were moved to another release since, and to which."""
+
+    def release_of(self, daemon: str) -> str:
+        """The release that a daemon runs."""
+        moved = dict(self.moved).get(daemon)
+        if moved is not None:
+            return moved
+        kind, _, number = daemon.partition('.')
+        return self.spec.release_of_osd(int(number)) if kind == 'osd' else self.spec.release
+
+    @property
+    def mixed(self) -> bool:
+        """Whether its daemons run, or ran, different releases."""
+        return bool(self.spec.osd_releases or self.moved)
 
     def to_json(self) -> str:
         return json.dumps({'format': RECORD_FORMAT, **asdict(self)}, indent=1) + '\n'
@@ -135,12 +157,15 @@ class Record:
         try:
             spec = dict(data.pop('spec'))
             spec['osd_conf'] = tuple((key, value) for key, value in spec['osd_conf'])
+            spec['osd_releases'] = tuple(spec['osd_releases'])
+            moved = tuple((daemon, release) for daemon, release in data.pop('moved'))
             rgw, dashboard = data.pop('rgw'), data.pop('dashboard')
             return Record(
                 **{**data, 'daemons': tuple(data['daemons'])},
                 spec=ClusterSpec(**spec),
                 rgw=rgw and Rgw(**rgw),
                 dashboard=dashboard and Dashboard(**dashboard),
+                moved=moved,
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f'broken: {error}') from error

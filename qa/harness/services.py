@@ -14,6 +14,7 @@ from . import conf
 from .boot import DaemonError, crush_rule, in_parallel, start_daemon
 from .client import CephClient, wait_until
 from .errors import CommandError, HarnessError
+from .hosts import Hosts
 from .layout import ClusterSpec, Dashboard, Layout, Rgw
 from .ports import PortBlock
 from .releases import get_release
@@ -69,7 +70,9 @@ def _make_keyring(client: CephClient, layout: Layout, name: str, *caps: str) -> 
     client.ceph('auth', 'get-or-create', name, *caps, '-o', str(keyring))
 
 
-def start_rgw(client: CephClient, layout: Layout, spec: ClusterSpec, ports: PortBlock) -> Rgw:
+def start_rgw(
+    client: CephClient, layout: Layout, spec: ClusterSpec, ports: PortBlock, hosts: Hosts
+) -> Rgw:
     """Start an object gateway with an S3 user; it answers when this returns."""
     rgw_id, port = 'rgw.a', ports.rgw(0)
     name = f'client.{rgw_id}'
@@ -79,7 +82,7 @@ def start_rgw(client: CephClient, layout: Layout, spec: ClusterSpec, ports: Port
     section = conf.render({name: conf.rgw_section(layout, name, port)})
     if f'[{name}]' not in file.read_text():
         file.write_text(f'{file.read_text()}\n{section}')
-    start_daemon(client.host, layout, get_release(spec.release), name)
+    start_daemon(hosts, layout, name)
     url = f'http://127.0.0.1:{port}'
     try:
         wait_until(lambda: _answers(url), READY_TIMEOUT_S, f'the gateway answers at {url}')
@@ -113,7 +116,7 @@ def _answers(url: str) -> bool:
         return False
 
 
-def start_mds(client: CephClient, layout: Layout, spec: ClusterSpec) -> str:
+def start_mds(client: CephClient, layout: Layout, spec: ClusterSpec, hosts: Hosts) -> str:
     """Start an MDS with a file system; it is active when this returns. Returns its id."""
     mds_id = 'a'
     name = f'mds.{mds_id}'
@@ -125,7 +128,7 @@ def start_mds(client: CephClient, layout: Layout, spec: ClusterSpec) -> str:
         client, layout, name,
         'mon', 'profile mds', 'osd', 'allow rwx', 'mds', 'allow *', 'mgr', 'profile mds',
     )  # fmt: skip
-    start_daemon(client.host, layout, get_release(spec.release), name)
+    start_daemon(hosts, layout, name)
 
     def active() -> bool:
         filesystems = client.ceph_json('mds', 'stat')['fsmap']['filesystems']

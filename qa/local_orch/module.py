@@ -9,6 +9,7 @@ It needs no settings: the OSDs are those whose processes use the same ceph.conf 
 """
 
 import datetime as dt
+import json
 import os
 import queue
 import subprocess
@@ -16,6 +17,7 @@ import time
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
+import mgr_module
 import orchestrator
 from ceph.deployment.service_spec import ServiceSpec
 from mgr_module import MgrModule, Option
@@ -30,15 +32,16 @@ from orchestrator import (
 
 from . import procs
 
-try:  # Tentacle: each module has a registry of commands of its own
-    from mgr_module import CLICommandBase
-
-    CLICommand = CLICommandBase.make_registry_subtype('LocalOrchestratorCLICommand')
-except ImportError:
-    from mgr_module import CLICommand
+_api: Any = mgr_module
+if hasattr(_api, 'CLICommandBase'):  # Tentacle: each module has a registry of commands of its own
+    CLICommand: Any = _api.CLICommandBase.make_registry_subtype('LocalOrchestratorCLICommand')
+else:
+    CLICommand = _api.CLICommand
 
 SERVICE_ID = 'local'
 SERVICE_NAME = f'osd.{SERVICE_ID}'
+# Where a manager in a chroot finds the machine's own root (qa/harness/chroot.py)
+MACHINE = Path('/opt/ceph-qa/machine')
 ACTIONS = ('start', 'stop', 'restart')
 
 # systemd gives an OSD as long before it sends SIGKILL
@@ -264,6 +267,15 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
         if left:
             raise OrchestratorError(f'osd.{osd} (pid {left[0].pid}) does not end')
 
+    def _start_command(self, osd: int) -> List[str]:
+        """How to start an OSD: qa/cluster leaves a file where releases are mixed."""
+        file = Path(self._conf).parent / 'osd' / str(osd) / 'start-command.json'
+        if not file.exists():
+            return ['ceph-osd', '-i', str(osd), '-c', self._conf]
+        # Written for the machine's own root, from which this manager may be in a chroot
+        to_machine = ['chroot', str(MACHINE)] if (MACHINE / 'usr').is_dir() else []
+        return [*to_machine, *json.loads(file.read_text())]
+
     def _start(self, osd: int) -> None:
         if osd in self._running():
             return
@@ -274,7 +286,7 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
         }
         # The OSD puts itself into the background; its log has what this exit status stands for
         completed = subprocess.run(
-            ['ceph-osd', '-i', str(osd), '-c', self._conf],
+            self._start_command(osd),
             check=False,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -158,8 +158,7 @@ class Tuner:
 
     def next_tick_in_s(self) -> float:
         """Seconds until `tick` has something to do."""
-        state = self._driver.state
-        if state is not None and not state.ended:
+        if self._rollout_under_way():
             return ROLLOUT_PERIOD_S
         if self._sampled_s is None:
             return 0.0
@@ -182,7 +181,10 @@ class Tuner:
         self._driver.wait_at_most(
             Limits(restart_s=settings.restart_timeout_s, boot_s=settings.restart_timeout_s)
         )
+        under_way = self._rollout_under_way()
         self._driver.tick(now_s, may_act=self._may_act(settings))
+        if under_way and not self._rollout_under_way():
+            self._options.entries_changed()
         self._take_requests()
         if settings.mode is Mode.AUTO_APPLY and self._has_looked():
             self._apply_automatically(settings, now_s)
@@ -212,6 +214,10 @@ class Tuner:
         """Whether anything may be changed: never through an interface that nobody has tried."""
         known = self._known_release is not None
         return settings.mode is not Mode.OFF and known and self._has_looked()
+
+    def _rollout_under_way(self) -> bool:
+        state = self._driver.state
+        return state is not None and not state.ended
 
     def _has_looked(self) -> bool:
         """True once this manager measured for itself: nothing is done before."""
@@ -270,7 +276,12 @@ class Tuner:
         elif settings.mode in (Mode.RECOMMEND, Mode.AUTO_APPLY):
             advised_on = self._memory.recall(self._recognition, now_s, settings.workload_memory_s)
             assessments = tuple(
-                assess(group, osds, orchestrated=self._orchestrated)
+                assess(
+                    group,
+                    osds,
+                    orchestrated=self._orchestrated,
+                    rollout_under_way=self._rollout_under_way(),
+                )
                 for group in groups(osds, advised_on)
             )
         self._standing.update([r for a in assessments for r in a.recommendations], now_s)
@@ -337,8 +348,7 @@ class Tuner:
         )
 
     def _apply_automatically(self, settings: Settings, now_s: float) -> None:
-        state = self._driver.state
-        if state is not None and not state.ended:
+        if self._rollout_under_way():
             return
         if self._cluster.unavailable_reason() is not None:
             return

@@ -47,14 +47,19 @@ MIN_GAIN = 0.2
 
 
 def assess(
-    group: GroupFacts, all_osds: Sequence[OsdFacts], *, orchestrated: bool = True
+    group: GroupFacts,
+    all_osds: Sequence[OsdFacts],
+    *,
+    orchestrated: bool = True,
+    rollout_under_way: bool = False,
 ) -> Assessment:
     """What to do for ``group``.
 
     ``all_osds`` shows whom an entry wider than the group serves; ``orchestrated`` is whether an
-    orchestrator can restart daemons, which decides how the commands read.
+    orchestrator can restart daemons, which decides how the commands read. While a rollout is
+    under way the entries of single OSDs may be its own: nothing is said of them.
     """
-    own = own_entries_advice(group, orchestrated=orchestrated)
+    own = () if rollout_under_way else own_entries_advice(group, orchestrated=orchestrated)
     candidate = group_candidate(group, all_osds, orchestrated)
     if isinstance(candidate, str):
         return Assessment(group.who, candidate, own)

@@ -20,14 +20,16 @@ class Decorator(Protocol):
 
 # 20.2 removed the three global decorators: every module makes its own registry. Ask for the new
 # way first, since nothing says that a later release will not bring the old names back as a shim.
-if hasattr(mgr_module, 'CLICommandBase'):
-    CLICommand: Any = mgr_module.CLICommandBase.make_registry_subtype('RocksDBTunerCLICommand')
+# Any: the type stubs are those of one shape at a time.
+_api: Any = mgr_module
+if hasattr(_api, 'CLICommandBase'):
+    CLICommand: Any = _api.CLICommandBase.make_registry_subtype('RocksDBTunerCLICommand')
     CLIReadCommand: Decorator = CLICommand.Read
     CLIWriteCommand: Decorator = CLICommand.Write
 else:
-    CLICommand = mgr_module.CLICommand
-    CLIReadCommand = mgr_module.CLIReadCommand
-    CLIWriteCommand = mgr_module.CLIWriteCommand
+    CLICommand = _api.CLICommand
+    CLIReadCommand = _api.CLIReadCommand
+    CLIWriteCommand = _api.CLIWriteCommand
 
 __all__ = ['CLICommand', 'CLIReadCommand', 'CLIWriteCommand', 'latest_counter_reader']
 

@@ -57,6 +57,10 @@ class OptionWatch:
             return None
         return answer.running
 
+    def entries_changed(self) -> None:
+        """Somebody changed an entry: poll them at the next refresh."""
+        self._polled_s = None
+
     def refresh(self, cluster_map: ClusterMap, now_s: float) -> None:
         """Poll the entries if due, and ask the OSDs whose present process is not known."""
         if self._polled_s is None or abs(now_s - self._polled_s) >= POLL_S:

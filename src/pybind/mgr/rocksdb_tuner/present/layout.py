@@ -88,7 +88,8 @@ def paragraph(text: str, indent: int = 0, first: str = '') -> str:
 
     The first line begins with ``first``; if that is shorter than the indent it is filled up.
     """
-    lines = list(_wrapped(clean(text), WIDTH - indent)) or ['']
+    width = WIDTH - max(indent, display_width(first))
+    lines = list(_wrapped(clean(text), width)) or ['']
     lead = first + ' ' * (indent - display_width(first))
     return '\n'.join(
         ((lead if number == 0 else ' ' * indent) + line).rstrip()

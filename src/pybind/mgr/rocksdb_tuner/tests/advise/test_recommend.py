@@ -160,6 +160,13 @@ def test_a_stale_string_in_entries_of_single_osds_goes_in_one_recommendation() -
     ]
 
 
+def test_entries_that_a_rollout_may_have_set_are_not_spoken_of_while_it_is_under_way() -> None:
+    osds = (facts(osd_info(0), PACIFIC, 'mon', (entry('osd.0', PACIFIC),)),)
+    idle = group(*osds, does=workload(WorkloadClass.IDLE))
+    assert assess(idle, osds).recommendations
+    assert assess(idle, osds, rollout_under_way=True).recommendations == ()
+
+
 def test_the_own_entry_of_one_osd_is_named_and_needs_no_restart_if_it_says_nothing_new() -> None:
     own = (entry('osd.1', PACIFIC),)
     osds = (facts(osd_info(0)), facts(osd_info(1), PACIFIC, 'mon', own))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import Assessment, Kind
 from rocksdb_tuner.present import render
-from rocksdb_tuner.present.layout import WIDTH, display_width
+from rocksdb_tuner.present.layout import WIDTH, display_width, paragraph
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
@@ -69,6 +69,13 @@ def test_any_snapshot_fits(data: st.DataObject) -> None:
     """Odd names, huge numbers, unknowns, control and wide characters: 120 columns always."""
     for name, text in answers(data.draw(samples.any_snapshot())):
         assert not too_wide(text), name
+
+
+@given(st.text(max_size=300), st.integers(0, 40), st.text(alphabet='abc: ', max_size=60))
+def test_a_paragraph_keeps_to_the_width_whatever_its_label(
+    text: str, indent: int, first: str
+) -> None:
+    assert not too_wide(paragraph(text, indent=indent, first=first))
 
 
 @example('node-e\u0301', '\u0fc6' * 9 + 'x' * 99)

@@ -1,13 +1,12 @@
-"""What this project calls of Ceph's mgr_module, typed.
+"""What this project calls of Ceph's mgr_module and is the same in all releases, typed.
 
-Read in the mgr_module.py of 16.2.15, 18.2.7 and 20.2.4; where they differ, both forms are here.
+Read in the mgr_module.py of 16.2.15, 18.2.7 and 20.2.4. What differs is in the folders beside this
+one, each with an mgr_module.pyi that adds it.
 """
 
 import logging
 import threading
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple, Type, TypeVar
-
-_F = TypeVar('_F', bound=Callable[..., Any])
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 class HandleCommandResult(NamedTuple):
     retval: int = ...
@@ -39,18 +38,7 @@ class Option(Dict[str, Any]):
         runtime: bool = ...,
     ) -> None: ...
 
-class CLICommand:
-    def __init__(self, prefix: str, perm: str = ..., poll: bool = ...) -> None: ...
-    def __call__(self, func: _F) -> _F: ...
-
-def CLIReadCommand(prefix: str, poll: bool = ...) -> Callable[[_F], _F]: ...
-def CLIWriteCommand(prefix: str, poll: bool = ...) -> Callable[[_F], _F]: ...
-
-class CLICommandBase(CLICommand):
-    @classmethod
-    def make_registry_subtype(cls, name: str) -> Any: ...
-
-class MgrModule:
+class MgrModuleOfAll:
     CLICommand: Any
     MODULE_OPTIONS: List[Option]
     NOTIFY_TYPES: List[NotifyType]
@@ -64,7 +52,6 @@ class MgrModule:
     module_name: str
     def get(self, data_name: str) -> Any: ...
     def get_metadata(self, svc_type: str, svc_id: str) -> Optional[Dict[str, str]]: ...
-    def get_latest_counter(self, svc_type: str, svc_name: str, path: str) -> Dict[str, Any]: ...
     def get_module_option(self, key: str, default: Any = ...) -> Any: ...
     def set_module_option(self, key: str, val: Any) -> None: ...
     def get_store(self, key: str, default: Optional[str] = ...) -> Optional[str]: ...

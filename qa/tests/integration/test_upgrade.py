@@ -1,0 +1,150 @@
+"""The module in clusters whose daemons run different releases, and through upgrades of its own."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness import Cluster, ClusterSpec, Progress
+from harness.releases import RELEASES, get_release
+from module_client import ALTERNATE_2019, CHECKOUT, OPTION, ModuleClient
+
+pytestmark = pytest.mark.integration
+
+OLDEST = 'pacific'
+
+
+@pytest.fixture
+def folder() -> str:
+    return tempfile.mkdtemp(prefix='tuner-mixed-')
+
+
+@pytest.fixture
+def mixed(folder: str) -> Iterator[ModuleClient]:
+    """One OSD of each release under the monitors and managers of the oldest."""
+    spec = ClusterSpec(release=OLDEST, osd_releases=tuple(RELEASES), mgrs=2)
+    with Cluster.up(spec, folder, Progress()) as cluster:
+        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
+        yield ModuleClient(cluster)
+
+
+@pytest.mark.mixed
+def test_each_osd_of_a_cluster_being_upgraded_has_the_defaults_of_its_own_release(
+    mixed: ModuleClient,
+) -> None:
+    """Seen by a manager of the oldest release, then by one of the next; never advised on alike."""
+    for manager in ('pacific', 'reef'):
+        if manager != OLDEST:
+            mixed.cluster.upgrade(get_release(manager), ['mon', 'mgr'])
+        mixed.wait_for(
+            lambda release=manager: (
+                (s := mixed.status())['release'] == release  # type: ignore[misc]
+                and s['sampling']['osds'] == 3
+            ),
+            60,
+            f'all three measured by {manager}',
+        )
+        mixed.wait_for(
+            lambda: all(o['options']['profile'] for o in mixed.osds()), 40, 'what each runs'
+        )
+        osds = mixed.osds()
+        assert [o['options']['profile'] for o in osds] == [
+            'bluestore-default-pacific', 'bluestore-default-reef', 'bluestore-default-reef',
+        ]  # fmt: skip
+        assert [o['options']['pending_restart'] for o in osds] == [False] * 3
+        assert mixed.recommendations() == []
+        assert 'different releases' in mixed.plain('recommend')
+        mixed.restart_all()
+    versions = mixed.cluster.ceph_json('osd', 'versions')
+    assert len(versions) == 3, 'each was restarted as what it is'
+
+
+@pytest.fixture
+def own_module(folder: str, release: str) -> Iterator[tuple[ModuleClient, Path]]:
+    """A cluster with a copy of the module, which the test may change."""
+    copy = Path(tempfile.mkdtemp(prefix='tuner-module-')) / 'rocksdb_tuner'
+    shutil.copytree(
+        CHECKOUT / 'src/pybind/mgr/rocksdb_tuner',
+        copy,
+        ignore=shutil.ignore_patterns('__pycache__', 'tests'),
+    )
+    try:
+        spec = ClusterSpec(release=release, osds=3, mgrs=2, module=str(copy))
+        with Cluster.up(spec, folder, Progress()) as cluster:
+            yield ModuleClient(cluster), copy
+    finally:
+        shutil.rmtree(copy.parent)
+
+
+def test_the_module_lives_through_replacement_removal_and_return_of_its_files(
+    own_module: tuple[ModuleClient, Path],
+) -> None:
+    tuner, files = own_module
+    cluster = tuner.cluster
+    tuner.wait_for(lambda: tuner.status()['sampling']['osds'] == 3, 40, 'samples')
+    cluster.ceph('config', 'set', 'osd.0', OPTION, ALTERNATE_2019)
+    tuner.restart(0)
+    advice = tuner.wait_for_recommendation('remove-override')['id']
+    tuner.plain('apply', advice)
+    tuner.wait_for_phase('done')
+    history = tuner.json('history', schema='history')
+
+    # All files gone under the running manager: what it loaded goes on.
+    aside = files.with_suffix('.aside')
+    files.rename(aside)
+    for words in ('status', 'osd', 'workload', 'findings', 'recommend', 'history'):
+        assert tuner.plain(words)
+    standby = cluster.ceph_json('mgr', 'dump')['standbys'][0]['name']
+    cluster.stop_daemon(f'mgr.{standby}')
+    cluster.start_daemon(f'mgr.{standby}')
+    lacking = tuner.wait_for(
+        lambda: [m for m in tuner.status()['managers'] if not m['has_module']],
+        120,
+        'the standby without the files to be named',
+    )
+    assert [m['name'] for m in lacking] == [standby]
+    assert lacking[0]['host'] is not None
+    assert f'mgr.{standby}' in tuner.plain('status')
+
+    # Back, and the other manager takes over: nothing that was stored is lost.
+    aside.rename(files)
+    cluster.stop_daemon(f'mgr.{standby}')
+    cluster.start_daemon(f'mgr.{standby}')
+    tuner.wait_for(
+        lambda: all(m['has_module'] for m in tuner.status()['managers']), 120, 'both have it'
+    )
+    cluster.ceph('mgr', 'module', 'disable', 'rocksdb_tuner')
+    cluster.ceph('mgr', 'module', 'enable', 'rocksdb_tuner')
+    assert tuner.wait_for(
+        lambda: cluster.client.run('ceph', 'rocksdb-tuner', 'status', check=False).returncode == 0,
+        60,
+        'an answer after disable and enable',
+    )
+    assert tuner.wait_for(lambda: tuner.json('history', schema='history'), 30, 'history') == history
+
+
+def test_what_a_newer_version_stored_is_kept_and_nothing_is_done_from_it(
+    own_module: tuple[ModuleClient, Path],
+) -> None:
+    """After a downgrade the state of a newer module is set aside whole, and said."""
+    tuner, _ = own_module
+    cluster = tuner.cluster
+    newer = '{"version": 999, "made_by": "a later module"}'
+    cluster.ceph('config-key', 'set', 'mgr/rocksdb_tuner/rollout/current', newer)
+    cluster.ceph('mgr', 'fail', cluster.ceph_json('mgr', 'stat')['active_name'])
+    tuner.wait_for(
+        lambda: 'ROCKSDB_TUNER_STATE_BROKEN' in cluster.ceph_json('health')['checks'],
+        90,
+        'the health check',
+    )
+    kept = [
+        cluster.ceph('config-key', 'get', key).strip()
+        for key in cluster.ceph_json('config-key', 'ls')
+        if key.startswith('mgr/rocksdb_tuner/')
+    ]
+    assert newer in kept
+    assert tuner.status()['rollout'] is None
