@@ -31,7 +31,7 @@ TELL_TIMEOUT_S = 60.0
 #: Daemons' metadata reach the mgr after the OSD map that announces them: look again this often.
 MAP_MAX_AGE_S = 30.0
 #: Managers come and go with upgrades; their map holds the options of every module, some 100 KB.
-MANAGERS_MAX_AGE_S = 60.0
+MANAGERS_MAX_AGE_S = 30.0
 #: An orchestrator does not come and go within a rollout step.
 ORCHESTRATOR_MAX_AGE_S = 15.0
 
@@ -123,11 +123,14 @@ class MgrCluster:
     def resolved(self, osd_id: int, name: str) -> str:
         return self._mon({'prefix': 'config get', 'who': f'osd.{osd_id}', 'key': name}).rstrip('\n')
 
-    def running(self, osd_id: int, names: Sequence[str]) -> Mapping[str, RunningOption]:
+    def running(
+        self, osd_id: int, names: Sequence[str], if_set: Sequence[str] = ()
+    ) -> Mapping[str, RunningOption]:
         who = f'osd.{osd_id}'
         shown = json.loads(self._mon({'prefix': 'config show', 'who': who, 'format': 'json'}))
         listed = {entry['name']: entry for entry in shown}
-        return {
+        beside = {name: _running_option(listed[name]) for name in if_set if name in listed}
+        return beside | {
             name: _running_option(listed[name])
             if name in listed
             # An option that nobody set is not in the list; asked for by name it is answered with
@@ -272,8 +275,17 @@ def _osd_info(
         release=metadata.get('ceph_release'),
         dedicated_db=_flag(metadata.get('bluefs_dedicated_db')),
         dedicated_wal=_flag(metadata.get('bluefs_dedicated_wal')),
-        db_device_bytes=int(metadata['bluefs_db_size']) if 'bluefs_db_size' in metadata else None,
+        db_device_bytes=_number(metadata.get('bluefs_db_size')),
         objectstore=metadata.get('osd_objectstore'),
+        wal_device_bytes=_number(metadata.get('bluefs_wal_size')),
+        main_device_bytes=_number(metadata.get('bluestore_bdev_size')),
+        main_rotational=_flag(metadata.get('bluestore_bdev_rotational')),
+        # Without a device of its own the DB lies on that of the data.
+        db_rotational=_flag(
+            metadata.get('bluefs_db_rotational', metadata.get('bluestore_bdev_rotational'))
+        ),
+        min_alloc_size_bytes=_number(metadata.get('bluestore_min_alloc_size')),
+        distribution=metadata.get('distro'),
     )
 
 
@@ -309,3 +321,7 @@ def _running_option(entry: Mapping[str, Any]) -> RunningOption:
 
 def _flag(text: Optional[str]) -> Optional[bool]:
     return None if text is None else text == '1'
+
+
+def _number(text: Optional[str]) -> Optional[int]:
+    return int(text) if text is not None and text.isdecimal() else None

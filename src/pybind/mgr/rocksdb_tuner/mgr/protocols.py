@@ -62,8 +62,13 @@ class ConfigStore(Protocol):
     def resolved(self, osd_id: int, name: str) -> str:
         """What the mon would give this OSD at its next start (mon's default if nothing set)."""
 
-    def running(self, osd_id: int, names: Sequence[str]) -> Mapping[str, RunningOption]:
-        """What the OSD last reported as running. Stale while it is down: check `up` first."""
+    def running(
+        self, osd_id: int, names: Sequence[str], if_set: Sequence[str] = ()
+    ) -> Mapping[str, RunningOption]:
+        """What the OSD last reported as running. Stale while it is down: check `up` first.
+
+        All of ``names`` are answered; of ``if_set`` only those that somebody set, at no cost.
+        """
 
 
 class OsdCommands(Protocol):

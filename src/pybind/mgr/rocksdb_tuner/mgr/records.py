@@ -43,6 +43,17 @@ class OsdInfo:
     #: Size of the dedicated DB device; None where there is none.
     db_device_bytes: Optional[int]
     objectstore: Optional[str]
+    wal_device_bytes: Optional[int] = None
+    #: The device of the data.
+    main_device_bytes: Optional[int] = None
+    #: What the kernel says of the device of the data, and of that of the DB (the same where
+    #: they share one).
+    main_rotational: Optional[bool] = None
+    db_rotational: Optional[bool] = None
+    #: Fixed when the OSD was made.
+    min_alloc_size_bytes: Optional[int] = None
+    #: What the daemon runs on, as os-release names it: "debian", "centos".
+    distribution: Optional[str] = None
 
 
 @dataclass(frozen=True)

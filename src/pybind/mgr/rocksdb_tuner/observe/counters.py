@@ -9,9 +9,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple, Optional
 
+from ..options.releases import renamed_counters
+
 
 class CounterNames(NamedTuple):
-    """The path of each counter; the fields' names are the same for every release."""
+    """The path of each counter in the newest release; the fields' names are the same for all."""
 
     kv_sync: str = 'bluestore.kv_sync_lat'
     kv_flush: str = 'bluestore.kv_flush_lat'
@@ -37,13 +39,7 @@ class CounterNames(NamedTuple):
     slow_used_bytes: str = 'bluefs.slow_used_bytes'
 
 
-#: Releases before Reef, which renamed BlueStore's transaction latencies to txc_*.
-_BEFORE_TXC_NAMES = frozenset({'octopus', 'pacific', 'quincy'})
-
-
 @lru_cache(maxsize=16)
 def names_for(release: Optional[str]) -> CounterNames:
     """Names in an OSD of ``release`` ("pacific"); the newest known ones where it is not known."""
-    if release in _BEFORE_TXC_NAMES:
-        return CounterNames(commit='bluestore.commit_lat')
-    return CounterNames()
+    return CounterNames()._replace(**renamed_counters(release))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Optional
+from typing import Mapping, Optional
 
 from ..knowledge import loader
 
-__all__ = ['KnownRelease', 'known_releases', 'release_of']
+__all__ = ['KnownRelease', 'known_releases', 'release_of', 'renamed_counters']
 
 _VERSION = re.compile(r'(?:ceph version )?(\d+)\.(\d+)\.(\d+)')
 
@@ -43,6 +43,7 @@ class _Line:
 
     name: str
     numbers: tuple[int, int]
+    renamed_counters: Mapping[str, str]
     #: Oldest first.
     releases: tuple[KnownRelease, ...]
 
@@ -64,6 +65,12 @@ def release_of(version_short: Optional[str], release: Optional[str]) -> Optional
     return line.releases[0] if line and len(line.releases) == 1 else None
 
 
+def renamed_counters(release: Optional[str]) -> Mapping[str, str]:
+    """Counters with another path in this release than in the newest: field name to path."""
+    line = next((line for line in _lines() if line.name == release), None)
+    return line.renamed_counters if line else {}
+
+
 def known_releases() -> tuple[KnownRelease, ...]:
     """All releases that the module knows, oldest first."""
     return tuple(release for line in _lines() for release in line.releases)
@@ -75,6 +82,7 @@ def _lines() -> tuple[_Line, ...]:
         _Line(
             name=entry['name'],
             numbers=_numbers(entry['version'])[:2],
+            renamed_counters=entry['renamed_counters'],
             releases=tuple(
                 KnownRelease(
                     name=entry['name'],

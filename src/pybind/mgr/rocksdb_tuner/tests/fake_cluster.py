@@ -297,7 +297,9 @@ class FakeCluster:
         value = self._from_store(self._existing(osd_id), name)
         return self.mon_defaults.get(name, '') if value is None else value
 
-    def running(self, osd_id: int, names: Sequence[str]) -> Mapping[str, RunningOption]:
+    def running(
+        self, osd_id: int, names: Sequence[str], if_set: Sequence[str] = ()
+    ) -> Mapping[str, RunningOption]:
         self._maybe_fail('config show')
         osd = self._existing(osd_id)
         if osd.silent:
@@ -305,7 +307,8 @@ class FakeCluster:
         default = {
             name: RunningOption(self._default(osd, name), 'default', False) for name in names
         }
-        return {name: osd.reported.get(name, default[name]) for name in names}
+        beside = {name: osd.reported[name] for name in if_set if name in osd.reported}
+        return beside | {name: osd.reported.get(name, default[name]) for name in names}
 
     # -- OsdCommands
 
