@@ -47,6 +47,10 @@ def test_recorded_maps_give_the_osd_as_it_was(release: str) -> None:
     assert osd.device_class == 'hdd'
     assert (osd.dedicated_db, osd.dedicated_wal, osd.db_device_bytes) == (False, False, None)
     assert osd.objectstore == 'bluestore'
+    assert (osd.main_rotational, osd.db_rotational) == (True, True)
+    assert (osd.main_device_bytes, osd.wal_device_bytes) == (10 << 30, None)
+    assert osd.min_alloc_size_bytes == 4096
+    assert osd.distribution == 'debian'
     assert 'noout' not in cluster_map.flags
 
 
@@ -65,6 +69,8 @@ def test_an_osd_that_never_booted_is_unknown_and_not_shared() -> None:
     assert osd.nonce is None
     assert osd.release is None
     assert osd.dedicated_db is None
+    assert osd.main_rotational is None
+    assert osd.min_alloc_size_bytes is None
     assert osd.device_class is None
     assert cluster_map.flags == {'noout', 'sortbitwise'}
 
@@ -137,6 +143,19 @@ def test_an_option_that_is_not_listed_runs_the_osds_own_default(module: Any) -> 
     assert running == {
         OPTION: RunningOption('a=1', 'file', ignores_mon=True),
         f'{OPTION}_annex': RunningOption('', 'default', ignores_mon=False),
+    }
+
+
+def test_an_option_asked_for_if_set_costs_no_command_of_its_own(module: Any) -> None:
+    shown = [
+        {'name': OPTION, 'value': 'a=1', 'source': 'mon'},
+        {'name': 'bluefs_buffered_io', 'value': 'false', 'source': 'file'},
+    ]
+    module.mon_answers = [(0, json.dumps(shown), '')]
+    running = MgrCluster(module).running(0, [OPTION], ['bluefs_buffered_io', 'rocksdb_perf'])
+    assert running == {
+        OPTION: RunningOption('a=1', 'mon', ignores_mon=False),
+        'bluefs_buffered_io': RunningOption('false', 'file', ignores_mon=False),
     }
 
 

@@ -50,7 +50,9 @@ class FakeConfig:
     def entries(self, names: Sequence[str]) -> tuple[ConfigEntry, ...]:
         return self.stored
 
-    def running(self, osd_id: int, names: Sequence[str]) -> Mapping[str, RunningOption]:
+    def running(
+        self, osd_id: int, names: Sequence[str], if_set: Sequence[str] = ()
+    ) -> Mapping[str, RunningOption]:
         self.asked.append(osd_id)
         if osd_id not in self.values:
             raise CommandError(errno.ENOENT, f'no config state for daemon osd.{osd_id}')
