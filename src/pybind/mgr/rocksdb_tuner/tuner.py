@@ -24,6 +24,7 @@ from .advise.proposal import change_request
 from .advise.recommend import assess
 from .advise.records import Assessment, GroupFacts, OsdFacts, OsdOptions, Recommendation
 from .advise.strings import same_meaning
+from .knowledge import loader
 from .mgr.protocols import (
     ClusterReader,
     CommandError,
@@ -136,7 +137,8 @@ class Tuner:
         return self._snapshot
 
     def load(self) -> None:
-        """Read what an earlier manager stored; once, in the serve thread."""
+        """Read the knowledge and what an earlier manager stored; once, in the serve thread."""
+        loader.load_all()
         self._driver.load()
 
     def submit(self, work: Callable[[], _T]) -> _T:

@@ -7,15 +7,23 @@ has, and the files are the project's own. The tests validate each file with its 
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ['load']
+__all__ = ['load', 'load_all']
 
 _FOLDER = Path(__file__).resolve().parent
 
 
+def load_all() -> None:
+    """Read every file now, so that none is missed when they are replaced under a running mgr."""
+    for path in _FOLDER.glob('*.json'):
+        load(path.stem)
+
+
+@cache
 def load(name: str) -> Any:
-    """The content of ``knowledge/<name>.json``. Callers keep what they build from it."""
+    """The content of ``knowledge/<name>.json``, read once; not to be changed."""
     with (_FOLDER / f'{name}.json').open(encoding='utf-8') as file:
         return json.load(file)

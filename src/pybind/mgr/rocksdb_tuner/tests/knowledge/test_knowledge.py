@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ def test_each_file_fits_its_schema(name: str) -> None:
 
 @pytest.mark.parametrize('name', FILES)
 def test_each_schema_refuses_a_field_it_does_not_know(name: str) -> None:
-    content = loader.load(name)
+    content = copy.deepcopy(loader.load(name))
     content[name][0]['typo'] = 1
     assert not jsonschema.Draft202012Validator(schema(name)).is_valid(content)
 
@@ -72,3 +73,13 @@ def test_everything_set_by_default_is_within_its_sane_range() -> None:
             info = catalogue().options[name]
             if info.sane and info.name != 'max_total_wal_size':
                 assert info.sane.minimum <= int(float(text)) <= info.sane.maximum, name
+
+
+def test_what_was_read_stays_when_the_files_are_replaced_under_a_running_manager(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    loader.load_all()
+    before = {path.stem: loader.load(path.stem) for path in FOLDER.glob('*.json')}
+    assert set(FILES) < set(before)
+    monkeypatch.setattr(loader, '_FOLDER', tmp_path / 'gone')
+    assert {name: loader.load(name) for name in before} == before
