@@ -1,5 +1,7 @@
 """The perf counters that are read, and nothing else: each read costs the mgr microseconds.
 
+`CounterNames` at every tick, `DetailNames` of one OSD in six at a time.
+
 All of them have a priority that sends them to the mgr by default, checked in the perf schemas of
 16.2.15, 18.2.7 and 20.2.4.
 """
@@ -39,7 +41,35 @@ class CounterNames(NamedTuple):
     slow_used_bytes: str = 'bluefs.slow_used_bytes'
 
 
+class DetailNames(NamedTuple):
+    """Counters that are read less often, since they are for looking closely; None: not sent."""
+
+    throttle: Optional[str] = 'bluestore.txc_throttle_lat'
+    prepare: Optional[str] = 'bluestore.state_prepare_lat'
+    aio_wait: Optional[str] = 'bluestore.state_aio_wait_lat'
+    kv_queued: Optional[str] = 'bluestore.state_kv_queued_lat'
+    kv_commiting: Optional[str] = 'bluestore.state_kv_commiting_lat'
+    op_w_process: Optional[str] = 'osd.op_w_process_latency'
+    op_w_prepare: Optional[str] = 'osd.op_w_prepare_latency'
+    omap_lower_bound: Optional[str] = 'bluestore.omap_lower_bound_lat'
+    omap_upper_bound: Optional[str] = 'bluestore.omap_upper_bound_lat'
+    memory_mapped_bytes: Optional[str] = 'bluestore-pricache.mapped_bytes'
+    memory_target_bytes: Optional[str] = 'bluestore-pricache.target_bytes'
+
+
 @lru_cache(maxsize=16)
 def names_for(release: Optional[str]) -> CounterNames:
     """Names in an OSD of ``release`` ("pacific"); the newest known ones where it is not known."""
-    return CounterNames()._replace(**renamed_counters(release))
+    other = renamed_counters(release).items()
+    return CounterNames()._replace(
+        **{field: path for field, path in other if path and field in CounterNames._fields}
+    )
+
+
+@lru_cache(maxsize=16)
+def details_for(release: Optional[str]) -> DetailNames:
+    """The same for the counters that are read less often."""
+    other = renamed_counters(release).items()
+    return DetailNames()._replace(
+        **{field: path for field, path in other if field in DetailNames._fields}
+    )

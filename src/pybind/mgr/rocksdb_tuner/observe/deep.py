@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Optional
 
-from .kv_stats import KvStats, KvStatsUnavailableError, parse_kv_stats
+from .kv_stats import KvStats, KvStatsUnavailableError, parse_kv_stats, parse_memtable_time
 
 #: One OSD of the cluster at a time, and the next one not before this.
 CLUSTER_SPACING_S = 15.0
@@ -45,6 +45,24 @@ class CompactionRate(NamedTuple):
     window_s: float
 
 
+class RocksdbTimes(NamedTuple):
+    """Where RocksDB's own time went between two answers; None is "not known"."""
+
+    window_s: float
+    #: Time in which RocksDB held writes up over wall time, 0..1.
+    stall_share: Optional[float]
+    wal_sync_ms: Optional[float]
+    memtable_insert_ms: Optional[float]
+
+
+@dataclass(frozen=True)
+class _MemtableTime:
+    nonce: int
+    total_s: float
+    writes: int
+    insert_ms: Optional[float] = None
+
+
 class DeepStatistics:
     """Chooses whom to ask, and turns two answers of one process into a rate.
 
@@ -56,6 +74,8 @@ class DeepStatistics:
         self._last_asked_s: Optional[float] = None
         self._answers: dict[int, _Answer] = {}
         self._rates: dict[int, tuple[int, CompactionRate]] = {}
+        self._times: dict[int, tuple[int, RocksdbTimes]] = {}
+        self._memtables: dict[int, _MemtableTime] = {}
 
     def next_requests(
         self, up_osds: Iterable[tuple[int, int]], now_s: float
@@ -86,17 +106,43 @@ class DeepStatistics:
         before = self._answers.get(osd_id)
         self._answers[osd_id] = _Answer(nonce, now_s, stats)
         self._rates.pop(osd_id, None)
+        self._times.pop(osd_id, None)
         if before is None or before.nonce != nonce or now_s <= before.time_s:
             return
+        self._times[osd_id] = (nonce, _times(before.stats, stats, now_s - before.time_s))
         old, new = before.stats.compact_write_bytes, stats.compact_write_bytes
         if old is not None and new is not None and new >= old:
             window_s = now_s - before.time_s
             self._rates[osd_id] = (nonce, CompactionRate((new - old) / window_s, window_s))
 
+    def accept_perf_dump(self, osd_id: int, nonce: int, text: str) -> None:
+        """Take the perf counters of the RocksDB of an OSD whose statistics are on."""
+        counted = parse_memtable_time(text)
+        before = self._memtables.pop(osd_id, None)
+        if counted is None:
+            return
+        total_s, writes = counted
+        insert_ms = None
+        if before is not None and before.nonce == nonce and writes > before.writes:
+            spent_s = total_s - before.total_s
+            insert_ms = spent_s * 1e3 / (writes - before.writes) if spent_s >= 0 else None
+        self._memtables[osd_id] = _MemtableTime(nonce, total_s, writes, insert_ms)
+
+    def times(self, osd_id: int, nonce: int, now_s: float) -> Optional[RocksdbTimes]:
+        """The newest times of this process; None if there are none, or they are old."""
+        timed, answer = self._times.get(osd_id), self._answers.get(osd_id)
+        if timed is None or answer is None or timed[0] != nonce:
+            return None
+        if now_s - answer.time_s > 2 * OSD_SPACING_S:
+            return None
+        memtable = self._memtables.get(osd_id)
+        if memtable is None or memtable.nonce != nonce:
+            return timed[1]
+        return timed[1]._replace(memtable_insert_ms=memtable.insert_ms)
+
     def fail(self, osd_id: int, nonce: int, reason: str, now_s: float) -> None:
         self._asked[osd_id] = _Asked(nonce, now_s, unavailable=reason)
-        self._answers.pop(osd_id, None)
-        self._rates.pop(osd_id, None)
+        self._drop(osd_id)
 
     def unavailable(self, osd_id: int) -> Optional[str]:
         asked = self._asked.get(osd_id)
@@ -111,8 +157,13 @@ class DeepStatistics:
 
     def forget(self, osd_id: int) -> None:
         self._asked.pop(osd_id, None)
+        self._drop(osd_id)
+
+    def _drop(self, osd_id: int) -> None:
         self._answers.pop(osd_id, None)
         self._rates.pop(osd_id, None)
+        self._times.pop(osd_id, None)
+        self._memtables.pop(osd_id, None)
 
     def _asked_s(self, osd_id: int) -> float:
         asked = self._asked.get(osd_id)
@@ -124,3 +175,17 @@ class DeepStatistics:
             return True
         spacing_s = UNAVAILABLE_SPACING_S if asked.unavailable else OSD_SPACING_S
         return now_s - asked.asked_s >= spacing_s
+
+
+def _times(before: KvStats, after: KvStats, window_s: float) -> RocksdbTimes:
+    stall_share = None
+    if before.stall_micros is not None and after.stall_micros is not None:
+        stalled_s = (after.stall_micros - before.stall_micros) / 1e6
+        # Several writers may be held up at once.
+        stall_share = min(1.0, stalled_s / window_s) if stalled_s >= 0 else None
+    sync_ms = None
+    if before.wal_sync is not None and after.wal_sync is not None:
+        micros = after.wal_sync[0] - before.wal_sync[0]
+        syncs = after.wal_sync[1] - before.wal_sync[1]
+        sync_ms = micros / 1e3 / syncs if syncs > 0 and micros >= 0 else None
+    return RocksdbTimes(window_s, stall_share, sync_ms, None)

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Optional
 
 _TICKER = re.compile(r'(rocksdb\.[a-z0-9.]+) COUNT : (\d+)\s*')
+_HISTOGRAM = re.compile(r'(rocksdb\.[a-z0-9.]+) P50 : .* COUNT : (\d+) SUM : (\d+)\s*')
 _DECODER = json.JSONDecoder(object_pairs_hook=list)
 
 
@@ -36,6 +37,21 @@ class KvStats:
     flush_write_bytes: Optional[int]
     wal_bytes: Optional[int]
     stall_micros: Optional[int]
+    #: fsync of the WAL: microseconds in all, and how often.
+    wal_sync: Optional[tuple[int, int]] = None
+
+
+def parse_memtable_time(text: str) -> Optional[tuple[float, int]]:
+    """(seconds, writes) spent in inserting into memtables, from `perf dump rocksdb`.
+
+    None where nothing was counted: the OSD started without `rocksdb_perf`.
+    """
+    try:
+        time = json.loads(text)['rocksdb']['rocksdb_write_memtable_time']
+        total_s, writes = float(time['sum']), int(time['avgcount'])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return (total_s, writes) if writes > 0 else None
 
 
 def parse_kv_stats(text: str) -> KvStats:
@@ -44,7 +60,8 @@ def parse_kv_stats(text: str) -> KvStats:
         raise KvStatsUnavailableError('the OSD sent an empty answer: rocksdb_perf is off')
     if text.lstrip().startswith('error:'):
         raise KvStatsUnavailableError(text.strip())
-    tickers = dict(_tickers(text))
+    lines = list(_lines(text))
+    tickers = dict(_tickers(lines))
     if 'rocksdb.compact.write.bytes' not in tickers:
         raise KvStatsUnavailableError(
             'the answer holds no tickers: rocksdb_perf and rocksdb_collect_extended_stats must be '
@@ -56,18 +73,34 @@ def parse_kv_stats(text: str) -> KvStats:
         flush_write_bytes=tickers.get('rocksdb.flush.write.bytes'),
         wal_bytes=tickers.get('rocksdb.wal.bytes'),
         stall_micros=tickers.get('rocksdb.stall.micros'),
+        wal_sync=_histogram('rocksdb.wal.file.sync.micros', lines),
     )
 
 
-def _tickers(text: str) -> Iterator[tuple[str, int]]:
+def _tickers(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
+    for line in lines:
+        match = _TICKER.fullmatch(line)
+        if match:
+            yield match[1], int(match[2])
+
+
+def _histogram(name: str, lines: Iterable[str]) -> Optional[tuple[int, int]]:
+    """(sum, count) of one histogram; None where it is not there."""
+    for line in lines:
+        match = _HISTOGRAM.fullmatch(line) if line.startswith(name) else None
+        if match and match[1] == name:
+            return int(match[3]), int(match[2])
+    return None
+
+
+def _lines(text: str) -> Iterator[str]:
     for document in _documents(text):
         if not isinstance(document, list):
             continue
         for pair in document:
             line = pair[1] if isinstance(pair, tuple) else None
-            match = _TICKER.fullmatch(line) if isinstance(line, str) else None
-            if match:
-                yield match[1], int(match[2])
+            if isinstance(line, str):
+                yield line
 
 
 def _documents(text: str) -> Iterator[object]:

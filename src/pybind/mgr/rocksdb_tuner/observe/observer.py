@@ -6,17 +6,25 @@ from typing import Mapping, Optional
 
 from ..mgr.protocols import CounterReader
 from ..mgr.records import ClusterMap, OsdInfo
-from .counters import names_for
-from .deep import DeepRequest, DeepStatistics
+from .counters import details_for, names_for
+from .deep import DeepRequest, DeepStatistics, RocksdbTimes
+from .details import Details, DetailSample, choose, details, take_details
+from .growth import SPACING_S, Forecast, GrowthHistory
 from .history import OsdHistory
 from .measure import signals
-from .sample import take_sample
+from .sample import Sample, take_sample
+from .sharding import ShardingRequest, ShardingWatch
 from .signals import Signals
 
-__all__ = ['KV_STATS_COMMAND', 'DeepRequest', 'Observer']
+__all__ = ['KV_STATS_COMMAND', 'DeepRequest', 'Observer', 'ShardingRequest']
 
 #: The command (`ceph tell osd.N ...`) that answers a `DeepRequest`.
 KV_STATS_COMMAND = 'dump_objectstore_kv_stats'
+#: And, where the OSD has such statistics, the one that completes them.
+PERF_DUMP_COMMAND = 'perf dump'
+PERF_DUMP_ARGUMENTS = {'logger': 'rocksdb'}
+#: Neighbours in the OSD map are reckoned in different ticks: a prime number of seconds apart.
+_STAGGER_S = 37
 
 
 class _Watched:
@@ -26,6 +34,8 @@ class _Watched:
         self.nonce = nonce
         self.not_before_s = not_before_s
         self.history = OsdHistory()
+        self.detail_sample: Optional[DetailSample] = None
+        self.details: Optional[Details] = None
 
 
 class Observer:
@@ -37,12 +47,18 @@ class Observer:
 
     def __init__(self) -> None:
         self._watched: dict[int, _Watched] = {}
+        #: Only of OSDs with a DB device of their own.
+        self._growth: dict[int, GrowthHistory] = {}
         self._deep = DeepStatistics()
+        self._sharding = ShardingWatch()
         self._signals: Mapping[int, Signals] = {}
+        self._rounds = 0
 
     def observe(self, reader: CounterReader, cluster_map: ClusterMap, now_s: float) -> None:
         """One tick: read the allow-listed counters of every OSD that is up."""
         found: dict[int, Signals] = {}
+        closely = choose([osd.osd_id for osd in cluster_map.osds], self._rounds)
+        self._rounds += 1
         for osd in cluster_map.osds:
             if not osd.up or osd.nonce is None:
                 continue
@@ -57,14 +73,19 @@ class Observer:
             )
             if sample is None:
                 watched.history.clear()
+                watched.detail_sample = watched.details = None
                 continue
             watched.history.add(sample)
+            if osd.osd_id in closely:
+                _look_closely(reader, osd, watched, sample)
             found[osd.osd_id] = signals(
                 osd,
                 watched.history,
                 self._deep.compaction(osd.osd_id, osd.nonce, now_s),
                 now_s,
             )
+            if osd.dedicated_db:
+                self._grow(osd.osd_id, found[osd.osd_id], now_s)
         present = {osd.osd_id for osd in cluster_map.osds}
         for osd_id in [i for i in self._watched if i not in present]:
             self.forget(osd_id)
@@ -74,15 +95,50 @@ class Observer:
         """By OSD, as of the last tick. OSDs that are down or never reported are absent."""
         return self._signals
 
+    def details(self, osd_id: int) -> Optional[Details]:
+        """What the newest close look at this OSD showed; None before it, and of one not seen."""
+        if osd_id not in self._signals:
+            return None
+        return self._watched[osd_id].details
+
+    def forecast(self, osd_id: int) -> Optional[Forecast]:
+        """When its DB device will be full; None without such a device, or before the first look."""
+        growth = self._growth.get(osd_id)
+        return growth.forecast if growth else None
+
+    def rocksdb_times(self, osd_id: int, now_s: float) -> Optional[RocksdbTimes]:
+        """Times of RocksDB's own statistics; None where they are off, or the OSD is not seen."""
+        if osd_id not in self._signals:
+            return None
+        return self._deep.times(osd_id, self._watched[osd_id].nonce, now_s)
+
+    def sharding_requests(self, now_s: float) -> tuple[ShardingRequest, ...]:
+        """The few OSDs (mostly none) to be asked for their BlueFS files now."""
+        return self._sharding.next_requests(self._seen(), now_s)
+
+    def accept_files(self, request: ShardingRequest, text: str, now_s: float) -> None:
+        """Take the answer to a `ShardingRequest`, whatever it is; it never raises."""
+        self._sharding.accept(request, text, now_s)
+
+    def files_failed(self, request: ShardingRequest, now_s: float) -> None:
+        """The command failed (a CommandError): ask this OSD again much later."""
+        self._sharding.fail(request, now_s)
+
+    def sharded(self, osd_id: int, nonce: Optional[int]) -> Optional[bool]:
+        """Whether its RocksDB is sharded into column families; None where that is not known."""
+        return self._sharding.sharded(osd_id, nonce)
+
     def deep_requests(self, now_s: float) -> tuple[DeepRequest, ...]:
         """The few OSDs (mostly none) to be sent `KV_STATS_COMMAND` now."""
-        return self._deep.next_requests(
-            [(osd_id, self._watched[osd_id].nonce) for osd_id in self._signals], now_s
-        )
+        return self._deep.next_requests(self._seen(), now_s)
 
     def accept_kv_stats(self, osd_id: int, nonce: int, text: str, now_s: float) -> None:
         """Take the answer to a `DeepRequest`, whatever it is; it never raises."""
         self._deep.accept(osd_id, nonce, text, now_s)
+
+    def accept_perf_dump(self, osd_id: int, nonce: int, text: str) -> None:
+        """Take the answer to `PERF_DUMP_COMMAND`, whatever it is; it never raises."""
+        self._deep.accept_perf_dump(osd_id, nonce, text)
 
     def kv_stats_failed(self, osd_id: int, nonce: int, reason: str, now_s: float) -> None:
         """The command failed (a CommandError): ask this OSD again much later."""
@@ -95,7 +151,26 @@ class Observer:
     def forget(self, osd_id: int) -> None:
         """Drop all that is known of an OSD."""
         self._watched.pop(osd_id, None)
+        self._growth.pop(osd_id, None)
         self._deep.forget(osd_id)
+        self._sharding.forget(osd_id)
+
+    def _seen(self) -> list[tuple[int, int]]:
+        return [(osd_id, self._watched[osd_id].nonce) for osd_id in self._signals]
+
+    def _grow(self, osd_id: int, seen: Signals, now_s: float) -> None:
+        if seen.db_used_bytes is None or not seen.db_total_bytes or seen.slow_used_bytes is None:
+            return
+        growth = self._growth.get(osd_id)
+        if growth is None:
+            growth = self._growth[osd_id] = GrowthHistory()
+        growth.add(
+            now_s,
+            seen.db_used_bytes,
+            seen.db_total_bytes,
+            seen.slow_used_bytes,
+            stagger_s=osd_id * _STAGGER_S % SPACING_S,
+        )
 
     def _watch(self, osd: OsdInfo, nonce: int, now_s: float) -> _Watched:
         watched = self._watched.get(osd.osd_id)
@@ -108,3 +183,11 @@ class Observer:
             return watched
         self._watched[osd.osd_id] = watched
         return watched
+
+
+def _look_closely(reader: CounterReader, osd: OsdInfo, watched: _Watched, sample: Sample) -> None:
+    before = watched.detail_sample
+    if before is not None and sample.time_s == before.time_s:
+        return
+    after = take_details(reader, osd.osd_id, details_for(osd.release), sample)
+    watched.detail_sample, watched.details = after, details(before, after)

@@ -38,9 +38,13 @@ class OptionWatch:
     Times are seconds of one clock. May wait for a monitor.
     """
 
-    def __init__(self, config: ConfigStore, names: Sequence[str]) -> None:
+    def __init__(
+        self, config: ConfigStore, names: Sequence[str], if_set: Sequence[str] = ()
+    ) -> None:
         self._config = config
         self._names = tuple(names)
+        #: Options of which it is enough to know when somebody set them.
+        self._if_set = tuple(if_set)
         self._entries: tuple[ConfigEntry, ...] = ()
         self._polled_s: Optional[float] = None
         self._answers: dict[int, _Answer] = {}
@@ -64,7 +68,7 @@ class OptionWatch:
     def refresh(self, cluster_map: ClusterMap, now_s: float) -> None:
         """Poll the entries if due, and ask the OSDs whose present process is not known."""
         if self._polled_s is None or abs(now_s - self._polled_s) >= POLL_S:
-            self._entries = self._config.entries(self._names)
+            self._entries = self._config.entries((*self._names, *self._if_set))
             self._polled_s = now_s
         present = {osd.osd_id for osd in cluster_map.osds}
         for osd_id in [i for i in self._answers if i not in present]:
@@ -83,7 +87,7 @@ class OptionWatch:
     def _ask(self, osd: OsdInfo, now_s: float) -> None:
         before = self._answers.get(osd.osd_id)
         try:
-            running = self._config.running(osd.osd_id, self._names)
+            running = self._config.running(osd.osd_id, self._names, self._if_set)
         except CommandError:
             # Not reported yet, as for a moment after every boot: asked again at the next tick.
             self._answers.pop(osd.osd_id, None)

@@ -43,7 +43,7 @@ class _Line:
 
     name: str
     numbers: tuple[int, int]
-    renamed_counters: Mapping[str, str]
+    renamed_counters: Mapping[str, Optional[str]]
     #: Oldest first.
     releases: tuple[KnownRelease, ...]
 
@@ -65,8 +65,11 @@ def release_of(version_short: Optional[str], release: Optional[str]) -> Optional
     return line.releases[0] if line and len(line.releases) == 1 else None
 
 
-def renamed_counters(release: Optional[str]) -> Mapping[str, str]:
-    """Counters with another path in this release than in the newest: field name to path."""
+def renamed_counters(release: Optional[str]) -> Mapping[str, Optional[str]]:
+    """Counters with another path in this release than in the newest: field name to path.
+
+    None: the release does not send it by default.
+    """
     line = next((line for line in _lines() if line.name == release), None)
     return line.renamed_counters if line else {}
 

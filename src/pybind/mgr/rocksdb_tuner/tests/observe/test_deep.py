@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from rocksdb_tuner.observe.deep import (
@@ -66,3 +67,39 @@ def test_an_old_rate_and_one_of_another_process_are_not_shown() -> None:
     deep.accept(0, 1, answer(4000), 400.0)
     assert deep.compaction(0, 2, 401.0) is None
     assert deep.compaction(0, 1, 400.0 + 2 * OSD_SPACING_S + 1) is None
+
+
+def test_two_answers_give_the_times_of_rocksdb() -> None:
+    deep = DeepStatistics()
+    deep.accept(0, 1, TEXT, 100.0)
+    later = TEXT.replace('COUNT : 18614 SUM : 15242452', 'COUNT : 19614 SUM : 16242452')
+    stalled = later.replace(
+        'rocksdb.stall.micros COUNT : 0', 'rocksdb.stall.micros COUNT : 3000000'
+    )
+    deep.accept(0, 1, stalled, 400.0)
+    times = deep.times(0, 1, 401.0)
+    assert times is not None
+    assert times.stall_share == 0.01
+    assert times.wal_sync_ms == 1.0
+    assert times.memtable_insert_ms is None
+    assert deep.times(0, 2, 401.0) is None
+    assert deep.times(0, 1, 400.0 + 2 * OSD_SPACING_S + 1) is None
+
+
+def test_the_insert_into_memtables_is_of_one_process() -> None:
+    def dump(total_s: float, writes: int) -> str:
+        counted = {'avgcount': writes, 'sum': total_s}
+        return json.dumps({'rocksdb': {'rocksdb_write_memtable_time': counted}})
+
+    deep = DeepStatistics()
+    deep.accept(0, 1, TEXT, 100.0)
+    deep.accept_perf_dump(0, 1, dump(1.0, 1000))
+    deep.accept(0, 1, TEXT, 400.0)
+    deep.accept_perf_dump(0, 1, dump(1.5, 2000))
+    times = deep.times(0, 1, 400.0)
+    assert times is not None
+    assert times.memtable_insert_ms == 0.5
+    deep.accept_perf_dump(0, 2, dump(2.0, 3000))
+    times = deep.times(0, 1, 400.0)
+    assert times is not None
+    assert times.memtable_insert_ms is None

@@ -6,13 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.observe.kv_stats import KvStats, KvStatsUnavailableError, parse_kv_stats
+from rocksdb_tuner.observe.kv_stats import (
+    KvStats,
+    KvStatsUnavailableError,
+    parse_kv_stats,
+    parse_memtable_time,
+)
 
 DATA = Path(__file__).parent / 'data'
 EXTENDED = {
-    'pacific': KvStats(200773817, 178009961, 148168512, 299420766, 0),
-    'reef': KvStats(112348542, 110152859, 107133107, 343194260, 0),
-    'tentacle': KvStats(37547201, 40678201, 1437674, 51079259, 0),
+    'pacific': KvStats(200773817, 178009961, 148168512, 299420766, 0, (15242452, 18614)),
+    'reef': KvStats(112348542, 110152859, 107133107, 343194260, 0, (11727681, 20194)),
+    'tentacle': KvStats(37547201, 40678201, 1437674, 51079259, 0, (2084367, 3614)),
 }
 
 
@@ -57,3 +62,12 @@ def test_garbage_is_unavailable_and_nothing_worse(text: str) -> None:
 def test_deep_nesting_is_unavailable_and_nothing_worse() -> None:
     with pytest.raises(KvStatsUnavailableError):
         parse_kv_stats('[' * 100_000)
+
+
+def test_the_time_of_memtables_is_known_only_where_it_was_counted() -> None:
+    counted = '{"rocksdb": {"rocksdb_write_memtable_time": {"avgcount": 50177, "sum": 1.114}}}'
+    off = '{"rocksdb": {"rocksdb_write_memtable_time": {"avgcount": 0, "sum": 0.0}}}'
+    assert parse_memtable_time(counted) == (1.114, 50177)
+    assert [parse_memtable_time(text) for text in (off, '{}', '', '[]', '{"rocksdb": 1}')] == [
+        None
+    ] * 5

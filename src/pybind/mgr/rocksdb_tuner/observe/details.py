@@ -1,0 +1,170 @@
+"""What is looked at more closely, of one OSD in six at each tick: the parts of a write, memory.
+
+Reading a counter costs the mgr 2.5 us. What changes slowly, or is for an operator's eyes, must not
+cost that at every tick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Optional
+
+from ..mgr.protocols import CounterReader
+from .counters import DetailNames
+from .history import MAX_GAP_S
+from .latency import WriteLatency
+from .sample import SAME_REPORT_S, Sample
+from .window import MIN_WINDOW_S, Latency
+
+#: One OSD in this many is looked at closely at each tick, so its window is as many ticks long.
+ROUNDS = 6
+#: But never fewer than this, so that a small cluster does not wait.
+LEAST_PER_TICK = 4
+
+_GAUGES = frozenset({'memory_mapped_bytes', 'memory_target_bytes'})
+_IS_GAUGE = tuple(field in _GAUGES for field in DetailNames._fields)
+
+
+class Details(NamedTuple):
+    """What was seen of one OSD between two close looks; None is "not known"."""
+
+    #: Time of the newer one, on the clock of the reports.
+    time_s: float
+    #: None until there are two.
+    latency: Optional[WriteLatency]
+    #: Mean time to place an iterator in RocksDB, and how often that was done in the window.
+    omap_seek_ms: Optional[float]
+    omap_seeks: Optional[int]
+    #: What the OSD has mapped, as its allocator says (0 without tcmalloc: not known), and the
+    #: target of its memory autotuning.
+    memory_mapped_bytes: Optional[int]
+    memory_target_bytes: Optional[int]
+
+
+class DetailSample(NamedTuple):
+    """One close look: the counters of `Sample` that belong to it, and those of `DetailNames`."""
+
+    time_s: float
+    nonce: int
+    op_w_latency: Optional[tuple[int, int]]
+    kv_sync: Optional[tuple[int, int]]
+    kv_flush: Optional[tuple[int, int]]
+    commit: Optional[tuple[int, int]]
+    throttle: Optional[tuple[int, int]]
+    prepare: Optional[tuple[int, int]]
+    aio_wait: Optional[tuple[int, int]]
+    kv_queued: Optional[tuple[int, int]]
+    kv_commiting: Optional[tuple[int, int]]
+    op_w_process: Optional[tuple[int, int]]
+    op_w_prepare: Optional[tuple[int, int]]
+    omap_lower_bound: Optional[tuple[int, int]]
+    omap_upper_bound: Optional[tuple[int, int]]
+    memory_mapped_bytes: Optional[int]
+    memory_target_bytes: Optional[int]
+
+
+_LATENCIES = tuple(
+    field for field in DetailSample._fields if field not in _GAUGES | {'time_s', 'nonce'}
+)
+
+
+def take_details(
+    reader: CounterReader, osd_id: int, names: DetailNames, sample: Sample
+) -> DetailSample:
+    """A close look at the report that ``sample`` was taken from."""
+    values: list[object] = []
+    for path, is_gauge in zip(names, _IS_GAUGE):
+        point = reader.latest(osd_id, path) if path else None
+        if (
+            point is None
+            or abs(point.time_s - sample.time_s) > SAME_REPORT_S
+            or is_gauge != (point.avgcount is None)
+        ):
+            values.append(None)
+        else:
+            values.append(point.value if is_gauge else (point.value, point.avgcount))
+    return DetailSample(
+        sample.time_s,
+        sample.nonce,
+        sample.op_w_latency,
+        sample.kv_sync,
+        sample.kv_flush,
+        sample.commit,
+        *values,  # type: ignore[arg-type]  # by the order of the names
+    )
+
+
+def details(before: Optional[DetailSample], after: DetailSample) -> Details:
+    """What happened between two close looks; sizes only, where they cannot be compared."""
+    window = None if before is None else _window(before, after)
+    lower = window['omap_lower_bound'] if window else None
+    upper = window['omap_upper_bound'] if window else None
+    seek = _sum(lower, upper)
+    return Details(
+        after.time_s,
+        _write_latency(after.time_s - before.time_s, window) if before and window else None,
+        seek.mean_ms if seek else None,
+        seek.operations if seek else None,
+        # An OSD without tcmalloc says 0.
+        after.memory_mapped_bytes or None,
+        after.memory_target_bytes or None,
+    )
+
+
+def choose(osd_ids: Sequence[int], round_number: int) -> frozenset[int]:
+    """Which OSDs to look at closely in this round; in ``ROUNDS`` rounds at most, all of them."""
+    per_round = max(LEAST_PER_TICK, -(-len(osd_ids) // ROUNDS))
+    rounds = max(1, -(-len(osd_ids) // per_round))
+    first = round_number % rounds * per_round
+    return frozenset(osd_ids[first : first + per_round])
+
+
+_Window = dict[str, Optional[Latency]]
+
+
+def _window(before: DetailSample, after: DetailSample) -> Optional[_Window]:
+    """None where they are of two processes, or a counter was reset between them."""
+    window_s = after.time_s - before.time_s
+    if before.nonce != after.nonce or not MIN_WINDOW_S <= window_s <= MAX_GAP_S:
+        return None
+    found: _Window = {}
+    for field in _LATENCIES:
+        old, new = getattr(before, field), getattr(after, field)
+        if old is None or new is None:
+            found[field] = None
+            continue
+        total, count = new[0] - old[0], new[1] - old[1]
+        if total < 0 or count < 0:
+            return None
+        found[field] = Latency(total / 1e9, count)
+    return found
+
+
+def _write_latency(window_s: float, window: _Window) -> WriteLatency:
+    mean_ms = {name: seen.mean_ms if seen else None for name, seen in window.items()}
+    client_op_ms = mean_ms['op_w_latency']
+    return WriteLatency(
+        window_s=window_s,
+        client_op_ms=client_op_ms,
+        osd_queue_ms=_difference(client_op_ms, mean_ms['op_w_process']),
+        osd_prepare_ms=mean_ms['op_w_prepare'],
+        bluestore_ms=mean_ms['commit'],
+        prepare_ms=mean_ms['prepare'],
+        throttle_ms=mean_ms['throttle'],
+        data_write_ms=mean_ms['aio_wait'],
+        kv_queue_ms=mean_ms['kv_queued'],
+        kv_round_ms=mean_ms['kv_commiting'],
+        kv_flush_ms=mean_ms['kv_flush'],
+        # Exactly what Reef calls kv_commit_lat: kv_sync_lat is the sum of the two.
+        kv_commit_ms=_difference(mean_ms['kv_sync'], mean_ms['kv_flush']),
+    )
+
+
+def _difference(whole: Optional[float], part: Optional[float]) -> Optional[float]:
+    return None if whole is None or part is None else max(0.0, whole - part)
+
+
+def _sum(a: Optional[Latency], b: Optional[Latency]) -> Optional[Latency]:
+    if a is None or b is None:
+        return None
+    return Latency(a.total_s + b.total_s, a.operations + b.operations)

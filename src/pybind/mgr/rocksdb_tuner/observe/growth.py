@@ -1,0 +1,168 @@
+"""When a DB device will be full, from how the DB grew. Pure.
+
+The slope is Theil and Sen's: the median of the slopes between all pairs of points. It is not moved
+by the sawtooth of compaction, nor by a single jump. The interval is the one of P. K. Sen, Estimates
+of the Regression Coefficient Based on Kendall's Tau, 1968.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from dataclasses import dataclass
+from enum import Enum
+from statistics import median
+from typing import Optional
+
+#: Points of the history are this far apart, and as many are kept: a day.
+SPACING_S = 1800.0
+POINTS = 49
+#: Fewer points, or a shorter time, say nothing of a day: compaction alone moves the DB by
+#: a tenth within hours.
+MIN_POINTS = 12
+MIN_HISTORY_S = 6 * 3600.0
+#: A day of history is no ground to speak of next year.
+HORIZON = 90.0
+#: Of the standard normal distribution: an interval that is right nine times in ten.
+_Z_90_PERCENT = 1.645
+_DAY_S = 86400.0
+
+
+class Outlook(str, Enum):
+    """What can be said of a DB device."""
+
+    NOT_ENOUGH_HISTORY = 'not-enough-history'
+    #: The growth cannot be told from none.
+    NOT_GROWING = 'not-growing'
+    #: It grows, but too slowly for this history to tell when it is full.
+    BEYOND_HORIZON = 'beyond-horizon'
+    FILLING = 'filling'
+    #: What does not fit is on the slow device already.
+    SPILLED = 'spilled'
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The DB device of one OSD, as its history lets one expect.
+
+    A full device is where spilling begins at the latest. Times are seconds from ``time_s`` on.
+    """
+
+    outlook: Outlook
+    time_s: float
+    history_s: float
+    points: int
+    #: Median slope and its interval (90 %).
+    growth_bytes_per_day: Optional[float] = None
+    growth_low_bytes_per_day: Optional[float] = None
+    growth_high_bytes_per_day: Optional[float] = None
+    #: Only with `Outlook.FILLING`: by the median slope, at the earliest, and at the latest.
+    full_in_s: Optional[float] = None
+    full_earliest_s: Optional[float] = None
+    full_latest_s: Optional[float] = None
+
+
+class GrowthHistory:
+    """A day of the used bytes of one DB device, in 0.9 KiB.
+
+    It outlives restarts of the OSD: what is on the device does not change by them.
+    """
+
+    def __init__(self) -> None:
+        self._times_s = array('d')
+        self._used_bytes = array('q')
+        self._total_bytes = 0
+        self._forecast: Optional[Forecast] = None
+
+    @property
+    def forecast(self) -> Optional[Forecast]:
+        """The newest one; None before the first point."""
+        return self._forecast
+
+    def add(
+        self,
+        time_s: float,
+        used_bytes: int,
+        total_bytes: int,
+        slow_used_bytes: int,
+        stagger_s: float = 0.0,
+    ) -> None:
+        """Take what is used now; kept only where the last point is old enough.
+
+        ``stagger_s`` shifts when that is, so that not all OSDs are reckoned in one tick.
+        """
+        if total_bytes != self._total_bytes or (self._times_s and time_s < self._times_s[-1]):
+            # Another device, or another time: nothing to compare with.
+            self.clear()
+            self._total_bytes = total_bytes
+        if self._times_s and not self._is_due(time_s, stagger_s):
+            return
+        self._times_s.append(time_s)
+        self._used_bytes.append(used_bytes)
+        if len(self._times_s) > POINTS:
+            del self._times_s[0], self._used_bytes[0]
+        self._forecast = forecast(
+            list(self._times_s), list(self._used_bytes), total_bytes, slow_used_bytes
+        )
+
+    def clear(self) -> None:
+        """Forget everything."""
+        del self._times_s[:], self._used_bytes[:]
+        self._forecast = None
+
+    def _is_due(self, time_s: float, stagger_s: float) -> bool:
+        slot = math.floor((time_s + stagger_s) / SPACING_S)
+        return slot != math.floor((self._times_s[-1] + stagger_s) / SPACING_S)
+
+
+def forecast(
+    times_s: list[float], used_bytes: list[int], total_bytes: int, slow_used_bytes: int
+) -> Forecast:
+    """What the points, oldest first and at least one, say of when ``total_bytes`` are used."""
+    now_s, points = times_s[-1], len(times_s)
+    history_s = now_s - times_s[0]
+    if slow_used_bytes > 0:
+        return Forecast(Outlook.SPILLED, now_s, history_s, points)
+    if points < MIN_POINTS or history_s < MIN_HISTORY_S:
+        return Forecast(Outlook.NOT_ENOUGH_HISTORY, now_s, history_s, points)
+    slope, low, high = theil_sen(times_s, used_bytes)
+    growth = (slope * _DAY_S, low * _DAY_S, high * _DAY_S)
+    if low <= 0:
+        return Forecast(Outlook.NOT_GROWING, now_s, history_s, points, *growth)
+
+    def full_in_s(by_slope: float) -> float:
+        # By the line and not by the last point, which may be a peak before a compaction.
+        return max(0.0, total_bytes - _level_now(times_s, used_bytes, by_slope)) / by_slope
+
+    if full_in_s(slope) > HORIZON * history_s:
+        return Forecast(Outlook.BEYOND_HORIZON, now_s, history_s, points, *growth)
+    return Forecast(
+        Outlook.FILLING,
+        now_s,
+        history_s,
+        points,
+        *growth,
+        full_in_s=full_in_s(slope),
+        full_earliest_s=full_in_s(high),
+        full_latest_s=full_in_s(low),
+    )
+
+
+def theil_sen(times_s: list[float], values: list[int]) -> tuple[float, float, float]:
+    """(slope, its lower and its upper bound) per second; at least two points, times rising."""
+    n = len(times_s)
+    slopes = sorted(
+        (values[j] - values[i]) / (times_s[j] - times_s[i]) for i in range(n) for j in range(i)
+    )
+    pairs = len(slopes)
+    middle = pairs // 2
+    slope = slopes[middle] if pairs % 2 else (slopes[middle - 1] + slopes[middle]) / 2
+    spread = _Z_90_PERCENT * math.sqrt(n * (n - 1) * (2 * n + 5) / 18)
+    lower = max(0, math.floor((pairs - spread) / 2))
+    upper = min(pairs - 1, math.ceil((pairs + spread) / 2))
+    return slope, slopes[lower], slopes[upper]
+
+
+def _level_now(times_s: list[float], values: list[int], slope: float) -> float:
+    """Where the line of ``slope`` through the middle of the points stands at the last of them."""
+    return median(value + slope * (times_s[-1] - time_s) for time_s, value in zip(times_s, values))

@@ -1,0 +1,193 @@
+"""Where the time of a client's write goes, from the OSD's own latencies. Pure.
+
+What the slides of 2018 drew by hand from two perf dumps (Li Xiaoyan, Performance tuning in
+BlueStore & RocksDB, "Write IO time span"): the client's operation, in it BlueStore's transaction,
+in it the queue of the kv_sync thread and its rounds.
+
+Means of different things are compared: ``client_op`` is of the writes that clients sent to this
+OSD, BlueStore's are of all its transactions (those of a replica too), and flush, commit and WAL
+sync are of one round of the kv_sync thread, which many transactions share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Optional
+
+#: Below this no part of a write is worth naming as its bottleneck.
+MIN_CLIENT_OP_MS = 0.05
+
+
+class WriteLatency(NamedTuple):
+    """Means over ``window_s`` seconds, in milliseconds; None: the release does not send it."""
+
+    window_s: float
+    #: `osd.op_w_latency`: from the arrival of a client's write to its answer.
+    client_op_ms: Optional[float] = None
+    #: Waiting in the OSD's queue: `op_w_latency` - `op_w_process_latency`.
+    osd_queue_ms: Optional[float] = None
+    #: `osd.op_w_prepare_latency`: until the transaction is handed out.
+    osd_prepare_ms: Optional[float] = None
+    #: BlueStore's `txc_commit_lat` (`commit_lat` before Reef): submission until it is durable.
+    bluestore_ms: Optional[float] = None
+    #: `state_prepare_lat`; before Reef `submit_lat`, which reaches a little further.
+    prepare_ms: Optional[float] = None
+    #: The part of it that waits for the throttle.
+    throttle_ms: Optional[float] = None
+    #: `state_aio_wait_lat`: data on its way to the device before metadata may follow.
+    data_write_ms: Optional[float] = None
+    #: `state_kv_queued_lat`: waiting for the kv_sync thread.
+    kv_queue_ms: Optional[float] = None
+    #: `state_kv_commiting_lat`: the round of the kv_sync thread that takes it, to its end.
+    kv_round_ms: Optional[float] = None
+    #: Of one round: the flush of the data's device, and the commit to RocksDB.
+    kv_flush_ms: Optional[float] = None
+    kv_commit_ms: Optional[float] = None
+    #: RocksDB's own, where its statistics are on: fsync of the WAL, and the insert of one write.
+    wal_sync_ms: Optional[float] = None
+    memtable_insert_ms: Optional[float] = None
+
+    @property
+    def replicas_ms(self) -> Optional[float]:
+        """What is neither queue nor preparation nor the own BlueStore: replicas and the PG.
+
+        None where the local commit takes longer than that, so nothing can be said.
+        """
+        parts = (self.osd_queue_ms, self.osd_prepare_ms, self.bluestore_ms)
+        if self.client_op_ms is None or None in parts:
+            return None
+        rest_ms = self.client_op_ms - sum(part for part in parts if part is not None)
+        return rest_ms if rest_ms >= 0 else None
+
+    @property
+    def kv_ms(self) -> Optional[float]:
+        """From the end of the data's write until the transaction is durable."""
+        if self.kv_queue_ms is not None and self.kv_round_ms is not None:
+            return self.kv_queue_ms + self.kv_round_ms
+        if self.bluestore_ms is None or self.prepare_ms is None or self.data_write_ms is None:
+            return None
+        rest_ms = self.bluestore_ms - self.prepare_ms - self.data_write_ms
+        return rest_ms if rest_ms >= 0 else None
+
+
+@dataclass(frozen=True)
+class LatencyPart:
+    """One part of a write's way."""
+
+    #: Stable name, "kv-queue".
+    part: str
+    #: The part that contains it, None for the whole.
+    within: Optional[str]
+    #: Mean in milliseconds; None where the release does not send what it takes.
+    ms: Optional[float]
+    #: Where the figure comes from.
+    signal: str
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """The part that takes the most of what is known."""
+
+    part: str
+    ms: float
+    #: Of the client's operation, 0..1; None where that is not known.
+    share: Optional[float]
+    statement: str
+
+
+def parts(latency: WriteLatency) -> tuple[LatencyPart, ...]:
+    """All parts in the order of the way, those that are not known too."""
+    return (
+        LatencyPart('client-op', None, latency.client_op_ms, 'osd.op_w_latency'),
+        LatencyPart(
+            'osd-queue',
+            'client-op',
+            latency.osd_queue_ms,
+            'osd.op_w_latency - osd.op_w_process_latency',
+        ),
+        LatencyPart('osd-prepare', 'client-op', latency.osd_prepare_ms, 'osd.op_w_prepare_latency'),
+        LatencyPart('bluestore', 'client-op', latency.bluestore_ms, 'bluestore.txc_commit_lat'),
+        LatencyPart('prepare', 'bluestore', latency.prepare_ms, 'bluestore.state_prepare_lat'),
+        LatencyPart('throttle', 'prepare', latency.throttle_ms, 'bluestore.txc_throttle_lat'),
+        LatencyPart(
+            'data-write', 'bluestore', latency.data_write_ms, 'bluestore.state_aio_wait_lat'
+        ),
+        LatencyPart('kv', 'bluestore', latency.kv_ms, 'bluestore.txc_commit_lat, the rest'),
+        LatencyPart('kv-queue', 'kv', latency.kv_queue_ms, 'bluestore.state_kv_queued_lat'),
+        LatencyPart('kv-flush', 'kv', latency.kv_flush_ms, 'bluestore.kv_flush_lat'),
+        LatencyPart(
+            'kv-commit',
+            'kv',
+            latency.kv_commit_ms,
+            'bluestore.kv_sync_lat - bluestore.kv_flush_lat',
+        ),
+        LatencyPart('wal-sync', 'kv-commit', latency.wal_sync_ms, 'rocksdb.wal.file.sync.micros'),
+        LatencyPart(
+            'memtable-insert',
+            'kv-commit',
+            latency.memtable_insert_ms,
+            'rocksdb.rocksdb_write_memtable_time',
+        ),
+        LatencyPart('replicas', 'client-op', latency.replicas_ms, 'osd.op_w_latency, the rest'),
+    )
+
+
+_WHAT_IT_MEANS = {
+    'osd-queue': "the OSD's own queue: its threads, or the CPU they run on, are behind",
+    'osd-prepare': 'preparing the operation: reading object metadata, mostly',
+    'prepare': "preparing BlueStore's transaction: reading object metadata, or CPU",
+    'throttle': "BlueStore's throttle: the device takes less than clients send",
+    'data-write': 'writing the data to its device',
+    'kv': 'the kv_sync thread: waiting for it, and the round that takes the write',
+    'kv-queue': 'waiting for the one kv_sync thread, which is busy with earlier rounds',
+    'kv-flush': "flushing the data's device before metadata may follow",
+    'kv-commit': "committing to RocksDB: the WAL's write and sync, and the memtable",
+    'replicas': 'waiting for replicas, or for the placement group',
+}
+
+
+def bottleneck(latency: WriteLatency) -> Optional[Bottleneck]:
+    """The largest known part; None without writes, or where too little is known to say."""
+    if latency.client_op_ms is None or latency.client_op_ms < MIN_CLIENT_OP_MS:
+        return None
+    if latency.bluestore_ms is None:
+        return None
+    known = {part.part: part.ms for part in parts(latency) if part.ms is not None}
+    throttle_ms = known.get('throttle', 0.0)
+    if 'prepare' in known:
+        # What is left of the preparation when the throttle is taken out.
+        known['prepare'] = max(0.0, known['prepare'] - throttle_ms)
+    if 'kv-queue' in known:
+        # Both are known for a transaction: what its queue does not explain is its round.
+        known.pop('kv', None)
+        if latency.kv_round_ms is not None:
+            known.update(_round_of_a_write(latency.kv_round_ms, latency))
+    else:
+        known.pop('kv-flush', None)
+        known.pop('kv-commit', None)
+    named = {part: ms for part, ms in known.items() if part in _WHAT_IT_MEANS}
+    if not named:
+        return None
+    part, ms = max(named.items(), key=lambda item: item[1])
+    share = min(1.0, ms / latency.client_op_ms)
+    return Bottleneck(part, ms, share, _statement(part, latency))
+
+
+def _round_of_a_write(round_ms: float, latency: WriteLatency) -> dict[str, float]:
+    """The round that takes a write, parted as rounds are on average."""
+    flush_ms, commit_ms = latency.kv_flush_ms, latency.kv_commit_ms
+    if flush_ms is None or commit_ms is None or flush_ms + commit_ms <= 0:
+        return {'kv-commit': round_ms}
+    share = flush_ms / (flush_ms + commit_ms)
+    return {'kv-flush': round_ms * share, 'kv-commit': round_ms * (1 - share)}
+
+
+def _statement(part: str, latency: WriteLatency) -> str:
+    text = _WHAT_IT_MEANS[part]
+    if part == 'kv-commit' and latency.wal_sync_ms is not None and latency.kv_commit_ms:
+        of_it = min(1.0, latency.wal_sync_ms / latency.kv_commit_ms)
+        text += f' ({of_it:.0%} of a commit is the sync of the WAL)'
+    if part == 'kv' and latency.kv_flush_ms is not None and latency.kv_commit_ms:
+        larger = 'flush' if latency.kv_flush_ms > latency.kv_commit_ms else 'commit to RocksDB'
+        text += f'; the larger part of a round is its {larger}'
+    return text

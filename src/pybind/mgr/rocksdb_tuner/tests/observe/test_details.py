@@ -1,0 +1,130 @@
+"""Close looks: few OSDs at each tick, and nothing from a process that is gone."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint
+from rocksdb_tuner.observe.counters import DetailNames, details_for
+from rocksdb_tuner.observe.details import (
+    LEAST_PER_TICK,
+    ROUNDS,
+    Details,
+    choose,
+    details,
+    take_details,
+)
+from rocksdb_tuner.observe.observer import Observer
+
+from .samples import CounterTable, osd_info, sample
+
+MIB = 1 << 20
+
+
+def report(table: CounterTable, time_s: float, progress: int, names: DetailNames) -> None:
+    """Every latency counter grows by 2 ms for each operation."""
+    table.report(0, sample(time_s, progress))
+    for field, path in zip(names._fields, names):
+        if path is None:
+            continue
+        if field.endswith('_bytes'):
+            table.points[0, path] = CounterPoint(time_s, 512 * MIB, None)
+        else:
+            table.points[0, path] = CounterPoint(time_s, progress * 2_000_000, progress)
+
+
+def looked_at(release: str) -> Details:
+    table, names = CounterTable(), details_for(release)
+    report(table, 100.0, 1000, names)
+    before = take_details(table, 0, names, sample(100.0, 1000))
+    report(table, 160.0, 4000, names)
+    return details(before, take_details(table, 0, names, sample(160.0, 4000)))
+
+
+def test_two_looks_give_the_parts_of_a_write() -> None:
+    found = looked_at('reef')
+    latency = found.latency
+    assert latency is not None
+    assert latency.window_s == 60.0
+    assert latency.client_op_ms == pytest.approx(5.0)
+    assert latency.osd_queue_ms == pytest.approx(3.0)
+    assert latency.bluestore_ms == pytest.approx(3.0)
+    assert latency.kv_queue_ms == pytest.approx(2.0)
+    assert (latency.kv_flush_ms, latency.kv_commit_ms) == pytest.approx((1.0, 1.0))
+    assert found.omap_seek_ms == pytest.approx(2.0)
+    assert found.omap_seeks == 6000
+    assert found.memory_mapped_bytes == 512 * MIB
+
+
+def test_what_pacific_does_not_send_is_unknown_and_not_even_asked_for() -> None:
+    names = details_for('pacific')
+    assert names.kv_queued is None
+    found = looked_at('pacific')
+    assert found.latency is not None
+    assert found.latency.kv_queue_ms is None
+    assert found.latency.prepare_ms == pytest.approx(2.0)
+    assert found.omap_seek_ms is None
+
+
+def test_one_look_gives_sizes_and_no_latencies() -> None:
+    table, names = CounterTable(), details_for('reef')
+    report(table, 100.0, 1000, names)
+    found = details(None, take_details(table, 0, names, sample(100.0, 1000)))
+    assert found.latency is None
+    assert found.memory_target_bytes == 512 * MIB
+
+
+def test_an_allocator_that_says_0_is_unknown() -> None:
+    """The OSDs of Debian's 16.2.15 are built without tcmalloc."""
+    table, names = CounterTable(), details_for('pacific')
+    report(table, 100.0, 1000, names)
+    assert names.memory_mapped_bytes is not None
+    table.points[0, names.memory_mapped_bytes] = CounterPoint(100.0, 0, None)
+    seen = take_details(table, 0, names, sample(100.0, 1000))
+    assert details(None, seen).memory_mapped_bytes is None
+
+
+@pytest.mark.parametrize('change', ['nonce', 'reset', 'stale', 'gap'])
+def test_what_cannot_be_compared_gives_no_latency(change: str) -> None:
+    table, names = CounterTable(), details_for('reef')
+    report(table, 100.0, 1000, names)
+    before = take_details(table, 0, names, sample(100.0, 1000))
+    at_s = 100.0 + (1e6 if change == 'gap' else 60.0)
+    progress = 500 if change == 'reset' else 4000
+    report(table, at_s, progress, names)
+    if change == 'stale':
+        for path in names:
+            assert path is not None
+            table.points[0, path] = table.points[0, path]._replace(time_s=100.0)
+    nonce = 8 if change == 'nonce' else 7
+    found = details(before, take_details(table, 0, names, sample(at_s, progress, nonce)))
+    if change == 'stale':
+        assert found.latency is not None
+        assert found.latency.kv_queue_ms is None
+        assert found.memory_mapped_bytes is None
+    else:
+        assert found.latency is None
+        assert found.omap_seek_ms is None
+
+
+@pytest.mark.parametrize('osds', [0, 1, 3, 4, 5, 20, 23, 24, 25, 1000])
+def test_all_have_their_turn_within_six_ticks_and_few_at_a_time(osds: int) -> None:
+    ids = list(range(osds))
+    rounds = [choose(ids, number) for number in range(ROUNDS)]
+    assert set().union(*rounds) == set(ids)
+    assert all(len(chosen) <= max(LEAST_PER_TICK, -(-osds // ROUNDS)) for chosen in rounds)
+
+
+def test_an_observer_looks_closely_and_forgets_with_the_process() -> None:
+    table, observer, names = CounterTable(), Observer(), details_for('pacific')
+    osd = osd_info()
+    for step in range(2):
+        report(table, 100.0 + 10 * step, 1000 * step, names)
+        observer.observe(table, ClusterMap(1, frozenset(), None, (osd,), ()), 101.0 + 10 * step)
+    found = observer.details(0)
+    assert found is not None
+    assert found.latency is not None
+    assert found.latency.window_s == 10.0
+    restarted = osd_info(nonce=8)
+    observer.observe(table, ClusterMap(1, frozenset(), None, (restarted,), ()), 121.0)
+    assert observer.details(0) is None

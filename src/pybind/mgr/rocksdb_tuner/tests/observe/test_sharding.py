@@ -1,0 +1,77 @@
+"""Whether a RocksDB is sharded: asked once of each process, and unknown where nobody said."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocksdb_tuner.observe.sharding import (
+    ASKED_PER_TICK,
+    RETRY_S,
+    ShardingRequest,
+    ShardingWatch,
+    is_sharded,
+)
+
+#: As an OSD of 16.2.15 lists them, shortened.
+SHARDED = '[{"name": "db/CURRENT", "db": 65536}, {"name": "sharding/def", "db": 65536}]'
+UNSHARDED = '[{"name": "db/CURRENT", "slow": 65536}, {"name": "db.wal/000012.log", "wal": 1048576}]'
+
+
+@pytest.mark.parametrize(
+    ('text', 'expected'),
+    [
+        (SHARDED, True),
+        (UNSHARDED, False),
+        ('[]', None),
+        ('', None),
+        ('{"name": "sharding/def"}', None),
+        ('["sharding/def"]', None),
+        (SHARDED[:-1], None),
+    ],
+)
+def test_a_list_of_files_says_it_and_anything_else_says_nothing(
+    text: str, expected: object
+) -> None:
+    assert is_sharded(text) is expected
+
+
+def test_each_process_is_asked_once() -> None:
+    watch = ShardingWatch()
+    (request,) = watch.next_requests([(3, 7)], 100.0)
+    assert request == ShardingRequest(3, 7)
+    watch.accept(request, UNSHARDED, 100.0)
+    assert watch.next_requests([(3, 7)], 1e9) == ()
+    assert watch.sharded(3, 7) is False
+
+
+def test_a_new_process_is_asked_again_and_unknown_until_then() -> None:
+    watch = ShardingWatch()
+    watch.accept(ShardingRequest(3, 7), SHARDED, 100.0)
+    assert watch.sharded(3, 8) is None
+    assert watch.next_requests([(3, 8)], 110.0) == (ShardingRequest(3, 8),)
+
+
+def test_few_are_asked_in_one_tick_and_all_in_the_end() -> None:
+    watch, osds, asked = ShardingWatch(), [(i, 100 + i) for i in range(10)], []
+    for tick in range(5):
+        requests = watch.next_requests(osds, tick * 10.0)
+        assert len(requests) <= ASKED_PER_TICK
+        for request in requests:
+            watch.accept(request, SHARDED, tick * 10.0)
+            asked.append(request.osd_id)
+    assert asked == list(range(10))
+
+
+def test_one_that_does_not_answer_is_asked_again_an_hour_later() -> None:
+    watch = ShardingWatch()
+    watch.fail(ShardingRequest(3, 7), 100.0)
+    assert watch.sharded(3, 7) is None
+    assert watch.next_requests([(3, 7)], 100.0 + RETRY_S - 1) == ()
+    assert watch.next_requests([(3, 7)], 100.0 + RETRY_S) == (ShardingRequest(3, 7),)
+
+
+def test_an_osd_that_left_is_forgotten() -> None:
+    watch = ShardingWatch()
+    watch.accept(ShardingRequest(3, 7), SHARDED, 100.0)
+    watch.forget(3)
+    assert watch.sharded(3, 7) is None
