@@ -260,6 +260,8 @@ def test_a_string_that_would_stop_the_osds_is_found_before_it_does(tuner: Module
         (('profile', 'show', 'nonsense'), 2, 'lz4-2025'),
         (('status', '--format', 'xml'), 22, 'xml'),
         (('rollback', 'nonsense'), 2, 'nonsense'),
+        (('check', 'a=b', '--release', 'nonsense'), 22, 'nonsense'),
+        (('explain', 'nonsense'), 2, 'nonsense'),
     ],
 )
 def test_bad_input_is_named_with_what_would_be_right(

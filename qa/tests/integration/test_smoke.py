@@ -35,6 +35,19 @@ def test_it_measures_and_names_its_release(tuner: ModuleClient, release: str) ->
     assert status['findings'] == {'error': 0, 'warning': 0, 'info': 0}
 
 
+def test_it_judges_strings_for_the_rocksdb_of_its_osds(tuner: ModuleClient, release: str) -> None:
+    """With the words as an operator types them, equals signs, commas and all."""
+    fine = tuner.json('check', 'compression=kLZ4Compression,max_total_wal_size=1G', schema='check')
+    assert (fine['accepted'], fine['release']) == (True, release)
+    assert fine['effective']['max_total_wal_size'] == str(1 << 30)
+    doomed = tuner.json('check', 'compression=kZSTD', '--release', 'reef', schema='check')
+    assert (doomed['accepted'], doomed['release']) == (False, 'reef')
+    assert 'NO' in tuner.plain('check', 'no_such_option=1')
+    assert tuner.json('explain', 'write_buffer_size', schema='explain')['unit'] == 'bytes'
+    code, text = tuner.refused('explain', 'no_such_option')
+    assert (code, 'no_such_option' in text) == (2, True)
+
+
 def test_it_removes_a_stale_override_from_one_osd_and_puts_it_back(tuner: ModuleClient) -> None:
     default, source = tuner.running(1)
     assert source == 'default'

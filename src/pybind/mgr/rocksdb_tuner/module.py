@@ -11,11 +11,14 @@ from typing import Callable, List, Optional
 
 from mgr_module import HandleCommandResult, MgrModule, NotifyType, Option
 
+from .advise.facts import release_of_osd
 from .advise.profiles import Profile, UnknownProfileError, profile, profiles
 from .advise.records import Kind, Recommendation
 from .mgr.adapter import MgrCluster, MgrStore
 from .mgr.protocols import CommandError
 from .mgr.releases import CLICommand, CLIReadCommand, CLIWriteCommand
+from .options.catalogue import catalogue
+from .options.verdict import BadQuestionError, find_option, judge, releases_to_judge
 from .present import render
 from .rollout.errors import RolloutRefused
 from .rollout.records import RolloutState
@@ -203,6 +206,31 @@ class Module(MgrModule):
         """Show one option set with its published evidence"""
         return self._answer(lambda: render.profile(_profile(name), format))
 
+    @CLIReadCommand('rocksdb-tuner check')
+    def cmd_check(
+        self, options: str, release: Optional[str] = None, format: str = 'plain'
+    ) -> HandleCommandResult:
+        """Judge an option string: would an OSD start, what would it run, what is unwise"""
+
+        def answer() -> str:
+            running = (release_of_osd(facts.info) for facts in self._tuner.snapshot.osds)
+            return render.check(judge(options, releases_to_judge(release, running)), format)
+
+        return self._answer(answer)
+
+    @CLIReadCommand('rocksdb-tuner explain')
+    def cmd_explain(
+        self, option: Optional[str] = None, format: str = 'plain'
+    ) -> HandleCommandResult:
+        """List the options that are known, or explain one"""
+
+        def answer() -> str:
+            if option is None:
+                return render.option_list(tuple(catalogue().options.values()), format)
+            return render.explain(find_option(option), format)
+
+        return self._answer(answer)
+
     @CLIReadCommand('rocksdb-tuner history')
     def cmd_history(self, format: str = 'plain') -> HandleCommandResult:
         """Show every change that was made, by whom, and how it ended"""
@@ -299,6 +327,7 @@ class Module(MgrModule):
             RolloutRefused,
             CommandError,
             BusyError,
+            BadQuestionError,
             render.PresentError,
         ) as error:
             return HandleCommandResult(retval=-error.errno, stderr=str(error))

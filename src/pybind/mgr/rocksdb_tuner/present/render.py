@@ -13,14 +13,17 @@ from typing import Callable, Optional, TypeVar
 
 from ..advise.profiles import Profile
 from ..advise.records import Recommendation
+from ..options.catalogue import OptionInfo
+from ..options.verdict import Verdict
 from ..rollout.records import RolloutState
 from ..snapshot import Mode, Snapshot
-from . import documents, subjects
+from . import documents, option_documents, subjects
 from .documents import Json
 from .errors import PresentError
 from .health import health_checks
 from .tables import advice as advice_tables
 from .tables import changes as change_tables
+from .tables import options as option_tables
 from .tables import osds as osd_tables
 from .tables import profiles as profile_tables
 from .tables import status as status_tables
@@ -28,11 +31,14 @@ from .tables import status as status_tables
 __all__ = [
     'FORMATS',
     'PresentError',
+    'check',
     'check_format',
+    'explain',
     'findings',
     'health_checks',
     'history',
     'mode',
+    'option_list',
     'osd',
     'osds',
     'plan',
@@ -115,6 +121,18 @@ def profile_list(profiles: Sequence[Profile], output_format: str) -> str:
 
 def profile(shown: Profile, output_format: str) -> str:
     return _render(documents.profile, profile_tables.profile, shown, output_format)
+
+
+def check(verdict: Verdict, output_format: str) -> str:
+    return _render(option_documents.check, option_tables.check, verdict, output_format)
+
+
+def option_list(options: Sequence[OptionInfo], output_format: str) -> str:
+    return _render(option_documents.option_list, option_tables.option_list, options, output_format)
+
+
+def explain(info: OptionInfo, output_format: str) -> str:
+    return _render(option_documents.explain, option_tables.explain, info, output_format)
 
 
 def _render(

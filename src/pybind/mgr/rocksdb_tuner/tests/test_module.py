@@ -32,6 +32,10 @@ READS: dict[str, Call] = {
     'profile ls': lambda m: m.cmd_profile_ls('json'),
     'profile show': lambda m: m.cmd_profile_show('lz4-2025', 'json'),
     'mode': lambda m: m.cmd_mode(format='json'),
+    'check': lambda m: m.cmd_check('compression=kLZ4Compression', format='json'),
+    'check of one release': lambda m: m.cmd_check('', 'reef', 'json'),
+    'explain': lambda m: m.cmd_explain(format='json'),
+    'explain one': lambda m: m.cmd_explain('compression', 'json'),
 }
 
 
@@ -53,6 +57,9 @@ def test_every_read_answers_before_the_first_tick(module: Any, name: str) -> Non
         (lambda m: m.cmd_apply('nope', dry_run=True), errno.ENOENT, '"nope"'),
         (lambda m: m.cmd_profile_show('nope'), errno.ENOENT, 'lz4-2025'),
         (lambda m: m.cmd_mode('sometimes'), errno.EINVAL, 'auto-apply'),
+        (lambda m: m.cmd_check('a=b', 'nautilus'), errno.EINVAL, '"nautilus"'),
+        (lambda m: m.cmd_check('a=b', format='xml'), errno.EINVAL, '"xml"'),
+        (lambda m: m.cmd_explain('nope'), errno.ENOENT, '"nope"'),
         (lambda m: m.cmd_mode('off', 'xml'), errno.EINVAL, '"xml"'),
         (lambda m: m.cmd_rollback(format='xml'), errno.EINVAL, '"xml"'),
     ],

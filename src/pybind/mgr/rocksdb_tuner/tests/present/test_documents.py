@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from rocksdb_tuner import present
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import FindingEvidence, Kind
+from rocksdb_tuner.options.releases import known_releases
+from rocksdb_tuner.options.verdict import find_option, judge
 from rocksdb_tuner.present import render
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import WorkloadClass
@@ -62,6 +64,12 @@ def document(name: str) -> Any:
         return json.loads(render.profile_list(profiles(), 'json'))
     if name == 'profile-show':
         return json.loads(render.profile(profiles()[0], 'json'))
+    if name == 'check':
+        return json.loads(render.check(judge('ttl=1', known_releases()), 'json'))
+    if name == 'explain':
+        return json.loads(render.explain(find_option('compression'), 'json'))
+    if name == 'explain-ls':
+        return json.loads(render.option_list([find_option('compression')], 'json'))
     return next(found for kind, found in documents(samples.small_cluster()) if kind == name)
 
 

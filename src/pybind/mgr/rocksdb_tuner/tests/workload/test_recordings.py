@@ -16,12 +16,16 @@ EXPECTED = {
     'rbd-randread-2': WorkloadClass.READ_MOSTLY,
     'rbd-randwrite': WorkloadClass.RBD_SMALL_WRITE,
     'rbd-seqwrite': WorkloadClass.LARGE_WRITE,
+    'reef-rbd-randwrite': WorkloadClass.RBD_SMALL_WRITE,
+    'reef-s3-put': WorkloadClass.RGW_METADATA,
     's3-delete': WorkloadClass.RGW_METADATA,
     's3-large-put': WorkloadClass.LARGE_WRITE,
     's3-list': WorkloadClass.READ_MOSTLY,
     's3-put': WorkloadClass.RGW_METADATA,
     's3-put-2': WorkloadClass.RGW_METADATA,
     's3-put-3': WorkloadClass.RGW_METADATA,
+    'tentacle-rbd-randwrite': WorkloadClass.RBD_SMALL_WRITE,
+    'tentacle-s3-put': WorkloadClass.RGW_METADATA,
 }
 
 
@@ -58,7 +62,11 @@ def test_a_recorded_client_is_named(name: str) -> None:
 
 @pytest.mark.parametrize('offset_s', [0.0, 2.5, 5.0, 7.5])
 @pytest.mark.parametrize(
-    'name', ['rbd-randwrite', 's3-put', 's3-put-2', 's3-put-3', 'rbd-seqwrite', 's3-large-put']
+    'name',
+    [
+        'rbd-randwrite', 's3-put', 's3-put-2', 's3-put-3', 'rbd-seqwrite', 's3-large-put',
+        'reef-rbd-randwrite', 'reef-s3-put', 'tentacle-rbd-randwrite', 'tentacle-s3-put',
+    ],
 )
 def test_clients_that_begin_at_once_are_named_within_60_s_with_confidence(
     name: str, offset_s: float

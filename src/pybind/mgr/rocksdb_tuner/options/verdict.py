@@ -1,0 +1,122 @@
+"""One option string judged for every release that an operator asks about."""
+
+from __future__ import annotations
+
+import difflib
+import errno
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Optional
+
+from .catalogue import OptionInfo, catalogue
+from .checks import CheckResult, check
+from .releases import KnownRelease, known_releases
+
+__all__ = [
+    'BadQuestionError',
+    'ReleaseVerdict',
+    'Verdict',
+    'find_option',
+    'find_release',
+    'judge',
+    'releases_to_judge',
+]
+
+#: The config store takes no longer value, so neither does this.
+TEXT_MAX_BYTES = 65536
+
+
+class BadQuestionError(ValueError):
+    """What was asked about cannot be answered; the text names it, and what could be.
+
+    ``errno``: ENOENT where it does not exist, else EINVAL.
+    """
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.errno = code
+
+
+@dataclass(frozen=True)
+class ReleaseVerdict:
+    """The answer for the OSDs of one release."""
+
+    release: KnownRelease
+    result: CheckResult
+
+    def count(self, severity: str) -> int:
+        return sum(problem.severity == severity for problem in self.result.problems)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answers for all releases asked about, the worst first."""
+
+    text: str
+    by_release: tuple[ReleaseVerdict, ...]
+
+    @property
+    def worst(self) -> ReleaseVerdict:
+        return self.by_release[0]
+
+
+def judge(text: str, releases: Iterable[KnownRelease]) -> Verdict:
+    """Judge ``text`` for each of the releases (at least one).
+
+    Raises BadQuestionError for a text that the config store would not take.
+    """
+    size = len(text.encode(errors='replace'))
+    if size > TEXT_MAX_BYTES:
+        raise BadQuestionError(
+            errno.EINVAL,
+            f'the option string has {size} bytes; the config store takes {TEXT_MAX_BYTES} at most',
+        )
+    verdicts = [ReleaseVerdict(r, check(text, r.rocksdb_version)) for r in dict.fromkeys(releases)]
+    return Verdict(text, tuple(sorted(verdicts, key=_badness)))
+
+
+def _badness(verdict: ReleaseVerdict) -> tuple[bool, int, int]:
+    return (verdict.result.accepted, -verdict.count('error'), -verdict.count('warning'))
+
+
+def releases_to_judge(
+    named: Optional[str], running: Iterable[Optional[KnownRelease]]
+) -> tuple[KnownRelease, ...]:
+    """The release that was named, or else those of the OSDs, or else all that are known."""
+    if named is not None:
+        return (find_release(named),)
+    return tuple(dict.fromkeys(r for r in running if r is not None)) or known_releases()
+
+
+def find_release(text: str) -> KnownRelease:
+    """A release by name ("reef": the newest of them) or number ("18.2", "18.2.1").
+
+    Raises BadQuestionError where it is not known.
+    """
+    known = known_releases()
+    by_name = [release for release in known if release.name == text.lower()]
+    if by_name:
+        return by_name[-1]
+    numbers = text.split('.')
+    if 2 <= len(numbers) <= 3 and all(number.isdigit() for number in numbers):
+        wanted = tuple(map(int, numbers))
+        same_line = [r for r in known if _numbers(r)[:2] == wanted[:2]]
+        older = [r for r in same_line if _numbers(r)[: len(wanted)] <= wanted]
+        if older:
+            return older[-1]
+    names = ', '.join(dict.fromkeys(release.name for release in known))
+    raise BadQuestionError(errno.EINVAL, f'"{text}" is no release that is known; known are {names}')
+
+
+def _numbers(release: KnownRelease) -> tuple[int, ...]:
+    return tuple(map(int, release.since.split('.')))
+
+
+def find_option(name: str) -> OptionInfo:
+    """An option of the catalogue; raises BadQuestionError with those that look like it."""
+    options = catalogue().options
+    if name in options:
+        return options[name]
+    close = difflib.get_close_matches(name.lower(), options, n=3, cutoff=0.6)
+    hint = f'did you mean {" or ".join(close)}?' if close else '"explain" alone lists all'
+    raise BadQuestionError(errno.ENOENT, f'"{name}" is no option that is known; {hint}')

@@ -1,0 +1,83 @@
+"""The JSON of `check` and `explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..options.catalogue import OptionInfo
+from ..options.checks import Problem
+from ..options.verdict import Verdict
+from .documents import JsonObject
+
+__all__ = ['check', 'explain', 'option_list']
+
+
+def check(verdict: Verdict) -> JsonObject:
+    """Three answers apart: would it start, what would be in effect, what is unwise."""
+    worst = verdict.worst
+    return {
+        'options': verdict.text,
+        'release': worst.release.name,
+        'rocksdb_version': worst.release.rocksdb_version,
+        'accepted': worst.result.accepted,
+        'effective': dict(sorted(worst.result.effective.items())),
+        'problems': [_problem(problem) for problem in worst.result.problems],
+        'releases': [
+            {
+                'release': one.release.name,
+                'since': one.release.since,
+                'rocksdb_version': one.release.rocksdb_version,
+                'accepted': one.result.accepted,
+                'errors': one.count('error'),
+                'warnings': one.count('warning'),
+            }
+            for one in verdict.by_release
+        ],
+    }
+
+
+def option_list(options: Sequence[OptionInfo]) -> list[JsonObject]:
+    """A row per option."""
+    return [
+        {
+            'option': info.name,
+            'scope': info.scope,
+            'type': info.value_type.value,
+            'unit': info.unit,
+            'danger': info.danger.level if info.danger else None,
+            'meaning': info.meaning,
+        }
+        for info in options
+    ]
+
+
+def explain(info: OptionInfo) -> JsonObject:
+    """All that is known of one option."""
+    return {
+        **option_list([info])[0],
+        'defaults': {version: facts.default for version, facts in info.versions.items()},
+        'no_effect': {version: facts.no_effect for version, facts in info.versions.items()},
+        'minimum': info.bounds.minimum if info.bounds else None,
+        'maximum': info.bounds.maximum if info.bounds else None,
+        'values': [
+            {'name': choice.name, 'starts': choice.starts, 'since': choice.since}
+            for choice in info.choices
+        ],
+        'sane': {'minimum': info.sane.minimum, 'maximum': info.sane.maximum, 'why': info.sane.why}
+        if info.sane
+        else None,
+        'danger': {'level': info.danger.level, 'why': info.danger.why} if info.danger else None,
+        'set_by_module': info.assessed,
+        'needs_restart': info.needs_restart,
+        'source': info.source,
+    }
+
+
+def _problem(problem: Problem) -> JsonObject:
+    return {
+        'severity': problem.severity,
+        'rule': problem.rule,
+        'option': problem.option,
+        'message': problem.message,
+        'source': problem.source,
+    }

@@ -1,0 +1,144 @@
+"""Option strings and options: `check` and `explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ...options.catalogue import OptionInfo
+from ...options.checks import Problem
+from ...options.syntax import OptionSyntaxError, parse
+from ...options.verdict import ReleaseVerdict, Verdict
+from ..layout import Column, fields, paragraph, table
+from ..units import UNKNOWN
+from .phrases import SEVERITY_MARKS, sections, titled
+
+_SCOPES = {'db': 'the whole database', 'cf': 'each column family', 'ceph': "Ceph's own"}
+
+
+def check(verdict: Verdict) -> str:
+    """Would an OSD start, what would it run, what is unwise."""
+    worst = verdict.worst
+    return sections(
+        fields(
+            [
+                ('Release', f'{worst.release.label}, RocksDB {worst.release.rocksdb_version}'),
+                ('Accepted', _accepted(worst)),
+                *_others(verdict),
+            ]
+        ),
+        titled('In effect', _in_effect(verdict.text, worst)),
+        titled('Problems', '\n'.join(_problem(p) for p in worst.result.problems)),
+    )
+
+
+def _accepted(verdict: ReleaseVerdict) -> str:
+    if verdict.result.accepted:
+        return 'yes: an OSD starts with it'
+    return 'NO: an OSD does not start with it, or this is not known'
+
+
+def _others(verdict: Verdict) -> Iterable[tuple[str, str]]:
+    others = [
+        f'{one.release.label}: {"accepted" if one.result.accepted else "NOT accepted"}'
+        for one in verdict.by_release[1:]
+    ]
+    if others:
+        yield 'Also judged', ', '.join(others)
+
+
+def _in_effect(text: str, verdict: ReleaseVerdict) -> str:
+    """What RocksDB makes of the options that were written; the rest is its own default."""
+    if not verdict.result.accepted:
+        return ''
+    try:
+        written = dict(parse(text))
+    except OptionSyntaxError:
+        return ''
+    effective = verdict.result.effective
+    rows = [(name, value, effective.get(name, UNKNOWN)) for name, value in written.items()]
+    if not rows:
+        return ''
+    columns = (
+        Column('OPTION', flexible=True, min_width=20),
+        Column('WRITTEN', flexible=True, wrap=True),
+        Column('IN EFFECT', flexible=True, wrap=True),
+    )
+    return table(columns, rows, indent=2)
+
+
+def _problem(problem: Problem) -> str:
+    label = f'  {SEVERITY_MARKS[problem.severity]} '
+    about = '' if problem.option is None else f'{problem.option}: '
+    return '\n'.join(
+        (
+            paragraph(f'{about}{problem.message}', indent=len(label), first=label),
+            paragraph(f'({problem.rule}; {problem.source})', indent=len(label)),
+        )
+    )
+
+
+def option_list(options: Sequence[OptionInfo]) -> str:
+    """A row per option."""
+    columns = (
+        Column('OPTION', flexible=True, min_width=30),
+        Column('FOR'),
+        Column('TYPE'),
+        Column('DANGER'),
+        Column('WHAT IT DOES', flexible=True, wrap=True, min_width=40),
+    )
+    return table(
+        columns,
+        (
+            (
+                info.name,
+                info.scope,
+                info.value_type.value,
+                info.danger.level if info.danger else UNKNOWN,
+                info.meaning,
+            )
+            for info in options
+        ),
+    )
+
+
+def explain(info: OptionInfo) -> str:
+    """All that is known of one option."""
+    unit = f' of {info.unit}' if info.unit else ''
+    pairs = [
+        ('Option', info.name),
+        ('For', _SCOPES.get(info.scope, info.scope)),
+        ('Type', f'{info.value_type.value}{unit}'),
+        ('What it does', info.meaning),
+        *_limits(info),
+        ('Takes effect', 'at the next start of the OSD' if info.needs_restart else 'at once'),
+        ('Set by module', 'may be' if info.assessed else 'never: its effect was not assessed'),
+        ('Source', info.source),
+    ]
+    rows = [
+        (f'RocksDB {version}', facts.default or UNKNOWN, facts.no_effect or '')
+        for version, facts in info.versions.items()
+    ]
+    columns = (
+        Column('IN'),
+        Column('DEFAULT', flexible=True, wrap=True),
+        Column('NO EFFECT', flexible=True, wrap=True, min_width=20),
+    )
+    return sections(fields(pairs), table(columns, rows))
+
+
+def _limits(info: OptionInfo) -> Iterable[tuple[str, str]]:
+    if info.choices:
+        yield (
+            'Values',
+            ', '.join(
+                c.name if c.starts else f'{c.name} (an OSD does not start with it)'
+                for c in info.choices
+            ),
+        )
+    if info.bounds:
+        ends = (info.bounds.minimum, info.bounds.maximum)
+        yield 'Moved into', ' to '.join(UNKNOWN if end is None else str(end) for end in ends)
+    if info.sane:
+        yield 'Sane', f'{info.sane.minimum} to {info.sane.maximum}: {info.sane.why}'
+    if info.danger:
+        yield 'Danger', f'{info.danger.level}: {info.danger.why}'
