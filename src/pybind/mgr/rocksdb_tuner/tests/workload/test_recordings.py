@@ -64,8 +64,16 @@ def test_a_recorded_client_is_named(name: str) -> None:
 @pytest.mark.parametrize(
     'name',
     [
-        'rbd-randwrite', 's3-put', 's3-put-2', 's3-put-3', 'rbd-seqwrite', 's3-large-put',
-        'reef-rbd-randwrite', 'reef-s3-put', 'tentacle-rbd-randwrite', 'tentacle-s3-put',
+        'rbd-randwrite',
+        's3-put',
+        's3-put-2',
+        's3-put-3',
+        'rbd-seqwrite',
+        's3-large-put',
+        'reef-rbd-randwrite',
+        'reef-s3-put',
+        'tentacle-rbd-randwrite',
+        'tentacle-s3-put',
     ],
 )
 def test_clients_that_begin_at_once_are_named_within_60_s_with_confidence(
