@@ -1,6 +1,6 @@
 """Which entry of the config store decides what an OSD starts with.
 
-Measured on 16.2.15, the most specific wins: osd.N, osd, global. Masks do not count: `ceph config
+Measured on 16.2.15, 18.2.7 and 20.2.4, the most specific wins: osd.N, osd, global. Masks do not count: `ceph config
 get` shows them, but at its start an OSD asks the monitor without naming its device class or host,
 and gets masked entries only later, when options that need a restart are ignored. Where `host` is
 set in its ceph.conf an OSD may name it, so an entry for its host leaves the question open.
@@ -41,6 +41,31 @@ def is_own_entry(who: str) -> bool:
 def is_for_a_class(who: str) -> bool:
     """True for an entry that no OSD starts with, because it is for a device class."""
     return '/class:' in who
+
+
+def reaches(who: str, osd: OsdInfo) -> bool:
+    """Whether an entry is meant for ``osd``, be it that the OSD starts with it or not."""
+    return _breadth(who, osd) is not None
+
+
+def entry_in_force(entries: Iterable[ConfigEntry], osd: OsdInfo) -> Optional[ConfigEntry]:
+    """The entry among ``entries`` (all of one option) that a running ``osd`` goes by.
+
+    Only for options that take effect at once: masked entries reach the running process, and a
+    host beats a class (measured on 16.2.15).
+    """
+    matching = [(rank, e) for e in entries if (rank := _breadth(e.who, osd)) is not None]
+    return max(matching, key=lambda ranked: ranked[0])[1] if matching else None
+
+
+def _breadth(who: str, osd: OsdInfo) -> Optional[tuple[int, int]]:
+    """How specific an entry is that is meant for ``osd``, masks counted; None if it is not."""
+    section, *masks = who.split('/')
+    sections = {**_SECTIONS, f'osd.{osd.osd_id}': 2}
+    known = {f'class:{osd.device_class}': 1, f'host:{osd.host}': 2}
+    if section not in sections or not set(masks) <= set(known):
+        return None
+    return sections[section], sum(known[mask] for mask in masks)
 
 
 def _rank(who: str, osd: OsdInfo) -> Optional[int]:
