@@ -11,6 +11,7 @@ from typing import Callable, List, Optional
 
 from mgr_module import HandleCommandResult, MgrModule, NotifyType, Option
 
+from .advise.conditions.catalogue import LimitOption, limit_options
 from .advise.facts import release_of_osd
 from .advise.profiles import Profile, UnknownProfileError, profile, profiles
 from .advise.records import Kind, Recommendation
@@ -41,6 +42,20 @@ class CommandRefusedError(Exception):
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
         self.errno = code
+
+
+def _limit_option(limit: LimitOption) -> Option:
+    """A threshold of a condition, as the operator may set it."""
+    number: Callable[[float], float] = int if limit.unit == 's' else float
+    return Option(
+        name=limit.name,
+        type='secs' if limit.unit == 's' else 'float',
+        default=number(limit.default),
+        min=number(limit.minimum),
+        max=number(limit.maximum),
+        desc=f'{limit.meaning} ({limit.unit})',
+        runtime=True,
+    )
 
 
 class Module(MgrModule):
@@ -96,6 +111,7 @@ class Module(MgrModule):
             desc='how long the last client workload of a group that fell idle is advised on',
             runtime=True,
         ),
+        *(_limit_option(limit) for limit in limit_options()),
     ]
 
     def __init__(self, *args: object, **kwargs: object) -> None:
@@ -155,6 +171,7 @@ class Module(MgrModule):
             auto_apply_after_s=float(self.get_module_option('auto_apply_after')),
             restart_timeout_s=float(self.get_module_option('restart_timeout')),
             workload_memory_s=float(self.get_module_option('workload_memory')),
+            limits={o.name: float(self.get_module_option(o.name)) for o in limit_options()},
         )
 
     # -- commands that read

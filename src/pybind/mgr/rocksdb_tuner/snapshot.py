@@ -53,6 +53,8 @@ class Snapshot:
     limitations: tuple[str, ...]
     #: What is wrong with what the module keeps (a stored state set aside, say).
     notices: tuple[str, ...]
+    #: The findings that lasted long enough to be health checks.
+    alarms: tuple[Finding, ...] = ()
 
     @property
     def recommendations(self) -> tuple[Recommendation, ...]:

@@ -13,16 +13,31 @@ import queue
 import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from dataclasses import dataclass, replace
-from typing import Callable, Optional, Protocol, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Callable, Mapping, Optional, Protocol, TypeVar
 
 from .advise import automatic
-from .advise.facts import ANNEX, OPTION, groups, osd_facts, osd_options
-from .advise.findings import ClusterFacts, findings
+from .advise.conditions import ClusterFacts, findings
+from .advise.conditions.hold import HoldState, hold, raised, since
+from .advise.facts import (
+    ANNEX,
+    OPTION,
+    WATCHED_IF_SET,
+    groups,
+    osd_options,
+    settings_in_force,
+)
 from .advise.memory import WorkloadMemory
 from .advise.proposal import change_request
 from .advise.recommend import assess
-from .advise.records import Assessment, GroupFacts, OsdFacts, OsdOptions, Recommendation
+from .advise.records import (
+    Assessment,
+    GroupFacts,
+    OsdFacts,
+    OsdOptions,
+    Recommendation,
+    Setting,
+)
 from .advise.strings import same_meaning
 from .knowledge import loader
 from .mgr.protocols import (
@@ -34,10 +49,16 @@ from .mgr.protocols import (
     OsdCommands,
     Store,
 )
-from .mgr.records import ManagerInfo
+from .mgr.records import ConfigEntry, ManagerInfo, OsdInfo, RunningOption
 from .observe.interval import choose_interval
-from .observe.observer import KV_STATS_COMMAND, Observer
+from .observe.observer import (
+    KV_STATS_COMMAND,
+    PERF_DUMP_ARGUMENTS,
+    PERF_DUMP_COMMAND,
+    Observer,
+)
 from .observe.option_watch import OptionWatch
+from .observe.sharding import COMMAND as FILES_COMMAND
 from .options.releases import release_of
 from .rollout.driver import Driver
 from .rollout.errors import RolloutRefused
@@ -51,6 +72,8 @@ log = logging.getLogger(__name__)
 
 #: How often a rollout looks at the cluster while it is under way.
 ROLLOUT_PERIOD_S = 2.0
+#: Ceph's own health checks come and go within minutes.
+HEALTH_PERIOD_S = 30.0
 #: A command of an operator that is not taken within this time is withdrawn.
 SUBMIT_TIMEOUT_S = 30.0
 
@@ -82,6 +105,19 @@ class Settings:
     restart_timeout_s: float = 300.0
     #: An idle group keeps its last client workload as the reason for advice this long.
     workload_memory_s: float = 86400.0
+    #: Thresholds of conditions that the operator set, by module option.
+    limits: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Configured:
+    """What follows from the options of an OSD, and what it was worked out from."""
+
+    osd: OsdInfo
+    entries: tuple[ConfigEntry, ...]
+    running: Mapping[str, RunningOption]
+    options: OsdOptions
+    settings: Mapping[str, Setting]
 
 
 class Tuner:
@@ -109,7 +145,13 @@ class Tuner:
         self._observer = Observer()
         self._recogniser = Recogniser()
         self._memory = WorkloadMemory()
-        self._options = OptionWatch(cluster, (OPTION, ANNEX))
+        self._options = OptionWatch(cluster, (OPTION, ANNEX), WATCHED_IF_SET)
+        self._known_options: dict[int, _Configured] = {}
+        self._health_codes: frozenset[str] = frozenset()
+        self._health_read_s: Optional[float] = None
+        #: Since when each OSD has been waiting for its restart, as far as this manager saw it.
+        self._pending_since_s: Mapping[int, float] = {}
+        self._alarms: HoldState = {}
         self._standing = automatic.Standing()
         self._driver = Driver(
             config=cluster,
@@ -194,6 +236,7 @@ class Tuner:
         if sampled:
             # After all that could matter more: an answer may take its time.
             self._ask_kv_stats(now_s)
+            self._ask_files(now_s)
 
     def start(self, recommendation: Recommendation, actor: str) -> RolloutState:
         """Begin to carry out ``recommendation``; only in the serve thread."""
@@ -241,6 +284,10 @@ class Tuner:
         self._options.refresh(self._cluster.cluster_map(), now_s)
         self._orchestrated = self._cluster.unavailable_reason() is None
         self._managers = self._cluster.managers()
+        read_s = self._health_read_s
+        if read_s is None or abs(now_s - read_s) >= HEALTH_PERIOD_S:
+            self._health_codes = frozenset(self._cluster.health_codes())
+            self._health_read_s = now_s
 
     def _sample(self, settings: Settings, now_s: float) -> bool:
         """Sample if that is due; True if it was."""
@@ -264,6 +311,29 @@ class Tuner:
                 self._observer.kv_stats_failed(request.osd_id, request.nonce, error.message, now_s)
             else:
                 self._observer.accept_kv_stats(request.osd_id, request.nonce, text, now_s)
+                self._ask_perf_dump(request.osd_id, request.nonce)
+
+    def _ask_perf_dump(self, osd_id: int, nonce: int) -> None:
+        """What completes RocksDB's statistics, of an OSD that has such."""
+        if self._observer.kv_stats_unavailable(osd_id) is not None:
+            return
+        try:
+            text = self._cluster.tell(osd_id, PERF_DUMP_COMMAND, PERF_DUMP_ARGUMENTS)
+        except CommandError as error:
+            log.debug('no perf dump: %s', error)
+        else:
+            self._observer.accept_perf_dump(osd_id, nonce, text)
+
+    def _ask_files(self, now_s: float) -> None:
+        for request in self._observer.sharding_requests(now_s):
+            try:
+                text = self._cluster.tell(request.osd_id, FILES_COMMAND, {})
+            except CommandError as error:
+                log.debug('no list of BlueFS files: %s', error)
+                self._observer.files_failed(request, now_s)
+                # The others may be as slow to answer: at the next tick.
+                return
+            self._observer.accept_files(request, text, now_s)
 
     def _evaluate(self, settings: Settings, now_s: float) -> Snapshot:
         """Everything that follows from what was measured; asks nobody."""
@@ -271,7 +341,7 @@ class Tuner:
         all_groups: tuple[GroupFacts, ...] = ()
         assessments: tuple[Assessment, ...] = ()
         if settings.mode is not Mode.OFF:
-            osds = self._facts()
+            osds = self._facts(now_s)
             all_groups = groups(osds, self._recognition.per_group)
         if settings.mode in (Mode.RECOMMEND, Mode.AUTO_APPLY) and self._known_release is None:
             assessments = tuple(Assessment(group.who, self._unknown(), ()) for group in all_groups)
@@ -287,6 +357,21 @@ class Tuner:
                 for group in groups(osds, advised_on)
             )
         self._standing.update([r for a in assessments for r in a.recommendations], now_s)
+        self._pending_since_s = since(
+            self._pending_since_s,
+            [o.info.osd_id for o in osds if o.options and o.options.pending_restart],
+            now_s,
+        )
+        found = findings(
+            ClusterFacts(
+                osds,
+                self._options.entries,
+                health_codes=self._health_codes if osds else frozenset(),
+                pending_s={i: now_s - at_s for i, at_s in self._pending_since_s.items()},
+                limits=settings.limits,
+            )
+        )
+        self._alarms = hold(self._alarms, found, now_s)
         ages = [s.sample_age_s for s in self._observer.signals().values()]
         known_ages = [age for age in ages if age is not None]
         return Snapshot(
@@ -301,7 +386,8 @@ class Tuner:
             ),
             osds=osds,
             groups=all_groups,
-            findings=findings(ClusterFacts(osds, self._options.entries)),
+            findings=found,
+            alarms=raised(self._alarms),
             assessments=assessments,
             rollout=self._driver.state,
             history=self._driver.history,
@@ -328,17 +414,43 @@ class Tuner:
         ]
         return tuple(found)
 
-    def _facts(self) -> tuple[OsdFacts, ...]:
-        cluster_map = self._cluster.cluster_map()
-        signals = self._observer.signals()
-        options: dict[int, OsdOptions] = {}
+    def _facts(self, now_s: float) -> tuple[OsdFacts, ...]:
+        cluster_map, observer = self._cluster.cluster_map(), self._observer
+        signals, workloads = observer.signals(), self._recognition.per_osd
+        present = {osd.osd_id for osd in cluster_map.osds}
+        for osd_id in [i for i in self._known_options if i not in present]:
+            del self._known_options[osd_id]
+        found = []
         for osd in cluster_map.osds:
-            running = self._options.running(osd)
-            if running is not None:
-                options[osd.osd_id] = osd_options(osd, self._options.entries, running)
-        return tuple(
-            osd_facts(osd, signals, self._recognition.per_osd, options) for osd in cluster_map.osds
-        )
+            osd_id = osd.osd_id
+            configured = self._configured(osd)
+            found.append(
+                OsdFacts(
+                    osd,
+                    signals.get(osd_id),
+                    workloads.get(osd_id),
+                    configured.options if configured else None,
+                    observer.details(osd_id),
+                    observer.forecast(osd_id),
+                    observer.rocksdb_times(osd_id, now_s),
+                    observer.sharded(osd_id, osd.nonce),
+                    configured.settings if configured else None,
+                )
+            )
+        return tuple(found)
+
+    def _configured(self, osd: OsdInfo) -> Optional[_Configured]:
+        """What ``osd`` runs and is set to, worked out anew only where something of it changed."""
+        running, entries = self._options.running(osd), self._options.entries
+        if running is None:
+            return None
+        known = self._known_options.get(osd.osd_id)
+        if known is None or (known.osd, known.entries, known.running) != (osd, entries, running):
+            options = osd_options(osd, entries, running)
+            settings = settings_in_force(osd, entries, running)
+            known = _Configured(osd, entries, running, options, settings)
+            self._known_options[osd.osd_id] = known
+        return known
 
     def _publish_rollout(self) -> None:
         """What the rollout did in this tick shows at once."""

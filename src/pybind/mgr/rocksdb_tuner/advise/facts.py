@@ -6,16 +6,20 @@ from collections.abc import Iterable, Sequence
 from typing import Mapping, Optional
 
 from ..mgr.records import ConfigEntry, OsdInfo, RunningOption
-from ..observe.signals import Signals
 from ..options.grammar import combine
 from ..options.releases import KnownRelease, release_of
 from ..workload.records import Workload
-from .precedence import UnknownMaskError, deciding_entry, is_own_entry
-from .records import GroupFacts, OsdFacts, OsdOptions
+from .precedence import UnknownMaskError, deciding_entry, entry_in_force, is_own_entry
+from .records import GroupFacts, OsdFacts, OsdOptions, Setting
 from .strings import recognise, same_meaning
 
 OPTION = 'bluestore_rocksdb_options'
 ANNEX = 'bluestore_rocksdb_options_annex'
+
+#: Options that conditions are about beside the strings; they take effect without a restart.
+COMPACT_ON_DELETION = 'rocksdb_cf_compact_on_deletion'
+BUFFERED_IO = 'bluefs_buffered_io'
+WATCHED_IF_SET = (COMPACT_ON_DELETION, BUFFERED_IO)
 
 #: Sources of a running value that the config store cannot change.
 OVERRULING_SOURCES = frozenset({'file', 'env', 'cmdline', 'override'})
@@ -89,6 +93,23 @@ def _next_start(
     return (combine(release.default_options, next_annex) if release else None), None
 
 
+def settings_in_force(
+    osd: OsdInfo, entries: Sequence[ConfigEntry], running: Mapping[str, RunningOption]
+) -> Mapping[str, Setting]:
+    """The options of WATCHED_IF_SET that somebody set for ``osd``, by name."""
+    found = {}
+    for name in WATCHED_IF_SET:
+        shown = running.get(name)
+        if shown is not None and shown.source in OVERRULING_SOURCES:
+            found[name] = Setting(shown.value, None)
+            continue
+        # The report is of the start of the process; entries that came or went since are known.
+        entry = entry_in_force((e for e in entries if e.name == name), osd)
+        if entry is not None:
+            found[name] = Setting(entry.value, entry.who)
+    return found
+
+
 def groups(osds: Iterable[OsdFacts], workloads: Mapping[str, Workload]) -> tuple[GroupFacts, ...]:
     """OSDs by device class, in the class's order; an OSD without a class is in no group."""
     members: dict[str, list[OsdFacts]] = {}
@@ -98,18 +119,4 @@ def groups(osds: Iterable[OsdFacts], workloads: Mapping[str, Workload]) -> tuple
     return tuple(
         GroupFacts(device_class, workloads.get(device_class), tuple(members[device_class]))
         for device_class in sorted(members)
-    )
-
-
-def osd_facts(
-    osd: OsdInfo,
-    signals: Mapping[int, Signals],
-    workloads: Mapping[int, Workload],
-    options: Mapping[int, OsdOptions],
-) -> OsdFacts:
-    return OsdFacts(
-        info=osd,
-        signals=signals.get(osd.osd_id),
-        workload=workloads.get(osd.osd_id),
-        options=options.get(osd.osd_id),
     )

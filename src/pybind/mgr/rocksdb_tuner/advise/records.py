@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Optional
+from typing import Mapping, NamedTuple, Optional
 
 from ..mgr.records import OsdInfo
+from ..observe.deep import RocksdbTimes
+from ..observe.details import Details
+from ..observe.growth import Forecast
 from ..observe.signals import Signals
 from ..workload.records import Workload
 
@@ -60,6 +63,14 @@ class OsdOptions:
     own_entry_only: bool = False
 
 
+class Setting(NamedTuple):
+    """An option that is in force in an OSD and not at its default."""
+
+    value: str
+    #: The entry of the config store that sets it; None where something else does.
+    who: Optional[str]
+
+
 @dataclass(frozen=True)
 class OsdFacts:
     """All that is known of one OSD at one time."""
@@ -68,6 +79,16 @@ class OsdFacts:
     signals: Optional[Signals]
     workload: Optional[Workload]
     options: Optional[OsdOptions]
+    #: The newest close look.
+    details: Optional[Details] = None
+    #: Only of an OSD with a DB device of its own.
+    forecast: Optional[Forecast] = None
+    #: RocksDB's own statistics, where they are on.
+    rocksdb_times: Optional[RocksdbTimes] = None
+    #: Whether RocksDB is sharded into column families.
+    sharded: Optional[bool] = None
+    #: The watched options that somebody set, by name; None until the OSD was asked.
+    settings: Optional[Mapping[str, Setting]] = None
 
 
 @dataclass(frozen=True)
@@ -104,6 +125,10 @@ class Finding:
     evidence: tuple[FindingEvidence, ...]
     remedy: str
     source: str
+    #: The exact commands of the remedy, where there are any.
+    commands: tuple[str, ...] = ()
+    #: What would make it worse.
+    do_not: Optional[str] = None
 
 
 @dataclass(frozen=True)

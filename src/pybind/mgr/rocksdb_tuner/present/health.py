@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Union
 
-from ..advise.records import Finding
+from ..advise.conditions.catalogue import condition
+from ..advise.records import Finding, Severity
 from ..rollout.records import Phase
 from ..snapshot import Snapshot
 
@@ -14,40 +15,57 @@ HealthChecks = dict[str, dict[str, Union[int, str, list[str]]]]
 
 STATE_BROKEN = 'ROCKSDB_TUNER_STATE_BROKEN'
 ROLLOUT_FAILED = 'ROCKSDB_TUNER_ROLLOUT_FAILED'
-UNSTARTABLE_OPTIONS = 'ROCKSDB_TUNER_UNSTARTABLE_OPTIONS'
 
-_UNSTARTABLE_FINDING = 'unstartable-options'
+#: More OSDs than this are a number in the detail: the monitor keeps the text.
+_OSDS_NAMED = 50
 
 
 def health_checks(snapshot: Snapshot) -> HealthChecks:
     """The checks that are raised now; all others are cleared."""
     checks: HealthChecks = {}
     if snapshot.notices:
-        checks[STATE_BROKEN] = _warning(
+        checks[STATE_BROKEN] = _check(
             'rocksdb_tuner could not read what it had stored', snapshot.notices
         )
     rollout = snapshot.rollout
     if rollout is not None and rollout.stage is Phase.FAILED:
-        checks[ROLLOUT_FAILED] = _warning(
+        checks[ROLLOUT_FAILED] = _check(
             f'rocksdb_tuner rollout {rollout.rollout_id} of {rollout.request.who} failed',
             [rollout.failure or 'no reason was recorded'],
         )
-    unstartable = [f for f in snapshot.findings if f.finding_id == _UNSTARTABLE_FINDING]
-    if unstartable:
-        osds = {osd_id for finding in unstartable for osd_id in finding.osds}
-        checks[UNSTARTABLE_OPTIONS] = _warning(
-            f'{len(osds)} OSD(s) would not start again with their RocksDB options',
-            [_advice(finding) for finding in unstartable],
-            count=len(osds),
-        )
+    by_condition: dict[str, list[Finding]] = {}
+    for finding in snapshot.alarms:
+        by_condition.setdefault(finding.finding_id, []).append(finding)
+    for condition_id, findings in by_condition.items():
+        policy = condition(condition_id).health
+        if policy is not None:
+            osds = {osd_id for finding in findings for osd_id in finding.osds}
+            worst = Severity.ERROR in {finding.severity for finding in findings}
+            checks[policy.code] = _check(
+                f'{len(osds)} OSD(s) {policy.summary}',
+                [line for finding in findings for line in _detail(finding)],
+                count=len(osds),
+                severity='error' if worst else 'warning',
+            )
     return checks
 
 
-def _advice(finding: Finding) -> str:
-    return f'{finding.summary}; remedy: {finding.remedy}'
+def _detail(finding: Finding) -> Iterable[str]:
+    yield finding.summary
+    if finding.osds:
+        yield f'    on {_names(finding.osds)}'
+    yield f'    remedy: {finding.remedy}'
+    if finding.do_not:
+        yield f'    {finding.do_not}'
 
 
-def _warning(
-    summary: str, detail: Iterable[str], count: int = 1
+def _names(osd_ids: Sequence[int]) -> str:
+    names = ', '.join(f'osd.{i}' for i in sorted(osd_ids)[:_OSDS_NAMED])
+    more = len(osd_ids) - _OSDS_NAMED
+    return names if more <= 0 else f'{names} and {more} more'
+
+
+def _check(
+    summary: str, detail: Iterable[str], count: int = 1, severity: str = 'warning'
 ) -> dict[str, Union[int, str, list[str]]]:
-    return {'severity': 'warning', 'summary': summary, 'count': count, 'detail': list(detail)}
+    return {'severity': severity, 'summary': summary, 'count': count, 'detail': list(detail)}

@@ -10,6 +10,7 @@ import pytest
 from mgr_module import HandleCommandResult
 
 from rocksdb_tuner import Module
+from rocksdb_tuner.advise.conditions.catalogue import limit_options
 from rocksdb_tuner.snapshot import Mode
 
 Call = Callable[[Any], HandleCommandResult]
@@ -104,3 +105,13 @@ def test_every_module_option_has_a_description_and_a_default(module: Any) -> Non
         assert option['desc']
         assert 'default' in option
         assert option['runtime'] is True
+
+
+def test_thresholds_of_conditions_are_module_options(module: Any) -> None:
+    options = {option['name']: option for option in Module.MODULE_OPTIONS}
+    for limit in limit_options():
+        assert options[limit.name]['default'] == limit.default
+        assert limit.minimum <= limit.default <= limit.maximum
+        assert options[limit.name]['desc']
+    module.set_module_option('db_used_limit', 0.5)
+    assert module._settings().limits['db_used_limit'] == 0.5

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rocksdb_tuner.advise.findings import ClusterFacts, findings
+from rocksdb_tuner.advise.conditions import ClusterFacts, findings
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Finding, OsdFacts, Severity
 from rocksdb_tuner.mgr.records import ConfigEntry

@@ -3,10 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-from rocksdb_tuner.present import render
+import pytest
+
+from rocksdb_tuner.advise.conditions.catalogue import Condition, conditions
+from rocksdb_tuner.advise.records import Severity
+from rocksdb_tuner.present import health, render
 
 from . import samples
+
+#: Whatever a remedy leaves open.
+FILL: dict[str, Any] = {
+    'who': 'osd',
+    'option': 'bluestore_rocksdb_options',
+    'place': 'ceph.conf',
+    'profile': 'alternate-2019',
+    'culprit': 'ttl',
+    'fits': 1,
+    'sharding': 'm(3)',
+    'fixed': '16.2.15',
+}
 
 
 def test_a_healthy_module_raises_nothing() -> None:
@@ -30,9 +48,47 @@ def test_a_failed_rollout_is_raised_until_another_begins() -> None:
 
 
 def test_osds_that_would_not_start_again_are_counted() -> None:
-    twice = replace(samples.FINDINGS[1], osds=(1, 2))
-    snapshot = replace(samples.small_cluster(), findings=(*samples.FINDINGS, twice))
+    twice = replace(samples.FINDINGS[1], osds=(1, 2), severity=Severity.ERROR)
+    snapshot = replace(samples.small_cluster(), alarms=(samples.FINDINGS[1], twice))
     check = render.health_checks(snapshot)['ROCKSDB_TUNER_UNSTARTABLE_OPTIONS']
+    assert check['severity'] == 'error'
     assert check['count'] == 2
     assert '2 OSD' in str(check['summary'])
     assert 'ceph config rm osd.1' in str(check['detail'])
+    assert 'on osd.1, osd.2' in str(check['detail'])
+
+
+def test_a_finding_that_did_not_last_is_no_health_check() -> None:
+    snapshot = replace(samples.small_cluster(), notices=(), alarms=())
+    assert snapshot.findings
+    assert render.health_checks(snapshot) == {}
+
+
+@pytest.mark.parametrize('known', conditions().values(), ids=list(conditions()))
+def test_what_ceph_raises_itself_is_not_raised_twice(known: Condition) -> None:
+    finding = known.finding('It is so.', (0,), (), **FILL)
+    raised = render.health_checks(
+        replace(samples.small_cluster(), notices=(), rollout=None, alarms=(finding,))
+    )
+    if known.ceph_checks or known.severity is Severity.INFO:
+        assert raised == {}
+    else:
+        code = 'ROCKSDB_TUNER_' + known.condition_id.upper().replace('-', '_')
+        assert list(raised) == [code]
+        assert raised[code]['severity'] == known.severity.value
+
+
+def test_thousands_of_osds_do_not_fill_the_monitor() -> None:
+    many = replace(samples.FINDINGS[1], osds=tuple(range(5000)))
+    snapshot = replace(samples.small_cluster(), alarms=(many,))
+    check = render.health_checks(snapshot)['ROCKSDB_TUNER_UNSTARTABLE_OPTIONS']
+    assert check['count'] == 5000
+    assert len(str(check['detail'])) < 2000
+    assert 'and 4950 more' in str(check['detail'])
+
+
+def test_every_health_check_is_in_the_manual() -> None:
+    manual = (Path(__file__).parents[6] / 'doc/mgr/rocksdb_tuner.rst').read_text()
+    codes = [known.health.code for known in conditions().values() if known.health]
+    codes += [health.STATE_BROKEN, health.ROLLOUT_FAILED]
+    assert [code for code in codes if f'``{code}``' not in manual] == []

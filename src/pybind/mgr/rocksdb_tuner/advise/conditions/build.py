@@ -1,0 +1,59 @@
+"""Conditions of what the OSDs were built as: no option helps against them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Optional
+
+from ..naming import name_osds
+from ..records import Finding, FindingEvidence
+from .catalogue import Condition
+from .facts import ClusterFacts
+
+_Version = tuple[int, ...]
+
+
+def unoptimised_build(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Packages of Debian and Ubuntu whose RocksDB was built without optimisation."""
+    fixed = {_version(text)[:1]: text for text in condition.values['fixed']}
+    affected: dict[tuple[str, str], list[int]] = {}
+    for osd in cluster.osds:
+        text = osd.info.version
+        if text is None or osd.info.distribution not in condition.values['distributions']:
+            continue
+        number = _version(text)
+        needed = fixed.get(number[:1])
+        if needed is not None and number < _version(needed):
+            affected.setdefault((text, needed), []).append(osd.info.osd_id)
+    for (text, needed), ids in affected.items():
+        yield condition.finding(
+            f'{name_osds(ids)} run {text} from packages of their distribution, whose RocksDB was '
+            'probably built without optimisation',
+            tuple(ids),
+            (FindingEvidence('ceph_version', text, 'version', None),),
+            fixed=needed,
+        )
+
+
+def deferred_write_regression(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Point releases in which everything that an HDD was sent went through RocksDB first."""
+    (since,), (fixed,) = condition.values['since'], condition.values['fixed']
+    ids = [
+        osd.info.osd_id
+        for osd in cluster.osds
+        if osd.info.main_rotational
+        and osd.info.version is not None
+        and _version(since) <= _version(osd.info.version) < _version(fixed)
+    ]
+    if ids:
+        yield condition.finding(
+            f'{name_osds(ids)} send all writes through RocksDB',
+            tuple(ids),
+            (FindingEvidence('fixed_in', fixed, 'version', None),),
+        )
+
+
+def _version(text: Optional[str]) -> _Version:
+    """(16, 2, 15) of "16.2.15-1"; empty for what is no version, which is below every other."""
+    numbers = (text or '').split('-')[0].split('.')
+    return tuple(int(n) for n in numbers) if all(n.isdecimal() for n in numbers) else ()

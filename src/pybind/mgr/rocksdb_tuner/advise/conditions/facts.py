@@ -1,0 +1,114 @@
+"""What conditions are looked for in, and what many of them ask of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Callable, Mapping, NamedTuple, Optional
+
+from ...mgr.records import ConfigEntry
+from ...options.checks import CheckResult
+from ...options.releases import KnownRelease
+from ..facts import release_of_osd
+from ..records import Finding, FindingEvidence, OsdFacts
+from ..strings import check
+from .catalogue import Condition
+
+
+@dataclass(frozen=True)
+class RunningString:
+    """An option string, and the OSDs of one release that run it."""
+
+    text: str
+    #: Nobody set it.
+    is_default: bool
+    release: Optional[KnownRelease]
+    osds: tuple[OsdFacts, ...]
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        return tuple(osd.info.osd_id for osd in self.osds)
+
+    @property
+    def who(self) -> str:
+        """The entry that sets it, for a command; of several the first."""
+        options = self.osds[0].options
+        return (options.deciding_who if options else None) or '<who>'
+
+    @property
+    def checked(self) -> Optional[CheckResult]:
+        """What the checks say of it; None where its RocksDB is not known."""
+        return check(self.text, self.release.rocksdb_version) if self.release else None
+
+
+class Measured(NamedTuple):
+    """An OSD that a condition holds for, with the value that says so; larger is worse."""
+
+    value: float
+    osd: OsdFacts
+
+
+@dataclass(frozen=True)
+class ClusterFacts:
+    """All that conditions are looked for in."""
+
+    osds: tuple[OsdFacts, ...]
+    #: The config store's entries for the options that are watched.
+    entries: tuple[ConfigEntry, ...]
+    #: Ceph's own health checks that are raised.
+    health_codes: frozenset[str] = frozenset()
+    #: For how long each OSD has been waiting for its restart, in seconds.
+    pending_s: Mapping[int, float] = field(default_factory=dict)
+    #: Thresholds that the operator set, by module option.
+    limits: Mapping[str, float] = field(default_factory=dict)
+
+    @cached_property
+    def strings(self) -> tuple[RunningString, ...]:
+        """What runs: a cluster runs a handful of strings, and each is judged once."""
+        groups: dict[tuple[object, ...], list[OsdFacts]] = {}
+        for osd in self.osds:
+            options, info = osd.options, osd.info
+            if options is not None:
+                key = (options.running, options.source == 'default', info.version, info.release)
+                groups.setdefault(key, []).append(osd)
+        found = []
+        for osds in groups.values():
+            options = osds[0].options
+            assert options is not None
+            found.append(
+                RunningString(
+                    options.running,
+                    options.source == 'default',
+                    release_of_osd(osds[0].info),
+                    tuple(osds),
+                )
+            )
+        return tuple(found)
+
+    @cached_property
+    def chosen_strings(self) -> tuple[RunningString, ...]:
+        """Those that somebody set."""
+        return tuple(running for running in self.strings if not running.is_default)
+
+
+ConditionFunction = Callable[[ClusterFacts, Condition], Iterable[Finding]]
+
+
+def worst_first(measured: Sequence[Measured]) -> list[Measured]:
+    """The largest value first; of equals the lowest id."""
+    return sorted(measured, key=lambda m: (-m.value, m.osd.info.osd_id))
+
+
+def ids_of(measured: Sequence[Measured]) -> tuple[int, ...]:
+    """Their ids, the worst first: a command then names the worst."""
+    return tuple(m.osd.info.osd_id for m in measured)
+
+
+def worst_evidence(
+    measured: Sequence[Measured], *evidence: FindingEvidence
+) -> tuple[FindingEvidence, ...]:
+    """The evidence of the worst OSD, and its name where there are several."""
+    if len(measured) == 1:
+        return evidence
+    return (FindingEvidence('worst', f'osd.{measured[0].osd.info.osd_id}', '', None), *evidence)

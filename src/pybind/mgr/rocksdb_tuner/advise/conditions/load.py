@@ -1,0 +1,274 @@
+"""Conditions of what OSDs do now: the kv_sync thread, iterators, compaction, stalls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Optional
+
+from ..facts import BUFFERED_IO, COMPACT_ON_DELETION, release_of_osd
+from ..naming import name_osds
+from ..records import Finding, FindingEvidence, OsdFacts
+from ..strings import check
+from .catalogue import Condition
+from .device import METADATA_WORK
+from .facts import ClusterFacts, Measured, ids_of, worst_evidence, worst_first
+
+#: RocksDB of the first release that compacts on deletion by default.
+_COMPACTS_ON_DELETION_FROM = 7
+_NO_COMPRESSION = 'kNoCompression'
+
+
+def uncompressed_metadata(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Metadata is what the clients write, and nothing compresses it."""
+    measured = [
+        Measured(osd.signals.db_used_bytes or 0 if osd.signals else 0, osd)
+        for osd in _with_metadata_work(cluster, condition)
+        if _compression(osd) == _NO_COMPRESSION
+    ]
+    if measured:
+        found = worst_first(measured)
+        workload, signals = found[0].osd.workload, found[0].osd.signals
+        assert workload is not None
+        yield condition.finding(
+            f'{name_osds(ids_of(found))} keep metadata uncompressed',
+            ids_of(found),
+            worst_evidence(
+                found,
+                FindingEvidence('workload', workload.workload_class.value, 'class', None),
+                FindingEvidence('compression', _NO_COMPRESSION, 'option', None),
+                FindingEvidence(
+                    'db_used_bytes', signals.db_used_bytes if signals else None, 'bytes', None
+                ),
+            ),
+        )
+
+
+def _with_metadata_work(cluster: ClusterFacts, condition: Condition) -> list[OsdFacts]:
+    confidence = condition.limit('confidence', cluster.limits)
+    return [
+        osd
+        for osd in cluster.osds
+        if osd.workload is not None
+        and osd.workload.workload_class in METADATA_WORK
+        and osd.workload.confidence >= confidence
+    ]
+
+
+def _compression(osd: OsdFacts) -> Optional[str]:
+    release = release_of_osd(osd.info)
+    if osd.options is None or release is None:
+        return None
+    checked = check(osd.options.running, release.rocksdb_version)
+    return checked.effective.get('compression') if checked.accepted else None
+
+
+def compact_on_deletion_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Clients delete and rewrite metadata, and tombstones stay until compaction comes by."""
+    ids, values = [], set()
+    for osd in _with_metadata_work(cluster, condition):
+        release = release_of_osd(osd.info)
+        if release is None or osd.settings is None:
+            continue
+        by_default = int(release.rocksdb_version.split('.')[0]) >= _COMPACTS_ON_DELETION_FROM
+        setting = osd.settings.get(COMPACT_ON_DELETION)
+        if not (_is_true(setting.value) if setting else by_default):
+            ids.append(osd.info.osd_id)
+            values.add('set' if setting else 'default')
+    if ids:
+        yield condition.finding(
+            f'{name_osds(ids)} do not compact when much was deleted',
+            tuple(ids),
+            (
+                FindingEvidence(COMPACT_ON_DELETION, 'false', 'option', None),
+                FindingEvidence('source', ', '.join(sorted(values)), 'config source', None),
+            ),
+        )
+
+
+def buffered_io_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """BlueFS reads around the page cache."""
+    by_who: dict[Optional[str], list[int]] = {}
+    for osd in cluster.osds:
+        setting = osd.settings.get(BUFFERED_IO) if osd.settings else None
+        if setting is not None and not _is_true(setting.value):
+            by_who.setdefault(setting.who, []).append(osd.info.osd_id)
+    for who, ids in by_who.items():
+        yield condition.finding(
+            f'{name_osds(ids)} read RocksDB without the page cache',
+            tuple(ids),
+            (FindingEvidence(BUFFERED_IO, 'false', 'option', None),),
+            who=who or '<who>',
+        )
+
+
+def _is_true(value: str) -> bool:
+    return value.strip().lower() in {'true', '1', 'yes', 'on'}
+
+
+def kv_sync_bound(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """The one kv_sync thread has no time left, and writes are small."""
+    busy = condition.limit('busy', cluster.limits)
+    small_bytes = condition.limit('small_write_bytes', cluster.limits)
+    measured = []
+    for osd in cluster.osds:
+        signals = osd.signals
+        if signals is None or signals.kv_sync_busy is None or signals.kv_sync_busy < busy:
+            continue
+        if signals.write_bytes_avg is not None and signals.write_bytes_avg <= small_bytes:
+            measured.append(Measured(signals.kv_sync_busy, osd))
+    if measured:
+        found = worst_first(measured)
+        signals = found[0].osd.signals
+        assert signals is not None
+        window_s = signals.window_s
+        yield condition.finding(
+            f'the kv_sync thread of {name_osds(ids_of(found))} bounds small writes',
+            ids_of(found),
+            worst_evidence(
+                found,
+                FindingEvidence('kv_sync_busy', signals.kv_sync_busy, 'ratio', window_s),
+                FindingEvidence('write_bytes_avg', signals.write_bytes_avg, 'bytes', window_s),
+                FindingEvidence('write_iops', signals.write_iops, 'operations/s', window_s),
+            ),
+        )
+
+
+def slow_iterators(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """To place an iterator takes RocksDB long, as it does behind many tombstones."""
+    usual_ms = condition.limit('seek_ms', cluster.limits)
+    # An operator who raises the one means the other too.
+    rotational_ms = max(usual_ms, condition.limit('seek_rotational_ms', cluster.limits))
+    seeks = condition.limit('seeks', cluster.limits)
+    measured = []
+    for osd in cluster.osds:
+        details = osd.details
+        if details is None or details.omap_seek_ms is None or details.omap_seeks is None:
+            continue
+        limit_ms = rotational_ms if osd.info.db_rotational else usual_ms
+        if details.omap_seeks >= seeks and details.omap_seek_ms >= limit_ms:
+            measured.append(Measured(details.omap_seek_ms, osd))
+    if measured:
+        found = worst_first(measured)
+        details = found[0].osd.details
+        assert details is not None
+        window_s = details.latency.window_s if details.latency else None
+        yield condition.finding(
+            f'RocksDB iterators of {name_osds(ids_of(found))} are slow, as after a mass delete',
+            ids_of(found),
+            worst_evidence(
+                found,
+                FindingEvidence('omap_seek_ms', details.omap_seek_ms, 'ms', window_s),
+                FindingEvidence('omap_seeks', details.omap_seeks, 'seeks', window_s),
+            ),
+        )
+
+
+def compaction_storm(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Many OSDs of a class write SST files at once, and far more than clients cause."""
+    least_rate = condition.limit('sst_bytes_per_s', cluster.limits)
+    ratio = condition.limit('sst_per_wal', cluster.limits)
+    least_osds = condition.limit('least_osds', cluster.limits)
+    share = condition.limit('share_of_osds', cluster.limits)
+    seen: dict[str, int] = {}
+    compacting: dict[str, list[Measured]] = {}
+    for osd in cluster.osds:
+        signals, device_class = osd.signals, osd.info.device_class
+        if signals is None or device_class is None:
+            continue
+        sst, wal = signals.sst_bytes_per_s, signals.wal_bytes_per_s
+        if sst is None or wal is None:
+            continue
+        seen[device_class] = seen.get(device_class, 0) + 1
+        if sst >= least_rate and sst >= ratio * wal:
+            compacting.setdefault(device_class, []).append(Measured(sst, osd))
+    for device_class, measured in compacting.items():
+        if len(measured) < least_osds or len(measured) < share * seen[device_class]:
+            continue
+        found = worst_first(measured)
+        signals = found[0].osd.signals
+        assert signals is not None
+        yield condition.finding(
+            f'{len(found)} of {seen[device_class]} OSDs of class {device_class} compact at once',
+            ids_of(found),
+            worst_evidence(
+                found,
+                FindingEvidence(
+                    'sst_bytes_per_s', signals.sst_bytes_per_s, 'bytes/s', signals.window_s
+                ),
+                FindingEvidence(
+                    'wal_bytes_per_s', signals.wal_bytes_per_s, 'bytes/s', signals.window_s
+                ),
+            ),
+        )
+
+
+def write_stalls(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """RocksDB itself counts time in which it let writes wait."""
+    limit = condition.limit('stall_share', cluster.limits)
+    measured = [
+        Measured(osd.rocksdb_times.stall_share, osd)
+        for osd in cluster.osds
+        if osd.rocksdb_times is not None
+        and osd.rocksdb_times.stall_share is not None
+        and osd.rocksdb_times.stall_share >= limit
+    ]
+    if measured:
+        found = worst_first(measured)
+        times = found[0].osd.rocksdb_times
+        assert times is not None
+        yield condition.finding(
+            f'RocksDB holds up writes of {name_osds(ids_of(found))}',
+            ids_of(found),
+            worst_evidence(
+                found, FindingEvidence('stalled', times.stall_share, 'ratio', times.window_s)
+            ),
+        )
+
+
+def slow_sync(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """A flash device that takes milliseconds to make a commit durable."""
+    limit_ms = condition.limit('round_ms', cluster.limits)
+    measured = [
+        Measured(osd.signals.kv_sync_ms, osd)
+        for osd in cluster.osds
+        if osd.info.db_rotational is False
+        and osd.signals is not None
+        and osd.signals.kv_sync_ms is not None
+        and osd.signals.kv_sync_ms >= limit_ms
+    ]
+    if measured:
+        found = worst_first(measured)
+        signals = found[0].osd.signals
+        assert signals is not None
+        window_s = signals.window_s
+        yield condition.finding(
+            f'commits of {name_osds(ids_of(found))} wait long for a flash device',
+            ids_of(found),
+            worst_evidence(
+                found,
+                FindingEvidence('kv_sync_ms', signals.kv_sync_ms, 'ms', window_s),
+                FindingEvidence('kv_flush_ms', signals.kv_flush_ms, 'ms', window_s),
+            ),
+        )
+
+
+def slow_op_alert(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Ceph's own alert of slow operations, explained."""
+    yield from _explained(cluster, condition, 'one slow operation in a day raises it')
+
+
+def legacy_omap(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Ceph's own alerts of an old omap format, explained."""
+    yield from _explained(
+        cluster, condition, 'omap of these OSDs is in a format that cannot be counted by pool or PG'
+    )
+
+
+def _explained(cluster: ClusterFacts, condition: Condition, what: str) -> Iterable[Finding]:
+    raised = [code for code in condition.ceph_checks if code in cluster.health_codes]
+    if raised:
+        yield condition.finding(
+            f'Ceph warns of {" and ".join(raised)}: {what}',
+            (),
+            tuple(FindingEvidence(code, 'raised', 'health check', None) for code in raised),
+        )
