@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Mapping, Optional
 
 from ..mgr.records import ConfigEntry, OsdInfo, RunningOption
@@ -25,8 +26,12 @@ WATCHED_IF_SET = (COMPACT_ON_DELETION, BUFFERED_IO)
 OVERRULING_SOURCES = frozenset({'file', 'env', 'cmdline', 'override'})
 
 
+# Asked for every OSD at every tick, about a handful of versions.
+_release_of = lru_cache(maxsize=64)(release_of)
+
+
 def release_of_osd(osd: OsdInfo) -> Optional[KnownRelease]:
-    return release_of(osd.version, osd.release)
+    return _release_of(osd.version, osd.release)
 
 
 def osd_options(

@@ -7,7 +7,7 @@ from typing import NamedTuple, Optional
 
 from .interval import MAX_INTERVAL_S
 from .sample import Sample
-from .window import MIN_WINDOW_S, Window, window
+from .window import MIN_WINDOW_S, Window, comparable, window
 
 #: The short window reaches back this far: long enough to smooth, short enough that a workload is
 #: recognised within a minute of its start.
@@ -61,7 +61,7 @@ class OsdHistory:
             apart_s = sample.time_s - newest.time_s
             if sample.nonce == newest.nonce and 0 <= apart_s < MIN_WINDOW_S:
                 return
-            if apart_s > MAX_GAP_S or window(newest, sample) is None:
+            if apart_s > MAX_GAP_S or not comparable(newest, sample):
                 self.clear()
         self._recent.append(sample)
         # The oldest goes while the next one still reaches back far enough, or nothing would

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import lt
 from typing import NamedTuple, Optional
 
 from .sample import Sample
@@ -43,6 +44,18 @@ class Window(NamedTuple):
 
 _FIRST = Sample._fields.index('kv_sync')
 _END = Sample._fields.index('bytes_written_slow') + 1
+
+
+def comparable(before: Sample, after: Sample) -> bool:
+    """Whether `window` would give something; much cheaper than asking for it."""
+    if before.nonce != after.nonce or after.time_s - before.time_s < MIN_WINDOW_S:
+        return False
+    try:
+        # Counters do not fall; a pair of sum and count falls with its sum.
+        return not any(map(lt, after[_FIRST:_END], before[_FIRST:_END]))
+    except TypeError:
+        # One of them is not known.
+        return window(before, after) is not None
 
 
 def window(before: Sample, after: Sample) -> Optional[Window]:

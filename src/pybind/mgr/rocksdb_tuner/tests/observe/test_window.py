@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.observe.sample import Sample
-from rocksdb_tuner.observe.window import Latency, window
+from rocksdb_tuner.observe.window import Latency, comparable, window
 
 from .samples import sample
 
@@ -85,3 +85,19 @@ def test_no_difference_is_ever_negative(before: Sample, after: Sample) -> None:
             assert value.operations >= 0
         elif value is not None:
             assert value >= 0
+
+
+def test_what_is_comparable_is_what_has_a_window() -> None:
+    """The cheap question has the answer of the expensive one."""
+    first = sample(100.0, 10)
+    for second in (
+        sample(110.0, 20),
+        sample(110.0, 10),
+        sample(110.0, 9),
+        sample(110.0, 20, nonce=8),
+        sample(102.0, 20),
+        sample(110.0, 20)._replace(op_w=None),
+        sample(110.0, 20)._replace(op_w=None, op_r=1),
+        sample(110.0, 20)._replace(kv_sync=(0, 20)),
+    ):
+        assert comparable(first, second) is (window(first, second) is not None)
