@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import lt
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 from .sample import Sample
 
@@ -50,9 +50,12 @@ def comparable(before: Sample, after: Sample) -> bool:
     """Whether `window` would give something; much cheaper than asking for it."""
     if before.nonce != after.nonce or after.time_s - before.time_s < MIN_WINDOW_S:
         return False
+    # Numbers and pairs beside None: what cannot be compared says so.
+    earlier: tuple[Any, ...] = before[_FIRST:_END]
+    later: tuple[Any, ...] = after[_FIRST:_END]
     try:
         # Counters do not fall; a pair of sum and count falls with its sum.
-        return not any(map(lt, after[_FIRST:_END], before[_FIRST:_END]))
+        return not any(map(lt, later, earlier))
     except TypeError:
         # One of them is not known.
         return window(before, after) is not None
