@@ -1,0 +1,40 @@
+"""What tests of conditions ask again and again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Optional
+
+from rocksdb_tuner.advise.conditions import ClusterFacts, findings
+from rocksdb_tuner.advise.records import Finding, OsdFacts
+from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.workload.records import WorkloadClass
+
+from ..scenes import facts, osd_info, workload
+
+GIB = 1 << 30
+
+
+def found(*osds: OsdFacts, **cluster: Any) -> dict[str, Finding]:
+    """The findings of a cluster by id."""
+    return {f.finding_id: f for f in findings(ClusterFacts(osds, (), **cluster))}
+
+
+def seen(
+    osd_id: int = 0,
+    release: str = 'pacific',
+    options: Optional[str] = None,
+    does: Optional[WorkloadClass] = None,
+    info: Optional[dict[str, Any]] = None,
+    more: Optional[dict[str, Any]] = None,
+    **signals: Any,
+) -> OsdFacts:
+    """An OSD on its default with these signals; ``info`` and ``more`` change what it is."""
+    known = osd_info(osd_id, release, **(info or {}))
+    osd = facts(known) if options is None else facts(known, options, 'mon')
+    return replace(
+        osd,
+        signals=Signals(osd_id=osd_id, window_s=30.0, **signals),
+        workload=None if does is None else workload(does, 0.95),
+        **(more or {}),
+    )

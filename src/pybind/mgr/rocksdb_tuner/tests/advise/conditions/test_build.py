@@ -1,0 +1,55 @@
+"""Conditions of builds: known by the version, silent where it is not known."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import pytest
+
+from .scenes import found, seen
+
+
+@pytest.mark.parametrize(
+    ('version', 'distribution', 'fixed'),
+    [
+        ('16.2.14', 'debian', '16.2.15'),
+        ('16.2.15', 'debian', None),
+        ('17.2.7', 'ubuntu', '17.2.8'),
+        ('17.2.8', 'ubuntu', None),
+        ('18.2.2', 'debian', '18.2.4'),
+        ('18.2.4', 'debian', None),
+        ('18.2.2', 'centos', None),
+        ('18.2.2', None, None),
+        ('19.2.0', 'debian', None),
+        ('20.2.4', 'debian', None),
+        (None, 'debian', None),
+        ('main', 'debian', None),
+        ('16.2.9-1', 'debian', '16.2.15'),
+    ],
+)
+def test_packages_built_without_optimisation(
+    version: Optional[str], distribution: Optional[str], fixed: Optional[str]
+) -> None:
+    names = found(seen(info={'version': version, 'distribution': distribution}))
+    assert ('unoptimised-build' in names) is (fixed is not None)
+    if fixed is not None:
+        assert fixed in names['unoptimised-build'].remedy
+
+
+@pytest.mark.parametrize(
+    ('version', 'rotational', 'fires'),
+    [
+        ('16.2.0', True, True),
+        ('16.2.5', True, True),
+        ('16.2.6', True, False),
+        ('15.2.17', True, False),
+        ('16.2.5', False, False),
+        ('16.2.5', None, False),
+        (None, True, False),
+    ],
+)
+def test_the_deferred_writes_of_16_2_0_to_16_2_5(
+    version: Optional[str], rotational: Optional[bool], fires: bool
+) -> None:
+    names = found(seen(info={'version': version, 'main_rotational': rotational}))
+    assert ('deferred-write-regression' in names) is fires

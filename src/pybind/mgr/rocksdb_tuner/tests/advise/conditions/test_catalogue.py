@@ -1,0 +1,84 @@
+"""Every condition is one function and one entry of data, and says what to do about it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rocksdb_tuner.advise.conditions import FUNCTIONS, ClusterFacts, findings
+from rocksdb_tuner.advise.conditions.catalogue import Condition, conditions, limit_options
+from rocksdb_tuner.knowledge import loader
+
+from ...present.test_health import FILL
+
+ROOT = Path(__file__).parents[7]
+TESTS = Path(__file__).parent
+
+
+def test_functions_and_entries_are_the_same() -> None:
+    assert list(FUNCTIONS) == list(conditions())
+
+
+def test_all_of_the_23_conditions_are_built_or_dropped_with_a_reason() -> None:
+    content = loader.load('conditions')
+    numbers = {n for entry in content['conditions'] for n in entry['numbers']}
+    dropped = {entry['number'] for entry in content['dropped']}
+    assert numbers | dropped == {f'C{n}' for n in range(1, 24)}
+    assert not numbers & dropped
+
+
+@pytest.mark.parametrize('known', conditions().values(), ids=list(conditions()))
+def test_a_remedy_leaves_nothing_open(known: Condition) -> None:
+    finding = known.finding('It is so.', (3,), (), **FILL)
+    text = ' '.join((finding.remedy, *finding.commands))
+    assert not re.search(r'\{[a-z]+\}', text)
+    assert finding.remedy
+    assert finding.source
+
+
+@pytest.mark.parametrize('known', conditions().values(), ids=list(conditions()))
+def test_commands_are_commands(known: Condition) -> None:
+    finding = known.finding('It is so.', (3,), (), **FILL)
+    assert all(
+        command.startswith(('ceph ', 'ceph-bluestore-tool ')) for command in finding.commands
+    )
+
+
+def test_nothing_advises_to_compact_or_restart_all_at_once() -> None:
+    for known in conditions().values():
+        assert 'osd.*' not in ' '.join((known.remedy, *known.commands))
+
+
+def test_a_reshard_and_a_compaction_say_what_not_to_do() -> None:
+    assert 'Never interrupt a reshard' in (conditions()['unsharded'].do_not or '')
+    for known in conditions().values():
+        if any(command.endswith(' compact') for command in known.commands):
+            assert known.do_not, known.condition_id
+
+
+def test_where_a_condition_is_shown_is_there() -> None:
+    for entry in loader.load('conditions')['conditions']:
+        place = entry['shown']['where'].split(';')[0].split(',')[0].strip()
+        if place.startswith('qa/'):
+            assert (ROOT / place).is_file(), place
+        else:
+            assert (TESTS.parents[1] / place.removeprefix('tests/')).is_file(), place
+
+
+def test_the_manual_names_every_finding_and_option() -> None:
+    manual = (ROOT / 'doc/mgr/rocksdb_tuner.rst').read_text()
+    assert [name for name in conditions() if f'``{name}``' not in manual] == []
+    assert [o.name for o in limit_options() if f'.. confval:: {o.name}' not in manual] == []
+
+
+def test_the_developers_table_says_how_each_is_shown() -> None:
+    table = (ROOT / 'doc/dev/rocksdb_tuner.rst').read_text()
+    for entry in loader.load('conditions')['conditions']:
+        row = table[table.index(f'     - ``{entry["id"]}``') :].split('   * - ')[0]
+        assert f'     - {entry["shown"]["how"]}\n' in row, entry['id']
+
+
+def test_an_empty_cluster_has_nothing_to_point_out() -> None:
+    assert findings(ClusterFacts((), ())) == ()

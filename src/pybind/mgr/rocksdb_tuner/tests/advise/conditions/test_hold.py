@@ -1,0 +1,113 @@
+"""Health checks are raised by what lasts and cleared by what stays away."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner.advise.conditions.catalogue import condition
+from rocksdb_tuner.advise.conditions.hold import HoldState, hold, raised, since
+from rocksdb_tuner.advise.records import Severity
+
+LASTING = 'slow-iterators'
+POLICY = condition(LASTING).health
+assert POLICY is not None
+RAISE_S, CLEAR_S = POLICY.raise_after_s, POLICY.clear_after_s
+FINDING = condition(LASTING).finding('It is so.', (0,), ())
+
+
+def played(moments: list[tuple[float, bool]]) -> list[bool]:
+    """Whether the check is raised after each (seconds, found)."""
+    state: HoldState = {}
+    seen = []
+    for at_s, is_found in moments:
+        state = hold(state, [FINDING] if is_found else [], at_s)
+        seen.append(bool(raised(state)))
+    return seen
+
+
+def test_it_is_raised_when_it_lasted_and_not_a_second_earlier() -> None:
+    assert played([(0.0, True), (RAISE_S - 1, True), (RAISE_S, True)]) == [False, False, True]
+
+
+def test_it_is_cleared_when_it_stayed_away_and_not_a_second_earlier() -> None:
+    at_s = RAISE_S
+    moments = [(0.0, True), (at_s, True), (at_s + CLEAR_S - 1, False), (at_s + CLEAR_S, False)]
+    assert played(moments) == [False, True, True, False]
+
+
+def test_what_comes_and_goes_is_never_raised() -> None:
+    assert True not in played([(i * RAISE_S / 2, i % 2 == 0) for i in range(50)])
+
+
+def test_what_is_raised_does_not_flap() -> None:
+    start = [(0.0, True), (RAISE_S, True)]
+    after = [(RAISE_S + (i + 1) * CLEAR_S / 2, i % 2 == 1) for i in range(50)]
+    assert played(start + after)[1:] == [True] * 51
+
+
+def test_an_error_that_waits_for_the_next_restart_is_raised_at_once() -> None:
+    finding = condition('unstartable-options').finding(
+        'It is so.', (0,), (), who='osd', option='bluestore_rocksdb_options'
+    )
+    assert raised(hold({}, [finding], 5.0)) == (finding,)
+    assert raised(hold(hold({}, [finding], 5.0), [], 6.0)) == ()
+
+
+def test_what_is_only_worth_knowing_is_no_health_check() -> None:
+    known = replace(FINDING, severity=Severity.INFO)
+    assert hold({}, [known], 0.0) == {}
+
+
+def test_the_newest_evidence_is_shown_while_it_is_held() -> None:
+    state = hold(hold({}, [FINDING], 0.0), [FINDING], RAISE_S)
+    newer = replace(FINDING, osds=(0, 1))
+    state = hold(state, [newer], RAISE_S + 1)
+    assert raised(state) == (newer,)
+    assert raised(hold(state, [], RAISE_S + 2)) == (newer,)
+
+
+@pytest.mark.parametrize('back_to_s', [0.0, RAISE_S / 2])
+def test_a_clock_that_is_set_back_starts_anew_and_lasts_no_longer(back_to_s: float) -> None:
+    assert played([(1000.0, True), (back_to_s, True), (back_to_s + RAISE_S, True)]) == [
+        False,
+        False,
+        True,
+    ]
+    state = hold(hold({}, [FINDING], 1e6), [FINDING], 1e6 + RAISE_S)
+    state = hold(state, [], back_to_s)
+    assert raised(hold(state, [], back_to_s + CLEAR_S)) == ()
+
+
+@given(st.lists(st.tuples(st.floats(0.1, 1000), st.booleans()), max_size=60))
+def test_it_never_changes_faster_than_its_times(steps: list[tuple[float, bool]]) -> None:
+    at_s, moments = 0.0, []
+    for step_s, is_found in steps:
+        at_s += step_s
+        moments.append((at_s, is_found))
+    shown = played(moments)
+    raised_s: Optional[float] = None
+    for i, ((now_s, is_found), is_raised) in enumerate(zip(moments, shown)):
+        if is_raised and (i == 0 or not shown[i - 1]):
+            run = [t for t, f in moments[: i + 1]]
+            while run and not dict(moments)[run[0]]:
+                run.pop(0)
+            assert is_found
+            assert now_s - run[0] >= RAISE_S
+            raised_s = now_s
+        if not is_raised and i and shown[i - 1]:
+            last_found_s = max(t for t, f in moments[:i] if f)
+            assert now_s - last_found_s >= CLEAR_S
+            assert raised_s is not None
+
+
+def test_since_when_something_is_there_is_forgotten_when_it_goes() -> None:
+    first = since({}, ['a', 'b'], 10.0)
+    second = since(first, ['a'], 20.0)
+    assert second == {'a': 10.0}
+    assert since(second, ['a', 'b'], 30.0) == {'a': 10.0, 'b': 30.0}
+    assert since(second, ['a'], 5.0) == {'a': 5.0}

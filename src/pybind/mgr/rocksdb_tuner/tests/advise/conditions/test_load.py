@@ -1,0 +1,213 @@
+"""Conditions of what OSDs do: found beyond their thresholds, silent where nothing is known."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import pytest
+
+from rocksdb_tuner.advise.facts import settings_in_force
+from rocksdb_tuner.advise.records import OsdFacts, Setting, Severity
+from rocksdb_tuner.mgr.records import ConfigEntry, RunningOption
+from rocksdb_tuner.observe.deep import RocksdbTimes
+from rocksdb_tuner.observe.details import Details
+from rocksdb_tuner.workload.records import WorkloadClass
+
+from ...fake_cluster import DEFAULTS
+from ..scenes import osd_info
+from .scenes import GIB, found, seen
+
+RGW = WorkloadClass.RGW_METADATA
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ('does', 'options', 'fires'),
+    [
+        (RGW, None, True),
+        (WorkloadClass.CEPHFS_METADATA, None, True),
+        (WorkloadClass.RBD_SMALL_WRITE, None, False),
+        (None, None, False),
+        (RGW, 'compression=kLZ4Compression', False),
+        # RocksDB's own default is Snappy.
+        (RGW, 'max_total_wal_size=1GB', False),
+    ],
+)
+def test_metadata_that_nothing_compresses_is_worth_knowing(
+    does: Optional[WorkloadClass], options: Optional[str], fires: bool
+) -> None:
+    names = found(seen(does=does, options=options, db_used_bytes=5 * GIB))
+    assert ('uncompressed-metadata' in names) is fires
+    if fires:
+        assert names['uncompressed-metadata'].severity is Severity.INFO
+
+
+def set_to(**values: str) -> dict[str, Any]:
+    return {'settings': {name: Setting(value, 'osd') for name, value in values.items()}}
+
+
+@pytest.mark.parametrize(
+    ('release', 'more', 'fires'),
+    [
+        ('pacific', set_to(), True),
+        ('pacific', set_to(rocksdb_cf_compact_on_deletion='true'), False),
+        ('reef', set_to(), False),
+        ('reef', set_to(rocksdb_cf_compact_on_deletion='false'), True),
+        # Before the OSD was asked nothing is said.
+        ('pacific', {}, False),
+    ],
+)
+def test_deletes_without_compaction_are_worth_knowing(
+    release: str, more: dict[str, Any], fires: bool
+) -> None:
+    default = DEFAULTS[release]
+    assert (
+        'compact-on-deletion-off' in found(seen(0, release, default, does=RGW, more=more))
+    ) is fires
+    assert 'compact-on-deletion-off' not in found(seen(0, release, default, more=more))
+
+
+def test_a_buffered_io_that_somebody_switched_off_is_pointed_out() -> None:
+    finding = found(seen(more=set_to(bluefs_buffered_io='false')))['buffered-io-off']
+    assert finding.commands == ('ceph config rm osd bluefs_buffered_io',)
+    assert 'buffered-io-off' not in found(seen(more=set_to(bluefs_buffered_io='true')))
+    assert 'buffered-io-off' not in found(seen(more=set_to()))
+    assert 'buffered-io-off' not in found(seen())
+
+
+@pytest.mark.parametrize(
+    ('entries', 'running', 'expected'),
+    [
+        ((), {}, None),
+        ((('osd', 'false'),), {}, Setting('false', 'osd')),
+        # Masks reach a running OSD, and a host beats a class.
+        ((('osd/class:ssd', 'false'),), {}, Setting('false', 'osd/class:ssd')),
+        (
+            (('osd/class:ssd', 'true'), ('osd/host:node0', 'false'), ('osd', 'true')),
+            {},
+            Setting('false', 'osd/host:node0'),
+        ),
+        (
+            (('osd.0', 'true'), ('osd/host:node0', 'false')),
+            {},
+            Setting('true', 'osd.0'),
+        ),
+        ((('osd/class:hdd', 'false'), ('osd.1', 'false')), {}, None),
+        # The entry was removed since the OSD started.
+        ((), {'bluefs_buffered_io': RunningOption('false', 'mon', False)}, None),
+        (
+            (('osd', 'true'),),
+            {'bluefs_buffered_io': RunningOption('false', 'file', True)},
+            Setting('false', None),
+        ),
+    ],
+)
+def test_what_is_in_force_is_what_somebody_set_last(
+    entries: tuple[tuple[str, str], ...],
+    running: dict[str, RunningOption],
+    expected: Optional[Setting],
+) -> None:
+    stored = [ConfigEntry(who, 'bluefs_buffered_io', value) for who, value in entries]
+    in_force = settings_in_force(osd_info(0), stored, running)
+    assert in_force.get('bluefs_buffered_io') == expected
+
+
+@pytest.mark.parametrize(
+    ('busy', 'size', 'fires'),
+    [
+        (0.9, 4096.0, True),
+        (0.89, 4096.0, False),
+        (0.99, 16384.0, True),
+        (0.99, 16385.0, False),
+        (None, 4096.0, False),
+        (0.99, None, False),
+    ],
+)
+def test_small_writes_behind_one_thread_are_worth_knowing(
+    busy: Optional[float], size: Optional[float], fires: bool
+) -> None:
+    names = found(seen(kv_sync_busy=busy, write_bytes_avg=size, write_iops=900.0))
+    assert ('kv-sync-bound' in names) is fires
+
+
+def looked_at(
+    seek_ms: Optional[float], seeks: Optional[int], rotational: Optional[bool] = False
+) -> OsdFacts:
+    details = Details(0.0, None, seek_ms, seeks, None, None)
+    return seen(info={'db_rotational': rotational}, more={'details': details})
+
+
+@pytest.mark.parametrize(
+    ('osd', 'fires'),
+    [
+        (looked_at(20.0, 10), True),
+        (looked_at(19.9, 10), False),
+        (looked_at(20.0, 9), False),
+        (looked_at(20.0, 10, None), True),
+        (looked_at(99.0, 10, True), False),
+        (looked_at(100.0, 10, True), True),
+        (looked_at(None, None), False),
+        (seen(), False),
+    ],
+)
+def test_slow_iterators_are_pointed_out(osd: OsdFacts, fires: bool) -> None:
+    names = found(osd)
+    assert ('slow-iterators' in names) is fires
+    if fires:
+        assert names['slow-iterators'].commands == ('ceph tell osd.0 compact',)
+
+
+def compacting(osd_id: int, sst_mib: Optional[float], wal_mib: Optional[float] = 1.0) -> OsdFacts:
+    return seen(
+        osd_id,
+        sst_bytes_per_s=None if sst_mib is None else sst_mib * MIB,
+        wal_bytes_per_s=None if wal_mib is None else wal_mib * MIB,
+    )
+
+
+@pytest.mark.parametrize(
+    ('osds', 'fires'),
+    [
+        ([compacting(i, 32) for i in range(3)] + [compacting(i, 0) for i in range(3, 6)], True),
+        ([compacting(i, 32) for i in range(3)] + [compacting(i, 0) for i in range(3, 7)], False),
+        ([compacting(i, 32) for i in range(2)], False),
+        ([compacting(i, 31.9) for i in range(6)], False),
+        # Clients write that much.
+        ([compacting(i, 100, 20) for i in range(6)], False),
+        ([compacting(i, 100, None) for i in range(6)], False),
+        ([compacting(i, None) for i in range(6)], False),
+    ],
+)
+def test_many_that_compact_at_once_are_pointed_out(osds: list[OsdFacts], fires: bool) -> None:
+    assert ('compaction-storm' in found(*osds)) is fires
+
+
+@pytest.mark.parametrize(('share', 'fires'), [(0.01, True), (0.0099, False), (None, False)])
+def test_stalls_that_rocksdb_counts_are_pointed_out(share: Optional[float], fires: bool) -> None:
+    times = RocksdbTimes(300.0, share, None, None)
+    assert ('write-stalls' in found(seen(more={'rocksdb_times': times}))) is fires
+    assert 'write-stalls' not in found(seen())
+
+
+@pytest.mark.parametrize(
+    ('rotational', 'sync_ms', 'fires'),
+    [(False, 5.0, True), (False, 4.9, False), (True, 50.0, False), (None, 50.0, False)],
+)
+def test_flash_that_syncs_slowly_is_worth_knowing(
+    rotational: Optional[bool], sync_ms: float, fires: bool
+) -> None:
+    names = found(seen(info={'db_rotational': rotational}, kv_sync_ms=sync_ms))
+    assert ('slow-sync' in names) is fires
+
+
+@pytest.mark.parametrize(
+    ('code', 'condition_id'),
+    [
+        ('BLUESTORE_SLOW_OP_ALERT', 'slow-op-alert'),
+        ('BLUESTORE_NO_PER_POOL_OMAP', 'legacy-omap'),
+        ('BLUESTORE_NO_PER_PG_OMAP', 'legacy-omap'),
+    ],
+)
+def test_what_ceph_raises_itself_is_explained(code: str, condition_id: str) -> None:
+    assert set(found(seen(), health_codes=frozenset({code, 'OSD_DOWN'}))) == {condition_id}
+    assert found(seen(), health_codes=frozenset({'OSD_DOWN'})) == {}

@@ -1,0 +1,319 @@
+"""Conditions of option strings: found where they are, silent where they are not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.advise.conditions import ClusterFacts, findings
+from rocksdb_tuner.advise.profiles import profile
+from rocksdb_tuner.advise.records import Finding, OsdFacts, Severity
+from rocksdb_tuner.mgr.records import ConfigEntry
+from rocksdb_tuner.observe.details import Details
+
+from ...fake_cluster import DEFAULTS
+from ..scenes import ALL, PACIFIC, entry, facts, osd_info
+
+ALTERNATE = profile('alternate-2019').options
+LZ4 = profile('lz4-2025').options
+
+
+def found(*osds: OsdFacts, entries: tuple[ConfigEntry, ...] = ()) -> dict[str, Finding]:
+    return {f.finding_id: f for f in findings(ClusterFacts(osds, entries))}
+
+
+@pytest.mark.parametrize('release', ['pacific', 'reef', 'tentacle'])
+def test_a_cluster_on_its_defaults_has_nothing_to_point_out(release: str) -> None:
+    default = DEFAULTS['pacific' if release == 'pacific' else 'reef']
+    assert found(*(facts(osd_info(i, release), default) for i in range(3))) == {}
+
+
+@pytest.mark.parametrize(
+    'text', ['compression=kZSTD', 'foo=1', 'write_buffer_size=abc', 'a', PACIFIC + ',,']
+)
+def test_a_string_with_which_osds_would_not_start_is_an_error(text: str) -> None:
+    entries = (entry('osd', text),)
+    finding = found(*(facts(osd_info(i), entries=entries) for i in range(2)), entries=entries)[
+        'unstartable-options'
+    ]
+    assert finding.severity is Severity.ERROR
+    assert finding.osds == (0, 1)
+    assert finding.remedy == 'ceph config rm osd bluestore_rocksdb_options'
+
+
+def test_an_osd_that_went_down_with_such_a_string_is_not_forgotten() -> None:
+    """While it runs its options are known; when it bites it is down and they are not."""
+    entries = (entry('osd.1', 'foo=1'),)
+    down = OsdFacts(osd_info(1, up=False), None, None, None)
+    finding = found(facts(osd_info(0)), down, entries=entries)['unstartable-options']
+    assert finding.osds == (1,)
+    assert 'cannot start' in finding.summary
+    assert 'unstartable-options' not in found(down)
+    assert 'unstartable-options' not in found(down, entries=(entry('osd.1', PACIFIC),))
+    assert 'unstartable-options' not in found(down, entries=(entry('osd/rack:r1', 'foo=1'),))
+
+
+def test_a_string_that_ceph_conf_overrules_stops_nobody() -> None:
+    entries = (entry('osd', 'foo=1'),)
+    assert set(found(facts(osd_info(0), PACIFIC, 'file', entries), entries=entries)) == {
+        'options-outside-config-store'
+    }
+
+
+def test_an_overruled_entry_is_a_warning_and_ceph_conf_alone_only_worth_knowing() -> None:
+    entries = (entry('osd', PACIFIC),)
+    with_entry = found(facts(osd_info(0), PACIFIC, 'file', entries), entries=entries)
+    without = found(facts(osd_info(0), PACIFIC, 'file'))
+    assert with_entry['options-outside-config-store'].severity is Severity.WARNING
+    assert without['options-outside-config-store'].severity is Severity.INFO
+
+
+@pytest.mark.parametrize(
+    ('waited_s', 'severity'),
+    [
+        (0.0, Severity.INFO),
+        (86399.0, Severity.INFO),
+        (86400.0, Severity.WARNING),
+    ],
+)
+def test_a_configured_string_that_does_not_run_yet_is_a_warning_after_a_day(
+    waited_s: float, severity: Severity
+) -> None:
+    entries = (entry(ALL, 'compression=kLZ4Compression'),)
+    cluster = ClusterFacts((facts(osd_info(0), entries=entries),), entries, pending_s={0: waited_s})
+    (finding,) = [f for f in findings(cluster) if f.finding_id == 'restart-pending']
+    assert finding.severity is severity
+    assert finding.osds == (0,)
+    assert 'osd.0' in finding.remedy
+    assert finding.do_not is not None
+
+
+def test_what_is_forgotten_is_the_operators_to_say() -> None:
+    entries = (entry(ALL, 'compression=kLZ4Compression'),)
+    osds = (facts(osd_info(0), entries=entries),)
+    limits = {'restart_overdue_after': 3600.0}
+    cluster = ClusterFacts(osds, entries, pending_s={0: 3600.0}, limits=limits)
+    assert Severity.WARNING in {f.severity for f in findings(cluster)}
+
+
+def test_an_entry_for_a_class_is_pointed_out_because_no_osd_starts_with_it() -> None:
+    entries = (entry('osd/class:ssd', ALTERNATE),)
+    osds = (facts(osd_info(0), entries=entries), facts(osd_info(1, device_class='hdd')))
+    finding = found(*osds, entries=entries)['class-entry-without-effect']
+    assert finding.osds == (0,)
+    assert 'ceph config rm osd/class:ssd' in finding.remedy
+    assert 'restart-pending' not in found(*osds, entries=entries)
+
+
+def test_a_removed_override_that_still_runs_is_pending() -> None:
+    assert 'restart-pending' in found(facts(osd_info(0), ALTERNATE, 'mon'))
+
+
+def test_the_2019_string_is_recognised_by_name() -> None:
+    entries = (entry(ALL, ALTERNATE),)
+    finding = found(facts(osd_info(0), ALTERNATE, 'mon', entries), entries=entries)[
+        'superseded-options'
+    ]
+    assert finding.severity is Severity.WARNING
+    assert '2019' in finding.summary
+
+
+def test_the_odd_one_out_of_a_class_is_named() -> None:
+    entries = (entry('osd.2', 'compression=kLZ4Compression'),)
+    osds = [facts(osd_info(i)) for i in range(2)]
+    osds.append(facts(osd_info(2), 'compression=kLZ4Compression', 'mon', entries))
+    assert found(*osds, entries=entries)['different-options'].osds == (2,)
+
+
+def test_classes_and_releases_may_differ() -> None:
+    osds = (
+        facts(osd_info(0)),
+        facts(osd_info(1, 'reef'), DEFAULTS['reef']),
+        facts(osd_info(2, device_class='hdd'), DEFAULTS['reef']),
+    )
+    assert 'different-options' not in found(*osds)
+
+
+def test_an_entry_of_one_osd_that_hides_one_for_many_is_named() -> None:
+    entries = (entry('osd.1', 'compression=kLZ4Compression'), entry('osd/host:node1', LZ4))
+    osds = (facts(osd_info(0)), facts(osd_info(1)))
+    finding = found(*osds, entries=entries)['own-entry-shadows']
+    assert finding.osds == (1,)
+    assert finding.commands == ('ceph config rm osd.1 bluestore_rocksdb_options',)
+    assert 'osd/host:node1' in finding.summary
+
+
+@pytest.mark.parametrize(
+    'entries',
+    [
+        (entry('osd.1', PACIFIC),),
+        (entry('osd.1', PACIFIC), entry('osd', PACIFIC)),
+        (entry('osd.1', PACIFIC), entry('osd/host:elsewhere', LZ4)),
+        (entry('osd.1', PACIFIC), entry('osd/class:hdd', LZ4)),
+        (entry('osd.7', PACIFIC), entry('osd', LZ4)),
+        (entry('osd', LZ4),),
+    ],
+)
+def test_an_entry_that_hides_nothing_is_not(entries: tuple[ConfigEntry, ...]) -> None:
+    assert 'own-entry-shadows' not in found(facts(osd_info(1)), entries=entries)
+
+
+def test_an_override_that_equals_the_default_may_go() -> None:
+    entries = (entry('osd', PACIFIC),)
+    osds = [facts(osd_info(i), PACIFIC, 'mon', entries) for i in range(2)]
+    finding = found(*osds, entries=entries)['redundant-override']
+    assert finding.severity is Severity.INFO
+    assert finding.osds == (0, 1)
+    assert finding.commands == ('ceph config rm osd bluestore_rocksdb_options',)
+
+
+@pytest.mark.parametrize(
+    ('entries', 'value'),
+    [
+        ((entry('osd', LZ4),), LZ4),
+        # Without it another one would decide.
+        ((entry('osd.0', PACIFIC), entry('osd', LZ4)), PACIFIC),
+        ((entry('osd', PACIFIC), entry('global', LZ4)), PACIFIC),
+        # Whether it would cannot be told.
+        ((entry('osd', PACIFIC), entry('osd/rack:r1', LZ4)), PACIFIC),
+    ],
+)
+def test_an_override_that_does_something_stays(
+    entries: tuple[ConfigEntry, ...], value: str
+) -> None:
+    osd = facts(osd_info(0), value, 'mon', entries)
+    assert 'redundant-override' not in found(osd, entries=entries)
+
+
+def test_a_published_string_is_recognised_by_name() -> None:
+    entries = (entry('osd', LZ4),)
+    finding = found(facts(osd_info(0), LZ4, 'mon', entries), entries=entries)['published-options']
+    assert finding.severity is Severity.INFO
+    assert '2025' in finding.summary
+
+
+def test_the_default_of_the_release_is_no_publication() -> None:
+    reef = DEFAULTS['reef']
+    entries = (entry('osd', reef),)
+    names = found(facts(osd_info(0, 'reef'), reef, 'mon', entries), entries=entries)
+    assert 'published-options' not in names
+    assert 'redundant-override' in names
+
+
+def runs(text: str, release: str = 'pacific', **info: object) -> dict[str, Finding]:
+    entries = (entry('osd', text),)
+    return found(facts(osd_info(0, release, **info), text, 'mon', entries), entries=entries)
+
+
+def test_what_risks_data_is_an_error_while_it_runs() -> None:
+    finding = runs(PACIFIC + ',disableWAL=true')['dangerous-options']
+    assert finding.severity is Severity.ERROR
+    assert 'disableWAL' in finding.summary
+    assert 'dangerous-options' not in runs(PACIFIC + ',disableWAL=false')
+
+
+def test_a_wal_without_a_limit_is_pointed_out_once() -> None:
+    own = 'compression=kLZ4Compression,write_buffer_size=33554432'
+    assert runs(own)['unlimited-wal'].osds == (0,)
+    assert 'unlimited-wal' not in runs(own + ',max_total_wal_size=1073741824')
+    # The 2019 string is pointed out as a whole.
+    assert 'unlimited-wal' not in runs(ALTERNATE)
+
+
+@pytest.mark.parametrize(('jobs', 'fires'), [(8, False), (9, True)])
+def test_compactions_beyond_the_cores_of_an_osd_are_pointed_out(jobs: int, fires: bool) -> None:
+    names = runs(f'max_total_wal_size=1073741824,max_background_compactions={jobs}')
+    assert ('too-many-compactions' in names) is fires
+
+
+def test_what_rocksdb_changes_silently_is_told() -> None:
+    text = (
+        'max_total_wal_size=1073741824,max_write_buffer_number=4,'
+        'min_write_buffer_number_to_merge=16'
+    )
+    finding = runs(text)['options-without-effect']
+    assert finding.severity is Severity.INFO
+    assert 'min_write_buffer_number_to_merge' in finding.summary
+    assert 'options-without-effect' not in runs('max_total_wal_size=1073741824')
+
+
+@pytest.mark.parametrize(
+    ('release', 'addition', 'fires'),
+    [
+        ('reef', ',ttl=21600', True),
+        ('reef', ',periodic_compaction_seconds=86400', True),
+        ('reef', ',ttl=2591999', True),
+        ('reef', ',ttl=2592000', False),
+        ('reef', ',ttl=0', False),
+        ('reef', '', False),
+        # There nothing else compacts what was deleted.
+        ('pacific', ',ttl=21600', False),
+    ],
+)
+def test_rewrites_by_the_clock_are_a_leftover_since_reef(
+    release: str, addition: str, fires: bool
+) -> None:
+    assert ('periodic-rewrites' in runs(DEFAULTS['reef'] + addition, release)) is fires
+
+
+LARGE_MEMTABLES = 'write_buffer_size=268435456,max_write_buffer_number=64'
+MEMORY = Details(0.0, None, None, None, None, memory_target_bytes=4 << 30)
+
+
+@pytest.mark.parametrize(
+    ('text', 'sharded', 'fires'),
+    [
+        # 12 column families of 64 x 16 MiB: 12 GiB.
+        ('write_buffer_size=16777216,max_write_buffer_number=64', None, True),
+        ('write_buffer_size=16777216,max_write_buffer_number=64', True, True),
+        ('write_buffer_size=16777216,max_write_buffer_number=64', False, False),
+        (
+            'write_buffer_size=16777216,max_write_buffer_number=64,max_total_wal_size=1073741824',
+            True,
+            False,
+        ),
+        (
+            'write_buffer_size=268435456,max_write_buffer_number=64,max_total_wal_size=4294967296',
+            True,
+            False,
+        ),
+        (
+            'write_buffer_size=268435456,max_write_buffer_number=64,max_total_wal_size=4294967297',
+            True,
+            True,
+        ),
+    ],
+)
+def test_memtables_beyond_the_memory_target_are_pointed_out(
+    text: str, sharded: Optional[bool], fires: bool
+) -> None:
+    entries = (entry('osd', text),)
+    osd = facts(osd_info(0), text, 'mon', entries)
+    known = replace(osd, details=MEMORY, sharded=sharded)
+    assert ('memtables-exceed-memory' in found(known, entries=entries)) is fires
+    # Without a known target nothing is said.
+    assert 'memtables-exceed-memory' not in found(osd, entries=entries)
+
+
+def test_a_small_memory_target_is_not_the_fault_of_the_default() -> None:
+    small = replace(facts(osd_info(0)), details=MEMORY._replace(memory_target_bytes=1 << 29))
+    assert found(small) == {}
+
+
+def test_the_worst_comes_first() -> None:
+    entries = (entry('osd.0', 'foo=1'), entry('osd.1', PACIFIC))
+    osds = (
+        facts(osd_info(0), entries=entries),
+        facts(osd_info(1), PACIFIC, 'file', entries),
+        facts(osd_info(2), 'compression=kLZ4Compression', 'file', entries),
+    )
+    severities = [f.severity for f in findings(ClusterFacts(osds, entries))]
+    assert severities == sorted(severities, key=list(Severity).index)
+    assert Severity.ERROR in severities
+    assert Severity.INFO in severities
+
+
+def test_an_osd_of_which_nothing_is_known_gives_no_finding() -> None:
+    assert found(OsdFacts(osd_info(0), None, None, None)) == {}

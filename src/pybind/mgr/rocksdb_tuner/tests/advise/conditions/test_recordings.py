@@ -1,0 +1,91 @@
+"""Healthy clusters under every recorded client have nothing wrong with them.
+
+Whole ticks over the counters of real OSDs on their release's default: what is found is at most
+worth knowing. And what they do show, is shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import pytest
+
+from rocksdb_tuner.advise.conditions import ClusterFacts, findings
+from rocksdb_tuner.advise.conditions.hold import HoldState, hold, raised
+from rocksdb_tuner.advise.facts import osd_options
+from rocksdb_tuner.advise.records import Finding, OsdFacts, Severity
+from rocksdb_tuner.mgr.records import OsdInfo
+from rocksdb_tuner.options.releases import known_releases
+from rocksdb_tuner.workload.recogniser import Recogniser
+
+from ...fake_cluster import VERSIONS
+from ...workload import replay
+from ..scenes import running
+
+
+@lru_cache(maxsize=32)
+def seen_in(name: str) -> tuple[tuple[Finding, ...], ...]:
+    """The findings at every tick of a recording, and what would have been raised."""
+    recording = replay.load(name)
+    defaults = {r.name: r.default_options for r in known_releases()}
+    cluster_map, recogniser = recording.cluster_map(), Recogniser()
+    state: HoldState = {}
+    ticks = []
+    for now_s, signals in recording.play():
+        recognition = recogniser.recognise(signals, cluster_map, now_s)
+        osds = []
+        for info in cluster_map.osds:
+            known = as_it_was(info, recording.release)
+            options = osd_options(known, (), running(defaults[recording.release]))
+            osds.append(
+                OsdFacts(
+                    known,
+                    signals.get(info.osd_id),
+                    recognition.per_osd.get(info.osd_id),
+                    options,
+                    sharded=True,
+                    settings={},
+                )
+            )
+        found = findings(ClusterFacts(tuple(osds), ()))
+        state = hold(state, found, now_s)
+        assert raised(state) == ()
+        ticks.append(found)
+    return tuple(ticks)
+
+
+def as_it_was(info: OsdInfo, release: str) -> OsdInfo:
+    """What the metadata of the recorded OSDs says beside what a recording keeps."""
+    return replace(
+        info,
+        version=VERSIONS[release],
+        main_device_bytes=10 << 30,
+        main_rotational=True,
+        db_rotational=True,
+        min_alloc_size_bytes=4096,
+        distribution='debian',
+    )
+
+
+@pytest.mark.parametrize('name', replay.names())
+def test_a_healthy_cluster_has_nothing_wrong_under_any_client(name: str) -> None:
+    ticks = seen_in(name)
+    assert ticks
+    found = {(f.finding_id, f.severity) for tick in ticks for f in tick}
+    assert {severity for _, severity in found} <= {Severity.INFO}, found
+
+
+def test_the_gateways_metadata_on_pacific_is_uncompressed_and_not_compacted_on_deletion() -> None:
+    ids = {f.finding_id for tick in seen_in('s3-put') for f in tick}
+    assert {'uncompressed-metadata', 'compact-on-deletion-off'} <= ids
+
+
+@pytest.mark.parametrize('name', [n for n in replay.names() if n.startswith(('reef', 'tentacle'))])
+def test_neither_is_so_on_later_releases(name: str) -> None:
+    ids = {f.finding_id for tick in seen_in(name) for f in tick}
+    assert not ids & {'uncompressed-metadata', 'compact-on-deletion-off'}
+
+
+def test_an_idle_cluster_has_nothing_to_point_out() -> None:
+    assert set(seen_in('idle')) == {()}
