@@ -36,6 +36,7 @@ STOP_TIMEOUT_S = 60.0
 # As long as another workload may take to start a gateway
 CHANGE_WAIT_S = 180.0
 MODULE_LOG_LINES = 40
+MANAGER_LOOKS = 6
 # Lines that do not begin with a time belong to the entry before: a traceback
 _LOG_ENTRY = re.compile(r'\d{4}-\d\d-\d\dT')
 
@@ -323,9 +324,7 @@ class Cluster:
         """Restart daemons of one kind: one after the other, but managers together."""
         if kind == 'mgr':
             for name in names:
-                # A manager that lost its monitors may be starting itself anew just now
-                if self._runs(name):
-                    self.stop_daemon(name)
+                self._stop_manager(name)
             boot.link_modules(self.record.spec, self.layout, self.hosts)
             for name in names:
                 self.start_daemon(name)
@@ -333,6 +332,16 @@ class Cluster:
             for name in names:
                 self.stop_daemon(name)
                 self.start_daemon(name)
+
+    def _stop_manager(self, name: str) -> None:
+        """End a manager that may be starting itself anew, as it does when it lost its monitors.
+
+        For a moment then neither the process that ends nor the one that begins is seen.
+        """
+        for _ in range(MANAGER_LOOKS):
+            if self._runs(name):
+                self.stop_daemon(name)
+            time.sleep(POLL_S)
 
     def restart_osd(self, osd: int) -> None:
         """End and start an OSD as an operator does on its host, past any orchestrator."""

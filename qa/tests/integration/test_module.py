@@ -237,7 +237,7 @@ def test_a_string_that_would_stop_the_osds_is_found_before_it_does(tuner: Module
             40,
             'the health check',
         )
-        assert health['severity'] == 'HEALTH_WARN'
+        assert health['severity'] == 'HEALTH_ERR'
     finally:
         tuner.cluster.ceph('config', 'rm', 'osd', OPTION)
     tuner.wait_for(
