@@ -1,9 +1,10 @@
 """Which entry of the config store decides what an OSD starts with.
 
-Measured on 16.2.15, 18.2.7 and 20.2.4, the most specific wins: osd.N, osd, global. Masks do not count: `ceph config
-get` shows them, but at its start an OSD asks the monitor without naming its device class or host,
-and gets masked entries only later, when options that need a restart are ignored. Where `host` is
-set in its ceph.conf an OSD may name it, so an entry for its host leaves the question open.
+Measured on 16.2.15, 18.2.7 and 20.2.4, the most specific wins: osd.N, osd, global. Masks do not
+count: `ceph config get` shows them, but at its start an OSD asks the monitor without naming its
+device class or host, and gets masked entries only later, when options that need a restart are
+ignored. Where `host` is set in its ceph.conf an OSD may name it, so an entry for its host leaves
+the question open.
 """
 
 from __future__ import annotations
