@@ -16,7 +16,7 @@ help:
 	@echo '              in short on Reef and Tentacle (root)'
 	@echo 'make lint | mypy | unit | integration | smoke   one of them'
 	@echo 'make check-releases   all integration tests on Pacific, Reef and Tentacle'
-	@echo 'make bench    measure the cost of a tick'
+	@echo 'make bench    measure the cost of a tick, and of an answer of the model'
 	@echo 'make install DESTDIR=...   lay the module out for a package'
 
 demo:
@@ -39,6 +39,7 @@ unit: $(TOX)
 
 bench:
 	/usr/bin/python3 qa/bench/bench_tick.py
+	/usr/bin/python3 qa/bench/bench_model.py speed
 
 install:
 	install -d '$(DESTDIR)$(MGR_DIR)/rocksdb_tuner'

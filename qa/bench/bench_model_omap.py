@@ -1,6 +1,6 @@
 """A client that writes omap as a bucket index does: each key twice, soon after one another.
 
-Order (first argument, JSON): pool, objects, keys, value_bytes, seconds, depth. The cluster is that
+Order (first argument, JSON): pool, objects, keys, seconds, depth. The cluster is that
 of $CEPH_CONF. Prints {"ops": ..., "keys": ..., "seconds": ...}. Runs under Debian's Python with
 python3-rados.
 """
@@ -23,6 +23,26 @@ def _keys(batch: int, count: int) -> tuple[str, ...]:
     return tuple(hashlib.sha1(f'{batch}.{i}'.encode()).hexdigest() for i in range(count))
 
 
+#: What entries of one bucket have in common, in about the proportion of RGW's own.
+_COMMON = (
+    b'\x08\x03\x9d\x00\x00\x00'
+    b'default-placement'
+    + b'\x00' * 24
+    + b'STANDARD'
+    + b'\x00' * 8
+    + b'application/octet-stream'
+    + b'testid'
+    + b'M. Tester'
+    + b'\x01\x00\x00\x00' * 4
+)
+
+
+def _value(key: str) -> bytes:
+    """The key once more, an ETag and a time, which differ, in what is the same of all entries."""
+    etag = hashlib.md5(key.encode(), usedforsecurity=False).hexdigest().encode()
+    return key.encode() + _COMMON + etag + os.urandom(8)
+
+
 def _run(ioctx: Any, order: dict[str, Any]) -> dict[str, float]:
     objects, count, depth = order['objects'], order['keys'], order['depth']
     pending: list[Any] = []
@@ -35,7 +55,7 @@ def _run(ioctx: Any, order: dict[str, Any]) -> dict[str, float]:
         # As RGW prepares an entry and completes it with the next operation.
         keys = new + last.get(name, ())
         last[name] = new
-        values = tuple(os.urandom(order['value_bytes'] // 2).hex().encode() for _ in keys)
+        values = tuple(_value(key) for key in keys)
         with rados.WriteOpCtx() as operation:
             ioctx.set_omap(operation, keys, values)
             pending.append(ioctx.operate_aio_write_op(operation, name))

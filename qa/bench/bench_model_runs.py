@@ -26,7 +26,6 @@ from rocksdb_tuner.observe.kv_stats import KvStats, parse_kv_stats
 POOL = 'load'
 PG_NUM = 32
 WARM_UP_S = 20.0
-MEASURE_S = 35.0
 WAL_POLL_S = 3.0
 
 #: Sizes of the published sets divided by this give the same tree within a minute.
@@ -149,6 +148,8 @@ class Load:
 
     prepare: Callable[[Cluster], None]
     run: Callable[[Cluster, float], dict[str, float]]
+    #: Long enough for level 0 to fill more than once.
+    measured_s: float
 
 
 def _prepare_pool(cluster: Cluster) -> None:
@@ -176,7 +177,7 @@ def _run_rbd(cluster: Cluster, seconds: float) -> dict[str, float]:
 
 def _run_omap(cluster: Cluster, seconds: float) -> dict[str, float]:
     order = {
-        'pool': POOL, 'objects': 64, 'keys': 25, 'value_bytes': 200, 'seconds': seconds, 'depth': 8,
+        'pool': POOL, 'objects': 64, 'keys': 25, 'seconds': seconds, 'depth': 8,
     }  # fmt: skip
     source = (Path(__file__).parent / 'bench_model_omap.py').read_text()
     done = cluster.client.run(
@@ -187,8 +188,8 @@ def _run_omap(cluster: Cluster, seconds: float) -> dict[str, float]:
 
 
 LOADS: dict[str, Load] = {
-    'rbd-randwrite': Load(_prepare_rbd, _run_rbd),
-    'omap-heavy': Load(_prepare_pool, _run_omap),
+    'rbd-randwrite': Load(_prepare_rbd, _run_rbd, 90.0),
+    'omap-heavy': Load(_prepare_pool, _run_omap, 35.0),
 }
 
 
@@ -216,7 +217,7 @@ def measure(option_run: OptionRun, workload: str, directory: Path) -> Run:
         since_micros = int(time.time() * 1e6)
         before, sst_before = _tickers(cluster), _sst_bytes(cluster)
         with _wal_watched(cluster) as allocated:
-            client = load.run(cluster, MEASURE_S)
+            client = load.run(cluster, load.measured_s)
         after, sst_after = _tickers(cluster), _sst_bytes(cluster)
         log = cluster.host.outside(cluster.layout.log('osd.0'))
         with log.open(errors='replace') as lines:
@@ -229,7 +230,7 @@ def measure(option_run: OptionRun, workload: str, directory: Path) -> Run:
             scaled=option_run.scaled,
             workload=workload,
             release=cluster.ceph('version').split()[2],
-            seconds=MEASURE_S,
+            seconds=load.measured_s,
             client=client,
             wal_bytes=_increase(before.wal_bytes, after.wal_bytes),
             flush_bytes=_increase(before.flush_write_bytes, after.flush_write_bytes),
@@ -335,6 +336,5 @@ def document(runs: Sequence[Run]) -> dict[str, Any]:
     return {
         'machine': 'two cores shared with other work, OSDs on sparse files, one OSD, 32 PGs',
         'warm_up_s': WARM_UP_S,
-        'measured_s': MEASURE_S,
         'runs': [asdict(run) for run in runs],
     }

@@ -12,9 +12,12 @@ from typing import Callable, List, Optional
 from mgr_module import HandleCommandResult, MgrModule, NotifyType, Option
 
 from .advise.conditions.catalogue import LimitOption, limit_options
+from .advise.derive import derive
 from .advise.facts import release_of_osd
 from .advise.profiles import Profile, UnknownProfileError, profile, profiles
 from .advise.records import Kind, Recommendation
+from .advise.situation import Situation, find_situation
+from .advise.tree import tree
 from .mgr.adapter import MgrCluster, MgrStore
 from .mgr.protocols import CommandError
 from .mgr.releases import CLICommand, CLIReadCommand, CLIWriteCommand
@@ -223,6 +226,39 @@ class Module(MgrModule):
         """Show one option set with its published evidence"""
         return self._answer(lambda: render.profile(_profile(name), format))
 
+    @CLIReadCommand('rocksdb-tuner profile derive')
+    def cmd_profile_derive(
+        self,
+        osd: Optional[str] = None,
+        workload: Optional[str] = None,
+        cores: Optional[int] = None,
+        release: Optional[str] = None,
+        format: str = 'plain',
+    ) -> HandleCommandResult:
+        """Derive an option set from the published goals, and say which published one it is"""
+        return self._answer(
+            lambda: render.derivation(
+                derive(self._situation(osd, release, workload, cores)), format
+            )
+        )
+
+    @CLIReadCommand('rocksdb-tuner model')
+    def cmd_model(
+        self,
+        options: str,
+        osd: Optional[str] = None,
+        workload: Optional[str] = None,
+        cores: Optional[int] = None,
+        release: Optional[str] = None,
+        format: str = 'plain',
+    ) -> HandleCommandResult:
+        """Show what an option string makes of WAL, memory, levels, stalls, write amplification"""
+        return self._answer(
+            lambda: render.model(
+                tree(options, self._situation(osd, release, workload, cores)), format
+            )
+        )
+
     @CLIReadCommand('rocksdb-tuner check')
     def cmd_check(
         self, options: str, release: Optional[str] = None, format: str = 'plain'
@@ -325,6 +361,16 @@ class Module(MgrModule):
         # A wrong format must not leave a change behind that was answered with an error.
         render.check_format(format)
         return render.rollout(self._tuner.submit(work), format)
+
+    def _situation(
+        self,
+        osd: Optional[str],
+        release: Optional[str],
+        workload: Optional[str],
+        cores: Optional[int],
+    ) -> Situation:
+        osd_id = None if osd is None else _osd_number(osd)
+        return find_situation(self._tuner.snapshot.osds, osd_id, release, workload, cores)
 
     def _recommendation(self, recommendation_id: str) -> Recommendation:
         known = {r.recommendation_id: r for r in self._tuner.snapshot.recommendations}

@@ -17,10 +17,20 @@ from .strings import recognise, same_meaning
 OPTION = 'bluestore_rocksdb_options'
 ANNEX = 'bluestore_rocksdb_options_annex'
 
-#: Options that conditions are about beside the strings; they take effect without a restart.
+#: Options that conditions are about beside the strings; the first two take effect at once.
 COMPACT_ON_DELETION = 'rocksdb_cf_compact_on_deletion'
 BUFFERED_IO = 'bluefs_buffered_io'
-WATCHED_IF_SET = (COMPACT_ON_DELETION, BUFFERED_IO)
+#: How BlueFS chooses the device of a file; read when an OSD starts.
+SELECTION_POLICY = 'bluestore_volume_selection_policy'
+RESERVED_FACTOR = 'bluestore_volume_selection_reserved_factor'
+RESERVED = 'bluestore_volume_selection_reserved'
+WATCHED_IF_SET = (
+    COMPACT_ON_DELETION,
+    BUFFERED_IO,
+    SELECTION_POLICY,
+    RESERVED_FACTOR,
+    RESERVED,
+)
 
 #: Sources of a running value that the config store cannot change.
 OVERRULING_SOURCES = frozenset({'file', 'env', 'cmdline', 'override'})

@@ -13,6 +13,7 @@ from typing import Optional, Union
 from ..options.releases import KnownRelease
 from ..workload.records import Workload, WorkloadClass
 from .candidate import Candidate, group_candidate
+from .derive import agreement
 from .overrides import override_advice, own_entries_advice
 from .profiles import Profile, predict, profiles
 from .proposal import recommendation
@@ -26,6 +27,7 @@ from .records import (
     Recommendation,
     Risk,
 )
+from .situation import situation_of_osd
 from .strings import recognise, safe_to_apply, same_meaning, suits
 
 #: Whom an entry for the whole cluster addresses.
@@ -107,6 +109,9 @@ def _profile_change(
         Reason(f'{e.statement}.' if not e.statement.endswith('.') else e.statement, 'measured')
         for e in workload.evidence
     ) + tuple(Reason(text, best.source) for text in suitability.reasons)
+    # Of the OSDs of a group the first stands for all: they are of one device class.
+    situation = situation_of_osd(candidate.osds[0], release, workload.workload_class, None)
+    reasons += (agreement(situation, best),)
     prediction = _prediction(best, workload.workload_class)
     is_default = same_meaning(best.options, release.default_options, release.rocksdb_version)
     if is_default and candidate.deciding_entries == (ALL_OSDS,) and candidate.is_everything:

@@ -11,13 +11,15 @@ import json
 from collections.abc import Sequence
 from typing import Callable, Optional, TypeVar
 
+from ..advise.derive import Derivation
 from ..advise.profiles import Profile
 from ..advise.records import Recommendation
+from ..advise.tree import TreeAnswer
 from ..options.catalogue import OptionInfo
 from ..options.verdict import Verdict
 from ..rollout.records import RolloutState
 from ..snapshot import Mode, Snapshot
-from . import documents, option_documents, subjects
+from . import documents, option_documents, subjects, tree_documents
 from .documents import Json
 from .errors import PresentError
 from .health import health_checks
@@ -27,17 +29,20 @@ from .tables import options as option_tables
 from .tables import osds as osd_tables
 from .tables import profiles as profile_tables
 from .tables import status as status_tables
+from .tables import tree as tree_tables
 
 __all__ = [
     'FORMATS',
     'PresentError',
     'check',
     'check_format',
+    'derivation',
     'explain',
     'findings',
     'health_checks',
     'history',
     'mode',
+    'model',
     'option_list',
     'osd',
     'osds',
@@ -133,6 +138,14 @@ def option_list(options: Sequence[OptionInfo], output_format: str) -> str:
 
 def explain(info: OptionInfo, output_format: str) -> str:
     return _render(option_documents.explain, option_tables.explain, info, output_format)
+
+
+def model(answer: TreeAnswer, output_format: str) -> str:
+    return _render(tree_documents.tree, tree_tables.tree, answer, output_format)
+
+
+def derivation(derived: Derivation, output_format: str) -> str:
+    return _render(tree_documents.derivation, tree_tables.derivation, derived, output_format)
 
 
 def _render(

@@ -4,5 +4,9 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-settings.register_profile('ci', derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+# How long an example takes is no matter of right or wrong, least of all on a machine at work.
+settings.register_profile('default', deadline=None)
+settings.register_profile(
+    'ci', deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile(os.environ.get('HYPOTHESIS_PROFILE', 'default'))

@@ -33,6 +33,8 @@ READS: dict[str, Call] = {
     'profile ls': lambda m: m.cmd_profile_ls('json'),
     'profile show': lambda m: m.cmd_profile_show('lz4-2025', 'json'),
     'mode': lambda m: m.cmd_mode(format='json'),
+    'model': lambda m: m.cmd_model('ttl=1', format='json'),
+    'profile derive': lambda m: m.cmd_profile_derive(format='json'),
     'check': lambda m: m.cmd_check('compression=kLZ4Compression', format='json'),
     'check of one release': lambda m: m.cmd_check('', 'reef', 'json'),
     'explain': lambda m: m.cmd_explain(format='json'),
@@ -63,6 +65,11 @@ def test_every_read_answers_before_the_first_tick(module: Any, name: str) -> Non
         (lambda m: m.cmd_explain('nope'), errno.ENOENT, '"nope"'),
         (lambda m: m.cmd_mode('off', 'xml'), errno.EINVAL, '"xml"'),
         (lambda m: m.cmd_rollback(format='xml'), errno.EINVAL, '"xml"'),
+        (lambda m: m.cmd_model('ttl=1', osd='seven'), errno.EINVAL, '"seven"'),
+        (lambda m: m.cmd_model('ttl=1', osd='99'), errno.ENOENT, 'osd.99'),
+        (lambda m: m.cmd_model('typo=1'), errno.EINVAL, 'typo'),
+        (lambda m: m.cmd_model('ttl=1', format='xml'), errno.EINVAL, '"xml"'),
+        (lambda m: m.cmd_profile_derive(workload='nope'), errno.EINVAL, '"nope"'),
     ],
 )
 def test_bad_input_is_named_with_the_right_errno(

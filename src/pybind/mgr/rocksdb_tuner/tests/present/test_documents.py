@@ -15,8 +15,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from rocksdb_tuner import present
+from rocksdb_tuner.advise.derive import derive
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import FindingEvidence, Kind
+from rocksdb_tuner.advise.situation import situation_without_osd
+from rocksdb_tuner.advise.tree import tree
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import find_option, judge
 from rocksdb_tuner.present import render
@@ -29,6 +32,8 @@ SCHEMAS = {
     path.name[: -len('.schema.json')]: json.loads(path.read_text())
     for path in (Path(present.__file__).parent / 'schemas').glob('*.schema.json')
 }
+
+SITUATION = situation_without_osd(known_releases()[-1], WorkloadClass.RGW_METADATA, 4)
 
 
 def validator(name: str) -> jsonschema.Draft202012Validator:
@@ -68,6 +73,10 @@ def document(name: str) -> Any:
         return json.loads(render.check(judge('ttl=1', known_releases()), 'json'))
     if name == 'explain':
         return json.loads(render.explain(find_option('compression'), 'json'))
+    if name == 'model':
+        return json.loads(render.model(tree('ttl=1', SITUATION), 'json'))
+    if name == 'profile-derive':
+        return json.loads(render.derivation(derive(SITUATION), 'json'))
     if name == 'explain-ls':
         return json.loads(render.option_list([find_option('compression')], 'json'))
     return next(found for kind, found in documents(samples.small_cluster()) if kind == name)

@@ -1,0 +1,357 @@
+"""An option set derived from the published goals, each choice with its reason. Pure.
+
+The goals are those of M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022 (New Tuning Candidate): keep
+the limit of the WAL that devices were built for, keep flushes near 128 MiB, make level 1 as large
+as level 0, use the smallest memtable that still pays, set nothing without effect; with what
+upstream's QA changed later (96 MiB, 16 MiB memtables) and what was published of compression.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Optional
+
+from ..lsm.records import Load
+from ..lsm.tree_options import TreeOptions, tree_options
+from ..options.catalogue import catalogue
+from ..options.grammar import OptionDifference, diff, same_meaning
+from ..options.releases import KnownRelease
+from ..options.syntax import OptionSet, format, parse  # noqa: A004
+from ..workload.records import WorkloadClass
+from .profiles import Profile, profiles, recognise
+from .records import Reason
+from .situation import Situation
+
+__all__ = ['Choice', 'Derivation', 'agreement', 'derive']
+
+_DEEP_DIVE = 'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022'
+_QA = 'ceph/ceph#51821, the default from Reef on'
+_LZ4 = 'D. A. Parkes, We Tested RocksDB LZ4 Compression in IBM Storage Ceph, 2025; ceph/ceph#53343'
+_GUIDE = 'RocksDB Tuning Guide, Level Style Compaction'
+_RULE = 'rule of this module'
+
+_MIB = 1 << 20
+_GIB = 1 << 30
+#: What WAL devices were built for: four memtables of 256 MiB (ceph/ceph#35277).
+_WAL_BYTES = _GIB
+#: The published sets have a WAL, and so memtables, of 1 GiB under the default target of 4 GiB.
+_WAL_PART_OF_MEMORY = 4
+#: A WAL on the DB device may take at most this part of it.
+_WAL_PART_OF_DB = 4
+_LEAST_WAL_BYTES = 64 * _MIB
+_FLUSHES_IN_WAL = 8
+_TRIGGER = 8
+_MULTIPLIER = 8
+_JOBS = 4
+#: With as few cores every tuned set lost at listing buckets.
+_CORES_THAT_LOSE = 2
+#: A flush near this is what was tested: 96 MiB by QA, 128 MiB in 2022.
+_FLUSH_WINDOW = (96 * _MIB, 128 * _MIB)
+#: Memtables that pay: with 16 MiB most was gained, and 8 MiB gave the last of it.
+_SMALL_MEMTABLES = (8 * _MIB, 16 * _MIB)
+_METADATA = frozenset({WorkloadClass.RGW_METADATA, WorkloadClass.CEPHFS_METADATA})
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One option of a derived set."""
+
+    option: str
+    value: str
+    why: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """An option set for a situation, and how it compares with what was published."""
+
+    situation: Situation
+    options: str
+    choices: tuple[Choice, ...]
+    #: Name of the profile that it means the same as; None where it is none.
+    equals: Optional[str]
+    #: The profile that it differs least from, and in what, from there to here.
+    nearest: str
+    differences: tuple[OptionDifference, ...]
+
+
+@dataclass(frozen=True)
+class _Memtables:
+    """Size and number of memtables, and why."""
+
+    size_bytes: int
+    merge: int
+    why_size: str
+    why_merge: str
+    source: str
+
+    @property
+    def flush_bytes(self) -> int:
+        return self.size_bytes * self.merge
+
+
+def derive(situation: Situation) -> Derivation:
+    """Derive an option set; it passes `options.checks.safe_to_apply` for the release."""
+    choices = _choices(situation)
+    option_set = OptionSet(tuple((c.option, c.value) for c in choices))
+    text = format(option_set)
+    equal = recognise(text, situation.release)
+    candidates = [p for p in profiles() if p.options]
+    nearest = equal or min(candidates, key=lambda p: _distance(p, option_set))
+    return Derivation(
+        situation=situation,
+        options=text,
+        choices=choices,
+        equals=equal.name if equal else None,
+        nearest=nearest.name,
+        differences=() if equal else diff(parse(nearest.options), option_set),
+    )
+
+
+def _distance(profile: Profile, option_set: OptionSet) -> int:
+    return len(diff(parse(profile.options), option_set))
+
+
+def _choices(situation: Situation) -> tuple[Choice, ...]:
+    wal_bytes, wal_why, wal_source = _wal(situation)
+    memtables = _memtables(situation, wal_bytes)
+    level0_bytes = memtables.flush_bytes * _TRIGGER
+    base_bytes = _power_of_two(level0_bytes)
+    buffers = max(2 * memtables.merge, wal_bytes // memtables.size_bytes)
+    compression, compression_why, compression_source = _compression(situation)
+    jobs, jobs_why = _jobs(situation)
+    return (
+        Choice('compression', compression, compression_why, compression_source),
+        Choice(
+            'max_write_buffer_number',
+            str(buffers),
+            'As many memtables as the limit of the WAL holds; it flushes before there are more.',
+            f'{_DEEP_DIVE}, New Tuning Candidate',
+        ),
+        Choice(
+            'min_write_buffer_number_to_merge',
+            str(memtables.merge),
+            memtables.why_merge,
+            memtables.source,
+        ),
+        Choice(
+            'compaction_style',
+            'kCompactionStyleLevel',
+            "The only style that BlueStore is tested with; RocksDB's default.",
+            f'{_DEEP_DIVE}, New Tuning Candidate',
+        ),
+        Choice(
+            'write_buffer_size', str(memtables.size_bytes), memtables.why_size, memtables.source
+        ),
+        Choice('max_background_jobs', str(jobs), jobs_why, f'{_DEEP_DIVE}, New Tuning Candidate'),
+        Choice(
+            'level0_file_num_compaction_trigger',
+            str(_TRIGGER),
+            'Eight files in level 0 took most of what smaller memtables add to write amplification '
+            'away again.',
+            f'{_DEEP_DIVE}, Pacific Testing (RBD)',
+        ),
+        Choice(
+            'max_bytes_for_level_base',
+            str(base_bytes),
+            f'Level 1 as large as level 0, which settles at {_mib(memtables.flush_bytes)} x '
+            f'{_TRIGGER} = {_mib(level0_bytes)}'
+            + ('.' if base_bytes == level0_bytes else ', rounded up to a power of two.'),
+            _GUIDE,
+        ),
+        Choice(
+            'max_bytes_for_level_multiplier',
+            str(_MULTIPLIER),
+            'Less than the 10 of RocksDB, since level 1 is larger than its 256 MiB.',
+            f'{_DEEP_DIVE}, New Tuning Candidate',
+        ),
+        Choice(
+            'compaction_readahead_size',
+            '2MB',
+            'Compactions read in order; without it each key was a read of its own.',
+            'ceph/ceph#14932',
+        ),
+        Choice('max_total_wal_size', str(wal_bytes), wal_why, wal_source),
+        Choice(
+            'writable_file_max_buffer_size',
+            '0',
+            'BlueFS needs no copy in a buffer of RocksDB.',
+            f'{_DEEP_DIVE}, Modern Ceph',
+        ),
+    )
+
+
+def _wal(situation: Situation) -> tuple[int, str, str]:
+    """The limit of the WAL, why, and whose reason that is."""
+    bounds = [
+        (
+            _WAL_BYTES,
+            'The 1 GiB that WAL devices were built for.',
+            f'{_DEEP_DIVE}, New Tuning Candidate; ceph/ceph#35277',
+        )
+    ]
+    devices = situation.devices
+    if devices.dedicated_wal and devices.wal_bytes:
+        bounds.append(
+            (
+                devices.wal_bytes,
+                f'No more than the WAL device of {_mib(devices.wal_bytes)} holds.',
+                _RULE,
+            )
+        )
+    elif devices.dedicated_db and devices.db_bytes:
+        bounds.append(
+            (
+                devices.db_bytes // _WAL_PART_OF_DB,
+                'A quarter of the DB device, which holds the WAL too, and is small.',
+                _RULE,
+            )
+        )
+    if situation.memory_target_bytes:
+        bounds.append(
+            (
+                situation.memory_target_bytes // _WAL_PART_OF_MEMORY,
+                (
+                    'What is in the WAL is in memtables too: a quarter of osd_memory_target, '
+                    'as the published 1 GiB is of the default of 4 GiB.'
+                ),
+                _RULE,
+            )
+        )
+    size, why, source = min(bounds, key=lambda bound: bound[0])
+    # Powers of two keep all that follows from it even.
+    even = _power_of_two(size + 1) // 2
+    return max(_LEAST_WAL_BYTES, even), why, source
+
+
+def _memtables(situation: Situation, wal_bytes: int) -> _Memtables:
+    """A pair of size and merge that was measured, made smaller where the WAL is."""
+    pair = _published_memtables(situation)
+    scale = _WAL_BYTES // wal_bytes
+    if scale <= 1:
+        return pair
+    # The number that goes into a flush costs nothing; a smaller memtable keeps it.
+    size = max(_MIB, pair.size_bytes // scale)
+    return _Memtables(
+        size_bytes=size,
+        merge=max(1, pair.flush_bytes // scale // size),
+        why_size=f'The published {_mib(pair.size_bytes)}, in proportion to the smaller WAL.',
+        why_merge='As published: flushes stay the same part of the WAL.',
+        source=_RULE,
+    )
+
+
+def _published_memtables(situation: Situation) -> _Memtables:
+    own = _defaults(situation.release)
+    if own.write_buffer_bytes in _SMALL_MEMTABLES and (
+        _FLUSH_WINDOW[0] <= own.flush_bytes <= _FLUSH_WINDOW[1]
+    ):
+        size, merge = own.write_buffer_bytes, own.min_write_buffer_number_to_merge
+        return _Memtables(
+            size_bytes=size,
+            merge=merge,
+            why_size=f'The default of {situation.release.label} is {_mib(size)}, small enough to '
+            'pay, and has been through QA.',
+            why_merge=f'{merge} x {_mib(size)} = {_mib(size * merge)} in a flush; more would lower '
+            'write amplification at the expense of the kv_sync thread and of tail latency.',
+            source=_QA,
+        )
+    if situation.workload is WorkloadClass.RBD_SMALL_WRITE:
+        return _Memtables(
+            size_bytes=8 * _MIB,
+            merge=16,
+            why_size='Small random writes are bound by the kv_sync thread, and inserting into a '
+            'small memtable is cheaper: 8 MiB was the smallest that still gained.',
+            why_merge='16 x 8 MiB = 128 MiB in a flush, as published with memtables of 8 MiB.',
+            source=f'{_DEEP_DIVE}, New Tuning Candidate, variant D',
+        )
+    return _Memtables(
+        size_bytes=16 * _MIB,
+        merge=6,
+        why_size='Most of the gain of small memtables came with 16 MiB; upstream took that through '
+        'QA for all workloads.',
+        why_merge='6 x 16 MiB = 96 MiB in a flush, near the 128 MiB of 2022.',
+        source=_QA,
+    )
+
+
+@lru_cache(maxsize=32)
+def _defaults(release: KnownRelease) -> TreeOptions:
+    return tree_options(parse(release.default_options), release.rocksdb_version)
+
+
+def _compression(situation: Situation) -> tuple[str, str, str]:
+    cores, release = situation.cores, situation.release
+    if cores is not None and cores <= _CORES_THAT_LOSE:
+        return (
+            'kNoCompression',
+            (
+                f'The OSD has no more than {cores}: with 2 cores all tuned sets lost at listing '
+                'buckets, and compression is the work that can be left out.'
+            ),
+            f'{_DEEP_DIVE}, The Effects of Limiting CPU',
+        )
+    if situation.workload in _METADATA:
+        return (
+            'kLZ4Compression',
+            (
+                'Metadata of this workload compresses well (2.68 times less for small objects), '
+                'without a loss of throughput where there are cores.'
+            ),
+            _LZ4,
+        )
+    if _defaults(release).compression == 'kLZ4Compression':
+        return (
+            'kLZ4Compression',
+            f'The default of {release.label}: nothing was published against it.',
+            _LZ4,
+        )
+    return (
+        'kNoCompression',
+        f'The default of {release.label}, and nothing was published for LZ4 with this workload.',
+        f'{_DEEP_DIVE}, Conclusion',
+    )
+
+
+def _jobs(situation: Situation) -> tuple[int, str]:
+    cores = situation.cores
+    if cores is not None and cores < _JOBS:
+        return max(2, cores), f'One flush, and compactions no more than {cores} cores can bear.'
+    return _JOBS, 'One flush and three compactions at once: OSDs use fewer than 10 cores.'
+
+
+def _power_of_two(number: int) -> int:
+    """The smallest power of two that is not below ``number``."""
+    return 1 << max(0, number - 1).bit_length()
+
+
+def _mib(size_bytes: int) -> str:
+    if size_bytes % _GIB == 0:
+        return f'{size_bytes // _GIB} GiB'
+    return f'{size_bytes // _MIB} MiB'
+
+
+def agreement(situation: Situation, profile: Profile) -> Reason:
+    """Whether the published goals lead to ``profile`` too, as a sentence."""
+    # What an OSD does at the moment is no part of it, and would never be remembered.
+    derived = _derived(replace(situation, load=Load(), assumptions=()))
+    version = situation.release.rocksdb_version
+    if same_meaning(derived.options, profile.options, version):
+        return Reason('Derived from the published goals, the option set is the same.', _RULE)
+    known = catalogue()
+    names = [
+        change.option
+        for change in diff(parse(profile.options), parse(derived.options))
+        if not known.is_without_effect(change.option, version)
+    ]
+    return Reason(
+        f'Derived from the published goals, the option set differs in {", ".join(names)}: see '
+        '"ceph rocksdb-tuner profile derive".',
+        _RULE,
+    )
+
+
+# Asked at every tick, about a handful of situations.
+_derived = lru_cache(maxsize=64)(derive)

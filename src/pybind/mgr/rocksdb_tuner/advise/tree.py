@@ -1,0 +1,64 @@
+"""The model of the tree for one option string, with errors that an operator can use. Pure."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+from typing import Optional
+
+from ..lsm.model import TreeInputs, model
+from ..lsm.records import TreeModel
+from ..lsm.tree_options import NotModelledError
+from ..options.syntax import parse
+from ..options.verdict import BadQuestionError, judge
+from .profiles import recognise
+from .situation import Situation
+
+__all__ = ['TreeAnswer', 'tree']
+
+
+@dataclass(frozen=True)
+class TreeAnswer:
+    """What an option string makes of an OSD."""
+
+    options: str
+    situation: Situation
+    #: Name of the profile that the options are; None where they are no known one.
+    profile: Optional[str]
+    model: TreeModel
+
+
+def tree(options: str, situation: Situation) -> TreeAnswer:
+    """Model ``options`` in a situation.
+
+    Raises BadQuestionError (EINVAL) for a string that no OSD starts with, and for a tree that is
+    none of levels.
+    """
+    release = situation.release
+    result = judge(options, (release,)).worst.result
+    if not result.accepted:
+        worst = result.problems[0]
+        about = '' if worst.option is None else f'{worst.option}: '
+        raise BadQuestionError(
+            errno.EINVAL,
+            f'an OSD of {release.label} would not start with these options, so they make no tree. '
+            f'{about}{worst.message}; "ceph rocksdb-tuner check" tells all',
+        )
+    try:
+        found = model(
+            TreeInputs(
+                options=parse(options),
+                rocksdb_version=release.rocksdb_version,
+                columns=situation.columns,
+                devices=situation.devices,
+                selection=situation.selection,
+                load=situation.load,
+                memory_target_bytes=situation.memory_target_bytes,
+                cores=situation.cores,
+                assumptions=situation.assumptions,
+            )
+        )
+    except NotModelledError as refusal:
+        raise BadQuestionError(errno.EINVAL, f'there is no model of {refusal}') from None
+    named = recognise(options, release)
+    return TreeAnswer(options, situation, named.name if named else None, found)

@@ -1,0 +1,188 @@
+"""Levels of the tree, and where a dedicated DB device ends among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Optional
+
+from .records import DbDeviceModel, Devices, Level, LevelsModel, VolumeSelection
+from .tree_options import TreeOptions
+
+__all__ = ['db_device', 'dynamic_targets', 'extra_bytes', 'level_targets', 'levels', 'paths']
+
+#: BlueStore tells RocksDB of 95 % of a device (BlueStore::_open_bluefs(), _prepare_db_environment).
+_TOLD_PERCENT = 95
+#: BlueStore::_open_bluefs() takes level 0 to be as large as this, whatever the options say.
+_SELECTOR_LEVEL0_BYTES = 1 << 30
+_UINT64_MAX = (1 << 64) - 1
+#: More levels than anybody has data for.
+MAX_LEVELS = 16
+FIT_TO_FAST = 'fit_to_fast'
+_USE_SOME_EXTRA = 'use_some_extra'
+
+
+def level_targets(options: TreeOptions) -> tuple[int, ...]:
+    """Targets of level 1 and up, without dynamic level bytes.
+
+    VersionStorageInfo::CalculateBaseBytes() in db/version_set.cc, with the overflow rule of
+    MultiplyCheckOverflow() in options/cf_options.cc.
+    """
+    targets = [options.level_base_bytes]
+    for _ in range(2, min(options.levels, MAX_LEVELS)):
+        grown = targets[-1] * options.level_multiplier
+        targets.append(int(grown) if grown <= _UINT64_MAX else targets[-1])
+    return tuple(targets)
+
+
+def dynamic_targets(options: TreeOptions, data_bytes: float) -> tuple[tuple[int, int], ...]:
+    """(level, target) from the base level down, if dynamic level bytes were in effect.
+
+    VersionStorageInfo::CalculateBaseBytes(): the last level holds what there is, each above it a
+    multiplier less, down to one not above `max_bytes_for_level_base`. Empty where levels do not
+    grow.
+    """
+    base_max, multiplier = options.level_base_bytes, options.level_multiplier
+    if multiplier <= 1 or data_bytes <= 0 or base_max <= 0:
+        return ()
+    last = min(options.levels, MAX_LEVELS) - 1
+    size = data_bytes * (1 - 1 / multiplier)
+    targets = [(last, max(size, float(base_max)))]
+    level = last
+    while level > 1 and size > base_max:
+        level -= 1
+        size /= multiplier
+        targets.append((level, max(size, base_max / multiplier)))
+    return tuple((level, int(size)) for level, size in reversed(targets))
+
+
+def paths(selection: VolumeSelection) -> int:
+    """How many ``db_paths`` BlueStore gives RocksDB: more than one switches dynamic bytes off.
+
+    get_paths() of the volume selectors in src/os/bluestore/BlueFS.cc and BlueStore.h; seen on
+    16.2.15: an OSD on one device, too, has db and db.slow.
+    """
+    return 1 if selection.policy == FIT_TO_FAST else 2
+
+
+def levels(
+    options: TreeOptions,
+    devices: Devices,
+    selection: VolumeSelection,
+    family_data_bytes: Optional[float],
+) -> LevelsModel:
+    targets = level_targets(options)
+    usable = _usable_bytes(devices, selection)
+    result = []
+    cumulative = 0
+    for number, target in enumerate(targets, start=1):
+        cumulative += target
+        with_level0 = cumulative + options.level_base_bytes
+        fits = None if usable is None else paths(selection) == 1 or with_level0 <= usable
+        result.append(Level(number, target, cumulative, with_level0, fits))
+    requested = options.dynamic_level_bytes
+    single_path = paths(selection) == 1
+    return LevelsModel(
+        level0_files=options.level0_trigger,
+        level0_bytes=options.level0_bytes,
+        level0_to_level1=options.level0_bytes / options.level_base_bytes
+        if options.level_base_bytes
+        else None,
+        levels=tuple(result),
+        dynamic_requested=requested,
+        dynamic_in_effect=None
+        if requested is None and single_path
+        else bool(requested) and single_path,
+        dynamic_why=None if single_path or not requested else _DYNAMIC_OFF,
+        dynamic_levels=()
+        if family_data_bytes is None
+        else dynamic_targets(options, family_data_bytes),
+    )
+
+
+_DYNAMIC_OFF = (
+    'BlueStore gives RocksDB two paths (db and db.slow), and RocksDB switches '
+    'level_compaction_dynamic_level_bytes off where there is more than one; '
+    'bluestore_volume_selection_policy=fit_to_fast gives it one'
+)
+
+
+def _usable_bytes(devices: Devices, selection: VolumeSelection) -> Optional[int]:
+    if not devices.dedicated_db or devices.db_bytes is None:
+        return None
+    if paths(selection) == 1:
+        return devices.db_bytes
+    return devices.db_bytes * _TOLD_PERCENT // 100
+
+
+def _last_level(options: TreeOptions, usable_bytes: int) -> tuple[Optional[int], int]:
+    """The highest level that fits, and what it takes with those below it; level 0 is a level.
+
+    LevelCompactionBuilder::GetPathId() in db/compaction/compaction_picker_level.cc, which takes
+    level 0 to be as large as level 1, and knows of one column family only.
+    """
+    last: Optional[int] = None
+    taken = 0
+    for number, size in enumerate((options.level_base_bytes, *level_targets(options))):
+        if taken + size > usable_bytes:
+            break
+        last = number
+        taken += size
+    return last, taken
+
+
+def extra_bytes(options: TreeOptions, usable_bytes: int, selection: VolumeSelection) -> int:
+    """What higher levels may use of the DB device, file by file.
+
+    RocksDBBlueFSVolumeSelector's constructor in src/os/bluestore/BlueStore.h: the device less
+    the levels that fit, where the last of them counts `reserved_factor` times.
+    """
+    if not selection.policy.startswith(_USE_SOME_EXTRA):
+        return 0
+    if selection.reserved_bytes:
+        return max(0, usable_bytes - selection.reserved_bytes)
+    before, level = _SELECTOR_LEVEL0_BYTES, options.level_base_bytes
+    threshold = 0
+    for _ in range(MAX_LEVELS):
+        following = level * int(options.level_multiplier)
+        next_threshold = int(before + level + following * selection.reserved_factor)
+        if usable_bytes <= next_threshold:
+            return usable_bytes - threshold if threshold else 0
+        before += level
+        level = following
+        threshold = next_threshold
+    return 0
+
+
+def db_device(
+    options: TreeOptions,
+    devices: Devices,
+    selection: VolumeSelection,
+    family_data_bytes: Optional[Sequence[float]],
+) -> Optional[DbDeviceModel]:
+    """None without a dedicated DB device of known size.
+
+    ``family_data_bytes``: SST bytes of each column family, None where they are not known.
+    """
+    usable = _usable_bytes(devices, selection)
+    if usable is None or devices.db_bytes is None:
+        return None
+    if paths(selection) == 1:
+        fits = None if family_data_bytes is None else sum(family_data_bytes) <= usable
+        return DbDeviceModel(devices.db_bytes, usable, None, 0, usable, 0, selection.policy, fits)
+    last, taken = _last_level(options, usable)
+    extra = min(extra_bytes(options, usable, selection), usable - taken)
+    holds = None
+    if family_data_bytes is not None:
+        # Each family may take the levels that fit; what goes beyond them needs the extra.
+        beyond = sum(max(0.0, data - taken) for data in family_data_bytes)
+        holds = sum(family_data_bytes) <= usable and beyond <= extra
+    return DbDeviceModel(
+        total_bytes=devices.db_bytes,
+        usable_bytes=usable,
+        last_level=last,
+        levels_bytes=taken,
+        extra_bytes=extra,
+        unused_bytes=usable - taken - extra,
+        policy=selection.policy,
+        holds_data=holds,
+    )

@@ -1,0 +1,103 @@
+"""The whole model of one OSD's tree, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Optional
+
+from ..options.syntax import OptionSet
+from .amplification import amplification, assumed_data_bytes, data_by_family
+from .calibration import Calibration, calibration
+from .columns import Column, options_of
+from .levels import db_device, levels
+from .memory import Family, background_jobs, column_family, memtables, wal, wal_limit_bytes
+from .records import ColumnFamilyModel, Devices, Load, TreeModel, VolumeSelection
+from .stalls import stalls
+from .tree_options import tree_options
+
+__all__ = ['TreeInputs', 'model']
+
+
+@dataclass(frozen=True)
+class TreeInputs:
+    """What the model is asked about; None and the defaults of the parts are "not known"."""
+
+    options: OptionSet
+    rocksdb_version: str
+    #: "default" first, see `columns`.
+    columns: tuple[Column, ...]
+    devices: Devices = field(default_factory=Devices)
+    selection: VolumeSelection = field(default_factory=VolumeSelection)
+    load: Load = field(default_factory=Load)
+    memory_target_bytes: Optional[int] = None
+    cores: Optional[int] = None
+    #: What the caller took for granted, in sentences.
+    assumptions: tuple[str, ...] = ()
+
+
+def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
+    """The tree that RocksDB makes of the options.
+
+    ``known`` is what was measured, by default what is installed. Raises NotModelledError for a
+    tree that is none of levels, KeyError for a workload that was not measured, and what
+    `options.effective` raises for options that no OSD starts with.
+    """
+    known = known or calibration()
+    assumptions = list(inputs.assumptions)
+    version = inputs.rocksdb_version
+    database = tree_options(inputs.options, version)
+    families = [
+        Family(column, tree_options(options_of(column, inputs.options), version))
+        for column in inputs.columns
+    ]
+    load = inputs.load
+    workload = None
+    if load.workload is not None:
+        names = {column.name for column in inputs.columns}
+        workload = known.workloads[load.workload].over(names)
+    if workload is not None and load.data_bytes is None:
+        load = replace(load, data_bytes=assumed_data_bytes(families, workload))
+        assumptions.append(
+            'How much data the database holds is not known: as much as fills levels 1 and 2 of '
+            'its largest column family is assumed.'
+        )
+    limit_bytes = wal_limit_bytes(database, families)
+    columns = tuple(
+        column_family(family, limit_bytes, load, workload, known) for family in families
+    )
+    of_shards = (
+        data_by_family(families, workload, load.data_bytes)
+        if workload is not None and load.data_bytes
+        else None
+    )
+    all_shards = of_shards and [
+        data for data, family in zip(of_shards, families) for _ in range(family.column.shards)
+    ]
+    flushes, compactions = background_jobs(database)
+    return TreeModel(
+        rocksdb_version=version,
+        wal=wal(database, families, inputs.devices, load, known),
+        memtables=memtables(
+            database, families, limit_bytes, workload, known, inputs.memory_target_bytes
+        ),
+        column_families=columns,
+        levels=levels(
+            database, inputs.devices, inputs.selection, max(of_shards) if of_shards else None
+        ),
+        db_device=db_device(database, inputs.devices, inputs.selection, all_shards),
+        stalls=stalls(database, _busiest_bytes_per_s(columns, load)),
+        amplification=amplification(families, columns, workload, load.data_bytes, known),
+        background_flushes=flushes,
+        background_compactions=compactions,
+        cores=inputs.cores,
+        assumptions=tuple(assumptions),
+    )
+
+
+def _busiest_bytes_per_s(columns: Sequence[ColumnFamilyModel], load: Load) -> Optional[float]:
+    """What goes to the column family that gets most."""
+    if load.wal_bytes_per_s is None:
+        return None
+    shares = [column.share for column in columns if column.share is not None]
+    return max(shares) * load.wal_bytes_per_s if shares else None

@@ -1,0 +1,235 @@
+"""The tree that an option string makes, and a derived option set: `model`, `profile derive`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Callable, Optional
+
+from ...advise.derive import Derivation
+from ...advise.situation import Situation
+from ...advise.tree import TreeAnswer
+from ...lsm.records import (
+    ColumnFamilyModel,
+    DbDeviceModel,
+    Estimate,
+    Level,
+    Stall,
+    TreeModel,
+)
+from ..layout import Column, fields, paragraph, table
+from ..units import (
+    UNKNOWN,
+    format_bytes,
+    format_count,
+    format_duration,
+    format_percent,
+    format_ratio,
+)
+from .phrases import bullets, changes_table, sections, titled
+
+_YES_NO = {True: 'yes', False: 'no', None: UNKNOWN}
+#: Levels that nobody fills are not worth a line.
+_LEVELS_SHOWN = 5
+
+
+def tree(answer: TreeAnswer) -> str:
+    """WAL, memory, flushes, levels, stalls and amplification."""
+    model = answer.model
+    return sections(
+        fields(
+            [
+                *_about(answer.situation),
+                ('Profile', answer.profile or 'none that is known'),
+                *_summary(model),
+            ]
+        ),
+        titled('Column families', _columns(model)),
+        titled('Levels of each column family', _levels(model)),
+        titled('DB device', _db_device(model.db_device)),
+        titled('Write stalls of each column family', _stalls(model)),
+        titled('Taken for granted', bullets(model.assumptions)),
+        paragraph('Formulas and their sources: --format json-pretty.'),
+    )
+
+
+def _about(situation: Situation) -> Iterable[tuple[str, str]]:
+    if situation.osd_id is not None:
+        yield 'OSD', f'osd.{situation.osd_id}'
+    yield 'Release', f'{situation.release.label}, RocksDB {situation.release.rocksdb_version}'
+    yield 'Workload', UNKNOWN if situation.workload is None else situation.workload.value
+
+
+def _summary(model: TreeModel) -> Iterable[tuple[str, str]]:
+    wal, memtables, levels = model.wal, model.memtables, model.levels
+    yield (
+        'WAL',
+        f'at most {format_bytes(wal.limit_bytes)} ({wal.limited_by}), '
+        f'{_estimate(wal.device_bytes, format_bytes)} on the device'
+        + ('' if wal.fits_device is None else _fits(wal.fits_device, wal.device_total_bytes)),
+    )
+    share = memtables.share_of_memory_target
+    yield (
+        'Memtables',
+        f'{_estimate(memtables.bounded_bytes, format_bytes)} (bounded by {memtables.bounded_by}; '
+        f'{format_bytes(memtables.ceiling_bytes)} by their number alone)'
+        + ('' if share is None else f', {format_percent(share)} of the memory target'),
+    )
+    yield (
+        'Level 0',
+        (
+            f'{levels.level0_files} files, {format_bytes(levels.level0_bytes)}: '
+            f'{format_ratio(levels.level0_to_level1)} of level 1'
+        ),
+    )
+    yield (
+        'Background',
+        f'flushes {model.background_flushes}, compactions {model.background_compactions}'
+        + ('' if model.cores is None else f', of {model.cores} cores'),
+    )
+    yield 'Write amplification', _estimate(model.amplification.write, format_ratio)
+    yield 'Space amplification', _estimate(model.amplification.space, format_ratio)
+    if levels.dynamic_why is not None:
+        yield 'Dynamic level bytes', f'not in effect: {levels.dynamic_why}'
+
+
+def _fits(fits: bool, total_bytes: Optional[int]) -> str:
+    verb = 'fits' if fits else 'does NOT fit'
+    return f'; {verb} its {format_bytes(total_bytes)}'
+
+
+def _estimate(estimate: Optional[Estimate], form: Callable[[Optional[float]], str]) -> str:
+    if estimate is None:
+        return UNKNOWN
+    low, value, high = form(estimate.low), form(estimate.value), form(estimate.high)
+    return value if low == high == value else f'{value} ({low} to {high})'
+
+
+def _columns(model: TreeModel) -> str:
+    columns = (
+        Column('COLUMN'),
+        Column('SHARDS', 'r'),
+        Column('MEMTABLE', 'r'),
+        Column('FLUSH OF'),
+        Column('FULL FLUSH', 'r'),
+        Column('SHARE', 'r'),
+        Column('EXPECTED FLUSH', flexible=True, wrap=True),
+        Column('LEVEL 0 FILE', flexible=True, wrap=True),
+        Column('EVERY', 'r'),
+    )
+    return table(columns, (_column(column) for column in model.column_families), indent=2)
+
+
+def _column(column: ColumnFamilyModel) -> tuple[str, ...]:
+    expected = _estimate(column.expected_flush_bytes, format_bytes)
+    return (
+        column.name,
+        str(column.shards),
+        format_bytes(column.write_buffer_bytes),
+        f'{column.min_write_buffer_number_to_merge} of {column.max_write_buffer_number}',
+        format_bytes(column.full_flush_bytes.value),
+        format_percent(column.share),
+        expected + (', by WAL' if column.flushed_by == 'wal' else ''),
+        _estimate(column.level0_file_bytes, format_bytes),
+        format_duration(column.flush_every_s),
+    )
+
+
+def _levels(model: TreeModel) -> str:
+    columns = (
+        Column('LEVEL', 'r'),
+        Column('TARGET', 'r'),
+        Column('UP TO HERE', 'r'),
+        Column('WITH LEVEL 0', 'r'),
+        Column('ON DB DEVICE'),
+    )
+    rows = (_level(level) for level in model.levels.levels[:_LEVELS_SHOWN])
+    return table(columns, rows, indent=2)
+
+
+def _level(level: Level) -> tuple[str, ...]:
+    return (
+        str(level.number),
+        format_bytes(level.target_bytes),
+        format_bytes(level.cumulative_bytes),
+        format_bytes(level.cumulative_with_level0_bytes),
+        _YES_NO[level.on_db_device],
+    )
+
+
+def _db_device(device: Optional[DbDeviceModel]) -> str:
+    if device is None:
+        return ''
+    last = 'no level' if device.last_level is None else f'level {device.last_level}'
+    if device.levels_bytes == 0 and device.extra_bytes == device.usable_bytes:
+        last = 'no level: each file goes there while there is room'
+    return fields(
+        [
+            (
+                'Usable',
+                f'{format_bytes(device.usable_bytes)} of {format_bytes(device.total_bytes)}',
+            ),
+            ('Last whole level', f'{last} ({format_bytes(device.levels_bytes)} with level 0)'),
+            ('Open to higher levels', f'{format_bytes(device.extra_bytes)} ({device.policy})'),
+            ('For neither', format_bytes(device.unused_bytes)),
+            ('Holds the data', _YES_NO[device.holds_data]),
+        ],
+        indent=2,
+    )
+
+
+def _stalls(model: TreeModel) -> str:
+    columns = (
+        Column('CAUSE'),
+        Column('EFFECT'),
+        Column('LIMIT', 'r'),
+        Column('NORMAL', 'r'),
+        Column('HEADROOM', 'r'),
+        Column('LASTS', 'r'),
+    )
+    return table(columns, (_stall(stall) for stall in model.stalls), indent=2)
+
+
+def _stall(stall: Stall) -> tuple[str, ...]:
+    in_bytes = stall.cause == 'pending-compaction-bytes'
+    form = format_bytes if in_bytes else format_count
+    return (
+        stall.cause,
+        stall.effect,
+        form(stall.limit),
+        form(stall.normal),
+        format_bytes(stall.headroom_bytes),
+        format_duration(stall.headroom_s),
+    )
+
+
+def derivation(derived: Derivation) -> str:
+    """The option set, what it equals, and the reason of each choice."""
+    equal = derived.equals
+    return sections(
+        fields(
+            [
+                *_about(derived.situation),
+                ('Options', derived.options),
+                (
+                    'Published as',
+                    equal or f'no known profile; it differs least from {derived.nearest}',
+                ),
+            ]
+        ),
+        titled('Differences', changes_table(derived.differences, derived.nearest.upper(), 'HERE')),
+        titled(
+            'Choices',
+            '\n'.join(_choice(c.option, c.value, c.why, c.source) for c in derived.choices),
+        ),
+        titled('Taken for granted', bullets(derived.situation.assumptions)),
+    )
+
+
+def _choice(option: str, value: str, why: str, source: str) -> str:
+    return '\n'.join(
+        (
+            paragraph(f'{option}={value}', 4, '  - '),
+            paragraph(why, 6),
+            paragraph(f'({source})', 6),
+        )
+    )

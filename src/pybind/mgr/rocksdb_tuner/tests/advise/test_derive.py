@@ -1,0 +1,157 @@
+"""Option sets derived from the published goals are safe, explained, and mostly those published."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner.advise.derive import agreement, derive
+from rocksdb_tuner.advise.profiles import profile
+from rocksdb_tuner.advise.situation import Situation
+from rocksdb_tuner.lsm.columns import columns, options_of
+from rocksdb_tuner.lsm.records import Devices
+from rocksdb_tuner.lsm.tree_options import TreeOptions, tree_options
+from rocksdb_tuner.options.checks import safe_to_apply
+from rocksdb_tuner.options.releases import KnownRelease, known_releases, release_of
+from rocksdb_tuner.options.syntax import parse
+from rocksdb_tuner.workload.records import WorkloadClass
+
+MIB = 1 << 20
+GIB = 1 << 30
+
+
+def release(version: str) -> KnownRelease:
+    found = release_of(version, None)
+    assert found is not None
+    return found
+
+
+PACIFIC, REEF, TENTACLE = map(release, ('16.2.15', '18.2.7', '20.2.4'))
+
+
+def shape(situation: Situation) -> TreeOptions:
+    return tree_options(parse(derive(situation).options), situation.release.rocksdb_version)
+
+
+situations = st.builds(
+    Situation,
+    release=st.sampled_from(known_releases()),
+    workload=st.one_of(st.none(), st.sampled_from(list(WorkloadClass))),
+    devices=st.builds(
+        Devices,
+        dedicated_db=st.sampled_from([None, False, True]),
+        dedicated_wal=st.sampled_from([None, False, True]),
+        db_bytes=st.one_of(st.none(), st.integers(1, 1 << 43)),
+        wal_bytes=st.one_of(st.none(), st.integers(1, 1 << 43)),
+    ),
+    memory_target_bytes=st.one_of(st.none(), st.integers(896 * MIB, 1 << 38)),
+    cores=st.one_of(st.none(), st.integers(1, 128)),
+)
+
+
+@given(situations)
+def test_what_is_derived_passes_the_module_s_own_checks(situation: Situation) -> None:
+    text = derive(situation).options
+    assert safe_to_apply(text, situation.release.rocksdb_version) == ()
+
+
+@given(situations)
+def test_the_goals_hold_in_every_situation(situation: Situation) -> None:
+    found = shape(situation)
+    assert found.max_total_wal_bytes <= GIB
+    if situation.memory_target_bytes is not None:
+        least = 64 * MIB
+        assert found.max_total_wal_bytes <= max(least, situation.memory_target_bytes // 4)
+    # Flushes keep the part of the WAL that the published ones have.
+    assert found.max_total_wal_bytes / 16 <= found.flush_bytes <= found.max_total_wal_bytes / 8
+    # Level 1 is as large as level 0, up to the next power of two.
+    assert found.level0_bytes <= found.level_base_bytes < 2 * found.level0_bytes
+    # Two flushes at least fit into the memtables.
+    assert found.max_write_buffer_number >= 2 * found.min_write_buffer_number_to_merge
+    if situation.cores is not None:
+        assert found.max_background_jobs <= max(2, situation.cores)
+
+
+@given(situations)
+def test_every_option_has_a_reason_and_a_source(situation: Situation) -> None:
+    derived = derive(situation)
+    assert [choice.option for choice in derived.choices] == [n for n, _ in parse(derived.options)]
+    assert all(choice.why.endswith('.') and choice.source for choice in derived.choices)
+
+
+@given(situations)
+def test_it_equals_a_profile_or_says_in_what_it_differs(situation: Situation) -> None:
+    derived = derive(situation)
+    assert (derived.equals is None) == bool(derived.differences)
+    assert profile(derived.nearest)
+    if derived.equals is not None:
+        assert derived.equals == derived.nearest
+
+
+@given(situations)
+def test_the_column_families_of_the_release_take_it_as_it_is(situation: Situation) -> None:
+    """No option of a column family is corrected by RocksDB because of what was derived."""
+    database = parse(derive(situation).options)
+    for column in columns(situation.release.default_cfs):
+        own = column.options.get('min_write_buffer_number_to_merge')
+        if own is not None and situation.memory_target_bytes is None:
+            options = options_of(column, database)
+            found = tree_options(options, situation.release.rocksdb_version)
+            assert found.min_write_buffer_number_to_merge <= int(own)
+
+
+@pytest.mark.parametrize(
+    ('on', 'workload', 'name'),
+    [
+        (PACIFIC, WorkloadClass.RBD_SMALL_WRITE, 'variant-2022-d'),
+        (PACIFIC, WorkloadClass.RGW_METADATA, 'lz4-2025'),
+        (REEF, WorkloadClass.RBD_SMALL_WRITE, 'bluestore-default-reef'),
+        (REEF, WorkloadClass.RGW_METADATA, 'bluestore-default-reef'),
+        (TENTACLE, WorkloadClass.CEPHFS_METADATA, 'bluestore-default-reef'),
+        (REEF, None, 'bluestore-default-reef'),
+    ],
+)
+def test_with_room_the_goals_lead_to_what_was_published(
+    on: KnownRelease, workload: Optional[WorkloadClass], name: str
+) -> None:
+    situation = Situation(
+        on,
+        workload,
+        Devices(dedicated_db=True, dedicated_wal=False, db_bytes=60 * GIB),
+        memory_target_bytes=4 * GIB,
+        cores=6,
+    )
+    assert derive(situation).equals == name
+    assert 'is the same' in agreement(situation, profile(name)).statement
+
+
+def test_with_two_cores_nothing_is_compressed() -> None:
+    situation = Situation(REEF, WorkloadClass.RGW_METADATA, cores=2)
+    derived = derive(situation)
+    assert shape(situation).compression == 'kNoCompression'
+    assert {change.option for change in derived.differences} == {'max_background_jobs'}
+    assert derived.nearest == 'bluestore-default-reef-18.2.0'
+
+
+def test_a_small_wal_device_bounds_the_wal_and_all_that_follows() -> None:
+    devices = Devices(dedicated_wal=True, wal_bytes=300 * MIB)
+    found = shape(Situation(REEF, devices=devices))
+    assert found.max_total_wal_bytes == 256 * MIB
+    assert found.flush_bytes == 24 * MIB
+    assert found.level_base_bytes == 256 * MIB
+
+
+def test_a_small_memory_target_bounds_the_memtables() -> None:
+    found = shape(Situation(PACIFIC, memory_target_bytes=2 * GIB))
+    assert found.max_total_wal_bytes == 512 * MIB
+
+
+def test_a_difference_from_a_profile_is_named() -> None:
+    situation = Situation(REEF, WorkloadClass.RGW_METADATA, cores=2)
+    said = agreement(situation, profile('bluestore-default-reef')).statement
+    assert 'compression' in said
+    assert 'max_background_jobs' in said
+    assert 'profile derive' in said

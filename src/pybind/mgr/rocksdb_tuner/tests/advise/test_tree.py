@@ -1,0 +1,152 @@
+"""The model of an OSD takes what is known of it, and says what it took for granted."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import replace
+
+import pytest
+
+from rocksdb_tuner.advise.facts import RESERVED_FACTOR, SELECTION_POLICY
+from rocksdb_tuner.advise.profiles import profile
+from rocksdb_tuner.advise.records import OsdFacts, Setting
+from rocksdb_tuner.advise.situation import Situation, find_situation
+from rocksdb_tuner.advise.tree import tree
+from rocksdb_tuner.mgr.records import OsdInfo
+from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.options.verdict import BadQuestionError
+from rocksdb_tuner.workload.records import Workload, WorkloadClass
+
+GIB = 1 << 30
+LZ4 = profile('lz4-2025').options
+
+INFO = OsdInfo(
+    osd_id=3,
+    up=True,
+    in_cluster=True,
+    nonce=1,
+    host='a',
+    device_class='ssd',
+    version='18.2.7',
+    release='reef',
+    dedicated_db=True,
+    dedicated_wal=False,
+    db_device_bytes=60 * GIB,
+    objectstore='bluestore',
+)
+FACTS = OsdFacts(
+    INFO,
+    Signals(osd_id=3, wal_bytes_per_s=2e6, db_used_bytes=20 * GIB, slow_used_bytes=GIB),
+    Workload(WorkloadClass.RGW_METADATA, 0.9, ()),
+    None,
+    sharded=True,
+)
+
+
+def ask(*facts: OsdFacts, osd_id: int | None = None, **given: object) -> Situation:
+    asked = {'release': None, 'workload': None, 'cores': None, **given}
+    return find_situation(facts, osd_id, **asked)  # type: ignore[arg-type]  # by name
+
+
+def test_an_osd_is_modelled_with_what_is_known_of_it() -> None:
+    answer = tree(LZ4, ask(FACTS, osd_id=3))
+    situation, model = answer.situation, answer.model
+    assert answer.profile == 'bluestore-default-reef'
+    assert situation.release.name == 'reef'
+    assert situation.load.data_bytes == 21 * GIB
+    assert model.db_device is not None
+    assert model.db_device.last_level == 2
+    assert model.amplification.write is not None
+    assert model.wal.device_total_bytes == 60 * GIB
+    assert any(stall.headroom_s for stall in model.stalls)
+
+
+def test_an_operator_s_word_comes_before_what_was_recognised() -> None:
+    situation = ask(FACTS, osd_id=3, workload='rbd-small-write', cores=8, release='tentacle')
+    assert situation.workload is WorkloadClass.RBD_SMALL_WRITE
+    assert situation.cores == 8
+    assert situation.release.name == 'tentacle'
+
+
+def test_an_unsharded_osd_has_one_column_family() -> None:
+    answer = tree(LZ4, ask(replace(FACTS, sharded=False), osd_id=3))
+    assert [c.name for c in answer.model.column_families] == ['default']
+
+
+def test_the_volume_selection_of_the_osd_is_used() -> None:
+    settings = {
+        SELECTION_POLICY: Setting('rocksdb_original', 'osd'),
+        RESERVED_FACTOR: Setting('3', 'osd'),
+    }
+    answer = tree(LZ4, ask(replace(FACTS, settings=settings), osd_id=3))
+    assert answer.situation.selection.reserved_factor == 3
+    assert answer.model.db_device is not None
+    assert answer.model.db_device.extra_bytes == 0
+
+
+def test_of_an_osd_of_which_nothing_was_read_nothing_is_made_up() -> None:
+    unknown = OsdFacts(
+        replace(INFO, dedicated_db=None, dedicated_wal=None, db_device_bytes=None), None, None, None
+    )
+    model = tree(LZ4, ask(unknown, osd_id=3)).model
+    assert model.db_device is None
+    assert model.amplification.write is None
+    assert model.wal.fits_device is None
+    assert any('4 GiB, its default, is assumed' in text for text in model.assumptions)
+    assert any('workload is not known' in text for text in model.assumptions)
+
+
+def test_without_an_osd_the_assumptions_are_said() -> None:
+    answer = tree(LZ4, ask(workload='rgw-metadata'))
+    assert answer.model.assumptions[0].startswith('No OSD was named')
+    assert answer.model.amplification.write is not None
+
+
+def test_a_workload_that_was_not_measured_is_said_to_be_such() -> None:
+    model = tree(LZ4, ask(workload='large-write')).model
+    assert model.amplification.write is None
+    assert any('large-write, which was not measured' in text for text in model.assumptions)
+
+
+def test_without_an_osd_the_newest_release_of_the_cluster_is_taken() -> None:
+    old = replace(FACTS, info=replace(INFO, version='16.2.15', release='pacific'))
+    assert ask(old).release.name == 'pacific'
+
+
+@pytest.mark.parametrize(
+    ('options', 'named'),
+    [
+        ('x=1', 'x: '),
+        ('write_buffer_size=abc', 'write_buffer_size'),
+        ('compaction_style=kCompactionStyleUniversal', 'kCompactionStyleLevel'),
+        ('max_bytes_for_level_multiplier=nan', 'max_bytes_for_level_multiplier'),
+        ('a=1,,b=2', 'would not start'),
+    ],
+)
+def test_options_that_make_no_tree_are_refused_by_name(options: str, named: str) -> None:
+    with pytest.raises(BadQuestionError, match=named) as refusal:
+        tree(options, ask())
+    assert refusal.value.errno == errno.EINVAL
+
+
+@pytest.mark.parametrize(
+    ('given', 'code', 'named'),
+    [
+        ({'osd_id': 4}, errno.ENOENT, 'osd.4 does not exist; OSDs that are known: osd.3'),
+        ({'workload': 'nope'}, errno.EINVAL, '"nope" is no workload'),
+        ({'release': 'nope'}, errno.EINVAL, 'nope'),
+        ({'cores': 0}, errno.EINVAL, 'not 0'),
+        ({'cores': -3}, errno.EINVAL, 'not -3'),
+    ],
+)
+def test_what_does_not_exist_is_named(given: dict[str, object], code: int, named: str) -> None:
+    with pytest.raises(BadQuestionError, match=named) as refusal:
+        ask(FACTS, **given)  # type: ignore[arg-type]  # by name
+    assert refusal.value.errno == code
+
+
+def test_an_osd_of_an_unknown_release_needs_one_to_be_named() -> None:
+    newer = replace(FACTS, info=replace(INFO, version='99.1.0', release='zebra'))
+    with pytest.raises(BadQuestionError, match='--release'):
+        ask(newer, osd_id=3)
+    assert ask(newer, osd_id=3, release='tentacle').release.name == 'tentacle'

@@ -1,0 +1,62 @@
+"""What was measured for the model fits its schema, and covers what the model asks of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from rocksdb_tuner.knowledge import loader
+from rocksdb_tuner.lsm.calibration import calibration, workload_of_class
+from rocksdb_tuner.lsm.columns import columns
+from rocksdb_tuner.options.releases import known_releases
+from rocksdb_tuner.workload.records import WorkloadClass
+
+SCHEMA = Path(loader.__file__).parent / 'schemas' / 'model.schema.json'
+
+
+def test_the_file_fits_its_schema() -> None:
+    schema = json.loads(SCHEMA.read_text(encoding='utf-8'))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(loader.load('model'), schema)
+
+
+def test_every_workload_knows_the_columns_of_every_release() -> None:
+    for workload in calibration().workloads.values():
+        for release in known_releases():
+            names = {column.name for column in columns(release.default_cfs)}
+            assert names <= {*workload.columns}
+
+
+def test_every_interval_was_compared_and_none_is_backwards() -> None:
+    quantities = calibration().quantities
+    assert quantities
+    for name, quantity in quantities.items():
+        assert quantity.comparisons >= 5, name
+        assert 0 < quantity.low <= quantity.high, name
+
+
+@pytest.mark.parametrize(
+    ('workload', 'measured'),
+    [
+        (WorkloadClass.RBD_SMALL_WRITE, 'rbd-randwrite'),
+        (WorkloadClass.RGW_METADATA, 'omap-heavy'),
+        (WorkloadClass.LARGE_WRITE, None),
+        (WorkloadClass.UNKNOWN, None),
+    ],
+)
+def test_only_what_was_measured_stands_for_a_class(
+    workload: WorkloadClass, measured: str | None
+) -> None:
+    assert workload_of_class(workload.value) == measured
+
+
+def test_without_column_families_all_of_a_workload_is_in_the_default_one() -> None:
+    for workload in calibration().workloads.values():
+        whole = workload.over(['default']).columns['default']
+        assert whole.ingest_share == pytest.approx(1, abs=0.01)
+        assert whole.data_share == pytest.approx(1, abs=0.01)
+        survivals = [column.survival for column in workload.columns.values()]
+        assert min(survivals) <= whole.survival <= max(survivals)

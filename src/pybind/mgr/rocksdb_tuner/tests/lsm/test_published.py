@@ -1,0 +1,282 @@
+"""The worked examples that were published come out of the model."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocksdb_tuner.advise.profiles import profile
+from rocksdb_tuner.lsm.levels import level_targets
+from rocksdb_tuner.lsm.records import Devices, Load, VolumeSelection
+
+from .samples import GIB, MIB, PACIFIC_CFS, REEF_CFS, options_of, tree_of, with_db
+
+OLD = 'max_bytes_for_level_base=268435456,max_bytes_for_level_multiplier=10'
+NEW = profile('lz4-2025').options
+
+
+@pytest.mark.parametrize(
+    ('name', 'flush_mib', 'level0_mib'),
+    [
+        ('bluestore-default-pacific', 256, 1024),
+        ('alternate-2019', 128, 1024),
+        ('variant-2022-a', 128, 1024),
+        ('variant-2022-b', 128, 1024),
+        ('variant-2022-c', 128, 1024),
+        ('variant-2022-d', 128, 1024),
+        ('lz4-2025', 96, 768),
+        ('rocksdb-default', 64, 256),
+    ],
+)
+def test_level0_is_memtable_times_merge_times_trigger(
+    name: str, flush_mib: int, level0_mib: int
+) -> None:
+    """The RocksDB Tuning Guide's formula: 128 MiB x 8 = 1 GiB."""
+    options = options_of(profile(name).options, '6.8')
+    assert options.flush_bytes == flush_mib * MIB
+    assert options.level0_bytes == level0_mib * MIB
+
+
+def test_the_steps_of_the_old_defaults() -> None:
+    """256 MiB, 2.56 GB, 25.6 GB, 256 GB: DB devices of 3, 30 and 300 GB."""
+    tree = tree_of(OLD)
+    assert [level.target_bytes for level in tree.levels.levels[:4]] == [
+        256 * MIB,
+        2560 * MIB,
+        25600 * MIB,
+        256000 * MIB,
+    ]
+    with_level0 = [level.cumulative_with_level0_bytes / GIB for level in tree.levels.levels[:4]]
+    assert with_level0 == pytest.approx([0.5, 3, 28, 278])
+
+
+def test_the_steps_of_the_new_default() -> None:
+    """1, 9, 73 and 585 GiB."""
+    tree = tree_of(NEW)
+    assert [level.cumulative_bytes // GIB for level in tree.levels.levels[:4]] == [1, 9, 73, 585]
+
+
+@pytest.mark.parametrize(
+    ('options', 'device_gib', 'last_level'),
+    [
+        (OLD, 3, 1),
+        (OLD, 4, 2),
+        (OLD, 29, 2),
+        (OLD, 30, 3),
+        (OLD, 290, 3),
+        (OLD, 300, 4),
+        (NEW, 2, 0),
+        (NEW, 3, 1),
+        (NEW, 11, 2),
+        (NEW, 78, 3),
+        (NEW, 617, 4),
+    ],
+)
+def test_a_db_device_ends_between_steps(options: str, device_gib: int, last_level: int) -> None:
+    """Only levels that fit whole into 95 % of the device, level 0 counted as one of level 1."""
+    device = tree_of(options, devices=with_db(device_gib * GIB)).db_device
+    assert device is not None
+    assert device.last_level == last_level
+    assert device.levels_bytes + device.extra_bytes + device.unused_bytes == device.usable_bytes
+
+
+def test_spillover_although_the_device_is_half_empty() -> None:
+    """24 of 50 GiB used and 102 GiB spilled: two levels fit, the third does not by a little."""
+    options = 'max_bytes_for_level_base=536870912,max_bytes_for_level_multiplier=10'
+    tree = tree_of(
+        options,
+        devices=with_db(50 * GIB),
+        cfs='',
+        selection=VolumeSelection(policy='rocksdb_original'),
+    )
+    assert tree.db_device is not None
+    assert tree.db_device.last_level == 2
+    assert tree.db_device.unused_bytes > 40 * GIB
+
+
+def test_some_extra_is_the_device_less_twice_the_last_level() -> None:
+    """60 GB for the old defaults: level 3 fits, and what its double leaves is open to level 4."""
+    tree = tree_of(OLD, devices=with_db(60 * GIB))
+    assert tree.db_device is not None
+    assert tree.db_device.last_level == 3
+    reserved = GIB + 256 * MIB + 2560 * MIB + 2 * 25600 * MIB
+    assert tree.db_device.extra_bytes == tree.db_device.usable_bytes - reserved
+
+
+def test_a_reserve_in_bytes_overrules_the_factor() -> None:
+    tree = tree_of(
+        OLD, devices=with_db(60 * GIB), selection=VolumeSelection(reserved_bytes=50 * GIB)
+    )
+    assert tree.db_device is not None
+    assert tree.db_device.extra_bytes == tree.db_device.usable_bytes - 50 * GIB
+
+
+def test_fit_to_fast_takes_whatever_fits() -> None:
+    tree = tree_of(
+        f'{OLD},level_compaction_dynamic_level_bytes=true',
+        devices=with_db(10 * GIB),
+        selection=VolumeSelection(policy='fit_to_fast'),
+    )
+    assert tree.db_device is not None
+    assert tree.db_device.extra_bytes == tree.db_device.usable_bytes == 10 * GIB
+    assert tree.levels.dynamic_in_effect is True
+    assert tree.levels.dynamic_why is None
+
+
+def test_dynamic_level_bytes_are_off_with_the_two_paths_of_bluestore() -> None:
+    """Seen on 16.2.15: with the option true, the OSD's RocksDB prints 0."""
+    tree = tree_of('level_compaction_dynamic_level_bytes=true')
+    assert tree.levels.dynamic_requested is True
+    assert tree.levels.dynamic_in_effect is False
+    assert tree.levels.dynamic_why is not None
+
+
+def test_dynamic_levels_end_at_the_base() -> None:
+    """Targets from the last level up, each a multiplier less, the first not above the base."""
+    load = Load(workload='omap-heavy', data_bytes=300.0 * GIB)
+    targets = dict(tree_of(OLD, load=load).levels.dynamic_levels)
+    assert max(targets) == 6
+    assert targets[min(targets)] <= 256 * MIB
+    for level in range(min(targets) + 1, max(targets) + 1):
+        assert targets[level] == pytest.approx(10 * targets[level - 1], rel=1e-6)
+
+
+def test_without_a_limit_the_wal_is_four_times_all_memtables() -> None:
+    """ "Default value (0) caused rocksdb to set maximum of 16GB for WALs" (ceph/ceph#35277)."""
+    old = 'write_buffer_size=268435456,max_write_buffer_number=4'
+    four_families = tree_of(old, cfs='m p O')
+    assert four_families.wal.limit_bytes == 16 * GIB
+    assert four_families.wal.limited_by == 'memtables'
+    limited = tree_of(f'{old},max_total_wal_size=1073741824', cfs='m p O')
+    assert limited.wal.limit_bytes == GIB
+
+
+def test_with_one_column_family_no_limit_is_looked_at() -> None:
+    """Four memtables of 256 MiB: the 1 GiB that WAL devices were built for."""
+    old = 'write_buffer_size=268435456,max_write_buffer_number=4,max_total_wal_size=1048576'
+    assert tree_of(old, cfs='').wal.limit_bytes == GIB
+
+
+def test_the_ceiling_of_memtables_of_the_new_default() -> None:
+    """12 column families x 64 x 16 MiB = 12 GiB, bounded by the WAL's 1 GiB."""
+    memtables = tree_of(NEW, cfs=REEF_CFS, memory_target_bytes=4 * GIB).memtables
+    assert memtables.ceiling_bytes == 12 * GIB
+    assert memtables.bounded_by == 'wal'
+    assert memtables.bounded_bytes.value < 1.2 * GIB
+    assert memtables.share_of_memory_target is not None
+    assert memtables.share_of_memory_target < 0.3
+
+
+def test_a_wal_file_is_preallocated_with_a_tenth_on_top() -> None:
+    """282 MiB of 256 MiB memtables, seen as a spillover on an empty DB device of 128 MiB."""
+    wal = tree_of(profile('bluestore-default-pacific').options, '6.8').wal
+    assert wal.file_bytes // MIB == 281
+
+
+def test_column_families_have_options_of_their_own() -> None:
+    tree = tree_of(NEW, cfs=REEF_CFS)
+    merge = {c.name: c.min_write_buffer_number_to_merge for c in tree.column_families}
+    assert merge == {'default': 6, 'm': 6, 'p': 6, 'O': 6, 'L': 32, 'P': 32}
+
+
+def test_rocksdb_corrects_the_options_of_a_column_family_too() -> None:
+    """32 memtables cannot be merged where there are 4."""
+    tree = tree_of(profile('bluestore-default-pacific').options, '6.8', cfs=REEF_CFS)
+    merge = {c.name: c.min_write_buffer_number_to_merge for c in tree.column_families}
+    assert merge['L'] == 3
+
+
+@pytest.mark.parametrize(
+    ('options', 'flushes', 'compactions'),
+    [
+        ('max_background_jobs=4', 1, 3),
+        ('max_background_jobs=8', 2, 6),
+        ('', 1, 1),
+        ('max_background_compactions=2', 1, 2),
+        ('max_background_compactions=31,max_background_jobs=8', 1, 31),
+    ],
+)
+def test_background_work_as_rocksdb_divides_it(
+    options: str, flushes: int, compactions: int
+) -> None:
+    tree = tree_of(options)
+    assert (tree.background_flushes, tree.background_compactions) == (flushes, compactions)
+
+
+def test_stalls_of_the_default() -> None:
+    """Stop at 36 files and 256 GiB, slow at 20 and 64 GiB, at one memtable less than all."""
+    limits = {(s.cause, s.effect): s.limit for s in tree_of(NEW).stalls}
+    assert limits == {
+        ('memtables', 'slowdown'): 63,
+        ('memtables', 'stop'): 64,
+        ('level0-files', 'slowdown'): 20,
+        ('level0-files', 'stop'): 36,
+        ('pending-compaction-bytes', 'slowdown'): 64 * GIB,
+        ('pending-compaction-bytes', 'stop'): 256 * GIB,
+    }
+
+
+def test_the_last_of_three_memtables_is_no_reason_to_slow_down() -> None:
+    causes = {(s.cause, s.effect) for s in tree_of('max_write_buffer_number=3').stalls}
+    assert ('memtables', 'slowdown') not in causes
+    assert ('memtables', 'stop') in causes
+
+
+def test_levels_grow_by_the_multiplier_until_a_number_is_full() -> None:
+    targets = level_targets(options_of('max_bytes_for_level_base=1T,num_levels=40'))
+    assert all(target < 1 << 64 for target in targets)
+    assert targets[-1] == targets[-2]
+
+
+def test_small_memtables_write_more_as_was_measured_in_2016() -> None:
+    """32 x 32 MiB: 51,569 MB with 8 merged, 118,022 with none; 4 x 256 MiB: 41,374."""
+    load = Load(workload='omap-heavy', data_bytes=40.0 * GIB)
+
+    def written(options: str) -> float:
+        write = tree_of(options, '6.8', load=load).amplification.write
+        assert write is not None
+        return write.value
+
+    small = written('write_buffer_size=32M,max_write_buffer_number=32,compression=kNoCompression')
+    merged = written(
+        'write_buffer_size=32M,max_write_buffer_number=32,min_write_buffer_number_to_merge=8,'
+        'compression=kNoCompression'
+    )
+    large = written('write_buffer_size=256M,max_write_buffer_number=4,compression=kNoCompression')
+    assert large <= merged < small
+
+
+def test_what_was_not_given_is_not_known() -> None:
+    tree = tree_of(NEW, devices=Devices())
+    assert tree.amplification.write is None
+    assert tree.amplification.space is None
+    assert tree.db_device is None
+    assert tree.wal.fits_device is None
+    assert tree.wal.fill_s is None
+    assert tree.memtables.share_of_memory_target is None
+    assert all(level.on_db_device is None for level in tree.levels.levels)
+    assert all(stall.headroom_s is None for stall in tree.stalls)
+    for column in tree.column_families:
+        assert column.share is None
+        assert column.expected_flush_bytes is None
+        assert column.level0_file_bytes is None
+
+
+def test_a_database_of_unknown_size_is_assumed_and_said() -> None:
+    tree = tree_of(NEW, load=Load(workload='omap-heavy'))
+    assert tree.amplification.write is not None
+    assert any('is assumed' in text for text in tree.assumptions)
+
+
+def test_a_family_with_few_writes_is_flushed_by_the_wal() -> None:
+    """Seen on 16.2.15: onodes under an omap load are flushed long before a memtable is full."""
+    tree = tree_of(
+        profile('bluestore-default-pacific').options, '6.8', load=Load(workload='omap-heavy')
+    )
+    by = {c.name: c.flushed_by for c in tree.column_families}
+    assert by['O'] == 'wal'
+    assert by['p'] == 'memtables'
+
+
+def test_the_database_is_one_of_this_many_column_families() -> None:
+    tree = tree_of(NEW, cfs=PACIFIC_CFS)
+    assert sum(c.shards for c in tree.column_families) == 12

@@ -1,0 +1,84 @@
+"""`model` and `profile derive` in plain: all that matters, in 120 columns, dashes for unknown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner.advise.derive import derive
+from rocksdb_tuner.advise.profiles import Profile, profiles
+from rocksdb_tuner.advise.situation import Situation
+from rocksdb_tuner.advise.tree import tree
+from rocksdb_tuner.lsm.records import Devices, Load
+from rocksdb_tuner.options.checks import check
+from rocksdb_tuner.options.releases import known_releases
+from rocksdb_tuner.present import render
+from rocksdb_tuner.present.layout import WIDTH, display_width
+from rocksdb_tuner.workload.records import WorkloadClass
+
+GIB = 1 << 30
+REEF = next(r for r in known_releases() if r.since == '18.2.4')
+KNOWN = Situation(
+    REEF,
+    WorkloadClass.RGW_METADATA,
+    Devices(dedicated_db=True, dedicated_wal=True, db_bytes=60 * GIB, wal_bytes=GIB),
+    memory_target_bytes=4 * GIB,
+    cores=6,
+    load=Load('omap-heavy', wal_bytes_per_s=2e6, bytes_per_key=250.0, data_bytes=20.0 * GIB),
+    osd_id=7,
+)
+
+
+def too_wide(text: str) -> list[str]:
+    return [line for line in text.split('\n') if display_width(line) > WIDTH]
+
+
+@pytest.mark.parametrize('shown', profiles(), ids=lambda p: p.name)
+@pytest.mark.parametrize('situation', [KNOWN, Situation(REEF)], ids=['known', 'unknown'])
+def test_every_profile_fits_the_terminal(shown: Profile, situation: Situation) -> None:
+    options = shown.options
+    assert check(options, '7.9').accepted
+    assert not too_wide(render.model(tree(options, situation), 'plain'))
+
+
+@given(st.integers(1 << 16, 1 << 63), st.integers(1, 1 << 63), st.integers(1, (1 << 31) - 1))
+def test_any_number_fits_the_terminal(size: int, base: int, trigger: int) -> None:
+    options = (
+        f'write_buffer_size={size},max_bytes_for_level_base={base},'
+        f'level0_file_num_compaction_trigger={trigger}'
+    )
+    assert not too_wide(render.model(tree(options, KNOWN), 'plain'))
+
+
+def test_the_steps_and_the_device_are_shown() -> None:
+    text = render.model(tree(REEF.default_options, KNOWN), 'plain')
+    for expected in ('osd.7', '9 GiB', '73 GiB', '585 GiB', 'Last whole level:', 'level 2'):
+        assert expected in text
+    assert 'does NOT fit its 1 GiB' in ' '.join(text.split())
+
+
+def test_what_is_not_known_is_a_dash() -> None:
+    text = render.model(tree(REEF.default_options, Situation(REEF)), 'plain')
+    lines = dict(
+        line.split(':', 1) for line in text.split('\n') if line[:1].isalpha() and ':' in line
+    )
+    assert lines['Write amplification'].strip() == '-'
+    assert lines['Workload'].strip() == '-'
+    assert 'DB device' not in lines
+
+
+def test_a_derived_set_shows_each_reason_and_what_it_is() -> None:
+    text = render.derivation(derive(KNOWN), 'plain')
+    assert 'bluestore-default-reef' in text
+    assert not too_wide(text)
+    for choice in derive(KNOWN).choices:
+        assert f'- {choice.option}={choice.value}' in text
+
+
+def test_a_derived_set_that_is_none_of_the_published_shows_the_difference() -> None:
+    text = render.derivation(derive(replace(KNOWN, cores=2)), 'plain')
+    assert 'no known profile' in text
+    assert 'max_background_jobs' in text.split('Choices:')[0]
