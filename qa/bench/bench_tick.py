@@ -8,39 +8,52 @@ more (measured on 16.2.15), which the last column adds. `status` shows what a re
 from __future__ import annotations
 
 import argparse
+import gc
 import resource
 import statistics
 import sys
+import tracemalloc
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(CHECKOUT / 'src/pybind/mgr'), str(CHECKOUT / 'qa/doubles')]
 
 from rocksdb_tuner.mgr.records import CounterPoint  # noqa: E402 - after the path to it
-from rocksdb_tuner.observe.counters import names_for  # noqa: E402
+from rocksdb_tuner.observe.counters import details_for, names_for  # noqa: E402
+from rocksdb_tuner.observe.details import LEAST_PER_TICK, ROUNDS  # noqa: E402
 from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore  # noqa: E402
 from rocksdb_tuner.tuner import Settings, Tuner  # noqa: E402
 
 REAL_READ_US = 2.5
 NAMES = names_for('pacific')
+DETAILS = [path for path in details_for('pacific') if path]
+_PLAIN = ('_bytes',)
 
 
 def report(cluster: FakeCluster, step: int) -> None:
-    """Every OSD sends a report of 4 KiB writes."""
-    done = step * 4000
-    values = {
-        path: CounterPoint(cluster.now_s, done, done if path.endswith(('lat', 'latency')) else None)
-        for path in NAMES
-    }
-    values[NAMES.op_w_in_bytes] = CounterPoint(cluster.now_s, done * 4096, None)
+    """Every OSD sends a report of 4 KiB writes, on a DB device of its own that fills."""
     for osd_id in cluster.osds:
+        # No two OSDs have done the same: equal numbers would share memory.
+        done, now_s = (step + 1) * 4000 + osd_id, cluster.now_s
+        values = {
+            path: CounterPoint(now_s, done, None if path.endswith(_PLAIN) else done)
+            for path in DETAILS
+        }
+        for path in NAMES:
+            latency = path.endswith(('lat', 'latency'))
+            values[path] = CounterPoint(now_s, done, done if latency else None)
+        values[NAMES.op_w_in_bytes] = CounterPoint(now_s, done * 4096, None)
+        values[NAMES.db_total_bytes] = CounterPoint(now_s, 1 << 40, None)
+        values[NAMES.db_used_bytes] = CounterPoint(now_s, (1 << 30) + done, None)
+        values[NAMES.slow_used_bytes] = CounterPoint(now_s, 0, None)
         for path, point in values.items():
             cluster.counters[osd_id, path] = point
 
 
-def measure(osds: int, ticks: int) -> tuple[float, float]:
-    """(median CPU microseconds per OSD and tick, MiB that this process grew by)."""
+def make(osds: int) -> tuple[FakeCluster, Tuner]:
     cluster = FakeCluster(osds)
+    for osd in cluster.osds.values():
+        osd.dedicated_db = True
     cluster_map = cluster.cluster_map()
     cluster.cluster_map = lambda: cluster_map  # type: ignore[method-assign]  # as the mgr caches it
     tuner = Tuner(
@@ -51,6 +64,12 @@ def measure(osds: int, ticks: int) -> tuple[float, float]:
         manager_release='pacific',
         wall_clock=lambda: cluster.now_s,
     )
+    return cluster, tuner
+
+
+def measure(osds: int, ticks: int) -> tuple[float, float]:
+    """(median CPU microseconds per OSD and tick, MiB that this process grew by)."""
+    cluster, tuner = make(osds)
     report(cluster, 0)
     before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     costs_us = []
@@ -66,16 +85,37 @@ def measure(osds: int, ticks: int) -> tuple[float, float]:
     return statistics.median(costs_us), grown_mib
 
 
+def measure_day(osds: int) -> float:
+    """KiB that the module keeps of each OSD after a day of it."""
+    cluster, tuner = make(osds)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for step in range(1440 + 12):
+        # At the end as close as OSDs send reports, so that the short window is full too.
+        cluster.now_s += 60.0 if step < 1440 else 5.0
+        report(cluster, step)
+        tuner.tick()
+    cluster.counters.clear()
+    gc.collect()
+    kept = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    return kept / 1024 / osds
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--osds', type=int, nargs='+', default=[20, 100, 1000, 10000])
     parser.add_argument('--ticks', type=int, default=10)
+    parser.add_argument('--day-of', type=int, default=40, help='OSDs to keep a day of')
     arguments = parser.parse_args()
-    reads_us = len(NAMES) * REAL_READ_US
     print(f'{"OSDs":>6}  {"us/OSD":>7}  {"with real reads":>15}  {"memory, MiB":>11}')
     for osds in arguments.osds:
         cost_us, grown_mib = measure(osds, arguments.ticks)
+        closely = min(1.0, max(LEAST_PER_TICK / osds, 1 / ROUNDS))
+        reads_us = (len(NAMES) + closely * len(DETAILS)) * REAL_READ_US
         print(f'{osds:>6}  {cost_us:>7.0f}  {cost_us + reads_us:>15.0f}  {grown_mib:>11.0f}')
+    kept_kib = measure_day(arguments.day_of)
+    print(f'a day of {arguments.day_of} OSDs keeps {kept_kib:.1f} KiB for each of them')
     return 0
 
 

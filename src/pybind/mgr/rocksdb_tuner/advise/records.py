@@ -10,6 +10,7 @@ from ..mgr.records import OsdInfo
 from ..observe.deep import RocksdbTimes
 from ..observe.details import Details
 from ..observe.growth import Forecast
+from ..observe.latency import WriteLatency
 from ..observe.signals import Signals
 from ..workload.records import Workload
 
@@ -89,6 +90,17 @@ class OsdFacts:
     sharded: Optional[bool] = None
     #: The watched options that somebody set, by name; None until the OSD was asked.
     settings: Optional[Mapping[str, Setting]] = None
+
+    @property
+    def write_latency(self) -> Optional[WriteLatency]:
+        """Where the time of a write goes, with RocksDB's own times where its statistics are on."""
+        latency = self.details.latency if self.details else None
+        if latency is None or self.rocksdb_times is None:
+            return latency
+        return latency._replace(
+            wal_sync_ms=self.rocksdb_times.wal_sync_ms,
+            memtable_insert_ms=self.rocksdb_times.memtable_insert_ms,
+        )
 
 
 @dataclass(frozen=True)

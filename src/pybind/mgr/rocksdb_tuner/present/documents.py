@@ -20,6 +20,8 @@ from ..advise.records import (
     Recommendation,
     Severity,
 )
+from ..observe.growth import Forecast
+from ..observe.latency import WriteLatency, bottleneck, parts
 from ..observe.signals import Signals
 from ..options.grammar import OptionDifference
 from ..rollout.history import HistoryRecord
@@ -124,6 +126,10 @@ def osd(detail: OsdDetail) -> JsonObject:
         'dedicated_wal': info.dedicated_wal,
         'db_device_bytes': info.db_device_bytes,
         **_signals(facts.signals, _ALL_SIGNALS),
+        'sharded': facts.sharded,
+        **_closer(facts),
+        'write_latency': _write_latency(facts.write_latency),
+        'forecast': _forecast(facts.forecast),
         'workload': _workload(facts.workload),
         'options': _osd_options(facts.options),
         'findings': [_finding(finding) for finding in detail.findings],
@@ -281,6 +287,60 @@ def _signals(signals: Optional[Signals], names: Iterable[str]) -> JsonObject:
     return {name: _plain(getattr(signals, name, None)) for name in names}
 
 
+def _closer(facts: OsdFacts) -> JsonObject:
+    details, times = facts.details, facts.rocksdb_times
+    return {
+        'omap_seek_ms': rounded(details.omap_seek_ms) if details else None,
+        'memory_mapped_bytes': details.memory_mapped_bytes if details else None,
+        'memory_target_bytes': details.memory_target_bytes if details else None,
+        'write_stall_share': rounded(times.stall_share) if times else None,
+    }
+
+
+def _write_latency(latency: Optional[WriteLatency]) -> Optional[JsonObject]:
+    if latency is None:
+        return None
+    whole_ms, found = latency.client_op_ms, bottleneck(latency)
+    return {
+        'window_s': rounded(latency.window_s),
+        'parts': [
+            {
+                'part': part.part,
+                'within': part.within,
+                'ms': rounded(part.ms),
+                'share': rounded(part.ms / whole_ms) if part.ms is not None and whole_ms else None,
+                'signal': part.signal,
+            }
+            for part in parts(latency)
+        ],
+        'bottleneck': None
+        if found is None
+        else {
+            'part': found.part,
+            'ms': rounded(found.ms),
+            'share': rounded(found.share),
+            'statement': found.statement,
+        },
+    }
+
+
+def _forecast(forecast: Optional[Forecast]) -> Optional[JsonObject]:
+    if forecast is None:
+        return None
+    return {
+        'outlook': forecast.outlook.value,
+        'time': format_time(forecast.time_s),
+        'history_s': rounded(forecast.history_s),
+        'points': forecast.points,
+        'growth_bytes_per_day': rounded(forecast.growth_bytes_per_day),
+        'growth_low_bytes_per_day': rounded(forecast.growth_low_bytes_per_day),
+        'growth_high_bytes_per_day': rounded(forecast.growth_high_bytes_per_day),
+        'full_in_s': rounded(forecast.full_in_s),
+        'full_earliest_s': rounded(forecast.full_earliest_s),
+        'full_latest_s': rounded(forecast.full_latest_s),
+    }
+
+
 def _osd_options(options: Optional[OsdOptions]) -> JsonObject:
     if options is None:
         return dict.fromkeys(
@@ -355,6 +415,8 @@ def _finding(finding: Finding) -> JsonObject:
         'osds': list(finding.osds),
         'evidence': [_finding_evidence(e) for e in finding.evidence],
         'remedy': finding.remedy,
+        'commands': list(finding.commands),
+        'do_not': finding.do_not,
         'source': finding.source,
     }
 

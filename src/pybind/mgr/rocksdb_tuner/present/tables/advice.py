@@ -18,6 +18,7 @@ from .phrases import (
     UNNAMED_OPTIONS,
     bullets,
     changes_table,
+    finding_line,
     finding_text,
     nothing_known,
     osd_names,
@@ -37,7 +38,11 @@ def findings(snapshot: Snapshot) -> str:
                 f'Nothing to point out so far; the options of {osd_names(unread)} are not known.'
             )
         return 'Nothing to point out.'
-    return '\n'.join(finding_text(finding) for finding in worst_first(snapshot.findings))
+    found = worst_first(snapshot.findings)
+    return sections(
+        '\n'.join(finding_line(finding) for finding in found),
+        *(finding_text(finding) for finding in found),
+    )
 
 
 def recommend(snapshot: Snapshot) -> str:

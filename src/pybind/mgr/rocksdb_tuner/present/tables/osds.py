@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Optional
 
 from ...advise.records import OsdFacts, OsdOptions, Recommendation
+from ...observe.growth import Forecast, Outlook
+from ...observe.latency import WriteLatency, bottleneck, parts
 from ...observe.signals import Signals
 from ...options.grammar import OptionDifference
 from ...snapshot import Snapshot
@@ -40,6 +42,7 @@ from .phrases import (
     workload_cells,
 )
 
+_SHARDED = {None: UNKNOWN, True: 'yes', False: 'no: RocksDB is not sharded'}
 _NO_SIGNALS = Signals(osd_id=-1)
 
 
@@ -83,13 +86,15 @@ def osd(detail: OsdDetail) -> str:
             ('Version', version),
             ('Object store', info.objectstore or UNKNOWN),
             ('Devices', _devices(facts)),
+            ('Column families', _SHARDED[facts.sharded]),
             ('Workload', _workload_line(facts.workload)),
         ]
     )
     return sections(
         head,
         _evidence(facts.workload),
-        _signal_fields(signals) if facts.signals else _not_measured(facts),
+        _signal_fields(signals, facts) if facts.signals else _not_measured(facts),
+        _latency_table(facts.write_latency),
         _option_fields(facts.options),
         '\n'.join(finding_text(finding) for finding in worst_first(detail.findings)),
         _recommendation_pointers(detail.recommendations),
@@ -213,7 +218,7 @@ def _devices(facts: OsdFacts) -> str:
     return f'{db}, WAL on a device of its own' if info.dedicated_wal else db
 
 
-def _signal_fields(signals: Signals) -> str:
+def _signal_fields(signals: Signals, facts: OsdFacts) -> str:
     source = '' if signals.compaction_source is None else f' ({signals.compaction_source})'
     return fields(
         [
@@ -242,10 +247,69 @@ def _signal_fields(signals: Signals) -> str:
             ('  to slow device', format_bytes_rate(signals.slow_bytes_per_s)),
             ('DB write amp', _write_amp(signals)),
             ('DB used', format_used(signals.db_used_bytes, signals.db_total_bytes)),
+            *([('  full', _forecast(facts.forecast))] if facts.forecast else []),
             ('WAL used', format_used(signals.wal_used_bytes, signals.wal_total_bytes)),
             ('Slow used', format_used(signals.slow_used_bytes, signals.slow_total_bytes)),
+            *_memory(facts),
         ]
     )
+
+
+def _memory(facts: OsdFacts) -> list[tuple[str, str]]:
+    details = facts.details
+    if details is None or details.memory_target_bytes is None:
+        return []
+    mapped = format_bytes(details.memory_mapped_bytes)
+    return [('Memory', f'{mapped} mapped, target {format_bytes(details.memory_target_bytes)}')]
+
+
+def _forecast(forecast: Forecast) -> str:
+    history = format_duration(forecast.history_s)
+    if forecast.outlook is Outlook.SPILLED:
+        return 'what does not fit is on the slow device already'
+    if forecast.outlook is Outlook.NOT_ENOUGH_HISTORY:
+        return f'not enough history ({history})'
+    if forecast.outlook is Outlook.NOT_GROWING:
+        return f'no growth in the last {history}'
+    growth = f'{format_bytes(forecast.growth_bytes_per_day)} a day over the last {history}'
+    if forecast.outlook is Outlook.BEYOND_HORIZON:
+        return f'not soon: {growth}'
+    earliest = format_duration(forecast.full_earliest_s)
+    latest = format_duration(forecast.full_latest_s)
+    return f'in {format_duration(forecast.full_in_s)} ({earliest} to {latest}): {growth}'
+
+
+_INDENTS = {
+    'client-op': 0,
+    **dict.fromkeys(('osd-queue', 'osd-prepare', 'bluestore', 'replicas'), 1),
+    **dict.fromkeys(('prepare', 'data-write', 'kv'), 2),
+    **dict.fromkeys(('throttle', 'kv-queue', 'kv-flush', 'kv-commit'), 3),
+    **dict.fromkeys(('wal-sync', 'memtable-insert'), 4),
+}
+
+
+def _latency_table(latency: Optional[WriteLatency]) -> str:
+    """Where the time of a write goes; nothing where no client wrote."""
+    if latency is None or not latency.client_op_ms:
+        return ''
+    whole_ms = latency.client_op_ms
+    rows = table(
+        (Column("PART OF A CLIENT'S WRITE"), Column('MEAN', 'r'), Column('SHARE', 'r')),
+        (
+            (
+                '. ' * _INDENTS[part.part] + part.part,
+                format_ms(part.ms),
+                format_percent(None if part.ms is None else part.ms / whole_ms),
+            )
+            for part in parts(latency)
+        ),
+    )
+    found = bottleneck(latency)
+    named = (
+        '' if found is None else paragraph(f'{found.part}: {found.statement}.', 4, 'Bottleneck: ')
+    )
+    over = f'Over {format_duration(latency.window_s)}; flush, commit, sync: of one kv_sync round.'
+    return sections(rows, '\n'.join(text for text in (named, over) if text))
 
 
 def _not_measured(facts: OsdFacts) -> str:

@@ -10,7 +10,7 @@ from ...options.grammar import OptionDifference
 from ...rollout.records import RolloutState
 from ...snapshot import Mode
 from ...workload.records import Workload, WorkloadClass
-from ..layout import Column, paragraph, table
+from ..layout import WIDTH, Column, paragraph, shell_command, shorten, table
 from ..summaries import osds_finished
 from ..units import (
     UNKNOWN,
@@ -117,8 +117,17 @@ def finding_text(finding: Finding) -> str:
         paragraph(_finding_evidence(evidence), 16, '    evidence:') for evidence in finding.evidence
     ]
     lines.append(paragraph(finding.remedy, 16, '    remedy:'))
+    lines += [shell_command(c) for c in finding.commands if c not in finding.remedy]
+    if finding.do_not:
+        lines.append(paragraph(finding.do_not, 16, '    do not:'))
     lines.append(paragraph(finding.source, 16, '    source:'))
     return '\n'.join(lines)
+
+
+def finding_line(finding: Finding) -> str:
+    """The finding in one line, however many OSDs it names."""
+    mark = SEVERITY_MARKS[finding.severity.value]
+    return shorten(f'{mark} {finding.finding_id}: {finding.summary}', WIDTH)
 
 
 def _finding_evidence(evidence: FindingEvidence) -> str:

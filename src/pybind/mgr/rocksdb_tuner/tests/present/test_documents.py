@@ -27,6 +27,7 @@ from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from . import samples
+from .test_tables import looked_at_closely
 
 SCHEMAS = {
     path.name[: -len('.schema.json')]: json.loads(path.read_text())
@@ -405,3 +406,18 @@ def test_any_snapshot_can_be_told_in_strict_json(data: st.DataObject) -> None:
             if error.validator not in {'minimum', 'maximum'}
         ]
         assert not errors, (name, errors)
+
+
+def test_the_close_look_at_an_osd_is_in_its_document() -> None:
+    found = json.loads(render.osd(looked_at_closely(), 0, 'json'))
+    validator('osd-detail').validate(found)
+    assert found['sharded'] is False
+    assert found['forecast']['outlook'] == 'filling'
+    assert found['forecast']['full_in_s'] == 864000.0
+    assert found['write_latency']['bottleneck']['part'] == 'kv-queue'
+    by_part = {part['part']: part for part in found['write_latency']['parts']}
+    assert by_part['wal-sync']['ms'] == 0.58
+    assert by_part['kv-queue']['within'] == 'kv'
+    assert found['memory_target_bytes'] == 4 << 30
+    unknown = json.loads(render.osd(samples.small_cluster(), 0, 'json'))
+    assert (unknown['write_latency'], unknown['forecast'], unknown['sharded']) == (None,) * 3

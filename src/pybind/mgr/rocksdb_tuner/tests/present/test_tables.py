@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -11,6 +12,10 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import Assessment, Kind
+from rocksdb_tuner.observe.deep import RocksdbTimes
+from rocksdb_tuner.observe.details import Details
+from rocksdb_tuner.observe.growth import Forecast, Outlook
+from rocksdb_tuner.observe.latency import WriteLatency
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.layout import WIDTH, display_width, paragraph
 from rocksdb_tuner.snapshot import Mode, Snapshot
@@ -382,3 +387,67 @@ def test_evidence_is_printed_in_its_unit(unit: str, value: float, shown: str) ->
 def test_no_answer_is_coloured() -> None:
     for _, text in answers(samples.large_cluster()):
         assert '\x1b' not in text
+
+
+def looked_at_closely() -> Snapshot:
+    """The small cluster with all that a close look gives."""
+    latency = WriteLatency(
+        window_s=60.0,
+        client_op_ms=4.9,
+        osd_queue_ms=0.6,
+        osd_prepare_ms=0.34,
+        bluestore_ms=3.6,
+        prepare_ms=0.07,
+        throttle_ms=0.004,
+        data_write_ms=0.004,
+        kv_queue_ms=2.3,
+        kv_round_ms=1.2,
+        kv_flush_ms=0.0003,
+        kv_commit_ms=0.76,
+    )
+    closer = replace(
+        samples.facts(0),
+        details=Details(1.0, latency, 0.02, 900, 3 << 30, 4 << 30),
+        forecast=Forecast(
+            Outlook.FILLING, 1e9, 86400.0, 49, 1e9, 5e8, 2e9, 864000.0, 432000.0, 1728000.0
+        ),
+        rocksdb_times=RocksdbTimes(300.0, 0.0, 0.58, 0.024),
+        sharded=False,
+    )
+    small = samples.small_cluster()
+    return replace(small, osds=(closer, *small.osds[1:]))
+
+
+def test_where_the_time_of_a_write_goes_is_told_with_its_bottleneck() -> None:
+    text = render.osd(looked_at_closely(), 0, 'plain')
+    assert re.search(r'client-op +4\.9 ms +100%', text)
+    assert re.search(r'kv-queue +2\.3 ms +47%', text)
+    assert re.search(r'wal-sync +0\.58 ms', text)
+    assert 'Bottleneck: kv-queue' in text
+    unknown = render.osd(samples.small_cluster(), 0, 'plain')
+    assert 'Bottleneck' not in unknown
+
+
+def test_an_osd_tells_when_its_db_device_is_full_and_whether_it_is_sharded() -> None:
+    text = render.osd(looked_at_closely(), 0, 'plain')
+    assert 'in 10d (5d to 20d)' in text
+    assert 'not sharded' in text
+    snapshot = looked_at_closely()
+    young = Forecast(Outlook.NOT_ENOUGH_HISTORY, 1e9, 3600.0, 3)
+    first = replace(snapshot.osds[0], forecast=young)
+    told = render.osd(replace(snapshot, osds=(first, *snapshot.osds[1:])), 0, 'plain')
+    assert 'not enough history (60m)' in told or 'not enough history (1h)' in told
+
+
+def test_findings_are_one_line_each_first_and_then_in_full() -> None:
+    finding = replace(
+        samples.FINDINGS[1],
+        commands=('ceph config rm osd.1 x', 'ceph osd ok-to-stop 1'),
+        do_not='Do not restart it.',
+    )
+    text = render.findings(replace(samples.small_cluster(), findings=(finding,) * 2), 'plain')
+    lines = text.splitlines()
+    assert [line[:5] for line in lines[:2]] == ['[ERR]'] * 2
+    assert lines[2] == ''
+    assert 'ceph osd ok-to-stop 1' in lines
+    assert 'do not:     Do not restart it.' in text

@@ -89,3 +89,7 @@ def test_neither_is_so_on_later_releases(name: str) -> None:
 
 def test_an_idle_cluster_has_nothing_to_point_out() -> None:
     assert set(seen_in('idle')) == {()}
+
+
+def test_small_writes_of_rbd_on_pacific_are_bound_by_the_kv_sync_thread() -> None:
+    assert 'kv-sync-bound' in {f.finding_id for tick in seen_in('rbd-randwrite') for f in tick}
