@@ -9,7 +9,7 @@ import logging
 import threading
 from typing import Callable, List, Optional
 
-from mgr_module import HandleCommandResult, MgrModule, NotifyType, Option
+from mgr_module import HandleCommandResult, MgrModule, Option
 
 from .advise.conditions.catalogue import LimitOption, limit_options
 from .advise.derive import derive
@@ -20,7 +20,7 @@ from .advise.situation import Situation, find_situation
 from .advise.tree import tree
 from .mgr.adapter import MgrCluster, MgrStore
 from .mgr.protocols import CommandError
-from .mgr.releases import CLICommand, CLIReadCommand, CLIWriteCommand
+from .mgr.releases import OSD_MAP_CHANGED, CLICommand, CLIReadCommand, CLIWriteCommand
 from .options.catalogue import catalogue
 from .options.verdict import BadQuestionError, find_option, judge, releases_to_judge
 from .present import render
@@ -65,7 +65,7 @@ class Module(MgrModule):
     """Answers commands from the newest snapshot; one serve thread measures, decides and acts."""
 
     CLICommand = CLICommand
-    NOTIFY_TYPES = [NotifyType.osd_map]
+    NOTIFY_TYPES = [OSD_MAP_CHANGED]
     MODULE_OPTIONS: List[Option] = [
         Option(
             name='mode',
@@ -149,8 +149,8 @@ class Module(MgrModule):
         self._stopping = True
         self._wake.set()
 
-    def notify(self, notify_type: NotifyType, notify_id: str) -> None:  # noqa: ARG002 - Ceph's
-        if notify_type == NotifyType.osd_map:
+    def notify(self, notify_type: str, notify_id: str) -> None:  # noqa: ARG002 - Ceph's
+        if notify_type == OSD_MAP_CHANGED:
             self._cluster.invalidate_map()
 
     def config_notify(self) -> None:

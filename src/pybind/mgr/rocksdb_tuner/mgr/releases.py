@@ -1,6 +1,8 @@
 """The one place that knows how the mgr API differs between Ceph releases.
 
-Measured on 16.2.15, 18.2.7 and 20.2.4; what each difference is stands beside it.
+Measured on 16.2.15, 18.2.7 and 20.2.4; what each difference is stands beside it. Two more are met
+by what the module does without: options are declared by keyword, since a parameter was put in
+before the second one; and `object_format`, which formats output, is in no Pacific.
 """
 
 from __future__ import annotations
@@ -31,7 +33,17 @@ else:
     CLIReadCommand = _api.CLIReadCommand
     CLIWriteCommand = _api.CLIWriteCommand
 
-__all__ = ['CLICommand', 'CLIReadCommand', 'CLIWriteCommand', 'latest_counter_reader']
+# A mgr from before NotifyType notifies every module of everything, by its plain name, which the
+# enumeration's members equal. Newer ones notify of what a module lists, and of nothing otherwise.
+OSD_MAP_CHANGED: Any = _api.NotifyType.osd_map if hasattr(_api, 'NotifyType') else 'osd_map'
+
+__all__ = [
+    'OSD_MAP_CHANGED',
+    'CLICommand',
+    'CLIReadCommand',
+    'CLIWriteCommand',
+    'latest_counter_reader',
+]
 
 #: (service type, service id, path) -> {path: point}
 LatestCounter = Callable[[str, str, str], 'dict[str, Any]']

@@ -9,9 +9,11 @@ All of them have a priority that sends them to the mgr by default, checked in th
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple, Optional
+from typing import Mapping, NamedTuple, Optional
 
-from ..options.releases import renamed_counters
+from ..mgr.protocols import CounterReader
+from ..mgr.records import CounterPoint
+from ..options.releases import counters_measured, renamed_counters, renamed_in_any_release
 
 
 class CounterNames(NamedTuple):
@@ -73,3 +75,30 @@ def details_for(release: Optional[str]) -> DetailNames:
     return DetailNames()._replace(
         **{field: path for field, path in other if field in DetailNames._fields}
     )
+
+
+def by_any_name(reader: CounterReader, release: Optional[str]) -> CounterReader:
+    """``reader`` for an OSD of ``release``: where its names were never read, older ones count too.
+
+    That is so for Quincy and Squid, and for any release that is not known.
+    """
+    return reader if counters_measured(release) else _ByAnyName(reader)
+
+
+class _ByAnyName:
+    """Reads a counter by the newest name of it, and where it is not sent, by the one before."""
+
+    def __init__(self, reader: CounterReader) -> None:
+        self._reader = reader
+
+    def latest(self, osd_id: int, path: str) -> Optional[CounterPoint]:
+        point = self._reader.latest(osd_id, path)
+        if point is None and path in _older_names():
+            return self._reader.latest(osd_id, _older_names()[path])
+        return point
+
+
+@lru_cache(maxsize=1)
+def _older_names() -> Mapping[str, str]:
+    newest = {**CounterNames()._asdict(), **DetailNames()._asdict()}
+    return {newest[field]: path for field, path in renamed_in_any_release().items()}

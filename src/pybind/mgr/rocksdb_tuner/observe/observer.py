@@ -6,7 +6,7 @@ from typing import Mapping, Optional
 
 from ..mgr.protocols import CounterReader
 from ..mgr.records import ClusterMap, OsdInfo
-from .counters import details_for, names_for
+from .counters import by_any_name, details_for, names_for
 from .deep import DeepRequest, DeepStatistics, RocksdbTimes
 from .details import Details, DetailSample, choose, details, take_details
 from .growth import SPACING_S, Forecast, GrowthHistory
@@ -63,8 +63,9 @@ class Observer:
             if not osd.up or osd.nonce is None:
                 continue
             watched = self._watch(osd, osd.nonce, now_s)
+            counters = by_any_name(reader, osd.release)
             sample = take_sample(
-                reader,
+                counters,
                 osd.osd_id,
                 osd.nonce,
                 names_for(osd.release),
@@ -77,7 +78,7 @@ class Observer:
                 continue
             watched.history.add(sample)
             if osd.osd_id in closely:
-                _look_closely(reader, osd, watched, sample)
+                _look_closely(counters, osd, watched, sample)
             found[osd.osd_id] = signals(
                 osd,
                 watched.history,

@@ -9,7 +9,14 @@ from typing import Mapping, Optional
 
 from ..knowledge import loader
 
-__all__ = ['KnownRelease', 'known_releases', 'release_of', 'renamed_counters']
+__all__ = [
+    'KnownRelease',
+    'counters_measured',
+    'known_releases',
+    'release_of',
+    'renamed_counters',
+    'renamed_in_any_release',
+]
 
 _VERSION = re.compile(r'(?:ceph version )?(\d+)\.(\d+)\.(\d+)')
 
@@ -43,6 +50,7 @@ class _Line:
 
     name: str
     numbers: tuple[int, int]
+    counters_measured: bool
     renamed_counters: Mapping[str, Optional[str]]
     #: Oldest first.
     releases: tuple[KnownRelease, ...]
@@ -74,6 +82,19 @@ def renamed_counters(release: Optional[str]) -> Mapping[str, Optional[str]]:
     return line.renamed_counters if line else {}
 
 
+@lru_cache(maxsize=16)
+def counters_measured(release: Optional[str]) -> bool:
+    """Whether it is known for sure under which names OSDs of this release send their counters."""
+    return any(line.counters_measured for line in _lines() if line.name == release)
+
+
+def renamed_in_any_release() -> Mapping[str, str]:
+    """Counters that some known release names otherwise than the newest: field name to that path."""
+    return {
+        field: path for line in _lines() for field, path in line.renamed_counters.items() if path
+    }
+
+
 def known_releases() -> tuple[KnownRelease, ...]:
     """All releases that the module knows, oldest first."""
     return tuple(release for line in _lines() for release in line.releases)
@@ -85,6 +106,7 @@ def _lines() -> tuple[_Line, ...]:
         _Line(
             name=entry['name'],
             numbers=_numbers(entry['version'])[:2],
+            counters_measured=entry['counters_measured_on'] is not None,
             renamed_counters=entry['renamed_counters'],
             releases=tuple(
                 KnownRelease(

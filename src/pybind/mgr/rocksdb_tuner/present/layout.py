@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from typing import Literal, Optional
 
 from prettytable import PrettyTable
-from wcwidth import wcswidth
+
+try:
+    from wcwidth import wcswidth
+except ImportError:
+    # prettytable before 1.0, which older distributions ship beside Ceph, counts for itself.
+    from prettytable import _str_block_width as wcswidth  # type: ignore[attr-defined, no-redef]
 
 #: No line of plain output is longer.
 WIDTH = 120

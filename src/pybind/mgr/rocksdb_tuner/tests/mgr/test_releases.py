@@ -1,144 +1,187 @@
 """Each difference between the releases' mgr API is met; without its handling a test here fails.
 
-The shapes are those of the installed mgr_module.py of 16.2.15, 18.2.7 and 20.2.4; that the real
-files still have them is tested where Ceph is installed.
+The whole module is loaded beside an mgr_module in the shape of each release.
 """
 
 from __future__ import annotations
 
+import ast
+import importlib
 import importlib.util
 import sys
 import types
-from typing import Any, Callable
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Optional
 
 import pytest
 
-from rocksdb_tuner.mgr import releases as source
+import rocksdb_tuner
 from rocksdb_tuner.observe.counters import names_for
 
-POINT = (1.0, 42)
+from .shapes import POINT, SHAPES
+
+PACKAGE = Path(rocksdb_tuner.__file__).parent
 
 
-def _global_commands() -> types.ModuleType:
-    """Pacific to Squid: three decorators for all modules, one registry."""
-    module = types.ModuleType('mgr_module')
-    registered: dict[str, str] = {}
+@dataclass(frozen=True)
+class Loaded:
+    """The module as it was loaded beside one shape of mgr_module."""
 
-    class CLICommand:
-        def __init__(self, prefix: str, perm: str = 'rw', poll: bool = False) -> None:
-            self.prefix, self.perm = prefix, perm
+    mgr_module: Any
+    module: Any
+    releases: Any
 
-        def __call__(self, handler: Callable[..., Any]) -> Callable[..., Any]:
-            registered[self.prefix] = self.perm
-            return handler
-
-    class MgrModule:
-        def get_latest_counter(self, svc_type: str, svc_name: str, path: str) -> dict[str, Any]:
-            return {path: POINT}
-
-    module.CLICommand = CLICommand  # type: ignore[attr-defined]
-    module.CLIReadCommand = lambda prefix, poll=False: CLICommand(prefix, 'r', poll)  # type: ignore[attr-defined]
-    module.CLIWriteCommand = lambda prefix, poll=False: CLICommand(prefix, 'w', poll)  # type: ignore[attr-defined]
-    module.MgrModule = MgrModule  # type: ignore[attr-defined]
-    module.registered = registered  # type: ignore[attr-defined]
-    return module
-
-
-def _command_per_module() -> types.ModuleType:
-    """Tentacle: the decorators are made by each module, and counters have labels."""
-    module = types.ModuleType('mgr_module')
-    registered: dict[str, str] = {}
-
-    class CLICommandBase:
-        perm = 'rw'
-
-        def __init__(self, prefix: str) -> None:
-            self.prefix = prefix
-
-        def __call__(self, handler: Callable[..., Any]) -> Callable[..., Any]:
-            registered[self.prefix] = self.perm
-            return handler
-
-        @classmethod
-        def make_registry_subtype(cls, name: str) -> type:
-            registry = type(name, (cls,), {})
-            registry.Read = type('Read', (registry,), {'perm': 'r'})  # type: ignore[attr-defined]
-            registry.Write = type('Write', (registry,), {'perm': 'w'})  # type: ignore[attr-defined]
-            return registry
-
-    class MgrModule:
-        def get_latest_counter(
-            self, svc_type: str, svc_name: str, counter: str, sub_counter: str, labels: object
-        ) -> dict[str, Any]:
-            raise AssertionError('labelled counters were asked for')
-
-        def get_latest_unlabeled_counter(
-            self, svc_type: str, svc_name: str, path: str
-        ) -> dict[str, Any]:
-            return {path: POINT}
-
-    module.CLICommandBase = CLICommandBase  # type: ignore[attr-defined]
-    module.MgrModule = MgrModule  # type: ignore[attr-defined]
-    module.registered = registered  # type: ignore[attr-defined]
-    return module
-
-
-SHAPES = {
-    'pacific': _global_commands,
-    'reef': _global_commands,
-    'tentacle': _command_per_module,
-}
+    @property
+    def commands(self) -> dict[str, Any]:
+        """Handlers' entries by prefix, where this shape's mgr looks for them."""
+        owner = self.mgr_module if hasattr(self.mgr_module, 'CLICommand') else self.module
+        found: dict[str, Any] = owner.CLICommand.COMMANDS
+        return found
 
 
 @pytest.fixture(params=SHAPES)
-def shape(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
-    """(mgr_module of a release, releases.py as loaded beside it)."""
-    mgr_module = SHAPES[request.param]()
-    monkeypatch.setitem(sys.modules, 'mgr_module', mgr_module)
-    spec = importlib.util.spec_from_file_location('releases_under_test', source.__file__)
+def loaded(request: pytest.FixtureRequest) -> Iterator[Loaded]:
+    before = {name: sys.modules.pop(name) for name in _modules_of_the_product()}
+    sys.modules['mgr_module'] = mgr_module = SHAPES[request.param]()
+    try:
+        package = importlib.import_module('rocksdb_tuner')
+        releases = importlib.import_module('rocksdb_tuner.mgr.releases')
+        yield Loaded(mgr_module, package.Module, releases)
+    finally:
+        for name in _modules_of_the_product():
+            del sys.modules[name]
+        sys.modules.update(before)
+
+
+def _modules_of_the_product() -> list[str]:
+    return [
+        name
+        for name in sys.modules
+        if name == 'mgr_module'
+        or (name.split('.')[0] == 'rocksdb_tuner' and 'tests' not in name.split('.'))
+    ]
+
+
+def test_every_command_is_registered_with_its_permission(loaded: Loaded) -> None:
+    permissions = {prefix: command.perm for prefix, command in loaded.commands.items()}
+    reads = {p for p, perm in permissions.items() if perm == 'r'}
+    writes = {p for p, perm in permissions.items() if perm == 'w'}
+    assert {'rocksdb-tuner status', 'rocksdb-tuner osd', 'rocksdb-tuner history'} <= reads
+    assert {'rocksdb-tuner apply', 'rocksdb-tuner rollback', 'rocksdb-tuner mode'} <= writes
+    assert set(permissions) == reads | writes
+
+
+def test_the_mgr_finds_the_commands_by_the_attribute_of_the_class(loaded: Loaded) -> None:
+    assert loaded.module.CLICommand.COMMANDS is loaded.commands
+
+
+def test_a_decorated_handler_is_still_called_as_a_method(loaded: Loaded) -> None:
+    module = loaded.module('rocksdb_tuner', None, None)
+    assert module.cmd_status(format='json').retval == 0
+
+
+def test_the_newest_point_of_a_counter_without_labels_is_read(loaded: Loaded) -> None:
+    module = loaded.module('rocksdb_tuner', None, None)
+    read = loaded.releases.latest_counter_reader(module)
+    assert read('osd', '0', 'osd.op_w') == {'osd.op_w': POINT}
+
+
+def test_options_have_their_default_in_its_own_place(loaded: Loaded) -> None:
+    """Reef put `level` before `default`: a default given by position would be taken for it."""
+    options = {option['name']: option for option in loaded.module.MODULE_OPTIONS}
+    assert options['mode']['default'] == 'recommend'
+    assert options['sample_interval']['default'] == 0
+    assert all(option.get('level', 1) == 1 for option in options.values())
+
+
+def test_a_change_of_the_osd_map_is_listed_and_understood(loaded: Loaded) -> None:
+    """Since NotifyType the mgr tells of what is listed only; before, it tells plain names."""
+    assert list(loaded.module.NOTIFY_TYPES) == ['osd_map']
+    module = loaded.module('rocksdb_tuner', None, None)
+    for told, known in (('osd_map', False), ('health', True)):
+        module._cluster._map_read_s = 1.0
+        module.notify(told, '')
+        assert bool(module._cluster._map_read_s) is known
+
+
+def test_nothing_is_imported_that_not_every_release_has() -> None:
+    """`object_format` is in no Pacific, and jsonschema in none; wcwidth may be missing."""
+    allowed = {*sys.stdlib_module_names, 'mgr_module', 'prettytable', 'wcwidth', 'tests'}
+    imported = {
+        name.partition('.')[0]
+        for path in PACKAGE.rglob('*.py')
+        if 'tests' not in path.relative_to(PACKAGE).parts
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in _imported(node)
+    }
+    assert imported - allowed == set()
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+        return [node.module]
+    return []
+
+
+def test_everything_is_imported_when_the_module_is_loaded() -> None:
+    """An import left for later would load new code into old, once the files were replaced."""
+    later = [
+        f'{path.relative_to(PACKAGE)}:{inner.lineno}'
+        for path in PACKAGE.rglob('*.py')
+        if 'tests' not in path.relative_to(PACKAGE).parts
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for inner in ast.walk(node)
+        if isinstance(inner, (ast.Import, ast.ImportFrom))
+        or (isinstance(inner, ast.Attribute) and inner.attr in {'import_module', 'find_spec'})
+        or (isinstance(inner, ast.Name) and inner.id == '__import__')
+    ]
+    assert later == []
+
+
+def test_every_part_of_the_module_is_reached_from_its_first_import(loaded: Loaded) -> None:
+    """A file that nothing imports at the start could only be loaded later."""
+    files = {
+        '.'.join(('rocksdb_tuner', *path.relative_to(PACKAGE).with_suffix('').parts))
+        for path in PACKAGE.rglob('*.py')
+        if 'tests' not in path.relative_to(PACKAGE).parts
+    }
+    assert {f.removesuffix('.__init__') for f in files} - set(sys.modules) == set()
+
+
+def test_without_wcwidth_text_is_measured_by_an_older_prettytable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    older = types.ModuleType('prettytable')
+    older.PrettyTable = object  # type: ignore[attr-defined]
+    older._str_block_width = lambda text: 7 * len(text)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, 'prettytable', older)
+    monkeypatch.setitem(sys.modules, 'wcwidth', None)
+    path = PACKAGE / 'present/layout.py'
+    spec = importlib.util.spec_from_file_location('layout_under_test', path)
     assert spec is not None
     assert spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    return mgr_module, loaded
-
-
-def test_commands_are_registered_with_their_permission(shape: tuple[Any, Any]) -> None:
-    mgr_module, releases = shape
-
-    @releases.CLIReadCommand('x read')  # type: ignore[untyped-decorator]
-    def reads() -> str:
-        return 'read'
-
-    @releases.CLIWriteCommand('x write')  # type: ignore[untyped-decorator]
-    def writes() -> str:
-        return 'written'
-
-    assert mgr_module.registered == {'x read': 'r', 'x write': 'w'}
-    assert (reads(), writes()) == ('read', 'written')
-    # Tentacle finds a module's commands by this attribute of its class.
-    assert isinstance(releases.CLICommand, type)
-
-
-def test_the_newest_point_of_a_counter_without_labels_is_read(shape: tuple[Any, Any]) -> None:
-    mgr_module, releases = shape
-    read = releases.latest_counter_reader(mgr_module.MgrModule())
-    assert read('osd', '0', 'osd.op_w') == {'osd.op_w': POINT}
+    layout = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, layout)
+    spec.loader.exec_module(layout)
+    assert layout.display_width('ä') == 7
 
 
 @pytest.mark.parametrize(
     ('release', 'name'),
     [
         ('pacific', 'bluestore.commit_lat'),
-        ('quincy', 'bluestore.commit_lat'),
         ('reef', 'bluestore.txc_commit_lat'),
-        ('squid', 'bluestore.txc_commit_lat'),
         ('tentacle', 'bluestore.txc_commit_lat'),
         ('a later one', 'bluestore.txc_commit_lat'),
         (None, 'bluestore.txc_commit_lat'),
     ],
 )
 def test_a_renamed_counter_is_read_by_its_name_in_the_osds_release(
-    release: str | None, name: str
+    release: Optional[str], name: str
 ) -> None:
     assert names_for(release).commit == name

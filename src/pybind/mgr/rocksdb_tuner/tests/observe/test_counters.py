@@ -1,0 +1,90 @@
+"""The counters that are read are those that OSDs of each release send, under their names there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.mgr.records import CounterPoint
+from rocksdb_tuner.observe.counters import by_any_name, details_for, names_for
+
+DATA = Path(__file__).parent / 'data'
+MEASURED = ('pacific', 'reef', 'tentacle')
+#: Published, or not known at all: nobody read which names these have.
+UNMEASURED = ('quincy', 'squid', 'octopus', 'a later one', None)
+
+AVERAGE = 4
+
+
+def sent(release: str) -> dict[str, int]:
+    """Type by path, of all that an OSD of this release sends to the mgr by default."""
+    found: dict[str, int] = json.loads((DATA / release / 'counters_sent.json').read_text())
+    return found
+
+
+class Sender:
+    """A CounterReader of an OSD that sends what one of ``release`` does; it counts the calls."""
+
+    def __init__(self, release: str) -> None:
+        self._sent = sent(release)
+        self.calls = 0
+
+    def latest(self, osd_id: int, path: str) -> Optional[CounterPoint]:
+        self.calls += 1
+        if path not in self._sent:
+            return None
+        return CounterPoint(1.0, 7, 3 if self._sent[path] & AVERAGE else None)
+
+
+@pytest.mark.parametrize('release', MEASURED)
+def test_every_counter_that_is_read_reaches_the_mgr_of_this_release(release: str) -> None:
+    """A name of another release, or one that is not sent by default, would read as unknown."""
+    paths = {*names_for(release), *filter(None, details_for(release))}
+    assert paths - set(sent(release)) == set()
+
+
+@pytest.mark.parametrize('release', MEASURED)
+def test_no_counter_is_passed_over_that_this_release_sends(release: str) -> None:
+    newest = details_for('tentacle')._asdict()
+    passed_over = [f for f, path in details_for(release)._asdict().items() if path is None]
+    assert {newest[field] for field in passed_over} & set(sent(release)) == set()
+
+
+@pytest.mark.parametrize('release', MEASURED)
+def test_what_is_read_as_a_latency_is_one_in_this_release(release: str) -> None:
+    names = {**names_for(release)._asdict(), **details_for(release)._asdict()}
+    for field, path in names.items():
+        if path is not None:
+            is_average = bool(sent(release)[path] & AVERAGE)
+            is_amount = field.startswith(('op_', 'recovery_')) and field not in {
+                'op_w_latency',
+                'op_w_process',
+                'op_w_prepare',
+            }
+            assert is_average != (is_amount or 'bytes' in field), field
+
+
+@pytest.mark.parametrize('release', UNMEASURED)
+@pytest.mark.parametrize('sender', MEASURED)
+def test_where_nobody_read_the_names_each_known_one_is_tried(
+    release: Optional[str], sender: str
+) -> None:
+    """Whichever of the three such a release resembles, the commit latency is measured."""
+    reader = by_any_name(Sender(sender), release)
+    unknown = [
+        field for field, path in names_for(release)._asdict().items() if not reader.latest(0, path)
+    ]
+    assert unknown == []
+
+
+@pytest.mark.parametrize('release', MEASURED)
+def test_where_the_names_are_known_no_other_is_tried(release: str) -> None:
+    """Each read costs the manager microseconds, for every OSD and at every tick."""
+    sender = Sender(release)
+    reader = by_any_name(sender, release)
+    for path in names_for(release):
+        reader.latest(0, path)
+    assert sender.calls == len(names_for(release))
