@@ -48,6 +48,7 @@ from .mgr.protocols import (
     Orchestrator,
     OsdCommands,
     Store,
+    Upgrades,
 )
 from .mgr.records import ConfigEntry, ManagerInfo, OsdInfo, RunningOption
 from .observe.interval import choose_interval
@@ -82,7 +83,9 @@ _T = TypeVar('_T')
 _NOTHING_RECOGNISED = Recognition(per_osd={}, per_group={})
 
 
-class Cluster(CounterReader, ClusterReader, ConfigStore, OsdCommands, Orchestrator, Protocol):
+class Cluster(
+    CounterReader, ClusterReader, ConfigStore, OsdCommands, Orchestrator, Upgrades, Protocol
+):
     """All that the module needs from a cluster."""
 
 
@@ -158,6 +161,7 @@ class Tuner:
             osds=cluster,
             orchestrator=cluster,
             cluster=cluster,
+            upgrades=cluster,
             store=store,
             same_meaning=lambda a, b: same_meaning(a, b, None),
         )

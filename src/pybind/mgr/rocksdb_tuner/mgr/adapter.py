@@ -16,6 +16,7 @@ from .records import (
     ClusterMap,
     ConfigEntry,
     CounterPoint,
+    DaemonVersions,
     ManagerInfo,
     OsdInfo,
     PgSummary,
@@ -39,9 +40,9 @@ ORCHESTRATOR_MAX_AGE_S = 15.0
 class MgrCluster:
     """One object for all that is read from and done to the cluster.
 
-    Implements CounterReader, ClusterReader, ConfigStore, OsdCommands and Orchestrator. Methods
-    that wait for a monitor or an OSD must only be called from the module's serve thread: a mon
-    command blocks without limit while there is no quorum.
+    Implements CounterReader, ClusterReader, ConfigStore, OsdCommands, Orchestrator and Upgrades.
+    Methods that wait for a monitor or an OSD must only be called from the module's serve thread:
+    a mon command blocks without limit while there is no quorum.
     """
 
     def __init__(self, module: MgrModule) -> None:
@@ -176,6 +177,20 @@ class MgrCluster:
     def restart_osd(self, osd_id: int) -> None:
         self._mon({'prefix': 'orch daemon', 'action': 'restart', 'name': f'osd.{osd_id}'})
 
+    # -- Upgrades
+
+    def daemon_versions(self) -> tuple[DaemonVersions, ...]:
+        return parse_versions(json.loads(self._mon({'prefix': 'versions', 'format': 'json'})))
+
+    def orchestrated_upgrade(self) -> Optional[str]:
+        try:
+            return parse_upgrade(self._mon({'prefix': 'orch upgrade status'}))
+        except CommandError as error:
+            # So answer a cluster without an orchestrator, and a backend that cannot upgrade.
+            if error.errno == errno.ENOENT:
+                return None
+            raise
+
     def _ask_orchestrator(self) -> Optional[str]:
         try:
             status = json.loads(self._mon({'prefix': 'orch status', 'format': 'json'}))
@@ -247,6 +262,35 @@ def parse_managers(
         for name, active, modules in found
         if name
     )
+
+
+def parse_versions(versions: Mapping[str, Mapping[str, int]]) -> tuple[DaemonVersions, ...]:
+    """What runs, from the output of `versions`, whose last part sums up the others."""
+    return tuple(
+        DaemonVersions(kind, tuple(sorted({_short_version(text) for text in found})))
+        for kind, found in sorted(versions.items())
+        if kind != 'overall' and found
+    )
+
+
+def _short_version(text: str) -> str:
+    """ "16.2.15" of "ceph version 16.2.15 (618f44...) pacific (stable)"; else the text itself."""
+    words = text.split()
+    return words[2] if words[:2] == ['ceph', 'version'] and len(words) > 2 else text
+
+
+def parse_upgrade(output: str) -> Optional[str]:
+    """What is upgraded to, from the output of `orch upgrade status`; None: nothing.
+
+    Tentacle answers with a sentence, in spite of any format, where nothing is upgraded.
+    """
+    try:
+        status = json.loads(output)
+    except ValueError:
+        return None
+    if not isinstance(status, dict) or not status.get('in_progress'):
+        return None
+    return str(status.get('target_image') or 'an unnamed image')
 
 
 def parse_pg_status(status: Mapping[str, Any]) -> PgSummary:

@@ -13,6 +13,7 @@ from .records import (
     ClusterMap,
     ConfigEntry,
     CounterPoint,
+    DaemonVersions,
     ManagerInfo,
     PgSummary,
     RunningOption,
@@ -87,6 +88,19 @@ class Orchestrator(Protocol):
 
     def restart_osd(self, osd_id: int) -> None:
         """Ask for a restart. Returns when it is scheduled, not when it has happened."""
+
+
+class Upgrades(Protocol):
+    """Whether Ceph itself is being upgraded. Waits for a mon."""
+
+    def daemon_versions(self) -> tuple[DaemonVersions, ...]:
+        """What runs now, by kind of daemon ("mon", "mgr", "osd", ...)."""
+
+    def orchestrated_upgrade(self) -> Optional[str]:
+        """What the orchestrator upgrades to, also while it is paused; None: it does not.
+
+        Raises CommandError where an orchestrator that can upgrade does not tell.
+        """
 
 
 class Store(Protocol):

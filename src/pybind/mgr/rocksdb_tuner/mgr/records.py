@@ -82,6 +82,14 @@ class ClusterMap:
 
 
 @dataclass(frozen=True)
+class DaemonVersions:
+    """Versions of all daemons of one kind that run now ("16.2.15"), each once."""
+
+    kind: str
+    versions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ManagerInfo:
     """One ceph-mgr of the cluster."""
 

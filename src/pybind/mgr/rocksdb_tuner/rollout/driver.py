@@ -16,8 +16,9 @@ from ..mgr.protocols import (
     Orchestrator,
     OsdCommands,
     Store,
+    Upgrades,
 )
-from ..mgr.records import RunningOption
+from ..mgr.records import DaemonVersions, RunningOption
 from . import machine
 from .admission import planned
 from .codec import refuse_if_too_large
@@ -51,6 +52,7 @@ class Driver:
         osds: OsdCommands,
         orchestrator: Orchestrator,
         cluster: ClusterReader,
+        upgrades: Upgrades,
         store: Store,
         same_meaning: Callable[[str, str], bool],
         limits: Optional[Limits] = None,
@@ -59,6 +61,7 @@ class Driver:
         self._osds = osds
         self._orchestrator = orchestrator
         self._cluster = cluster
+        self._upgrades = upgrades
         self._storage = RolloutStorage(store)
         self._machine = Machine(same_meaning, limits or Limits())
         self._state: Optional[RolloutState] = None
@@ -226,6 +229,8 @@ class Driver:
             entries=self._entries(),
             running=self._running(needs.running),
             ok_to_stop=self._ok_to_stop(needs),
+            versions=self._versions(needs),
+            upgrade=self._upgrade(needs),
             resolved=self._resolved(needs),
             orchestrator_reason=self._orchestrator_reason(needs),
             may_act=may_act,
@@ -268,6 +273,21 @@ class Driver:
 
     def _ok_to_stop(self, needs: Needs) -> Mapping[int, Optional[str]]:
         return _answers(needs.ok_to_stop, lambda n: self._osds.ok_to_stop((n,)))
+
+    def _versions(self, needs: Needs) -> Optional[tuple[DaemonVersions, ...]]:
+        if not needs.ok_to_stop:
+            return None
+        with suppress(CommandError):
+            return self._upgrades.daemon_versions()
+        return None
+
+    def _upgrade(self, needs: Needs) -> Optional[str]:
+        if not needs.ok_to_stop:
+            return None
+        try:
+            return self._upgrades.orchestrated_upgrade()
+        except CommandError as error:
+            return f'its state cannot be told ({error.message})'
 
     def _resolved(self, needs: Needs) -> Mapping[int, str]:
         return _answers(needs.resolved, lambda n: self._config.resolved(n, OPTION))

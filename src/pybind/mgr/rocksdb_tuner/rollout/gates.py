@@ -6,7 +6,6 @@ Health codes and flags: the names of Ceph's own health checks and OSD map flags,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Optional
 
 from .observation import Observation
@@ -32,6 +31,7 @@ HOLDING_FLAGS = frozenset(
 #: Space, redundancy, quorum, or flags on single OSDs and CRUSH nodes.
 HOLDING_HEALTH = frozenset(
     {
+        'DAEMON_OLD_VERSION',
         'MON_DOWN',
         'OSDMAP_FULL',
         'OSDMAP_NEARFULL',
@@ -78,17 +78,18 @@ _UNSETTLED = frozenset(
 )
 
 
-def closed_gate(seen: Observation, osd_id: int, targets: Iterable[int]) -> Optional[str]:
-    """Why this OSD, which is up, may not be restarted now; None if it may.
+#: While these are of different versions, an upgrade is under way, or was left half done.
+_UPGRADED_TOGETHER = frozenset({'mon', 'mgr', 'osd'})
 
-    ``targets`` are all OSDs of the rollout: they must run one version of Ceph.
-    """
+
+def closed_gate(seen: Observation, osd_id: int) -> Optional[str]:
+    """Why this OSD, which is up, may not be restarted now; None if it may."""
     return (
         _mode(seen)
         or _osds(seen, osd_id)
         or _held_cluster(seen)
         or placement_groups(seen)
-        or _versions(seen, frozenset(targets))
+        or _upgrade(seen)
         or _ok_to_stop(seen, osd_id)
     )
 
@@ -131,21 +132,21 @@ def _osds(seen: Observation, osd_id: int) -> Optional[str]:
         return f'osd.{osd_id} is down'
     if osd.nonce is None:
         return f'the address of osd.{osd_id} is not known'
+    if osd.version is None:
+        return f'the version of osd.{osd_id} is not known yet'
     down = [other.osd_id for other in seen.cluster.osds if other.in_cluster and not other.up]
     return f'osd.{down[0]} is down' if down else None
 
 
-def _versions(seen: Observation, targets: frozenset[int]) -> Optional[str]:
-    versions: dict[str, int] = {}
-    for osd in seen.cluster.osds:
-        if osd.osd_id not in targets or not osd.up:
-            continue
-        if osd.version is None:
-            return f'the version of osd.{osd.osd_id} is not known yet'
-        versions.setdefault(osd.version, osd.osd_id)
-    if len(versions) > 1:
-        found = ', '.join(f'osd.{osd_id} runs {v}' for v, osd_id in sorted(versions.items()))
-        return f'the OSDs run different versions, as in an upgrade: {found}'
+def _upgrade(seen: Observation) -> Optional[str]:
+    if seen.upgrade is not None:
+        return f'Ceph is being upgraded: {seen.upgrade}'
+    if seen.versions is None:
+        return 'whether all daemons run one version is not known yet'
+    running = [found for found in seen.versions if found.kind in _UPGRADED_TOGETHER]
+    if len({version for found in running for version in found.versions}) > 1:
+        each = ', '.join(f'{found.kind} {" and ".join(found.versions)}' for found in running)
+        return f'daemons run different versions, as in an upgrade: {each}'
     return None
 
 

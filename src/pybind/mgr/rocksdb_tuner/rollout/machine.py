@@ -606,7 +606,7 @@ class Machine:
 
     def _closed(self, state: RolloutState, osd_id: int, seen: Observation) -> Optional[str]:
         """Why this OSD may not be restarted now."""
-        return self._held(state, seen) or closed_gate(seen, osd_id, state.request.order)
+        return self._held(state, seen) or closed_gate(seen, osd_id)
 
     def _write(
         self, state: RolloutState, seen: Observation, who: str, value: Optional[str]

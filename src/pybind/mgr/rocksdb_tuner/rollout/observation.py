@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Optional, Union
 
-from ..mgr.records import ClusterMap, OsdInfo, PgSummary, RunningOption
+from ..mgr.records import ClusterMap, DaemonVersions, OsdInfo, PgSummary, RunningOption
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,10 @@ class Observation:
     running: Mapping[int, RunningOption] = field(default_factory=dict)
     #: None: may stop now.
     ok_to_stop: Mapping[int, Optional[str]] = field(default_factory=dict)
+    #: What runs now, by kind of daemon; None: not asked for, or no answer.
+    versions: Optional[tuple[DaemonVersions, ...]] = None
+    #: What the orchestrator upgrades to, or why that cannot be told; None: it upgrades nothing.
+    upgrade: Optional[str] = None
     #: What the monitor gives an OSD at its next start.
     resolved: Mapping[int, str] = field(default_factory=dict)
     #: Why no orchestrator can restart an OSD; None: it can (or nobody asked).

@@ -26,6 +26,7 @@ from rocksdb_tuner.mgr.records import (
     ClusterMap,
     ConfigEntry,
     CounterPoint,
+    DaemonVersions,
     ManagerInfo,
     OsdInfo,
     PgSummary,
@@ -142,6 +143,8 @@ class FakeCluster:
         # -- orchestrator and its faults
         self.orchestrator_reason: Optional[str] = None
         self.orchestrator_delay_s = 1.0
+        #: What it upgrades Ceph to.
+        self.upgrades_to: Optional[str] = None
         #: It answers "scheduled" and does nothing.
         self.orchestrator_idle = False
         #: It restarts this OSD instead.
@@ -340,6 +343,22 @@ class FakeCluster:
         if not self.orchestrator_idle:
             restarted = osd_id if self.orchestrator_restarts is None else self.orchestrator_restarts
             self.osds[restarted].stop_at_s = self.now_s + self.orchestrator_delay_s
+
+    # -- Upgrades
+
+    def daemon_versions(self) -> tuple[DaemonVersions, ...]:
+        self._maybe_fail('versions')
+        monitors = (VERSIONS[self.release],)
+        osds = sorted({VERSIONS[osd.release] for osd in self.osds.values() if osd.up})
+        return (
+            DaemonVersions('mgr', monitors),
+            DaemonVersions('mon', monitors),
+            DaemonVersions('osd', tuple(osds)),
+        )
+
+    def orchestrated_upgrade(self) -> Optional[str]:
+        self._maybe_fail('orch upgrade status')
+        return self.upgrades_to
 
     # -- inside
 

@@ -16,7 +16,13 @@ from rocksdb_tuner.mgr.adapter import (
     parse_pg_status,
 )
 from rocksdb_tuner.mgr.protocols import CommandError
-from rocksdb_tuner.mgr.records import ConfigEntry, CounterPoint, ManagerInfo, RunningOption
+from rocksdb_tuner.mgr.records import (
+    ConfigEntry,
+    CounterPoint,
+    DaemonVersions,
+    ManagerInfo,
+    RunningOption,
+)
 
 DATA = Path(__file__).parent / 'data'
 RELEASES = {'pacific': '16.2.15', 'reef': '18.2.7', 'tentacle': '20.2.4'}
@@ -232,3 +238,41 @@ def test_managers_and_those_that_lack_the_module() -> None:
 def test_between_two_active_managers_there_is_none_without_a_name() -> None:
     mgr_map = {'active_name': '', 'available_modules': [], 'standbys': []}
     assert parse_managers(mgr_map, 'rocksdb_tuner', lambda _: {}) == ()
+
+
+@pytest.mark.parametrize(
+    ('answer', 'expected'),
+    [
+        ((0, '{"in_progress": true, "target_image": "c:v18", "is_paused": true}', ''), 'c:v18'),
+        ((0, '{"in_progress": true, "target_image": null}', ''), 'an unnamed image'),
+        ((0, '{"in_progress": false, "target_image": null}', ''), None),
+        # Tentacle
+        ((0, 'There are no upgrades in progress currently.', ''), None),
+        ((-2, '', 'No orchestrator configured (try `ceph orch set backend`)'), None),
+        ((-2, '', 'This Orchestrator does not support `orch upgrade status`'), None),
+    ],
+)
+def test_an_upgrade_by_the_orchestrator_is_seen_also_while_paused(
+    module: Any, answer: Any, expected: Any
+) -> None:
+    module.mon_answers = [answer]
+    assert MgrCluster(module).orchestrated_upgrade() == expected
+
+
+def test_an_orchestrator_that_fails_does_not_pass_for_one_that_upgrades_nothing(
+    module: Any,
+) -> None:
+    module.mon_answers = [(-errno.EIO, '', 'ssh failed')]
+    with pytest.raises(CommandError, match='ssh failed'):
+        MgrCluster(module).orchestrated_upgrade()
+
+
+def test_versions_are_those_of_each_kind_of_daemon(module: Any) -> None:
+    text = 'ceph version {} (618f440892089921c3e944a991122ddc44e60516) {} (stable)'
+    old, new = text.format('16.2.15', 'pacific'), text.format('18.2.7', 'reef')
+    answer = {'mon': {new: 3}, 'mgr': {new: 1, old: 1}, 'mds': {}, 'overall': {new: 4, old: 1}}
+    module.mon_answers = [(0, json.dumps(answer), '')]
+    assert MgrCluster(module).daemon_versions() == (
+        DaemonVersions('mgr', ('16.2.15', '18.2.7')),
+        DaemonVersions('mon', ('18.2.7',)),
+    )

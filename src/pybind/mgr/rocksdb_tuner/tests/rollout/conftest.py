@@ -95,6 +95,7 @@ class Run:
             osds=self.cluster,
             orchestrator=self.cluster,
             cluster=self.cluster,
+            upgrades=self.cluster,
             store=self.store,
             same_meaning=same_meaning,
             limits=limits,

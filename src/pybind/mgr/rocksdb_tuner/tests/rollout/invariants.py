@@ -62,6 +62,9 @@ class Invariants:
         summary = cluster.pg_summary()
         assert summary.active_clean == summary.total, f'{command}: PGs not clean'
         assert cluster.ok_to_stop((osd_id,)) is None, f'{command}: not ok to stop'
+        assert cluster.upgrades_to is None, f'{command}: Ceph is being upgraded'
+        versions = {v for found in cluster.daemon_versions() for v in found.versions}
+        assert len(versions) == 1, f'{command}: daemons run {versions}'
         assert self.run.may_act, f'{command} in spite of the mode'
         self.restarted.append(osd_id)
 

@@ -62,6 +62,8 @@ class Act(Enum):
     NO_FLAG = auto()
     NEARFULL = auto()
     NO_NEARFULL = auto()
+    UPGRADE_BEGINS = auto()
+    UPGRADE_ENDS = auto()
     CLOCK_JUMPS = auto()
 
 
@@ -173,6 +175,10 @@ class Chaos:
             cluster.health['OSD_NEARFULL'] = 'HEALTH_WARN'
         elif act is Act.NO_NEARFULL:
             cluster.health.clear()
+        elif act is Act.UPGRADE_BEGINS:
+            cluster.upgrades_to = 'example/ceph:v18.2.7'
+        elif act is Act.UPGRADE_ENDS:
+            cluster.upgrades_to = None
         elif act is Act.CLOCK_JUMPS:
             cluster.now_s += 100_000.0
 
@@ -184,6 +190,7 @@ class Chaos:
         _heal_mon(self.cluster)
         self.cluster.flags.discard('noout')
         self.cluster.health.clear()
+        self.cluster.upgrades_to = None
         self.run.store.error = None
         self.run.may_act = True
         self.run.tick()

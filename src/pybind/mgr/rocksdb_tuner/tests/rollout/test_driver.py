@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Callable
+from typing import Any, Callable
 
 import pytest
 
@@ -39,8 +39,8 @@ def test_before_the_first_rollout_there_is_none(run: Run) -> None:
 
 def test_constructing_a_driver_reads_and_asks_nothing(run: Run) -> None:
     """The manager must become active without delay."""
-    nothing = object()
-    driver = Driver(nothing, nothing, nothing, nothing, nothing, str.__eq__)  # type: ignore[arg-type]
+    nothing: Any = object()
+    driver = Driver(nothing, nothing, nothing, nothing, nothing, nothing, str.__eq__)
     assert driver.state is None
 
 

@@ -279,8 +279,35 @@ def test_osds_of_different_versions_wait_for_the_end_of_the_upgrade(run: Run) ->
     run.start()
     run.cluster.osds[2].release = 'reef'
     state = run.to_a_wait('different versions')
-    assert 'osd.2 runs 18.2.7' in (state.paused_reason or '')
+    assert 'osd 16.2.15 and 18.2.7' in (state.paused_reason or '')
     run.cluster.osds[2].release = 'pacific'
+    assert run.to_the_end().phase is Phase.DONE
+
+
+def test_an_upgrade_that_begins_in_the_middle_is_waited_out_between_two_osds(run: Run) -> None:
+    run.start()
+    run.until(lambda state: state.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.upgrades_to = 'example/ceph:v16.2.15'
+    state = run.to_a_wait('being upgraded')
+    assert [osd.step.value for osd in state.osds] == ['verified', 'pending', 'pending']
+    run.cluster.upgrades_to = None
+    assert run.to_the_end().phase is Phase.DONE
+
+
+@pytest.mark.parametrize(
+    ('command', 'says'),
+    [
+        ('versions', 'one version is not known'),
+        ('orch upgrade status', 'its state cannot be told (read-only file system)'),
+    ],
+)
+def test_an_upgrade_that_cannot_be_ruled_out_holds_the_rollout(
+    run: Run, command: str, says: str
+) -> None:
+    run.start()
+    run.cluster.errors[command] = run.refusal
+    run.to_a_wait(says)
+    del run.cluster.errors[command]
     assert run.to_the_end().phase is Phase.DONE
 
 
@@ -290,6 +317,7 @@ def test_osds_that_were_upgraded_meanwhile_do_not_get_what_was_planned_before(ru
     run.to_a_wait('noout')
     for osd in run.cluster.osds.values():
         osd.release = 'reef'
+    run.cluster.release = 'reef'
     run.cluster.flags.clear()
     state = run.to_the_end()
     assert state.phase is Phase.FAILED

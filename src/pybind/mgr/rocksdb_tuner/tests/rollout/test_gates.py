@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rocksdb_tuner.mgr.records import PgSummary
+from rocksdb_tuner.mgr.records import DaemonVersions, PgSummary
 from rocksdb_tuner.rollout.gates import closed_gate, placement_groups
 from rocksdb_tuner.rollout.observation import Observation
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
@@ -20,12 +20,13 @@ def seen(cluster: FakeCluster | None = None, **changes: object) -> Observation:
         health=frozenset(cluster.health_codes()),
         entries={},
         ok_to_stop={0: None},
+        versions=cluster.daemon_versions(),
     )
     return replace(observation, **changes)  # type: ignore[arg-type]
 
 
 def test_a_clean_cluster_lets_an_osd_be_restarted() -> None:
-    assert closed_gate(seen(), 0, (0, 1, 2)) is None
+    assert closed_gate(seen(), 0) is None
 
 
 @pytest.mark.parametrize(
@@ -75,27 +76,49 @@ def test_a_manager_that_knows_of_no_placement_group_yet_waits() -> None:
 
 
 def test_an_osd_that_does_not_exist_is_not_stopped_though_that_would_be_ok() -> None:
-    assert closed_gate(seen(ok_to_stop={9: None}), 9, (9,)) == 'osd.9 is not in the OSD map'
+    assert closed_gate(seen(ok_to_stop={9: None}), 9) == 'osd.9 is not in the OSD map'
 
 
 def test_an_osd_without_an_address_cannot_be_followed() -> None:
     cluster = seen().cluster
     osds = (replace(cluster.osds[0], nonce=None), *cluster.osds[1:])
-    closed = closed_gate(replace(seen(), cluster=replace(cluster, osds=osds)), 0, (0,))
+    closed = closed_gate(replace(seen(), cluster=replace(cluster, osds=osds)), 0)
     assert closed == 'the address of osd.0 is not known'
 
 
 def test_an_osd_without_metadata_is_waited_for() -> None:
     cluster = seen().cluster
-    osds = (*cluster.osds[:2], replace(cluster.osds[2], version=None))
-    closed = closed_gate(replace(seen(), cluster=replace(cluster, osds=osds)), 0, (0, 1, 2))
-    assert closed == 'the version of osd.2 is not known yet'
+    osds = (replace(cluster.osds[0], version=None), *cluster.osds[1:])
+    closed = closed_gate(replace(seen(), cluster=replace(cluster, osds=osds)), 0)
+    assert closed == 'the version of osd.0 is not known yet'
 
 
-def test_versions_outside_the_rollout_do_not_matter() -> None:
-    cluster = FakeCluster()
-    cluster.osds[2].release = 'reef'
-    assert closed_gate(seen(cluster), 0, (0, 1)) is None
+@pytest.mark.parametrize('kind', ['mon', 'mgr', 'osd'])
+def test_a_daemon_of_another_version_anywhere_closes_the_gate(kind: str) -> None:
+    """An upgrade reaches managers and monitors first, and OSDs outside the rollout before it."""
+    others = tuple(
+        replace(found, versions=('16.2.15', '18.2.7')) if found.kind == kind else found
+        for found in FakeCluster().daemon_versions()
+    )
+    closed = closed_gate(seen(versions=others), 0)
+    assert closed is not None
+    assert 'as in an upgrade' in closed
+    assert f'{kind} 16.2.15 and 18.2.7' in closed
+
+
+def test_gateways_of_another_version_close_nothing() -> None:
+    """They are upgraded last and by themselves, and hold no placement groups."""
+    versions = (*FakeCluster().daemon_versions(), DaemonVersions('rgw', ('15.2.17',)))
+    assert closed_gate(seen(versions=versions), 0) is None
+
+
+def test_versions_that_are_not_known_close_the_gate() -> None:
+    assert 'one version is not known' in (closed_gate(seen(versions=None), 0) or '')
+
+
+def test_an_upgrade_by_the_orchestrator_closes_the_gate_even_before_any_daemon_changed() -> None:
+    closed = closed_gate(seen(upgrade='example/ceph:v18.2.7'), 0)
+    assert closed == 'Ceph is being upgraded: example/ceph:v18.2.7'
 
 
 @pytest.mark.parametrize(
@@ -106,26 +129,26 @@ def test_versions_outside_the_rollout_do_not_matter() -> None:
     ],
 )
 def test_only_a_clear_yes_stops_an_osd(answers: dict[int, str], says: str) -> None:
-    assert says in (closed_gate(seen(ok_to_stop=answers), 0, (0,)) or '')
+    assert says in (closed_gate(seen(ok_to_stop=answers), 0) or '')
 
 
 def test_the_mode_comes_first() -> None:
     cluster = FakeCluster()
     cluster.flags.add('noout')
-    assert 'mode' in (closed_gate(seen(cluster, may_act=False), 0, (0,)) or '')
+    assert 'mode' in (closed_gate(seen(cluster, may_act=False), 0) or '')
 
 
 def test_another_osd_that_is_down_closes_the_gate_by_name_unless_it_is_out() -> None:
     cluster = FakeCluster()
     cluster.stop_osd(2)
-    assert closed_gate(seen(cluster), 0, (0, 1)) == 'osd.2 is down'
-    assert closed_gate(seen(cluster), 2, (2,)) == 'osd.2 is down'
+    assert closed_gate(seen(cluster), 0) == 'osd.2 is down'
+    assert closed_gate(seen(cluster), 2) == 'osd.2 is down'
     cluster.osds[2].in_cluster = False
     cluster.advance(60)
-    assert closed_gate(seen(cluster), 0, (0, 1)) is None
+    assert closed_gate(seen(cluster), 0) is None
 
 
 def test_placement_groups_close_the_gate_even_if_the_osd_is_ok_to_stop() -> None:
     """`ok-to-stop` looks no further than min_size."""
     pgs = PgSummary(33, 32, (('active+clean', 32), ('active+undersized+degraded', 1)))
-    assert 'degraded' in (closed_gate(seen(pgs=pgs), 0, (0,)) or '')
+    assert 'degraded' in (closed_gate(seen(pgs=pgs), 0) or '')
