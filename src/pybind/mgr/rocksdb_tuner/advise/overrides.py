@@ -29,20 +29,32 @@ def override_advice(
     if found is None:
         return None
     reasons, _ = found
-    others = [
-        o.info.osd_id
-        for o in all_osds
-        if o.options
-        and o.options.deciding_who == who
-        and o.info.device_class != candidate.group.device_class
-    ]
+    others = _others_it_decides_for(who, candidate, all_osds)
     if others:
         return (
-            f'The entry for {who} should go ({reasons[0].statement}) but also decides for '
-            f'{name_osds(others)} of other device classes: remove it by hand, with '
-            f'"ceph config rm {who} {OPTION}", once that is right for all of them.'
+            f'The entry for {who} should go ({reasons[0].statement}) but it also decides, or may '
+            f'decide once they are up, for {name_osds(others)}, which this change would not '
+            f'reach: remove it by hand, with "ceph config rm {who} {OPTION}", once that is right '
+            'for all of them.'
         )
     return _removal(candidate, who)
+
+
+def _others_it_decides_for(
+    who: str, candidate: Candidate, all_osds: Sequence[OsdFacts]
+) -> list[int]:
+    """OSDs that would start with something else, unwatched, if the entry went.
+
+    One that is down and out comes back only by somebody's hand, if ever: it holds nothing up.
+    """
+    reached = {osd.info.osd_id for osd in candidate.osds}
+    return [
+        osd.info.osd_id
+        for osd in all_osds
+        if osd.info.osd_id not in reached
+        and (osd.info.up or osd.info.in_cluster)
+        and (osd.options is None or (osd.options.deciding_who == who and not osd.options.overruled))
+    ]
 
 
 def own_entries_advice(group: GroupFacts, *, orchestrated: bool) -> tuple[Recommendation, ...]:

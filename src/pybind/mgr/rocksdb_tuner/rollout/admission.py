@@ -177,7 +177,8 @@ def _refuse_outsiders(
     """No OSD may get another value at its next restart without being watched."""
     changed = []
     for osd in cluster.osds:
-        if osd.osd_id in request.order or not osd.up:
+        # One that is down and out comes back only by somebody's hand, if ever.
+        if osd.osd_id in request.order or not (osd.up or osd.in_cluster):
             continue
         old, new = _value(entries, osd.osd_id), _value(after, osd.osd_id)
         if old != new and (old is None or new is None or not same_meaning(old, new)):

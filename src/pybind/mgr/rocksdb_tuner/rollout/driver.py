@@ -102,6 +102,7 @@ class Driver:
         if self._loaded:
             return
         self._loaded = True
+        self._storage.take_back_readable()
         self._state = self._storage.load_current()
         self._history = tuple(map(self._known, self._storage.load_history()))
         self._problems = self._storage.problems()
@@ -348,7 +349,8 @@ class Driver:
         """The rollout to take back."""
         current = self._state
         if current is None:
-            raise RolloutRefused(errno.ENOENT, 'there was no rollout yet')
+            wanted = '' if name is None else f'there is no rollout "{name}" to roll back: '
+            raise RolloutRefused(errno.ENOENT, f'{wanted}there was no rollout yet')
         names = {None, current.rollout_id, current.request.recommendation_id}
         if name in names:
             return current

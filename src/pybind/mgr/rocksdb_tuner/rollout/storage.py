@@ -1,7 +1,8 @@
 """What survives a failover of the manager: the rollout, its predecessors, the history.
 
 Nothing that is stored is trusted. What cannot be read is moved to ``broken/<key>`` for an expert
-to look at, is reported, and is not acted on.
+to look at, is reported, and is not acted on. What a newer version of the module wrote is read again
+once that version is back.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import logging
 from typing import Callable, Optional, TypeVar
 
 from ..mgr.protocols import CommandError, Store
+from . import machine
 from .codec import decode_record, decode_state, encode_record, encode_state
 from .errors import StoredStateError
 from .history import HistoryRecord
@@ -44,6 +46,36 @@ class RolloutStorage:
             for key in sorted({*aside, *self._unreadable})
             if key in aside or self._store.get(key) is not None
         )
+
+    def take_back_readable(self) -> None:
+        """Move back what was set aside and can be read now, as after a downgrade is undone.
+
+        A rollout in the middle of its work comes back paused: whoever saw it fail to load does
+        not expect it to go on by itself.
+        """
+        for aside in self._store.keys(BROKEN):
+            key = aside[len(BROKEN) :]
+            if self._store.get(key) is not None:
+                continue
+            text = self._store.get(aside) or ''
+            try:
+                if key == CURRENT:
+                    state = decode_state(text)
+                    if not state.ended:
+                        text = encode_state(machine.paused(state, 'the module', state.updated_s))
+                elif key.startswith(HISTORY):
+                    decode_record(text)
+                else:
+                    decode_state(text)
+            except StoredStateError:
+                continue
+            try:
+                self._store.set(key, text)
+                self._store.set(aside, None)
+            except CommandError as error:
+                log.warning('%s could not be taken back: %s', key, error.message)
+            else:
+                log.info('%s, which had been set aside, can be read again', key)
 
     def load_current(self) -> Optional[RolloutState]:
         return self._read(CURRENT, decode_state)

@@ -32,7 +32,7 @@ def rollout(state: Optional[RolloutState]) -> str:
     if state.last_error is not None and not state.ended:
         pairs.append(('Last error', state.last_error))
     pairs += [
-        ('Verdict', 'none yet' if state.verdict is None else state.verdict.value),
+        ('Verdict', 'not judged' if state.verdict is None else state.verdict.value),
         ('Started', format_time(state.started_s) or UNKNOWN),
         ('Updated', format_time(state.updated_s) or UNKNOWN),
         ('Progress', progress_of(state)),

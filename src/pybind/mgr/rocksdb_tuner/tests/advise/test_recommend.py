@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rocksdb_tuner.advise.facts import ANNEX
@@ -139,6 +141,21 @@ def test_an_override_that_serves_other_classes_too_is_left_to_the_operator() -> 
     assert assessment.recommendations == ()
     assert 'osd.1' in assessment.conclusion
     assert 'ceph config rm osd bluestore_rocksdb_options' in assessment.conclusion
+
+
+@pytest.mark.parametrize('up', [True, False])
+def test_an_override_is_left_to_the_operator_while_an_osd_it_may_serve_tells_nothing(
+    up: bool,
+) -> None:
+    """One that is down, or whose options were not read yet, must not change unwatched."""
+    entries = (entry('osd', ALTERNATE),)
+    told = tuple(facts(osd_info(i), ALTERNATE, 'mon', entries) for i in range(2))
+    silent = replace(facts(osd_info(2, up=up)), options=None)
+    assessment = assess(group(*told, silent, does=RBD), (*told, silent))
+    assert assessment.recommendations == ()
+    assert 'osd.2, which this change would not reach' in assessment.conclusion
+    gone = replace(silent, info=replace(silent.info, up=False, in_cluster=False))
+    assert only(assess(group(*told, gone, does=RBD), (*told, gone))).who == 'osd'
 
 
 def test_a_stale_string_in_entries_of_single_osds_goes_in_one_recommendation() -> None:

@@ -176,10 +176,19 @@ def test_osds_beside_the_request_that_get_the_same_in_other_words_are_no_hindran
     assert run.start(set_profile(run.cluster, same, targets=((0, same),), order=(0,)))
 
 
-def test_osds_beside_the_request_that_are_down_are_no_hindrance(run: Run) -> None:
+def test_an_osd_beside_the_request_that_is_down_is_not_changed_unwatched_either(run: Run) -> None:
+    """It would come back with a value that nobody looked at."""
     run.cluster.stop_osd(1)
-    run.cluster.stop_osd(2)
-    assert run.start(set_profile(run.cluster, targets=((0, NEW),), order=(0,)))
+    targets = tuple((n, NEW) for n in (0, 2))
+    request = set_profile(run.cluster, targets=targets, order=(0, 2))
+    refuses(run, request, errno.EINVAL, r'osd\.1 is not among the OSDs to change')
+
+
+def test_an_osd_beside_the_request_that_is_down_and_out_is_no_hindrance(run: Run) -> None:
+    run.cluster.stop_osd(1)
+    run.cluster.osds[1].in_cluster = False
+    targets = tuple((n, NEW) for n in (0, 2))
+    assert run.start(set_profile(run.cluster, targets=targets, order=(0, 2)))
 
 
 def test_an_override_that_covers_osds_beside_the_request_is_refused() -> None:

@@ -84,8 +84,10 @@ def test_an_osd_that_is_being_put_back_is_not_paused(run: Run) -> None:
 
 
 def test_without_a_rollout_there_is_nothing_to_roll_back(run: Run) -> None:
-    with refused(errno.ENOENT, 'there was no rollout yet'):
+    with refused(errno.ENOENT, '^there was no rollout yet'):
         run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    with refused(errno.ENOENT, 'there is no rollout "r9" to roll back: there was no rollout yet'):
+        run.driver.rollback('r9', 'client.ann', run.cluster.now_s)
 
 
 def test_an_unknown_rollout_is_answered_with_those_there_are(run: Run) -> None:

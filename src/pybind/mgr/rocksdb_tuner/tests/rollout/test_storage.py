@@ -138,3 +138,49 @@ def test_the_archive_is_bounded(store: FakeStore) -> None:
     assert len(store.values) == ARCHIVE_MAX
     assert storage.archived('r4') is None
     assert storage.archived('r5') is not None
+
+
+def test_what_a_newer_version_wrote_is_read_again_once_that_version_is_back(
+    store: FakeStore,
+) -> None:
+    """A downgrade and the upgrade after it lose nothing; who reads it then is told nothing."""
+    old = ended('r3')
+    before = RolloutStorage(store)
+    before.save_current(old)  # type: ignore[arg-type]
+    before.archive(old)  # type: ignore[arg-type]
+    before.save_record(record_of(old))  # type: ignore[arg-type]
+    kept = dict(store.values)
+    store.values = {BROKEN + key: value for key, value in kept.items()}
+    storage = RolloutStorage(store)
+    storage.take_back_readable()
+    assert store.values == kept
+    assert storage.problems() == ()
+
+
+def test_a_rollout_that_was_set_aside_in_its_middle_comes_back_paused(store: FakeStore) -> None:
+    RolloutStorage(store).save_current(example())
+    store.values = {BROKEN + CURRENT: store.values[CURRENT]}
+    storage = RolloutStorage(store)
+    storage.take_back_readable()
+    found = storage.load_current()
+    assert found is not None
+    assert found.paused_by == 'the module'
+    assert replace(found, paused_by=None, paused_reason=None) == replace(
+        example(), paused_by=None, paused_reason=None
+    )
+
+
+def test_what_is_set_aside_replaces_nothing_that_was_written_since(store: FakeStore) -> None:
+    storage = RolloutStorage(store)
+    storage.save_current(example())
+    store.values[BROKEN + CURRENT] = store.values[CURRENT]
+    storage.save_current(ended('r9'))  # type: ignore[arg-type]
+    storage.take_back_readable()
+    assert storage.load_current() == ended('r9')
+    assert len(storage.problems()) == 1
+
+
+def test_what_still_cannot_be_read_stays_aside(store: FakeStore) -> None:
+    store.values = {BROKEN + CURRENT: 'nonsense', BROKEN + HISTORY + 'r1': '{}'}
+    RolloutStorage(store).take_back_readable()
+    assert set(store.values) == {BROKEN + CURRENT, BROKEN + HISTORY + 'r1'}
