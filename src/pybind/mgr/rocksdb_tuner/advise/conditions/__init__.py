@@ -54,6 +54,7 @@ FUNCTIONS: Mapping[str, ConditionFunction] = {
     'slow-op-alert': load.slow_op_alert,
     'unoptimised-build': build.unoptimised_build,
     'deferred-write-regression': build.deferred_write_regression,
+    'unknown-release': build.unknown_release,
 }
 
 

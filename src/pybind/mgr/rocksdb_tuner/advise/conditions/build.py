@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Optional
 
+from ..facts import release_of_osd
 from ..naming import name_osds
 from ..records import Finding, FindingEvidence
 from .catalogue import Condition
@@ -50,6 +51,21 @@ def deferred_write_regression(cluster: ClusterFacts, condition: Condition) -> It
             f'{name_osds(ids)} send all writes through RocksDB',
             tuple(ids),
             (FindingEvidence('fixed_in', fixed, 'version', None),),
+        )
+
+
+def unknown_release(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """OSDs, most likely newer than the module, of which nothing but their counters is known."""
+    unknown: dict[str, list[int]] = {}
+    for osd in cluster.osds:
+        # Without metadata the release may well be a known one.
+        if osd.info.version is not None and release_of_osd(osd.info) is None:
+            unknown.setdefault(osd.info.version, []).append(osd.info.osd_id)
+    for version, ids in unknown.items():
+        yield condition.finding(
+            f'{name_osds(ids)} run {version}, which this version of the module does not know',
+            tuple(ids),
+            (FindingEvidence('ceph_version', version, 'version', None),),
         )
 
 

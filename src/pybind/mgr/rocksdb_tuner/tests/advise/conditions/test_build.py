@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Optional
 
 import pytest
@@ -53,3 +54,24 @@ def test_the_deferred_writes_of_16_2_0_to_16_2_5(
 ) -> None:
     names = found(seen(info={'version': version, 'main_rotational': rotational}))
     assert ('deferred-write-regression' in names) is fires
+
+
+@pytest.mark.parametrize(
+    ('version', 'release', 'fires'),
+    [
+        ('16.2.15', 'pacific', False),
+        ('20.2.4', 'tentacle', False),
+        ('23.1.0', 'wombat', True),
+        ('15.2.17', 'octopus', True),
+        (None, None, False),
+    ],
+)
+def test_a_release_that_is_not_known_is_said_but_missing_metadata_is_not_taken_for_one(
+    version: Optional[str], release: Optional[str], fires: bool
+) -> None:
+    osd = seen()
+    info = replace(osd.info, version=version, release=release)
+    names = found(replace(osd, info=info))
+    assert ('unknown-release' in names) is fires
+    if fires:
+        assert f'{version}' in names['unknown-release'].summary
