@@ -1,0 +1,179 @@
+"""Conditions made to happen on a real cluster: found, said in health, and gone with their cause.
+
+The tests share one cluster of OSDs that were built badly, and run in order.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from harness import Cluster, ClusterSpec, Progress
+from module_client import ALTERNATE_2019, OPTION, ModuleClient
+
+pytestmark = pytest.mark.integration
+
+#: What the OSDs of this cluster are built with, and the findings to which that leads.
+BUILT_WITH = {
+    'bluestore_rocksdb_cf': 'false',
+    'bluestore_debug_legacy_omap': 'true',
+    'bluestore_min_alloc_size': '65536',
+}
+DB_DEVICE_BYTES = 128 << 20
+OF_THE_BUILD = {
+    'legacy-omap',
+    'spillover',
+    'unsharded',
+    'large-min-alloc-size',
+}
+#: RocksDB runs with it, and hardly anything in it is wise.
+UNWISE = (
+    'write_buffer_size=1073741824,write_buffer_size=1073741824,max_write_buffer_number=8,'
+    'max_background_compactions=64,disable_auto_compactions=true'
+)
+
+
+@pytest.fixture(scope='module')
+def cluster(release: str) -> Iterator[Cluster]:
+    # Not pytest's own folder for files: other runs of pytest clean that up.
+    directory = tempfile.mkdtemp(prefix='tuner-')
+    spec = ClusterSpec(
+        release=release, osds=3, db_size_bytes=DB_DEVICE_BYTES, osd_conf=tuple(BUILT_WITH.items())
+    )
+    with Cluster.up(spec, directory, Progress()) as cluster:
+        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
+        yield cluster
+
+
+@pytest.fixture(scope='module')
+def tuner(cluster: Cluster) -> ModuleClient:
+    return ModuleClient(cluster)
+
+
+def found(tuner: ModuleClient) -> dict[str, Any]:
+    return {f['id']: f for f in tuner.json('findings', schema='findings')}
+
+
+def wait_for_findings(tuner: ModuleClient, wanted: dict[str, set[int]], timeout_s: float) -> Any:
+    """All findings, once those of ``wanted`` are among them with exactly their OSDs."""
+
+    def there() -> Any:
+        now = found(tuner)
+        seen = {name: set(now[name]['osds']) for name in wanted if name in now}
+        return now if seen == wanted else None
+
+    try:
+        return tuner.wait_for(there, timeout_s, f'findings {sorted(wanted)}')
+    except AssertionError as error:
+        names = {name: f['osds'] for name, f in found(tuner).items()}
+        raise AssertionError(f'{error}; there are {names}') from None
+
+
+def wait_until_gone(tuner: ModuleClient, names: set[str], timeout_s: float) -> None:
+    tuner.wait_for(lambda: not names & set(found(tuner)), timeout_s, f'{sorted(names)} gone')
+
+
+def test_osds_that_were_built_badly_are_found_as_such(tuner: ModuleClient) -> None:
+    every = {0, 1, 2}
+    osds: dict[str, set[int]] = dict.fromkeys(OF_THE_BUILD - {'legacy-omap'}, every)
+    findings = wait_for_findings(tuner, {**osds, 'legacy-omap': set()}, 90)
+    # Worst first, and nothing is an error: they all run.
+    severities = [f['severity'] for f in findings.values()]
+    assert severities == sorted(severities, key=['error', 'warning', 'info'].index)
+    assert 'error' not in severities
+    plain = tuner.plain('findings')
+    assert all(name in plain for name in findings)
+
+
+def test_what_ceph_raises_itself_is_explained_and_not_raised_twice(tuner: ModuleClient) -> None:
+    checks = tuner.cluster.ceph_json('health')['checks']
+    assert {'BLUEFS_SPILLOVER', 'BLUESTORE_NO_PER_POOL_OMAP'} <= set(checks)
+    assert 'bluefs-bdev-expand' in tuner.plain('findings')
+    ours = {c for c in tuner.cluster.ceph_json('health')['checks'] if 'ROCKSDB_TUNER' in c}
+    assert not {'ROCKSDB_TUNER_SPILLOVER', 'ROCKSDB_TUNER_LEGACY_OMAP'} & ours
+
+
+def test_entries_are_judged_before_any_osd_starts_with_them(tuner: ModuleClient) -> None:
+    ceph = tuner.cluster.ceph
+    default = tuner.running(0)[0]
+    ceph('config', 'set', 'osd', OPTION, default)
+    ceph('config', 'set', 'osd.0', OPTION, f'{default},foo=1')
+    ceph('config', 'set', 'osd/class:ssd', OPTION, ALTERNATE_2019)
+    ceph('config', 'set', 'osd', 'bluefs_buffered_io', 'false')
+    wanted = {
+        'unstartable-options': {0},
+        'restart-pending': {0},
+        'own-entry-shadows': {0},
+        'redundant-override': {1, 2},
+        'class-entry-without-effect': {0, 1, 2},
+        'buffered-io-off': {0, 1, 2},
+    }
+    findings = wait_for_findings(tuner, wanted, 60)
+    assert findings['unstartable-options']['commands'] == [f'ceph config rm osd.0 {OPTION}']
+    tuner.wait_for(
+        lambda: 'ROCKSDB_TUNER_UNSTARTABLE_OPTIONS' in tuner.cluster.ceph_json('health')['checks'],
+        30,
+        'the health check of a string with which an OSD would not start',
+    )
+    # Each is gone once its own remedy was carried out.
+    for name in set(wanted) - {'restart-pending', 'own-entry-shadows', 'buffered-io-off'}:
+        for command in findings[name]['commands']:
+            ceph(*command.split()[1:])
+    ceph('config', 'rm', 'osd', 'bluefs_buffered_io')
+    wait_until_gone(tuner, set(wanted), 60)
+    tuner.wait_for(
+        lambda: (
+            'ROCKSDB_TUNER_UNSTARTABLE_OPTIONS' not in tuner.cluster.ceph_json('health')['checks']
+        ),
+        30,
+        'the health check gone',
+    )
+
+
+def test_strings_that_osds_run_are_judged_and_known_ones_named(
+    tuner: ModuleClient, release: str
+) -> None:
+    published = tuner.json('profile', 'show', 'lz4-2025', schema='profile-show')['options']
+    rewrites = '' if release == 'pacific' else ',periodic_compaction_seconds=600'
+    strings = (ALTERNATE_2019, UNWISE + rewrites, published)
+    for osd_id, text in enumerate(strings):
+        tuner.cluster.ceph('config', 'set', f'osd.{osd_id}', OPTION, text)
+        tuner.restart(osd_id)
+    wanted = {
+        'superseded-options': {0},
+        'dangerous-options': {1},
+        'unlimited-wal': {1},
+        'too-many-compactions': {1},
+        'options-without-effect': {1},
+        'memtables-exceed-memory': {1},
+        'published-options': {2},
+        'different-options': {0},
+    }
+    if rewrites:
+        wanted['periodic-rewrites'] = {1}
+    findings = wait_for_findings(tuner, wanted, 90)
+    assert findings['dangerous-options']['severity'] == 'error'
+    assert findings['superseded-options']['summary'].startswith('osd.0 run')
+    tuner.remove_entries()
+    wait_until_gone(tuner, set(wanted), 90)
+    assert set(found(tuner)) <= OF_THE_BUILD | {'level-does-not-fit'}
+
+
+def test_what_ceph_conf_decides_is_said_and_not_fought(tuner: ModuleClient) -> None:
+    conf = tuner.cluster.dir / 'ceph.conf'
+    before = conf.read_text()
+    # In place: the harness knows daemons by this very file.
+    with conf.open('a') as file:
+        file.write(f'\n[osd.2]\n{OPTION} = {tuner.running(2)[0]},max_open_files=1000\n')
+    tuner.cluster.ceph('config', 'set', 'osd.2', OPTION, 'write_buffer_size=16777216')
+    tuner.restart(2)
+    findings = wait_for_findings(tuner, {'options-outside-config-store': {2}}, 60)
+    assert findings['options-outside-config-store']['severity'] == 'warning'
+    assert tuner.recommendations() == []
+    conf.write_text(before)
+    tuner.cluster.ceph('config', 'rm', 'osd.2', OPTION)
+    tuner.restart(2)
+    wait_until_gone(tuner, {'options-outside-config-store'}, 60)
