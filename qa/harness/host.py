@@ -67,6 +67,10 @@ class Host:
         """The command line that runs `argv` on the host."""
         return list(argv)
 
+    def command_here(self, argv: Sequence[str]) -> list[str]:
+        """As `command`, and where the host has the caller's working folder, in that."""
+        return self.command(argv)
+
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """The environment for the host's commands: the caller's, cleaned, and `extra`."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith(_DROPPED_PREFIXES)}
@@ -85,7 +89,7 @@ class Host:
             self._cancelled = False
 
     def _start(
-        self, argv: Sequence[str], environment: Mapping[str, str] | None, cwd: Path
+        self, argv: Sequence[str], environment: Mapping[str, str] | None
     ) -> subprocess.Popen[str]:
         with self._lock:
             if self._cancelled:
@@ -98,7 +102,7 @@ class Host:
                 text=True,
                 errors='replace',
                 env=self.environment(environment),
-                cwd=cwd,
+                cwd='/',
                 # A group of its own, so that what it started can be ended with it
                 start_new_session=True,
             )
@@ -113,11 +117,10 @@ class Host:
         stdin: str = '',
         timeout_s: float = 60.0,
         check: bool = True,
-        cwd: Path = Path('/'),
     ) -> Completed:
         """Run a command to its end. With `check`, an exit status other than 0 is a CommandError."""
         try:
-            process = self._start(argv, environment, cwd)
+            process = self._start(argv, environment)
         except FileNotFoundError as error:
             raise HarnessError(f'{argv[0]}: no such program on this host') from error
         try:

@@ -64,6 +64,8 @@ def install(host: Host, packages: Iterable[str], progress: Progress) -> None:
             apt_get(host, 'install', '--no-install-recommends', *missing)
         except CommandError:
             progress.say('not installed at once: fetching the package lists, then trying again')
+            # An installation that was killed leaves packages half configured, and apt refuses
+            host.run(['dpkg', '--configure', '-a'], timeout_s=INSTALL_TIMEOUT_S, check=False)
             apt_get(host, 'update')
             apt_get(host, 'install', '--no-install-recommends', *missing)
 

@@ -122,6 +122,9 @@ class FakeHost(Host):
             known = [p for p in argv[4:] if p in self.installed]
             text = ''.join(f'installed {p}\n' for p in known) + 'config-files removed-one\n'
             return Completed(tuple(argv), 1, text, 'dpkg-query: no packages found matching x')
+        if argv[0] == 'dpkg':
+            self.calls.append('configure')
+            return Completed(tuple(argv), 0, '', '')
         verb = 'update' if 'update' in argv else 'install'
         self.calls.append(verb)
         self.policy_seen = (self._root / 'usr/sbin/policy-rc.d').exists()
@@ -151,12 +154,20 @@ def test_nothing_missing_asks_no_package_manager(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ('statuses', 'calls'), [([0], ['install']), ([100, 0], ['install', 'update', 'install'])]
+    ('statuses', 'calls'),
+    [
+        ([0], ['install']),
+        ([100, 0], ['install', 'configure', 'update', 'install']),
+    ],
 )
 def test_lists_are_fetched_only_when_needed(
     root: Path, statuses: list[int], calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A first failure (a fresh machine has no package lists) leads to one update and one retry."""
+    """A first failure leads to one repair and one retry.
+
+    A fresh machine has no package lists; one where an installation was killed has packages that
+    wait to be configured.
+    """
     monkeypatch.setattr('os.geteuid', lambda: 0)
     host = FakeHost(root, set(), statuses)
     install(host, ['fio'], Progress(quiet=True))
