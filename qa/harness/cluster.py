@@ -353,19 +353,19 @@ class Cluster:
         self.stop_daemon(f'osd.{osd}')
         self.start_daemon(f'osd.{osd}')
 
-    def log_tail(self, name: str, module: str | None = None) -> str:
+    def log_tail(self, name: str, module: str | None = None, lines: int = LOG_TAIL_LINES) -> str:
         """The last lines of a daemon's log, with a heading; '' when there is no log.
 
         With `module`, what a manager's log says of that mgr module.
         """
         path = self.host.outside(self.layout.log(name))
         try:
-            lines = path.read_text(errors='replace').splitlines()
+            text = path.read_text(errors='replace').splitlines()
         except OSError:
             return ''
-        about = lines_about_module(lines, module) if module else []
+        about = lines_about_module(text, module) if module else []
         heading = f'{path} on {module}:' if about else f'the end of {path}:'
-        chosen = about or lines[-LOG_TAIL_LINES:]
+        chosen = about or without_dumps(text)[-lines:]
         return '\n'.join([heading, *(f'    {line}' for line in chosen)])
 
     def install(self, purpose: str) -> None:
@@ -488,6 +488,20 @@ class Cluster:
         trace: TracebackType | None,
     ) -> None:
         self.down()
+
+
+def without_dumps(lines: Sequence[str]) -> list[str]:
+    """A log without what a daemon that crashes repeats there: up to 10000 recent entries."""
+    kept: list[str] = []
+    inside = False
+    for line in lines:
+        if line.startswith('--- begin dump of recent events'):
+            inside = True
+        if not inside:
+            kept.append(line)
+        if line.startswith('--- end dump of recent events'):
+            inside = False
+    return kept
 
 
 def lines_about_module(lines: Sequence[str], module: str) -> list[str]:

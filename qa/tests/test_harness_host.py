@@ -11,7 +11,7 @@ import pytest
 
 from harness import CommandError, HarnessError, Progress
 from harness.boot import in_parallel
-from harness.cluster import lines_about_module
+from harness.cluster import lines_about_module, without_dumps
 from harness.errors import CancelledError
 from harness.host import Completed, Host
 from harness.packages import _no_service_starts, install, missing_packages
@@ -221,3 +221,10 @@ def test_progress_remembers_where_it_failed() -> None:
     with pytest.raises(ValueError, match='x'), progress.step('outer'), progress.step('inner'):
         raise ValueError('x')
     assert progress.current == 'inner'
+
+
+def test_the_end_of_a_crashed_daemons_log_is_why_it_crashed() -> None:
+    """Not the recent events that it repeats afterwards, whole or cut off by the end of the file."""
+    why = ['pwritev error: (28) No space left on device', '*** Caught signal (Aborted) **']
+    dump = ['--- begin dump of recent events ---', '  -1> x', '--- end dump of recent events ---']
+    assert without_dumps([*why, *dump, 'started anew', *dump[:2]]) == [*why, 'started anew']
