@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ from pathlib import Path
 from . import conf
 from .client import CephClient, wait_until
 from .errors import CommandError, HarnessError
-from .host import Host
+from .host import Host, in_parallel
 from .hosts import Hosts
 from .layout import QA, ClusterSpec, Layout
 from .ports import PortBlock
@@ -73,18 +72,6 @@ def install_packages(boot: Boot) -> None:
     purposes = ['core'] + ['rgw'] * boot.spec.rgw + ['dashboard'] * boot.spec.dashboard
     releases = [boot.hosts.release_of(name) for name in daemon_names(boot.spec)]
     boot.hosts.install(releases, purposes, boot.progress)
-
-
-def in_parallel(host: Host | Hosts, tasks: Sequence[Callable[[], object]]) -> None:
-    """Run the tasks side by side; the first failure (or a signal) ends the others on the host."""
-    with ThreadPoolExecutor(max_workers=max(1, len(tasks))) as pool:
-        futures = [pool.submit(task) for task in tasks]
-        try:
-            for future in futures:
-                future.result()
-        except BaseException:
-            host.cancel()
-            raise
 
 
 def start_daemon(hosts: Hosts, layout: Layout, name: str) -> None:

@@ -16,15 +16,17 @@ import re
 import shutil
 import sys
 import tempfile
+import threading
 import time
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from . import packages
 from .chroot import ChrootHost
-from .errors import HarnessError
-from .host import Host
+from .errors import CancelledError, HarnessError
+from .host import Host, in_parallel
 from .packages import INSTALL_TIMEOUT_S
 from .ports import held_name
 from .progress import Progress
@@ -71,21 +73,34 @@ def state(release: Release) -> str:
 
 
 def ensure(release: Release, progress: Progress) -> Path:
-    """The chroot of a release, made if it is not there or was made by another recipe."""
+    """The root of a release's chroot, which is made if it is not there or of another recipe."""
+    ensure_all([release], progress)
+    return chroot_path(release)
+
+
+def ensure_all(releases: Iterable[Release], progress: Progress) -> None:
+    """As `ensure` for those of the releases that run in chroots, which are made side by side."""
+    missing = {
+        release.name: release
+        for release in releases
+        if release.in_chroot and not _is_current(chroot_path(release), release)
+    }
+    work = _Work()
+    in_parallel(work, [partial(_ensure, release, progress, work) for release in missing.values()])
+
+
+def _ensure(release: Release, progress: Progress, work: _Work) -> None:
     path = chroot_path(release)
-    if _is_current(path, release):
-        return path
-    with _at_work(release, progress):
+    with _at_work(release, progress, work):
         if not _is_current(path, release):
             with progress.step(f'make a chroot of Debian {release.suite} with Ceph, once'):
-                _build(release, path, progress)
-    return path
+                _build(release, path, progress, work)
 
 
 def remove(release: Release, progress: Progress) -> bool:
     """Remove a release's chroot; False when there is none. Refused while something runs in it."""
     path = chroot_path(release)
-    with _at_work(release, progress):
+    with _at_work(release, progress, _Work()):
         users = [pid for root in (path, *_leftovers(path)) for pid in _users(root)]
         if users:
             raise HarnessError(
@@ -111,7 +126,7 @@ def _users(path: Path) -> list[str]:
 
 
 @contextlib.contextmanager
-def _at_work(release: Release, progress: Progress) -> Iterator[None]:
+def _at_work(release: Release, progress: Progress, work: _Work) -> Iterator[None]:
     """Only one at a time makes or removes a chroot; another one is waited for."""
     name = f'chroot-{hashlib.sha1(os.fsencode(chroot_path(release))).hexdigest()}'
     deadline_s = time.monotonic() + WAIT_S
@@ -126,7 +141,8 @@ def _at_work(release: Release, progress: Progress) -> Iterator[None]:
         if not told:
             progress.say(f'another process is making the chroot of {release.name}: waiting')
             told = True
-        time.sleep(1)
+        if work.cancelled.wait(1):
+            raise CancelledError(f'the chroot of {release.name} was given up')
 
 
 def recipe(release: Release) -> dict[str, object]:
@@ -168,22 +184,45 @@ class _Builder(Host):
         return [*_TIED, *mounts, *self._inner.command(argv)]
 
 
-def _build(release: Release, path: Path, progress: Progress) -> None:
+class _Work:
+    """What runs for the chroots that are made side by side."""
+
+    def __init__(self) -> None:
+        self.cancelled = threading.Event()
+        self._hosts: list[Host] = []
+        self._lock = threading.Lock()
+
+    def on(self, host: Host) -> Host:
+        """A host whose commands end with the work."""
+        with self._lock:
+            self._hosts.append(host)
+            if self.cancelled.is_set():
+                host.cancel()
+        return host
+
+    def cancel(self) -> None:
+        with self._lock:
+            self.cancelled.set()
+            for host in self._hosts:
+                host.cancel()
+
+
+def _build(release: Release, path: Path, progress: Progress, work: _Work) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_unused(path)
-    packages.install(Host(), _builder_packages(release), progress)
+    packages.install(work.on(Host()), _builder_packages(release), progress)
     unfinished = Path(tempfile.mkdtemp(prefix=f'.{path.name}.', dir=path.parent))
     try:
         unfinished.chmod(0o755)
-        with progress.step('unpack the base system'):
-            _debootstrap(_Builder(), release, unfinished)
+        with progress.step(f'{release.name}: unpack the base system'):
+            _debootstrap(work.on(_Builder()), release, unfinished)
         _configure(unfinished)
-        chroot = _Builder(ChrootHost(unfinished))
-        with progress.step('install Ceph in it'):
+        chroot = work.on(_Builder(ChrootHost(unfinished)))
+        with progress.step(f'{release.name}: install Ceph'):
             packages.apt_get(chroot, 'update')
             packages.apt_get(chroot, 'install', *release.chroot_packages)
             packages.apt_get(chroot, 'clean')
-        _add_ours(_Builder(), release, unfinished)
+        _add_ours(work.on(_Builder()), release, unfinished)
         packages.check_version(chroot, release)
         (unfinished / STAMP).write_text(json.dumps(recipe(release)))
         if path.exists():

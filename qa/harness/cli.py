@@ -202,12 +202,14 @@ def _down(arguments: argparse.Namespace) -> int:
 
 def _chroot(arguments: argparse.Namespace) -> int:
     wanted = arguments.release or [name for name in RELEASES if RELEASES[name].in_chroot]
-    for release in map(get_release, wanted):
+    releases = [get_release(name) for name in wanted]
+    for release in releases:
         if not release.in_chroot:
             raise UsageError(f'{release.name} runs on the machine itself, without a chroot')
+    if arguments.action == 'build':
+        chroot_build.ensure_all(releases, Progress())
+    for release in releases:
         path = chroot_build.chroot_path(release)
-        if arguments.action == 'build':
-            chroot_build.ensure(release, Progress())
         if arguments.action == 'rm':
             was_there = chroot_build.remove(release, Progress())
             print(f'{path}: {"removed" if was_there else "not there"}')

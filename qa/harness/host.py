@@ -12,9 +12,11 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from .errors import CancelledError, CommandError, HarnessError
 
@@ -142,3 +144,22 @@ class Host:
         if check and process.returncode != 0:
             raise CommandError(argv, process.returncode, stdout, stderr)
         return Completed(tuple(argv), process.returncode, stdout, stderr)
+
+
+class Cancellable(Protocol):
+    """Where the commands of several tasks run."""
+
+    def cancel(self) -> None:
+        """End the running commands; those that would begin now raise CancelledError."""
+
+
+def in_parallel(where: Cancellable, tasks: Sequence[Callable[[], object]]) -> None:
+    """Run the tasks side by side; the first failure (or a signal) ends the others' commands."""
+    with ThreadPoolExecutor(max_workers=max(1, len(tasks))) as pool:
+        futures = [pool.submit(task) for task in tasks]
+        try:
+            for future in futures:
+                future.result()
+        except BaseException:
+            where.cancel()
+            raise

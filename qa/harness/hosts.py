@@ -69,9 +69,9 @@ class Hosts:
     ) -> None:
         """Make the chroots of these releases, and install what is needed for these purposes."""
         wanted = tuple(purposes)
-        for release in {release.name: release for release in releases}.values():
-            if release.in_chroot:
-                chroot_build.ensure(release, progress)
+        distinct = {release.name: release for release in releases}.values()
+        chroot_build.ensure_all(distinct, progress)
+        for release in distinct:
             host = self.of_release(release)
             needed = [package for purpose in wanted for package in release.packages[purpose]]
             packages.install(host, needed, progress)

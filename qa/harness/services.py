@@ -11,9 +11,10 @@ from functools import partial
 from pathlib import Path
 
 from . import conf
-from .boot import DaemonError, crush_rule, in_parallel, start_daemon
+from .boot import DaemonError, crush_rule, start_daemon
 from .client import CephClient, wait_until
 from .errors import CommandError, HarnessError
+from .host import in_parallel
 from .hosts import Hosts
 from .layout import ClusterSpec, Dashboard, Layout, Rgw
 from .ports import PortBlock

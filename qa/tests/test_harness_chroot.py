@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,8 @@ import pytest
 
 from harness import chroot_build, packages
 from harness.chroot import ChrootHost
-from harness.errors import HarnessError
+from harness.errors import CancelledError, HarnessError
+from harness.host import Host
 from harness.layout import QA
 from harness.progress import Progress
 from harness.releases import RELEASES, Release
@@ -281,3 +283,33 @@ def test_a_machine_without_an_archive_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / 'sources.list.d/a-vendor.sources').write_text(VENDOR)
     with pytest.raises(HarnessError, match=r'names no archive .* of Debian bookworm'):
         chroot_build.mirror(tmp_path, 'bookworm')
+
+
+def test_chroots_are_made_side_by_side_and_given_up_together(
+    cache: Path, made: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each waits for the other to have begun; when one fails, the commands of the other end."""
+    both = threading.Barrier(2)
+    ended: list[str] = []
+
+    def configure(root: Path) -> None:
+        both.wait(30)
+        if '.reef.' in root.name:
+            raise HarnessError('no archive')
+
+    def add_ours(host: Host, _release: Release, _root: Path) -> None:
+        try:
+            host.run(['sleep', '600'], timeout_s=600)
+        except CancelledError as error:
+            ended.append(str(error))
+            raise
+
+    monkeypatch.setattr(chroot_build, '_configure', configure)
+    monkeypatch.setattr(chroot_build, '_add_ours', add_ours)
+    monkeypatch.setattr(chroot_build._Builder, 'command', lambda _self, argv: list(argv))
+    with pytest.raises(HarnessError, match='no archive'):
+        chroot_build.ensure_all(IN_CHROOTS, QUIET)
+    assert len(made) == 2
+    assert len(ended) == 1
+    assert 'the work was given up' in ended[0]
+    assert list(cache.iterdir()) == []

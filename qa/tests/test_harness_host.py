@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from harness import CommandError, HarnessError, Progress
-from harness.boot import in_parallel
 from harness.cluster import lines_about_module, without_dumps
 from harness.errors import CancelledError
-from harness.host import Completed, Host
+from harness.host import Completed, Host, in_parallel
 from harness.packages import _no_service_starts, install, missing_packages
 
 DATA = Path(__file__).parent / 'data'
