@@ -34,8 +34,8 @@ from .releases import RELEASES, Release, get_release, is_older
 LOG_TAIL_LINES = 15
 STOP_TIMEOUT_S = 60.0
 STOP_ROUNDS = 3
-# As long as another workload may take to start a gateway
-CHANGE_WAIT_S = 180.0
+# As long as another workload may take to install a gateway and to start it
+CHANGE_WAIT_S = 600.0
 MODULE_LOG_LINES = 40
 MANAGER_LOOKS = 6
 # Lines that do not begin with a time belong to the entry before: a traceback

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 ASK_TIMEOUT_S = 15.0
 LINES = 40
 _QUESTIONS = (('-s',), ('health', 'detail'), ('osd', 'tree'))
+_MODULE_QUESTIONS = tuple(
+    ('rocksdb-tuner', *words)
+    for words in (('status',), ('workload',), ('recommend',), ('rollout', 'status'))
+)
 
 
 def dead_daemons(cluster: Cluster) -> str:
@@ -28,7 +32,7 @@ def dead_daemons(cluster: Cluster) -> str:
 def report(cluster: Cluster) -> str:
     """The state of the machine and of the cluster, who does not run, and what the module says.
 
-    Takes at most a minute, and raises nothing for what cannot be found out.
+    Takes two minutes at most, and raises nothing for what cannot be found out.
     """
     return '\n\n'.join(part for part in _parts(cluster) if part)
 
@@ -42,7 +46,7 @@ def _parts(cluster: Cluster) -> Iterator[str]:
     yield dead_daemons(cluster)
     if not any(daemon.name.startswith('mon.') and daemon.up for daemon in cluster.status().daemons):
         return
-    for words in _QUESTIONS:
+    for words in _QUESTIONS + _MODULE_QUESTIONS * bool(cluster.record.spec.module):
         yield _asked(cluster.client, *words)
     for manager in cluster.record.spec.mgr_ids:
         yield cluster.log_tail(f'mgr.{manager}', MODULE)

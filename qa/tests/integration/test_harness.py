@@ -358,6 +358,37 @@ def test_standby_takes_over(cluster: Cluster) -> None:
     wait_for(lambda: len(cluster.ceph_json('mgr', 'dump')['standbys']) == 1, 60, 'a standby again')
 
 
+def test_workloads_share_a_gateway_that_none_has_started(folder: Path) -> None:
+    """Two workloads at once on a cluster without a gateway: one starts it, the other waits.
+
+    A second run of the same workload is refused meanwhile.
+    """
+    assert Cluster.open(folder).record.rgw is None
+    wait_for_clean(Cluster.open(folder))
+    # Long enough for a slow machine to start the second one meanwhile
+    options = ('--seconds', '6', '--dir', str(folder))
+    clients = [
+        subprocess.Popen(
+            [str(QA / 'workload'), *words, *options], stdout=subprocess.PIPE, text=True
+        )
+        for words in (('s3-put',), ('s3-list', '--objects', '50'))
+    ]
+    try:
+        wait_for(lambda: Cluster.open(folder).record.rgw is not None, 300, 'a gateway')
+        second = qa('workload', 's3-put', *options, check=False)
+        assert second.returncode == 1
+        assert 'another s3-put is running' in second.stderr
+        answers = [json.loads(client.communicate(timeout=120)[0]) for client in clients]
+    finally:
+        for client in clients:
+            client.kill()
+            client.wait()
+    assert [client.returncode for client in clients] == [0, 0]
+    assert all(answer['ops'] > 0 for answer in answers)
+    names = [daemon.name for daemon in Cluster.open(folder).status().daemons]
+    assert names.count('client.rgw.a') == 1
+
+
 @pytest.mark.parametrize(
     ('name', 'more'),
     [
@@ -384,37 +415,6 @@ def test_workload_works_and_checks(folder: Path, name: str, more: tuple[str, ...
     assert result['errors'] == 0
     assert result['verified']['checked'] > 0
     assert result['verified']['failed'] == 0
-
-
-def test_workloads_share_a_gateway_that_none_has_started(
-    other: Path, cheap: tuple[str, ...]
-) -> None:
-    """Two workloads at once on a cluster without a gateway: one starts it, the other waits.
-
-    A second run of the same workload is refused meanwhile.
-    """
-    qa('cluster', 'up', *cheap, '--dir', str(other))
-    options = ('--seconds', '3', '--dir', str(other))
-    clients = [
-        subprocess.Popen(
-            [str(QA / 'workload'), *words, *options], stdout=subprocess.PIPE, text=True
-        )
-        for words in (('s3-put',), ('s3-list', '--objects', '50'))
-    ]
-    try:
-        wait_for(lambda: Cluster.open(other).record.rgw is not None, 60, 'a gateway')
-        second = qa('workload', 's3-put', *options, check=False)
-        assert second.returncode == 1
-        assert 'another s3-put is running' in second.stderr
-        answers = [json.loads(client.communicate(timeout=120)[0]) for client in clients]
-    finally:
-        for client in clients:
-            client.kill()
-            client.wait()
-    assert [client.returncode for client in clients] == [0, 0]
-    assert all(answer['ops'] > 0 for answer in answers)
-    names = [daemon.name for daemon in Cluster.open(other).status().daemons]
-    assert names.count('client.rgw.a') == 1
 
 
 def test_gateways_are_daemons_of_the_cluster(cluster: Cluster) -> None:
