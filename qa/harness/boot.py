@@ -27,7 +27,7 @@ from .releases import Release
 START_TIMEOUT_S = 120.0
 MKFS_TIMEOUT_S = 120.0
 UP_TIMEOUT_S = 120.0
-MODULE_TIMEOUT_S = 60.0
+MODULE_TIMEOUT_S = 120.0
 
 ORCHESTRATOR = 'test_orchestrator'
 MODULE = 'rocksdb_tuner'

@@ -19,7 +19,7 @@ from .hosts import Hosts
 from .layout import ClusterSpec, Dashboard, Layout, Rgw
 from .ports import PortBlock
 
-READY_TIMEOUT_S = 60.0
+READY_TIMEOUT_S = 120.0
 PG_NUM = 8
 RGW_POOLS = (
     '.rgw.root',
