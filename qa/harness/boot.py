@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ from pathlib import Path
 from . import conf
 from .client import CephClient, wait_until
 from .errors import CommandError, HarnessError
-from .host import Host
+from .host import Host, in_parallel
 from .hosts import Hosts
 from .layout import QA, ClusterSpec, Layout
 from .ports import PortBlock
@@ -28,7 +27,7 @@ from .releases import Release
 START_TIMEOUT_S = 120.0
 MKFS_TIMEOUT_S = 120.0
 UP_TIMEOUT_S = 120.0
-MODULE_TIMEOUT_S = 60.0
+MODULE_TIMEOUT_S = 120.0
 
 ORCHESTRATOR = 'test_orchestrator'
 MODULE = 'rocksdb_tuner'
@@ -71,19 +70,8 @@ class Boot:
 def install_packages(boot: Boot) -> None:
     """What this machine or the chroots lack for a cluster like this."""
     purposes = ['core'] + ['rgw'] * boot.spec.rgw + ['dashboard'] * boot.spec.dashboard
-    boot.hosts.install(daemon_names(boot.spec), purposes, boot.progress)
-
-
-def in_parallel(host: Host, tasks: Sequence[Callable[[], object]]) -> None:
-    """Run the tasks side by side; the first failure (or a signal) ends the others."""
-    with ThreadPoolExecutor(max_workers=max(1, len(tasks))) as pool:
-        futures = [pool.submit(task) for task in tasks]
-        try:
-            for future in futures:
-                future.result()
-        except BaseException:
-            host.cancel()
-            raise
+    releases = [boot.hosts.release_of(name) for name in daemon_names(boot.spec)]
+    boot.hosts.install(releases, purposes, boot.progress)
 
 
 def start_daemon(hosts: Hosts, layout: Layout, name: str) -> None:
@@ -186,7 +174,7 @@ def start_mons(boot: Boot, keyring: Path) -> None:
             raise DaemonError(name, f'{name} could not be made: {error}') from error
         start_daemon(boot.hosts, layout, name)
 
-    in_parallel(host, [partial(make_and_start, mon_id) for mon_id in spec.mon_ids])
+    in_parallel(boot.hosts, [partial(make_and_start, mon_id) for mon_id in spec.mon_ids])
     for path in (keyring, monmap):
         host.outside(path).unlink()
     try:
@@ -225,7 +213,7 @@ def configure(boot: Boot) -> None:
     commands += [('mgr', 'module', 'enable', module) for module in modules]
 
     in_parallel(
-        boot.host,
+        boot.hosts,
         [partial(boot.client.ceph, *command, '--force') for command in commands],
     )
 
@@ -258,7 +246,7 @@ def start_mgrs_and_osds(boot: Boot) -> None:
     tasks: list[Callable[[], None]] = []
     tasks += [partial(start_mgr, mgr_id) for mgr_id in spec.mgr_ids]
     tasks += [partial(make_and_start, osd) for osd in range(spec.osds)]
-    in_parallel(host, tasks)
+    in_parallel(boot.hosts, tasks)
 
 
 def wait_for_osds(boot: Boot) -> None:
@@ -331,9 +319,8 @@ def _check_orchestrator(client: CephClient) -> None:
         raise HarnessError(f'the local orchestrator is not available: {json.dumps(status)}')
 
 
-def wait_for_modules(boot: Boot) -> None:
+def wait_for_modules(client: CephClient, spec: ClusterSpec) -> None:
     """A manager is active, and its commands of our modules answer."""
-    client, spec = boot.client, boot.spec
     try:
         wait_until(
             lambda: bool(client.ceph_json('mgr', 'stat')['available']),

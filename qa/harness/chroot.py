@@ -45,13 +45,20 @@ class ChrootHost(Host):
 
     def outside(self, inside: Path) -> Path:
         """Where the harness finds the chroot's path `inside`."""
-        if any(inside.is_relative_to(path) for path in self._shared):
+        if self._shares(inside):
             return inside
         return self._root / inside.relative_to('/')
 
+    def _shares(self, path: Path) -> bool:
+        return any(path.is_relative_to(shared) for shared in self._shared)
+
     def has_program(self, name: str) -> bool:
         """Whether the chroot can run a program of this name or path."""
-        places = [name] if '/' in name else [f'{folder}/{name}' for folder in PATH.split(':')]
+        if '/' in name:
+            here = Path.cwd()
+            places = [str((here if self._shares(here) else Path('/')) / name)]
+        else:
+            places = [f'{folder}/{name}' for folder in PATH.split(':')]
         # Links of a chroot may be absolute: only in it do they lead anywhere
         return any(os.path.lexists(self.outside(Path(place))) for place in places)
 
@@ -68,6 +75,13 @@ class ChrootHost(Host):
         # slave: what the machine mounts later is seen, and nothing goes the other way
         unshare = ['unshare', '--mount', '--propagation', 'slave']
         return [*unshare, '/bin/sh', '-c', '\n'.join(steps), 'chroot', *argv]
+
+    def command_here(self, argv: Sequence[str]) -> list[str]:
+        """As `command`, in the caller's working folder if the chroot shares that, else in /."""
+        here = Path.cwd()
+        if not self._shares(here):
+            return self.command(argv)
+        return self.command(['/bin/sh', '-c', 'cd "$0" && exec "$@"', str(here), *argv])
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """As of the machine, less the home of its user."""

@@ -1,7 +1,9 @@
 """Making the chroot of a release, once, and keeping it for the next time.
 
 A chroot appears under its name only when it is whole. One that was made by another recipe is made
-anew; what a build that was killed has left is removed by the next one.
+anew beside it, and what runs in the old one goes on there.
+
+What a build starts ends with it, even by SIGKILL; the files that it leaves are removed by the next.
 """
 
 from __future__ import annotations
@@ -14,23 +16,26 @@ import re
 import shutil
 import sys
 import tempfile
+import threading
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from . import packages
 from .chroot import ChrootHost
-from .errors import HarnessError
-from .host import Host
+from .errors import CancelledError, HarnessError
+from .host import Host, in_parallel
 from .packages import INSTALL_TIMEOUT_S
 from .ports import held_name
 from .progress import Progress
-from .releases import RELEASES, Release
+from .releases import Release
 
 CACHE_VARIABLE = 'ROCKSDB_TUNER_CACHE'
 DEFAULT_CACHE = Path('/var/cache/rocksdb-tuner')
 WAIT_S = 1200.0
+REMOVE_TIMEOUT_S = 30.0
 #: Raise it when a change of this file must reach chroots that are there already.
 RECIPE_VERSION = 1
 #: What the harness adds to a chroot lies here; ends in the names that releases.py uses.
@@ -42,7 +47,12 @@ _APT_CONF = (
     'Dpkg::Use-Pty "0";\n'
     # A mirror's index of testing may be older than this machine's clock allows
     'Acquire::Check-Valid-Until "false";\n'
+    'Acquire::Languages "none";\n'
 )
+# A chroot that a crash of the machine spoils half-made is made anew: no fsync after each file
+_DPKG_CONF = 'force-unsafe-io\npath-exclude=/usr/share/doc/*\npath-exclude=/usr/share/man/*\n'
+# Runs a command whose processes the kernel ends with the one that waits for it
+_TIED = ('setpriv', '--pdeathsig', 'KILL', 'unshare', '--pid', '--fork', '--kill-child')
 
 
 def chroots_dir() -> Path:
@@ -54,54 +64,73 @@ def chroot_path(release: Release) -> Path:
     return chroots_dir() / release.name
 
 
-def present() -> tuple[str, ...]:
-    """The releases whose chroot is there."""
-    return tuple(name for name in RELEASES if (chroots_dir() / name / STAMP).is_file())
+def state(release: Release) -> str:
+    """What `qa/cluster chroot ls` says of a release's chroot."""
+    path = chroot_path(release)
+    if _is_current(path, release):
+        return 'ready'
+    return 'of another recipe, made anew when needed' if path.exists() else 'not there'
 
 
 def ensure(release: Release, progress: Progress) -> Path:
-    """The chroot of a release, made if it is not there or was made by another recipe."""
+    """The root of a release's chroot, which is made if it is not there or of another recipe."""
+    ensure_all([release], progress)
+    return chroot_path(release)
+
+
+def ensure_all(releases: Iterable[Release], progress: Progress) -> None:
+    """As `ensure` for those of the releases that run in chroots, which are made side by side."""
+    missing = {
+        release.name: release
+        for release in releases
+        if release.in_chroot and not _is_current(chroot_path(release), release)
+    }
+    work = _Work()
+    in_parallel(work, [partial(_ensure, release, progress, work) for release in missing.values()])
+
+
+def _ensure(release: Release, progress: Progress, work: _Work) -> None:
     path = chroot_path(release)
-    if _is_current(path, release):
-        return path
-    with _at_work(release):
+    with _at_work(release, progress, work):
         if not _is_current(path, release):
             with progress.step(f'make a chroot of Debian {release.suite} with Ceph, once'):
-                _build(release, path, progress)
-    return path
+                _build(release, path, progress, work)
 
 
-def remove(release: Release) -> bool:
+def remove(release: Release, progress: Progress) -> bool:
     """Remove a release's chroot; False when there is none. Refused while something runs in it."""
     path = chroot_path(release)
-    with _at_work(release):
-        _remove_leftovers(path)
-        if not path.exists():
-            return False
-        refuse_if_used(path)
-        _remove_tree(path)
-    return True
+    with _at_work(release, progress, _Work()):
+        users = [pid for root in (path, *_leftovers(path)) for pid in _users(root)]
+        if users:
+            raise HarnessError(
+                f'{path} is in use by the processes {", ".join(users[:8])}: take the clusters that '
+                'run in it down first (qa/cluster down)'
+            )
+        there = path.exists()
+        if there:
+            _set_aside(path)
+        _remove_unused(path)
+    return there
 
 
-def refuse_if_used(path: Path) -> None:
-    """HarnessError while any process has its root in the chroot."""
+def _users(path: Path) -> list[str]:
+    """The ids of the processes that have their root in a chroot, or in one that was set aside."""
+    roots = [root for root in (path, _aside(path)) if root.is_dir()]
     users = []
     for process in Path('/proc').iterdir():
         with contextlib.suppress(OSError):
-            if process.name.isdigit() and (process / 'root').samefile(path):
+            if process.name.isdigit() and any((process / 'root').samefile(root) for root in roots):
                 users.append(process.name)
-    if users:
-        raise HarnessError(
-            f'{path} is in use by the processes {", ".join(users[:8])}: take the clusters that run '
-            'in it down first (qa/cluster down)'
-        )
+    return users
 
 
 @contextlib.contextmanager
-def _at_work(release: Release) -> Iterator[None]:
+def _at_work(release: Release, progress: Progress, work: _Work) -> Iterator[None]:
     """Only one at a time makes or removes a chroot; another one is waited for."""
     name = f'chroot-{hashlib.sha1(os.fsencode(chroot_path(release))).hexdigest()}'
     deadline_s = time.monotonic() + WAIT_S
+    told = False
     while True:
         with held_name(name) as mine:
             if mine:
@@ -109,7 +138,11 @@ def _at_work(release: Release) -> Iterator[None]:
                 return
         if time.monotonic() >= deadline_s:
             raise HarnessError(f'another process is making the chroot of {release.name}')
-        time.sleep(1)
+        if not told:
+            progress.say(f'another process is making the chroot of {release.name}: waiting')
+            told = True
+        if work.cancelled.wait(1):
+            raise CancelledError(f'the chroot of {release.name} was given up')
 
 
 def recipe(release: Release) -> dict[str, object]:
@@ -130,33 +163,75 @@ def _is_current(path: Path, release: Release) -> bool:
         return False
 
 
-def _build(release: Release, path: Path, progress: Progress) -> None:
-    host = Host()
-    if path.exists():
-        refuse_if_used(path)
-    _remove_leftovers(path)
+class _Builder(Host):
+    """Runs the commands of a build, or those of one that run in the chroot being made.
+
+    Each has a process namespace of its own: all that it starts ends with it, and it with us.
+    """
+
+    def __init__(self, chroot: ChrootHost | None = None) -> None:
+        super().__init__()
+        self._inner = chroot or Host()
+        self._in_chroot = chroot is not None
+
+    @property
+    def root(self) -> Path:
+        return self._inner.root
+
+    def command(self, argv: Sequence[str]) -> list[str]:
+        # Mounts that debootstrap makes must not stay where it is killed
+        mounts = () if self._in_chroot else ('--mount', '--propagation', 'slave', '--mount-proc')
+        return [*_TIED, *mounts, *self._inner.command(argv)]
+
+
+class _Work:
+    """What runs for the chroots that are made side by side."""
+
+    def __init__(self) -> None:
+        self.cancelled = threading.Event()
+        self._hosts: list[Host] = []
+        self._lock = threading.Lock()
+
+    def on(self, host: Host) -> Host:
+        """A host whose commands end with the work."""
+        with self._lock:
+            self._hosts.append(host)
+            if self.cancelled.is_set():
+                host.cancel()
+        return host
+
+    def cancel(self) -> None:
+        with self._lock:
+            self.cancelled.set()
+            for host in self._hosts:
+                host.cancel()
+
+
+def _build(release: Release, path: Path, progress: Progress, work: _Work) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    packages.install(host, _builder_packages(release), progress)
+    _remove_unused(path)
+    packages.install(work.on(Host()), _builder_packages(release), progress)
     unfinished = Path(tempfile.mkdtemp(prefix=f'.{path.name}.', dir=path.parent))
     try:
         unfinished.chmod(0o755)
-        with progress.step('unpack the base system'):
-            _debootstrap(host, release, unfinished)
+        with progress.step(f'{release.name}: unpack the base system'):
+            _debootstrap(work.on(_Builder()), release, unfinished)
         _configure(unfinished)
-        chroot = ChrootHost(unfinished)
-        with progress.step('install Ceph in it'):
+        chroot = work.on(_Builder(ChrootHost(unfinished)))
+        with progress.step(f'{release.name}: install Ceph'):
             packages.apt_get(chroot, 'update')
             packages.apt_get(chroot, 'install', *release.chroot_packages)
             packages.apt_get(chroot, 'clean')
-        _add_ours(host, release, unfinished)
+        _add_ours(work.on(_Builder()), release, unfinished)
         packages.check_version(chroot, release)
         (unfinished / STAMP).write_text(json.dumps(recipe(release)))
         if path.exists():
-            _remove_tree(path)
+            _set_aside(path)
         unfinished.rename(path)
     except BaseException:
         _remove_tree(unfinished)
         raise
+    _remove_unused(path)
 
 
 def _builder_packages(release: Release) -> list[str]:
@@ -168,18 +243,44 @@ def _builder_packages(release: Release) -> list[str]:
     return needed
 
 
-def mirror(sources: Path = Path('/etc/apt')) -> str:
-    """The archive that this machine takes its own packages from."""
-    for file in sorted((sources / 'sources.list.d').glob('*.sources')):
-        found = re.search(r'^URIs:\s*(\S+)', file.read_text(), re.MULTILINE)
-        if found:
-            return found[1]
-    for file in [sources / 'sources.list', *sorted((sources / 'sources.list.d').glob('*.list'))]:
-        with contextlib.suppress(FileNotFoundError):
-            found = re.search(r'^deb\s+(?:\[[^]]*\]\s+)?(\S+)', file.read_text(), re.MULTILINE)
-            if found:
-                return found[1]
-    raise HarnessError(f'{sources} names no archive of Debian packages')
+def mirror(sources: Path = Path('/etc/apt'), codename: str | None = None) -> str:
+    """The archive that this machine takes its own base system from.
+
+    Others that it has packages of (a vendor's) may come first, but do not carry its suite as a
+    whole with a component "main".
+    """
+    suite = codename or _codename()
+    lists = [sources / 'sources.list', *sorted((sources / 'sources.list.d').glob('*.list'))]
+    deb822 = sorted((sources / 'sources.list.d').glob('*.sources'))
+    entries = [entry for file in deb822 for entry in _deb822_entries(file.read_text())]
+    entries += [e for file in lists if file.exists() for e in _one_line_entries(file.read_text())]
+    for uri, suites, components in entries:
+        if suite in suites and 'main' in components:
+            return uri
+    raise HarnessError(f'{sources} names no archive with the component main of Debian {suite}')
+
+
+_Entry = tuple[str, list[str], list[str]]
+
+
+def _codename() -> str:
+    found = re.search(r'^VERSION_CODENAME=(\w+)', Path('/etc/os-release').read_text(), re.MULTILINE)
+    return found[1] if found else 'sid'
+
+
+def _deb822_entries(text: str) -> Iterable[_Entry]:
+    """URI, suites and components of each stanza with packages that is not switched off."""
+    for stanza in re.split(r'\n\s*\n', re.sub(r'(?m)^#.*\n?', '', text)):
+        pairs = re.findall(r'^([\w-]+):[ \t]*(.*(?:\n[ \t]+.*)*)', stanza, re.MULTILINE)
+        fields = {key.lower(): value.split() for key, value in pairs}
+        if 'deb' in fields.get('types', []) and fields.get('enabled') not in (['no'], ['false']):
+            for uri in fields.get('uris', []):
+                yield uri, fields.get('suites', []), fields.get('components', [])
+
+
+def _one_line_entries(text: str) -> Iterable[_Entry]:
+    for found in re.finditer(r'^deb\s+(?:\[[^]]*\]\s+)?(\S+)\s+(\S+)(.*)', text, re.MULTILINE):
+        yield found[1], [found[2]], found[3].split()
 
 
 def _debootstrap(host: Host, release: Release, root: Path) -> None:
@@ -188,13 +289,12 @@ def _debootstrap(host: Host, release: Release, root: Path) -> None:
     if not (scripts / release.suite).exists():
         # An older debootstrap does not know the suite's name; all newer suites are made alike
         argv.append(str(scripts / 'sid'))
-    # debootstrap mounts inside the chroot: where it is killed, that must not stay
-    unshare = ['unshare', '--mount', '--propagation', 'slave']
-    host.run([*unshare, *argv], timeout_s=INSTALL_TIMEOUT_S)
+    host.run(argv, timeout_s=INSTALL_TIMEOUT_S)
 
 
 def _configure(root: Path) -> None:
     (root / 'etc/apt/apt.conf.d/99ceph-qa').write_text(_APT_CONF)
+    (root / 'etc/dpkg/dpkg.cfg.d/99ceph-qa').write_text(_DPKG_CONF)
     # Nothing that is installed starts as a service: this is no machine that boots
     policy = root / packages.POLICY
     policy.write_text('#!/bin/sh\nexit 101\n')
@@ -234,14 +334,39 @@ def _system_python() -> str:
     return '/usr/bin/python3' if Path('/usr/bin/python3').exists() else sys.executable
 
 
-def _remove_leftovers(path: Path) -> None:
-    for leftover in path.parent.glob(f'.{path.name}.*'):
-        _remove_tree(leftover)
+def _aside(folder: Path) -> Path:
+    """Where `_set_aside` puts a chroot within the folder that it makes for it."""
+    return folder / 'set-aside'
+
+
+def _set_aside(path: Path) -> None:
+    """Take a chroot's name from it, so that no half of it is ever taken for a whole."""
+    folder = Path(tempfile.mkdtemp(prefix=f'.{path.name}.', dir=path.parent))
+    path.rename(_aside(folder))
+
+
+def _leftovers(path: Path) -> list[Path]:
+    """Chroots that were set aside, and what builds that were killed have left."""
+    return list(path.parent.glob(f'.{path.name}.*'))
+
+
+def _remove_unused(path: Path) -> None:
+    for leftover in _leftovers(path):
+        if not _users(leftover):
+            _remove_tree(leftover)
 
 
 def _remove_tree(path: Path) -> None:
-    """Remove a chroot. Its name goes first, so that no half of it is ever taken for a whole."""
-    if not path.name.startswith('.'):
-        doomed = Path(tempfile.mkdtemp(prefix=f'.{path.name}.', dir=path.parent))
-        path = path.rename(doomed / path.name).parent
-    shutil.rmtree(path)
+    """Remove a folder in which processes that were killed may still be about to end."""
+    deadline_s = time.monotonic() + REMOVE_TIMEOUT_S
+    while True:
+        try:
+            shutil.rmtree(path)
+        except OSError as error:
+            if not path.exists():
+                return
+            if time.monotonic() >= deadline_s:
+                raise HarnessError(f'{path} cannot be removed: {error}') from error
+        else:
+            return
+        time.sleep(0.2)

@@ -130,7 +130,9 @@ def build_parser() -> argparse.ArgumentParser:
         'upgrade', parents=[common], help='start daemons anew with the programs of another release'
     )
     upgrade.add_argument('--to', required=True, metavar='|'.join(RELEASES))
-    upgrade.add_argument('daemons', nargs='+', metavar='mon|mgr|osd|osd.N')
+    upgrade.add_argument(
+        'daemons', nargs='+', metavar='mon|mgr|osd|osd.N', help='all of a kind, or one by its name'
+    )
     chroot = commands.add_parser(
         'chroot', help='the chroots of the releases that this machine does not have itself'
     )
@@ -200,16 +202,19 @@ def _down(arguments: argparse.Namespace) -> int:
 
 def _chroot(arguments: argparse.Namespace) -> int:
     wanted = arguments.release or [name for name in RELEASES if RELEASES[name].in_chroot]
-    for release in map(get_release, wanted):
+    releases = [get_release(name) for name in wanted]
+    for release in releases:
         if not release.in_chroot:
             raise UsageError(f'{release.name} runs on the machine itself, without a chroot')
+    if arguments.action == 'build':
+        chroot_build.ensure_all(releases, Progress())
+    for release in releases:
         path = chroot_build.chroot_path(release)
-        if arguments.action == 'build':
-            chroot_build.ensure(release, Progress())
         if arguments.action == 'rm':
-            print(f'{path}: {"removed" if chroot_build.remove(release) else "not there"}')
+            was_there = chroot_build.remove(release, Progress())
+            print(f'{path}: {"removed" if was_there else "not there"}')
         else:
-            print(f'{path}: {"ready" if release.name in chroot_build.present() else "not there"}')
+            print(f'{path}: {chroot_build.state(release)}')
     return 0
 
 

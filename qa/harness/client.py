@@ -10,16 +10,21 @@ from typing import Any
 from .errors import HarnessError
 from .host import Completed, Host
 from .layout import Layout
+from .releases import Release
 
 COMMAND_TIMEOUT_S = 60.0
 POLL_S = 0.25
 
 
 class CephClient:
-    """Runs `ceph` and other client programs with a cluster's configuration."""
+    """Runs `ceph` and other client programs with a cluster's configuration.
 
-    def __init__(self, host: Host, layout: Layout) -> None:
+    They are of the same release as the monitors.
+    """
+
+    def __init__(self, host: Host, layout: Layout, release: Release) -> None:
         self.host = host
+        self.release = release
         self._conf = str(layout.conf)
 
     @property

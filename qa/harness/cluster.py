@@ -16,25 +16,26 @@ import re
 import subprocess
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn
 
-from . import boot, layout, packages, procs, services
+from . import boot, layout, packages, procs, services, upgrade
 from .client import COMMAND_TIMEOUT_S, POLL_S, CephClient
 from .errors import HarnessError, UsageError
 from .hosts import Hosts
 from .layout import ClusterSpec, Dashboard, Layout, Record, Rgw
 from .ports import PortBlock, held_name, reserve
 from .progress import Progress
-from .releases import RELEASES, Release, get_release
+from .releases import RELEASES, Release, get_release, is_older
 
 LOG_TAIL_LINES = 15
 STOP_TIMEOUT_S = 60.0
-# As long as another workload may take to start a gateway
-CHANGE_WAIT_S = 180.0
+STOP_ROUNDS = 3
+# As long as another workload may take to install a gateway and to start it
+CHANGE_WAIT_S = 600.0
 MODULE_LOG_LINES = 40
 MANAGER_LOOKS = 6
 # Lines that do not begin with a time belong to the entry before: a traceback
@@ -57,6 +58,7 @@ class DaemonStatus:
     """One daemon. `pid` is None when it does not run."""
 
     name: str
+    release: str
     pid: int | None
     up: bool
 
@@ -81,7 +83,8 @@ class Cluster:
         self.dir = directory
         self.record = record
         self.layout = Layout(directory, Path(record.run_dir))
-        self._find_hosts()
+        self.hosts = Hosts(directory, record)
+        self._find_clients()
         self.ports = PortBlock(record.port_base)
         self.progress = progress or Progress()
 
@@ -101,7 +104,11 @@ class Cluster:
         """
         release = get_release(spec.release)
         for name in spec.osd_releases:
-            get_release(name)
+            if is_older(get_release(name), release):
+                raise UsageError(
+                    f'an OSD of {name} cannot join a cluster that {release.name} has made: make it '
+                    f'with the oldest of its releases (--release), then upgrade'
+                )
         if os.geteuid() != 0:
             raise HarnessError('not root: daemons, packages and their folders need it')
         path = _resolve(directory, spec.release)
@@ -137,12 +144,11 @@ class Cluster:
             )
         return cls(path, record, progress)
 
-    def _find_hosts(self) -> None:
-        """Where the daemons run, and clients, which are of the monitors' release."""
-        self.hosts = Hosts(self.dir, self.record)
+    def _find_clients(self) -> None:
+        """Where clients run, which are of the monitors' release."""
         self.release: Release = self.hosts.release_of('mon.a')
         self.host = self.hosts.of('mon.a')
-        self.client = CephClient(self.host, self.layout)
+        self.client = CephClient(self.host, self.layout, self.release)
 
     def _bring_up(self, release: Release) -> None:
         spec, progress = self.record.spec, self.progress
@@ -170,7 +176,7 @@ class Cluster:
             boot.wait_for_osds(steps)
             boot.make_crush_rule(steps)
         with progress.step('wait for the mgr modules to answer'):
-            boot.wait_for_modules(steps)
+            boot.wait_for_modules(self.client, spec)
         if spec.dashboard:
             with progress.step('set up the dashboard'):
                 dashboard = services.set_up_dashboard(self.client, self.layout, spec, self.ports)
@@ -181,7 +187,7 @@ class Cluster:
 
     def _give_up(self, error: BaseException) -> None:
         """End what a failed `up` has started, and say what the log of the culprit says."""
-        self.host.resume()
+        self.hosts.resume()
         self.progress.say(f'failed at: {self.progress.current}')
         if isinstance(error, boot.DaemonError):
             self._show_log(error)
@@ -207,7 +213,12 @@ class Cluster:
             raise
 
     def _change(self, **changes: Any) -> None:
-        self.record = layout.change_record(self.dir, self.record, **changes)
+        self._follow(layout.change_record(self.dir, self.record, **changes))
+
+    def _follow(self, record: Record) -> None:
+        self.record = record
+        self.hosts.follow(record)
+        self._find_clients()
 
     # Using
 
@@ -228,12 +239,12 @@ class Cluster:
         environment = self.host.environment(self.env())
         self._require_program(argv[0])
         with _explained(argv[0]):
-            done = subprocess.run(self.host.command(argv), check=False, env=environment)
+            done = subprocess.run(self.host.command_here(argv), check=False, env=environment)
         return done.returncode if done.returncode >= 0 else 128 - done.returncode
 
     def replace_process(self, argv: Sequence[str]) -> NoReturn:
         """Become that command: signals, terminal and exit status are its own."""
-        command = self.host.command(argv)
+        command = self.host.command_here(argv)
         self.require_running()
         environment = self.host.environment(self.env())
         self._require_program(argv[0])
@@ -271,18 +282,24 @@ class Cluster:
         running = procs.newest_by_name(self._daemons())
         names = [*self.record.daemons, *sorted(set(running) - set(self.record.daemons))]
         daemons = tuple(
-            DaemonStatus(name, running[name].pid if name in running else None, name in running)
+            DaemonStatus(
+                name,
+                self.record.release_of(name),
+                running[name].pid if name in running else None,
+                name in running,
+            )
             for name in names
         )
         return ClusterStatus(self.record.spec.release, str(self.dir), daemons)
 
     def stop_daemon(self, name: str, *, kill: bool = False) -> None:
         """End a daemon (SIGTERM, or SIGKILL with `kill`); it does not run when this returns."""
-        daemons = [daemon for daemon in self._daemons() if daemon.name == name]
-        if not daemons:
+        if not self._runs(name):
             raise HarnessError(f'{name} does not run in {self.dir}')
-        timeout_s = 0.0 if kill else STOP_TIMEOUT_S
-        if procs.stop(daemons, str(self.layout.conf), term_timeout_s=timeout_s):
+        self._stop_if_it_runs(name, 0.0 if kill else STOP_TIMEOUT_S)
+
+    def _stop_if_it_runs(self, name: str, term_timeout_s: float = STOP_TIMEOUT_S) -> None:
+        if self._stop(lambda daemon: daemon.name == name, term_timeout_s):
             raise HarnessError(f'{name} does not end')
 
     def start_daemon(self, name: str) -> None:
@@ -294,73 +311,61 @@ class Cluster:
         with self._with_log():
             boot.start_daemon(self.hosts, self.layout, name)
 
-    def upgrade(self, release: Release, kinds: Sequence[str]) -> None:
+    def upgrade(self, release: Release, words: Sequence[str]) -> None:
         """Go on with another release's programs on the same data.
 
-        `kinds` names daemons ("osd.2") or all of a kind ("mon", "mgr"); managers only all at
-        once, since they share their modules' folder. One after the other, monitors first.
+        `words` name daemons ("osd.2") or all of a kind ("mon", "mgr"). One after the other in
+        Ceph's order, each when the one before is back; managers together.
         """
-        names = [name for name in self.record.daemons if _among(name, kinds)]
-        known = {name.partition('.')[0] for name in self.record.daemons} | {*self.record.daemons}
-        unknown = [kind for kind in kinds if kind not in known]
-        if unknown or any(kind.startswith('mgr.') for kind in kinds):
-            wrong = ', '.join(unknown) or 'a single mgr'
-            raise UsageError(f'cannot upgrade {wrong}: name mon, mgr, osd, or one of osd.N')
-        self.require_running()
-        moved = {**dict(self.record.moved), **dict.fromkeys(names, release.name)}
-        self._change(moved=tuple(sorted(moved.items())))
-        self._find_hosts()
-        purposes = ['core'] + ['dashboard'] * self.record.spec.dashboard
-        self.hosts.install(names, purposes, self.progress)
+        with _locked(self.dir, CHANGE_WAIT_S):
+            self._reload()
+            self.require_running()
+            steps = upgrade.steps(self.record, release, words)
+            names = [name for step in steps for name in step]
+            purposes = upgrade.packages_for(names, dashboard=self.record.spec.dashboard)
+            self.hosts.install([release], purposes, self.progress)
+            for step in steps:
+                with (
+                    self._with_log(),
+                    self.progress.step(f'{", ".join(step)}: stop, start as {release.name}'),
+                ):
+                    self._move(step, release)
+
+    def _move(self, names: Sequence[str], release: Release) -> None:
+        nonces = upgrade.osd_nonces(self)
+        for name in names:
+            self._stop_if_it_runs(name)
+        self._change(moved=self._moved(names, release))
+        if any(name.startswith('mgr.') for name in names):
+            boot.link_modules(self.record.spec, self.layout, self.hosts)
         for osd in range(self.record.spec.osds):
             self.hosts.write_start_command(self.layout, f'osd.{osd}')
-        for kind in ('mon', 'mgr', 'osd', 'mds', 'client'):
-            of_kind = [name for name in names if name.partition('.')[0] == kind]
-            if of_kind:
-                with self.progress.step(f'{", ".join(of_kind)}: stop, start as {release.name}'):
-                    self._restart(kind, of_kind)
+        for name in names:
+            self.start_daemon(name)
+        upgrade.wait_until_back(self, names, nonces)
 
-    def _restart(self, kind: str, names: Sequence[str]) -> None:
-        """Restart daemons of one kind: one after the other, but managers together."""
-        if kind == 'mgr':
-            for name in names:
-                self._stop_manager(name)
-            boot.link_modules(self.record.spec, self.layout, self.hosts)
-            for name in names:
-                self.start_daemon(name)
-        else:
-            for name in names:
-                self.stop_daemon(name)
-                self.start_daemon(name)
-
-    def _stop_manager(self, name: str) -> None:
-        """End a manager that may be starting itself anew, as it does when it lost its monitors.
-
-        For a moment then neither the process that ends nor the one that begins is seen.
-        """
-        for _ in range(MANAGER_LOOKS):
-            if self._runs(name):
-                self.stop_daemon(name)
-            time.sleep(POLL_S)
+    def _moved(self, names: Sequence[str], release: Release) -> tuple[tuple[str, str], ...]:
+        moved = {**dict(self.record.moved), **dict.fromkeys(names, release.name)}
+        return tuple(sorted(moved.items()))
 
     def restart_osd(self, osd: int) -> None:
         """End and start an OSD as an operator does on its host, past any orchestrator."""
         self.stop_daemon(f'osd.{osd}')
         self.start_daemon(f'osd.{osd}')
 
-    def log_tail(self, name: str, module: str | None = None) -> str:
+    def log_tail(self, name: str, module: str | None = None, lines: int = LOG_TAIL_LINES) -> str:
         """The last lines of a daemon's log, with a heading; '' when there is no log.
 
         With `module`, what a manager's log says of that mgr module.
         """
         path = self.host.outside(self.layout.log(name))
         try:
-            lines = path.read_text(errors='replace').splitlines()
+            text = path.read_text(errors='replace').splitlines()
         except OSError:
             return ''
-        about = lines_about_module(lines, module) if module else []
+        about = lines_about_module(text, module) if module else []
         heading = f'{path} on {module}:' if about else f'the end of {path}:'
-        chosen = about or lines[-LOG_TAIL_LINES:]
+        chosen = about or without_dumps(text)[-lines:]
         return '\n'.join([heading, *(f'    {line}' for line in chosen)])
 
     def install(self, purpose: str) -> None:
@@ -392,20 +397,26 @@ class Cluster:
             self._reload()
             mds = self.record.mds
             if mds is None or not self._runs(f'mds.{mds}'):
-                self.install('mds')
+                self._prepare_new(f'mds.{services.MDS_ID}', 'mds')
                 with self._with_log(), self.progress.step('start an MDS and make a file system'):
                     mds = services.start_mds(self.client, self.layout, self.record.spec, self.hosts)
                 self._change(mds=mds, daemons=self._daemons_with(f'mds.{mds}'))
             return mds
 
     def _start_rgw(self) -> Rgw:
-        self.install('rgw')
+        self._prepare_new(f'client.{services.RGW_ID}', 'rgw')
         with self.progress.step('start an object gateway'):
             rgw = services.start_rgw(
                 self.client, self.layout, self.record.spec, self.ports, self.hosts
             )
         self._change(rgw=rgw, daemons=self._daemons_with(f'client.{rgw.id}'))
         return rgw
+
+    def _prepare_new(self, name: str, purpose: str) -> None:
+        """A daemon that is made later is of the release that the monitors run by then."""
+        if name not in self.record.daemons and self.release.name != self.record.release_of(name):
+            self._change(moved=self._moved([name], self.release))
+        self.hosts.install([self.hosts.release_of(name)], [purpose], self.progress)
 
     def _daemons_with(self, name: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.record.daemons, name)))
@@ -414,7 +425,7 @@ class Cluster:
         record = layout.load_record(self.dir)
         if record is None:
             raise HarnessError(f'the cluster in {self.dir} was taken down meanwhile')
-        self.record = record
+        self._follow(record)
 
     def _daemons(self) -> list[procs.DaemonProcess]:
         return procs.find_daemons(str(self.layout.conf))
@@ -440,14 +451,32 @@ class Cluster:
                 layout.remove_cluster_files(self.dir, self.record)
 
     def _end_daemons(self, *, graceful: bool) -> None:
-        conf = str(self.layout.conf)
         for types, term_timeout_s in _STOP_ORDER:
-            daemons = [d for d in self._daemons() if d.name.partition('.')[0] in types]
-            procs.stop(daemons, conf, term_timeout_s=term_timeout_s if graceful else 0)
+            self._stop(
+                lambda daemon, types=types: daemon.name.partition('.')[0] in types,  # type: ignore[misc]
+                term_timeout_s if graceful else 0.0,
+            )
         left = self._daemons()
         if left:
             names = ', '.join(f'{daemon.name} (pid {daemon.pid})' for daemon in left)
             raise HarnessError(f'these daemons do not end: {names}')
+
+    def _stop(
+        self, chosen: Callable[[procs.DaemonProcess], bool], term_timeout_s: float
+    ) -> list[procs.DaemonProcess]:
+        """End the chosen daemons; returns what is left.
+
+        More than once: a manager that was just starting itself anew had a child by then.
+        """
+        left: list[procs.DaemonProcess] = []
+        for _ in range(STOP_ROUNDS):
+            left = [daemon for daemon in self._daemons() if chosen(daemon)]
+            if not left:
+                break
+            left = procs.stop(left, str(self.layout.conf), term_timeout_s=term_timeout_s)
+            if left:
+                break
+        return left
 
     def __enter__(self) -> Cluster:  # noqa: PYI034  # Self is of Python 3.11
         return self
@@ -459,6 +488,20 @@ class Cluster:
         trace: TracebackType | None,
     ) -> None:
         self.down()
+
+
+def without_dumps(lines: Sequence[str]) -> list[str]:
+    """A log without what a daemon that crashes repeats there: up to 10000 recent entries."""
+    kept: list[str] = []
+    inside = False
+    for line in lines:
+        if line.startswith('--- begin dump of recent events'):
+            inside = True
+        if not inside:
+            kept.append(line)
+        if line.startswith('--- end dump of recent events'):
+            inside = False
+    return kept
 
 
 def lines_about_module(lines: Sequence[str], module: str) -> list[str]:
@@ -488,10 +531,6 @@ def _explained(program: str) -> Iterator[None]:
         raise UsageError(f'{program}: no such program on this host') from error
     except PermissionError as error:
         raise UsageError(f'{program}: cannot be executed: {error}') from error
-
-
-def _among(name: str, kinds: Sequence[str]) -> bool:
-    return name in kinds or name.partition('.')[0] in kinds
 
 
 def _resolve(directory: Path | str | None, release: str | None) -> Path:

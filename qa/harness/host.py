@@ -12,9 +12,11 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from .errors import CancelledError, CommandError, HarnessError
 
@@ -67,6 +69,10 @@ class Host:
         """The command line that runs `argv` on the host."""
         return list(argv)
 
+    def command_here(self, argv: Sequence[str]) -> list[str]:
+        """As `command`, and where the host has the caller's working folder, in that."""
+        return self.command(argv)
+
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """The environment for the host's commands: the caller's, cleaned, and `extra`."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith(_DROPPED_PREFIXES)}
@@ -85,7 +91,7 @@ class Host:
             self._cancelled = False
 
     def _start(
-        self, argv: Sequence[str], environment: Mapping[str, str] | None, cwd: Path
+        self, argv: Sequence[str], environment: Mapping[str, str] | None
     ) -> subprocess.Popen[str]:
         with self._lock:
             if self._cancelled:
@@ -98,7 +104,7 @@ class Host:
                 text=True,
                 errors='replace',
                 env=self.environment(environment),
-                cwd=cwd,
+                cwd='/',
                 # A group of its own, so that what it started can be ended with it
                 start_new_session=True,
             )
@@ -113,11 +119,10 @@ class Host:
         stdin: str = '',
         timeout_s: float = 60.0,
         check: bool = True,
-        cwd: Path = Path('/'),
     ) -> Completed:
         """Run a command to its end. With `check`, an exit status other than 0 is a CommandError."""
         try:
-            process = self._start(argv, environment, cwd)
+            process = self._start(argv, environment)
         except FileNotFoundError as error:
             raise HarnessError(f'{argv[0]}: no such program on this host') from error
         try:
@@ -139,3 +144,22 @@ class Host:
         if check and process.returncode != 0:
             raise CommandError(argv, process.returncode, stdout, stderr)
         return Completed(tuple(argv), process.returncode, stdout, stderr)
+
+
+class Cancellable(Protocol):
+    """Where the commands of several tasks run."""
+
+    def cancel(self) -> None:
+        """End the running commands; those that would begin now raise CancelledError."""
+
+
+def in_parallel(where: Cancellable, tasks: Sequence[Callable[[], object]]) -> None:
+    """Run the tasks side by side; the first failure (or a signal) ends the others' commands."""
+    with ThreadPoolExecutor(max_workers=max(1, len(tasks))) as pool:
+        futures = [pool.submit(task) for task in tasks]
+        try:
+            for future in futures:
+                future.result()
+        except BaseException:
+            where.cancel()
+            raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,36 +19,59 @@ START_COMMAND = 'start-command.json'
 
 
 class Hosts:
-    """The hosts of a cluster's daemons, one for each release."""
+    """The hosts of a cluster's daemons and clients: one for each release, and for its managers."""
 
     def __init__(self, directory: Path, record: Record) -> None:
         self._record = record
         self._shared = [directory, Path(record.run_dir), layout.CHECKOUT]
         if record.spec.module:
             self._shared.append(Path(record.spec.module))
-        self._by_release: dict[str, Host] = {}
+        self._made: dict[tuple[str, bool], Host] = {}
+        self._cancelled = False
+        self._lock = threading.Lock()
+
+    def follow(self, record: Record) -> None:
+        """Go by what is known of the cluster by now."""
+        self._record = record
 
     def release_of(self, daemon: str) -> Release:
         """The release that a daemon ("osd.2") runs, or would be started with."""
         return get_release(self._record.release_of(daemon))
 
     def of(self, daemon: str) -> Host:
-        """Where a daemon runs."""
-        return self.of_release(self.release_of(daemon))
+        """Where a daemon runs.
+
+        A manager can get back to the machine's own root: its orchestrator may have to start an OSD
+        of another release, which has another root.
+        """
+        return self._host(self.release_of(daemon), with_machine=daemon.startswith('mgr.'))
 
     def of_release(self, release: Release) -> Host:
-        host = self._by_release.get(release.name)
-        if host is None:
-            host = self._by_release[release.name] = self._make(release)
-        return host
+        """Where programs of a release run."""
+        return self._host(release, with_machine=False)
 
-    def install(self, daemons: Iterable[str], purposes: Iterable[str], progress: Progress) -> None:
-        """Make the chroots and install the packages that these daemons need."""
+    def cancel(self) -> None:
+        """End the running commands of all hosts; those that would begin now are refused."""
+        with self._lock:
+            self._cancelled = True
+            for host in self._made.values():
+                host.cancel()
+
+    def resume(self) -> None:
+        """Allow commands again, for the clearing up after `cancel`."""
+        with self._lock:
+            self._cancelled = False
+            for host in self._made.values():
+                host.resume()
+
+    def install(
+        self, releases: Iterable[Release], purposes: Iterable[str], progress: Progress
+    ) -> None:
+        """Make the chroots of these releases, and install what is needed for these purposes."""
         wanted = tuple(purposes)
-        for name in dict.fromkeys(map(self._record.release_of, daemons)):
-            release = get_release(name)
-            if release.in_chroot:
-                chroot_build.ensure(release, progress)
+        distinct = {release.name: release for release in releases}.values()
+        chroot_build.ensure_all(distinct, progress)
+        for release in distinct:
             host = self.of_release(release)
             needed = [package for purpose in wanted for package in release.packages[purpose]]
             packages.install(host, needed, progress)
@@ -60,9 +84,17 @@ class Hosts:
         file = host.outside(paths.data(osd) / START_COMMAND)
         file.write_text(json.dumps(host.command(argv)))
 
-    def _make(self, release: Release) -> Host:
+    def _host(self, release: Release, *, with_machine: bool) -> Host:
+        with self._lock:
+            key = (release.name, with_machine and release.in_chroot)
+            if key not in self._made:
+                self._made[key] = self._make(release, with_machine=with_machine)
+                if self._cancelled:
+                    self._made[key].cancel()
+            return self._made[key]
+
+    def _make(self, release: Release, *, with_machine: bool) -> Host:
         if not release.in_chroot:
             return Host()
-        return ChrootHost(
-            chroot_build.chroot_path(release), self._shared, with_machine=self._record.mixed
-        )
+        path = chroot_build.chroot_path(release)
+        return ChrootHost(path, self._shared, with_machine=with_machine)

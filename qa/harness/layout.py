@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -127,7 +128,7 @@ class Record:
     mds: str | None = None
     dashboard: Dashboard | None = None
     moved: tuple[tuple[str, str], ...] = ()
-    """Daemons that were moved to another release since, and to which."""
+    """Daemons whose release is not the specification's (any more), and their releases."""
 
     def release_of(self, daemon: str) -> str:
         """The release that a daemon runs."""
@@ -136,11 +137,6 @@ class Record:
             return moved
         kind, _, number = daemon.partition('.')
         return self.spec.release_of_osd(int(number)) if kind == 'osd' else self.spec.release
-
-    @property
-    def mixed(self) -> bool:
-        """Whether its daemons run, or ran, different releases."""
-        return bool(self.spec.osd_releases or self.moved)
 
     def to_json(self) -> str:
         return json.dumps({'format': RECORD_FORMAT, **asdict(self)}, indent=1) + '\n'
@@ -251,18 +247,32 @@ def change_record(directory: Path, record: Record, **changes: Any) -> Record:
 
 
 def remove_cluster_files(directory: Path, record: Record) -> None:
-    """Remove all files of a cluster. The record goes last, so that a second try finds it."""
+    """Remove all files of a cluster that are there. The record goes last: a second try finds it."""
     run_dir = Path(record.run_dir)
     if run_dir.parent == Path('/tmp') and run_dir.name.startswith('ceph-qa-'):
         shutil.rmtree(run_dir, ignore_errors=True)
-    for entry in directory.iterdir():
+    entries = list(directory.iterdir()) if directory.is_dir() else []
+    for entry in entries:
         if entry.name == RECORD:
             continue
         if entry.is_dir() and not entry.is_symlink():
-            shutil.rmtree(entry)
+            _remove_tree(entry)
         else:
-            entry.unlink()
-    (directory / RECORD).unlink()
-    directory.rmdir()
-    if directory.parent == QA / '.clusters' and not any(directory.parent.iterdir()):
-        directory.parent.rmdir()
+            entry.unlink(missing_ok=True)
+    with contextlib.suppress(FileNotFoundError):
+        (directory / RECORD).unlink(missing_ok=True)
+        directory.rmdir()
+    if directory.parent == QA / '.clusters':
+        # Not while another cluster has its folder there
+        with contextlib.suppress(OSError):
+            directory.parent.rmdir()
+
+
+def _remove_tree(path: Path) -> None:
+    """Remove a folder; what another one removes meanwhile is as good."""
+
+    def failed(_function: object, _path: str, error: Any) -> None:
+        if not isinstance(error[1], FileNotFoundError):
+            raise error[1]
+
+    shutil.rmtree(path, onerror=failed)

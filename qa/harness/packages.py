@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import CommandError, HarnessError
 from .host import Host
+from .ports import held_name
 from .progress import Progress
 from .releases import Release
 
@@ -49,11 +52,33 @@ def apt_get(host: Host, *arguments: str) -> None:
     )
 
 
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    """Only one of us installs on a host: POLICY is removed by the one that made it."""
+    name = f'packages-{hashlib.sha1(os.fsencode(root)).hexdigest()}'
+    deadline_s = time.monotonic() + INSTALL_TIMEOUT_S
+    while True:
+        with held_name(name) as mine:
+            if mine:
+                yield
+                return
+        if time.monotonic() >= deadline_s:
+            raise HarnessError(f'another process installs packages in {root}: no end of it')
+        time.sleep(0.5)
+
+
 def install(host: Host, packages: Iterable[str], progress: Progress) -> None:
     """Install what is missing of the packages; the package lists are fetched only when needed."""
-    missing = missing_packages(host, list(dict.fromkeys(packages)))
-    if not missing:
+    wanted = list(dict.fromkeys(packages))
+    if not missing_packages(host, wanted):
         return
+    with _alone(host.root):
+        missing = missing_packages(host, wanted)
+        if missing:
+            _install(host, missing, progress)
+
+
+def _install(host: Host, missing: Sequence[str], progress: Progress) -> None:
     if os.geteuid() != 0:
         raise HarnessError(f'not root: cannot install the packages {" ".join(missing)}')
     with (
@@ -64,6 +89,8 @@ def install(host: Host, packages: Iterable[str], progress: Progress) -> None:
             apt_get(host, 'install', '--no-install-recommends', *missing)
         except CommandError:
             progress.say('not installed at once: fetching the package lists, then trying again')
+            # An installation that was killed leaves packages half configured, and apt refuses
+            host.run(['dpkg', '--configure', '-a'], timeout_s=INSTALL_TIMEOUT_S, check=False)
             apt_get(host, 'update')
             apt_get(host, 'install', '--no-install-recommends', *missing)
 

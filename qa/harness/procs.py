@@ -31,6 +31,9 @@ DAEMON_TYPES = {
 }
 
 
+LOOKS_MAX = 20
+
+
 @dataclass(frozen=True)
 class DaemonProcess:
     """A running daemon. `start_ticks` (clock ticks since boot) tells apart two users of one pid."""
@@ -117,8 +120,20 @@ def inspect(pid: int, conf: str) -> Optional[DaemonProcess]:
 def find_daemons(conf: str) -> list[DaemonProcess]:
     """All daemons of the cluster with this `conf`, oldest first.
 
-    While a daemon puts itself into the background its name appears twice: the newer one stays.
+    While a daemon puts itself into the background its name appears twice: the newer one stays. A
+    manager does that at any time, when it starts itself anew, and one look at all processes may
+    then miss both: the child was not there yet, the parent is not there any more. So two looks in
+    a row must agree.
     """
+    found = _look(conf)
+    for _ in range(LOOKS_MAX):
+        before, found = found, _look(conf)
+        if found == before:
+            break
+    return found
+
+
+def _look(conf: str) -> list[DaemonProcess]:
     found = (inspect(int(p.name), conf) for p in Path('/proc').iterdir() if p.name.isdigit())
     return sorted(filter(None, found), key=lambda daemon: (daemon.start_ticks, daemon.pid))
 

@@ -5,6 +5,7 @@ Sources: Debian's package lists, and what was seen when each release was run on 
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -57,6 +58,7 @@ _PACKAGES: Mapping[str, tuple[str, ...]] = {
 
 _REEF_SHIM = '/opt/ceph-qa/gil_per_thread.so'
 
+#: From the oldest to the newest.
 RELEASES: Mapping[str, Release] = {
     release.name: release
     for release in (
@@ -76,7 +78,8 @@ RELEASES: Mapping[str, Release] = {
                 (
                     'bcrypt==3.2.2',
                     (
-                        *('--platform', 'manylinux2014_x86_64', '--python-version', '3.13'),
+                        *('--platform', f'manylinux2014_{platform.machine()}'),
+                        *('--python-version', '3.13'),
                         *('--implementation', 'cp', '--abi', 'abi3'),
                     ),
                 ),
@@ -86,6 +89,12 @@ RELEASES: Mapping[str, Release] = {
         Release('tentacle', '20.2.', 'forky', more_packages=('libqatzip3',)),
     )
 }
+
+
+def is_older(release: Release, other: Release) -> bool:
+    """Whether a release came before another one."""
+    order = tuple(RELEASES)
+    return order.index(release.name) < order.index(other.name)
 
 
 def get_release(name: str) -> Release:

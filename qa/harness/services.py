@@ -11,15 +11,15 @@ from functools import partial
 from pathlib import Path
 
 from . import conf
-from .boot import DaemonError, crush_rule, in_parallel, start_daemon
+from .boot import DaemonError, crush_rule, start_daemon
 from .client import CephClient, wait_until
 from .errors import CommandError, HarnessError
+from .host import in_parallel
 from .hosts import Hosts
 from .layout import ClusterSpec, Dashboard, Layout, Rgw
 from .ports import PortBlock
-from .releases import get_release
 
-READY_TIMEOUT_S = 60.0
+READY_TIMEOUT_S = 120.0
 PG_NUM = 8
 RGW_POOLS = (
     '.rgw.root',
@@ -31,6 +31,8 @@ RGW_POOLS = (
     'default.rgw.buckets.non-ec',
 )
 FILE_SYSTEM = 'cephfs'
+RGW_ID = 'rgw.a'
+MDS_ID = 'a'
 
 
 def make_pools(
@@ -48,7 +50,7 @@ def make_pools(
     existing = client.ceph_json('osd', 'pool', 'ls')
     missing = [pool for pool in pools if pool not in existing]
     count, rule = str(pg_num), crush_rule(spec)
-    reserved = get_release(spec.release).reserved_pool_flags
+    reserved = client.release.reserved_pool_flags
     create = ('osd', 'pool', 'create')
     in_parallel(
         client.host,
@@ -74,8 +76,7 @@ def start_rgw(
     client: CephClient, layout: Layout, spec: ClusterSpec, ports: PortBlock, hosts: Hosts
 ) -> Rgw:
     """Start an object gateway with an S3 user; it answers when this returns."""
-    rgw_id, port = 'rgw.a', ports.rgw(0)
-    name = f'client.{rgw_id}'
+    name, port = f'client.{RGW_ID}', ports.rgw(0)
     make_pools(client, spec, RGW_POOLS, 'rgw')
     _make_keyring(client, layout, name, 'mon', 'allow rw', 'osd', 'allow rwx', 'mgr', 'allow rw')
     file = client.host.outside(layout.conf)
@@ -89,7 +90,7 @@ def start_rgw(
         access_key, secret_key = _make_s3_user(client)
     except HarnessError as error:
         raise DaemonError(name, str(error)) from error
-    return Rgw(rgw_id, url, access_key, secret_key)
+    return Rgw(RGW_ID, url, access_key, secret_key)
 
 
 def _make_s3_user(client: CephClient) -> tuple[str, str]:
@@ -118,8 +119,7 @@ def _answers(url: str) -> bool:
 
 def start_mds(client: CephClient, layout: Layout, spec: ClusterSpec, hosts: Hosts) -> str:
     """Start an MDS with a file system; it is active when this returns. Returns its id."""
-    mds_id = 'a'
-    name = f'mds.{mds_id}'
+    name = f'mds.{MDS_ID}'
     meta, data = f'{FILE_SYSTEM}_meta', f'{FILE_SYSTEM}_data'
     make_pools(client, spec, (meta, data), 'cephfs')
     if not client.ceph_json('fs', 'ls'):
@@ -142,7 +142,7 @@ def start_mds(client: CephClient, layout: Layout, spec: ClusterSpec, hosts: Host
         wait_until(active, READY_TIMEOUT_S, f'{name} is active')
     except HarnessError as error:
         raise DaemonError(name, str(error)) from error
-    return mds_id
+    return MDS_ID
 
 
 def set_up_dashboard(

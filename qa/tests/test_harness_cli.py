@@ -78,6 +78,16 @@ def test_several_clusters_are_named_when_none_is_chosen(
     assert f'{tmp_path / "reef"}, {tmp_path / "tentacle"}' in captured.err
 
 
+def test_an_osd_older_than_its_cluster_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Before anything is made: such an OSD would wait for ever at the monitors' door."""
+    options = ['--release', 'reef', '--osd-releases', 'reef,pacific', '--dir', str(tmp_path / 'c')]
+    assert main(['up', *options]) == 2
+    assert 'an OSD of pacific cannot join a cluster that reef has made' in capsys.readouterr().err
+    assert not (tmp_path / 'c').exists()
+
+
 def test_unknown_release_lists_the_known(capsys: pytest.CaptureFixture[str]) -> None:
     """A misspelled release is an error that names what there is."""
     assert main(['up', '--release', 'pasific']) == 2
@@ -155,8 +165,8 @@ def test_status_of_a_dead_cluster(capsys: pytest.CaptureFixture[str], tmp_path: 
         'release': 'pacific',
         'dir': str(tmp_path),
         'daemons': [
-            {'name': 'mon.a', 'pid': None, 'up': False},
-            {'name': 'osd.0', 'pid': None, 'up': False},
+            {'name': 'mon.a', 'release': 'pacific', 'pid': None, 'up': False},
+            {'name': 'osd.0', 'release': 'pacific', 'pid': None, 'up': False},
         ],
     }
 

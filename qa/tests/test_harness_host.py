@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from harness import CommandError, HarnessError, Progress
-from harness.boot import in_parallel
-from harness.cluster import lines_about_module
+from harness.cluster import lines_about_module, without_dumps
 from harness.errors import CancelledError
-from harness.host import Completed, Host
+from harness.host import Completed, Host, in_parallel
 from harness.packages import _no_service_starts, install, missing_packages
 
 DATA = Path(__file__).parent / 'data'
@@ -122,6 +121,9 @@ class FakeHost(Host):
             known = [p for p in argv[4:] if p in self.installed]
             text = ''.join(f'installed {p}\n' for p in known) + 'config-files removed-one\n'
             return Completed(tuple(argv), 1, text, 'dpkg-query: no packages found matching x')
+        if argv[0] == 'dpkg':
+            self.calls.append('configure')
+            return Completed(tuple(argv), 0, '', '')
         verb = 'update' if 'update' in argv else 'install'
         self.calls.append(verb)
         self.policy_seen = (self._root / 'usr/sbin/policy-rc.d').exists()
@@ -151,12 +153,20 @@ def test_nothing_missing_asks_no_package_manager(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ('statuses', 'calls'), [([0], ['install']), ([100, 0], ['install', 'update', 'install'])]
+    ('statuses', 'calls'),
+    [
+        ([0], ['install']),
+        ([100, 0], ['install', 'configure', 'update', 'install']),
+    ],
 )
 def test_lists_are_fetched_only_when_needed(
     root: Path, statuses: list[int], calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A first failure (a fresh machine has no package lists) leads to one update and one retry."""
+    """A first failure leads to one repair and one retry.
+
+    A fresh machine has no package lists; one where an installation was killed has packages that
+    wait to be configured.
+    """
     monkeypatch.setattr('os.geteuid', lambda: 0)
     host = FakeHost(root, set(), statuses)
     install(host, ['fio'], Progress(quiet=True))
@@ -210,3 +220,10 @@ def test_progress_remembers_where_it_failed() -> None:
     with pytest.raises(ValueError, match='x'), progress.step('outer'), progress.step('inner'):
         raise ValueError('x')
     assert progress.current == 'inner'
+
+
+def test_the_end_of_a_crashed_daemons_log_is_why_it_crashed() -> None:
+    """Not the recent events that it repeats afterwards, whole or cut off by the end of the file."""
+    why = ['pwritev error: (28) No space left on device', '*** Caught signal (Aborted) **']
+    dump = ['--- begin dump of recent events ---', '  -1> x', '--- end dump of recent events ---']
+    assert without_dumps([*why, *dump, 'started anew', *dump[:2]]) == [*why, 'started anew']

@@ -142,3 +142,12 @@ def test_default_folder_is_ignored_by_git() -> None:
         assert f'/{path.parent.parent.name}/' in ignored  # an exported tree, without git
     else:
         assert done.returncode == 0
+
+
+def test_removal_of_what_somebody_removed_before(tmp_path: Path) -> None:
+    """A folder that is gone, or goes meanwhile, is as removed as it can be."""
+    folder = tmp_path / 'cluster'
+    remove_cluster_files(folder, PLAIN)
+    (folder / 'osd').mkdir(parents=True)
+    remove_cluster_files(folder, PLAIN)
+    assert not folder.exists()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import procs
 from harness.procs import (
     DaemonProcess,
     conf_of,
@@ -104,6 +105,16 @@ def test_restarted_daemon_counts_once(conf: str) -> None:
             found = find_daemons(conf)
             assert [d.pid for d in found] == [first.pid, second.pid]
             assert newest_by_name(found)['osd.0'].pid == second.pid
+
+
+def test_a_daemon_that_forks_while_one_looks_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One look may come too early for the child and too late for the parent."""
+    other, child = DaemonProcess('mon.a', 1, 1), DaemonProcess('mgr.x', 3, 3)
+    looks = iter([[other], [other, child], [other, child], []])
+    monkeypatch.setattr(procs, '_look', lambda _conf: next(looks))
+    assert find_daemons('/c/ceph.conf') == [other, child]
 
 
 @pytest.mark.integration

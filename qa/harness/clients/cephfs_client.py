@@ -1,11 +1,15 @@
 """CephFS clients that create, rename and unlink empty files through libcephfs, without a mount.
 
-Order (first argument, JSON): workload, seconds, threads. The cluster is that of $CEPH_CONF. Prints
-the result as JSON. Runs under Debian's Python with python3-cephfs.
+Order (first argument, JSON): workload, seconds, stuck_s, threads. The cluster is that of
+$CEPH_CONF. Prints the result as JSON. Runs under Debian's Python with python3-cephfs.
+
+The program always ends: calls of libcephfs wait for the cluster without limit, so that a phase that
+takes stuck_s longer than it should ends the program, with the stacks of all threads on stderr.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import sys
@@ -19,6 +23,12 @@ import cephfs  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
 FILES_PER_DIR = 500
 MAX_MESSAGES = 10
+
+
+def phase(what: str, limit_s: float) -> None:
+    """Say what begins, for the reader of a failure; end the program if it takes so long."""
+    print(f'{what}, at most {limit_s:g} s', file=sys.stderr, flush=True)
+    faulthandler.dump_traceback_later(limit_s, exit=True)
 
 
 class Client:
@@ -38,25 +48,35 @@ class Client:
         return result
 
     def run(self, barrier: threading.Barrier, seconds: float) -> None:
-        fs = cephfs.LibCephFS(conffile=os.environ['CEPH_CONF'])
-        fs.mount()
         try:
-            fs.mkdir(self.folder, 0o755)
-            barrier.wait()
-            deadline_s = time.monotonic() + seconds
-            number = 0
-            try:
-                while time.monotonic() < deadline_s:
-                    self._file(fs, number)
-                    number += 1
-            except cephfs.Error as error:
-                self.errors.append(f'{type(error).__name__}: {error}')
-            barrier.wait()
-            self._check(fs)
-        finally:
+            fs = cephfs.LibCephFS(conffile=os.environ['CEPH_CONF'])
+            fs.mount()
+        except BaseException:
             barrier.abort()
+            raise
+        try:
+            self._run_mounted(fs, barrier, seconds)
+        except BaseException:
+            # Before the unmounting, which may be what takes long
+            barrier.abort()
+            raise
+        finally:
             fs.unmount()
             fs.shutdown()
+
+    def _run_mounted(self, fs: Any, barrier: threading.Barrier, seconds: float) -> None:
+        fs.mkdir(self.folder, 0o755)
+        barrier.wait()
+        deadline_s = time.monotonic() + seconds
+        number = 0
+        try:
+            while time.monotonic() < deadline_s and not barrier.broken:
+                self._file(fs, number)
+                number += 1
+        except cephfs.Error as error:
+            self.errors.append(f'{type(error).__name__}: {error}')
+        barrier.wait()
+        self._check(fs)
 
     def _file(self, fs: Any, number: int) -> None:
         folder = f'{self.folder}/{number // FILES_PER_DIR:06d}'
@@ -95,17 +115,21 @@ def percentile_ms(ordered_s: list[float], fraction: float) -> float | None:
 
 def main() -> int:
     order = json.loads(sys.argv[1])
-    threads, seconds = order['threads'], order['seconds']
+    threads, seconds, stuck_s = order['threads'], order['seconds'], order['stuck_s']
     clients = [Client(f'/qa-{time.time_ns():x}-{rank}') for rank in range(threads)]
     barrier = threading.Barrier(threads + 1)
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(client.run, barrier, seconds) for client in clients]
+        phase(f'mounting {threads} times', stuck_s)
         begin_s = end_s = time.monotonic()
         try:
             barrier.wait()
             begin_s = time.monotonic()
+            phase(f'working for {seconds:g} s', seconds + stuck_s)
             barrier.wait()
             end_s = time.monotonic()
+            # Reading the names is faster than making them was
+            phase('checking', seconds + stuck_s)
         except threading.BrokenBarrierError:
             end_s = time.monotonic()  # a client failed: its error comes with its result
         for future in futures:

@@ -1,27 +1,34 @@
 """S3 clients against one object gateway: several processes (for Python's lock) of threads.
 
-Order (first argument, JSON): workload, seconds, threads, object_size_bytes, objects. Environment:
-RGW_URL and the AWS credentials. Prints the result as JSON. Runs under Debian's Python with boto3.
-Nothing is retried: what the gateway refuses is an error.
+Order (first argument, JSON): workload, seconds, stuck_s, threads, object_size_bytes, objects.
+Environment: RGW_URL and the AWS credentials. Prints the result as JSON. Runs under Debian's Python
+with boto3. Nothing is retried: what the gateway refuses is an error.
+
+The program always ends. A request may take half of stuck_s; a phase that takes stuck_s longer than
+it should ends with the stacks of all threads on stderr. A process that fails or dies ends the run.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import hashlib
 import json
 import multiprocessing
 import os
 import random
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_for_connections
 from typing import Any
 
 # Debian packages of the machine that runs the client, not of the one that checks this file
-import boto3  # type: ignore[import-not-found, import-untyped, unused-ignore]
+import boto3.session  # type: ignore[import-not-found, import-untyped, unused-ignore]
 import botocore.config  # type: ignore[import-not-found, import-untyped, unused-ignore]
 import botocore.exceptions  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
@@ -30,11 +37,18 @@ SAMPLE = 100
 LARGE_SAMPLE = 8
 PAGE_KEYS = 1000
 MAX_MESSAGES = 10
+CONNECT_TIMEOUT_S = 10.0
+#: A gateway that fills or lists a bucket slower than this is stuck
+MIN_OBJECTS_PER_S = 20
+
+
+class ClientFailedError(Exception):
+    """A process of clients could not do its work: why, for a person."""
 
 
 @dataclass
 class Tally:
-    """What one thread did. Latencies in seconds."""
+    """What one thread did, or all. Latencies in seconds, begin and end of the monotonic clock."""
 
     latencies_s: list[float] = field(default_factory=list)
     bytes: int = 0
@@ -43,6 +57,8 @@ class Tally:
     checked: int = 0
     failed: int = 0
     keys: list[tuple[str, str]] = field(default_factory=list)
+    begin_s: float = float('inf')
+    end_s: float = float('-inf')
 
     def error(self, text: str) -> None:
         self.errors += 1
@@ -64,12 +80,15 @@ class Tally:
         self.checked += other.checked
         self.failed += other.failed
         self.keys += other.keys
+        self.begin_s = min(self.begin_s, other.begin_s)
+        self.end_s = max(self.end_s, other.end_s)
 
 
 @dataclass(frozen=True)
 class Order:
     workload: str
     seconds: float
+    stuck_s: float
     threads: int
     object_size_bytes: int
     objects: int = 0
@@ -78,20 +97,33 @@ class Order:
     def bucket(self) -> str:
         return self.workload
 
+    @property
+    def bucket_limit_s(self) -> float:
+        """How long to fill or to list the whole bucket may take."""
+        return self.stuck_s + self.objects / MIN_OBJECTS_PER_S
+
 
 Step = Callable[[Any, Tally], bool]
 
 
-def connect() -> Any:
-    return boto3.client(
+def phase(what: str, limit_s: float) -> None:
+    """Say what begins, for the reader of a failure; end the program if it takes so long."""
+    print(f'{what}, at most {limit_s:g} s', file=sys.stderr, flush=True)
+    faulthandler.dump_traceback_later(limit_s, exit=True)
+
+
+def connect(order: Order) -> Any:
+    """A client, which threads may share. Making it is not safe beside another thread's."""
+    return boto3.session.Session().client(
         's3',
         endpoint_url=os.environ['RGW_URL'],
         region_name='default',
         config=botocore.config.Config(
             retries={'total_max_attempts': 1},
-            read_timeout=120,
+            connect_timeout=CONNECT_TIMEOUT_S,
+            read_timeout=order.stuck_s / 2,
             s3={'addressing_style': 'path'},
-            max_pool_connections=64,
+            max_pool_connections=order.threads,
         ),
     )
 
@@ -163,9 +195,9 @@ def delete_steps(bucket: str, keys: Iterator[str]) -> Step:
     return step
 
 
-def work(step: Step, deadline_s: float) -> Tally:
+def work(s3: Any, step: Step, deadline_s: float) -> Tally:
     """One thread: steps until the deadline (of the monotonic clock)."""
-    s3, tally = connect(), Tally()
+    tally = Tally(begin_s=time.monotonic())
     while time.monotonic() < deadline_s:
         begin_s = time.monotonic()
         try:
@@ -176,11 +208,13 @@ def work(step: Step, deadline_s: float) -> Tally:
             time.sleep(0.1)
             continue
         tally.latencies_s.append(time.monotonic() - begin_s)
+    tally.end_s = time.monotonic()
     return tally
 
 
-def process_main(order: Order, rank: int, run: str, go: Any, results: Any) -> None:
-    """One process: its share of the threads. Reports one Tally."""
+def process_main(order: Order, rank: int, run: str, barrier: Any) -> Tally:
+    """One process: its share of the threads, which share a client. All processes begin together."""
+    faulthandler.dump_traceback_later(order.seconds + 2 * order.stuck_s, exit=True)
     shares = [
         order.threads // PROCESSES + (i < order.threads % PROCESSES) for i in range(PROCESSES)
     ]
@@ -198,13 +232,71 @@ def process_main(order: Order, rank: int, run: str, go: Any, results: Any) -> No
         return delete_steps(order.bucket, iter([object_key(number) for number in mine]))
 
     steps = [step_for(index, worker) for index, worker in enumerate(workers)]
-    total = Tally()
-    go.wait()
+    s3, total = connect(order), Tally()
+    barrier.wait(order.stuck_s)
     deadline_s = time.monotonic() + order.seconds
-    with ThreadPoolExecutor(max(1, len(steps))) as pool:
-        for tally in pool.map(lambda step: work(step, deadline_s), steps):
-            total.add(tally)
-    results.put(total)
+    pool = ThreadPoolExecutor(max(1, len(steps)))
+    # Where one raises, the others are not waited for: they end with the process
+    done, _ = wait(
+        [pool.submit(work, s3, step, deadline_s) for step in steps], return_when=FIRST_EXCEPTION
+    )
+    for future in done:
+        total.add(future.result())
+    return total
+
+
+def answer_to(sender: Connection, task: Callable[[], Tally]) -> None:
+    """In a process of its own: send the outcome of a task, or why there is none."""
+    try:
+        sender.send(task())
+    except Exception:  # noqa: BLE001 - whatever it was is for the parent to tell
+        sender.send(traceback.format_exc())
+        raise SystemExit(1) from None
+
+
+def in_processes(tasks: Sequence[Callable[[], Tally]], limit_s: float) -> Tally:
+    """Run each task in a process of its own; the first that fails or dies ends them all.
+
+    ClientFailedError says why.
+    """
+    # Not while another thread runs: the process made by fork would wait for its locks for ever
+    faulthandler.cancel_dump_traceback_later()
+    context = multiprocessing.get_context('fork')
+    processes, total = {}, Tally()
+    try:
+        for task in tasks:
+            receiver, sender = context.Pipe(duplex=False)
+            process = context.Process(target=answer_to, args=(sender, task), daemon=True)
+            process.start()
+            # The process's end alone, so that its death ends the stream
+            sender.close()
+            processes[receiver] = process
+        deadline_s = time.monotonic() + limit_s
+        waiting = dict(processes)
+        while waiting:
+            ready = wait_for_connections(list(waiting), max(0, deadline_s - time.monotonic()))
+            if not ready:
+                raise ClientFailedError(f'{len(waiting)} processes: no end after {limit_s:g} s')
+            for receiver in [receiver for receiver in waiting if receiver in ready]:
+                total.add(_outcome(receiver, waiting.pop(receiver)))
+    finally:
+        for process in processes.values():
+            process.kill()
+            process.join()
+    return total
+
+
+def _outcome(receiver: Connection, process: Any) -> Tally:
+    try:
+        outcome = receiver.recv()
+    except (EOFError, OSError):
+        process.join()
+        how = process.exitcode
+        ending = f'by signal {-how}' if how < 0 else f'with status {how}'
+        raise ClientFailedError(f'a process of clients ended {ending} in the work') from None
+    if isinstance(outcome, Tally):
+        return outcome
+    raise ClientFailedError(f'a process of clients failed:\n{outcome}')
 
 
 def object_key(number: int) -> str:
@@ -216,22 +308,21 @@ def count(s3: Any, bucket: str) -> int:
     return sum(page['KeyCount'] for page in pages)
 
 
-def fill(order: Order) -> None:
+def fill(s3: Any, order: Order) -> None:
     """Put the objects that a listing or a deletion needs; nothing when they are there."""
-    s3 = connect()
     if count(s3, order.bucket) == order.objects:
         return
-    local = threading.local()
 
     def one(number: int) -> None:
-        if not hasattr(local, 's3'):
-            local.s3 = connect()
         body = os.urandom(order.object_size_bytes)
-        local.s3.put_object(Bucket=order.bucket, Key=object_key(number), Body=body)
+        s3.put_object(Bucket=order.bucket, Key=object_key(number), Body=body)
 
-    with ThreadPoolExecutor(order.threads) as pool:
+    pool = ThreadPoolExecutor(order.threads)
+    try:
         for _ in pool.map(one, range(order.objects)):
             pass
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def check_sample(s3: Any, order: Order, tally: Tally) -> str:
@@ -262,34 +353,25 @@ def main() -> int:
     for name in ('http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'all_proxy'):
         os.environ.pop(name, None)
     order = Order(**json.loads(sys.argv[1]))
-    s3 = connect()
+    phase('making the bucket', order.stuck_s)
+    s3 = connect(order)
     s3.create_bucket(Bucket=order.bucket)
     if order.workload in ('s3-list', 's3-delete'):
-        fill(order)
-    context = multiprocessing.get_context('fork')
-    go, results = context.Event(), context.Queue()
+        phase(f'filling the bucket with {order.objects} objects', order.bucket_limit_s)
+        fill(s3, order)
     run = os.urandom(6).hex()
-    processes = [
-        context.Process(target=process_main, args=(order, rank, run, go, results), daemon=True)
-        for rank in range(PROCESSES)
-    ]
-    for process in processes:
-        process.start()
-    begin_s = time.monotonic()
-    go.set()
-    total = Tally()
-    for _ in processes:
-        total.add(results.get(timeout=order.seconds + 600))
-    seconds = time.monotonic() - begin_s
-    for process in processes:
-        process.join()
+    barrier = multiprocessing.get_context('fork').Barrier(PROCESSES)
+    tasks = [partial(process_main, order, rank, run, barrier) for rank in range(PROCESSES)]
+    print(f'working for {order.seconds:g} s', file=sys.stderr, flush=True)
+    total = in_processes(tasks, order.seconds + 3 * order.stuck_s)
+    phase('checking', order.bucket_limit_s)
     what = check_sample(s3, order, total)
     ordered_s = sorted(total.latencies_s)
     mean = round(sum(ordered_s) / len(ordered_s) * 1e3, 3) if ordered_s else None
     print(
         json.dumps(
             {
-                'seconds': seconds,
+                'seconds': total.end_s - total.begin_s,
                 'ops': len(ordered_s),
                 'bytes': total.bytes,
                 'latency_ms': {
@@ -309,5 +391,7 @@ def main() -> int:
 if __name__ == '__main__':
     try:
         sys.exit(main())
+    except ClientFailedError as error:
+        sys.exit(str(error))
     except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
         sys.exit(f'before or after the measured time: {type(error).__name__}: {error}')

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ..diagnosis import dead_daemons
 from ..errors import HarnessError, UsageError
 from ..ports import held_name
 from . import rbd
@@ -128,4 +129,15 @@ def run_workload(cluster: Cluster, name: str, seconds: float, **parameters: int)
     with held_name(f'workload-{name}-{cluster.record.fsid}') as alone:
         if not alone:
             raise HarnessError(f'another {name} is running on the cluster in {cluster.dir}')
-        return WORKLOADS[name].run(cluster, seconds, chosen)
+        try:
+            result = WORKLOADS[name].run(cluster, seconds, chosen)
+        except HarnessError as error:
+            # Without them many a client waits for ever and does not know what for
+            dead = dead_daemons(cluster)
+            if dead:
+                raise HarnessError(f'{error}\n{dead}') from error
+            raise
+        if not result.ok:
+            for line in dead_daemons(cluster).splitlines():
+                cluster.progress.say(line)
+        return result

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .limits import STUCK_S, limit_s
 from .result import WorkloadError, WorkloadResult, result_from_client
 
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
 CLIENTS = Path(__file__).resolve().parents[1] / 'clients'
 PYTHON = '/usr/bin/python3'
-GRACE_S = 1800.0
+#: A client ends by itself, and says what is stuck, before it has taken as long as so many steps
+STEPS = 7
 
 
 def run_client(
@@ -28,7 +30,9 @@ def run_client(
     environment: Mapping[str, str],
 ) -> WorkloadResult:
     """Run a client program, which takes its orders as JSON and answers in JSON."""
-    order = {'workload': workload, 'seconds': seconds, **parameters.as_dict()}
+    order = {
+        'workload': workload, 'seconds': seconds, 'stuck_s': STUCK_S, **parameters.as_dict(),
+    }  # fmt: skip
     # As text, not as a file: the client may run in a chroot that does not hold the checkout
     source = (CLIENTS / program).read_text()
     with cluster.progress.step(f'{workload} for {seconds:g} s'):
@@ -39,7 +43,7 @@ def run_client(
             json.dumps(order),
             stdin=source,
             environment=environment,
-            timeout_s=seconds + GRACE_S,
+            timeout_s=STEPS * limit_s(seconds=seconds, ops=parameters.objects or 0),
             check=False,
         )
     try:

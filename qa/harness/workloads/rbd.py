@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ..errors import HarnessError
 from ..services import make_pools
 from .fio_output import FioRun, read_run
+from .limits import limit_s
 from .result import Verified, WorkloadResult
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 POOL = 'rbd'
 PG_NUM = 32
 FILLED = 'qa_filled'
-VERIFY_TIMEOUT_S = 1800.0
 FILL_BLOCK_BYTES = 1 << 20
+REMOVE_TIMEOUT_S = 600.0
 
 Job = Mapping[str, str]
 
@@ -83,7 +84,7 @@ def _prepare(cluster: Cluster) -> None:
 def _remove_image(cluster: Cluster, image: str) -> None:
     if image in cluster.client.run('rbd', 'ls', POOL).stdout.split():
         cluster.client.run(
-            'rbd', 'rm', '--no-progress', f'{POOL}/{image}', timeout_s=VERIFY_TIMEOUT_S
+            'rbd', 'rm', '--no-progress', f'{POOL}/{image}', timeout_s=REMOVE_TIMEOUT_S
         )
 
 
@@ -146,7 +147,7 @@ def randwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> Workl
         run, text = fio.run(
             'randwrite',
             {**job, **_limited(parameters), 'do_verify': '0', 'runtime': f'{seconds:g}'},
-            seconds + VERIFY_TIMEOUT_S,
+            limit_s(seconds=seconds),
             'write',
         )
     if run.error == 0 and run.seconds < 0.9 * seconds:
@@ -158,7 +159,7 @@ def randwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> Workl
         check, check_text = fio.run(
             'randwrite-verify',
             {**job, 'verify_only': '1', 'number_ios': str(run.ops)},
-            VERIFY_TIMEOUT_S,
+            limit_s(ops=run.ops),
             'read',
         )
     verified, complaint = _verdict(what, run.ops, check, check_text)
@@ -183,7 +184,7 @@ def seqwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> Worklo
         run, text = fio.run(
             'seqwrite',
             {**job, **_limited(parameters), **timed, 'rw': 'write', 'size': str(size)},
-            seconds + VERIFY_TIMEOUT_S,
+            limit_s(seconds=seconds),
             'write',
         )
     what = 'every block of the last pass: header, offset and crc32c'
@@ -194,7 +195,7 @@ def seqwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> Worklo
         check, check_text = fio.run(
             'seqwrite-verify',
             {**job, 'rw': 'read', 'size': str(blocks * block)},
-            VERIFY_TIMEOUT_S,
+            limit_s(size_bytes=blocks * block),
             'read',
         )
     verified, complaint = _verdict(what, blocks, check, check_text)
@@ -214,7 +215,7 @@ def randread(cluster: Cluster, seconds: float, parameters: Parameters) -> Worklo
         run, text = fio.run(
             'randread',
             {**job, **verify, **_limited(parameters), **timed, 'size': str(size)},
-            seconds + VERIFY_TIMEOUT_S,
+            limit_s(seconds=seconds),
             'read',
         )
     what = 'every read block: header, offset and crc32c'
@@ -235,7 +236,7 @@ def _fill(fio: _Fio, size: int, block: int, verify: Job) -> None:
         run, text = fio.run(
             'fill',
             {**job, **verify, 'do_verify': '0', 'size': str(size)},
-            VERIFY_TIMEOUT_S,
+            limit_s(size_bytes=size),
             'write',
         )
     if run.error:

@@ -39,11 +39,15 @@ def recognised_during(tuner: ModuleClient, name: str, expected: str, seconds: in
     client = run_workload(tuner.cluster, name, seconds)
     try:
         started_s = time.monotonic()
-        seen = tuner.wait_for(
-            lambda: (w := tuner.group_workload()) and w['class'] == expected and w,
-            60,
-            f'{name} recognised as {expected}',
-        )
+
+        def recognised() -> Any:
+            workload = tuner.group_workload()
+            if workload and workload['class'] == expected:
+                return workload
+            assert client.poll() is None, f'{name} has ended, last recognised was {workload}'
+            return None
+
+        seen = tuner.wait_for(recognised, 60, f'{name} recognised as {expected}')
         print(f'{name}: {expected} after {time.monotonic() - started_s:.0f} s: {seen}')
         osds = tuner.osds()
         report = ended(client)

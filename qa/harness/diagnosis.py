@@ -1,0 +1,63 @@
+"""What a person needs to see when something went wrong in a cluster."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from .boot import MODULE
+from .client import CephClient
+from .errors import CommandError, HarnessError
+
+if TYPE_CHECKING:
+    from .cluster import Cluster
+
+ASK_TIMEOUT_S = 15.0
+LINES = 40
+_QUESTIONS = (('-s',), ('health', 'detail'), ('osd', 'tree'))
+_MODULE_QUESTIONS = tuple(
+    ('rocksdb-tuner', *words)
+    for words in (('status',), ('workload',), ('recommend',), ('rollout', 'status'))
+)
+
+
+def dead_daemons(cluster: Cluster) -> str:
+    """Each daemon that does not run, with the end of its log; '' when all do."""
+    dead = [daemon.name for daemon in cluster.status().daemons if not daemon.up]
+    return '\n'.join(f'{name} does not run; {cluster.log_tail(name, lines=LINES)}' for name in dead)
+
+
+def report(cluster: Cluster) -> str:
+    """The state of the machine and of the cluster, who does not run, and what the module says.
+
+    Takes two minutes at most, and raises nothing for what cannot be found out.
+    """
+    return '\n\n'.join(part for part in _parts(cluster) if part)
+
+
+def _parts(cluster: Cluster) -> Iterator[str]:
+    load = ' '.join(f'{value:.1f}' for value in os.getloadavg())
+    yield f'cluster in {cluster.dir}: {cluster.record.state}; load of the machine: {load}'
+    if cluster.dir.exists():
+        free = shutil.disk_usage(cluster.dir).free
+        yield f'free in its file system: {free / (1 << 30):.1f} GiB'
+    yield dead_daemons(cluster)
+    if not any(daemon.name.startswith('mon.') and daemon.up for daemon in cluster.status().daemons):
+        return
+    for words in _QUESTIONS + _MODULE_QUESTIONS * bool(cluster.record.spec.module):
+        yield _asked(cluster.client, *words)
+    for manager in cluster.record.spec.mgr_ids:
+        yield cluster.log_tail(f'mgr.{manager}', MODULE)
+
+
+def _asked(client: CephClient, *words: str) -> str:
+    command = ' '.join(('ceph', *words))
+    try:
+        done = client.run('ceph', *words, timeout_s=ASK_TIMEOUT_S, check=False)
+    except CommandError as error:
+        return str(error)
+    except HarnessError as error:
+        return f'{command}: {error}'
+    return f'{command}:\n{done.stdout.rstrip() or done.stderr.rstrip()}'
