@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from .calibration import Calibration, WorkloadCalibration
-from .levels import level_targets
+from .levels import filled_levels, level_targets
 from .memory import Family
 from .records import Amplification, ColumnFamilyModel, Estimate
 from .tree_options import TreeOptions
@@ -46,7 +46,7 @@ def compaction_bytes_per_level0_byte(
     """
     if level0_bytes <= 0 or data_bytes <= 0:
         return 0.0
-    sizes = _level_sizes(options, max(0.0, data_bytes - level0_bytes / 2))
+    sizes = filled_levels(options, max(0.0, data_bytes - level0_bytes / 2))
     total = min(level0_bytes + sizes[0], data_bytes) / level0_bytes
     below = sum(sizes)
     for upper, lower in zip(sizes, sizes[1:]):
@@ -56,16 +56,6 @@ def compaction_bytes_per_level0_byte(
         total += moved * (1 + overlap * lower / upper)
         below -= upper
     return total
-
-
-def _level_sizes(options: TreeOptions, data_bytes: float) -> list[float]:
-    """Bytes in level 1 and up: each is full before the next begins, the last takes the rest."""
-    sizes = []
-    for target in level_targets(options):
-        sizes.append(min(data_bytes, float(target)))
-        data_bytes -= sizes[-1]
-    sizes[-1] += data_bytes
-    return sizes
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,15 @@ from typing import Optional
 from .records import DbDeviceModel, Devices, Level, LevelsModel, VolumeSelection
 from .tree_options import TreeOptions
 
-__all__ = ['db_device', 'dynamic_targets', 'extra_bytes', 'level_targets', 'levels', 'paths']
+__all__ = [
+    'db_device',
+    'dynamic_targets',
+    'extra_bytes',
+    'filled_levels',
+    'level_targets',
+    'levels',
+    'paths',
+]
 
 #: BlueStore tells RocksDB of 95 % of a device (BlueStore::_open_bluefs(), _prepare_db_environment).
 _TOLD_PERCENT = 95
@@ -34,25 +42,39 @@ def level_targets(options: TreeOptions) -> tuple[int, ...]:
     return tuple(targets)
 
 
+def filled_levels(options: TreeOptions, data_bytes: float) -> tuple[float, ...]:
+    """Bytes in level 1 and up: each is full before the next begins, the last takes the rest."""
+    sizes = []
+    for target in level_targets(options):
+        sizes.append(min(data_bytes, float(target)))
+        data_bytes -= sizes[-1]
+    sizes[-1] += data_bytes
+    return tuple(sizes)
+
+
 def dynamic_targets(options: TreeOptions, data_bytes: float) -> tuple[tuple[int, int], ...]:
     """(level, target) from the base level down, if dynamic level bytes were in effect.
 
     VersionStorageInfo::CalculateBaseBytes(): the last level holds what there is, each above it a
-    multiplier less, down to one not above `max_bytes_for_level_base`. Empty where levels do not
-    grow.
+    multiplier less, up to the base level, the first that is not above `max_bytes_for_level_base`;
+    no target is below that. Empty where levels do not grow.
     """
     base_max, multiplier = options.level_base_bytes, options.level_multiplier
     if multiplier <= 1 or data_bytes <= 0 or base_max <= 0:
         return ()
     last = min(options.levels, MAX_LEVELS) - 1
     size = data_bytes * (1 - 1 / multiplier)
-    targets = [(last, max(size, float(base_max)))]
-    level = last
-    while level > 1 and size > base_max:
-        level -= 1
+    base = last
+    while base > 1 and size > base_max:
+        base -= 1
         size /= multiplier
-        targets.append((level, max(size, base_max / multiplier)))
-    return tuple((level, int(size)) for level, size in reversed(targets))
+    # With too few levels for the data the last one takes what is over.
+    size = min(size, float(base_max))
+    targets = []
+    for level in range(base, last + 1):
+        targets.append((level, int(max(size, float(base_max)))))
+        size = min(size * multiplier, float(_UINT64_MAX))
+    return tuple(targets)
 
 
 def paths(selection: VolumeSelection) -> int:

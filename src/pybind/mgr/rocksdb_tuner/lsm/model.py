@@ -12,8 +12,8 @@ from .calibration import Calibration, calibration
 from .columns import Column, options_of
 from .levels import db_device, levels
 from .memory import Family, background_jobs, column_family, memtables, wal, wal_limit_bytes
-from .records import ColumnFamilyModel, Devices, Load, TreeModel, VolumeSelection
-from .stalls import stalls
+from .records import ColumnFamilyModel, Devices, Load, Stall, TreeModel, VolumeSelection
+from .stalls import Busiest, stalls
 from .tree_options import tree_options
 
 __all__ = ['TreeInputs', 'model']
@@ -86,7 +86,7 @@ def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
             database, inputs.devices, inputs.selection, max(of_shards) if of_shards else None
         ),
         db_device=db_device(database, inputs.devices, inputs.selection, all_shards),
-        stalls=stalls(database, _busiest_bytes_per_s(columns, load)),
+        stalls=_stalls(version, families, columns, of_shards, load),
         amplification=amplification(families, columns, workload, load.data_bytes, known),
         background_flushes=flushes,
         background_compactions=compactions,
@@ -95,9 +95,21 @@ def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
     )
 
 
-def _busiest_bytes_per_s(columns: Sequence[ColumnFamilyModel], load: Load) -> Optional[float]:
-    """What goes to the column family that gets most."""
-    if load.wal_bytes_per_s is None:
-        return None
-    shares = [column.share for column in columns if column.share is not None]
-    return max(shares) * load.wal_bytes_per_s if shares else None
+def _stalls(
+    rocksdb_version: str,
+    families: Sequence[Family],
+    columns: Sequence[ColumnFamilyModel],
+    of_shards: Optional[Sequence[float]],
+    load: Load,
+) -> tuple[Stall, ...]:
+    """Of the column family that gets most; of "default" where the workload is not known."""
+    place = max(range(len(columns)), key=lambda number: columns[number].share or 0.0)
+    column = columns[place]
+    busiest = Busiest(
+        bytes_per_s=None
+        if column.share is None or load.wal_bytes_per_s is None
+        else column.share * load.wal_bytes_per_s,
+        flush_bytes=column.expected_flush_bytes.value if column.expected_flush_bytes else None,
+        data_bytes=of_shards[place] if of_shards else None,
+    )
+    return stalls(families[place].options, rocksdb_version, busiest)

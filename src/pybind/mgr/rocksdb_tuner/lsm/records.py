@@ -113,7 +113,7 @@ class MemtableModel:
 class WalModel:
     #: At this size RocksDB flushes whatever holds the oldest WAL file.
     limit_bytes: int
-    #: "max_total_wal_size" or "memtables" (four times their ceiling).
+    #: "max_total_wal_size" or "memtables" (eight times their ceiling).
     limited_by: str
     #: What RocksDB preallocates for each WAL file.
     file_bytes: int
@@ -187,10 +187,12 @@ class Stall:
     #: "slowdown" or "stop".
     effect: str
     limit: int
-    #: Where it stands in normal work: memtables before a flush, level 0 files at the trigger.
-    normal: int
-    headroom: int
-    #: What may be written on top, to one column family, before it comes; None: not in bytes.
+    #: Where it stands in normal work: memtables before a flush, level 0 files at the trigger, what
+    #: is to be compacted then; None of the last where the size of the database is not known.
+    normal: Optional[int]
+    headroom: Optional[int]
+    #: What may be written on top, to the busiest column family, before it comes, at least: level 0
+    #: is smaller than what was written. None: the size of the database is not known.
     headroom_bytes: Optional[int]
     #: That, at the present rate, with flushes or compactions standing still.
     headroom_s: Optional[float]

@@ -5,48 +5,124 @@ ColumnFamilyData::GetWriteStallConditionAndCause() in db/column_family.cc.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Optional
 
+from .levels import filled_levels, level_targets
 from .records import Stall
 from .tree_options import TreeOptions
 
-__all__ = ['stalls']
+__all__ = ['Busiest', 'pending_compaction_bytes', 'stalls']
 
 #: With this many memtables or fewer the last one is no reason to slow down.
 _FEW_MEMTABLES = 3
+#: From this version on memtables slow writes down only where one more than a flush needs is full
+#: (facebook/rocksdb#7921: not in v6.18.1, in v6.19.3).
+_AFTER_A_FLUSH = (6, 19)
+#: Good for a millionth.
+_HALVINGS = 40
 
 
-def stalls(options: TreeOptions, bytes_per_s: Optional[float]) -> tuple[Stall, ...]:
-    """Conditions of one column family; ``bytes_per_s`` is what goes to the busiest one."""
-    return tuple(_stalls(options, bytes_per_s))
+@dataclass(frozen=True)
+class Busiest:
+    """The column family that gets most of the writes; None: not known."""
+
+    #: What is written to it.
+    bytes_per_s: Optional[float] = None
+    #: What one flush of it takes.
+    flush_bytes: Optional[float] = None
+    #: Its SST files.
+    data_bytes: Optional[float] = None
 
 
-def _stalls(options: TreeOptions, bytes_per_s: Optional[float]) -> Iterator[Stall]:
-    def stall(cause: str, effect: str, limit: int, normal: int, unit_bytes: int) -> Stall:
-        headroom = max(0, limit - normal)
-        in_bytes = headroom * unit_bytes
+def stalls(options: TreeOptions, rocksdb_version: str, busiest: Busiest) -> tuple[Stall, ...]:
+    """Conditions of one column family, the busiest one."""
+    return tuple(_stalls(options, rocksdb_version, busiest))
+
+
+def pending_compaction_bytes(
+    level0_bytes: float, sizes: Sequence[float], targets: Sequence[float]
+) -> float:
+    """What RocksDB counts as still to be compacted, once level 0 is due.
+
+    ``sizes`` and ``targets`` are those of level 1 and up.
+    VersionStorageInfo::EstimateCompactionBytesNeeded() in db/version_set.cc.
+    """
+    needed = level0_bytes + sizes[0]
+    moved = level0_bytes
+    for size, target, following in zip(sizes, targets, [*sizes[1:], 0.0]):
+        full = size + moved
+        moved = max(0.0, full - target)
+        if following > 0 and full > 0:
+            needed += moved * (following / full + 1)
+    return needed
+
+
+def _level0_at(limit: int, sizes: Sequence[float], targets: Sequence[float]) -> float:
+    """The level 0 with which so much is pending: by halving, since what is pending only grows."""
+    low, high = 0.0, float(limit)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if pending_compaction_bytes(middle, sizes, targets) < limit:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _stalls(options: TreeOptions, rocksdb_version: str, busiest: Busiest) -> Iterator[Stall]:
+    def stall(
+        cause: str,
+        effect: str,
+        limit: int,
+        normal: Optional[int],
+        headroom_bytes: Optional[float],
+    ) -> Stall:
+        rate = busiest.bytes_per_s
         return Stall(
             cause=cause,
             effect=effect,
             limit=limit,
             normal=normal,
-            headroom=headroom,
-            headroom_bytes=in_bytes,
-            headroom_s=in_bytes / bytes_per_s if bytes_per_s else None,
+            headroom=None if normal is None else max(0, limit - normal),
+            headroom_bytes=None if headroom_bytes is None else int(headroom_bytes),
+            headroom_s=headroom_bytes / rate if headroom_bytes is not None and rate else None,
         )
 
-    buffers = options.max_write_buffer_number
-    merge = options.min_write_buffer_number_to_merge
-    if buffers > _FEW_MEMTABLES:
-        yield stall('memtables', 'slowdown', buffers - 1, merge, options.write_buffer_bytes)
-    yield stall('memtables', 'stop', buffers, merge, options.write_buffer_bytes)
+    size = options.write_buffer_bytes
+    buffers, merge = options.max_write_buffer_number, options.min_write_buffer_number_to_merge
+    slow = buffers - 1
+    if _numbers(rocksdb_version) >= _AFTER_A_FLUSH:
+        slow = max(slow, merge + 1)
+    if buffers > _FEW_MEMTABLES and slow < buffers:
+        yield stall('memtables', 'slowdown', slow, merge, max(0, slow - merge) * size)
+    yield stall('memtables', 'stop', buffers, merge, max(0, buffers - merge) * size)
+
+    flush_bytes = busiest.flush_bytes or options.flush_bytes
+    trigger = options.level0_trigger
     for effect, files in (('slowdown', options.level0_slowdown), ('stop', options.level0_stop)):
-        yield stall('level0-files', effect, files, options.level0_trigger, options.flush_bytes)
+        yield stall('level0-files', effect, files, trigger, max(0, files - trigger) * flush_bytes)
+
+    level0_bytes = flush_bytes * trigger
+    targets = level_targets(options)
+    sizes = None
+    if busiest.data_bytes is not None:
+        sizes = filled_levels(options, busiest.data_bytes)
     for effect, limit in (
         ('slowdown', options.soft_pending_bytes),
         ('stop', options.hard_pending_bytes),
     ):
         # 0 switches it off.
-        if limit:
-            yield stall('pending-compaction-bytes', effect, limit, 0, 1)
+        if not limit:
+            continue
+        if sizes is None:
+            yield stall('pending-compaction-bytes', effect, limit, None, None)
+            continue
+        normal = pending_compaction_bytes(level0_bytes, sizes, targets)
+        more = max(0.0, _level0_at(limit, sizes, targets) - level0_bytes)
+        yield stall('pending-compaction-bytes', effect, limit, int(normal), more)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split('.')))

@@ -80,13 +80,15 @@ class TreeOptions:
 def tree_options(option_set: OptionSet, rocksdb_version: str) -> TreeOptions:
     """The tree's options of one column family.
 
-    Raises NotModelledError for another compaction style and for levels that do not grow by a
-    number, and what `effective` raises.
+    Raises NotModelledError for another compaction style, without compactions, and for levels that
+    do not grow by a number, and what `effective` raises.
     """
     values = effective(option_set, rocksdb_version)
     style = values.get('compaction_style')
     if style != _LEVEL_STYLE:
         raise NotModelledError(f'compaction_style={style}: only {_LEVEL_STYLE} is modelled')
+    if values.get('disable_auto_compactions') == 'true':
+        raise NotModelledError('disable_auto_compactions=true: without compactions no level fills')
     multiplier = float(values['max_bytes_for_level_multiplier'])
     if not math.isfinite(multiplier):
         raise NotModelledError(

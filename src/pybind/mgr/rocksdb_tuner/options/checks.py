@@ -436,7 +436,7 @@ def _no_wal_limit(_option_set: OptionSet, values: Mapping[str, str]) -> Iterator
             'warning',
             'no-wal-limit',
             'max_total_wal_size',
-            'Not set: with column families the WAL grows to four times the memtables of all of '
+            'Not set: with column families the WAL grows to eight times the memtables of all of '
             'them, far beyond the 1 GiB that WAL devices are built for',
             f'{_DEEP_DIVE}, Modern Ceph; ceph/ceph#35277',
         )

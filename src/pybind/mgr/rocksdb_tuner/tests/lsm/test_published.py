@@ -7,6 +7,7 @@ import pytest
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.lsm.levels import level_targets
 from rocksdb_tuner.lsm.records import Devices, Load, VolumeSelection
+from rocksdb_tuner.lsm.stalls import pending_compaction_bytes
 
 from .samples import GIB, MIB, PACIFIC_CFS, REEF_CFS, options_of, tree_of, with_db
 
@@ -131,20 +132,39 @@ def test_dynamic_level_bytes_are_off_with_the_two_paths_of_bluestore() -> None:
 
 
 def test_dynamic_levels_end_at_the_base() -> None:
-    """Targets from the last level up, each a multiplier less, the first not above the base."""
+    """270 GiB in level 6, each above it a tenth, down to a base level of no less than its size."""
     load = Load(workload='omap-heavy', data_bytes=300.0 * GIB)
     targets = dict(tree_of(OLD, load=load).levels.dynamic_levels)
     assert max(targets) == 6
-    assert targets[min(targets)] <= 256 * MIB
-    for level in range(min(targets) + 1, max(targets) + 1):
+    base = min(targets)
+    assert targets[base] == 256 * MIB
+    # The next one is ten times what the base level would have been, 94 MiB.
+    for level in range(base + 2, max(targets) + 1):
         assert targets[level] == pytest.approx(10 * targets[level - 1], rel=1e-6)
 
 
-def test_without_a_limit_the_wal_is_four_times_all_memtables() -> None:
-    """ "Default value (0) caused rocksdb to set maximum of 16GB for WALs" (ceph/ceph#35277)."""
+def test_dynamic_levels_are_fixed_ones_where_there_are_too_few_of_them() -> None:
+    """ "Even L1 will be too large": level 1 has the base size, and each other grows from it."""
+    load = Load(workload='omap-heavy', data_bytes=3000.0 * GIB)
+    assert tree_of(f'{OLD},num_levels=4', load=load).levels.dynamic_levels == (
+        (1, 256 * MIB),
+        (2, 2560 * MIB),
+        (3, 25600 * MIB),
+    )
+
+
+def test_without_a_limit_the_wal_is_four_times_all_memtables_counted_twice() -> None:
+    """ "Default value (0) caused rocksdb to set maximum of 16GB for WALs" (ceph/ceph#35277).
+
+    That is four times the memtables of four column families. RocksDB counts them twice when it
+    opens a database: an OSD of 16.2.15 with twelve of 2 x 256 KiB said "max_total_wal_size is
+    50331648", and one with 2 x 4 MiB let the WAL grow to 768 MiB.
+    """
     old = 'write_buffer_size=268435456,max_write_buffer_number=4'
     four_families = tree_of(old, cfs='m p O')
-    assert four_families.wal.limit_bytes == 16 * GIB
+    assert four_families.wal.limit_bytes == 2 * 16 * GIB
+    seen = 'write_buffer_size=262144,max_write_buffer_number=2'
+    assert tree_of(seen, '6.8').wal.limit_bytes == 50331648
     assert four_families.wal.limited_by == 'memtables'
     limited = tree_of(f'{old},max_total_wal_size=1073741824', cfs='m p O')
     assert limited.wal.limit_bytes == GIB
@@ -219,6 +239,38 @@ def test_the_last_of_three_memtables_is_no_reason_to_slow_down() -> None:
     causes = {(s.cause, s.effect) for s in tree_of('max_write_buffer_number=3').stalls}
     assert ('memtables', 'slowdown') not in causes
     assert ('memtables', 'stop') in causes
+
+
+@pytest.mark.parametrize(('version', 'slowdown'), [('6.8', True), ('6.15', True), ('7.9', False)])
+def test_memtables_that_wait_for_a_flush_slow_nothing_down(version: str, slowdown: bool) -> None:
+    """Since facebook/rocksdb#7921: of 4, of which 3 are merged, the third only begins a flush."""
+    options = 'max_write_buffer_number=4,min_write_buffer_number_to_merge=3'
+    causes = {(s.cause, s.effect) for s in tree_of(options, version).stalls}
+    assert (('memtables', 'slowdown') in causes) == slowdown
+
+
+def test_pending_bytes_are_counted_as_rocksdb_estimates_them() -> None:
+    """Level 0 and 1, and of what is over in each level as much more as the next is larger.
+
+    2 into 1 of 1: 3 to compact; 2 are over and go into 10: 2 x (10 / 3 + 1); 2 into 50 of 100
+    leave nothing over.
+    """
+    assert pending_compaction_bytes(2, (1, 10, 50), (1, 10, 100)) == pytest.approx(
+        3 + 2 * (10 / 3 + 1) + 2 * (50 / 12 + 1)
+    )
+    assert pending_compaction_bytes(2, (1, 0, 0), (1, 10, 100)) == 3
+
+
+def test_what_is_pending_comes_to_its_limit_long_before_as_much_is_written() -> None:
+    """The tree below multiplies it; at the end of the headroom the limit is met."""
+    load = Load(workload='omap-heavy', wal_bytes_per_s=1e6, data_bytes=300.0 * GIB)
+    tree = tree_of(NEW, load=load)
+    stall = next(s for s in tree.stalls if s.cause == 'pending-compaction-bytes')
+    assert (stall.effect, stall.limit) == ('slowdown', 64 * GIB)
+    assert stall.normal is not None
+    assert stall.headroom_bytes is not None
+    assert GIB < stall.normal < 64 * GIB
+    assert 0 < stall.headroom_bytes < 64 * GIB / 4
 
 
 def test_levels_grow_by_the_multiplier_until_a_number_is_full() -> None:
