@@ -14,6 +14,7 @@ from mgr_module import HandleCommandResult, MgrModule, Option
 from .advise.conditions.catalogue import LimitOption, limit_options
 from .advise.derive import derive
 from .advise.facts import release_of_osd
+from .advise.given import Given, given
 from .advise.profiles import Profile, UnknownProfileError, profile, profiles
 from .advise.records import Kind, Recommendation
 from .advise.situation import Situation, find_situation
@@ -233,14 +234,20 @@ class Module(MgrModule):
         workload: Optional[str] = None,
         cores: Optional[int] = None,
         release: Optional[str] = None,
+        db_size: Optional[str] = None,
+        wal_size: Optional[str] = None,
+        memory: Optional[str] = None,
         format: str = 'plain',
     ) -> HandleCommandResult:
         """Derive an option set from the published goals, and say which published one it is"""
-        return self._answer(
-            lambda: render.derivation(
-                derive(self._situation(osd, release, workload, cores)), format
+
+        def answer() -> str:
+            said = given(
+                workload=workload, cores=cores, db_size=db_size, wal_size=wal_size, memory=memory
             )
-        )
+            return render.derivation(derive(self._situation(osd, release, said)), format)
+
+        return self._answer(answer)
 
     @CLIReadCommand('rocksdb-tuner model')
     def cmd_model(
@@ -250,14 +257,32 @@ class Module(MgrModule):
         workload: Optional[str] = None,
         cores: Optional[int] = None,
         release: Optional[str] = None,
+        db_size: Optional[str] = None,
+        wal_size: Optional[str] = None,
+        memory: Optional[str] = None,
+        data: Optional[str] = None,
+        ingest: Optional[str] = None,
+        key_size: Optional[str] = None,
+        cfs: Optional[str] = None,
         format: str = 'plain',
     ) -> HandleCommandResult:
         """Show what an option string makes of WAL, memory, levels, stalls, write amplification"""
-        return self._answer(
-            lambda: render.model(
-                tree(options, self._situation(osd, release, workload, cores)), format
+
+        def answer() -> str:
+            said = given(
+                workload=workload,
+                cores=cores,
+                db_size=db_size,
+                wal_size=wal_size,
+                memory=memory,
+                data=data,
+                ingest=ingest,
+                key_size=key_size,
+                cfs=cfs,
             )
-        )
+            return render.model(tree(options, self._situation(osd, release, said)), format)
+
+        return self._answer(answer)
 
     @CLIReadCommand('rocksdb-tuner check')
     def cmd_check(
@@ -362,15 +387,9 @@ class Module(MgrModule):
         render.check_format(format)
         return render.rollout(self._tuner.submit(work), format)
 
-    def _situation(
-        self,
-        osd: Optional[str],
-        release: Optional[str],
-        workload: Optional[str],
-        cores: Optional[int],
-    ) -> Situation:
+    def _situation(self, osd: Optional[str], release: Optional[str], said: Given) -> Situation:
         osd_id = None if osd is None else _osd_number(osd)
-        return find_situation(self._tuner.snapshot.osds, osd_id, release, workload, cores)
+        return find_situation(self._tuner.snapshot.osds, osd_id, release, said)
 
     def _recommendation(self, recommendation_id: str) -> Recommendation:
         known = {r.recommendation_id: r for r in self._tuner.snapshot.recommendations}
@@ -410,7 +429,7 @@ def _short_version(text: str) -> str:
 
 def _osd_number(text: str) -> int:
     number = text.removeprefix('osd.')
-    if not number.isdigit():
+    if not (number.isascii() and number.isdigit()):
         raise CommandRefusedError(
             errno.EINVAL, f'"{text}" is no OSD: give its number, as in "3" or "osd.3"'
         )

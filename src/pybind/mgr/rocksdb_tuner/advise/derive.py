@@ -21,7 +21,7 @@ from ..options.syntax import OptionSet, format, parse  # noqa: A004
 from ..workload.records import WorkloadClass
 from .profiles import Profile, profiles, recognise
 from .records import Reason
-from .situation import Situation
+from .situation import Assumptions, Situation
 
 __all__ = ['Choice', 'Derivation', 'agreement', 'derive']
 
@@ -39,8 +39,10 @@ _WAL_BYTES = _GIB
 _WAL_PART_OF_MEMORY = 4
 #: A WAL on the DB device may take at most this part of it.
 _WAL_PART_OF_DB = 4
+#: Of a WAL at its limit: the model's `wal_device` for memtables of a 64th of it, with the upper end
+#: of its interval.
+_WAL_FILES_PER_LIMIT = 1.8
 _LEAST_WAL_BYTES = 64 * _MIB
-_FLUSHES_IN_WAL = 8
 _TRIGGER = 8
 _MULTIPLIER = 8
 _JOBS = 4
@@ -75,6 +77,11 @@ class Derivation:
     #: The profile that it differs least from, and in what, from there to here.
     nearest: str
     differences: tuple[OptionDifference, ...]
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        assumed = self.situation.assumptions
+        return (*assumed.common, *assumed.derivation)
 
 
 @dataclass(frozen=True)
@@ -164,7 +171,8 @@ def _choices(situation: Situation) -> tuple[Choice, ...]:
         Choice(
             'max_bytes_for_level_multiplier',
             str(_MULTIPLIER),
-            'Less than the 10 of RocksDB, since level 1 is larger than its 256 MiB.',
+            'As published: less than the 10 of RocksDB, since level 1 was made larger than its '
+            '256 MiB.',
             f'{_DEEP_DIVE}, New Tuning Candidate',
         ),
         Choice(
@@ -196,8 +204,11 @@ def _wal(situation: Situation) -> tuple[int, str, str]:
     if devices.dedicated_wal and devices.wal_bytes:
         bounds.append(
             (
-                devices.wal_bytes,
-                f'No more than the WAL device of {_mib(devices.wal_bytes)} holds.',
+                int(devices.wal_bytes / _WAL_FILES_PER_LIMIT),
+                (
+                    f'The WAL device of {_mib(devices.wal_bytes)} is to hold it: WAL files take '
+                    f'up to {_WAL_FILES_PER_LIMIT:g} times what is in them.'
+                ),
                 _RULE,
             )
         )
@@ -284,6 +295,7 @@ def _defaults(release: KnownRelease) -> TreeOptions:
 
 def _compression(situation: Situation) -> tuple[str, str, str]:
     cores, release = situation.cores, situation.release
+    known = situation.workload not in {None, WorkloadClass.UNKNOWN}
     if cores is not None and cores <= _CORES_THAT_LOSE:
         return (
             'kNoCompression',
@@ -310,7 +322,8 @@ def _compression(situation: Situation) -> tuple[str, str, str]:
         )
     return (
         'kNoCompression',
-        f'The default of {release.label}, and nothing was published for LZ4 with this workload.',
+        f'The default of {release.label}, and nothing was published for LZ4 with '
+        + ('this workload.' if known else 'a workload that is not known.'),
         f'{_DEEP_DIVE}, Conclusion',
     )
 
@@ -336,7 +349,7 @@ def _mib(size_bytes: int) -> str:
 def agreement(situation: Situation, profile: Profile) -> Reason:
     """Whether the published goals lead to ``profile`` too, as a sentence."""
     # What an OSD does at the moment is no part of it, and would never be remembered.
-    derived = _derived(replace(situation, load=Load(), assumptions=()))
+    derived = _derived(replace(situation, load=Load(), assumptions=Assumptions()))
     version = situation.release.rocksdb_version
     if same_meaning(derived.options, profile.options, version):
         return Reason('Derived from the published goals, the option set is the same.', _RULE)

@@ -14,6 +14,8 @@ from ..options.releases import KnownRelease
 from ..workload.records import Workload, WorkloadClass
 from .candidate import Candidate, group_candidate
 from .derive import agreement
+from .effect import predicted_write_amplification, prediction_of, reason_of
+from .given import Given
 from .overrides import override_advice, own_entries_advice
 from .profiles import Profile, predict, profiles
 from .proposal import recommendation
@@ -110,9 +112,16 @@ def _profile_change(
         for e in workload.evidence
     ) + tuple(Reason(text, best.source) for text in suitability.reasons)
     # Of the OSDs of a group the first stands for all: they are of one device class.
-    situation = situation_of_osd(candidate.osds[0], release, workload.workload_class, None)
+    situation = situation_of_osd(
+        candidate.osds[0], release, Given(workload=workload.workload_class)
+    )
     reasons += (agreement(situation, best),)
     prediction = _prediction(best, workload.workload_class)
+    change = predicted_write_amplification(candidate.running, best.options, situation)
+    if change is not None:
+        reasons += (reason_of(change),)
+        # What was published of clients says more than the model of the tree.
+        prediction = prediction or prediction_of(change)
     is_default = same_meaning(best.options, release.default_options, release.rocksdb_version)
     if is_default and candidate.deciding_entries == (ALL_OSDS,) and candidate.is_everything:
         return recommendation(

@@ -7,18 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Mapping, Optional
 
-from ..lsm.calibration import workload_of_class
+from ..lsm.calibration import calibration, workload_of_class
 from ..lsm.columns import Column, columns
 from ..lsm.records import Devices, Load, VolumeSelection
 from ..options.releases import KnownRelease
 from ..options.verdict import BadQuestionError, find_release, releases_to_judge
 from ..workload.records import WorkloadClass
 from .facts import RESERVED, RESERVED_FACTOR, SELECTION_POLICY, release_of_osd
+from .given import NOTHING, Given
 from .naming import name_osds
 from .records import OsdFacts, Setting
 
 __all__ = [
     'DEFAULT_MEMORY_TARGET_BYTES',
+    'Assumptions',
     'Situation',
     'find_situation',
     'situation_of_osd',
@@ -28,7 +30,15 @@ __all__ = [
 #: `osd_memory_target` of all releases.
 DEFAULT_MEMORY_TARGET_BYTES = 4 << 30
 _UNSHARDED = columns('')
-_MOST_CORES = 1024
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What was taken for granted, in sentences, by whom it matters to."""
+
+    common: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+    derivation: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -46,8 +56,7 @@ class Situation:
     selection: VolumeSelection = field(default_factory=VolumeSelection)
     load: Load = field(default_factory=Load)
     osd_id: Optional[int] = None
-    #: In sentences.
-    assumptions: tuple[str, ...] = ()
+    assumptions: Assumptions = field(default_factory=Assumptions)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -58,23 +67,16 @@ def find_situation(
     osds: Sequence[OsdFacts],
     osd_id: Optional[int],
     release: Optional[str],
-    workload: Optional[str],
-    cores: Optional[int],
+    given: Given,
 ) -> Situation:
     """The situation that an operator asks about: one OSD, or none in particular.
 
     Raises BadQuestionError, ENOENT for an OSD that is not there, EINVAL for all else.
     """
-    wanted = _workload(workload)
-    if cores is not None and not 1 <= cores <= _MOST_CORES:
-        raise BadQuestionError(
-            errno.EINVAL, f'cores must be 1 to {_MOST_CORES} for one OSD, not {cores}'
-        )
     if osd_id is None:
         running = [release_of_osd(facts.info) for facts in osds]
         # The newest, where several run or none does: an upgrade ends there.
-        chosen = releases_to_judge(release, running)[-1]
-        return situation_without_osd(chosen, wanted, cores)
+        return situation_without_osd(releases_to_judge(release, running)[-1], given)
     facts = next((f for f in osds if f.info.osd_id == osd_id), None)
     if facts is None:
         known = name_osds([f.info.osd_id for f in osds]) if osds else 'none yet'
@@ -88,95 +90,106 @@ def find_situation(
             f'osd.{osd_id} runs a release that is not known to this module: name one with '
             '--release',
         )
-    return situation_of_osd(facts, of_osd, wanted, cores)
+    return situation_of_osd(facts, of_osd, given)
 
 
-def _workload(text: Optional[str]) -> Optional[WorkloadClass]:
-    if text is None:
-        return None
-    try:
-        return WorkloadClass(text)
-    except ValueError:
-        known = ', '.join(w.value for w in WorkloadClass)
-        raise BadQuestionError(
-            errno.EINVAL, f'"{text}" is no workload; workloads: {known}'
-        ) from None
-
-
-def situation_without_osd(
-    release: KnownRelease, workload: Optional[WorkloadClass], cores: Optional[int]
-) -> Situation:
-    """An OSD of this release of which nothing else is known."""
-    measured = _measured_workload(workload)
+def situation_without_osd(release: KnownRelease, given: Given = NOTHING) -> Situation:
+    """An OSD of this release of which nothing is known but what was said."""
+    measured = _measured_workload(given.workload)
+    devices = _devices(Devices(), given)
+    common = [f'No OSD was named: one of {release.label} is imagined.']
+    if devices.dedicated_db is None and devices.dedicated_wal is None:
+        common.append(
+            'No DB and no WAL device is known; --db-size and --wal-size name them, or --osd an OSD.'
+        )
+    if given.memory_bytes is None:
+        common.append('osd_memory_target is taken to be 4 GiB, its default; --memory names it.')
     return Situation(
         release=release,
-        workload=workload,
-        cores=cores,
-        memory_target_bytes=DEFAULT_MEMORY_TARGET_BYTES,
-        load=Load(workload=measured),
-        assumptions=(
+        workload=given.workload,
+        devices=devices,
+        memory_target_bytes=given.memory_bytes or DEFAULT_MEMORY_TARGET_BYTES,
+        cores=given.cores,
+        own_columns=given.columns,
+        load=_load(Load(workload=measured), given),
+        assumptions=Assumptions(
+            tuple(common),
             (
-                f'No OSD was named: one of {release.label}, with the column families of that '
-                'default and its volume selection, and no DB or WAL device that is known.'
+                *_about_columns(release, given, sharded=None, named=False),
+                *_about_workload(given.workload, measured),
             ),
-            'osd_memory_target is taken to be 4 GiB, its default.',
-            *_about_workload(workload, measured),
-            *_about_cores(cores),
+            _about_cores(given.cores),
         ),
     )
 
 
-def situation_of_osd(
-    facts: OsdFacts,
-    release: KnownRelease,
-    workload: Optional[WorkloadClass],
-    cores: Optional[int],
-) -> Situation:
-    """What is known of an OSD; ``workload`` and ``cores`` are an operator's word."""
+def situation_of_osd(facts: OsdFacts, release: KnownRelease, given: Given = NOTHING) -> Situation:
+    """What is known of an OSD, and over it what was said."""
     info, signals, details = facts.info, facts.signals, facts.details
-    assumptions: list[str] = []
-    chosen = workload or (facts.workload.workload_class if facts.workload else None)
+    chosen = given.workload or (facts.workload.workload_class if facts.workload else None)
     measured = _measured_workload(chosen)
+    common: list[str] = []
+    of_model: list[str] = []
     load = Load(workload=measured, wal_bytes_per_s=signals.wal_bytes_per_s if signals else None)
     used = signals.db_used_bytes if signals else None
-    if used is not None and signals is not None:
+    if used is not None and signals is not None and given.data_bytes is None:
         load = replace(load, data_bytes=float(used + (signals.slow_used_bytes or 0)))
-        assumptions.append(
+        of_model.append(
             'All that BlueFS uses is taken for SST files; what of it is the WAL is not told.'
         )
-    target = details.memory_target_bytes if details else None
+    target = given.memory_bytes or (details.memory_target_bytes if details else None)
     if target is None:
         target = DEFAULT_MEMORY_TARGET_BYTES
-        assumptions.append('osd_memory_target is not known yet: 4 GiB, its default, is assumed.')
-    if facts.sharded is not False:
-        known = (
-            'Its column families are'
-            if facts.sharded
-            else 'Its sharding is not known: its column families are'
-        )
-        assumptions.append(f'{known} taken to be those of the default of {release.label}.')
+        common.append('osd_memory_target is not known yet: 4 GiB, its default, is assumed.')
+    known = Devices(
+        dedicated_db=info.dedicated_db,
+        dedicated_wal=info.dedicated_wal,
+        db_bytes=info.db_device_bytes,
+        wal_bytes=info.wal_device_bytes,
+        main_bytes=info.main_device_bytes,
+    )
+    unsharded = _UNSHARDED if facts.sharded is False else None
     return Situation(
         release=release,
         workload=chosen,
-        devices=Devices(
-            dedicated_db=info.dedicated_db,
-            dedicated_wal=info.dedicated_wal,
-            db_bytes=info.db_device_bytes,
-            wal_bytes=info.wal_device_bytes,
-            main_bytes=info.main_device_bytes,
-        ),
+        devices=_devices(known, given),
         memory_target_bytes=target,
-        cores=cores,
-        own_columns=_UNSHARDED if facts.sharded is False else None,
+        cores=given.cores,
+        own_columns=given.columns or unsharded,
         selection=_selection(facts.settings or {}),
-        load=load,
+        load=_load(load, given),
         osd_id=info.osd_id,
-        assumptions=(
-            *assumptions,
-            *_about_workload(chosen, measured),
-            *_about_cores(cores),
+        assumptions=Assumptions(
+            tuple(common),
+            (
+                *of_model,
+                *_about_columns(release, given, sharded=facts.sharded, named=True),
+                *_about_workload(chosen, measured),
+            ),
+            _about_cores(given.cores),
         ),
     )
+
+
+def _devices(known: Devices, given: Given) -> Devices:
+    if given.db_bytes is not None:
+        known = replace(known, dedicated_db=given.db_bytes > 0, db_bytes=given.db_bytes or None)
+    if given.wal_bytes is not None:
+        known = replace(known, dedicated_wal=given.wal_bytes > 0, wal_bytes=given.wal_bytes or None)
+    elif known.dedicated_wal is None and given.db_bytes is not None:
+        # Who names a DB device and no WAL device has none.
+        known = replace(known, dedicated_wal=False)
+    return known
+
+
+def _load(known: Load, given: Given) -> Load:
+    if given.wal_bytes_per_s is not None:
+        known = replace(known, wal_bytes_per_s=float(given.wal_bytes_per_s))
+    if given.data_bytes is not None:
+        known = replace(known, data_bytes=float(given.data_bytes))
+    if given.bytes_per_key is not None:
+        known = replace(known, bytes_per_key=float(given.bytes_per_key))
+    return known
 
 
 def _selection(settings: Mapping[str, Setting]) -> VolumeSelection:
@@ -198,6 +211,15 @@ def _measured_workload(workload: Optional[WorkloadClass]) -> Optional[str]:
     return None if workload is None else workload_of_class(workload.value)
 
 
+def _about_columns(
+    release: KnownRelease, given: Given, *, sharded: Optional[bool], named: bool
+) -> tuple[str, ...]:
+    if given.columns is not None or sharded is False:
+        return ()
+    unknown = 'Its sharding is not known: its' if named and sharded is None else 'Its'
+    return (f'{unknown} column families are taken to be those of the default of {release.label}.',)
+
+
 def _about_workload(workload: Optional[WorkloadClass], measured: Optional[str]) -> tuple[str, ...]:
     if measured is not None:
         return (
@@ -207,8 +229,14 @@ def _about_workload(workload: Optional[WorkloadClass], measured: Optional[str]) 
             ),
         )
     name = 'not known' if workload is None else f'{workload.value}, which was not measured'
-    return (f'The workload is {name}: flushes and amplification by workload are not known.',)
+    classes = [c for known in calibration().workloads.values() for c in known.classes]
+    return (
+        (
+            f'The workload is {name}: what depends on it is not known. Measured were '
+            f'{", ".join(classes)}; --workload takes one of them.'
+        ),
+    )
 
 
 def _about_cores(cores: Optional[int]) -> tuple[str, ...]:
-    return () if cores else ('How many cores the OSD has is not known.',)
+    return () if cores else ('How many cores the OSD may use is not known; --cores names them.',)

@@ -6,10 +6,11 @@ import errno
 from dataclasses import dataclass
 from typing import Optional
 
+from ..lsm.columns import options_of
 from ..lsm.model import TreeInputs, model
 from ..lsm.records import TreeModel
 from ..lsm.tree_options import NotModelledError
-from ..options.syntax import parse
+from ..options.syntax import format, parse  # noqa: A004
 from ..options.verdict import BadQuestionError, judge
 from .profiles import recognise
 from .situation import Situation
@@ -44,6 +45,7 @@ def tree(options: str, situation: Situation) -> TreeAnswer:
             f'an OSD of {release.label} would not start with these options, so they make no tree. '
             f'{about}{worst.message}; "ceph rocksdb-tuner check" tells all',
         )
+    _check_columns(situation, options)
     try:
         found = model(
             TreeInputs(
@@ -55,10 +57,27 @@ def tree(options: str, situation: Situation) -> TreeAnswer:
                 load=situation.load,
                 memory_target_bytes=situation.memory_target_bytes,
                 cores=situation.cores,
-                assumptions=situation.assumptions,
+                assumptions=(*situation.assumptions.common, *situation.assumptions.model),
             )
         )
     except NotModelledError as refusal:
         raise BadQuestionError(errno.EINVAL, f'there is no model of {refusal}') from None
     named = recognise(options, release)
     return TreeAnswer(options, situation, named.name if named else None, found)
+
+
+def _check_columns(situation: Situation, options: str) -> None:
+    """Options of single columns, that an operator may have named, stop an OSD just the same."""
+    for column in situation.columns:
+        if not column.options.items:
+            continue
+        text = format(options_of(column, parse(options)))
+        result = judge(text, (situation.release,)).worst.result
+        if not result.accepted:
+            worst = result.problems[0]
+            about = '' if worst.option is None else f'{worst.option}: '
+            raise BadQuestionError(
+                errno.EINVAL,
+                f'an OSD of {situation.release.label} would not start with these options of column '
+                f'{column.name}: {about}{worst.message}',
+            )

@@ -30,7 +30,6 @@ def tree(answer: TreeAnswer) -> JsonObject:
         'options': answer.options,
         'profile': answer.profile,
         **_situation(answer.situation),
-        # Those of the model include those of the situation.
         'assumptions': list(model.assumptions),
         'wal': _wal(model.wal),
         'memtables': _memtables(model.memtables),
@@ -78,6 +77,7 @@ def derivation(derived: Derivation) -> JsonObject:
             for c in derived.differences
         ],
         **_situation(derived.situation),
+        'assumptions': list(derived.assumptions),
         'choices': [
             {'option': c.option, 'value': c.value, 'why': c.why, 'source': c.source}
             for c in derived.choices
@@ -108,7 +108,6 @@ def _situation(situation: Situation) -> JsonObject:
                 {'column': column.name, 'shards': column.shards} for column in situation.columns
             ],
         },
-        'assumptions': list(situation.assumptions),
     }
 
 

@@ -8,6 +8,7 @@ from typing import Callable, Optional
 from ...advise.derive import Derivation
 from ...advise.situation import Situation
 from ...advise.tree import TreeAnswer
+from ...lsm.calibration import calibration
 from ...lsm.records import (
     ColumnFamilyModel,
     DbDeviceModel,
@@ -27,6 +28,10 @@ from ..units import (
 )
 from .phrases import bullets, changes_table, sections, titled
 
+_LIMITED = {
+    'max_total_wal_size': 'max_total_wal_size',
+    'memtables': 'no limit of its own, 8 x all memtables =',
+}
 _YES_NO = {True: 'yes', False: 'no', None: UNKNOWN}
 #: Levels that nobody fills are not worth a line.
 _LEVELS_SHOWN = 5
@@ -63,16 +68,22 @@ def _summary(model: TreeModel) -> Iterable[tuple[str, str]]:
     wal, memtables, levels = model.wal, model.memtables, model.levels
     yield (
         'WAL',
-        f'at most {format_bytes(wal.limit_bytes)} ({wal.limited_by}), '
+        f'{_LIMITED[wal.limited_by]} {format_bytes(wal.limit_bytes)}, '
         f'{_estimate(wal.device_bytes, format_bytes)} on the device'
-        + ('' if wal.fits_device is None else _fits(wal.fits_device, wal.device_total_bytes)),
+        + ('' if wal.fits_device is None else _fits(wal.fits_device, wal.device_total_bytes))
+        + ('' if wal.fill_s is None else f'; full in {format_duration(wal.fill_s)}'),
     )
     share = memtables.share_of_memory_target
     yield (
         'Memtables',
-        f'{_estimate(memtables.bounded_bytes, format_bytes)} (bounded by {memtables.bounded_by}; '
-        f'{format_bytes(memtables.ceiling_bytes)} by their number alone)'
-        + ('' if share is None else f', {format_percent(share)} of the memory target'),
+        f'at most {_estimate(memtables.bounded_bytes, format_bytes)}, bounded by '
+        f'{memtables.bounded_by}'
+        + ('' if share is None else f'; {format_percent(share)} of the memory target')
+        + (
+            ''
+            if memtables.bounded_by == 'max_write_buffer_number'
+            else f' ({format_bytes(memtables.ceiling_bytes)} by their number alone)'
+        ),
     )
     yield (
         'Level 0',
@@ -83,8 +94,9 @@ def _summary(model: TreeModel) -> Iterable[tuple[str, str]]:
     )
     yield (
         'Background',
-        f'flushes {model.background_flushes}, compactions {model.background_compactions}'
-        + ('' if model.cores is None else f', of {model.cores} cores'),
+        f'flushes at once at most {model.background_flushes}, compactions at most '
+        f'{model.background_compactions}'
+        + ('' if model.cores is None else f', on {model.cores} cores'),
     )
     yield 'Write amplification', _estimate(model.amplification.write, format_ratio)
     yield 'Space amplification', _estimate(model.amplification.space, format_ratio)
@@ -105,33 +117,63 @@ def _estimate(estimate: Optional[Estimate], form: Callable[[Optional[float]], st
 
 
 def _columns(model: TreeModel) -> str:
-    columns = (
+    """Of the workload only where it is known."""
+    families = model.column_families
+    columns = [
         Column('COLUMN'),
         Column('SHARDS', 'r'),
         Column('MEMTABLE', 'r'),
         Column('FLUSH OF'),
         Column('FULL FLUSH', 'r'),
+    ]
+    if all(family.share is None for family in families):
+        return table(columns, (_column(family) for family in families), indent=2)
+    columns += [
         Column('SHARE', 'r'),
-        Column('EXPECTED FLUSH', flexible=True, wrap=True),
-        Column('LEVEL 0 FILE', flexible=True, wrap=True),
+        Column('EXPECTED', 'r'),
+        Column('FLUSHED BY'),
+        Column('LEVEL 0 FILE', 'r'),
+        Column('KEYS', 'r'),
         Column('EVERY', 'r'),
-    )
-    return table(columns, (_column(column) for column in model.column_families), indent=2)
+    ]
+    rows = ((*_column(family), *_flush(family)) for family in families)
+    return '\n'.join((table(columns, rows, indent=2), paragraph(_held(), 2)))
 
 
 def _column(column: ColumnFamilyModel) -> tuple[str, ...]:
-    expected = _estimate(column.expected_flush_bytes, format_bytes)
     return (
         column.name,
         str(column.shards),
         format_bytes(column.write_buffer_bytes),
         f'{column.min_write_buffer_number_to_merge} of {column.max_write_buffer_number}',
         format_bytes(column.full_flush_bytes.value),
+    )
+
+
+def _flush(column: ColumnFamilyModel) -> tuple[str, ...]:
+    expected, file = column.expected_flush_bytes, column.level0_file_bytes
+    return (
         format_percent(column.share),
-        expected + (', by WAL' if column.flushed_by == 'wal' else ''),
-        _estimate(column.level0_file_bytes, format_bytes),
+        UNKNOWN if expected is None else format_bytes(expected.value),
+        column.flushed_by or UNKNOWN,
+        UNKNOWN if file is None else format_bytes(file.value),
+        format_count(column.keys_per_flush),
         format_duration(column.flush_every_s),
     )
+
+
+def _held() -> str:
+    """What the values of the table are worth."""
+    quantities = calibration().quantities
+    parts = [
+        f'{words} {quantities[name].low:.2f} to {quantities[name].high:.2f}'
+        for words, name in (
+            ('full flushes', 'full_flush_bytes'),
+            ('flushes by the WAL', 'early_flush_bytes'),
+            ('level 0 files', 'level0_file_bytes'),
+        )
+    ]
+    return f'Measured over predicted, in 80 % of the comparisons: {", ".join(parts)}.'
 
 
 def _levels(model: TreeModel) -> str:
@@ -170,7 +212,7 @@ def _db_device(device: Optional[DbDeviceModel]) -> str:
             ),
             ('Last whole level', f'{last} ({format_bytes(device.levels_bytes)} with level 0)'),
             ('Open to higher levels', f'{format_bytes(device.extra_bytes)} ({device.policy})'),
-            ('For neither', format_bytes(device.unused_bytes)),
+            ('Open to nothing', format_bytes(device.unused_bytes)),
             ('Holds the data', _YES_NO[device.holds_data]),
         ],
         indent=2,
@@ -221,7 +263,7 @@ def derivation(derived: Derivation) -> str:
             'Choices',
             '\n'.join(_choice(c.option, c.value, c.why, c.source) for c in derived.choices),
         ),
-        titled('Taken for granted', bullets(derived.situation.assumptions)),
+        titled('Taken for granted', bullets(derived.assumptions)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Optional
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from rocksdb_tuner.advise.derive import agreement, derive
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.situation import Situation
+from rocksdb_tuner.advise.tree import tree
 from rocksdb_tuner.lsm.columns import columns, options_of
 from rocksdb_tuner.lsm.records import Devices
 from rocksdb_tuner.lsm.tree_options import TreeOptions, tree_options
@@ -137,7 +139,7 @@ def test_with_two_cores_nothing_is_compressed() -> None:
 
 
 def test_a_small_wal_device_bounds_the_wal_and_all_that_follows() -> None:
-    devices = Devices(dedicated_wal=True, wal_bytes=300 * MIB)
+    devices = Devices(dedicated_wal=True, wal_bytes=500 * MIB)
     found = shape(Situation(REEF, devices=devices))
     assert found.max_total_wal_bytes == 256 * MIB
     assert found.flush_bytes == 24 * MIB
@@ -155,3 +157,39 @@ def test_a_difference_from_a_profile_is_named() -> None:
     assert 'compression' in said
     assert 'max_background_jobs' in said
     assert 'profile derive' in said
+
+
+@given(situations, st.integers(115 * MIB, 1 << 42))
+def test_the_wal_fits_the_device_it_was_derived_for(situation: Situation, size: int) -> None:
+    """By the model of the same module, to the end of its interval."""
+    devices = Devices(dedicated_db=False, dedicated_wal=True, wal_bytes=size)
+    situation = replace(situation, devices=devices)
+    wal = tree(derive(situation).options, situation).model.wal
+    assert wal.fits_device is True
+    assert wal.device_bytes.high <= size
+
+
+@pytest.mark.parametrize('field', ['memory_target_bytes', 'wal_bytes', 'db_bytes', 'cores'])
+@given(situation=situations, factor=st.integers(1, 64))
+def test_more_of_anything_makes_nothing_smaller(
+    field: str, situation: Situation, factor: int
+) -> None:
+    """WAL, memtables, flushes, level 1 and jobs grow with memory, devices and cores."""
+    devices = situation.devices
+    if field in {'memory_target_bytes', 'cores'}:
+        before = getattr(situation, field)
+        more = replace(situation, **{field: before and before * factor})
+    else:
+        before = getattr(devices, field)
+        more = replace(situation, devices=replace(devices, **{field: before and before * factor}))
+    small, large = shape(situation), shape(more)
+    assert large.max_total_wal_bytes >= small.max_total_wal_bytes
+    assert large.write_buffer_bytes >= small.write_buffer_bytes
+    assert large.flush_bytes >= small.flush_bytes
+    assert large.level_base_bytes >= small.level_base_bytes
+    assert large.max_background_jobs >= small.max_background_jobs
+
+
+@given(situations)
+def test_it_is_derived_the_same_each_time(situation: Situation) -> None:
+    assert derive(situation) == derive(situation)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from rocksdb_tuner.advise.facts import RESERVED_FACTOR, SELECTION_POLICY
+from rocksdb_tuner.advise.given import given
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import OsdFacts, Setting
 from rocksdb_tuner.advise.situation import Situation, find_situation
@@ -43,9 +45,10 @@ FACTS = OsdFacts(
 )
 
 
-def ask(*facts: OsdFacts, osd_id: int | None = None, **given: object) -> Situation:
-    asked = {'release': None, 'workload': None, 'cores': None, **given}
-    return find_situation(facts, osd_id, **asked)  # type: ignore[arg-type]  # by name
+def ask(
+    *facts: OsdFacts, osd_id: int | None = None, release: str | None = None, **said: Any
+) -> Situation:
+    return find_situation(facts, osd_id, release, given(**said))
 
 
 def test_an_osd_is_modelled_with_what_is_known_of_it() -> None:
@@ -130,7 +133,7 @@ def test_options_that_make_no_tree_are_refused_by_name(options: str, named: str)
 
 
 @pytest.mark.parametrize(
-    ('given', 'code', 'named'),
+    ('said', 'code', 'named'),
     [
         ({'osd_id': 4}, errno.ENOENT, 'osd.4 does not exist; OSDs that are known: osd.3'),
         ({'workload': 'nope'}, errno.EINVAL, '"nope" is no workload'),
@@ -139,9 +142,9 @@ def test_options_that_make_no_tree_are_refused_by_name(options: str, named: str)
         ({'cores': -3}, errno.EINVAL, 'not -3'),
     ],
 )
-def test_what_does_not_exist_is_named(given: dict[str, object], code: int, named: str) -> None:
+def test_what_does_not_exist_is_named(said: dict[str, Any], code: int, named: str) -> None:
     with pytest.raises(BadQuestionError, match=named) as refusal:
-        ask(FACTS, **given)  # type: ignore[arg-type]  # by name
+        ask(FACTS, **said)
     assert refusal.value.errno == code
 
 
@@ -150,3 +153,48 @@ def test_an_osd_of_an_unknown_release_needs_one_to_be_named() -> None:
     with pytest.raises(BadQuestionError, match='--release'):
         ask(newer, osd_id=3)
     assert ask(newer, osd_id=3, release='tentacle').release.name == 'tentacle'
+
+
+def test_what_an_operator_says_of_devices_memory_and_load_is_modelled() -> None:
+    """Without any OSD: all inputs that the model has."""
+    situation = ask(
+        release='reef',
+        workload='rgw-metadata',
+        db_size='60G',
+        wal_size='2GiB',
+        memory='8G',
+        data='20G',
+        ingest='5M',
+        key_size='250',
+        cfs='m(3) O(3,0-13)=block_cache={type=binned_lru} P=write_buffer_size=8M',
+    )
+    model = tree(LZ4, situation).model
+    assert (situation.devices.db_bytes, situation.devices.wal_bytes) == (60 * GIB, 2 * GIB)
+    assert [c.name for c in model.column_families] == ['default', 'm', 'O', 'P']
+    assert model.column_families[3].write_buffer_bytes == 8 << 20
+    assert model.memtables.memory_target_bytes == 8 * GIB
+    assert model.wal.device_total_bytes == 2 * GIB
+    assert model.wal.fill_s == GIB / (5 << 20)
+    assert model.column_families[0].keys_per_flush is not None
+    assert model.db_device is not None
+    assert len(model.assumptions) == 2
+
+
+def test_what_an_operator_says_comes_before_what_is_known_of_the_osd() -> None:
+    situation = ask(FACTS, osd_id=3, db_size='0', wal_size='1G', memory='2G', data='7G')
+    assert situation.devices.dedicated_db is False
+    assert situation.devices.db_bytes is None
+    assert situation.devices.dedicated_wal is True
+    assert situation.memory_target_bytes == 2 * GIB
+    assert situation.load.data_bytes == 7 * GIB
+    assert not any('BlueFS' in text for text in situation.assumptions.model)
+
+
+def test_options_of_a_column_that_stop_an_osd_are_refused_with_its_name() -> None:
+    with pytest.raises(BadQuestionError, match='column P: no_such_option'):
+        tree(LZ4, ask(cfs='O P=no_such_option=1'))
+
+
+def test_without_compactions_there_are_no_levels_to_model() -> None:
+    with pytest.raises(BadQuestionError, match='disable_auto_compactions'):
+        tree('disable_auto_compactions=true', ask())

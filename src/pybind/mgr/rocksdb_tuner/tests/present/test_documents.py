@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner import present
 from rocksdb_tuner.advise.derive import derive
+from rocksdb_tuner.advise.given import Given
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import FindingEvidence, Kind
 from rocksdb_tuner.advise.situation import situation_without_osd
@@ -34,7 +35,9 @@ SCHEMAS = {
     for path in (Path(present.__file__).parent / 'schemas').glob('*.schema.json')
 }
 
-SITUATION = situation_without_osd(known_releases()[-1], WorkloadClass.RGW_METADATA, 4)
+SITUATION = situation_without_osd(
+    known_releases()[-1], Given(workload=WorkloadClass.RGW_METADATA, cores=4)
+)
 
 
 def validator(name: str) -> jsonschema.Draft202012Validator:

@@ -12,6 +12,7 @@ from rocksdb_tuner.advise.derive import derive
 from rocksdb_tuner.advise.profiles import Profile, profiles
 from rocksdb_tuner.advise.situation import Situation
 from rocksdb_tuner.advise.tree import tree
+from rocksdb_tuner.lsm.calibration import calibration
 from rocksdb_tuner.lsm.records import Devices, Load
 from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.releases import known_releases
@@ -68,6 +69,18 @@ def test_what_is_not_known_is_a_dash() -> None:
     assert lines['Write amplification'].strip() == '-'
     assert lines['Workload'].strip() == '-'
     assert 'DB device' not in lines
+
+
+def test_a_wal_without_a_limit_of_its_own_is_said_to_be_such() -> None:
+    text = render.model(tree('', Situation(REEF)), 'plain')
+    assert 'WAL:                  no limit of its own, 8 x all memtables = 12 GiB' in text
+
+
+def test_what_the_flushes_of_a_workload_are_worth_is_said() -> None:
+    text = ' '.join(render.model(tree(REEF.default_options, KNOWN), 'plain').split())
+    held = calibration().quantities['early_flush_bytes']
+    assert f'flushes by the WAL {held.low:.2f} to {held.high:.2f}' in text
+    assert 'EXPECTED' not in render.model(tree(REEF.default_options, Situation(REEF)), 'plain')
 
 
 def test_a_derived_set_shows_each_reason_and_what_it_is() -> None:

@@ -1,0 +1,153 @@
+"""`model` and `profile derive` on a real cluster: what they say is what an OSD does."""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+import tempfile
+from collections.abc import Iterator
+
+import pytest
+
+from harness import Cluster, ClusterSpec, Progress
+from harness.services import make_pools
+from module_client import CHECKOUT, OPTION, ModuleClient
+
+pytestmark = [pytest.mark.integration]
+
+DB_SIZE_BYTES = 4 << 30
+#: No limit of the WAL, and memtables that are met within seconds.
+RUNNING = 'compression=kNoCompression,write_buffer_size=262144,max_write_buffer_number=2'
+LZ4_2025 = (
+    'compression=kLZ4Compression,max_write_buffer_number=64,min_write_buffer_number_to_merge=6,'
+    'write_buffer_size=16777216,max_background_jobs=4,level0_file_num_compaction_trigger=8,'
+    'max_bytes_for_level_base=1073741824,max_bytes_for_level_multiplier=8,'
+    'max_total_wal_size=1073741824'
+)
+
+
+@pytest.fixture(scope='module')
+def cluster(release: str) -> Iterator[Cluster]:
+    directory = tempfile.mkdtemp(prefix='tuner-model-')
+    spec = ClusterSpec(release=release, osds=1, db_size_bytes=DB_SIZE_BYTES)
+    with Cluster.up(spec, directory, Progress()) as cluster:
+        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
+        cluster.ceph('config', 'set', 'osd', OPTION, RUNNING)
+        cluster.ceph('orch', 'daemon', 'restart', 'osd.0')
+        tuner = ModuleClient(cluster)
+        tuner.wait_for(lambda: tuner.running(0)[0] == RUNNING, 60, 'the OSD with its options')
+        tuner.wait_for(tuner.osds, 60, 'the OSD to be known')
+        yield cluster
+
+
+@pytest.fixture(scope='module')
+def tuner(cluster: Cluster) -> ModuleClient:
+    return ModuleClient(cluster)
+
+
+def test_an_osd_is_modelled_with_its_own_release_devices_and_memory(
+    tuner: ModuleClient, release: str
+) -> None:
+    found = tuner.json('model', LZ4_2025, '--osd', 'osd.0', schema='model')
+    assert (found['osd'], found['release']) == (0, release)
+    assert found['inputs']['dedicated_db'] is True
+    assert found['inputs']['db_device_bytes'] == pytest.approx(DB_SIZE_BYTES, rel=0.01)
+    # Level 0 and level 1 of 1 GiB fit into 95 % of it, level 2 of 8 GiB does not.
+    assert found['db_device']['last_level'] == 1
+    assert found['wal']['limit_bytes'] == 1 << 30
+    text = tuner.plain('model', LZ4_2025, '--osd', '0')
+    assert 'level 1 (2 GiB with level 0)' in text
+
+
+def test_an_osd_that_is_imagined_is_what_the_operator_says(tuner: ModuleClient) -> None:
+    words = (
+        '--release', 'reef', '--workload', 'rgw-metadata', '--cores', '4', '--db-size', '60G',
+        '--wal-size', '2G', '--memory', '8G', '--data', '40G', '--ingest', '20M',
+        '--key-size', '250', '--cfs', 'm(3) O(3,0-13)=block_cache={type=binned_lru} P',
+    )  # fmt: skip
+    found = tuner.json('model', LZ4_2025, *words, schema='model')
+    assert (found['osd'], found['release']) == (None, 'reef')
+    assert [c['column'] for c in found['column_families']] == ['default', 'm', 'O', 'P']
+    assert found['memtables']['memory_target_bytes'] == 8 << 30
+    assert found['wal']['device_total_bytes'] == 2 << 30
+    assert found['wal']['fits_device'] is True
+    write = found['write_amplification']
+    assert 1 < write['low'] <= write['value'] <= write['high']
+    assert all(stall['headroom_s'] is not None for stall in found['stalls'])
+    assert 'LASTS' in tuner.plain('model', LZ4_2025, *words)
+
+
+def test_the_empty_string_is_that_of_rocksdb_itself(tuner: ModuleClient) -> None:
+    found = tuner.json('model', '', schema='model')
+    assert found['profile'] == 'rocksdb-default'
+    assert found['wal']['limited_by'] == 'memtables'
+
+
+@pytest.mark.parametrize(
+    ('words', 'code', 'named'),
+    [
+        (('model', 'no_such_option=1'), errno.EINVAL, 'no_such_option'),
+        (
+            ('model', 'compaction_style=kCompactionStyleUniversal'),
+            errno.EINVAL,
+            'CompactionStyleLevel',
+        ),
+        (('model', LZ4_2025, '--osd', '9'), errno.ENOENT, 'osd.9 does not exist'),
+        (('model', LZ4_2025, '--osd', 'x'), errno.EINVAL, '"x" is no OSD'),
+        (('model', LZ4_2025, '--db-size', '60x'), errno.EINVAL, 'db-size: "60x" is no size'),
+        (('model', LZ4_2025, '--cfs', 'm(0'), errno.EINVAL, 'is no column'),
+        (('model', LZ4_2025, '--format', 'xml'), errno.EINVAL, '"xml" is no format'),
+        (('profile', 'derive', '--memory', '4'), errno.EINVAL, 'memory must be 896M'),
+        (('profile', 'derive', '--workload', 'x'), errno.EINVAL, '"x" is no workload'),
+        (('profile', 'derive', '--release', 'x'), errno.EINVAL, '"x" is no release'),
+        (('profile', 'derive', '--cores', '0'), errno.EINVAL, 'cores must be 1 to 1024'),
+    ],
+)
+def test_bad_input_is_refused_by_name(
+    tuner: ModuleClient, words: tuple[str, ...], code: int, named: str
+) -> None:
+    found, text = tuner.refused(*words)
+    assert (found, named in text) == (code, True), text
+
+
+def test_without_a_limit_rocksdb_takes_the_one_that_the_model_says(
+    cluster: Cluster, tuner: ModuleClient
+) -> None:
+    """RocksDB names its limit in its log when the WAL meets it: 8 x 12 x 2 x 256 KiB."""
+    expected = tuner.json('model', RUNNING, '--osd', '0', schema='model')['wal']['limit_bytes']
+    assert expected == 8 * 12 * 2 * 262144
+    make_pools(cluster.client, cluster.record.spec, ('load',), 'rbd', pg_num=8)
+    # Many keys of one object: its onode keeps the oldest WAL file, and fills no memtable.
+    order = {'pool': 'load', 'objects': 1, 'keys': 1000, 'seconds': 8, 'depth': 4}
+    source = (CHECKOUT / 'qa/bench/bench_model_omap.py').read_text()
+    log = cluster.host.outside(cluster.layout.log('osd.0'))
+
+    def limits() -> list[int]:
+        found = re.findall(r'while max_total_wal_size is (\d+)', log.read_text(errors='replace'))
+        return [int(number) for number in found]
+
+    def loaded() -> list[int]:
+        cluster.client.run(
+            '/usr/bin/python3', '-B', '-', json.dumps(order), stdin=source, timeout_s=60
+        )
+        return limits()
+
+    assert set(tuner.wait_for(loaded, 40, 'the WAL to meet its limit')) == {expected}
+
+
+def test_an_osd_runs_with_what_is_derived_for_it(cluster: Cluster, tuner: ModuleClient) -> None:
+    derived = tuner.json('profile', 'derive', '--osd', '0', schema='profile-derive')
+    options = derived['options']
+    assert [c['option'] for c in derived['choices']] == [
+        pair.partition('=')[0] for pair in options.split(',')
+    ]
+    assert tuner.json('check', options, schema='check')['accepted'] is True
+    # What is derived is modelled to fit the device that it was derived for.
+    modelled = tuner.json('model', options, '--osd', '0', schema='model')
+    assert modelled['wal']['fits_device'] is True
+    assert modelled['memtables']['share_of_memory_target'] < 0.3
+    assert 'Choices:' in tuner.plain('profile', 'derive', '--osd', '0')
+    cluster.ceph('config', 'set', 'osd', OPTION, options)
+    cluster.ceph('orch', 'daemon', 'restart', 'osd.0')
+    tuner.wait_for(lambda: tuner.running(0)[0] == options, 60, 'the OSD with the derived options')

@@ -1,0 +1,53 @@
+"""What the model predicts of a change of the options. Pure."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ..lsm.records import Estimate
+from ..options.verdict import BadQuestionError
+from .records import Prediction, Reason
+from .situation import Situation
+from .tree import tree
+
+__all__ = ['predicted_write_amplification', 'prediction_of', 'reason_of']
+
+_METRIC = 'write amplification of RocksDB'
+_BASIS = (
+    'The model of the tree ("ceph rocksdb-tuner model"); each of its values holds within its '
+    'interval in 80 % of the comparisons with real OSDs.'
+)
+
+
+def predicted_write_amplification(
+    options_from: str, options_to: str, situation: Situation
+) -> Optional[tuple[Estimate, Estimate]]:
+    """Before and after; None where the workload was not measured, or there is no model of one."""
+    try:
+        before, after = (
+            tree(options, situation).model.amplification.write
+            for options in (options_from, options_to)
+        )
+    except BadQuestionError:
+        return None
+    return None if before is None or after is None else (before, after)
+
+
+def reason_of(change: tuple[Estimate, Estimate]) -> Reason:
+    before, after = map(_words, change)
+    return Reason(f'The model predicts a {_METRIC} of {after} instead of {before}.', 'model')
+
+
+def _words(estimate: Estimate) -> str:
+    return f'{estimate.value:.1f} ({estimate.low:.1f} to {estimate.high:.1f})'
+
+
+def prediction_of(change: tuple[Estimate, Estimate]) -> Prediction:
+    """The change in percent, from the best that both intervals leave to the worst."""
+    before, after = change
+    return Prediction(
+        metric=_METRIC,
+        low_percent=(after.low / before.high - 1) * 100,
+        high_percent=(after.high / before.low - 1) * 100,
+        basis=_BASIS,
+    )

@@ -1,0 +1,115 @@
+"""What an operator says of an OSD that is asked about, read from the words of a command. Pure."""
+
+from __future__ import annotations
+
+import errno
+import re
+from dataclasses import dataclass
+from typing import Optional
+
+from ..lsm.columns import Column, ColumnsSyntaxError, columns
+from ..options.syntax import OptionSyntaxError
+from ..options.verdict import BadQuestionError
+from ..workload.records import WorkloadClass
+
+__all__ = ['NOTHING', 'Given', 'given']
+
+_SIZE = re.compile(r'(\d{1,20}(?:\.\d{1,9})?) ?([kmgtp]?)(?:i?b)?', re.ASCII | re.IGNORECASE)
+_FACTORS = {'': 1, 'k': 1 << 10, 'm': 1 << 20, 'g': 1 << 30, 't': 1 << 40, 'p': 1 << 50}
+_MOST_CORES = 1024
+_MOST = '1024P'
+#: Ceph refuses less for `osd_memory_target`.
+_LEAST_MEMORY = '896M'
+
+
+@dataclass(frozen=True)
+class Given:
+    """What an operator says of an OSD; it comes before what is known of it. None: not said."""
+
+    workload: Optional[WorkloadClass] = None
+    cores: Optional[int] = None
+    #: Of a device of its own; 0: it has none.
+    db_bytes: Optional[int] = None
+    wal_bytes: Optional[int] = None
+    #: `osd_memory_target`
+    memory_bytes: Optional[int] = None
+    #: SST files of all column families.
+    data_bytes: Optional[int] = None
+    wal_bytes_per_s: Optional[int] = None
+    bytes_per_key: Optional[int] = None
+    #: `bluestore_rocksdb_cfs`, "default" first.
+    columns: Optional[tuple[Column, ...]] = None
+
+
+NOTHING = Given()
+
+
+def given(
+    *,
+    workload: Optional[str] = None,
+    cores: Optional[int] = None,
+    db_size: Optional[str] = None,
+    wal_size: Optional[str] = None,
+    memory: Optional[str] = None,
+    data: Optional[str] = None,
+    ingest: Optional[str] = None,
+    key_size: Optional[str] = None,
+    cfs: Optional[str] = None,
+) -> Given:
+    """The words of a command, by the names of its parameters.
+
+    Sizes are bytes with or without a suffix ("60G" is 60 GiB). Raises BadQuestionError (EINVAL)
+    with the parameter, what is wrong with it, and what would be right.
+    """
+    if cores is not None and not 1 <= cores <= _MOST_CORES:
+        raise BadQuestionError(
+            errno.EINVAL, f'cores must be 1 to {_MOST_CORES} for one OSD, not {cores}'
+        )
+    return Given(
+        workload=_workload(workload),
+        cores=cores,
+        db_bytes=_size('db-size', db_size, '0'),
+        wal_bytes=_size('wal-size', wal_size, '0'),
+        memory_bytes=_size('memory', memory, _LEAST_MEMORY),
+        data_bytes=_size('data', data, '1'),
+        wal_bytes_per_s=_size('ingest', ingest, '1', '1T'),
+        bytes_per_key=_size('key-size', key_size, '1', '1G'),
+        columns=None if cfs is None else _columns(cfs),
+    )
+
+
+def _workload(text: Optional[str]) -> Optional[WorkloadClass]:
+    if text is None:
+        return None
+    try:
+        return WorkloadClass(text)
+    except ValueError:
+        known = ', '.join(w.value for w in WorkloadClass)
+        raise BadQuestionError(
+            errno.EINVAL, f'"{text}" is no workload; workloads: {known}'
+        ) from None
+
+
+def _size(name: str, text: Optional[str], least: str, most: str = _MOST) -> Optional[int]:
+    if text is None:
+        return None
+    size = _bytes(text)
+    if size is None:
+        raise BadQuestionError(
+            errno.EINVAL, f'{name}: "{text}" is no size: give bytes, or as in "512M" or "60G"'
+        )
+    if not (_bytes(least) or 0) <= size <= (_bytes(most) or 0):
+        raise BadQuestionError(errno.EINVAL, f'{name} must be {least} to {most}, not "{text}"')
+    return size
+
+
+def _bytes(text: str) -> Optional[int]:
+    match = _SIZE.fullmatch(text.strip())
+    return None if match is None else int(float(match[1]) * _FACTORS[match[2].lower()])
+
+
+def _columns(text: str) -> tuple[Column, ...]:
+    try:
+        return columns(text)
+    except (ColumnsSyntaxError, OptionSyntaxError) as error:
+        raise BadQuestionError(errno.EINVAL, f'cfs: {error}') from None

@@ -1,0 +1,56 @@
+"""The model says of a change what it does to write amplification, and nothing where it cannot."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocksdb_tuner.advise.effect import (
+    predicted_write_amplification,
+    prediction_of,
+    reason_of,
+)
+from rocksdb_tuner.advise.profiles import profile
+from rocksdb_tuner.advise.situation import Situation
+from rocksdb_tuner.lsm.records import Estimate, Load
+from rocksdb_tuner.options.releases import release_of
+from rocksdb_tuner.workload.records import WorkloadClass
+
+PACIFIC = release_of('16.2.15', None)
+assert PACIFIC is not None
+RGW = Situation(
+    PACIFIC,
+    WorkloadClass.RGW_METADATA,
+    load=Load(workload='omap-heavy', data_bytes=30.0 * (1 << 30)),
+)
+OLD, LZ4 = profile('bluestore-default-pacific').options, profile('lz4-2025').options
+
+
+def test_larger_levels_and_compression_write_less() -> None:
+    """The published LZ4 set against the default of Pacific, for metadata."""
+    change = predicted_write_amplification(OLD, LZ4, RGW)
+    assert change is not None
+    before, after = change
+    assert after.high < before.low
+    prediction = prediction_of(change)
+    assert -100 < prediction.low_percent <= prediction.high_percent < 0
+    assert f'{after.value:.1f}' in reason_of(change).statement
+
+
+def test_the_worst_and_the_best_of_both_intervals_are_the_ends() -> None:
+    prediction = prediction_of((Estimate(2.0, 2.5, 4.0), Estimate(1.0, 1.5, 3.0)))
+    assert (prediction.low_percent, prediction.high_percent) == (-75.0, 50.0)
+
+
+@pytest.mark.parametrize(
+    ('options_to', 'situation'),
+    [
+        (LZ4, Situation(PACIFIC, WorkloadClass.LARGE_WRITE)),
+        ('compaction_style=kCompactionStyleUniversal', RGW),
+        ('no_such_option=1', RGW),
+    ],
+    ids=['workload not measured', 'no levels', 'refused'],
+)
+def test_where_there_is_no_model_nothing_is_predicted(
+    options_to: str, situation: Situation
+) -> None:
+    assert predicted_write_amplification(OLD, options_to, situation) is None
