@@ -29,13 +29,12 @@ import bench_model_compare as comparing  # noqa: E402 - after the path to it
 import bench_model_runs as running  # noqa: E402
 
 from rocksdb_tuner.advise.derive import derive  # noqa: E402
-from rocksdb_tuner.advise.situation import Situation  # noqa: E402
-from rocksdb_tuner.lsm.columns import columns  # noqa: E402
-from rocksdb_tuner.lsm.model import TreeInputs, model  # noqa: E402
-from rocksdb_tuner.lsm.records import Devices, Load  # noqa: E402
+from rocksdb_tuner.advise.given import given  # noqa: E402
+from rocksdb_tuner.advise.situation import situation_without_osd  # noqa: E402
+from rocksdb_tuner.advise.tree import tree  # noqa: E402
+from rocksdb_tuner.lsm.calibration import calibration  # noqa: E402
 from rocksdb_tuner.options.releases import known_releases  # noqa: E402
-from rocksdb_tuner.options.syntax import parse  # noqa: E402
-from rocksdb_tuner.workload.records import WorkloadClass  # noqa: E402
+from rocksdb_tuner.present import render  # noqa: E402
 
 RESULTS = BENCH / 'results' / 'model-pacific.json'
 KNOWLEDGE = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner/knowledge/model.json'
@@ -47,21 +46,27 @@ def _measure(arguments: argparse.Namespace) -> None:
     runs = comparing.read_runs(out) if out.exists() and arguments.go_on else []
     done = {(run.option_set, run.workload) for run in runs}
     for option_run in running.OPTION_RUNS:
+        if arguments.only and option_run.name not in arguments.only:
+            continue
         for workload in running.LOADS:
             if (option_run.name, workload) in done:
                 continue
-            runs.append(running.measure(option_run, workload, arguments.dir))
+            runs.append(running.measure(option_run, workload, arguments.release, arguments.dir))
             out.parent.mkdir(parents=True, exist_ok=True)
             out.write_text(json.dumps(running.document(runs), indent=1) + '\n')
 
 
 def _compare(arguments: argparse.Namespace) -> None:
     runs = comparing.read_runs(arguments.results)
-    overlap = comparing.best_overlap(runs)
-    comparisons = comparing.compare_all(runs, overlap)
+    if arguments.installed:
+        known = calibration()
+        comparisons = [c for run in runs for c in comparing.compare(run, known)]
+    else:
+        overlap = comparing.best_overlap(runs)
+        print(f'overlap {overlap:g}')
+        comparisons = comparing.compare_all(runs, overlap)
     for line in _table(comparisons):
         print(line)
-    print(f'\noverlap {overlap:g}')
     for found in comparing.intervals(comparisons):
         print('{quantity}: {low:g} to {high:g} ({comparisons} comparisons)'.format(**found))
 
@@ -97,31 +102,27 @@ def _calibrate(arguments: argparse.Namespace) -> None:
 
 
 def _speed(arguments: argparse.Namespace) -> None:
+    """Whole answers, from the words of the command to the text that is printed."""
     release = next(r for r in known_releases() if r.name == 'reef')
-    situation = Situation(release, WorkloadClass.RGW_METADATA)
-    # What is remembered of an option string is not to be measured.
-    texts = [
-        release.default_options.replace('6,', f'{merge},', 1) + f',ttl={number}'
-        for number, merge in enumerate([6] * arguments.times)
-    ]
-    costs_ms: dict[str, list[float]] = {'model': [], 'profile derive': []}
-    for text in texts:
-        begin_s = time.perf_counter()
-        model(
-            TreeInputs(
-                options=parse(text),
-                rocksdb_version=release.rocksdb_version,
-                columns=columns(release.default_cfs),
-                devices=Devices(dedicated_db=True, db_bytes=60 << 30),
-                load=Load(workload='omap-heavy', wal_bytes_per_s=5e6, data_bytes=20e9),
-            )
-        )
-        middle_s = time.perf_counter()
-        derive(situation)
-        costs_ms['model'].append((middle_s - begin_s) * 1000)
-        costs_ms['profile derive'].append((time.perf_counter() - middle_s) * 1000)
+    costs_ms: dict[str, list[float]] = {'model': [], 'model, plain': [], 'profile derive': []}
+    for number in range(arguments.times):
+        # What is remembered of an option string is not to be measured.
+        options = f'{release.default_options},ttl={number}'
+        said = given(workload='rgw-metadata', db_size=f'{60 + number}G', data='20G', ingest='5M')
+        situation = situation_without_osd(release, said)
+        for name, answer in (
+            ('model', lambda o=options, s=situation: render.model(tree(o, s), 'json')),
+            ('model, plain', lambda o=options, s=situation: render.model(tree(o, s), 'plain')),
+            ('profile derive', lambda s=situation: render.derivation(derive(s), 'json')),
+        ):
+            begin_s = time.perf_counter()
+            answer()
+            costs_ms[name].append((time.perf_counter() - begin_s) * 1000)
     for name, costs in costs_ms.items():
-        print(f'{name}: first {costs[0]:.2f} ms, median {statistics.median(costs):.2f} ms')
+        median = statistics.median(costs)
+        print(
+            f'{name}: first {costs[0]:.2f} ms, median {median:.2f} ms, most {max(costs[1:]):.2f} ms'
+        )
 
 
 def main() -> int:
@@ -132,8 +133,16 @@ def main() -> int:
     measure.add_argument('--dir', type=Path, default=Path('/tmp/bench-model'))
     measure.add_argument('--go-on', action='store_true', help='keep the runs that are there')
     measure.set_defaults(run=_measure)
-    for name, run in (('compare', _compare), ('calibrate', _calibrate)):
-        commands.add_parser(name).set_defaults(run=run)
+    measure.add_argument('--release', default='pacific')
+    measure.add_argument('--only', action='append', metavar='OPTION_SET', help='may be repeated')
+    compare = commands.add_parser('compare')
+    compare.add_argument(
+        '--installed',
+        action='store_true',
+        help='predict with what is installed, not with the runs of the other option sets',
+    )
+    compare.set_defaults(run=_compare)
+    commands.add_parser('calibrate').set_defaults(run=_calibrate)
     speed = commands.add_parser('speed')
     speed.add_argument('--times', type=int, default=50)
     speed.set_defaults(run=_speed)

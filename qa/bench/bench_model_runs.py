@@ -193,8 +193,8 @@ LOADS: dict[str, Load] = {
 }
 
 
-def spec_of(option_run: OptionRun) -> ClusterSpec:
-    """One OSD with this option set, RocksDB's statistics on."""
+def spec_of(option_run: OptionRun, release: str) -> ClusterSpec:
+    """One OSD of a release with this option set, RocksDB's statistics on."""
     osd_conf = [
         ('bluestore_rocksdb_options', option_run.options),
         ('rocksdb_perf', 'true'),
@@ -205,13 +205,15 @@ def spec_of(option_run: OptionRun) -> ClusterSpec:
     if option_run.scaled:
         # A PG log that lives as many flushes as that of a full-size OSD.
         osd_conf.append(('osd_target_pg_log_entries_per_osd', str(300000 // SCALE)))
-    return ClusterSpec(osds=1, orchestrator=False, module=None, osd_conf=tuple(osd_conf))
+    return ClusterSpec(
+        release=release, osds=1, orchestrator=False, module=None, osd_conf=tuple(osd_conf)
+    )
 
 
-def measure(option_run: OptionRun, workload: str, directory: Path) -> Run:
+def measure(option_run: OptionRun, workload: str, release: str, directory: Path) -> Run:
     """One run, on a cluster that is made for it and taken down again."""
     load = LOADS[workload]
-    with Cluster.up(spec_of(option_run), directory) as cluster:
+    with Cluster.up(spec_of(option_run, release), directory) as cluster:
         load.prepare(cluster)
         load.run(cluster, WARM_UP_S)
         since_micros = int(time.time() * 1e6)

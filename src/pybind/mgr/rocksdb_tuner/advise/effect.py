@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Optional
 
 from ..lsm.records import Estimate
-from ..options.verdict import BadQuestionError
 from .records import Prediction, Reason
 from .situation import Situation
-from .tree import tree
+from .tree import model_in
 
 __all__ = ['predicted_write_amplification', 'prediction_of', 'reason_of']
 
@@ -25,10 +24,11 @@ def predicted_write_amplification(
     """Before and after; None where the workload was not measured, or there is no model of one."""
     try:
         before, after = (
-            tree(options, situation).model.amplification.write
+            model_in(situation, options).amplification.write
             for options in (options_from, options_to)
         )
-    except BadQuestionError:
+    except ValueError:
+        # Of a string that is refused, or makes no levels.
         return None
     return None if before is None or after is None else (before, after)
 

@@ -15,7 +15,7 @@ from ..options.verdict import BadQuestionError, judge
 from .profiles import recognise
 from .situation import Situation
 
-__all__ = ['TreeAnswer', 'tree']
+__all__ = ['TreeAnswer', 'model_in', 'tree']
 
 
 @dataclass(frozen=True)
@@ -47,28 +47,33 @@ def tree(options: str, situation: Situation) -> TreeAnswer:
         )
     _check_columns(situation, options)
     try:
-        found = model(
-            TreeInputs(
-                options=parse(options),
-                rocksdb_version=release.rocksdb_version,
-                columns=situation.columns,
-                devices=situation.devices,
-                selection=situation.selection,
-                load=situation.load,
-                memory_target_bytes=situation.memory_target_bytes,
-                cores=situation.cores,
-                assumptions=(*situation.assumptions.common, *situation.assumptions.model),
-            )
-        )
+        found = model_in(situation, options)
     except NotModelledError as refusal:
         raise BadQuestionError(errno.EINVAL, f'there is no model of {refusal}') from None
     named = recognise(options, release)
     return TreeAnswer(options, situation, named.name if named else None, found)
 
 
+def model_in(situation: Situation, options: str) -> TreeModel:
+    """The model alone, of options that an OSD starts with; raises what `lsm.model.model` raises."""
+    return model(
+        TreeInputs(
+            options=parse(options),
+            rocksdb_version=situation.release.rocksdb_version,
+            columns=situation.columns,
+            devices=situation.devices,
+            selection=situation.selection,
+            load=situation.load,
+            memory_target_bytes=situation.memory_target_bytes,
+            cores=situation.cores,
+            assumptions=(*situation.assumptions.common, *situation.assumptions.model),
+        )
+    )
+
+
 def _check_columns(situation: Situation, options: str) -> None:
-    """Options of single columns, that an operator may have named, stop an OSD just the same."""
-    for column in situation.columns:
+    """Options of single columns that an operator named stop an OSD just the same."""
+    for column in situation.own_columns or ():
         if not column.options.items:
             continue
         text = format(options_of(column, parse(options)))

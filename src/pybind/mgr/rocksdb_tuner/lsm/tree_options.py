@@ -89,16 +89,24 @@ def tree_options(option_set: OptionSet, rocksdb_version: str) -> TreeOptions:
         raise NotModelledError(f'compaction_style={style}: only {_LEVEL_STYLE} is modelled')
     if values.get('disable_auto_compactions') == 'true':
         raise NotModelledError('disable_auto_compactions=true: without compactions no level fills')
-    multiplier = float(values['max_bytes_for_level_multiplier'])
+
+    def text(name: str) -> str:
+        try:
+            return values[name]
+        except KeyError:
+            raise NotModelledError(
+                f'{name}: what RocksDB {rocksdb_version} makes of it is not known'
+            ) from None
+
+    def number(name: str) -> int:
+        return int(text(name))
+
+    multiplier = float(text('max_bytes_for_level_multiplier'))
     if not math.isfinite(multiplier):
         raise NotModelledError(
             f'max_bytes_for_level_multiplier={multiplier:g}: no level has a size'
         )
     dynamic = values.get('level_compaction_dynamic_level_bytes')
-
-    def number(name: str) -> int:
-        return int(values[name])
-
     return TreeOptions(
         write_buffer_bytes=number('write_buffer_size'),
         # Not told for a version between two measured ones: an eighth was the rule until 7.
@@ -121,5 +129,5 @@ def tree_options(option_set: OptionSet, rocksdb_version: str) -> TreeOptions:
         max_background_jobs=number('max_background_jobs'),
         max_background_compactions=number('max_background_compactions'),
         max_background_flushes=number('max_background_flushes'),
-        compression=values['compression'],
+        compression=text('compression'),
     )

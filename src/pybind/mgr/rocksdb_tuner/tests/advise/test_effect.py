@@ -46,7 +46,7 @@ def test_the_worst_and_the_best_of_both_intervals_are_the_ends() -> None:
     [
         (LZ4, Situation(PACIFIC, WorkloadClass.LARGE_WRITE)),
         ('compaction_style=kCompactionStyleUniversal', RGW),
-        ('no_such_option=1', RGW),
+        ('write_buffer_size=abc', RGW),
     ],
     ids=['workload not measured', 'no levels', 'refused'],
 )
