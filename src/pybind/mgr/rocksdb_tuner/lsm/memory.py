@@ -18,7 +18,7 @@ __all__ = ['Family', 'background_jobs', 'column_family', 'memtables', 'wal', 'wa
 _WAL_TO_MEMTABLES = 4
 #: DBImpl::Recover() adds the memtables of all column families up, and DBImpl::Open() adds each once
 #: more as it gets its first super version. Only a database that is just being made counts them
-#: once, and BlueStore opens its own anew after mkfs. Seen on 16.2.15 (768 MiB for 96 MiB).
+#: once, and BlueStore opens its own anew after mkfs. Seen on 16.2.15, 18.2.7 and 20.2.4.
 _COUNTED_AT_OPEN = 2
 
 

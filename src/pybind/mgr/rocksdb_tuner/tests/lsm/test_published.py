@@ -94,6 +94,27 @@ def test_spillover_although_the_device_is_half_empty() -> None:
     assert tree.db_device.unused_bytes > 40 * GIB
 
 
+def test_spillover_with_318_of_596_gib_used() -> None:
+    """Of the old defaults level 4 ends at 278 GiB, and level 5 is 2.4 TiB."""
+    tree = tree_of(
+        OLD,
+        devices=with_db(596 * GIB),
+        selection=VolumeSelection(policy='rocksdb_original'),
+    )
+    assert tree.db_device is not None
+    assert tree.db_device.last_level == 4
+    assert tree.db_device.unused_bytes > 280 * GIB
+
+
+def test_level_sizes_that_were_made_to_fill_a_device() -> None:
+    """350 MB x 7: 140 GB of levels in a DB device of 160 GB."""
+    options = 'max_bytes_for_level_base=350000000,max_bytes_for_level_multiplier=7'
+    tree = tree_of(options, devices=with_db(160 * 10**9))
+    assert tree.db_device is not None
+    assert tree.db_device.last_level == 4
+    assert tree.levels.levels[3].cumulative_bytes == 140 * 10**9
+
+
 def test_some_extra_is_the_device_less_twice_the_last_level() -> None:
     """60 GB for the old defaults: level 3 fits, and what its double leaves is open to level 4."""
     tree = tree_of(OLD, devices=with_db(60 * GIB))
