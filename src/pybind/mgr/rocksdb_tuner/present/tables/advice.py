@@ -173,7 +173,9 @@ def _reasons(reasons: Sequence[Reason]) -> str:
 
 def _prediction(prediction: Optional[Prediction]) -> str:
     if prediction is None:
-        return paragraph('Nothing is predicted: neither a published measurement nor the model fits.', 4, '  - ')
+        return paragraph(
+            'Nothing is predicted: neither a published measurement nor the model fits.', 4, '  - '
+        )
     change = format_percent_range(prediction.low_percent, prediction.high_percent)
     return '\n'.join(
         (
