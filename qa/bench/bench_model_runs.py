@@ -27,6 +27,9 @@ POOL = 'load'
 PG_NUM = 32
 WARM_UP_S = 20.0
 WAL_POLL_S = 3.0
+#: Keys of a file in `bluefs files list` that are allocated bytes; later releases add its inode, its
+#: size and its time.
+_DEVICES = ('wal', 'db', 'slow')
 
 #: Sizes of the published sets divided by this give the same tree within a minute.
 SCALE = 16
@@ -265,8 +268,8 @@ def _files(cluster: Cluster, suffix: str) -> int:
         value
         for file in listed
         if file['name'].endswith(suffix)
-        for value in file.values()
-        if isinstance(value, int)
+        for name, value in file.items()
+        if name.startswith(_DEVICES)
     )
 
 

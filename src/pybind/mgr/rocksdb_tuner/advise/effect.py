@@ -21,7 +21,13 @@ _BASIS = (
 def predicted_write_amplification(
     options_from: str, options_to: str, situation: Situation
 ) -> Optional[tuple[Estimate, Estimate]]:
-    """Before and after; None where the workload was not measured, or there is no model of one."""
+    """Before and after, with the data that there is.
+
+    None where the workload was not measured, the size of the database is not known (what the model
+    assumes then differs between two option sets), or there is no model of one of them.
+    """
+    if situation.load.data_bytes is None:
+        return None
     try:
         before, after = (
             model_in(situation, options).amplification.write

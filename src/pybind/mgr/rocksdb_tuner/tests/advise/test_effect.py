@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rocksdb_tuner.advise.effect import (
@@ -47,8 +49,9 @@ def test_the_worst_and_the_best_of_both_intervals_are_the_ends() -> None:
         (LZ4, Situation(PACIFIC, WorkloadClass.LARGE_WRITE)),
         ('compaction_style=kCompactionStyleUniversal', RGW),
         ('write_buffer_size=abc', RGW),
+        (LZ4, replace(RGW, load=Load(workload='omap-heavy'))),
     ],
-    ids=['workload not measured', 'no levels', 'refused'],
+    ids=['workload not measured', 'no levels', 'refused', 'database of unknown size'],
 )
 def test_where_there_is_no_model_nothing_is_predicted(
     options_to: str, situation: Situation

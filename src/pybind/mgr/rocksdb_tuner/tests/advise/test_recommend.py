@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from rocksdb_tuner.advise.proposal import change_request
 from rocksdb_tuner.advise.recommend import NO_ADVICE_FOR, assess
 from rocksdb_tuner.advise.records import Assessment, Kind, OsdFacts, Recommendation, Risk
 from rocksdb_tuner.mgr.records import ConfigEntry
+from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.checks import safe_to_apply
 from rocksdb_tuner.options.grammar import same_meaning
 from rocksdb_tuner.options.releases import release_of
@@ -62,6 +64,22 @@ def test_pacific_with_rgw_metadata_gets_lz4() -> None:
     recommendation = only(on_pacific(RGW))
     assert recommendation.kind is Kind.SET_PROFILE
     assert 'kLZ4Compression' in recommendation.options_to
+
+
+def test_what_the_model_predicts_of_write_amplification_is_a_reason() -> None:
+    """Beside what was published of clients, which is the prediction where there is any."""
+    osds = tuple(
+        replace(facts(osd_info(i)), signals=Signals(osd_id=i, db_used_bytes=30 << 30))
+        for i in range(3)
+    )
+    recommended = only(assess(group(*osds, does=RGW), osds))
+    said = [r.statement for r in recommended.reasons if 'The model predicts' in r.statement]
+    assert len(said) == 1
+    found = re.search(r'of ([0-9.]+) \(.* instead of ([0-9.]+) \(', said[0])
+    assert found is not None
+    assert 1 <= float(found[1]) < float(found[2])
+    assert recommended.prediction is not None
+    assert 'amplification' not in recommended.prediction.metric
 
 
 @pytest.mark.parametrize('release', ['reef', 'tentacle'])
