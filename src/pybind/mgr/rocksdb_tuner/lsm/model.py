@@ -62,6 +62,11 @@ def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
             'How much data the database holds is not known: as much as fills levels 1 and 2 of '
             'its largest column family is assumed.'
         )
+    if database.db_write_buffer_bytes:
+        assumptions.append(
+            'db_write_buffer_size is taken into account for memory only: RocksDB flushes earlier '
+            'than the sizes of flushes here say, whatever memtable is oldest then.'
+        )
     limit_bytes = wal_limit_bytes(database, families)
     columns = tuple(
         column_family(family, limit_bytes, load, workload, known) for family in families

@@ -353,3 +353,11 @@ def test_a_family_with_few_writes_is_flushed_by_the_wal() -> None:
 def test_the_database_is_one_of_this_many_column_families() -> None:
     tree = tree_of(NEW, cfs=PACIFIC_CFS)
     assert sum(c.shards for c in tree.column_families) == 12
+
+
+def test_a_bound_of_all_memtables_together_is_said_not_to_be_in_the_flushes() -> None:
+    tree = tree_of(f'{NEW},db_write_buffer_size=134217728')
+    assert tree.memtables.bounded_by == 'db_write_buffer_size'
+    assert tree.memtables.bounded_bytes.value == 128 * MIB
+    assert any('db_write_buffer_size' in text for text in tree.assumptions)
+    assert not any('db_write_buffer_size' in text for text in tree_of(NEW).assumptions)
