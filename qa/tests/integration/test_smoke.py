@@ -72,7 +72,7 @@ def test_it_removes_a_stale_override_from_one_osd_and_puts_it_back(tuner: Module
 
 
 def test_it_recognises_rbd_writes_and_measures_them(tuner: ModuleClient) -> None:
-    for osd in recognised_during(tuner, 'rbd-randwrite', 'rbd-small-write', 75):
+    for osd in recognised_during(tuner, 'rbd-randwrite', 'rbd-small-write', 50):
         assert osd['kv_sync_ms'] > 0
         assert osd['wal_bytes_per_s'] > 0
         assert osd['db_used_bytes'] > 0
