@@ -23,8 +23,10 @@ class Client:
     def create_bucket(self, Bucket):
         pass
     def put_object(self, Bucket, Key, Body):
-        if os.environ['FAULT'] == 'fill' and Key.endswith('7'):
-            raise MemoryError('no place for a seven')
+        if os.environ['FAULT'] == 'fill':
+            if Key.endswith('2'):
+                raise MemoryError('no place for a two')
+            threading.Event().wait()
         self.objects[Key] = Body
         return {'ETag': hashlib.md5(Body).hexdigest()}
     def get_object(self, Bucket, Key):
@@ -131,7 +133,7 @@ def test_s3_client_of_all_processes_together(tmp_path: Path) -> None:
         ('die', 'a process of clients ended by signal 9'),
         ('exit', 'a process of clients ended with status 3'),
         ('connect', 'RuntimeError: no client'),
-        ('fill', 'MemoryError: no place for a seven'),
+        ('fill', 'MemoryError: no place for a two'),
     ],
 )
 def test_s3_client_that_fails_is_told_at_once(tmp_path: Path, fault: str, why: str) -> None:

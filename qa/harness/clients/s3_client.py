@@ -318,11 +318,14 @@ def fill(s3: Any, order: Order) -> None:
         s3.put_object(Bucket=order.bucket, Key=object_key(number), Body=body)
 
     pool = ThreadPoolExecutor(order.threads)
-    try:
-        for _ in pool.map(one, range(order.objects)):
-            pass
-    finally:
-        pool.shutdown(cancel_futures=True)
+    done, _ = wait(
+        [pool.submit(one, number) for number in range(order.objects)],
+        return_when=FIRST_EXCEPTION,
+    )
+    for future in done:
+        future.result()
+    # No thread may be left when processes are made by fork
+    pool.shutdown()
 
 
 def check_sample(s3: Any, order: Order, tally: Tally) -> str:
@@ -349,7 +352,7 @@ def percentile_ms(ordered_s: list[float], fraction: float) -> float | None:
     return round(ordered_s[min(len(ordered_s) - 1, int(len(ordered_s) * fraction))] * 1e3, 3)
 
 
-def main() -> int:
+def main() -> None:
     for name in ('http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'all_proxy'):
         os.environ.pop(name, None)
     order = Order(**json.loads(sys.argv[1]))
@@ -385,13 +388,24 @@ def main() -> int:
             }
         )
     )
-    return 0
+
+
+def run_main() -> str:
+    """Run to the end; returns why that was not possible, or ''."""
+    try:
+        main()
+    except ClientFailedError as error:
+        return str(error)
+    except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
+        return f'before or after the measured time: {type(error).__name__}: {error}'
+    except Exception:  # noqa: BLE001 - whatever it was is for the reader of a failure
+        return traceback.format_exc()
+    return ''
 
 
 if __name__ == '__main__':
-    try:
-        sys.exit(main())
-    except ClientFailedError as error:
-        sys.exit(str(error))
-    except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
-        sys.exit(f'before or after the measured time: {type(error).__name__}: {error}')
+    failure = run_main()
+    print(failure, file=sys.stderr, flush=True)
+    sys.stdout.flush()
+    # Not sys.exit: that would wait for threads whose requests hang, and for those after them
+    os._exit(1 if failure else 0)
