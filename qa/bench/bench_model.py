@@ -36,13 +36,13 @@ from rocksdb_tuner.lsm.calibration import calibration  # noqa: E402
 from rocksdb_tuner.options.releases import known_releases  # noqa: E402
 from rocksdb_tuner.present import render  # noqa: E402
 
-RESULTS = BENCH / 'results' / 'model-pacific.json'
+RESULTS = BENCH / 'results'
 KNOWLEDGE = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner/knowledge/model.json'
 
 
 def _measure(arguments: argparse.Namespace) -> None:
     """Runs that are there stay, so that an interrupted measurement can go on."""
-    out: Path = arguments.results
+    out: Path = arguments.out or RESULTS / f'model-{arguments.release}.json'
     runs = comparing.read_runs(out) if out.exists() and arguments.go_on else []
     done = {(run.option_set, run.workload) for run in runs}
     for option_run in running.OPTION_RUNS:
@@ -56,8 +56,13 @@ def _measure(arguments: argparse.Namespace) -> None:
             out.write_text(json.dumps(running.document(runs), indent=1) + '\n')
 
 
+def _read(arguments: argparse.Namespace) -> list[running.Run]:
+    files = arguments.results or sorted(RESULTS.glob('model-*.json'))
+    return [run for path in files for run in comparing.read_runs(path)]
+
+
 def _compare(arguments: argparse.Namespace) -> None:
-    runs = comparing.read_runs(arguments.results)
+    runs = _read(arguments)
     if arguments.installed:
         known = calibration()
         comparisons = [c for run in runs for c in comparing.compare(run, known)]
@@ -73,14 +78,14 @@ def _compare(arguments: argparse.Namespace) -> None:
 
 def _table(comparisons: Sequence[comparing.Comparison]) -> list[str]:
     """An RST table of predicted against measured."""
-    widths = (36, 15, 28, 12, 12, 8)
+    widths = (8, 34, 13, 25, 12, 12, 5)
     rule = '  '.join('=' * width for width in widths)
-    heads = ('option set', 'workload', 'quantity', 'predicted', 'measured', 'ratio')
+    heads = ('release', 'option set', 'workload', 'quantity', 'predicted', 'measured', 'ratio')
     lines = [rule, _row(heads, widths), rule]
     for c in comparisons:
         quantity = f'{c.quantity} {c.column}'.rstrip()
         values = (_value(c.predicted), _value(c.measured), f'{c.ratio:.2f}')
-        lines.append(_row((c.option_set, c.workload, quantity, *values), widths))
+        lines.append(_row((c.release, c.option_set, c.workload, quantity, *values), widths))
     return [*lines, rule]
 
 
@@ -89,11 +94,14 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _value(number: float) -> str:
-    return f'{number:.2f}' if number < 1000 else f'{number / (1 << 20):.3g} MiB'
+    if number < 100:
+        return f'{number:.2f}'
+    unit, size = ('KiB', 1 << 10) if number < 1 << 20 else ('MiB', 1 << 20)
+    return f'{number / size:.1f} {unit}'
 
 
 def _calibrate(arguments: argparse.Namespace) -> None:
-    runs = comparing.read_runs(arguments.results)
+    runs = _read(arguments)
     overlap = comparing.best_overlap(runs)
     found = comparing.intervals(comparing.compare_all(runs, overlap))
     content = json.loads(KNOWLEDGE.read_text())
@@ -127,10 +135,13 @@ def _speed(arguments: argparse.Namespace) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--results', type=Path, default=RESULTS)
+    parser.add_argument(
+        '--results', type=Path, action='append', help='may be repeated (default: all there are)'
+    )
     commands = parser.add_subparsers(required=True)
     measure = commands.add_parser('measure')
     measure.add_argument('--dir', type=Path, default=Path('/tmp/bench-model'))
+    measure.add_argument('--out', type=Path, help='default: results/model-RELEASE.json')
     measure.add_argument('--go-on', action='store_true', help='keep the runs that are there')
     measure.set_defaults(run=_measure)
     measure.add_argument('--release', default='pacific')

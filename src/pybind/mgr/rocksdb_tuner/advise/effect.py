@@ -40,8 +40,14 @@ def predicted_write_amplification(
 
 
 def reason_of(change: tuple[Estimate, Estimate]) -> Reason:
-    before, after = map(_words, change)
-    return Reason(f'The model predicts a {_METRIC} of {after} instead of {before}.', 'model')
+    """A difference that the intervals of both do not bear out is said to be none."""
+    before, after = change
+    alike = after.low <= before.high and before.low <= after.high
+    return Reason(
+        f'The model predicts a {_METRIC} of {_words(after)} instead of {_words(before)}'
+        + (': too close for it to tell apart.' if alike else '.'),
+        'model',
+    )
 
 
 def _words(estimate: Estimate) -> str:

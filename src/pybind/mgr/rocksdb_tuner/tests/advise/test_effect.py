@@ -44,6 +44,20 @@ def test_the_worst_and_the_best_of_both_intervals_are_the_ends() -> None:
 
 
 @pytest.mark.parametrize(
+    ('after', 'alike'),
+    [
+        (Estimate(2.5, 3.0, 3.5), True),
+        (Estimate(1.0, 1.5, 2.0), True),
+        (Estimate(1.0, 1.5, 1.9), False),
+        (Estimate(3.1, 3.5, 4.0), False),
+    ],
+)
+def test_values_whose_intervals_overlap_are_not_told_apart(after: Estimate, alike: bool) -> None:
+    said = reason_of((Estimate(2.0, 2.5, 3.0), after)).statement
+    assert ('too close' in said) == alike
+
+
+@pytest.mark.parametrize(
     ('options_to', 'situation'),
     [
         (LZ4, Situation(PACIFIC, WorkloadClass.LARGE_WRITE)),
