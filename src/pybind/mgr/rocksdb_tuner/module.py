@@ -11,9 +11,9 @@ from typing import Callable, List, Optional
 
 from mgr_module import HandleCommandResult, MgrModule, Option
 
+from .advise.check_subjects import subjects
 from .advise.conditions.catalogue import LimitOption, limit_options
 from .advise.derive import derive
-from .advise.facts import release_of_osd
 from .advise.given import Given, given
 from .advise.profiles import Profile, UnknownProfileError, profile, profiles
 from .advise.records import Kind, Recommendation
@@ -23,7 +23,7 @@ from .mgr.adapter import MgrCluster, MgrStore
 from .mgr.protocols import CommandError
 from .mgr.releases import OSD_MAP_CHANGED, CLICommand, CLIReadCommand, CLIWriteCommand
 from .options.catalogue import catalogue
-from .options.verdict import BadQuestionError, find_option, judge, releases_to_judge
+from .options.verdict import BadQuestionError, find_option, judge_for
 from .present import render
 from .rollout.errors import RolloutRefused
 from .rollout.records import RolloutState
@@ -286,13 +286,25 @@ class Module(MgrModule):
 
     @CLIReadCommand('rocksdb-tuner check')
     def cmd_check(
-        self, options: str, release: Optional[str] = None, format: str = 'plain'
+        self,
+        options: str,
+        release: Optional[str] = None,
+        osd: Optional[str] = None,
+        device_class: Optional[str] = None,
+        cores: Optional[int] = None,
+        format: str = 'plain',
     ) -> HandleCommandResult:
         """Judge an option string: would an OSD start, what would it run, what is unwise"""
 
         def answer() -> str:
-            running = (release_of_osd(facts.info) for facts in self._tuner.snapshot.osds)
-            return render.check(judge(options, releases_to_judge(release, running)), format)
+            asked = subjects(
+                self._tuner.snapshot.osds,
+                osd_id=None if osd is None else _osd_number(osd),
+                device_class=device_class,
+                release=release,
+                cores=cores,
+            )
+            return render.check(judge_for(options, asked), format)
 
         return self._answer(answer)
 

@@ -30,9 +30,12 @@ def check(verdict: Verdict) -> JsonObject:
                 'accepted': one.result.accepted,
                 'errors': one.count('error'),
                 'warnings': one.count('warning'),
+                'osds': list(one.subject.osd_ids),
+                'annex': one.subject.annex,
             }
             for one in verdict.by_release
         ],
+        'assumptions': list(worst.subject.hardware.assumptions),
     }
 
 
@@ -70,6 +73,18 @@ def explain(info: OptionInfo) -> JsonObject:
         'set_by_module': info.assessed,
         'needs_restart': info.needs_restart,
         'source': info.source,
+        'change_when': info.change_when,
+        'leave_when': info.leave_when,
+        'deprecated': info.deprecated,
+        'mutable_in_rocksdb': info.mutable_in_rocksdb,
+        'members': [
+            {
+                'name': member.name,
+                'type': member.value_type.value if member.value_type else 'ignored',
+                'defaults': dict(member.defaults),
+            }
+            for member in info.members
+        ],
     }
 
 

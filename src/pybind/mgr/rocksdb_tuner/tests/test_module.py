@@ -36,7 +36,7 @@ READS: dict[str, Call] = {
     'model': lambda m: m.cmd_model('ttl=1', format='json'),
     'profile derive': lambda m: m.cmd_profile_derive(format='json'),
     'check': lambda m: m.cmd_check('compression=kLZ4Compression', format='json'),
-    'check of one release': lambda m: m.cmd_check('', 'reef', 'json'),
+    'check of one release': lambda m: m.cmd_check('', 'reef', format='json'),
     'explain': lambda m: m.cmd_explain(format='json'),
     'explain one': lambda m: m.cmd_explain('compression', 'json'),
 }

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from ...options.catalogue import OptionInfo
 from ...options.checks import Problem
+from ...options.effective import as_read_by
 from ...options.syntax import OptionSyntaxError, parse
 from ...options.verdict import ReleaseVerdict, Verdict
 from ..layout import Column, fields, paragraph, table
 from ..units import UNKNOWN
-from .phrases import SEVERITY_MARKS, sections, titled
+from .phrases import SEVERITY_MARKS, bullets, osd_names, sections, titled
 
+_ACCEPTED = {True: 'accepted', False: 'NOT accepted', None: 'not known'}
 _SCOPES = {'db': 'the whole database', 'cf': 'each column family', 'ceph': "Ceph's own"}
 
 
@@ -23,35 +25,45 @@ def check(verdict: Verdict) -> str:
             [
                 ('Release', f'{worst.release.label}, RocksDB {worst.release.rocksdb_version}'),
                 ('Accepted', _accepted(worst)),
+                *_about_osds(worst),
                 *_others(verdict),
             ]
         ),
-        titled('In effect', _in_effect(verdict.text, worst)),
+        titled('In effect', _in_effect(worst)),
         titled('Problems', '\n'.join(_problem(p) for p in worst.result.problems)),
+        titled('Taken for granted', bullets(worst.subject.hardware.assumptions)),
     )
 
 
+def _about_osds(verdict: ReleaseVerdict) -> Iterable[tuple[str, str]]:
+    if verdict.subject.osd_ids:
+        yield 'For', osd_names(verdict.subject.osd_ids)
+    if verdict.subject.annex:
+        yield 'With their annex', verdict.subject.annex
+
+
 def _accepted(verdict: ReleaseVerdict) -> str:
-    if verdict.result.accepted:
-        return 'yes: an OSD starts with it'
-    return 'NO: an OSD does not start with it, or this is not known'
+    return {
+        True: 'yes: an OSD starts with it',
+        False: 'NO: an OSD does not start with it',
+        None: 'NOT KNOWN: whether an OSD starts with it cannot be told',
+    }[verdict.result.accepted]
 
 
 def _others(verdict: Verdict) -> Iterable[tuple[str, str]]:
     others = [
-        f'{one.release.label}: {"accepted" if one.result.accepted else "NOT accepted"}'
-        for one in verdict.by_release[1:]
+        f'{one.release.label}: {_ACCEPTED[one.result.accepted]}' for one in verdict.by_release[1:]
     ]
     if others:
         yield 'Also judged', ', '.join(others)
 
 
-def _in_effect(text: str, verdict: ReleaseVerdict) -> str:
+def _in_effect(verdict: ReleaseVerdict) -> str:
     """What RocksDB makes of the options that were written; the rest is its own default."""
     if not verdict.result.accepted:
         return ''
     try:
-        written = dict(parse(text))
+        written = as_read_by(parse(verdict.text), verdict.release.rocksdb_version).as_dict()
     except OptionSyntaxError:
         return ''
     effective = verdict.result.effective
@@ -109,7 +121,10 @@ def explain(info: OptionInfo) -> str:
         ('For', _SCOPES.get(info.scope, info.scope)),
         ('Type', f'{info.value_type.value}{unit}'),
         ('What it does', info.meaning),
+        ('Change it', info.change_when),
+        ('Leave it', info.leave_when),
         *_limits(info),
+        *([('Deprecated', info.deprecated)] if info.deprecated else []),
         ('Takes effect', 'at the next start of the OSD' if info.needs_restart else 'at once'),
         ('Set by module', 'may be' if info.assessed else 'never: its effect was not assessed'),
         ('Source', info.source),
@@ -123,7 +138,27 @@ def explain(info: OptionInfo) -> str:
         Column('DEFAULT', flexible=True, wrap=True),
         Column('NO EFFECT', flexible=True, wrap=True, min_width=20),
     )
-    return sections(fields(pairs), table(columns, rows))
+    return sections(fields(pairs), table(columns, rows), titled('Members', _members(info)))
+
+
+def _members(info: OptionInfo) -> str:
+    """Of a struct: each member with its default by version."""
+    if not info.members:
+        return ''
+    columns = (
+        Column('MEMBER', flexible=True, min_width=20),
+        Column('TYPE'),
+        Column('DEFAULT', flexible=True, wrap=True, min_width=20),
+    )
+    rows = []
+    for member in info.members:
+        by_default: dict[str, list[str]] = {}
+        for version, default in member.defaults.items():
+            by_default.setdefault(default, []).append(version)
+        defaults = (f'{text or "(empty)"} ({", ".join(v)})' for text, v in by_default.items())
+        kind = member.value_type.value if member.value_type else 'ignored'
+        rows.append((member.name, kind, ', '.join(defaults)))
+    return table(columns, rows, indent=2)
 
 
 def _limits(info: OptionInfo) -> Iterable[tuple[str, str]]:

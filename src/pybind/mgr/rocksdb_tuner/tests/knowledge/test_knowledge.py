@@ -13,12 +13,13 @@ import pytest
 from rocksdb_tuner.knowledge import loader
 from rocksdb_tuner.options.catalogue import catalogue
 from rocksdb_tuner.options.checks import check
+from rocksdb_tuner.options.effective import read_member, read_option
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.syntax import parse
-from rocksdb_tuner.options.values import ValueType, read_value
+from rocksdb_tuner.options.values import ValueType
 
 FOLDER = Path(loader.__file__).parent
-FILES = ['options', 'releases', 'profiles']
+FILES = ['options', 'releases', 'profiles', 'check_rules']
 
 
 def schema(name: str) -> Any:
@@ -57,9 +58,12 @@ def test_every_default_is_a_value_that_its_option_takes() -> None:
     for info in catalogue().options.values():
         for version, facts in info.versions.items():
             assert version in catalogue().measured_versions
-            if facts.default is not None and info.value_type is not ValueType.STRUCT:
-                reading = read_value(facts.default, info.value_type, info.choice_names(version))
-                assert reading.text == facts.default, info.name
+            if facts.default is not None and info.value_type is not ValueType.OBJECT:
+                assert read_option(info, facts.default, version).text == facts.default, info.name
+        for member in info.members:
+            for default in member.defaults.values():
+                if member.value_type not in (None, ValueType.OBJECT):
+                    assert read_member(info, member, default).text == default, info.name
 
 
 def test_ceph_s_own_four_keys_are_there() -> None:
@@ -70,8 +74,8 @@ def test_ceph_s_own_four_keys_are_there() -> None:
 def test_everything_set_by_default_is_within_its_sane_range() -> None:
     for version in catalogue().measured_versions:
         for name, text in check('', version).effective.items():
-            info = catalogue().options[name]
-            if info.sane and info.name != 'max_total_wal_size':
+            info = catalogue().options.get(name)
+            if info and info.sane and info.name != 'max_total_wal_size':
                 assert info.sane.minimum <= int(float(text)) <= info.sane.maximum, name
 
 

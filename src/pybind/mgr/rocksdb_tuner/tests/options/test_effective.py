@@ -87,7 +87,7 @@ def test_between_two_measured_versions_only_what_both_agree_on_is_told() -> None
     assert 'arena_block_size' not in values
 
 
-@pytest.mark.parametrize('version', ['6.7', '7.10', '9.10', '', 'seven', '7'])
+@pytest.mark.parametrize('version', ['6.7', '9.11', '12.0', '', 'seven', '7'])
 def test_nothing_is_told_of_a_version_that_was_not_measured(version: str) -> None:
     with pytest.raises(UnknownRocksDBVersionError):
         effective(parse(''), version)
