@@ -12,10 +12,12 @@ from typing import Callable, List, Optional
 from mgr_module import HandleCommandResult, MgrModule, Option
 
 from .advise.check_subjects import subjects
+from .advise.compare import compare, sides
 from .advise.conditions.catalogue import LimitOption, limit_options
 from .advise.derive import derive
 from .advise.given import Given, given
-from .advise.profiles import Profile, UnknownProfileError, profile, profiles
+from .advise.own_profiles import OwnProfiles, decode_own_profile
+from .advise.profiles import Profile, UnknownProfileError
 from .advise.records import Kind, Recommendation
 from .advise.situation import Situation, find_situation
 from .advise.tree import tree
@@ -124,9 +126,11 @@ class Module(MgrModule):
         self._wake = threading.Event()
         self._stopping = False
         self._cluster = MgrCluster(self)
+        store = MgrStore(self)
+        self._profiles = OwnProfiles(store)
         self._tuner = Tuner(
             self._cluster,
-            MgrStore(self),
+            store,
             self._settings,
             manager_version=_short_version(self.version),
             manager_release=self.release_name,
@@ -220,12 +224,32 @@ class Module(MgrModule):
     @CLIReadCommand('rocksdb-tuner profile ls')
     def cmd_profile_ls(self, format: str = 'plain') -> HandleCommandResult:
         """List the known option sets"""
-        return self._answer(lambda: render.profile_list(profiles(), format))
+        return self._answer(lambda: render.profile_list(self._profiles.everything(), format))
 
     @CLIReadCommand('rocksdb-tuner profile show')
     def cmd_profile_show(self, name: str, format: str = 'plain') -> HandleCommandResult:
         """Show one option set with its published evidence"""
-        return self._answer(lambda: render.profile(_profile(name), format))
+        return self._answer(lambda: render.profile(self._profile(name), format))
+
+    @CLIReadCommand('rocksdb-tuner profile diff')
+    def cmd_profile_diff(
+        self,
+        name: str,
+        other: Optional[str] = None,
+        osd: Optional[str] = None,
+        release: Optional[str] = None,
+        format: str = 'plain',
+    ) -> HandleCommandResult:
+        """Compare two option sets, or what an OSD runs with one, option by option"""
+
+        def answer() -> str:
+            osd_id = None if osd is None else _osd_number(osd)
+            second = None if other is None else self._profile(other)
+            first = self._profile(name)
+            asked = sides(self._tuner.snapshot.osds, first, second, osd_id, release)
+            return render.comparison(compare(*asked), format)
+
+        return self._answer(answer)
 
     @CLIReadCommand('rocksdb-tuner profile derive')
     def cmd_profile_derive(
@@ -348,6 +372,30 @@ class Module(MgrModule):
 
         return self._answer(answer)
 
+    @CLIWriteCommand('rocksdb-tuner profile add')
+    def cmd_profile_add(
+        self, format: str = 'plain', inbuf: Optional[str] = None
+    ) -> HandleCommandResult:
+        """Keep an option set of your own, from the JSON given with -i <file>"""
+
+        def answer() -> str:
+            render.check_format(format)
+            own = decode_own_profile(inbuf)
+            return render.profile(self._tuner.submit(lambda: self._profiles.add(own)), format)
+
+        return self._answer(answer)
+
+    @CLIWriteCommand('rocksdb-tuner profile rm')
+    def cmd_profile_rm(self, name: str, format: str = 'plain') -> HandleCommandResult:
+        """Remove an option set of your own"""
+
+        def answer() -> str:
+            render.check_format(format)
+            self._tuner.submit(lambda: self._profiles.remove(name))
+            return render.profile_list(self._profiles.everything(), format)
+
+        return self._answer(answer)
+
     @CLIWriteCommand('rocksdb-tuner apply')
     def cmd_apply(
         self, recommendation_id: str, dry_run: bool = False, format: str = 'plain'
@@ -403,6 +451,12 @@ class Module(MgrModule):
         osd_id = None if osd is None else _osd_number(osd)
         return find_situation(self._tuner.snapshot.osds, osd_id, release, said)
 
+    def _profile(self, name: str) -> Profile:
+        try:
+            return self._profiles.get(name)
+        except UnknownProfileError as error:
+            raise CommandRefusedError(errno.ENOENT, str(error)) from None
+
     def _recommendation(self, recommendation_id: str) -> Recommendation:
         known = {r.recommendation_id: r for r in self._tuner.snapshot.recommendations}
         if recommendation_id not in known:
@@ -454,10 +508,3 @@ def _mode(text: str) -> Mode:
     except ValueError:
         choices = ', '.join(mode.value for mode in Mode)
         raise CommandRefusedError(errno.EINVAL, f'"{text}" is no mode; modes: {choices}') from None
-
-
-def _profile(name: str) -> Profile:
-    try:
-        return profile(name)
-    except UnknownProfileError as error:
-        raise CommandRefusedError(errno.ENOENT, str(error)) from None

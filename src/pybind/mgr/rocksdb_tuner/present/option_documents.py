@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..advise.compare import Comparison, Side
 from ..options.catalogue import OptionInfo
 from ..options.checks import Problem
 from ..options.verdict import Verdict
 from .documents import JsonObject
 
-__all__ = ['check', 'explain', 'option_list']
+__all__ = ['check', 'comparison', 'explain', 'option_list']
 
 
 def check(verdict: Verdict) -> JsonObject:
@@ -86,6 +87,36 @@ def explain(info: OptionInfo) -> JsonObject:
             for member in info.members
         ],
     }
+
+
+def comparison(compared: Comparison) -> JsonObject:
+    """Two option sets, option by option."""
+    return {
+        'release': compared.release.name,
+        'rocksdb_version': compared.release.rocksdb_version,
+        'from': _side(compared.side_from),
+        'to': _side(compared.side_to),
+        'refused': list(compared.refused),
+        'changes': [
+            {
+                'option': change.option,
+                'written_from': change.written_from,
+                'written_to': change.written_to,
+                'effective_from': change.effective_from,
+                'effective_to': change.effective_to,
+                'follows': change.follows,
+                'meaning': change.info.meaning if change.info else None,
+                'change_when': change.info.change_when if change.info else None,
+                'leave_when': change.info.leave_when if change.info else None,
+                'source': change.info.source if change.info else None,
+            }
+            for change in compared.changes
+        ],
+    }
+
+
+def _side(side: Side) -> JsonObject:
+    return {'name': side.name, 'options': side.options}
 
 
 def _problem(problem: Problem) -> JsonObject:

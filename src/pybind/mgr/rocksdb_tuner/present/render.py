@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from typing import Callable, Optional, TypeVar
 
+from ..advise.compare import Comparison
 from ..advise.derive import Derivation
 from ..advise.profiles import Profile
 from ..advise.records import Recommendation
@@ -36,6 +37,7 @@ __all__ = [
     'PresentError',
     'check',
     'check_format',
+    'comparison',
     'derivation',
     'explain',
     'findings',
@@ -138,6 +140,10 @@ def option_list(options: Sequence[OptionInfo], output_format: str) -> str:
 
 def explain(info: OptionInfo, output_format: str) -> str:
     return _render(option_documents.explain, option_tables.explain, info, output_format)
+
+
+def comparison(compared: Comparison, output_format: str) -> str:
+    return _render(option_documents.comparison, option_tables.comparison, compared, output_format)
 
 
 def model(answer: TreeAnswer, output_format: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Optional
 
+from ...advise.compare import Comparison, OptionChange
 from ...options.catalogue import OptionInfo
 from ...options.checks import Problem
 from ...options.effective import as_read_by
@@ -177,3 +179,59 @@ def _limits(info: OptionInfo) -> Iterable[tuple[str, str]]:
         yield 'Sane', f'{info.sane.minimum} to {info.sane.maximum}: {info.sane.why}'
     if info.danger:
         yield 'Danger', f'{info.danger.level}: {info.danger.why}'
+
+
+def comparison(compared: Comparison) -> str:
+    """What has to change in one option set to become the other, and what is known of each."""
+    head = fields(
+        [
+            ('From', compared.side_from.name),
+            ('To', compared.side_to.name),
+            (
+                'On',
+                f'{compared.release.label}, RocksDB {compared.release.rocksdb_version}',
+            ),
+        ]
+    )
+    if not compared.changes:
+        return sections(head, 'No difference: OSDs run the same with both.')
+    columns = (
+        Column('OPTION', flexible=True, min_width=20),
+        Column('FROM', flexible=True, wrap=True),
+        Column('TO', flexible=True, wrap=True),
+    )
+    rows = (
+        (
+            change.option,
+            _value(change.written_from, change.effective_from),
+            _value(change.written_to, change.effective_to),
+        )
+        for change in compared.changes
+    )
+    refused = (f'{name[:1].upper()}{name[1:]}: no OSD starts with it.' for name in compared.refused)
+    return sections(
+        head,
+        bullets(refused),
+        table(columns, rows),
+        titled('Why', '\n'.join(_reason(change) for change in compared.changes)),
+    )
+
+
+def _value(written: Optional[str], effective: Optional[str]) -> str:
+    """What is in effect, and what was written where that is something else."""
+    if effective is None:
+        return UNKNOWN if written is None else written
+    if written is None or written == effective:
+        return effective
+    return f'{effective} ({written})'
+
+
+def _reason(change: OptionChange) -> str:
+    info = change.info
+    if info is None:
+        said = 'The catalogue does not have it.'
+    elif change.follows:
+        said = f'Follows from the others. {info.meaning}'
+    else:
+        said = f'{info.meaning} Change it: {info.change_when} Leave it: {info.leave_when}'
+    return paragraph(f'{change.option}: {said}', 4, '  - ')
