@@ -19,6 +19,7 @@ from rocksdb_tuner.options.catalogue import (  # noqa: E402 - after the path to 
     OptionInfo,
     catalogue,
 )
+from rocksdb_tuner.options.neighbours import NeighbourInfo, neighbours  # noqa: E402
 from rocksdb_tuner.options.problems import Rule, rules  # noqa: E402
 from rocksdb_tuner.options.releases import known_releases  # noqa: E402
 
@@ -29,6 +30,11 @@ _SCOPES = {
     'db': 'Options of the whole database',
     'cf': 'Options of each column family',
 }
+_TAKES_EFFECT = {
+    'at-once': 'at once',
+    'restart': 'at the next start of the OSD',
+    'mkfs': 'only when an OSD is made',
+}
 _INTRODUCTION = """\
 What ``ceph rocksdb-tuner explain`` says, as a page: every option that may stand
 in ``bluestore_rocksdb_options``, by where it applies. A default is the value that
@@ -36,7 +42,7 @@ is in effect in a daemon that does not set the option, which for some is not wha
 RocksDB's headers say. *Assessed* options are those whose effect on BlueStore is
 published or measured; the module sets no others.
 
-No option of this page changes in a running OSD: Ceph offers no way to, even where
+No option of the string changes in a running OSD: Ceph offers no way to, even where
 RocksDB could. Each takes effect at the next start of an OSD.
 """
 
@@ -54,6 +60,8 @@ def page() -> str:
     for scope, title in _SCOPES.items():
         chosen = [info for info in options if info.scope == scope]
         parts.append(_title(title, '=') + '\n' + '\n'.join(map(_option, chosen)))
+    known = map(_neighbour, neighbours().values())
+    parts.append(_title("Ceph's options beside the string", '=') + '\n' + '\n'.join(known))
     return '\n'.join(parts)
 
 
@@ -84,6 +92,30 @@ def _option(info: OptionInfo) -> str:
     for name, text in _fields(info):
         lines.append(_wrapped(f'   :{name}: {_escaped(text)}', '      '))
     return '\n'.join(lines) + '\n'
+
+
+def _neighbour(info: NeighbourInfo) -> str:
+    told = [
+        ('Type', info.value_type + (f', {info.unit}' if info.unit else '')),
+        ('Default', _by_release(info.defaults)),
+        ('Takes effect', _TAKES_EFFECT[info.takes_effect]),
+        *([('Danger', f'{info.danger.level}: {info.danger.why}')] if info.danger else []),
+        ('Change it', info.change_when),
+        ('Leave it', info.leave_when),
+        ('Source', info.source),
+    ]
+    lines = [f'.. describe:: {info.name}', '', _paragraph(info.meaning), '']
+    lines.extend(_wrapped(f'   :{name}: {_escaped(text)}', '      ') for name, text in told)
+    return '\n'.join(lines) + '\n'
+
+
+def _by_release(values: Mapping[str, str]) -> str:
+    by_value: dict[str, list[str]] = {}
+    for release, value in values.items():
+        by_value.setdefault(value, []).append(release.capitalize())
+    if len(by_value) == 1:
+        return _shown(next(iter(by_value)))
+    return '; '.join(f'{_shown(value)} ({", ".join(names)})' for value, names in by_value.items())
 
 
 def _fields(info: OptionInfo) -> Iterator[tuple[str, str]]:

@@ -24,8 +24,7 @@ from .advise.tree import tree
 from .mgr.adapter import MgrCluster, MgrStore
 from .mgr.protocols import CommandError
 from .mgr.releases import OSD_MAP_CHANGED, CLICommand, CLIReadCommand, CLIWriteCommand
-from .options.catalogue import catalogue
-from .options.verdict import BadQuestionError, find_option, judge_for
+from .options.verdict import BadQuestionError, all_options, find_option, judge_for
 from .present import render
 from .rollout.errors import RolloutRefused
 from .rollout.records import RolloutState
@@ -340,7 +339,7 @@ class Module(MgrModule):
 
         def answer() -> str:
             if option is None:
-                return render.option_list(tuple(catalogue().options.values()), format)
+                return render.option_list(tuple(all_options().values()), format)
             return render.explain(find_option(option), format)
 
         return self._answer(answer)

@@ -225,6 +225,8 @@ def unwrapped(option_set: OptionSet) -> tuple[tuple[str, str], ...]:
 
 
 def _without_outer_braces(name: str, value: str) -> tuple[str, str]:
+    if not name.startswith('{'):
+        return name, value
     piece = f'{name}={value}'
     while len(piece) > 2 and piece[0] == '{' and piece[-1] == '}':
         piece = piece[1:-1].strip(BLANKS)

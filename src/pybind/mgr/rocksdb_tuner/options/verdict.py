@@ -6,11 +6,12 @@ import difflib
 import errno
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Optional
+from typing import Mapping, Optional, Union
 
 from .catalogue import OptionInfo, catalogue
 from .checks import NOTHING_KNOWN, CheckResult, check
 from .hardware import Hardware
+from .neighbours import NeighbourInfo, neighbours
 from .releases import KnownRelease, known_releases
 from .syntax import combine
 
@@ -19,6 +20,7 @@ __all__ = [
     'ReleaseVerdict',
     'Subject',
     'Verdict',
+    'all_options',
     'find_option',
     'find_release',
     'judge',
@@ -149,9 +151,14 @@ def _numbers(release: KnownRelease) -> tuple[int, ...]:
     return tuple(map(int, release.since.split('.')))
 
 
-def find_option(name: str) -> OptionInfo:
-    """An option of the catalogue; raises BadQuestionError with those that look like it."""
-    options = catalogue().options
+def all_options() -> Mapping[str, Union[OptionInfo, NeighbourInfo]]:
+    """Those of the string, then Ceph's own beside it."""
+    return {**catalogue().options, **neighbours()}
+
+
+def find_option(name: str) -> Union[OptionInfo, NeighbourInfo]:
+    """An option of the string, or of Ceph beside it; raises BadQuestionError with like ones."""
+    options = all_options()
     if name in options:
         return options[name]
     close = difflib.get_close_matches(name.lower(), options, n=3, cutoff=0.6)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Union
 
 from ..advise.compare import Comparison, Side
 from ..options.catalogue import OptionInfo
 from ..options.checks import Problem
+from ..options.neighbours import NeighbourInfo
 from ..options.verdict import Verdict
 from .documents import JsonObject
 
@@ -40,13 +42,13 @@ def check(verdict: Verdict) -> JsonObject:
     }
 
 
-def option_list(options: Sequence[OptionInfo]) -> list[JsonObject]:
+def option_list(options: Sequence[Union[OptionInfo, NeighbourInfo]]) -> list[JsonObject]:
     """A row per option."""
     return [
         {
             'option': info.name,
-            'scope': info.scope,
-            'type': info.value_type.value,
+            'scope': 'neighbour' if isinstance(info, NeighbourInfo) else info.scope,
+            'type': info.value_type if isinstance(info, NeighbourInfo) else info.value_type.value,
             'unit': info.unit,
             'danger': info.danger.level if info.danger else None,
             'meaning': info.meaning,
@@ -55,8 +57,10 @@ def option_list(options: Sequence[OptionInfo]) -> list[JsonObject]:
     ]
 
 
-def explain(info: OptionInfo) -> JsonObject:
+def explain(info: Union[OptionInfo, NeighbourInfo]) -> JsonObject:
     """All that is known of one option."""
+    if isinstance(info, NeighbourInfo):
+        return _neighbour(info)
     return {
         **option_list([info])[0],
         'defaults': {version: facts.default for version, facts in info.versions.items()},
@@ -78,6 +82,7 @@ def explain(info: OptionInfo) -> JsonObject:
         'leave_when': info.leave_when,
         'deprecated': info.deprecated,
         'mutable_in_rocksdb': info.mutable_in_rocksdb,
+        'takes_effect': 'restart',
         'members': [
             {
                 'name': member.name,
@@ -87,6 +92,33 @@ def explain(info: OptionInfo) -> JsonObject:
             for member in info.members
         ],
     }
+
+
+def _neighbour(info: NeighbourInfo) -> JsonObject:
+    """The same names: what an option beside the string does not have is null or empty."""
+    return {
+        **option_list([info])[0],
+        'defaults': dict(info.defaults),
+        'no_effect': dict.fromkeys(info.defaults),
+        'minimum': None,
+        'maximum': None,
+        'values': [],
+        'sane': None,
+        'danger': {'level': info.danger.level, 'why': info.danger.why} if info.danger else None,
+        'set_by_module': info.name in _SET_BY_MODULE,
+        'needs_restart': info.takes_effect != 'at-once',
+        'source': info.source,
+        'change_when': info.change_when,
+        'leave_when': info.leave_when,
+        'deprecated': None,
+        'mutable_in_rocksdb': False,
+        'takes_effect': info.takes_effect,
+        'members': [],
+    }
+
+
+#: The one option that a rollout changes.
+_SET_BY_MODULE = frozenset({'bluestore_rocksdb_options'})
 
 
 def comparison(compared: Comparison) -> JsonObject:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Optional
+from typing import Optional, Union
 
 from ...advise.compare import Comparison, OptionChange
 from ...options.catalogue import OptionInfo
 from ...options.checks import Problem
 from ...options.effective import as_read_by
+from ...options.neighbours import NeighbourInfo
 from ...options.syntax import OptionSyntaxError, parse
 from ...options.verdict import ReleaseVerdict, Verdict
 from ..layout import Column, fields, paragraph, table
@@ -16,6 +17,11 @@ from ..units import UNKNOWN
 from .phrases import SEVERITY_MARKS, bullets, osd_names, sections, titled
 
 _ACCEPTED = {True: 'accepted', False: 'NOT accepted', None: 'not known'}
+_TAKES_EFFECT = {
+    'at-once': 'at once',
+    'restart': 'at the next start of the OSD',
+    'mkfs': 'only when an OSD is made',
+}
 _SCOPES = {'db': 'the whole database', 'cf': 'each column family', 'ceph': "Ceph's own"}
 
 
@@ -91,10 +97,10 @@ def _problem(problem: Problem) -> str:
     )
 
 
-def option_list(options: Sequence[OptionInfo]) -> str:
+def option_list(options: Sequence[Union[OptionInfo, NeighbourInfo]]) -> str:
     """A row per option."""
     columns = (
-        Column('OPTION', flexible=True, min_width=30),
+        Column('OPTION', flexible=True, min_width=50),
         Column('FOR'),
         Column('TYPE'),
         Column('DANGER'),
@@ -105,8 +111,7 @@ def option_list(options: Sequence[OptionInfo]) -> str:
         (
             (
                 info.name,
-                info.scope,
-                info.value_type.value,
+                *_kind(info),
                 info.danger.level if info.danger else UNKNOWN,
                 info.meaning,
             )
@@ -115,8 +120,16 @@ def option_list(options: Sequence[OptionInfo]) -> str:
     )
 
 
-def explain(info: OptionInfo) -> str:
+def _kind(info: Union[OptionInfo, NeighbourInfo]) -> tuple[str, str]:
+    if isinstance(info, NeighbourInfo):
+        return 'osd', info.value_type
+    return info.scope, info.value_type.value
+
+
+def explain(info: Union[OptionInfo, NeighbourInfo]) -> str:
     """All that is known of one option."""
+    if isinstance(info, NeighbourInfo):
+        return _neighbour(info)
     unit = f' of {info.unit}' if info.unit else ''
     pairs = [
         ('Option', info.name),
@@ -127,7 +140,7 @@ def explain(info: OptionInfo) -> str:
         ('Leave it', info.leave_when),
         *_limits(info),
         *([('Deprecated', info.deprecated)] if info.deprecated else []),
-        ('Takes effect', 'at the next start of the OSD' if info.needs_restart else 'at once'),
+        ('Takes effect', _TAKES_EFFECT['restart' if info.needs_restart else 'at-once']),
         ('Set by module', 'may be' if info.assessed else 'never: its effect was not assessed'),
         ('Source', info.source),
     ]
@@ -141,6 +154,25 @@ def explain(info: OptionInfo) -> str:
         Column('NO EFFECT', flexible=True, wrap=True, min_width=20),
     )
     return sections(fields(pairs), table(columns, rows), titled('Members', _members(info)))
+
+
+def _neighbour(info: NeighbourInfo) -> str:
+    """An option of Ceph beside the string."""
+    unit = f' of {info.unit}' if info.unit else ''
+    pairs = [
+        ('Option', info.name),
+        ('For', 'the OSD, beside the option string'),
+        ('Type', f'{info.value_type}{unit}'),
+        ('What it does', info.meaning),
+        ('Change it', info.change_when),
+        ('Leave it', info.leave_when),
+        *([('Danger', f'{info.danger.level}: {info.danger.why}')] if info.danger else []),
+        ('Takes effect', _TAKES_EFFECT[info.takes_effect]),
+        ('Source', info.source),
+    ]
+    rows = [(release.capitalize(), text or '(empty)') for release, text in info.defaults.items()]
+    columns = (Column('IN'), Column('DEFAULT', flexible=True, wrap=True))
+    return sections(fields(pairs), table(columns, rows))
 
 
 def _members(info: OptionInfo) -> str:

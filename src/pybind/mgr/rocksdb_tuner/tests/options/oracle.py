@@ -34,7 +34,10 @@ _TIMEOUT_S = 3600
 
 #: Ceph or the machine decides these, whatever the string says, or RocksDB prints an address.
 NOT_COMPARED = frozenset(
-    {'create_if_missing', 'wal_dir', 'db_log_dir', 'info_log_level', 'rate_limiter', 'statistics'}
+    {
+        *('create_if_missing', 'wal_dir', 'db_log_dir', 'info_log_level'),
+        *('rate_limiter', 'statistics', 'env'),
+    }
 )
 #: Kept unsigned and printed signed.
 PRINTED_SIGNED = frozenset({'bloom_locality', 'stats_persist_period_sec'})
@@ -66,8 +69,15 @@ def ask(release: str, texts: Sequence[str]) -> list[Answer]:
         raise subprocess.CalledProcessError(worker.returncode, argv[0])
     answers = {answer['id']: answer for answer in map(json.loads, output.splitlines())}
     return [
-        Answer(text, answers[i]['accepted'], answers[i]['values']) for i, text in enumerate(texts)
+        Answer(text, answers[i]['accepted'], _comparable(answers[i]['values']))
+        for i, text in enumerate(texts)
     ]
+
+
+def _comparable(values: Mapping[str, str]) -> dict[str, str]:
+    """Without what is not of the catalogue, or another one at each start."""
+    known = catalogue().options.keys() - NOT_COMPARED
+    return {name: value for name, value in values.items() if name.partition('.')[0] in known}
 
 
 def as_printed(name: str, value: str) -> str:
@@ -143,4 +153,4 @@ def recorded_answers(release: str) -> Iterator[Answer]:
     content = json.loads(lzma.decompress(recording(release).read_bytes()))
     defaults = content['defaults']
     for text, accepted, changed in content['answers']:
-        yield Answer(text, accepted, {**defaults, **changed} if accepted else {})
+        yield Answer(text, accepted, _comparable({**defaults, **changed}) if accepted else {})

@@ -9,7 +9,7 @@ import json
 import lzma
 import sys
 
-from .oracle import FIXED_COUNT, FIXED_SEED, NOT_COMPARED, ROCKSDB_VERSIONS, ask, recording
+from .oracle import FIXED_COUNT, FIXED_SEED, ROCKSDB_VERSIONS, ask, recording
 from .strings import strings
 
 
@@ -17,7 +17,7 @@ def record(release: str) -> None:
     """Write ``data/oracle-RELEASE.json.xz``: only what differs from an empty string's values."""
     texts = strings(ROCKSDB_VERSIONS[release], FIXED_SEED, FIXED_COUNT)
     empty, *answers = ask(release, ['', *texts])
-    defaults = {name: v for name, v in empty.values.items() if name not in NOT_COMPARED}
+    defaults = dict(empty.values)
     content = {
         'release': release,
         'seed': FIXED_SEED,
@@ -29,7 +29,7 @@ def record(release: str) -> None:
                 {
                     name: value
                     for name, value in answer.values.items()
-                    if name not in NOT_COMPARED and defaults.get(name) != value
+                    if defaults.get(name) != value
                 },
             )
             for answer in answers

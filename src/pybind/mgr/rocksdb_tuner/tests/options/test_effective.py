@@ -96,3 +96,12 @@ def test_nothing_is_told_of_a_version_that_was_not_measured(version: str) -> Non
 def test_a_refused_value_names_its_option() -> None:
     with pytest.raises(ValueRefusedError, match='write_buffer_size'):
         effective(parse('write_buffer_size=abc'), '6.8')
+
+
+def test_a_struct_beside_a_piece_in_braces_keeps_all_of_its_members() -> None:
+    """Found by the oracle of 18.2.7."""
+    text = 'compaction_options_universal={compression_size_percent=7;size_ratio=16},{ttl=5}'
+    values = effective(parse(text), '7.9')
+    assert values['compaction_options_universal.size_ratio'] == '16'
+    assert values['compaction_options_universal.compression_size_percent'] == '7'
+    assert values['ttl'] == '5'
