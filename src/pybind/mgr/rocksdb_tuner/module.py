@@ -315,6 +315,10 @@ class Module(MgrModule):
         osd: Optional[str] = None,
         device_class: Optional[str] = None,
         cores: Optional[int] = None,
+        db_size: Optional[str] = None,
+        wal_size: Optional[str] = None,
+        memory: Optional[str] = None,
+        cfs: Optional[str] = None,
         format: str = 'plain',
     ) -> HandleCommandResult:
         """Judge an option string: would an OSD start, what would it run, what is unwise"""
@@ -325,7 +329,7 @@ class Module(MgrModule):
                 osd_id=None if osd is None else _osd_number(osd),
                 device_class=device_class,
                 release=release,
-                cores=cores,
+                said=given(cores=cores, db_size=db_size, wal_size=wal_size, memory=memory, cfs=cfs),
             )
             return render.check(judge_for(options, asked), format)
 

@@ -32,9 +32,7 @@ def read_list(value: str, element: ValueType, choices: tuple[str, ...], *, trims
 
     ``trims``: RocksDB 7 and later take blanks around an element.
     """
-    while trims and len(value) > 2 and value[0] == '{' and value[-1] == '}':
-        value = value[1:-1].strip(BLANKS)
-    pieces = value.split(':')
+    pieces = (_without_braces(value) if trims else value).split(':')
     if pieces[-1] == '':
         pieces.pop()
     if trims:
@@ -85,10 +83,19 @@ def _pieces_of_6(value: str) -> list[tuple[str, str]]:
     return found
 
 
-def _pieces_of_7(value: str) -> list[tuple[str, str]]:
-    rest = value.strip(BLANKS)
+def _without_braces(value: str) -> str:
+    """As RocksDB 7 takes them off: all of them, but of "{}"."""
+    inner, rest = value, value.strip(BLANKS)
     while len(rest) > 2 and rest[0] == '{' and rest[-1] == '}':
-        rest = rest[1:-1].strip(BLANKS)
+        inner = rest[1:-1]
+        rest = inner.strip(BLANKS)
+    if inner and not rest:
+        raise ValueRefusedError(f'{value!r} has nothing but blanks in it')
+    return rest
+
+
+def _pieces_of_7(value: str) -> list[tuple[str, str]]:
+    rest = _without_braces(value)
     found = []
     while rest:
         end = _end_of_piece(rest)

@@ -176,7 +176,9 @@ def _braced_value(text: str, start: int, end: int) -> tuple[tuple[str, bool], in
         raise OptionSyntaxError(
             text[after:end], after, 'more text after the closing "}"', '"," or ";" or the end'
         )
-    return (text[start + 1 : position].strip(BLANKS), True), after + 1
+    inner = text[start + 1 : position]
+    # RocksDB's trim() leaves the last one of nothing but blanks.
+    return (inner.strip(BLANKS) or inner[-1:], True), after + 1
 
 
 def _skip_blanks(text: str, position: int, end: int) -> int:

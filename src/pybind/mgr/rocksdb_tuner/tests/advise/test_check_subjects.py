@@ -9,6 +9,7 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.advise.check_subjects import subjects
+from rocksdb_tuner.advise.given import given
 from rocksdb_tuner.advise.records import OsdFacts, Setting
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.options.releases import known_releases
@@ -42,7 +43,7 @@ def test_a_cluster_is_judged_by_release_with_the_least_that_an_osd_has() -> None
         osd(1, memory=4 * GIB, db_device_bytes=90 * GIB),
         osd(2, 'reef', memory=GIB),
     ]
-    pacific, reef = subjects(osds, cores=6)
+    pacific, reef = subjects(osds, said=given(cores=6))
     assert (pacific.osd_ids, reef.osd_ids) == ((0, 1), (2,))
     assert pacific.hardware.memory_target_bytes == 4 * GIB
     assert pacific.hardware.db_device_bytes == 60 * GIB
@@ -80,6 +81,18 @@ def test_the_annex_of_an_osd_is_judged_with_the_string() -> None:
     assert in_effect == {(0,): '60', (1,): None, (2,): '7'}
 
 
+def test_what_an_operator_says_comes_before_what_is_known() -> None:
+    known = osd(0, memory=8 * GIB, db_device_bytes=60 * GIB, wal_device_bytes=GIB)
+    said = given(cores=4, memory='2G', wal_size='0', cfs='m(3) L=write_buffer_size=1M')
+    (subject,) = subjects([known], said=said)
+    assert subject.hardware.memory_target_bytes == 2 * GIB
+    assert subject.hardware.wal_device_bytes is None
+    assert subject.hardware.db_device_bytes == 60 * GIB
+    assert subject.hardware.families is not None
+    assert [len(own) for own in subject.hardware.families] == [0, 0, 0, 0, 1]
+    assert subject.hardware.assumptions == ()
+
+
 def test_what_stands_beside_the_string_is_judged() -> None:
     found = replace(
         osd(0), settings={'osd_max_pg_log_entries': Setting('10', 'osd')}, sharded=False
@@ -98,7 +111,6 @@ def test_what_stands_beside_the_string_is_judged() -> None:
         ({'device_class': 'nvme'}, errno.ENOENT, 'ssd'),
         ({'device_class': 'ssd', 'osd_id': 0}, errno.EINVAL, 'not both'),
         ({'release': 'nautilus'}, errno.EINVAL, 'nautilus'),
-        ({'cores': 0}, errno.EINVAL, '1 to'),
         ({'osd_id': 1}, errno.EINVAL, '--release'),
     ],
 )

@@ -105,3 +105,12 @@ def test_a_struct_beside_a_piece_in_braces_keeps_all_of_its_members() -> None:
     assert values['compaction_options_universal.size_ratio'] == '16'
     assert values['compaction_options_universal.compression_size_percent'] == '7'
     assert values['ttl'] == '5'
+
+
+@pytest.mark.parametrize('version', ['6.8', '7.9'])
+def test_braces_with_a_blank_in_them_are_not_empty(version: str) -> None:
+    """Found by the oracle of 16.2.15, and the same on 18.2.7."""
+    assert check('compaction_options_universal={}', version).accepted
+    for text in ('{ }', '{  }', '{{ }}'):
+        assert check(f'compaction_options_universal={text}', version).accepted is False
+        assert check(f'compression_per_level={text}', version).accepted is False
