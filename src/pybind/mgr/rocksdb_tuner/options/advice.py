@@ -13,6 +13,7 @@ from .effective import effective
 from .hardware import Hardware
 from .problems import Problem, problem
 from .syntax import OptionSet
+from .values import ValueRefusedError
 
 __all__ = ['NEIGHBOURS', 'advice']
 
@@ -136,9 +137,20 @@ def _memtable_bytes(
     if hardware.families is None:
         return _FAMILIES * one
     return sum(
-        _full(effective(option_set.replaced(family.as_dict()), version)) if len(family) else one
+        _full_of_family(option_set, family, version, one) if len(family) else one
         for family in hardware.families
     )
+
+
+def _full_of_family(
+    option_set: OptionSet, family: OptionSet, version: str, of_database: int
+) -> int:
+    try:
+        own = effective(option_set.replaced(family.as_dict()), version)
+        return _full(own)
+    except (ValueRefusedError, KeyError):
+        # No OSD has such a family, or what is in effect in it is not known.
+        return of_database
 
 
 def _full(values: Mapping[str, str]) -> int:

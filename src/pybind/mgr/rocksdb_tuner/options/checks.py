@@ -19,6 +19,8 @@ __all__ = ['CheckResult', 'Problem', 'check', 'safe_to_apply']
 NOTHING_KNOWN = Hardware()
 #: The rule for what is neither known to be accepted nor to be refused.
 NOT_JUDGED = 'not-judged'
+#: With these alone it cannot be told whether, or with what in effect, an OSD starts.
+_NOT_TOLD = frozenset({NOT_JUDGED, 'ambiguous'})
 #: Rules whose problems do not keep an OSD from starting, but keep the module from applying.
 _BLOCKING_WARNINGS = frozenset(
     {'clamped', 'lenient-number', 'not-assessed', 'empty', 'caution', 'removed-option'}
@@ -29,7 +31,7 @@ _BLOCKING_WARNINGS = frozenset(
 class CheckResult:
     """The answer for one string and one RocksDB version."""
 
-    #: Whether an OSD would start with it; None where that cannot be told.
+    #: Whether an OSD would start with it; None where that, or what it would run, cannot be told.
     accepted: Optional[bool]
     #: What would be in effect by option (``option.member`` of structs); empty where it is not
     #: known to be accepted.
@@ -64,13 +66,12 @@ def check(text: str, rocksdb_version: str, hardware: Hardware = NOTHING_KNOWN) -
         for version in versions
         for refusal in _refusals(as_read_by(option_set, version), version, known, rocksdb_version)
     ]
-    problems.extend(_ambiguities(option_set, versions[0]))
-    written = option_set
+    refusals.extend(_ambiguities(option_set, versions[0]))
     option_set = as_read_by(option_set, versions[0])
     problems.extend(dict.fromkeys(refusals))
     values: Mapping[str, str] = {}
     if not refusals:
-        values = effective(written, rocksdb_version)
+        values = effective(option_set, rocksdb_version)
         incompatible = (*_incompatible(option_set, values, versions), *_too_many_threads(values))
         problems.extend(incompatible)
         refusals.extend(incompatible)
@@ -85,7 +86,7 @@ def _accepted(refusals: Iterable[Problem]) -> Optional[bool]:
     rules = {refusal.rule for refusal in refusals}
     if not rules:
         return True
-    return None if rules == {NOT_JUDGED} else False
+    return None if rules <= _NOT_TOLD else False
 
 
 def safe_to_apply(text: str, rocksdb_version: str) -> tuple[Problem, ...]:

@@ -23,6 +23,7 @@ _THIRTY_DAYS_S = 30 * 24 * 3600
 _INT_MAX = (1 << 31) - 1
 _LEVEL_STYLE = 'kCompactionStyleLevel'
 _FIFO_STYLE = 'kCompactionStyleFIFO'
+_UNIVERSAL_STYLE = 'kCompactionStyleUniversal'
 _INTEGER_TYPES = (
     ValueType.UINT8,
     ValueType.UINT64,
@@ -257,10 +258,10 @@ class _Sanitiser:
                 block = min(block, 1 << 20)
             self._set('arena_block_size', -(-block // 4096) * 4096)
         # RocksDB looks at max_write_buffer_number here before it corrects that one too.
-        merge = min(
-            self._number('min_write_buffer_number_to_merge'),
-            self._number('max_write_buffer_number') - 1,
-        )
+        buffers = self._number('max_write_buffer_number')
+        # As C++'s int: one less than the least is the largest.
+        below = _INT_MAX if buffers == -_INT_MAX - 1 else buffers - 1
+        merge = min(self._number('min_write_buffer_number_to_merge'), below)
         if not self._before_7 and self._values['atomic_flush'] == 'true':
             merge = 1
         self._set('min_write_buffer_number_to_merge', max(merge, 1))
@@ -307,14 +308,28 @@ class _Sanitiser:
         hard = self._number('hard_pending_compaction_bytes_limit')
         if soft == 0 or 0 < hard < soft:
             self._set('soft_pending_compaction_bytes_limit', hard)
-        if self._number('ttl') == _UNSET_SECONDS:
-            self._set('ttl', _THIRTY_DAYS_S)
-        if self._values['compaction_style'] in ('kCompactionStyleUniversal', _FIFO_STYLE):
-            unset = self._written_number('periodic_compaction_seconds') in (None, _UNSET_SECONDS)
-            if unset:
-                self._set('periodic_compaction_seconds', _THIRTY_DAYS_S)
-        elif self._number('periodic_compaction_seconds') == _UNSET_SECONDS:
-            self._set('periodic_compaction_seconds', 0)
+        self._sanitise_ages()
+
+    def _sanitise_ages(self) -> None:
+        """Ages by which files are compacted: styles other than that of levels mix the two."""
+        style = self._values['compaction_style']
+        ttl, periodic = (
+            _UNSET_SECONDS if written is None else written
+            for written in map(self._written_number, ('ttl', 'periodic_compaction_seconds'))
+        )
+        if ttl == _UNSET_SECONDS:
+            ttl = 0 if style == _FIFO_STYLE else _THIRTY_DAYS_S
+        if style == _FIFO_STYLE:
+            if ttl == 0:
+                if periodic == _UNSET_SECONDS:
+                    periodic = _THIRTY_DAYS_S
+                ttl = periodic
+            elif periodic != 0:
+                ttl = min(ttl, periodic)
+        elif style == _UNIVERSAL_STYLE and ttl != 0:
+            periodic = min(ttl, periodic or ttl)
+        self._set('ttl', ttl)
+        self._set('periodic_compaction_seconds', 0 if periodic == _UNSET_SECONDS else periodic)
 
     def _recycling_modes(self) -> frozenset[str]:
         """The recovery modes with which RocksDB lets log files be used again."""

@@ -54,7 +54,7 @@ def _accepted(verdict: ReleaseVerdict) -> str:
     return {
         True: 'yes: an OSD starts with it',
         False: 'NO: an OSD does not start with it',
-        None: 'NOT KNOWN: whether an OSD starts with it cannot be told',
+        None: 'NOT KNOWN: whether an OSD starts with it, or what it would run, cannot be told',
     }[verdict.result.accepted]
 
 

@@ -114,3 +114,31 @@ def test_braces_with_a_blank_in_them_are_not_empty(version: str) -> None:
     for text in ('{ }', '{  }', '{{ }}'):
         assert check(f'compaction_options_universal={text}', version).accepted is False
         assert check(f'compression_per_level={text}', version).accepted is False
+
+
+@pytest.mark.parametrize(
+    ('text', 'name', 'value'),
+    [
+        (
+            'max_write_buffer_number=14G,min_write_buffer_number_to_merge=6',
+            'min_write_buffer_number_to_merge',
+            '6',
+        ),
+        (
+            'compaction_style=kCompactionStyleUniversal,periodic_compaction_seconds=15382829',
+            'periodic_compaction_seconds',
+            '2592000',
+        ),
+        (
+            'compaction_style=kCompactionStyleUniversal,ttl=0,periodic_compaction_seconds=7',
+            'periodic_compaction_seconds',
+            '7',
+        ),
+        ('compaction_style=kCompactionStyleFIFO,ttl=9,periodic_compaction_seconds=7', 'ttl', '7'),
+        ('compaction_style=kCompactionStyleFIFO,ttl=9,periodic_compaction_seconds=0', 'ttl', '9'),
+    ],
+)
+def test_corrections_that_the_oracle_found(text: str, name: str, value: str) -> None:
+    """Printed alike by 16.2.15 and 18.2.7."""
+    for version in ('6.8', '7.9'):
+        assert effective(parse(text), version)[name] == value
