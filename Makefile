@@ -7,16 +7,17 @@ TOX := $(VENV)/bin/tox
 DESTDIR ?=
 MGR_DIR ?= /usr/share/ceph/mgr
 
-.PHONY: help demo check check-releases lint mypy unit integration smoke bench install clean
+.PHONY: help demo check check-releases lint mypy unit integration smoke oracle bench install clean
 
 help:
 	@echo 'make demo     the main job on a real Pacific cluster, end to end (root, Debian 12)'
 	@echo '              KEEP=1 leaves the cluster up'
 	@echo 'make check    all tests: lint, mypy, unit, integration on real clusters of Pacific, and'
 	@echo '              in short on Reef and Tentacle (root)'
-	@echo 'make lint | mypy | unit | integration | smoke   one of them'
-	@echo 'make check-releases   all integration tests on Pacific, Reef and Tentacle'
-	@echo 'make bench    measure the cost of a tick, and of an answer of the model'
+	@echo 'make lint | mypy | unit | integration | smoke | oracle   one of them'
+	@echo 'make check-releases   all integration tests on Pacific, Reef and Tentacle, and 3000 new'
+	@echo '              option strings on the binaries of each'
+	@echo 'make bench    measure the cost of a tick, of an answer of the model, and of a check'
 	@echo 'make install DESTDIR=...   lay the module out for a package'
 
 demo:
@@ -32,9 +33,9 @@ check: $(TOX)
 	$(TOX) run -e lint,mypy,py3,integration,smoke
 
 check-releases: $(TOX)
-	$(TOX) run -e integration,reef,tentacle
+	$(TOX) run -e integration,oracle,reef,tentacle
 
-lint mypy integration smoke: $(TOX)
+lint mypy integration smoke oracle: $(TOX)
 	$(TOX) run -e $@
 
 unit: $(TOX)
@@ -43,6 +44,7 @@ unit: $(TOX)
 bench:
 	/usr/bin/python3 qa/bench/bench_tick.py
 	/usr/bin/python3 qa/bench/bench_model.py speed
+	/usr/bin/python3 qa/bench/bench_options.py
 
 install:
 	install -d '$(DESTDIR)$(MGR_DIR)/rocksdb_tuner'

@@ -11,19 +11,20 @@ from typing import Callable, List, Optional
 
 from mgr_module import HandleCommandResult, MgrModule, Option
 
+from .advise.check_subjects import subjects
+from .advise.compare import compare, sides
 from .advise.conditions.catalogue import LimitOption, limit_options
 from .advise.derive import derive
-from .advise.facts import release_of_osd
 from .advise.given import Given, given
-from .advise.profiles import Profile, UnknownProfileError, profile, profiles
+from .advise.own_profiles import OwnProfiles, decode_own_profile
+from .advise.profiles import Profile, UnknownProfileError
 from .advise.records import Kind, Recommendation
 from .advise.situation import Situation, find_situation
 from .advise.tree import tree
 from .mgr.adapter import MgrCluster, MgrStore
 from .mgr.protocols import CommandError
 from .mgr.releases import OSD_MAP_CHANGED, CLICommand, CLIReadCommand, CLIWriteCommand
-from .options.catalogue import catalogue
-from .options.verdict import BadQuestionError, find_option, judge, releases_to_judge
+from .options.verdict import BadQuestionError, all_options, find_option, judge_for
 from .present import render
 from .rollout.errors import RolloutRefused
 from .rollout.records import RolloutState
@@ -124,9 +125,11 @@ class Module(MgrModule):
         self._wake = threading.Event()
         self._stopping = False
         self._cluster = MgrCluster(self)
+        store = MgrStore(self)
+        self._profiles = OwnProfiles(store)
         self._tuner = Tuner(
             self._cluster,
-            MgrStore(self),
+            store,
             self._settings,
             manager_version=_short_version(self.version),
             manager_release=self.release_name,
@@ -220,12 +223,32 @@ class Module(MgrModule):
     @CLIReadCommand('rocksdb-tuner profile ls')
     def cmd_profile_ls(self, format: str = 'plain') -> HandleCommandResult:
         """List the known option sets"""
-        return self._answer(lambda: render.profile_list(profiles(), format))
+        return self._answer(lambda: render.profile_list(self._profiles.everything(), format))
 
     @CLIReadCommand('rocksdb-tuner profile show')
     def cmd_profile_show(self, name: str, format: str = 'plain') -> HandleCommandResult:
         """Show one option set with its published evidence"""
-        return self._answer(lambda: render.profile(_profile(name), format))
+        return self._answer(lambda: render.profile(self._profile(name), format))
+
+    @CLIReadCommand('rocksdb-tuner profile diff')
+    def cmd_profile_diff(
+        self,
+        name: str,
+        other: Optional[str] = None,
+        osd: Optional[str] = None,
+        release: Optional[str] = None,
+        format: str = 'plain',
+    ) -> HandleCommandResult:
+        """Compare two option sets, or what an OSD runs with one, option by option"""
+
+        def answer() -> str:
+            osd_id = None if osd is None else _osd_number(osd)
+            second = None if other is None else self._profile(other)
+            first = self._profile(name)
+            asked = sides(self._tuner.snapshot.osds, first, second, osd_id, release)
+            return render.comparison(compare(*asked), format)
+
+        return self._answer(answer)
 
     @CLIReadCommand('rocksdb-tuner profile derive')
     def cmd_profile_derive(
@@ -286,13 +309,29 @@ class Module(MgrModule):
 
     @CLIReadCommand('rocksdb-tuner check')
     def cmd_check(
-        self, options: str, release: Optional[str] = None, format: str = 'plain'
+        self,
+        options: str,
+        release: Optional[str] = None,
+        osd: Optional[str] = None,
+        device_class: Optional[str] = None,
+        cores: Optional[int] = None,
+        db_size: Optional[str] = None,
+        wal_size: Optional[str] = None,
+        memory: Optional[str] = None,
+        cfs: Optional[str] = None,
+        format: str = 'plain',
     ) -> HandleCommandResult:
         """Judge an option string: would an OSD start, what would it run, what is unwise"""
 
         def answer() -> str:
-            running = (release_of_osd(facts.info) for facts in self._tuner.snapshot.osds)
-            return render.check(judge(options, releases_to_judge(release, running)), format)
+            asked = subjects(
+                self._tuner.snapshot.osds,
+                osd_id=None if osd is None else _osd_number(osd),
+                device_class=device_class,
+                release=release,
+                said=given(cores=cores, db_size=db_size, wal_size=wal_size, memory=memory, cfs=cfs),
+            )
+            return render.check(judge_for(options, asked), format)
 
         return self._answer(answer)
 
@@ -304,7 +343,7 @@ class Module(MgrModule):
 
         def answer() -> str:
             if option is None:
-                return render.option_list(tuple(catalogue().options.values()), format)
+                return render.option_list(tuple(all_options().values()), format)
             return render.explain(find_option(option), format)
 
         return self._answer(answer)
@@ -333,6 +372,30 @@ class Module(MgrModule):
             self.set_module_option('mode', wanted.value)
             self._wake.set()
             return render.mode(wanted, format)
+
+        return self._answer(answer)
+
+    @CLIWriteCommand('rocksdb-tuner profile add')
+    def cmd_profile_add(
+        self, format: str = 'plain', inbuf: Optional[str] = None
+    ) -> HandleCommandResult:
+        """Keep an option set of your own, from the JSON given with -i <file>"""
+
+        def answer() -> str:
+            render.check_format(format)
+            own = decode_own_profile(inbuf)
+            return render.profile(self._tuner.submit(lambda: self._profiles.add(own)), format)
+
+        return self._answer(answer)
+
+    @CLIWriteCommand('rocksdb-tuner profile rm')
+    def cmd_profile_rm(self, name: str, format: str = 'plain') -> HandleCommandResult:
+        """Remove an option set of your own"""
+
+        def answer() -> str:
+            render.check_format(format)
+            self._tuner.submit(lambda: self._profiles.remove(name))
+            return render.profile_list(self._profiles.everything(), format)
 
         return self._answer(answer)
 
@@ -391,6 +454,12 @@ class Module(MgrModule):
         osd_id = None if osd is None else _osd_number(osd)
         return find_situation(self._tuner.snapshot.osds, osd_id, release, said)
 
+    def _profile(self, name: str) -> Profile:
+        try:
+            return self._profiles.get(name)
+        except UnknownProfileError as error:
+            raise CommandRefusedError(errno.ENOENT, str(error)) from None
+
     def _recommendation(self, recommendation_id: str) -> Recommendation:
         known = {r.recommendation_id: r for r in self._tuner.snapshot.recommendations}
         if recommendation_id not in known:
@@ -442,10 +511,3 @@ def _mode(text: str) -> Mode:
     except ValueError:
         choices = ', '.join(mode.value for mode in Mode)
         raise CommandRefusedError(errno.EINVAL, f'"{text}" is no mode; modes: {choices}') from None
-
-
-def _profile(name: str) -> Profile:
-    try:
-        return profile(name)
-    except UnknownProfileError as error:
-        raise CommandRefusedError(errno.ENOENT, str(error)) from None

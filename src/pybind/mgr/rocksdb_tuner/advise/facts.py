@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Mapping, Optional
 
 from ..mgr.records import ConfigEntry, OsdInfo, RunningOption
+from ..options.advice import NEIGHBOURS
 from ..options.grammar import combine
 from ..options.releases import KnownRelease, release_of
 from ..workload.records import Workload
@@ -30,6 +31,7 @@ WATCHED_IF_SET = (
     SELECTION_POLICY,
     RESERVED_FACTOR,
     RESERVED,
+    *NEIGHBOURS,
 )
 
 #: Sources of a running value that the config store cannot change.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Mapping, Optional
@@ -32,13 +33,13 @@ __all__ = [
 class UnknownProfileError(KeyError):
     """No profile of this name; says which there are."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, known: Sequence[str]) -> None:
         super().__init__(name)
         self.name = name
+        self.known = tuple(known)
 
     def __str__(self) -> str:
-        known = ', '.join(profile.name for profile in profiles())
-        return f'no profile {self.name!r}; there are {known}'
+        return f'no profile {self.name!r}; there are {", ".join(self.known)}'
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,13 @@ class Profile:
     #: The RocksDB version from which that holds.
     superseded_from_rocksdb: Optional[str]
     source: str
+    #: Of an operator's own profile: names of the releases that it is for. Empty: built-in.
+    own_releases: tuple[str, ...] = ()
+
+    @property
+    def own(self) -> bool:
+        """An operator added it; the module never recommends it."""
+        return bool(self.own_releases)
 
 
 @dataclass(frozen=True)
@@ -139,7 +147,7 @@ def profile(name: str) -> Profile:
     for known in profiles():
         if known.name == name:
             return known
-    raise UnknownProfileError(name)
+    raise UnknownProfileError(name, [known.name for known in profiles()])
 
 
 # Asked for every OSD at every tick, about a handful of strings.

@@ -23,6 +23,7 @@ __all__ = [
     'Assumptions',
     'Situation',
     'find_situation',
+    'osd_by_id',
     'situation_of_osd',
     'situation_without_osd',
 ]
@@ -77,12 +78,7 @@ def find_situation(
         running = [release_of_osd(facts.info) for facts in osds]
         # The newest, where several run or none does: an upgrade ends there.
         return situation_without_osd(releases_to_judge(release, running)[-1], given)
-    facts = next((f for f in osds if f.info.osd_id == osd_id), None)
-    if facts is None:
-        known = name_osds([f.info.osd_id for f in osds]) if osds else 'none yet'
-        raise BadQuestionError(
-            errno.ENOENT, f'osd.{osd_id} does not exist; OSDs that are known: {known}'
-        )
+    facts = osd_by_id(osds, osd_id)
     of_osd = find_release(release) if release is not None else release_of_osd(facts.info)
     if of_osd is None:
         raise BadQuestionError(
@@ -91,6 +87,17 @@ def find_situation(
             '--release',
         )
     return situation_of_osd(facts, of_osd, given)
+
+
+def osd_by_id(osds: Sequence[OsdFacts], osd_id: int) -> OsdFacts:
+    """The facts of one OSD; raises BadQuestionError (ENOENT) where it is not known."""
+    facts = next((f for f in osds if f.info.osd_id == osd_id), None)
+    if facts is None:
+        known = name_osds([f.info.osd_id for f in osds]) if osds else 'none yet'
+        raise BadQuestionError(
+            errno.ENOENT, f'osd.{osd_id} does not exist; OSDs that are known: {known}'
+        )
+    return facts
 
 
 def situation_without_osd(release: KnownRelease, given: Given = NOTHING) -> Situation:

@@ -1,25 +1,26 @@
-"""`bluestore_rocksdb_cfs`: into which column families BlueStore divides its database.
+"""The column families of an OSD as the model takes them: with shards and options of their own.
 
-The grammar is that of RocksDBStore::parse_sharding_def() (src/kv/RocksDBStore.cc, 16.2 to 20.2):
-columns with blanks between them, each ``NAME``, ``NAME(SHARDS)`` or ``NAME(SHARDS,LOW-HIGH)``,
-and after ``=`` options of RocksDB for it. What names no column is in the family "default".
+The text of `bluestore_rocksdb_cfs` is read in `options/sharding.py`. What names no column is in the
+family "default".
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from ..options.syntax import OptionSet, parse
+from ..options.sharding import (
+    ShardedColumn,
+    ShardingSyntaxError,
+    options_of_column,
+    parse_sharding,
+)
+from ..options.syntax import OptionSet
 
 __all__ = ['DEFAULT', 'Column', 'ColumnsSyntaxError', 'columns', 'options_of']
 
 DEFAULT = 'default'
-#: Ceph's own, beside the options of RocksDB.
-_CEPH_KEYS = frozenset({'block_cache'})
 #: Ceph has no bound; more than this is no sharding that anybody uses.
 MAX_SHARDS = 1024
-_COLUMN = re.compile(r'([^\s=()]+)(?:\((\d+)(?:,(\d+)?-(\d+)?)?\))?(?:=(\S*))?', re.ASCII)
 
 
 class ColumnsSyntaxError(ValueError):
@@ -40,21 +41,20 @@ def columns(text: str) -> tuple[Column, ...]:
 
     Raises ColumnsSyntaxError, or OptionSyntaxError for the options of a column.
     """
-    found = [Column(DEFAULT, 1, OptionSet(()))]
-    for piece in text.split():
-        match = _COLUMN.fullmatch(piece)
-        shards = int(match[2]) if match and match[2] else 1
-        if match is None or not 1 <= shards <= MAX_SHARDS:
-            raise ColumnsSyntaxError(
-                f'{piece!r} is no column: expected NAME, NAME(SHARDS) or NAME(SHARDS,LOW-HIGH), '
-                'and options after "="'
-            )
-        found.append(Column(match[1], shards, _without_ceph_keys(match[5] or '')))
-    return tuple(found)
+    try:
+        found = parse_sharding(text)
+    except ShardingSyntaxError as error:
+        raise ColumnsSyntaxError(str(error)) from None
+    return (Column(DEFAULT, 1, OptionSet(())), *(_column(column) for column in found))
 
 
-def _without_ceph_keys(text: str) -> OptionSet:
-    return OptionSet(tuple(item for item in parse(text).items if item[0] not in _CEPH_KEYS))
+def _column(column: ShardedColumn) -> Column:
+    if not column.name or not 1 <= column.shards <= MAX_SHARDS:
+        raise ColumnsSyntaxError(
+            f'column {column.name!r} with {column.shards} shards: a name and 1 to {MAX_SHARDS} '
+            'shards expected'
+        )
+    return Column(column.name, column.shards, options_of_column(column))
 
 
 def options_of(column: Column, database: OptionSet) -> OptionSet:

@@ -8,7 +8,7 @@ neighbours agree on; nothing is claimed of a version outside the measured range.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Mapping, Optional
 
@@ -20,6 +20,8 @@ __all__ = [
     'Catalogue',
     'Choice',
     'Danger',
+    'Member',
+    'ObjectRule',
     'OptionInfo',
     'SaneRange',
     'UnknownRocksDBVersionError',
@@ -27,7 +29,8 @@ __all__ = [
     'catalogue',
 ]
 
-_VERSION = re.compile(r'(\d+)\.(\d+)(?:\.\d+)*')
+_VERSION = re.compile(r'(\d+)\.(\d+)(?:\.\d+)*', re.ASCII)
+_PLAIN_NAME = re.compile(r'[\w.:-]*', re.ASCII)
 
 
 class UnknownRocksDBVersionError(ValueError):
@@ -88,6 +91,41 @@ class Danger:
 
 
 @dataclass(frozen=True)
+class Member:
+    """One member of a struct; RocksDB prints it as ``option.member``."""
+
+    name: str
+    #: None: every version that knows the name ignores it.
+    value_type: Optional[ValueType]
+    #: By RocksDB version; the name is unknown to versions that are not in it.
+    defaults: Mapping[str, str]
+    choices: tuple[Choice, ...]
+
+
+@dataclass(frozen=True)
+class ObjectRule:
+    """What one version makes of the name of an object (a memtable, a comparator)."""
+
+    #: Regular expressions that a whole value has to match.
+    accepted: str
+    refused: str
+    #: For any other plain name; None where that cannot be told.
+    otherwise: Optional[bool]
+    #: For a value with members of its own, ``{id=...;...}``; None where that cannot be told.
+    with_members: Optional[bool]
+
+    def takes(self, value: str) -> Optional[bool]:
+        """Whether a daemon opens its database with ``value``; None where that cannot be told."""
+        if re.fullmatch(self.refused, value, re.ASCII):
+            return False
+        if re.fullmatch(self.accepted, value, re.ASCII):
+            return True
+        if '=' in value or '{' in value:
+            return self.with_members
+        return self.otherwise if _PLAIN_NAME.fullmatch(value) or not self.otherwise else None
+
+
+@dataclass(frozen=True)
 class OptionInfo:
     name: str
     #: "db" for the whole database, "cf" by column family, "ceph" for Ceph's own four.
@@ -102,15 +140,29 @@ class OptionInfo:
     danger: Optional[Danger]
     #: Whether the module may set it at all: its effect on BlueStore is understood.
     assessed: bool
+    #: RocksDB could change it while it runs; Ceph offers no way, so an OSD always needs a restart.
+    mutable_in_rocksdb: bool
     needs_restart: bool
+    #: Since when it should not be used any more, and what instead; None where it may be.
+    deprecated: Optional[str]
     meaning: str
+    #: When an expert would touch it, and when not.
+    change_when: str
+    leave_when: str
     source: str
+    #: Of a struct.
+    members: tuple[Member, ...] = ()
+    #: Of an object, by RocksDB version.
+    object_rules: Mapping[str, ObjectRule] = field(default_factory=dict)
 
     def choice_names(self, version: str) -> tuple[str, ...]:
         """The values of an enum that this (measured) version knows."""
         return tuple(
             c.name for c in self.choices if c.since is None or _order(c.since) <= _order(version)
         )
+
+    def member(self, name: str) -> Optional[Member]:
+        return next((m for m in self.members if m.name == name), None)
 
     def choice(self, name: str) -> Optional[Choice]:
         return next((c for c in self.choices if c.name == name), None)
@@ -183,17 +235,36 @@ def _option(entry: Mapping[str, Any]) -> OptionInfo:
         if clamped
         else None,
         sane=SaneRange(sane['minimum'], sane['maximum'], sane['why']) if sane else None,
-        choices=tuple(
-            Choice(c['name'], c['printed'], c['starts'], c['since'])
-            for c in entry.get('values', ())
-        ),
+        choices=_choices(entry),
         danger=Danger(danger['level'], danger['why'], tuple(danger['harmless_values']))
         if danger
         else None,
         assessed=entry['assessed'],
+        mutable_in_rocksdb=entry['mutable_in_rocksdb'],
         needs_restart=entry['needs_restart'],
+        deprecated=entry['deprecated'],
         meaning=entry['meaning'],
+        change_when=entry['change_when'],
+        leave_when=entry['leave_when'],
         source=entry['source'],
+        members=tuple(
+            Member(
+                name=member['name'],
+                value_type=None if member['type'] == 'ignored' else ValueType(member['type']),
+                defaults=member['defaults'],
+                choices=_choices(member),
+            )
+            for member in entry.get('members', ())
+        ),
+        object_rules={
+            version: ObjectRule(**rule) for version, rule in entry.get('object', {}).items()
+        },
+    )
+
+
+def _choices(entry: Mapping[str, Any]) -> tuple[Choice, ...]:
+    return tuple(
+        Choice(c['name'], c['printed'], c['starts'], c['since']) for c in entry.get('values', ())
     )
 
 

@@ -2,59 +2,49 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Callable, Iterable, Iterator, Mapping, Optional
+from typing import Iterable, Iterator, Mapping, Optional
 
+from .advice import advice
 from .catalogue import Catalogue, OptionInfo, UnknownRocksDBVersionError, catalogue
-from .effective import effective, read_option
+from .effective import ambiguous, as_read_by, effective, member_of, read_member, read_option
+from .hardware import Hardware
+from .problems import Problem, problem
 from .syntax import OptionSet, OptionSyntaxError, parse
-from .values import Reading, ValueNotJudgedError, ValueRefusedError
+from .values import Reading, ValueNotJudgedError, ValueRefusedError, ValueType
 
 __all__ = ['CheckResult', 'Problem', 'check', 'safe_to_apply']
 
-_MEASURED = 'measured on 16.2.15, 18.2.7 and 20.2.4'
-_DEEP_DIVE = 'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022'
-
+#: Of an OSD that nobody looked at.
+NOTHING_KNOWN = Hardware()
+#: The rule for what is neither known to be accepted nor to be refused.
+NOT_JUDGED = 'not-judged'
+#: With these alone it cannot be told whether, or with what in effect, an OSD starts.
+_NOT_TOLD = frozenset({NOT_JUDGED, 'ambiguous'})
 #: Rules whose problems do not keep an OSD from starting, but keep the module from applying.
 _BLOCKING_WARNINGS = frozenset(
     {'clamped', 'lenient-number', 'not-assessed', 'empty', 'caution', 'removed-option'}
 )
-_COMPACTION_THREADS_WITHOUT_REASON = 8
-# The advice is "similar"; twice or half as large is the least that anyone would call unlike.
-_UNLIKE_FACTOR = 2.0
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One thing that is wrong, or unwise, in an option string."""
-
-    #: "error": it would not start, or is dangerous; "warning"; "info".
-    severity: str
-    #: Name of the rule, "unknown-option"; stable.
-    rule: str
-    #: None where it is about the string as a whole.
-    option: Optional[str]
-    message: str
-    source: str
 
 
 @dataclass(frozen=True)
 class CheckResult:
     """The answer for one string and one RocksDB version."""
 
-    #: Whether an OSD would start with it.
-    accepted: bool
-    #: What would be in effect by option; empty where it is not accepted.
+    #: Whether an OSD would start with it; None where that, or what it would run, cannot be told.
+    accepted: Optional[bool]
+    #: What would be in effect by option (``option.member`` of structs); empty where it is not
+    #: known to be accepted.
     effective: Mapping[str, str]
     #: Worst first, then in the order of the string.
     problems: tuple[Problem, ...]
 
 
-def check(text: str, rocksdb_version: str) -> CheckResult:
+def check(text: str, rocksdb_version: str, hardware: Hardware = NOTHING_KNOWN) -> CheckResult:
     """Judge an option string (main and annex combined) for one RocksDB version.
 
-    Of a version outside the measured range it says so, and judges by the nearest measured one.
+    ``hardware`` is what is known of the OSD that would run it. Of a version outside the measured
+    range it says so, and judges by the nearest measured one.
     """
     known = catalogue()
     problems: list[Problem] = []
@@ -64,24 +54,20 @@ def check(text: str, rocksdb_version: str) -> CheckResult:
         rocksdb_version = known.measured_versions[-1]
         versions = (rocksdb_version,)
         problems.append(
-            Problem(
-                'error',
-                'unknown-version',
-                None,
-                f'{error}; what follows holds for {rocksdb_version}',
-                'the option catalogue',
-            )
+            problem('unknown-version', None, f'{error}; what follows holds for {rocksdb_version}')
         )
     try:
         option_set = parse(text)
     except OptionSyntaxError as error:
-        problems.append(Problem('error', 'syntax', None, f'Ceph refuses it: {error}', _MEASURED))
+        problems.append(problem('syntax', None, f'Ceph refuses it: {error}'))
         return CheckResult(False, {}, _sorted(problems))
     refusals = [
         refusal
         for version in versions
-        for refusal in _refusals(option_set, version, known, rocksdb_version)
+        for refusal in _refusals(as_read_by(option_set, version), version, known, rocksdb_version)
     ]
+    refusals.extend(_ambiguities(option_set, versions[0]))
+    option_set = as_read_by(option_set, versions[0])
     problems.extend(dict.fromkeys(refusals))
     values: Mapping[str, str] = {}
     if not refusals:
@@ -92,9 +78,15 @@ def check(text: str, rocksdb_version: str) -> CheckResult:
         problems.extend(_surprises(option_set, values, versions[0], known))
     problems.extend(_dangers(option_set, versions[0], known))
     problems.extend(_about_the_set(option_set))
-    for rule in _ADVICE:
-        problems.extend(rule(option_set, values))
-    return CheckResult(not refusals, {} if refusals else values, _sorted(problems))
+    problems.extend(advice(option_set, values, rocksdb_version, hardware))
+    return CheckResult(_accepted(refusals), {} if refusals else values, _sorted(problems))
+
+
+def _accepted(refusals: Iterable[Problem]) -> Optional[bool]:
+    rules = {refusal.rule for refusal in refusals}
+    if not rules:
+        return True
+    return None if rules <= _NOT_TOLD else False
 
 
 def safe_to_apply(text: str, rocksdb_version: str) -> tuple[Problem, ...]:
@@ -106,15 +98,15 @@ def safe_to_apply(text: str, rocksdb_version: str) -> tuple[Problem, ...]:
     is no blocker: nothing is lost by it, and the default of Pacific itself has it.
     """
     return tuple(
-        problem
-        for problem in check(text, rocksdb_version).problems
-        if problem.severity == 'error' or problem.rule in _BLOCKING_WARNINGS
+        found
+        for found in check(text, rocksdb_version).problems
+        if found.severity == 'error' or found.rule in _BLOCKING_WARNINGS
     )
 
 
 def _sorted(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     rank = {'error': 0, 'warning': 1, 'info': 2}
-    return tuple(sorted(problems, key=lambda problem: rank[problem.severity]))
+    return tuple(sorted(problems, key=lambda found: rank[found.severity]))
 
 
 def _refusals(
@@ -123,47 +115,73 @@ def _refusals(
     """What keeps a daemon from starting, one option at a time."""
     for name, value in option_set:
         info = known.options.get(name)
-        if name.startswith('{'):
-            yield _not_judged(name, 'braces around a whole piece are read by some versions only')
-            continue
-        if info is None or version not in info.versions:
-            yield Problem(
-                'error',
-                'unknown-option',
-                name,
-                f'RocksDB {rocksdb_version} does not know this option: the OSD would not start'
-                + _did_you_mean(name, known),
-                _MEASURED,
-            )
-            continue
-        if not info.versions[version].value_read:
+        if member_of(name, version, known) is None and (
+            info is None or version not in info.versions
+        ):
+            yield _unknown(name, version, known, rocksdb_version)
             continue
         try:
-            read_option(info, value, version)
+            _read(name, value, version, known)
         except ValueNotJudgedError as unknown:
             yield _not_judged(name, str(unknown))
             continue
         except ValueRefusedError as refusal:
-            yield Problem(
-                'error',
-                'refused-value',
-                name,
-                f'{refusal}: the OSD would not start',
-                _MEASURED,
-            )
+            yield problem('refused-value', name, f'{refusal}: the OSD would not start')
             continue
-        choice = info.choice(value)
-        if choice is not None and not choice.starts:
-            yield Problem('error', 'not-usable', name, _why_not_usable(info, value), _MEASURED)
+        if info is not None and info.value_type is ValueType.ENUM:
+            # With compression_per_level nobody looks at compression.
+            choice = info.choice(value)
+            overruled = name == 'compression' and option_set.get('compression_per_level')
+            if choice is not None and not choice.starts and not overruled:
+                yield _not_usable(info, value)
+        elif info is not None and info.value_type is ValueType.ENUM_LIST:
+            for codec in read_option(info, value, version).text.split(':'):
+                choice = info.choice(codec)
+                if choice is not None and not choice.starts:
+                    yield _not_usable(info, codec)
+
+
+def _ambiguities(option_set: OptionSet, version: str) -> Iterator[Problem]:
+    for name in ambiguous(option_set, version):
+        yield problem(
+            'ambiguous',
+            name,
+            'Given in two ways at once, and which one RocksDB reads last follows from a hash '
+            'table: what would be in effect cannot be told',
+        )
+
+
+def _read(name: str, value: str, version: str, known: Catalogue) -> Optional[Reading]:
+    """How a known option or member is read; None where its value is not looked at."""
+    named = member_of(name, version, known)
+    if named is not None:
+        return read_member(*named, value)
+    info = known.options[name]
+    return read_option(info, value, version) if info.versions[version].value_read else None
+
+
+def _unknown(name: str, version: str, known: Catalogue, rocksdb_version: str) -> Problem:
+    base, dot, _ = name.partition('.')
+    info = known.options.get(base)
+    if dot and info is not None and info.value_type is ValueType.OBJECT and version != '6.8':
+        return _not_judged(name, f'what {base} takes is not known')
+    return problem(
+        'unknown-option',
+        name,
+        f'RocksDB {rocksdb_version} does not know this option: the OSD would not start'
+        + _did_you_mean(name, known),
+    )
+
+
+def _not_usable(info: OptionInfo, value: str) -> Problem:
+    return problem('not-usable', info.name, _why_not_usable(info, value))
 
 
 def _not_judged(name: str, why: str) -> Problem:
-    return Problem(
-        'error',
-        'not-judged',
+    return problem(
+        NOT_JUDGED,
         name,
-        f'{why}: whether the OSD would start cannot be told, so it counts as refused',
-        'the option catalogue',
+        f'{why}: whether the OSD would start cannot be told, so the module does not set it',
     )
 
 
@@ -204,6 +222,16 @@ def _incompatible(
             'does not go together with enable_pipelined_write',
         ),
         (
+            on('unordered_write') and values.get('allow_concurrent_memtable_write') == 'false',
+            'unordered_write',
+            'does not go together with allow_concurrent_memtable_write=false',
+        ),
+        (
+            on('unordered_write') and on('manual_wal_flush'),
+            'unordered_write',
+            'together with manual_wal_flush hangs at the first write',
+        ),
+        (
             on('two_write_queues') and on('enable_pipelined_write'),
             'two_write_queues',
             'does not go together with enable_pipelined_write',
@@ -232,6 +260,30 @@ def _incompatible(
             'must be below 20',
         ),
         (
+            values.get('compression_opts.zstd_max_train_bytes', '0') != '0',
+            'compression_opts',
+            'must not set zstd_max_train_bytes: Ceph leaves Zstandard out',
+        ),
+        *(
+            (
+                number.get(name, 0) not in (0, 1, 2, 4, 8),
+                name,
+                'must be 0, 1, 2, 4 or 8',
+            )
+            for name in ('memtable_protection_bytes_per_key', 'block_protection_bytes_per_key')
+        ),
+        (
+            number.get('rate_limiter_bytes_per_sec') == 0,
+            'rate_limiter_bytes_per_sec',
+            'must be above 0',
+        ),
+        (
+            # It is not equal to itself when the file is read back and compared.
+            on('fail_if_options_file_error') and 'nan' in values.values(),
+            'fail_if_options_file_error',
+            'does not go together with a value that is not a number',
+        ),
+        (
             on('error_if_exists'),
             'error_if_exists',
             'refuses a database that exists',
@@ -239,13 +291,7 @@ def _incompatible(
     )
     for refused, option, why in combinations:
         if refused:
-            yield Problem(
-                'error',
-                'refused-combination',
-                option,
-                f'{option} {why}: the OSD would not start',
-                _MEASURED,
-            )
+            yield problem('refused-combination', option, f'{option} {why}: the OSD would not start')
 
 
 def _written_levels(option_set: OptionSet, versions: tuple[str, ...]) -> int:
@@ -261,12 +307,8 @@ def _too_many_threads(values: Mapping[str, str]) -> Iterator[Problem]:
     for name in (*_CEPH_THREADS, *(_THREADS_BY_KIND if by_kind else ('max_background_jobs',))):
         number = int(values.get(name, '0'))
         if number > _MOST_THREADS:
-            yield Problem(
-                'error',
-                'too-many-threads',
-                name,
-                f'{number} threads cannot be started: the OSD would abort',
-                _MEASURED,
+            yield problem(
+                'too-many-threads', name, f'{number} threads cannot be started: the OSD would abort'
             )
 
 
@@ -275,7 +317,11 @@ _CEPH_THREADS = ('compaction_threads', 'flusher_threads')
 _THREADS_BY_KIND = ('max_background_compactions', 'max_background_flushes')
 #: 3072 threads were started and 32768 were not; between them it depends on the host.
 _MOST_THREADS = 8192
+
 _OPENING_NUMBERS = (
+    'memtable_protection_bytes_per_key',
+    'block_protection_bytes_per_key',
+    'rate_limiter_bytes_per_sec',
     'writable_file_max_buffer_size',
     'keep_log_file_num',
     'table_cache_numshardbits',
@@ -287,30 +333,22 @@ def _surprises(
 ) -> Iterator[Problem]:
     """Values that take effect otherwise than written, or not at all."""
     for name, value in option_set:
+        if member_of(name, version, known) is not None:
+            continue
         info = known.options[name]
         facts = info.versions[version]
         if not facts.value_read:
             if facts.no_effect:
-                yield Problem(
-                    'warning', 'removed-option', name, f'No effect: {facts.no_effect}', info.source
-                )
+                yield problem('removed-option', name, f'No effect: {facts.no_effect}', info.source)
             continue
         reading = read_option(info, value, version)
         if reading.surprise:
-            yield Problem('warning', 'lenient-number', name, reading.surprise, _MEASURED)
+            yield problem('lenient-number', name, reading.surprise)
         if facts.no_effect:
             if reading.text != facts.default:
-                yield Problem(
-                    'warning', 'no-effect', name, f'No effect: {facts.no_effect}', info.source
-                )
+                yield problem('no-effect', name, f'No effect: {facts.no_effect}', info.source)
         elif name in values and not _same_value(reading, values[name], info):
-            yield Problem(
-                'warning',
-                'clamped',
-                name,
-                f'RocksDB silently makes {values[name]} of {value}',
-                _MEASURED,
-            )
+            yield problem('clamped', name, f'RocksDB silently makes {values[name]} of {value}')
 
 
 def _same_value(reading: Reading, in_effect: str, info: OptionInfo) -> bool:
@@ -352,15 +390,12 @@ def _dangers(option_set: OptionSet, version: str, known: Catalogue) -> Iterator[
             and text not in info.danger.harmless_values
             and not _is_default(info, version, text)
         ):
-            severity = 'error' if info.danger.level == 'forbidden' else 'warning'
-            yield Problem(severity, info.danger.level, name, info.danger.why, info.source)
+            yield problem(info.danger.level, name, info.danger.why, info.source)
         elif not info.assessed and not _is_default(info, version, text):
-            yield Problem(
-                'warning',
+            yield problem(
                 'not-assessed',
                 name,
                 'Its effect on BlueStore is not assessed: the module does not set it',
-                'the option catalogue',
             )
         if (
             info.sane
@@ -368,8 +403,7 @@ def _dangers(option_set: OptionSet, version: str, known: Catalogue) -> Iterator[
             and not (info.sane.minimum <= number <= info.sane.maximum)
             and not (info.bounds and number == info.bounds.exempt)
         ):
-            yield Problem(
-                'error',
+            yield problem(
                 'out-of-range',
                 name,
                 f'{text} is outside {info.sane.minimum} to {info.sane.maximum}: {info.sane.why}',
@@ -383,104 +417,15 @@ def _is_default(info: OptionInfo, version: str, text: str) -> bool:
 
 def _about_the_set(option_set: OptionSet) -> Iterator[Problem]:
     if not option_set.items:
-        yield Problem(
-            'warning',
+        yield problem(
             'empty',
             None,
             "An empty string gives RocksDB's own defaults (Snappy, 2 memtables of 64 MiB, no limit "
             "of the WAL), not Ceph's; remove the setting to get Ceph's",
-            _MEASURED,
         )
     for name, value in option_set.overruled:
-        yield Problem(
-            'warning',
+        yield problem(
             'duplicate',
             name,
             f'Given more than once: {value} is overruled by {option_set.get(name)}',
-            _MEASURED,
         )
-
-
-def _jobs_switched_off(option_set: OptionSet, values: Mapping[str, str]) -> Iterator[Problem]:
-    older = [
-        name
-        for name in ('max_background_compactions', 'max_background_flushes')
-        if name in option_set and values.get(name) != '-1'
-    ]
-    if older and 'max_background_jobs' in option_set and values:
-        yield Problem(
-            'warning',
-            'jobs-switched-off',
-            'max_background_jobs',
-            f'Has no effect beside {" and ".join(older)}',
-            'facebook/rocksdb include/rocksdb/options.h, max_background_jobs',
-        )
-
-
-def _too_many_compactions(option_set: OptionSet, values: Mapping[str, str]) -> Iterator[Problem]:
-    for name in ('max_background_compactions', 'compaction_threads', 'max_background_jobs'):
-        number = int(values.get(name, '0')) if name in option_set else 0
-        if number > _COMPACTION_THREADS_WITHOUT_REASON:
-            yield Problem(
-                'warning',
-                'many-threads',
-                name,
-                f'{number} at once: OSDs have 6 to 10 cores, and clients need them too',
-                f'{_DEEP_DIVE}, Alternate Tuning',
-            )
-
-
-def _no_wal_limit(_option_set: OptionSet, values: Mapping[str, str]) -> Iterator[Problem]:
-    if values.get('max_total_wal_size') == '0':
-        yield Problem(
-            'warning',
-            'no-wal-limit',
-            'max_total_wal_size',
-            'Not set: with column families the WAL grows to eight times the memtables of all of '
-            'them, far beyond the 1 GiB that WAL devices are built for',
-            f'{_DEEP_DIVE}, Modern Ceph; ceph/ceph#35277',
-        )
-
-
-def _level_0_unlike_level_1(_option_set: OptionSet, values: Mapping[str, str]) -> Iterator[Problem]:
-    names = (
-        'write_buffer_size',
-        'min_write_buffer_number_to_merge',
-        'level0_file_num_compaction_trigger',
-    )
-    if not all(name in values for name in (*names, 'max_bytes_for_level_base')):
-        return
-    level_0 = math.prod(int(values[name]) for name in names)
-    level_1 = int(values['max_bytes_for_level_base'])
-    if level_0 > 0 < level_1 and not 1 / _UNLIKE_FACTOR < level_0 / level_1 < _UNLIKE_FACTOR:
-        yield Problem(
-            'info',
-            'level0-unlike-level1',
-            'max_bytes_for_level_base',
-            f'Level 0 settles at {level_0} bytes and level 1 at {level_1}: the tree works best '
-            'where they are alike',
-            f'RocksDB Tuning Guide, Level Style Compaction; {_DEEP_DIVE}, New Tuning Candidate',
-        )
-
-
-def _few_memtables(_option_set: OptionSet, values: Mapping[str, str]) -> Iterator[Problem]:
-    buffers = int(values.get('max_write_buffer_number', '2'))
-    merge = int(values.get('min_write_buffer_number_to_merge', '1'))
-    if merge > 1 and buffers < 2 * merge:
-        yield Problem(
-            'warning',
-            'few-memtables',
-            'max_write_buffer_number',
-            f'{buffers} memtables hold less than two flushes of {merge}: writes wait for flushes',
-            f'{_DEEP_DIVE}, A Brief History',
-        )
-
-
-_Rule = Callable[[OptionSet, Mapping[str, str]], Iterator[Problem]]
-_ADVICE: tuple[_Rule, ...] = (
-    _jobs_switched_off,
-    _too_many_compactions,
-    _no_wal_limit,
-    _level_0_unlike_level_1,
-    _few_memtables,
-)

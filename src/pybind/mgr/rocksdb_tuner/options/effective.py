@@ -9,25 +9,110 @@ with what real daemons print (`tests/options/data`).
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Mapping, Optional
+from typing import Iterator, Mapping, Optional
 
-from .catalogue import Catalogue, OptionInfo, catalogue
-from .syntax import OptionSet
-from .values import Reading, ValueRefusedError, ValueType, read_value
+from .catalogue import Catalogue, Member, OptionInfo, catalogue
+from .structs import read_list, read_struct
+from .syntax import OptionSet, unwrapped
+from .values import Reading, ValueNotJudgedError, ValueRefusedError, ValueType, read_value
 
-__all__ = ['effective', 'read_option']
+__all__ = ['ambiguous', 'as_read_by', 'effective', 'member_of', 'read_member', 'read_option']
 
 _UNSET_SECONDS = (1 << 64) - 2
 _THIRTY_DAYS_S = 30 * 24 * 3600
 _INT_MAX = (1 << 31) - 1
 _LEVEL_STYLE = 'kCompactionStyleLevel'
 _FIFO_STYLE = 'kCompactionStyleFIFO'
-_INTEGER_TYPES = (ValueType.UINT64, ValueType.UINT32, ValueType.INT, ValueType.INT64)
+_UNIVERSAL_STYLE = 'kCompactionStyleUniversal'
+_INTEGER_TYPES = (
+    ValueType.UINT8,
+    ValueType.UINT64,
+    ValueType.UINT32,
+    ValueType.INT,
+    ValueType.INT64,
+)
 
 
 def read_option(info: OptionInfo, value: str, measured_version: str) -> Reading:
-    """Read the value of a catalogued option; raises `ValueRefusedError`."""
-    return read_value(value, info.value_type, info.choice_names(measured_version))
+    """Read the value of a catalogued option.
+
+    The text of a struct is ``{member=value;...}`` of the members that are set. Raises
+    `ValueRefusedError`, and `ValueNotJudgedError` where it is not known whether it is refused.
+    """
+    value_type, choices = info.value_type, info.choice_names(measured_version)
+    modern = _major(measured_version) >= 7
+    if value_type is ValueType.STRUCT:
+        members = _read_members(info, value, measured_version)
+        return Reading('{' + ';'.join(f'{k}={v}' for k, v in sorted(members.items())) + '}')
+    if value_type is ValueType.INT_LIST:
+        return Reading(read_list(value, ValueType.INT, (), trims=modern))
+    if value_type is ValueType.ENUM_LIST:
+        return Reading(read_list(value, ValueType.ENUM, choices, trims=modern))
+    if value_type is ValueType.OBJECT:
+        return _read_object(info, value, measured_version)
+    return read_value(value, value_type, choices)
+
+
+def _read_object(info: OptionInfo, value: str, version: str) -> Reading:
+    taken = info.object_rules[version].takes(value)
+    if taken is None:
+        raise ValueNotJudgedError(f'{value!r} is of a form that this module cannot judge')
+    if not taken:
+        raise ValueRefusedError(f'RocksDB {version} does not open a database with {value!r}')
+    return Reading(value)
+
+
+def read_member(info: OptionInfo, member: Member, value: str) -> Reading:
+    """Read one member of a struct by its own name, ``compression_opts.level`` (RocksDB 7 on)."""
+    if member.value_type is None:
+        return Reading(value)
+    try:
+        return read_value(value, member.value_type, tuple(c.name for c in member.choices))
+    except ValueNotJudgedError:
+        raise ValueNotJudgedError(
+            f'{info.name}.{member.name} is of a form that this module cannot judge'
+        ) from None
+
+
+def _read_members(info: OptionInfo, value: str, version: str) -> dict[str, str]:
+    known = {m.name: m for m in info.members if version in m.defaults}
+    return read_struct(
+        info.name,
+        value,
+        {name: member.value_type for name, member in known.items()},
+        {name: tuple(c.name for c in member.choices) for name, member in known.items()},
+        _major(version),
+    )
+
+
+def as_read_by(option_set: OptionSet, rocksdb_version: str) -> OptionSet:
+    """The set with the names that this version's RocksDB sees in it."""
+    pieces = unwrapped(option_set) if _major(rocksdb_version) >= 7 else option_set.items
+    return option_set if pieces == option_set.items else OptionSet.of(pieces)
+
+
+def ambiguous(option_set: OptionSet, rocksdb_version: str) -> tuple[str, ...]:
+    """Names that the set gives in two ways of which RocksDB applies one last; nobody knows which.
+
+    From version 7 on: a struct beside a member of it by name, and a name beside the same name in
+    braces. Ceph hands the pieces over in the order of a hash table.
+    """
+    if _major(rocksdb_version) < 7:
+        return ()
+    names = [name for name, _ in unwrapped(option_set)]
+    twice = [name for name in names if names.count(name) > 1]
+    bases = [base for base, dot, _ in (name.partition('.') for name in names) if dot]
+    return tuple(dict.fromkeys((*twice, *(base for base in bases if base in names))))
+
+
+def member_of(name: str, version: str, known: Catalogue) -> Optional[tuple[OptionInfo, Member]]:
+    """The struct and the member that ``option.member`` names, None where it names none."""
+    base, dot, rest = name.partition('.')
+    info = known.options.get(base)
+    if not dot or info is None or _major(version) < 7:
+        return None
+    member = info.member(rest)
+    return (info, member) if member and version in member.defaults else None
 
 
 def effective(option_set: OptionSet, rocksdb_version: str) -> Mapping[str, str]:
@@ -36,7 +121,7 @@ def effective(option_set: OptionSet, rocksdb_version: str) -> Mapping[str, str]:
     Numbers come in full (``2MB`` is ``2097152``), booleans as true and false, enums by the names
     that RocksDB's parser takes. Options whose value cannot be told are left out, and so are
     options of the set that the catalogue does not know. For a version between two measured ones
-    only what both agree on is returned.
+    only what both agree on is returned, and so it is where it is not known which value wins.
 
     Raises `ValueRefusedError` for a value that RocksDB refuses, `UnknownRocksDBVersionError` for a
     version outside the measured range.
@@ -48,7 +133,11 @@ def effective(option_set: OptionSet, rocksdb_version: str) -> Mapping[str, str]:
 @lru_cache(maxsize=128)
 def _effective(option_set: OptionSet, rocksdb_version: str) -> dict[str, str]:
     known = catalogue()
-    tables = [_effective_in(option_set, v, known) for v in known.versions_for(rocksdb_version)]
+    tables = [
+        _effective_in(seen, version, known)
+        for version in known.versions_for(rocksdb_version)
+        for seen in _orders(option_set, version)
+    ]
     first = tables[0]
     return {
         name: value
@@ -57,30 +146,63 @@ def _effective(option_set: OptionSet, rocksdb_version: str) -> dict[str, str]:
     }
 
 
-def _effective_in(option_set: OptionSet, version: str, known: Catalogue) -> dict[str, str]:
+def _orders(option_set: OptionSet, version: str) -> Iterator[OptionSet]:
+    """The orders in which this version may read the set; more than one where that matters."""
+    yield as_read_by(option_set, version)
+    if ambiguous(option_set, version):
+        yield OptionSet.of(reversed(unwrapped(option_set)))
+
+
+def _effective_in(seen: OptionSet, version: str, known: Catalogue) -> dict[str, str]:
     values = dict(_defaults(version))
-    for name, written in option_set:
-        info = known.options.get(name)
-        facts = info.versions.get(version) if info else None
-        if info is None or facts is None or not facts.value_read:
-            continue
-        if facts.no_effect is not None and info.value_type not in _INTEGER_TYPES:
-            continue
+    for name, written in seen:
         try:
-            values[name] = read_option(info, written, version).text
+            _set_value(values, name, written, version, known)
         except ValueRefusedError as refusal:
             raise ValueRefusedError(f'{name}: {refusal}') from None
-    return _Sanitiser(values, option_set, version, known).run()
+    return _Sanitiser(values, seen, version, known).run()
+
+
+def _set_value(
+    values: dict[str, str], name: str, written: str, version: str, known: Catalogue
+) -> None:
+    named = member_of(name, version, known)
+    if named is not None:
+        values[name] = read_member(*named, written).text
+        return
+    info = known.options.get(name)
+    facts = info.versions.get(version) if info else None
+    if info is None or facts is None or not facts.value_read:
+        return
+    if facts.no_effect is not None and info.value_type not in _INTEGER_TYPES:
+        return
+    if info.value_type is ValueType.STRUCT:
+        members = _read_members(info, written, version)
+        values.update({f'{name}.{member}': value for member, value in members.items()})
+    elif info.value_type is ValueType.OBJECT:
+        # What becomes of its name is RocksDB's affair.
+        values.pop(name, None)
+        _read_object(info, written, version)
+    else:
+        values[name] = read_option(info, written, version).text
 
 
 @lru_cache(maxsize=8)
 def _defaults(version: str) -> Mapping[str, str]:
-    return {
-        name: facts.default
-        for name, info in catalogue().options.items()
+    options = catalogue().options.values()
+    values = {
+        info.name: facts.default
+        for info in options
         for facts in [info.versions.get(version)]
         if facts is not None and facts.default is not None
     }
+    members = {
+        f'{info.name}.{member.name}': member.defaults[version]
+        for info in options
+        for member in info.members
+        if version in member.defaults and member.value_type not in (None, ValueType.OBJECT)
+    }
+    return {**values, **members}
 
 
 class _Sanitiser:
@@ -93,7 +215,7 @@ class _Sanitiser:
         self._written = option_set
         self._version = version
         self._known = known
-        self._before_7 = int(version.partition('.')[0]) < 7
+        self._before_7 = _major(version) < 7
 
     def run(self) -> dict[str, str]:
         self._sanitise_memtables()
@@ -136,10 +258,10 @@ class _Sanitiser:
                 block = min(block, 1 << 20)
             self._set('arena_block_size', -(-block // 4096) * 4096)
         # RocksDB looks at max_write_buffer_number here before it corrects that one too.
-        merge = min(
-            self._number('min_write_buffer_number_to_merge'),
-            self._number('max_write_buffer_number') - 1,
-        )
+        buffers = self._number('max_write_buffer_number')
+        # As C++'s int: one less than the least is the largest.
+        below = _INT_MAX if buffers == -_INT_MAX - 1 else buffers - 1
+        merge = min(self._number('min_write_buffer_number_to_merge'), below)
         if not self._before_7 and self._values['atomic_flush'] == 'true':
             merge = 1
         self._set('min_write_buffer_number_to_merge', max(merge, 1))
@@ -186,27 +308,60 @@ class _Sanitiser:
         hard = self._number('hard_pending_compaction_bytes_limit')
         if soft == 0 or 0 < hard < soft:
             self._set('soft_pending_compaction_bytes_limit', hard)
-        if self._number('ttl') == _UNSET_SECONDS:
-            self._set('ttl', _THIRTY_DAYS_S)
-        if self._values['compaction_style'] in ('kCompactionStyleUniversal', _FIFO_STYLE):
-            unset = self._written_number('periodic_compaction_seconds') in (None, _UNSET_SECONDS)
-            if unset:
-                self._set('periodic_compaction_seconds', _THIRTY_DAYS_S)
-        elif self._number('periodic_compaction_seconds') == _UNSET_SECONDS:
-            self._set('periodic_compaction_seconds', 0)
+        self._sanitise_ages()
+
+    def _sanitise_ages(self) -> None:
+        """Ages by which files are compacted: styles other than that of levels mix the two."""
+        style = self._values['compaction_style']
+        ttl, periodic = (
+            _UNSET_SECONDS if written is None else written
+            for written in map(self._written_number, ('ttl', 'periodic_compaction_seconds'))
+        )
+        if ttl == _UNSET_SECONDS:
+            ttl = 0 if style == _FIFO_STYLE else _THIRTY_DAYS_S
+        if style == _FIFO_STYLE:
+            if ttl == 0:
+                if periodic == _UNSET_SECONDS:
+                    periodic = _THIRTY_DAYS_S
+                ttl = periodic
+            elif periodic != 0:
+                ttl = min(ttl, periodic)
+        elif style == _UNIVERSAL_STYLE and ttl != 0:
+            periodic = min(ttl, periodic or ttl)
+        self._set('ttl', ttl)
+        self._set('periodic_compaction_seconds', 0 if periodic == _UNSET_SECONDS else periodic)
+
+    def _recycling_modes(self) -> frozenset[str]:
+        """The recovery modes with which RocksDB lets log files be used again."""
+        modes = {'kSkipAnyCorruptedRecords'}
+        if self._before_7:
+            modes.add('kTolerateCorruptedTailRecords')
+        if _order(self._version) >= (9, 1):
+            modes.add('kPointInTimeRecovery')
+        return frozenset(modes)
 
     def _sanitise_database(self) -> None:
         self._clamp('max_open_files')
+        limit = self._written_number('rate_limiter_bytes_per_sec')
         if not self._written_number('delayed_write_rate'):
-            self._set('delayed_write_rate', 16 << 20)
+            self._set('delayed_write_rate', 16 << 20 if limit is None else limit)
+        if limit is not None and self._number('bytes_per_sync') == 0:
+            self._set('bytes_per_sync', 1 << 20)
         archived = self._number('WAL_ttl_seconds') > 0 or self._number('WAL_size_limit_MB') > 0
-        recycling_modes = {'kSkipAnyCorruptedRecords'}
-        if self._before_7:
-            recycling_modes.add('kTolerateCorruptedTailRecords')
-        if archived or self._values['wal_recovery_mode'] not in recycling_modes:
+        if archived or self._values['wal_recovery_mode'] not in self._recycling_modes():
             self._set('recycle_log_file_num', 0)
+        if self._values['paranoid_checks'] == 'false':
+            self._values['skip_checking_sst_file_sizes_on_db_open'] = 'true'
         direct = self._values['use_direct_reads'] == 'true'
         if direct and self._number('compaction_readahead_size') == 0:
             self._set('compaction_readahead_size', 2 << 20)
         if self._before_7 and (self._number('compaction_readahead_size') > 0 or direct):
             self._values['new_table_reader_for_compaction_inputs'] = 'true'
+
+
+def _major(version: str) -> int:
+    return int(version.partition('.')[0])
+
+
+def _order(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split('.'))

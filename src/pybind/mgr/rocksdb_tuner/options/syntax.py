@@ -8,7 +8,8 @@ differs from what the name ``get_str_map`` in newer sources lets one expect:
 - one separator may end the string, but two in a row or one at the front are refused, since the
   second one becomes part of the next name;
 - of a name given twice the last value wins;
-- ``{...}`` around a value protects separators in it.
+- ``{...}`` around a value protects separators in it, and RocksDB takes the braces off; of Ceph's
+  own four keys Ceph reads the braces as part of the value.
 """
 
 from __future__ import annotations
@@ -16,11 +17,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Iterable, Iterator, Mapping, Optional
 
-__all__ = ['OptionSet', 'OptionSyntaxError', 'combine', 'format', 'parse']
+__all__ = [
+    'CEPH_KEYS',
+    'OptionSet',
+    'OptionSyntaxError',
+    'combine',
+    'format',
+    'parse',
+    'split_piece',
+    'unwrapped',
+]
 
 #: What C's isspace() takes for a blank; Python's str.strip() would also take others.
 BLANKS = ' \t\n\v\f\r'
 SEPARATORS = ',;'
+#: What Ceph interprets itself once RocksDB did not know the name (RocksDBStore::tryInterpret).
+CEPH_KEYS = frozenset({'compaction_threads', 'flusher_threads', 'compact_on_mount', 'disableWAL'})
 
 _PIECE_SHOWN_CHARS = 60
 
@@ -50,6 +62,10 @@ class OptionSet:
     #: (name, value) of what a later value of the same name overrules, in order. Not part of the
     #: meaning, so not part of equality.
     overruled: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    _values: Mapping[str, str] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, '_values', dict(self.items))
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return iter(self.items)
@@ -58,11 +74,11 @@ class OptionSet:
         return len(self.items)
 
     def __contains__(self, name: object) -> bool:
-        return any(known == name for known, _ in self.items)
+        return name in self._values
 
     def get(self, name: str) -> Optional[str]:
         """The value that wins for this name, None where the name does not occur."""
-        return next((value for known, value in self.items if known == name), None)
+        return self._values.get(name)
 
     def as_dict(self) -> dict[str, str]:
         return dict(self.items)
@@ -121,7 +137,12 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
                 'name=value pieces with one "," or ";" between them',
             )
         value, position = _value(text, equals + 1, end)
-        yield name, value
+        yield name, _as_ceph_reads(name, value)
+
+
+def _as_ceph_reads(name: str, value: tuple[str, bool]) -> str:
+    text, braced = value
+    return f'{{{text}}}' if braced and name in CEPH_KEYS else text
 
 
 def _why_no_equals(piece: str) -> str:
@@ -130,8 +151,8 @@ def _why_no_equals(piece: str) -> str:
     return 'no "=" in this piece'
 
 
-def _value(text: str, start: int, end: int) -> tuple[str, int]:
-    """The value from ``start`` and where the next piece begins."""
+def _value(text: str, start: int, end: int) -> tuple[tuple[str, bool], int]:
+    """The value from ``start``, whether it stood in braces, and where the next piece begins."""
     start = _skip_blanks(text, start, end)
     if start < end and text[start] == '{':
         return _braced_value(text, start, end)
@@ -139,10 +160,10 @@ def _value(text: str, start: int, end: int) -> tuple[str, int]:
         (at for at in (text.find(separator, start, end) for separator in SEPARATORS) if at >= 0),
         default=end,
     )
-    return text[start:stop].strip(BLANKS), stop + 1
+    return (text[start:stop].strip(BLANKS), False), stop + 1
 
 
-def _braced_value(text: str, start: int, end: int) -> tuple[str, int]:
+def _braced_value(text: str, start: int, end: int) -> tuple[tuple[str, bool], int]:
     depth = 0
     for position in range(start, end):
         depth += {'{': 1, '}': -1}.get(text[position], 0)
@@ -155,7 +176,9 @@ def _braced_value(text: str, start: int, end: int) -> tuple[str, int]:
         raise OptionSyntaxError(
             text[after:end], after, 'more text after the closing "}"', '"," or ";" or the end'
         )
-    return text[start + 1 : position].strip(BLANKS), after + 1
+    inner = text[start + 1 : position]
+    # RocksDB's trim() leaves the last one of nothing but blanks.
+    return (inner.strip(BLANKS) or inner[-1:], True), after + 1
 
 
 def _skip_blanks(text: str, position: int, end: int) -> int:
@@ -169,10 +192,12 @@ def format(option_set: OptionSet) -> str:  # noqa: A001 - the counterpart of par
 
     ``parse(format(s)) == s`` for every set that `parse` returns.
     """
-    return ','.join(f'{name}={_protected(value)}' for name, value in option_set.items)
+    return ','.join(f'{name}={_protected(name, value)}' for name, value in option_set.items)
 
 
-def _protected(value: str) -> str:
+def _protected(name: str, value: str) -> str:
+    if name in CEPH_KEYS:
+        return value
     needs_braces = value.startswith('{') or any(mark in value for mark in SEPARATORS)
     return f'{{{value}}}' if needs_braces else value
 
@@ -180,9 +205,47 @@ def _protected(value: str) -> str:
 def combine(main: str, annex: str) -> str:
     """The text that an OSD really parses: ``bluestore_rocksdb_options`` with its annex appended.
 
-    Ceph joins the two with a comma, so a comma at the end of ``main`` or at the front of ``annex``
-    makes a string that is refused; that is kept, since it is what the OSD would do.
+    Ceph puts a comma between the two unless ``main`` ends with one. A comma at the front of
+    ``annex``, or a ";" or a blank at the end of ``main``, makes a string that is refused; that is
+    kept, since it is what the OSD would do (measured on 16.2.15 by making an OSD).
     """
     if not annex:
         return main
-    return f'{main},{annex}' if main else annex
+    between = '' if not main or main.endswith(',') else ','
+    return f'{main}{between}{annex}'
+
+
+def unwrapped(option_set: OptionSet) -> tuple[tuple[str, str], ...]:
+    """Names and values as RocksDB reads them from version 7 on: braces around a piece go away.
+
+    ``{write_buffer_size=4M}`` is such a piece; Ceph takes "{write_buffer_size" for its name. So a
+    name can occur twice: as Ceph saw the two apart, which one wins is not known.
+    """
+    if not any(name.startswith('{') for name, _ in option_set):
+        return option_set.items
+    return tuple(_without_outer_braces(name, value) for name, value in option_set)
+
+
+def _without_outer_braces(name: str, value: str) -> tuple[str, str]:
+    if not name.startswith('{'):
+        return name, value
+    piece = f'{name}={value}'
+    while len(piece) > 2 and piece[0] == '{' and piece[-1] == '}':
+        piece = piece[1:-1].strip(BLANKS)
+    split = split_piece(piece)
+    if split is None or split[0] in CEPH_KEYS:
+        # Ceph looks for its own keys by the name that it sees itself.
+        return name, value
+    return split
+
+
+def split_piece(piece: str) -> Optional[tuple[str, str]]:
+    """Name and value of a ``name=value`` piece as RocksDB splits it from version 7 on."""
+    place = next((at for at, mark in enumerate(piece) if mark in '={};'), None)
+    if place is None or piece[place] != '=' or not piece[:place].strip(BLANKS):
+        return None
+    try:
+        (value, _), _ = _value(piece, place + 1, len(piece))
+    except OptionSyntaxError:
+        return None
+    return piece[:place].strip(BLANKS), value

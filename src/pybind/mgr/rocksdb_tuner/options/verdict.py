@@ -6,19 +6,25 @@ import difflib
 import errno
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Optional
+from typing import Mapping, Optional, Union
 
 from .catalogue import OptionInfo, catalogue
-from .checks import CheckResult, check
+from .checks import NOTHING_KNOWN, CheckResult, check
+from .hardware import Hardware
+from .neighbours import NeighbourInfo, neighbours
 from .releases import KnownRelease, known_releases
+from .syntax import combine
 
 __all__ = [
     'BadQuestionError',
     'ReleaseVerdict',
+    'Subject',
     'Verdict',
+    'all_options',
     'find_option',
     'find_release',
     'judge',
+    'judge_for',
     'releases_to_judge',
 ]
 
@@ -38,11 +44,30 @@ class BadQuestionError(ValueError):
 
 
 @dataclass(frozen=True)
+class Subject:
+    """OSDs of one release that would run an option string, or one that is imagined."""
+
+    release: KnownRelease
+    #: Empty where only the release was asked for.
+    osd_ids: tuple[int, ...] = ()
+    #: The least of what the OSDs have.
+    hardware: Hardware = NOTHING_KNOWN
+    #: Their `bluestore_rocksdb_options_annex`, which Ceph appends to the string.
+    annex: str = ''
+
+
+@dataclass(frozen=True)
 class ReleaseVerdict:
     """The answer for the OSDs of one release."""
 
-    release: KnownRelease
+    subject: Subject
+    #: What these OSDs would parse: the string with their annex.
+    text: str
     result: CheckResult
+
+    @property
+    def release(self) -> KnownRelease:
+        return self.subject.release
 
     def count(self, severity: str) -> int:
         return sum(problem.severity == severity for problem in self.result.problems)
@@ -61,7 +86,15 @@ class Verdict:
 
 
 def judge(text: str, releases: Iterable[KnownRelease]) -> Verdict:
-    """Judge ``text`` for each of the releases (at least one).
+    """Judge ``text`` for OSDs of each of the releases (at least one) of which nothing is known.
+
+    Raises BadQuestionError for a text that the config store would not take.
+    """
+    return judge_for(text, (Subject(release) for release in dict.fromkeys(releases)))
+
+
+def judge_for(text: str, subjects: Iterable[Subject]) -> Verdict:
+    """Judge ``text`` for each of the subjects (at least one).
 
     Raises BadQuestionError for a text that the config store would not take.
     """
@@ -71,12 +104,18 @@ def judge(text: str, releases: Iterable[KnownRelease]) -> Verdict:
             errno.EINVAL,
             f'the option string has {size} bytes; the config store takes {TEXT_MAX_BYTES} at most',
         )
-    verdicts = [ReleaseVerdict(r, check(text, r.rocksdb_version)) for r in dict.fromkeys(releases)]
+    verdicts = []
+    for subject in subjects:
+        whole = combine(text, subject.annex)
+        result = check(whole, subject.release.rocksdb_version, subject.hardware)
+        verdicts.append(ReleaseVerdict(subject, whole, result))
     return Verdict(text, tuple(sorted(verdicts, key=_badness)))
 
 
-def _badness(verdict: ReleaseVerdict) -> tuple[bool, int, int]:
-    return (verdict.result.accepted, -verdict.count('error'), -verdict.count('warning'))
+def _badness(verdict: ReleaseVerdict) -> tuple[int, int, int]:
+    # False comes before None, and that before True.
+    rank = {False: 0, None: 1, True: 2}[verdict.result.accepted]
+    return (rank, -verdict.count('error'), -verdict.count('warning'))
 
 
 def releases_to_judge(
@@ -112,9 +151,14 @@ def _numbers(release: KnownRelease) -> tuple[int, ...]:
     return tuple(map(int, release.since.split('.')))
 
 
-def find_option(name: str) -> OptionInfo:
-    """An option of the catalogue; raises BadQuestionError with those that look like it."""
-    options = catalogue().options
+def all_options() -> Mapping[str, Union[OptionInfo, NeighbourInfo]]:
+    """Those of the string, then Ceph's own beside it."""
+    return {**catalogue().options, **neighbours()}
+
+
+def find_option(name: str) -> Union[OptionInfo, NeighbourInfo]:
+    """An option of the string, or of Ceph beside it; raises BadQuestionError with like ones."""
+    options = all_options()
     if name in options:
         return options[name]
     close = difflib.get_close_matches(name.lower(), options, n=3, cutoff=0.6)

@@ -471,6 +471,8 @@ def _profile_summary(shown: Profile) -> JsonObject:
         'workloads': [workload.value for workload in suited_workloads(shown)],
         'superseded': shown.superseded,
         'source': shown.source,
+        'own': shown.own,
+        'own_releases': list(shown.own_releases),
     }
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Union
 
+from ..advise.compare import Comparison, Side
 from ..options.catalogue import OptionInfo
 from ..options.checks import Problem
+from ..options.neighbours import NeighbourInfo
 from ..options.verdict import Verdict
 from .documents import JsonObject
 
-__all__ = ['check', 'explain', 'option_list']
+__all__ = ['check', 'comparison', 'explain', 'option_list']
 
 
 def check(verdict: Verdict) -> JsonObject:
@@ -30,19 +33,22 @@ def check(verdict: Verdict) -> JsonObject:
                 'accepted': one.result.accepted,
                 'errors': one.count('error'),
                 'warnings': one.count('warning'),
+                'osds': list(one.subject.osd_ids),
+                'annex': one.subject.annex,
             }
             for one in verdict.by_release
         ],
+        'assumptions': list(worst.subject.hardware.assumptions),
     }
 
 
-def option_list(options: Sequence[OptionInfo]) -> list[JsonObject]:
+def option_list(options: Sequence[Union[OptionInfo, NeighbourInfo]]) -> list[JsonObject]:
     """A row per option."""
     return [
         {
             'option': info.name,
-            'scope': info.scope,
-            'type': info.value_type.value,
+            'scope': 'neighbour' if isinstance(info, NeighbourInfo) else info.scope,
+            'type': info.value_type if isinstance(info, NeighbourInfo) else info.value_type.value,
             'unit': info.unit,
             'danger': info.danger.level if info.danger else None,
             'meaning': info.meaning,
@@ -51,8 +57,10 @@ def option_list(options: Sequence[OptionInfo]) -> list[JsonObject]:
     ]
 
 
-def explain(info: OptionInfo) -> JsonObject:
+def explain(info: Union[OptionInfo, NeighbourInfo]) -> JsonObject:
     """All that is known of one option."""
+    if isinstance(info, NeighbourInfo):
+        return _neighbour(info)
     return {
         **option_list([info])[0],
         'defaults': {version: facts.default for version, facts in info.versions.items()},
@@ -70,7 +78,77 @@ def explain(info: OptionInfo) -> JsonObject:
         'set_by_module': info.assessed,
         'needs_restart': info.needs_restart,
         'source': info.source,
+        'change_when': info.change_when,
+        'leave_when': info.leave_when,
+        'deprecated': info.deprecated,
+        'mutable_in_rocksdb': info.mutable_in_rocksdb,
+        'takes_effect': 'restart',
+        'members': [
+            {
+                'name': member.name,
+                'type': member.value_type.value if member.value_type else 'ignored',
+                'defaults': dict(member.defaults),
+            }
+            for member in info.members
+        ],
     }
+
+
+def _neighbour(info: NeighbourInfo) -> JsonObject:
+    """The same names: what an option beside the string does not have is null or empty."""
+    return {
+        **option_list([info])[0],
+        'defaults': dict(info.defaults),
+        'no_effect': dict.fromkeys(info.defaults),
+        'minimum': None,
+        'maximum': None,
+        'values': [],
+        'sane': None,
+        'danger': {'level': info.danger.level, 'why': info.danger.why} if info.danger else None,
+        'set_by_module': info.name in _SET_BY_MODULE,
+        'needs_restart': info.takes_effect != 'at-once',
+        'source': info.source,
+        'change_when': info.change_when,
+        'leave_when': info.leave_when,
+        'deprecated': None,
+        'mutable_in_rocksdb': False,
+        'takes_effect': info.takes_effect,
+        'members': [],
+    }
+
+
+#: The one option that a rollout changes.
+_SET_BY_MODULE = frozenset({'bluestore_rocksdb_options'})
+
+
+def comparison(compared: Comparison) -> JsonObject:
+    """Two option sets, option by option."""
+    return {
+        'release': compared.release.name,
+        'rocksdb_version': compared.release.rocksdb_version,
+        'from': _side(compared.side_from),
+        'to': _side(compared.side_to),
+        'refused': list(compared.refused),
+        'changes': [
+            {
+                'option': change.option,
+                'written_from': change.written_from,
+                'written_to': change.written_to,
+                'effective_from': change.effective_from,
+                'effective_to': change.effective_to,
+                'follows': change.follows,
+                'meaning': change.info.meaning if change.info else None,
+                'change_when': change.info.change_when if change.info else None,
+                'leave_when': change.info.leave_when if change.info else None,
+                'source': change.info.source if change.info else None,
+            }
+            for change in compared.changes
+        ],
+    }
+
+
+def _side(side: Side) -> JsonObject:
+    return {'name': side.name, 'options': side.options}
 
 
 def _problem(problem: Problem) -> JsonObject:

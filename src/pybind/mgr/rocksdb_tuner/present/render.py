@@ -9,13 +9,15 @@ from __future__ import annotations
 import errno
 import json
 from collections.abc import Sequence
-from typing import Callable, Optional, TypeVar
+from typing import Callable, Optional, TypeVar, Union
 
+from ..advise.compare import Comparison
 from ..advise.derive import Derivation
 from ..advise.profiles import Profile
 from ..advise.records import Recommendation
 from ..advise.tree import TreeAnswer
 from ..options.catalogue import OptionInfo
+from ..options.neighbours import NeighbourInfo
 from ..options.verdict import Verdict
 from ..rollout.records import RolloutState
 from ..snapshot import Mode, Snapshot
@@ -36,6 +38,7 @@ __all__ = [
     'PresentError',
     'check',
     'check_format',
+    'comparison',
     'derivation',
     'explain',
     'findings',
@@ -132,12 +135,16 @@ def check(verdict: Verdict, output_format: str) -> str:
     return _render(option_documents.check, option_tables.check, verdict, output_format)
 
 
-def option_list(options: Sequence[OptionInfo], output_format: str) -> str:
+def option_list(options: Sequence[Union[OptionInfo, NeighbourInfo]], output_format: str) -> str:
     return _render(option_documents.option_list, option_tables.option_list, options, output_format)
 
 
-def explain(info: OptionInfo, output_format: str) -> str:
+def explain(info: Union[OptionInfo, NeighbourInfo], output_format: str) -> str:
     return _render(option_documents.explain, option_tables.explain, info, output_format)
+
+
+def comparison(compared: Comparison, output_format: str) -> str:
+    return _render(option_documents.comparison, option_tables.comparison, compared, output_format)
 
 
 def model(answer: TreeAnswer, output_format: str) -> str:

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Optional, Union
 
+from ...advise.compare import Comparison, OptionChange
 from ...options.catalogue import OptionInfo
 from ...options.checks import Problem
+from ...options.effective import as_read_by
+from ...options.neighbours import NeighbourInfo
 from ...options.syntax import OptionSyntaxError, parse
 from ...options.verdict import ReleaseVerdict, Verdict
 from ..layout import Column, fields, paragraph, table
 from ..units import UNKNOWN
-from .phrases import SEVERITY_MARKS, sections, titled
+from .phrases import SEVERITY_MARKS, bullets, osd_names, sections, titled
 
+_ACCEPTED = {True: 'accepted', False: 'NOT accepted', None: 'not known'}
+_TAKES_EFFECT = {
+    'at-once': 'at once',
+    'restart': 'at the next start of the OSD',
+    'mkfs': 'only when an OSD is made',
+}
 _SCOPES = {'db': 'the whole database', 'cf': 'each column family', 'ceph': "Ceph's own"}
 
 
@@ -23,35 +33,45 @@ def check(verdict: Verdict) -> str:
             [
                 ('Release', f'{worst.release.label}, RocksDB {worst.release.rocksdb_version}'),
                 ('Accepted', _accepted(worst)),
+                *_about_osds(worst),
                 *_others(verdict),
             ]
         ),
-        titled('In effect', _in_effect(verdict.text, worst)),
+        titled('In effect', _in_effect(worst)),
         titled('Problems', '\n'.join(_problem(p) for p in worst.result.problems)),
+        titled('Taken for granted', bullets(worst.subject.hardware.assumptions)),
     )
 
 
+def _about_osds(verdict: ReleaseVerdict) -> Iterable[tuple[str, str]]:
+    if verdict.subject.osd_ids:
+        yield 'For', osd_names(verdict.subject.osd_ids)
+    if verdict.subject.annex:
+        yield 'With their annex', verdict.subject.annex
+
+
 def _accepted(verdict: ReleaseVerdict) -> str:
-    if verdict.result.accepted:
-        return 'yes: an OSD starts with it'
-    return 'NO: an OSD does not start with it, or this is not known'
+    return {
+        True: 'yes: an OSD starts with it',
+        False: 'NO: an OSD does not start with it',
+        None: 'NOT KNOWN: whether an OSD starts with it, or what it would run, cannot be told',
+    }[verdict.result.accepted]
 
 
 def _others(verdict: Verdict) -> Iterable[tuple[str, str]]:
     others = [
-        f'{one.release.label}: {"accepted" if one.result.accepted else "NOT accepted"}'
-        for one in verdict.by_release[1:]
+        f'{one.release.label}: {_ACCEPTED[one.result.accepted]}' for one in verdict.by_release[1:]
     ]
     if others:
         yield 'Also judged', ', '.join(others)
 
 
-def _in_effect(text: str, verdict: ReleaseVerdict) -> str:
+def _in_effect(verdict: ReleaseVerdict) -> str:
     """What RocksDB makes of the options that were written; the rest is its own default."""
     if not verdict.result.accepted:
         return ''
     try:
-        written = dict(parse(text))
+        written = as_read_by(parse(verdict.text), verdict.release.rocksdb_version).as_dict()
     except OptionSyntaxError:
         return ''
     effective = verdict.result.effective
@@ -77,10 +97,10 @@ def _problem(problem: Problem) -> str:
     )
 
 
-def option_list(options: Sequence[OptionInfo]) -> str:
+def option_list(options: Sequence[Union[OptionInfo, NeighbourInfo]]) -> str:
     """A row per option."""
     columns = (
-        Column('OPTION', flexible=True, min_width=30),
+        Column('OPTION', flexible=True, min_width=50),
         Column('FOR'),
         Column('TYPE'),
         Column('DANGER'),
@@ -91,8 +111,7 @@ def option_list(options: Sequence[OptionInfo]) -> str:
         (
             (
                 info.name,
-                info.scope,
-                info.value_type.value,
+                *_kind(info),
                 info.danger.level if info.danger else UNKNOWN,
                 info.meaning,
             )
@@ -101,16 +120,27 @@ def option_list(options: Sequence[OptionInfo]) -> str:
     )
 
 
-def explain(info: OptionInfo) -> str:
+def _kind(info: Union[OptionInfo, NeighbourInfo]) -> tuple[str, str]:
+    if isinstance(info, NeighbourInfo):
+        return 'osd', info.value_type
+    return info.scope, info.value_type.value
+
+
+def explain(info: Union[OptionInfo, NeighbourInfo]) -> str:
     """All that is known of one option."""
+    if isinstance(info, NeighbourInfo):
+        return _neighbour(info)
     unit = f' of {info.unit}' if info.unit else ''
     pairs = [
         ('Option', info.name),
         ('For', _SCOPES.get(info.scope, info.scope)),
         ('Type', f'{info.value_type.value}{unit}'),
         ('What it does', info.meaning),
+        ('Change it', info.change_when),
+        ('Leave it', info.leave_when),
         *_limits(info),
-        ('Takes effect', 'at the next start of the OSD' if info.needs_restart else 'at once'),
+        *([('Deprecated', info.deprecated)] if info.deprecated else []),
+        ('Takes effect', _TAKES_EFFECT['restart' if info.needs_restart else 'at-once']),
         ('Set by module', 'may be' if info.assessed else 'never: its effect was not assessed'),
         ('Source', info.source),
     ]
@@ -123,7 +153,46 @@ def explain(info: OptionInfo) -> str:
         Column('DEFAULT', flexible=True, wrap=True),
         Column('NO EFFECT', flexible=True, wrap=True, min_width=20),
     )
+    return sections(fields(pairs), table(columns, rows), titled('Members', _members(info)))
+
+
+def _neighbour(info: NeighbourInfo) -> str:
+    """An option of Ceph beside the string."""
+    unit = f' of {info.unit}' if info.unit else ''
+    pairs = [
+        ('Option', info.name),
+        ('For', 'the OSD, beside the option string'),
+        ('Type', f'{info.value_type}{unit}'),
+        ('What it does', info.meaning),
+        ('Change it', info.change_when),
+        ('Leave it', info.leave_when),
+        *([('Danger', f'{info.danger.level}: {info.danger.why}')] if info.danger else []),
+        ('Takes effect', _TAKES_EFFECT[info.takes_effect]),
+        ('Source', info.source),
+    ]
+    rows = [(release.capitalize(), text or '(empty)') for release, text in info.defaults.items()]
+    columns = (Column('IN'), Column('DEFAULT', flexible=True, wrap=True))
     return sections(fields(pairs), table(columns, rows))
+
+
+def _members(info: OptionInfo) -> str:
+    """Of a struct: each member with its default by version."""
+    if not info.members:
+        return ''
+    columns = (
+        Column('MEMBER', flexible=True, min_width=20),
+        Column('TYPE'),
+        Column('DEFAULT', flexible=True, wrap=True, min_width=20),
+    )
+    rows = []
+    for member in info.members:
+        by_default: dict[str, list[str]] = {}
+        for version, default in member.defaults.items():
+            by_default.setdefault(default, []).append(version)
+        defaults = (f'{text or "(empty)"} ({", ".join(v)})' for text, v in by_default.items())
+        kind = member.value_type.value if member.value_type else 'ignored'
+        rows.append((member.name, kind, ', '.join(defaults)))
+    return table(columns, rows, indent=2)
 
 
 def _limits(info: OptionInfo) -> Iterable[tuple[str, str]]:
@@ -142,3 +211,59 @@ def _limits(info: OptionInfo) -> Iterable[tuple[str, str]]:
         yield 'Sane', f'{info.sane.minimum} to {info.sane.maximum}: {info.sane.why}'
     if info.danger:
         yield 'Danger', f'{info.danger.level}: {info.danger.why}'
+
+
+def comparison(compared: Comparison) -> str:
+    """What has to change in one option set to become the other, and what is known of each."""
+    head = fields(
+        [
+            ('From', compared.side_from.name),
+            ('To', compared.side_to.name),
+            (
+                'On',
+                f'{compared.release.label}, RocksDB {compared.release.rocksdb_version}',
+            ),
+        ]
+    )
+    if not compared.changes:
+        return sections(head, 'No difference: OSDs run the same with both.')
+    columns = (
+        Column('OPTION', flexible=True, min_width=20),
+        Column('FROM', flexible=True, wrap=True),
+        Column('TO', flexible=True, wrap=True),
+    )
+    rows = (
+        (
+            change.option,
+            _value(change.written_from, change.effective_from),
+            _value(change.written_to, change.effective_to),
+        )
+        for change in compared.changes
+    )
+    refused = (f'{name[:1].upper()}{name[1:]}: no OSD starts with it.' for name in compared.refused)
+    return sections(
+        head,
+        bullets(refused),
+        table(columns, rows),
+        titled('Why', '\n'.join(_reason(change) for change in compared.changes)),
+    )
+
+
+def _value(written: Optional[str], effective: Optional[str]) -> str:
+    """What is in effect, and what was written where that is something else."""
+    if effective is None:
+        return UNKNOWN if written is None else written
+    if written is None or written == effective:
+        return effective
+    return f'{effective} ({written})'
+
+
+def _reason(change: OptionChange) -> str:
+    info = change.info
+    if info is None:
+        said = 'The catalogue does not have it.'
+    elif change.follows:
+        said = f'Follows from the others. {info.meaning}'
+    else:
+        said = f'{info.meaning} Change it: {info.change_when} Leave it: {info.leave_when}'
+    return paragraph(f'{change.option}: {said}', 4, '  - ')

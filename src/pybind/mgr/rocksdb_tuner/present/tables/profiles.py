@@ -25,7 +25,7 @@ def profile_list(profiles: Sequence[Profile]) -> str:
         (
             (
                 p.name + ('' if p.superseded is None else _SUPERSEDED_MARK),
-                ', '.join(p.release_defaults) or UNKNOWN,
+                _default_of(p),
                 ', '.join(w.value for w in suited_workloads(p)) or UNKNOWN,
                 p.title,
             )
@@ -40,6 +40,12 @@ def profile_list(profiles: Sequence[Profile]) -> str:
     return sections(text, note if superseded else '')
 
 
+def _default_of(shown: Profile) -> str:
+    if shown.own:
+        return '(your own)'
+    return ', '.join(shown.release_defaults) or UNKNOWN
+
+
 def profile(shown: Profile) -> str:
     """One option set with whom it suits and what was published of it."""
     pairs = [
@@ -47,6 +53,8 @@ def profile(shown: Profile) -> str:
         ('Title', shown.title),
         ('Default of', ', '.join(shown.release_defaults) or 'no release'),
     ]
+    if shown.own:
+        pairs.append(('Your own, for', ', '.join(shown.own_releases)))
     if shown.superseded is not None:
         since = shown.superseded_from_rocksdb
         when = '' if since is None else f' (from RocksDB {since} on)'

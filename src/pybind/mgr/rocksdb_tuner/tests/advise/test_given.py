@@ -46,7 +46,7 @@ def test_what_is_not_said_is_not_known() -> None:
         ({'key_size': '0'}, 'key-size must be 1 to'),
         ({'cores': 0}, 'cores must be 1 to 1024 for one OSD, not 0'),
         ({'workload': 'nope'}, '"nope" is no workload; workloads: idle'),
-        ({'cfs': 'm(0)'}, r'cfs: \'m\(0\)\' is no column: expected NAME'),
+        ({'cfs': 'm(0)'}, "cfs: column 'm' with 0 shards"),
         ({'cfs': 'm=x'}, 'cfs: '),
     ],
 )

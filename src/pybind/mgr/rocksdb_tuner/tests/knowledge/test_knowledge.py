@@ -11,14 +11,17 @@ import jsonschema
 import pytest
 
 from rocksdb_tuner.knowledge import loader
+from rocksdb_tuner.options.advice import NEIGHBOURS
 from rocksdb_tuner.options.catalogue import catalogue
 from rocksdb_tuner.options.checks import check
+from rocksdb_tuner.options.effective import read_member, read_option
+from rocksdb_tuner.options.neighbours import neighbours
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.syntax import parse
-from rocksdb_tuner.options.values import ValueType, read_value
+from rocksdb_tuner.options.values import ValueType
 
 FOLDER = Path(loader.__file__).parent
-FILES = ['options', 'releases', 'profiles']
+FILES = ['options', 'releases', 'profiles', 'check_rules', 'neighbours']
 
 
 def schema(name: str) -> Any:
@@ -57,9 +60,31 @@ def test_every_default_is_a_value_that_its_option_takes() -> None:
     for info in catalogue().options.values():
         for version, facts in info.versions.items():
             assert version in catalogue().measured_versions
-            if facts.default is not None and info.value_type is not ValueType.STRUCT:
-                reading = read_value(facts.default, info.value_type, info.choice_names(version))
-                assert reading.text == facts.default, info.name
+            if facts.default is not None and info.value_type is not ValueType.OBJECT:
+                assert read_option(info, facts.default, version).text == facts.default, info.name
+        for member in info.members:
+            for default in member.defaults.values():
+                if member.value_type not in (None, ValueType.OBJECT):
+                    assert read_member(info, member, default).text == default, info.name
+
+
+def test_what_the_releases_file_says_of_defaults_the_neighbours_say_too() -> None:
+    newest = {release.name: release for release in known_releases()}
+    for name, release in newest.items():
+        for option, text in (
+            ('bluestore_rocksdb_options', release.default_options),
+            ('bluestore_rocksdb_options_annex', release.default_annex),
+            ('bluestore_rocksdb_cfs', release.default_cfs),
+        ):
+            assert neighbours()[option].defaults.get(name, text) == text
+
+
+def test_every_neighbour_that_is_judged_is_explained() -> None:
+    assert set(NEIGHBOURS) < set(neighbours())
+
+
+def test_no_neighbour_is_an_option_of_the_string() -> None:
+    assert not set(neighbours()) & set(catalogue().options)
 
 
 def test_ceph_s_own_four_keys_are_there() -> None:
@@ -70,8 +95,8 @@ def test_ceph_s_own_four_keys_are_there() -> None:
 def test_everything_set_by_default_is_within_its_sane_range() -> None:
     for version in catalogue().measured_versions:
         for name, text in check('', version).effective.items():
-            info = catalogue().options[name]
-            if info.sane and info.name != 'max_total_wal_size':
+            info = catalogue().options.get(name)
+            if info and info.sane and info.name != 'max_total_wal_size':
                 assert info.sane.minimum <= int(float(text)) <= info.sane.maximum, name
 
 

@@ -43,7 +43,7 @@ def test_options_of_a_column_lie_over_those_of_the_database() -> None:
     assert combined == {'write_buffer_size': '1M', 'ttl': '5'}
 
 
-@pytest.mark.parametrize('text', ['m(', 'm(0)', 'm(2,', '=x', 'm(99999999)', 'm)3(', 'm(x)'])
+@pytest.mark.parametrize('text', ['m(', 'm(0)', 'm(2,', '=x', 'm(99999999)', 'm)3(', 'm(x)', ' '])
 def test_what_is_no_column_is_named(text: str) -> None:
-    with pytest.raises(ColumnsSyntaxError, match='expected NAME'):
+    with pytest.raises(ColumnsSyntaxError, match='expected'):
         columns(f'O {text}')

@@ -1,114 +1,156 @@
-"""Ask the real binary what it makes of an option string.
+"""The real binaries of each release as an oracle, what they said once, and how to compare.
 
-A scratch monitor store goes through the same parser and the same RocksDB as an OSD's database,
-and its log tells what is in effect; no cluster is needed. It cannot show what only an existing
-database shows, such as a change of compaction_style.
+`oracle_worker` asks; it runs on the machine or in the chroot of a release. A scratch store cannot
+show what only an existing database shows, such as a change of compaction_style.
 """
 
 from __future__ import annotations
 
 import json
-import re
-import shutil
+import lzma
 import subprocess
-import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Mapping, Optional
 
+from harness import chroot_build
+from harness.chroot import ChrootHost
+from harness.progress import Progress
+from harness.releases import get_release
 from rocksdb_tuner.options.catalogue import catalogue
+from rocksdb_tuner.options.checks import CheckResult
 from rocksdb_tuner.options.values import ValueType
 
-_EFFECTIVE = re.compile(r'rocksdb:\s+Options\.([A-Za-z0-9_]+)\s*: (.*)')
-_TIMEOUT_S = 20
+#: The RocksDB of each release whose binaries are asked.
+ROCKSDB_VERSIONS = {'pacific': '6.8', 'reef': '7.9', 'tentacle': '7.9'}
+#: The strings that `record` asks about, and that every later run can ask about again.
+FIXED_SEED = 20261121
+FIXED_COUNT = 3000
 
-#: Ceph sets these itself, whatever the string says, or RocksDB prints an address.
-NOT_COMPARED = frozenset({'create_if_missing', 'wal_dir', 'rate_limiter', 'statistics'})
+_DATA = Path(__file__).parent / 'data'
+_WORKER = Path(__file__).with_name('oracle_worker.py')
+_TIMEOUT_S = 3600
+
+#: Ceph or the machine decides these, whatever the string says, or RocksDB prints an address.
+NOT_COMPARED = frozenset(
+    {
+        *('create_if_missing', 'wal_dir', 'db_log_dir', 'info_log_level'),
+        *('rate_limiter', 'statistics', 'env'),
+    }
+)
 #: Kept unsigned and printed signed.
 PRINTED_SIGNED = frozenset({'bloom_locality', 'stats_persist_period_sec'})
+_BOOLS = {'true': '1', 'false': '0'}
 
 
 @dataclass(frozen=True)
 class Answer:
-    accepted: bool
-    #: What the daemon prints, by option.
-    printed: Mapping[str, str]
+    text: str
+    #: None where a bound that protects the machine was met: not measured.
+    accepted: Optional[bool]
+    #: What is in effect, by option; empty where it is refused.
+    values: Mapping[str, str]
 
 
-class Oracle:
-    """Context manager around a scratch folder; leaves nothing behind."""
+def ask(release: str, texts: Sequence[str]) -> list[Answer]:
+    """What the release's binary makes of each string; makes its chroot if there is none."""
+    argv = ['/usr/bin/python3', '-c', _WORKER.read_text(encoding='utf-8')]
+    known = get_release(release)
+    if known.in_chroot:
+        argv = ChrootHost(chroot_build.ensure(known, Progress())).command(argv)
+    questions = ''.join(json.dumps({'id': i, 'text': t}) + '\n' for i, t in enumerate(texts))
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
+        try:
+            output, _ = worker.communicate(questions.encode(), timeout=_TIMEOUT_S)
+        finally:
+            worker.terminate()
+    if worker.returncode != 0:
+        raise subprocess.CalledProcessError(worker.returncode, argv[0])
+    answers = {answer['id']: answer for answer in map(json.loads, output.splitlines())}
+    return [
+        Answer(text, answers[i]['accepted'], _comparable(answers[i]['values']))
+        for i, text in enumerate(texts)
+    ]
 
-    def __enter__(self) -> Oracle:  # noqa: PYI034 - typing.Self is newer than Python 3.9
-        self._folder = Path(tempfile.mkdtemp(prefix='rocksdb-oracle-'))
-        self._monmap, self._keyring = self._folder / 'monmap', self._folder / 'keyring'
-        address = '[v2:127.0.0.1:3300,v1:127.0.0.1:6789]'
-        self._run('monmaptool', '--create', '--addv', 'a', address, str(self._monmap))
-        self._run(
-            'ceph-authtool', '--create-keyring', str(self._keyring), '--gen-key', '-n', 'mon.'
-        )
-        return self
 
-    def __exit__(
-        self,
-        kind: Optional[type[BaseException]],
-        value: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
-        shutil.rmtree(self._folder)
-
-    def ask(self, text: str) -> Answer:
-        data = Path(tempfile.mkdtemp(dir=self._folder))
-        result = subprocess.run(
-            [
-                'ceph-mon',
-                *('--mkfs', '-i', 'a', '--no-config-file', '--mon-data', str(data)),
-                *('--monmap', str(self._monmap), '--keyring', str(self._keyring)),
-                *('--mon-rocksdb-options', text),
-                *('--log-to-stderr=true', '--debug-rocksdb=5'),
-            ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
-        shutil.rmtree(data)
-        printed: dict[str, str] = {}
-        for match in _EFFECTIVE.finditer(result.stdout.decode(errors='replace')):
-            printed.setdefault(match[1], match[2].strip())
-        return Answer(result.returncode == 0, printed)
-
-    @staticmethod
-    def _run(*command: str) -> None:
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=_TIMEOUT_S)
+def _comparable(values: Mapping[str, str]) -> dict[str, str]:
+    """Without what is not of the catalogue, or another one at each start."""
+    known = catalogue().options.keys() - NOT_COMPARED
+    return {name: value for name, value in values.items() if name.partition('.')[0] in known}
 
 
 def as_printed(name: str, value: str) -> str:
     """An effective value in the way that RocksDB prints it."""
-    info = catalogue().options[name]
+    info = catalogue().options[name.partition('.')[0]]
+    if '.' in name:
+        return value
     if info.value_type is ValueType.BOOL:
-        return {'true': '1', 'false': '0'}[value]
+        return _BOOLS[value]
     if info.value_type is ValueType.ENUM:
         choice = info.choice(value)
         assert choice is not None, (name, value)
         return choice.printed
-    return value
+    return 'None' if value == 'nullptr' else value
 
 
-def differences(effective: Mapping[str, str], printed: Mapping[str, str]) -> dict[str, Any]:
-    """(ours, the daemon's) of each option that both tell of and that is not the same."""
-    bools = {'true': '1', 'false': '0'}
+def differences(effective: Mapping[str, str], theirs: Mapping[str, str]) -> dict[str, Any]:
+    """(ours, the daemon's) of each option that both tell of and that is not the same.
+
+    ``theirs`` is what the daemon stored, or what it printed.
+    """
     found = {}
-    for name in effective.keys() & printed.keys() - NOT_COMPARED - PRINTED_SIGNED:
-        ours, theirs = as_printed(name, effective[name]), printed[name]
-        if catalogue().options[name].value_type is ValueType.BOOL:
-            theirs = bools.get(theirs, theirs)
-        if ours != theirs:
-            found[name] = (ours, theirs)
+    for name in effective.keys() & theirs.keys() - NOT_COMPARED:
+        ours, told = effective[name], theirs[name]
+        if told in (ours, as_printed(name, ours)) or _BOOLS.get(told) == as_printed(name, ours):
+            continue
+        if ours == 'nullptr' and told == 'Unknown':
+            continue
+        if name in PRINTED_SIGNED and int(told) % (1 << 32) == int(ours):
+            continue
+        found[name] = (ours, told)
     return found
+
+
+def holds_only_for_a_new_database(result: CheckResult) -> bool:
+    """Whether a refusal is of what an OSD has and a scratch store does not: data."""
+    refusals = {
+        (problem.rule, problem.option)
+        for problem in result.problems
+        if problem.rule in {'not-usable', 'refused-combination', 'refused-value'}
+    }
+    return refusals <= {
+        ('not-usable', 'compaction_style'),
+        ('refused-combination', 'error_if_exists'),
+        ('refused-value', 'comparator'),
+    } and not any(p.rule in {'unknown-option', 'syntax'} for p in result.problems)
+
+
+def contradiction(answer: Answer, result: CheckResult) -> Any:
+    """What our prediction and the daemon's answer disagree on; None where they agree."""
+    if result.accepted is None or answer.accepted is None:
+        return None
+    if answer.accepted and not result.accepted and holds_only_for_a_new_database(result):
+        return None
+    if result.accepted != answer.accepted:
+        return ('accepted by the daemon', answer.accepted, answer.text, result.problems)
+    found = differences(result.effective, answer.values)
+    return (answer.text, found) if found else None
 
 
 def recorded(name: str) -> Any:
     """A recording beside these tests."""
-    path = Path(__file__).parent / 'data' / f'{name}.json'
+    path = _DATA / f'{name}.json'
     return json.loads(path.read_text(encoding='utf-8'))
+
+
+def recording(release: str) -> Path:
+    return _DATA / f'oracle-{release}.json.xz'
+
+
+def recorded_answers(release: str) -> Iterator[Answer]:
+    """What the release's binary said to the strings of the fixed seed."""
+    content = json.loads(lzma.decompress(recording(release).read_bytes()))
+    defaults = content['defaults']
+    for text, accepted, changed in content['answers']:
+        yield Answer(text, accepted, _comparable({**defaults, **changed}) if accepted else {})

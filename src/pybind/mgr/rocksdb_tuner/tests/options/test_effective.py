@@ -87,7 +87,7 @@ def test_between_two_measured_versions_only_what_both_agree_on_is_told() -> None
     assert 'arena_block_size' not in values
 
 
-@pytest.mark.parametrize('version', ['6.7', '7.10', '9.10', '', 'seven', '7'])
+@pytest.mark.parametrize('version', ['6.7', '9.11', '12.0', '', 'seven', '7'])
 def test_nothing_is_told_of_a_version_that_was_not_measured(version: str) -> None:
     with pytest.raises(UnknownRocksDBVersionError):
         effective(parse(''), version)
@@ -96,3 +96,49 @@ def test_nothing_is_told_of_a_version_that_was_not_measured(version: str) -> Non
 def test_a_refused_value_names_its_option() -> None:
     with pytest.raises(ValueRefusedError, match='write_buffer_size'):
         effective(parse('write_buffer_size=abc'), '6.8')
+
+
+def test_a_struct_beside_a_piece_in_braces_keeps_all_of_its_members() -> None:
+    """Found by the oracle of 18.2.7."""
+    text = 'compaction_options_universal={compression_size_percent=7;size_ratio=16},{ttl=5}'
+    values = effective(parse(text), '7.9')
+    assert values['compaction_options_universal.size_ratio'] == '16'
+    assert values['compaction_options_universal.compression_size_percent'] == '7'
+    assert values['ttl'] == '5'
+
+
+@pytest.mark.parametrize('version', ['6.8', '7.9'])
+def test_braces_with_a_blank_in_them_are_not_empty(version: str) -> None:
+    """Found by the oracle of 16.2.15, and the same on 18.2.7."""
+    assert check('compaction_options_universal={}', version).accepted
+    for text in ('{ }', '{  }', '{{ }}'):
+        assert check(f'compaction_options_universal={text}', version).accepted is False
+        assert check(f'compression_per_level={text}', version).accepted is False
+
+
+@pytest.mark.parametrize(
+    ('text', 'name', 'value'),
+    [
+        (
+            'max_write_buffer_number=14G,min_write_buffer_number_to_merge=6',
+            'min_write_buffer_number_to_merge',
+            '6',
+        ),
+        (
+            'compaction_style=kCompactionStyleUniversal,periodic_compaction_seconds=15382829',
+            'periodic_compaction_seconds',
+            '2592000',
+        ),
+        (
+            'compaction_style=kCompactionStyleUniversal,ttl=0,periodic_compaction_seconds=7',
+            'periodic_compaction_seconds',
+            '7',
+        ),
+        ('compaction_style=kCompactionStyleFIFO,ttl=9,periodic_compaction_seconds=7', 'ttl', '7'),
+        ('compaction_style=kCompactionStyleFIFO,ttl=9,periodic_compaction_seconds=0', 'ttl', '9'),
+    ],
+)
+def test_corrections_that_the_oracle_found(text: str, name: str, value: str) -> None:
+    """Printed alike by 16.2.15 and 18.2.7."""
+    for version in ('6.8', '7.9'):
+        assert effective(parse(text), version)[name] == value

@@ -202,7 +202,21 @@ def test_the_annex_wins(main: list[tuple[str, str]], annex: list[tuple[str, str]
     assert combined.as_dict() == {**dict(main), **dict(annex)}
 
 
-def test_an_annex_that_starts_with_a_comma_breaks_the_whole_string() -> None:
-    """Measured: such an annex keeps the OSD from starting."""
-    with pytest.raises(OptionSyntaxError):
-        parse(combine('write_buffer_size=8MB', ',max_write_buffer_number=5'))
+@pytest.mark.parametrize(
+    ('main', 'annex', 'starts'),
+    [
+        ('write_buffer_size=1M', 'ttl=7', True),
+        ('write_buffer_size=1M,', 'ttl=7', True),
+        ('write_buffer_size=1M;', 'ttl=7', False),
+        ('write_buffer_size=1M, ', 'ttl=7', False),
+        ('', 'ttl=7', True),
+        ('write_buffer_size=1M', ',ttl=7', False),
+    ],
+)
+def test_the_two_are_joined_as_real_osds_join_them(main: str, annex: str, starts: bool) -> None:
+    """Whether `ceph-osd --mkfs` of 16.2.15 opened its database with the two options."""
+    if starts:
+        assert parse(combine(main, annex)).get('ttl') == '7'
+    else:
+        with pytest.raises(OptionSyntaxError):
+            parse(combine(main, annex))

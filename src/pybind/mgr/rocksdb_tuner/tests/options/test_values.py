@@ -52,8 +52,9 @@ def test_readings(value: str, value_type: ValueType, text: str, surprising: bool
         ('4.5', ValueType.CEPH_COUNT),
         ('yes', ValueType.CEPH_BOOL),
         ('1K', ValueType.CEPH_BOOL),
+        ('256', ValueType.UINT8),
         ('level=3', ValueType.STRUCT),
-        ('anything', ValueType.OPAQUE),
+        ('anything', ValueType.OBJECT),
     ],
 )
 def test_refusals(value: str, value_type: ValueType) -> None:

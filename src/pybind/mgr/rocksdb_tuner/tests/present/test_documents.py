@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from rocksdb_tuner import present
+from rocksdb_tuner.advise.compare import Side, compare
 from rocksdb_tuner.advise.derive import derive
 from rocksdb_tuner.advise.given import Given
 from rocksdb_tuner.advise.profiles import profiles
@@ -81,6 +82,9 @@ def document(name: str) -> Any:
         return json.loads(render.model(tree('ttl=1', SITUATION), 'json'))
     if name == 'profile-derive':
         return json.loads(render.derivation(derive(SITUATION), 'json'))
+    if name == 'profile-diff':
+        a, b = (Side(p.name, p.options) for p in profiles()[:2])
+        return json.loads(render.comparison(compare(a, b, known_releases()[-1]), 'json'))
     if name == 'explain-ls':
         return json.loads(render.option_list([find_option('compression')], 'json'))
     return next(found for kind, found in documents(samples.small_cluster()) if kind == name)

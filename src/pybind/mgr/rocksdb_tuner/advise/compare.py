@@ -1,0 +1,137 @@
+"""Two option sets, option by option: what differs in effect, and what is known of it. Pure."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Optional
+
+from ..options.catalogue import OptionInfo, catalogue
+from ..options.effective import as_read_by
+from ..options.grammar import diff, normalise
+from ..options.releases import KnownRelease
+from ..options.syntax import OptionSet, OptionSyntaxError, parse
+from ..options.verdict import BadQuestionError, find_release, judge, releases_to_judge
+from .facts import release_of_osd
+from .profiles import Profile
+from .records import OsdFacts
+from .situation import osd_by_id
+
+__all__ = ['Comparison', 'OptionChange', 'Side', 'compare', 'sides']
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two."""
+
+    #: How to name it: "the profile lz4-2025", "osd.3".
+    name: str
+    #: With the annex, where it is what an OSD runs.
+    options: str
+
+
+@dataclass(frozen=True)
+class OptionChange:
+    option: str
+    #: As written; None where it is left at its default.
+    written_from: Optional[str]
+    written_to: Optional[str]
+    #: None where it is not known, or is Ceph's own.
+    effective_from: Optional[str]
+    effective_to: Optional[str]
+    #: Neither side writes it, or both the same: it follows from what else they write.
+    follows: bool
+    #: None where the catalogue does not have the option.
+    info: Optional[OptionInfo]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What has to change in one side to become the other, on OSDs of one release."""
+
+    release: KnownRelease
+    side_from: Side
+    side_to: Side
+    changes: tuple[OptionChange, ...]
+    #: Sides that no OSD of the release starts with: of those nothing is known to be in effect.
+    refused: tuple[str, ...]
+
+
+def sides(
+    osds: Sequence[OsdFacts],
+    profile: Profile,
+    other: Optional[Profile],
+    osd_id: Optional[int],
+    release: Optional[str],
+) -> tuple[Side, Side, KnownRelease]:
+    """What an operator wants compared, and for which release: that of the OSD, or the newest.
+
+    A profile is compared with another one, or what an OSD runs with a profile. Raises
+    BadQuestionError: ENOENT for an OSD that is not there, EINVAL for all else.
+    """
+    if (other is None) == (osd_id is None):
+        raise BadQuestionError(
+            errno.EINVAL, 'name either a second profile, or an OSD with --osd, to compare with'
+        )
+    named = find_release(release) if release is not None else None
+    to = Side(f'the profile {profile.name}', profile.options)
+    if other is not None:
+        second = Side(f'the profile {other.name}', other.options)
+        running = [release_of_osd(facts.info) for facts in osds]
+        return to, second, named or releases_to_judge(None, running)[-1]
+    assert osd_id is not None
+    facts = osd_by_id(osds, osd_id)
+    if facts.options is None:
+        raise BadQuestionError(errno.EINVAL, f'what osd.{osd_id} runs is not known yet')
+    chosen = named or release_of_osd(facts.info)
+    if chosen is None:
+        raise BadQuestionError(
+            errno.EINVAL, f'osd.{osd_id} runs a release that is not known: name one with --release'
+        )
+    return Side(f'osd.{osd_id}', facts.options.running), to, chosen
+
+
+def compare(side_from: Side, side_to: Side, release: KnownRelease) -> Comparison:
+    """Compare two option sets as OSDs of ``release`` take them.
+
+    Raises BadQuestionError (EINVAL) for a text that cannot be split into names and values.
+    """
+    version = release.rocksdb_version
+    written = [_parsed(side, version) for side in (side_from, side_to)]
+    results = [judge(s.options, (release,)).worst.result for s in (side_from, side_to)]
+    before, after = (result.effective for result in results)
+    names = {difference.option for difference in diff(*written)}
+    if before and after:
+        known = before.keys() | after.keys()
+        # What is written otherwise and comes out the same is no difference.
+        same = {name for name in names & known if before.get(name) == after.get(name)}
+        names = (names - same) | {name for name in known if before.get(name) != after.get(name)}
+    plain_from, plain_to = (normalise(one) for one in written)
+    return Comparison(
+        release,
+        side_from,
+        side_to,
+        tuple(
+            OptionChange(
+                option=name,
+                written_from=written[0].get(name),
+                written_to=written[1].get(name),
+                effective_from=before.get(name),
+                effective_to=after.get(name),
+                follows=plain_from.get(name) == plain_to.get(name),
+                info=catalogue().options.get(name.partition('.')[0]),
+            )
+            for name in sorted(names)
+        ),
+        tuple(
+            side.name for side, result in zip((side_from, side_to), results) if not result.accepted
+        ),
+    )
+
+
+def _parsed(side: Side, version: str) -> OptionSet:
+    try:
+        return as_read_by(parse(side.options), version)
+    except OptionSyntaxError as error:
+        raise BadQuestionError(errno.EINVAL, f'{side.name}: Ceph refuses it: {error}') from None

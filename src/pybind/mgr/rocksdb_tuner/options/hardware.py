@@ -1,0 +1,60 @@
+"""What an OSD has to run an option string with, and what stands beside the string."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional
+
+from .syntax import OptionSet
+
+__all__ = ['Hardware']
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """None is "not known": the rules that need it then say nothing, or say what they assume."""
+
+    #: For one OSD.
+    cores: Optional[int] = None
+    #: `osd_memory_target`.
+    memory_target_bytes: Optional[int] = None
+    #: Of the dedicated devices; None also where there is none.
+    wal_device_bytes: Optional[int] = None
+    db_device_bytes: Optional[int] = None
+    #: The own options of each column family, each shard by itself.
+    families: Optional[tuple[OptionSet, ...]] = None
+    #: (name, value) of the options beside the string that somebody set.
+    neighbours: tuple[tuple[str, str], ...] = ()
+
+    def weakest(self, other: Hardware) -> Hardware:
+        """What holds of two OSDs of which either may run a string: the least of both."""
+        return Hardware(
+            cores=_least(self.cores, other.cores),
+            memory_target_bytes=_least(self.memory_target_bytes, other.memory_target_bytes),
+            wal_device_bytes=_least(self.wal_device_bytes, other.wal_device_bytes),
+            db_device_bytes=_least(self.db_device_bytes, other.db_device_bytes),
+            families=self.families if self.families is not None else other.families,
+            neighbours=tuple(dict.fromkeys((*self.neighbours, *other.neighbours))),
+        )
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the answer takes for granted because it is not known, in sentences."""
+        found = []
+        if self.cores is None:
+            found.append('How many cores an OSD has is not known: 6 to 10 are assumed.')
+        if self.memory_target_bytes is None:
+            found.append('osd_memory_target is not known: 4 GiB, its default, is assumed.')
+        if self.families is None:
+            found.append(
+                'The column families are not known: 12, as in the default of all releases, are '
+                'assumed, without options of their own.'
+            )
+        if self.wal_device_bytes is None and self.db_device_bytes is None:
+            found.append('No WAL or DB device is known: nothing is said of what fits on one.')
+        return tuple(found)
+
+
+def _least(a: Optional[int], b: Optional[int]) -> Optional[int]:
+    known = [number for number in (a, b) if number is not None]
+    return min(known, default=None)

@@ -1,0 +1,47 @@
+"""What is wrong, or unwise, in an option string, and by which rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Mapping, Optional
+
+from ..knowledge import loader
+
+__all__ = ['Problem', 'Rule', 'problem', 'rules']
+
+
+@dataclass(frozen=True)
+class Rule:
+    #: "unknown-option"; stable.
+    name: str
+    #: "error": an OSD would not start, or it is dangerous; "warning"; "info".
+    severity: str
+    meaning: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong, or unwise, in an option string."""
+
+    #: That of the rule.
+    severity: str
+    #: Name of the rule.
+    rule: str
+    #: None where it is about the string as a whole.
+    option: Optional[str]
+    message: str
+    source: str
+
+
+@lru_cache(maxsize=1)
+def rules() -> Mapping[str, Rule]:
+    """All rules of `check` by name, the gravest first."""
+    return {entry['name']: Rule(**entry) for entry in loader.load('check_rules')['check_rules']}
+
+
+def problem(rule: str, option: Optional[str], message: str, source: str = '') -> Problem:
+    """A problem by a rule; ``source`` where there is a closer one than that of the rule."""
+    known = rules()[rule]
+    return Problem(known.severity, rule, option, message, source or known.source)

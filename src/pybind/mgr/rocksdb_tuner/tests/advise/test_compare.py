@@ -1,0 +1,102 @@
+"""Two option sets, or an OSD and a profile, option by option."""
+
+from __future__ import annotations
+
+import errno
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.advise.compare import Comparison, Side, compare, sides
+from rocksdb_tuner.advise.profiles import profile, profiles
+from rocksdb_tuner.options.releases import known_releases
+from rocksdb_tuner.options.verdict import BadQuestionError, find_release
+from rocksdb_tuner.present import render
+
+from .scenes import facts, osd_info
+
+REEF = find_release('reef')
+LZ4 = profile('lz4-2025')
+
+
+def compared(a: str, b: str, release: str = 'reef') -> Comparison:
+    return compare(Side('a', a), Side('b', b), find_release(release))
+
+
+def changed(found: Comparison) -> dict[str, tuple[Optional[str], Optional[str]]]:
+    return {c.option: (c.effective_from, c.effective_to) for c in found.changes}
+
+
+def test_nothing_differs_from_itself() -> None:
+    for release in known_releases():
+        for one in profiles():
+            assert compare(Side('a', one.options), Side('b', one.options), release).changes == ()
+
+
+def test_another_way_to_write_a_value_is_no_difference() -> None:
+    assert compared('write_buffer_size=2MB', 'write_buffer_size=2097152').changes == ()
+    assert compared('write_buffer_size=64M', '').changes == ()
+
+
+def test_what_follows_from_other_options_is_said() -> None:
+    found = compared('write_buffer_size=64M', 'write_buffer_size=4M', 'pacific')
+    assert changed(found) == {
+        'write_buffer_size': ('67108864', '4194304'),
+        'arena_block_size': ('8388608', '524288'),
+    }
+    assert {c.option: c.follows for c in found.changes} == {
+        'write_buffer_size': False,
+        'arena_block_size': True,
+    }
+
+
+def test_ceph_s_own_keys_are_compared_as_written() -> None:
+    (change,) = compared('compaction_threads=2', 'compaction_threads=4').changes
+    assert (change.written_from, change.written_to) == ('2', '4')
+
+
+def test_each_difference_comes_with_what_is_known_of_it() -> None:
+    found = compare(Side('a', LZ4.options), Side('b', ''), REEF)
+    assert found.changes
+    for change in found.changes:
+        assert change.info is not None
+        assert change.info.meaning
+        assert change.info.source
+    plain = render.comparison(found, 'plain')
+    assert all(change.option in plain for change in found.changes)
+
+
+def test_a_side_that_no_osd_starts_with_is_said() -> None:
+    found = compared('foo=1', 'ttl=5')
+    assert found.refused == ('a',)
+    assert {c.option for c in found.changes} == {'foo', 'ttl'}
+    assert 'no OSD starts with it' in render.comparison(found, 'plain')
+
+
+def test_what_an_osd_runs_is_compared_with_a_profile() -> None:
+    osd = facts(osd_info(0, 'reef'), 'ttl=60', 'mon', annex='write_buffer_size=4M')
+    before, after, release = sides([osd], LZ4, None, 0, None)
+    assert (before.name, before.options) == ('osd.0', 'ttl=60,write_buffer_size=4M')
+    assert (after.options, release.name) == (LZ4.options, 'reef')
+
+
+def test_profiles_are_compared_for_what_runs_or_the_newest_that_is_known() -> None:
+    osd = facts(osd_info(0, 'pacific'))
+    assert sides([osd], LZ4, LZ4, None, None)[2].name == 'pacific'
+    assert sides([], LZ4, LZ4, None, None)[2] == known_releases()[-1]
+    assert sides([osd], LZ4, LZ4, None, 'reef')[2].name == 'reef'
+
+
+def test_what_cannot_be_compared_is_said() -> None:
+    osd = facts(osd_info(0, None))
+    for other, osd_id, code in (
+        (None, None, errno.EINVAL),
+        (LZ4, 0, errno.EINVAL),
+        (None, 9, errno.ENOENT),
+        (None, 0, errno.EINVAL),
+    ):
+        with pytest.raises(BadQuestionError) as error:
+            sides([osd], LZ4, other, osd_id, None)
+        assert error.value.errno == code
+    with pytest.raises(BadQuestionError, match='a: Ceph refuses it'):
+        compared('x', '')

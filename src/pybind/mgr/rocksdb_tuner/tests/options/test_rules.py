@@ -1,0 +1,341 @@
+"""Each rule of `check`: a string, or an OSD, where it speaks, and one at its edge where not."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.options.checks import check
+from rocksdb_tuner.options.hardware import Hardware
+from rocksdb_tuner.options.problems import rules
+from rocksdb_tuner.options.syntax import OptionSet
+
+GIB = 1 << 30
+#: A published tuning with nothing against it.
+GOOD = (
+    'compression=kNoCompression,max_write_buffer_number=128,min_write_buffer_number_to_merge=16,'
+    'write_buffer_size=8388608,max_background_jobs=4,level0_file_num_compaction_trigger=8,'
+    'max_bytes_for_level_base=1073741824,max_total_wal_size=1073741824'
+)
+UNLIMITED = GOOD.replace(',max_total_wal_size=1073741824', '')
+NOTHING = Hardware()
+
+
+def fired(text: str, version: str, hardware: Hardware) -> set[tuple[str, Optional[str]]]:
+    return {(p.rule, p.option) for p in check(text, version, hardware).problems}
+
+
+def set_beside(name: str, value: str) -> Hardware:
+    return Hardware(neighbours=((name, value),))
+
+
+#: (rule, option, string where it speaks, string where not, version)
+BY_STRING = [
+    ('syntax', None, 'ttl=1,,', 'ttl=1,', '6.8'),
+    ('unknown-option', 'wal_compression', *('wal_compression=kNoCompression',) * 2, '6.8'),
+    ('unknown-option', 'Ttl', 'Ttl=1', 'ttl=1', '7.9'),
+    ('refused-value', 'ttl', 'ttl=x', 'ttl=1', '7.9'),
+    ('not-usable', 'compression', 'compression=kZSTD', 'compression=kZlibCompression', '9.10'),
+    (
+        'refused-combination',
+        'unordered_write',
+        'unordered_write=1,enable_pipelined_write=1',
+        'unordered_write=1',
+        '7.9',
+    ),
+    (
+        'too-many-threads',
+        'compaction_threads',
+        'compaction_threads=64K',
+        'compaction_threads=4',
+        '7.9',
+    ),
+    (
+        'not-judged',
+        'memtable_factory',
+        'memtable_factory={id=x;a=b}',
+        'memtable_factory=skip_list',
+        '7.9',
+    ),
+    (
+        'ambiguous',
+        'compression_opts',
+        'compression_opts=1:2:3,compression_opts.level=5',
+        'compression_opts=1:2:3',
+        '7.9',
+    ),
+    ('ambiguous', 'ttl', '{ttl=1},ttl=2', 'ttl=1,ttl=2', '7.9'),
+    ('forbidden', 'disableWAL', 'disableWAL=true', 'disableWAL=false', '7.9'),
+    (
+        'forbidden',
+        'disable_auto_compactions',
+        'disable_auto_compactions=1',
+        'disable_auto_compactions=0',
+        '6.8',
+    ),
+    (
+        'forbidden',
+        'compaction_style',
+        'compaction_style=kCompactionStyleUniversal',
+        'compaction_style=kCompactionStyleLevel',
+        '6.8',
+    ),
+    (
+        'forbidden',
+        'wal_recovery_mode',
+        'wal_recovery_mode=kSkipAnyCorruptedRecords',
+        'wal_recovery_mode=kPointInTimeRecovery',
+        '6.8',
+    ),
+    ('forbidden', 'compact_on_mount', 'compact_on_mount=true', 'compact_on_mount=false', '6.8'),
+    ('out-of-range', 'write_buffer_size', 'write_buffer_size=1025M', 'write_buffer_size=1G', '6.8'),
+    ('not-assessed', 'use_adaptive_mutex', 'use_adaptive_mutex=1', 'use_adaptive_mutex=0', '6.8'),
+    ('empty', None, '', 'ttl=1', '7.9'),
+    ('duplicate', 'ttl', 'ttl=1,ttl=2', 'ttl=1', '7.9'),
+    ('clamped', 'write_buffer_size', 'write_buffer_size=64T', 'write_buffer_size=64M', '7.9'),
+    (
+        'clamped',
+        'min_write_buffer_number_to_merge',
+        'max_write_buffer_number=4,min_write_buffer_number_to_merge=4',
+        'max_write_buffer_number=4,min_write_buffer_number_to_merge=3',
+        '7.9',
+    ),
+    (
+        'clamped',
+        'level0_slowdown_writes_trigger',
+        'level0_file_num_compaction_trigger=8,level0_slowdown_writes_trigger=4',
+        'level0_file_num_compaction_trigger=8,level0_slowdown_writes_trigger=8',
+        '6.8',
+    ),
+    (
+        'lenient-number',
+        'write_buffer_size',
+        'write_buffer_size=4.5G',
+        'write_buffer_size=4G',
+        '7.9',
+    ),
+    (
+        'lenient-number',
+        'write_buffer_size',
+        'write_buffer_size=64 MB',
+        'write_buffer_size=64MB',
+        '7.9',
+    ),
+    (
+        'lenient-number',
+        'max_bytes_for_level_multiplier',
+        'max_bytes_for_level_multiplier=8k',
+        'max_bytes_for_level_multiplier=8.5',
+        '7.9',
+    ),
+    (
+        'no-effect',
+        'recycle_log_file_num',
+        'recycle_log_file_num=4',
+        'recycle_log_file_num=0',
+        '7.9',
+    ),
+    ('removed-option', 'soft_rate_limit', 'soft_rate_limit=1', 'delayed_write_rate=1M', '7.9'),
+    (
+        'jobs-switched-off',
+        'max_background_jobs',
+        f'{GOOD},max_background_compactions=2',
+        f'{GOOD},max_background_compactions=-1',
+        '7.9',
+    ),
+    (
+        'many-threads',
+        'max_background_compactions',
+        'max_background_compactions=31',
+        'max_background_compactions=8',
+        '6.8',
+    ),
+    ('no-wal-limit', 'max_total_wal_size', UNLIMITED, GOOD, '7.9'),
+    (
+        'few-memtables',
+        'max_write_buffer_number',
+        'max_write_buffer_number=7,min_write_buffer_number_to_merge=4',
+        'max_write_buffer_number=8,min_write_buffer_number_to_merge=4',
+        '7.9',
+    ),
+    (
+        'level0-unlike-level1',
+        'max_bytes_for_level_base',
+        f'{GOOD},max_bytes_for_level_base=2G',
+        GOOD,
+        '6.8',
+    ),
+]
+
+#: (rule, option, string, OSD where it speaks, OSD where not)
+BY_HARDWARE = [
+    ('many-threads', 'max_background_jobs', GOOD, Hardware(cores=3), Hardware(cores=4)),
+    (
+        'many-threads',
+        'max_background_compactions',
+        'max_background_compactions=31',
+        Hardware(cores=6),
+        Hardware(cores=31),
+    ),
+    (
+        'memtables-beyond-memory',
+        'max_total_wal_size',
+        GOOD,
+        Hardware(memory_target_bytes=(2 * GIB) - (128 << 20) - 1),
+        Hardware(memory_target_bytes=2 * GIB),
+    ),
+    (
+        'memtables-beyond-memory',
+        'write_buffer_size',
+        UNLIMITED,
+        NOTHING,
+        # One family of 128 memtables of 8 MiB.
+        Hardware(families=(OptionSet(()),)),
+    ),
+    (
+        'memtables-beyond-memory',
+        'write_buffer_size',
+        'write_buffer_size=64M,max_write_buffer_number=4',
+        Hardware(families=(OptionSet((('max_write_buffer_number', '64'),)),)),
+        Hardware(families=(OptionSet(()),)),
+    ),
+    (
+        'wal-beyond-device',
+        'max_total_wal_size',
+        GOOD,
+        Hardware(wal_device_bytes=GIB - 1),
+        Hardware(wal_device_bytes=GIB),
+    ),
+    (
+        'wal-beyond-device',
+        'max_total_wal_size',
+        UNLIMITED,
+        Hardware(wal_device_bytes=96 * GIB - 1),
+        Hardware(wal_device_bytes=96 * GIB),
+    ),
+    (
+        'wal-beyond-device',
+        'max_total_wal_size',
+        GOOD,
+        Hardware(db_device_bytes=GIB - 1),
+        # A log with a device of its own is not on that of the DB.
+        Hardware(wal_device_bytes=GIB, db_device_bytes=GIB - 1),
+    ),
+    (
+        'levels-beyond-device',
+        'max_bytes_for_level_base',
+        # Levels that size themselves from below, as by default from RocksDB 8.4, do not go by it.
+        f'{GOOD},level_compaction_dynamic_level_bytes=false',
+        Hardware(db_device_bytes=2 * GIB - 1),
+        Hardware(db_device_bytes=2 * GIB),
+    ),
+    (
+        'short-pg-log',
+        'osd_min_pg_log_entries',
+        GOOD,
+        set_beside('osd_min_pg_log_entries', '10'),
+        set_beside('osd_min_pg_log_entries', '250'),
+    ),
+    (
+        'short-pg-log',
+        'osd_max_pg_log_entries',
+        GOOD,
+        set_beside('osd_max_pg_log_entries', '10'),
+        set_beside('osd_max_pg_log_entries', '10000'),
+    ),
+    (
+        'cache-autotune-off',
+        'bluestore_cache_autotune',
+        GOOD,
+        set_beside('bluestore_cache_autotune', 'false'),
+        set_beside('bluestore_cache_autotune', 'true'),
+    ),
+    (
+        'cache-ratio-set',
+        'bluestore_cache_kv_ratio',
+        GOOD,
+        set_beside('bluestore_cache_kv_ratio', '0.2'),
+        NOTHING,
+    ),
+    (
+        'cache-ratio-set',
+        'bluestore_cache_meta_ratio',
+        GOOD,
+        set_beside('bluestore_cache_meta_ratio', '0.8'),
+        NOTHING,
+    ),
+]
+
+
+@pytest.mark.parametrize(('rule', 'option', 'bad', 'good', 'version'), BY_STRING)
+def test_a_rule_speaks_of_one_string_and_not_of_the_other(
+    rule: str, option: Optional[str], bad: str, good: str, version: str
+) -> None:
+    # The one name that only a later version knows.
+    fine_on = '7.9' if bad == good else version
+    assert (rule, option) in fired(bad, version, NOTHING)
+    assert (rule, option) not in fired(good, fine_on, NOTHING)
+
+
+@pytest.mark.parametrize(('rule', 'option', 'text', 'bad', 'good'), BY_HARDWARE)
+def test_a_rule_speaks_of_one_osd_and_not_of_the_other(
+    rule: str, option: str, text: str, bad: Hardware, good: Hardware
+) -> None:
+    for version in ('6.8', '7.9', '9.10'):
+        assert (rule, option) in fired(text, version, bad)
+        assert (rule, option) not in fired(text, version, good)
+
+
+def test_a_recycled_log_has_an_effect_again_from_rocksdb_9_1() -> None:
+    assert ('no-effect', 'recycle_log_file_num') in fired('recycle_log_file_num=4', '7.9', NOTHING)
+    values = check('recycle_log_file_num=4', '9.10').effective
+    assert values['recycle_log_file_num'] == '4'
+    assert ('no-effect', 'recycle_log_file_num') not in fired(
+        'recycle_log_file_num=4', '9.10', NOTHING
+    )
+
+
+def test_a_version_that_was_not_measured_is_said() -> None:
+    assert ('unknown-version', None) in fired(GOOD, '12.0', NOTHING)
+    assert ('unknown-version', None) not in fired(GOOD, '9.10', NOTHING)
+
+
+def test_caution_is_said_of_what_needs_a_reason() -> None:
+    cautious = {
+        p.option for p in check('level_compaction_dynamic_level_bytes=true', '7.9').problems
+    }
+    assert 'level_compaction_dynamic_level_bytes' in cautious
+
+
+def test_every_rule_is_tried_here() -> None:
+    tried = {case[0] for case in (*BY_STRING, *BY_HARDWARE)} | {'unknown-version', 'caution'}
+    assert tried == set(rules())
+
+
+@pytest.mark.parametrize('version', ['6.8', '7.9', '9.10'])
+def test_a_published_tuning_on_hardware_that_it_was_made_for_has_no_problem(version: str) -> None:
+    hardware = Hardware(
+        cores=8,
+        memory_target_bytes=4 * GIB,
+        wal_device_bytes=2 * GIB,
+        db_device_bytes=60 * GIB,
+        neighbours=(('osd_max_pg_log_entries', '10000'), ('bluestore_cache_autotune', 'true')),
+    )
+    assert check(GOOD, version, hardware).problems == ()
+
+
+def test_what_holds_of_two_osds_is_the_least_of_both() -> None:
+    a = Hardware(cores=4, memory_target_bytes=8 * GIB, db_device_bytes=None)
+    b = Hardware(cores=None, memory_target_bytes=4 * GIB, db_device_bytes=GIB)
+    least = a.weakest(b)
+    assert (least.cores, least.memory_target_bytes, least.db_device_bytes) == (4, 4 * GIB, GIB)
+    assert a.weakest(b) == b.weakest(a)
+
+
+def test_an_answer_says_what_it_takes_for_granted_and_no_more() -> None:
+    assert len(NOTHING.assumptions) == 4
+    known = Hardware(
+        cores=4, memory_target_bytes=GIB, wal_device_bytes=GIB, families=(OptionSet(()),)
+    )
+    assert known.assumptions == ()
