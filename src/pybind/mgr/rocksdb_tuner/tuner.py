@@ -17,28 +17,19 @@ from dataclasses import dataclass, field, replace
 from typing import Callable, Mapping, Optional, Protocol, TypeVar
 
 from .advise import automatic
-from .advise.conditions import ClusterFacts, findings
 from .advise.conditions.hold import HoldState, hold, raised, since
 from .advise.facts import (
     ANNEX,
     OPTION,
     WATCHED_IF_SET,
-    groups,
     osd_options,
     settings_in_force,
 )
 from .advise.memory import WorkloadMemory
 from .advise.proposal import change_request
-from .advise.recommend import assess
-from .advise.records import (
-    Assessment,
-    GroupFacts,
-    OsdFacts,
-    OsdOptions,
-    Recommendation,
-    Setting,
-)
+from .advise.records import OsdFacts, OsdOptions, Recommendation, Setting
 from .advise.strings import same_meaning
+from .evaluate import ADVISING, Circumstances, conclude, unknown_manager
 from .knowledge import loader
 from .mgr.protocols import (
     ClusterReader,
@@ -66,7 +57,7 @@ from .rollout.machine import Limits
 from .rollout.records import RolloutState
 from .snapshot import Mode, Sampling, Snapshot
 from .workload.recogniser import Recogniser
-from .workload.records import Recognition
+from .workload.records import Recognition, Workload
 
 log = logging.getLogger(__name__)
 
@@ -171,6 +162,7 @@ class Tuner:
         self._interval_s = choose_interval(0, None, 0.0)
         self._tick_s: Optional[float] = None
         self._recognition = _NOTHING_RECOGNISED
+        self._advised_on: Mapping[str, Workload] = {}
         self._snapshot = self._evaluate(Settings(mode=Mode.OFF), wall_clock())
 
     @property
@@ -337,40 +329,33 @@ class Tuner:
 
     def _evaluate(self, settings: Settings, now_s: float) -> Snapshot:
         """Everything that follows from what was measured; asks nobody."""
-        osds: tuple[OsdFacts, ...] = ()
-        all_groups: tuple[GroupFacts, ...] = ()
-        assessments: tuple[Assessment, ...] = ()
-        if settings.mode is not Mode.OFF:
-            osds = self._facts(now_s)
-            all_groups = groups(osds, self._recognition.per_group)
-        if settings.mode in (Mode.RECOMMEND, Mode.AUTO_APPLY) and self._known_release is None:
-            assessments = tuple(Assessment(group.who, self._unknown(), ()) for group in all_groups)
-        elif settings.mode in (Mode.RECOMMEND, Mode.AUTO_APPLY):
-            advised_on = self._memory.recall(self._recognition, now_s, settings.workload_memory_s)
-            assessments = tuple(
-                assess(
-                    group,
-                    osds,
-                    orchestrated=self._orchestrated,
-                    rollout_under_way=self._rollout_under_way(),
-                )
-                for group in groups(osds, advised_on)
+        osds = () if settings.mode is Mode.OFF else self._facts(now_s)
+        if settings.mode in ADVISING and self._known_release is not None:
+            self._advised_on = self._memory.recall(
+                self._recognition, now_s, settings.workload_memory_s
             )
-        self._standing.update([r for a in assessments for r in a.recommendations], now_s)
         self._pending_since_s = since(
             self._pending_since_s,
             [o.info.osd_id for o in osds if o.options and o.options.pending_restart],
             now_s,
         )
-        found = findings(
-            ClusterFacts(
-                osds,
-                self._options.entries,
-                health_codes=self._health_codes if osds else frozenset(),
+        concluded = conclude(
+            osds,
+            self._recognition.per_group,
+            self._advised_on,
+            Circumstances(
+                mode=settings.mode,
+                entries=self._options.entries,
+                no_advice=None if self._known_release else unknown_manager(self._manager),
+                orchestrated=self._orchestrated,
+                rollout_under_way=self._rollout_under_way(),
+                health_codes=self._health_codes,
                 pending_s={i: now_s - at_s for i, at_s in self._pending_since_s.items()},
                 limits=settings.limits,
-            )
+            ),
         )
+        assessments, found = concluded.assessments, concluded.findings
+        self._standing.update([r for a in assessments for r in a.recommendations], now_s)
         self._alarms = hold(self._alarms, found, now_s)
         ages = [s.sample_age_s for s in self._observer.signals().values()]
         known_ages = [age for age in ages if age is not None]
@@ -385,7 +370,7 @@ class Tuner:
                 tick_ms=None if self._tick_s is None else self._tick_s * 1000,
             ),
             osds=osds,
-            groups=all_groups,
+            groups=concluded.groups,
             findings=found,
             alarms=raised(self._alarms),
             assessments=assessments,
@@ -396,15 +381,9 @@ class Tuner:
             notices=self._driver.problems,
         )
 
-    def _unknown(self) -> str:
-        return (
-            f'This manager runs {self._manager}, which this module does not know: it measures, and '
-            'recommends and changes nothing.'
-        )
-
     def _limitations(self) -> tuple[str, ...]:
         """What an operator must know of where the module runs."""
-        found = [] if self._known_release else [self._unknown()]
+        found = [] if self._known_release else [unknown_manager(self._manager)]
         found += [
             f'mgr.{manager.name} on {manager.host or "a host that it has not named"} lacks the '
             'files of this module, so nothing is measured while it is active: install them there '
