@@ -18,6 +18,7 @@ from .advise.profiles import Profile, UnknownProfileError, profile, profiles
 from .advise.records import Kind, Recommendation
 from .advise.situation import Situation, find_situation
 from .advise.tree import tree
+from .collection.report import report
 from .mgr.adapter import MgrCluster, MgrStore
 from .mgr.protocols import CommandError
 from .mgr.releases import OSD_MAP_CHANGED, CLICommand, CLIReadCommand, CLIWriteCommand
@@ -288,6 +289,17 @@ class Module(MgrModule):
     def cmd_history(self, format: str = 'plain') -> HandleCommandResult:
         """Show every change that was made, by whom, and how it ended"""
         return self._answer(lambda: render.history(self._tuner.snapshot, format))
+
+    @CLIReadCommand('rocksdb-tuner report')
+    def cmd_report(self, anonymous: bool = False, format: str = 'plain') -> HandleCommandResult:
+        """Show all that is known as one JSON document, to attach to a ticket or judge offline"""
+
+        def answer() -> str:
+            render.check_format(format)
+            collection = self._tuner.submit(self._tuner.collection)
+            return report(collection, anonymous=anonymous, pretty=format == 'json-pretty')
+
+        return self._answer(answer)
 
     @CLIReadCommand('rocksdb-tuner rollout status')
     def cmd_rollout_status(self, format: str = 'plain') -> HandleCommandResult:

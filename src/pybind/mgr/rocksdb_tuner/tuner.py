@@ -29,6 +29,8 @@ from .advise.memory import WorkloadMemory
 from .advise.proposal import change_request
 from .advise.records import OsdFacts, OsdOptions, Recommendation, Setting
 from .advise.strings import same_meaning
+from .collection.collect import collect
+from .collection.records import Collection, ModuleState
 from .evaluate import ADVISING, Circumstances, conclude, unknown_manager
 from .knowledge import loader
 from .mgr.protocols import (
@@ -130,6 +132,7 @@ class Tuner:
         self._cluster = cluster
         self._read_settings = read_settings
         self._known_release = release_of(manager_version, manager_release)
+        self._manager_version, self._manager_release = manager_version, manager_release
         self._manager = f'Ceph {manager_version} ({manager_release})'
         self._managers: tuple[ManagerInfo, ...] = ()
         self._clock = wall_clock
@@ -158,6 +161,8 @@ class Tuner:
         self.wake: Callable[[], None] = lambda: None
         self._orchestrated = True
         self._sampled_s: Optional[float] = None
+        #: When the newest signals were made.
+        self._observed_s: Optional[float] = None
         self._sample_rounds = 0
         self._interval_s = choose_interval(0, None, 0.0)
         self._tick_s: Optional[float] = None
@@ -238,6 +243,40 @@ class Tuner:
     def rollback(self, rollout_id: Optional[str], actor: str) -> RolloutState:
         return self._driver.rollback(rollout_id, actor, self._clock())
 
+    def collection(self) -> Collection:
+        """All that the newest snapshot was made of; only in the serve thread."""
+        return collect(
+            self._cluster.cluster_map(),
+            self._observer,
+            self._options,
+            self._module_state(),
+            health_codes=self._health_codes,
+            history=self._driver.history,
+            rollout=self._driver.state,
+        )
+
+    def _module_state(self) -> ModuleState:
+        snapshot = self._snapshot
+        assert snapshot.taken_s is not None
+        return ModuleState(
+            taken_s=snapshot.taken_s,
+            sampled_s=snapshot.taken_s if self._observed_s is None else self._observed_s,
+            mode=snapshot.mode,
+            manager_version=self._manager_version,
+            manager_release=self._manager_release,
+            managers=self._managers,
+            interval_s=self._interval_s,
+            tick_ms=snapshot.sampling.tick_ms,
+            orchestrated=self._orchestrated,
+            rollout_under_way=self._rollout_under_way(),
+            limits=self._read_settings().limits,
+            notices=self._driver.problems,
+            pending_since_s=self._pending_since_s,
+            advised_on=self._advised_on,
+            memories=self._recogniser.memories,
+            growth=self._observer.growth(),
+        )
+
     def pause(self, actor: str) -> RolloutState:
         return self._driver.pause(actor, self._clock())
 
@@ -286,7 +325,7 @@ class Tuner:
         if self._sampled_s is not None and now_s < self._sampled_s + self._interval_s:
             return False
         cluster_map = self._cluster.cluster_map()
-        self._sampled_s = now_s
+        self._sampled_s = self._observed_s = now_s
         self._observer.observe(self._cluster, cluster_map, now_s)
         self._recognition = self._recogniser.recognise(self._observer.signals(), cluster_map, now_s)
         self._sample_rounds += 1

@@ -91,3 +91,8 @@ def is_sharded(text: str) -> Optional[bool]:
     names = {file.get('name') for file in files if isinstance(file, dict)}
     # A BlueFS without files is no answer: RocksDB has a CURRENT at least.
     return _SIGN in names if names else None
+
+
+def format_files(*, sharded: bool) -> list[dict[str, str]]:
+    """A list of BlueFS files that says so, for `is_sharded`."""
+    return [{'name': 'db/CURRENT'}, *([{'name': _SIGN}] if sharded else [])]

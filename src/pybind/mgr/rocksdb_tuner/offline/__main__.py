@@ -1,0 +1,10 @@
+"""python3 -m rocksdb_tuner.offline FOLDER"""
+
+from __future__ import annotations
+
+import sys
+
+from .cli import main
+
+if __name__ == '__main__':
+    sys.exit(main())
