@@ -19,6 +19,7 @@ from .advise.records import Kind, Recommendation
 from .advise.situation import Situation, find_situation
 from .advise.tree import tree
 from .collection.report import report
+from .deep.look import DeepLookRefused
 from .mgr.adapter import MgrCluster, MgrStore
 from .mgr.protocols import CommandError
 from .mgr.releases import OSD_MAP_CHANGED, CLICommand, CLIReadCommand, CLIWriteCommand
@@ -186,14 +187,25 @@ class Module(MgrModule):
         return self._answer(lambda: render.status(self._tuner.snapshot, format))
 
     @CLIReadCommand('rocksdb-tuner osd')
-    def cmd_osd(self, osd_id: Optional[str] = None, format: str = 'plain') -> HandleCommandResult:
-        """Show what every OSD does, or all that is known of one"""
+    def cmd_osd(
+        self, osd_id: Optional[str] = None, deep: bool = False, format: str = 'plain'
+    ) -> HandleCommandResult:
+        """Show what every OSD does, or all that is known of one; --deep asks its RocksDB"""
 
         def answer() -> str:
             snapshot = self._tuner.snapshot
             if osd_id is None:
+                if deep:
+                    raise CommandRefusedError(
+                        errno.EINVAL, '--deep looks at one OSD: name it, as in "osd 3 --deep"'
+                    )
                 return render.osds(snapshot, format)
-            return render.osd(snapshot, _osd_number(osd_id), format)
+            number = _osd_number(osd_id)
+            shown = render.osd(snapshot, number, format)
+            if not deep:
+                return shown
+            look = self._tuner.submit(lambda: self._tuner.look_deep(number))
+            return render.osd(self._tuner.snapshot, number, format, look)
 
         return self._answer(answer)
 
@@ -402,6 +414,7 @@ class Module(MgrModule):
             RolloutRefused,
             CommandError,
             BusyError,
+            DeepLookRefused,
             BadQuestionError,
             render.PresentError,
         ) as error:

@@ -31,6 +31,7 @@ from .advise.records import OsdFacts, OsdOptions, Recommendation, Setting
 from .advise.strings import same_meaning
 from .collection.collect import collect
 from .collection.records import Collection, ModuleState
+from .deep.look import DeepLook, DeepLooker, DeepLookRefused
 from .evaluate import ADVISING, Circumstances, conclude, unknown_manager
 from .knowledge import loader
 from .mgr.protocols import (
@@ -155,6 +156,7 @@ class Tuner:
             store=store,
             same_meaning=lambda a, b: same_meaning(a, b, None),
         )
+        self._deep = DeepLooker(cluster, store)
         self._requests: queue.SimpleQueue[tuple[Future[object], Callable[[], object]]] = (
             queue.SimpleQueue()
         )
@@ -179,6 +181,7 @@ class Tuner:
         """Read the knowledge and what an earlier manager stored; once, in the serve thread."""
         loader.load_all()
         self._driver.load()
+        self._deep.load()
 
     def submit(self, work: Callable[[], _T]) -> _T:
         """Run ``work`` in the serve thread and return its result or raise its exception.
@@ -222,6 +225,8 @@ class Tuner:
         self._driver.wait_at_most(
             Limits(restart_s=settings.restart_timeout_s, boot_s=settings.restart_timeout_s)
         )
+        # Also in mode off: what the module itself switched on is not left on.
+        self._deep.put_back(self._cluster.cluster_map(), now_s)
         under_way = self._rollout_under_way()
         self._driver.tick(now_s, may_act=self._may_act(settings))
         if under_way and not self._rollout_under_way():
@@ -242,6 +247,23 @@ class Tuner:
 
     def rollback(self, rollout_id: Optional[str], actor: str) -> RolloutState:
         return self._driver.rollback(rollout_id, actor, self._clock())
+
+    def look_deep(self, osd_id: int) -> DeepLook:
+        """Read RocksDB's own statistics of one OSD; only in the serve thread.
+
+        Raises DeepLookRefused, CommandError.
+        """
+        if self._read_settings().mode is Mode.OFF:
+            raise DeepLookRefused(
+                errno.EPERM,
+                'the mode is off, in which nothing is read: "ceph rocksdb-tuner mode observe"',
+            )
+        if self._known_release is None:
+            raise DeepLookRefused(errno.EOPNOTSUPP, unknown_manager(self._manager))
+        osds = {osd.osd_id: osd for osd in self._cluster.cluster_map().osds}
+        if osd_id not in osds:
+            raise DeepLookRefused(errno.ENOENT, f'osd.{osd_id} does not exist')
+        return self._deep.look(osds[osd_id], self._clock())
 
     def collection(self) -> Collection:
         """All that the newest snapshot was made of; only in the serve thread."""

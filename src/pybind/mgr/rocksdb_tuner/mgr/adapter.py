@@ -19,7 +19,7 @@ from .parse import (
     parse_pg_status,
     parse_running_option,
 )
-from .protocols import CommandError
+from .protocols import CommandError, TellArguments
 from .records import (
     ClusterMap,
     ConfigEntry,
@@ -143,7 +143,7 @@ class MgrCluster:
 
     # -- OsdCommands
 
-    def tell(self, osd_id: int, prefix: str, args: Mapping[str, str]) -> str:
+    def tell(self, osd_id: int, prefix: str, args: TellArguments) -> str:
         result = CommandResult()
         command = json.dumps({'prefix': prefix, **args})
         self._module.send_command(result, 'osd', str(osd_id), command, '')

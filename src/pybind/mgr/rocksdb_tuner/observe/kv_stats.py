@@ -60,7 +60,7 @@ def parse_kv_stats(text: str) -> KvStats:
         raise KvStatsUnavailableError('the OSD sent an empty answer: rocksdb_perf is off')
     if text.lstrip().startswith('error:'):
         raise KvStatsUnavailableError(text.strip())
-    lines = list(_lines(text))
+    lines = [line for _, line in json_pairs(text)]
     tickers = dict(_tickers(lines))
     if 'rocksdb.compact.write.bytes' not in tickers:
         raise KvStatsUnavailableError(
@@ -110,14 +110,14 @@ def _histogram(name: str, lines: Iterable[str]) -> Optional[tuple[int, int]]:
     return None
 
 
-def _lines(text: str) -> Iterator[str]:
+def json_pairs(text: str) -> Iterator[tuple[str, str]]:
+    """Every name and text in an answer, in their order, with the names that are repeated."""
     for document in _documents(text):
         if not isinstance(document, list):
             continue
         for pair in document:
-            line = pair[1] if isinstance(pair, tuple) else None
-            if isinstance(line, str):
-                yield line
+            if isinstance(pair, tuple) and isinstance(pair[1], str):
+                yield pair[0], pair[1]
 
 
 def _documents(text: str) -> Iterator[object]:

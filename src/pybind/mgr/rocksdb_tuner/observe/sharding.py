@@ -88,7 +88,8 @@ def is_sharded(text: str) -> Optional[bool]:
         return None
     if not isinstance(files, list):
         return None
-    names = {file.get('name') for file in files if isinstance(file, dict)}
+    found = [file.get('name') for file in files if isinstance(file, dict)]
+    names = {name for name in found if isinstance(name, str)}
     # A BlueFS without files is no answer: RocksDB has a CURRENT at least.
     return _SIGN in names if names else None
 

@@ -14,7 +14,7 @@ from ..collection.read import UnreadableError, read
 from ..present import render
 from ..present.render import FORMATS, PresentError
 from ..snapshot import Snapshot
-from .judge import judge
+from .judge import Judgement, judge
 from .sources import sources
 
 PROGRAM = 'python3 -m rocksdb_tuner.offline'
@@ -62,15 +62,15 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     """Run the command; the exit status."""
     arguments = _parser().parse_args(argv)
     try:
-        snapshot = judge(read(sources(arguments.path)))
-        answer = _answer(snapshot, arguments.command, arguments.subject, arguments.format)
+        judgement = judge(read(sources(arguments.path)))
+        answer = _answer(judgement, arguments.command, arguments.subject, arguments.format)
     except UnreadableError as error:
         _complain(str(problem) for problem in error.problems)
         return EXIT_FAILED
     except PresentError as error:
         _complain([error.message])
         return EXIT_FAILED
-    for limitation in snapshot.limitations:
+    for limitation in judgement.snapshot.limitations:
         _write(sys.stderr, f'note: {limitation}')
     _write(sys.stdout, answer)
     return EXIT_JUDGED
@@ -96,8 +96,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _answer(
-    snapshot: Snapshot, command: Optional[str], subject: Optional[str], output_format: str
+    judgement: Judgement, command: Optional[str], subject: Optional[str], output_format: str
 ) -> str:
+    snapshot = judgement.snapshot
     if subject is not None and command not in {'osd', 'show'}:
         _parser().error(f'"{command}" takes nothing more: "{subject}"')
     if command is None:
@@ -108,7 +109,7 @@ def _answer(
         number = subject.removeprefix('osd.')
         if not (number.isascii() and number.isdigit()):
             _parser().error(f'"{subject}" is no OSD: give its number, as in "3" or "osd.3"')
-        return render.osd(snapshot, int(number), output_format)
+        return render.osd(snapshot, int(number), output_format, judgement.deep.get(int(number)))
     return _RENDERERS[command](snapshot, output_format)
 
 

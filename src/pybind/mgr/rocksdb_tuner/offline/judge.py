@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Mapping, Optional
 
 from ..advise.memory import LASTING_S
 from ..advise.records import OsdFacts
 from ..collection.read import Reading
 from ..collection.records import Collection, ModuleState, OsdCollection
+from ..deep.look import DeepLook
 from ..evaluate import Circumstances, conclude, unknown_manager
 from ..mgr.records import OsdInfo
+from ..observe.column_families import DeepStats, parse_deep_stats
 from ..observe.signals import Signals
 from ..options.releases import release_of
 from ..snapshot import Mode, Sampling, Snapshot
@@ -23,8 +26,26 @@ from .measure import measure
 from .records import OsdJudged
 
 
-def judge(reading: Reading) -> Snapshot:
+@dataclass(frozen=True)
+class Judgement:
     """What the module would say; its `limitations` name what is missing, and what for."""
+
+    snapshot: Snapshot
+    #: What RocksDB said of itself, of OSDs with files of that.
+    deep: Mapping[int, DeepLook]
+
+
+def judge(reading: Reading) -> Judgement:
+    deep = {
+        osd_id: DeepLook(osd_id, osd.kv_stats[-1].time_s, parse_deep_stats(osd.kv_stats[-1].text))
+        for osd_id, osd in reading.collection.osds.items()
+        if osd.kv_stats
+    }
+    # What says nothing is named among the limitations.
+    return Judgement(_snapshot(reading), {i: d for i, d in deep.items() if d.stats != DeepStats()})
+
+
+def _snapshot(reading: Reading) -> Snapshot:
     collection, module = reading.collection, reading.collection.module
     judged = tuple(_judge_osd(osd, reading) for osd in collection.cluster_map.osds)
     taken_s = module.taken_s if module else _newest_s(collection)

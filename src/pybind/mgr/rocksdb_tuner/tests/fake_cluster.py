@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Callable, Optional
 
-from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
 from rocksdb_tuner.mgr.records import (
     ClusterMap,
     ConfigEntry,
@@ -312,7 +312,7 @@ class FakeCluster:
 
     # -- OsdCommands
 
-    def tell(self, osd_id: int, prefix: str, args: Mapping[str, str]) -> str:
+    def tell(self, osd_id: int, prefix: str, args: TellArguments) -> str:
         self._maybe_fail(f'tell {prefix}')
         if not self._existing(osd_id).up:
             raise CommandError(errno.EIO, f'osd.{osd_id}: osd down')

@@ -60,7 +60,7 @@ class World(PlainWorld):
 
 def judged(world: World, *, anonymous: bool = False) -> Snapshot:
     text = report(world.tuner.collection(), anonymous=anonymous)
-    return judge(read(unpack('report.json', text.encode())))
+    return judge(read(unpack('report.json', text.encode()))).snapshot
 
 
 def answers(snapshot: Snapshot) -> dict[str, Any]:
