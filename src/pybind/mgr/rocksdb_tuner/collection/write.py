@@ -17,7 +17,7 @@ from .names import Kind, file_name
 from .records import Collection, OsdCollection
 
 #: What a file holds: a JSON value, or text that is none.
-Content = Union[str, list[Any], dict[str, Any]]
+Content = Union[None, str, list[Any], dict[str, Any]]
 
 
 def files(collection: Collection) -> Iterator[tuple[str, Content]]:
@@ -35,10 +35,9 @@ def files(collection: Collection) -> Iterator[tuple[str, Content]]:
     if collection.health_codes is not None:
         checks = {code: {} for code in sorted(collection.health_codes)}  # type: dict[str, object]
         yield file_name(Kind.HEALTH), {'checks': checks}
-    if collection.history:
+    if collection.module is not None:
         yield file_name(Kind.HISTORY), list(documents.history(collection.history))
-    if collection.rollout is not None:
-        yield file_name(Kind.ROLLOUT), documents.rollout(collection.rollout) or {}
+        yield file_name(Kind.ROLLOUT), documents.rollout(collection.rollout)
     for osd_id, osd in sorted(collection.osds.items()):
         yield from _osd_files(osd_id, osd)
 

@@ -102,7 +102,7 @@ def _answer(
     if subject is not None and command not in {'osd', 'show'}:
         _parser().error(f'"{command}" takes nothing more: "{subject}"')
     if command is None:
-        return _overview(snapshot, output_format)
+        return overview(snapshot, output_format)
     if command == 'show':
         return _show(snapshot, subject, output_format)
     if command == 'osd' and subject is not None:
@@ -122,7 +122,8 @@ _RENDERERS = {
 }
 
 
-def _overview(snapshot: Snapshot, output_format: str) -> str:
+def overview(snapshot: Snapshot, output_format: str) -> str:
+    """The answers to all commands that need no more words."""
     answers = {name: _RENDERERS[name](snapshot, output_format) for name in _OVERVIEW}
     if output_format == 'plain':
         return '\n\n'.join(f'== {name}\n\n{text}' for name, text in answers.items())

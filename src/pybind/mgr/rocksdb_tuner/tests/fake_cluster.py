@@ -123,6 +123,8 @@ class FakeCluster:
         self.counters: dict[tuple[int, str], CounterPoint] = {}
         #: Output of `tell osd.N PREFIX`, by (osd_id, prefix).
         self.tell_outputs: dict[tuple[int, str], str] = {}
+        #: Every command to an OSD, in its order: (osd_id, prefix).
+        self.told: list[tuple[int, str]] = []
         #: Commands that fail until they are removed from here: prefix ("config set") to error.
         self.errors: dict[str, CommandError] = {}
         #: Every change that was asked for, in the words of the command line.
@@ -313,6 +315,7 @@ class FakeCluster:
     # -- OsdCommands
 
     def tell(self, osd_id: int, prefix: str, args: TellArguments) -> str:
+        self.told.append((osd_id, prefix))
         self._maybe_fail(f'tell {prefix}')
         if not self._existing(osd_id).up:
             raise CommandError(errno.EIO, f'osd.{osd_id}: osd down')

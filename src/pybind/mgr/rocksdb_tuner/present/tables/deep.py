@@ -80,7 +80,7 @@ def _levels(stats: DeepStats) -> str:
             f'L{level.level}',
             _count(level.files),
             format_bytes(level.size_bytes),
-            format_ratio(level.score),
+            format_count(level.score),
             format_bytes(level.write_bytes),
             format_ratio(level.write_amp),
             _count(level.compactions),
