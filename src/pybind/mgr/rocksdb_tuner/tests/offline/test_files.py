@@ -448,23 +448,18 @@ def test_the_time_in_a_name(name: str, time_s: float | None) -> None:
     assert found.time_s == time_s
 
 
-def test_it_runs_without_ceph_and_without_the_module(folder: Path, tmp_path: Path) -> None:
-    """In a process of its own, where no mgr_module is, nor may one be looked for."""
-    package = Path(__file__).parents[3]
-    blocked = (
-        'import sys, runpy; sys.modules["ceph_module"] = None; sys.path.insert(0, sys.argv.pop(1));'
-        'runpy.run_module("rocksdb_tuner.offline", run_name="__main__")'
-    )
-    done = subprocess.run(
-        [sys.executable, '-c', blocked, str(package), str(folder), 'status'],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env={'PATH': os.environ['PATH']},
-    )
+def test_it_runs_without_ceph_and_without_the_module(folder: Path) -> None:
+    """In a process of its own, where no mgr_module is."""
+    done = _run_elsewhere(folder, 'sys.modules["ceph_module"] = None;')
     assert done.returncode == 0, done.stderr
     assert 'from files' in done.stdout
+
+
+def test_beside_a_manager_s_files_it_runs_too(folder: Path, tmp_path: Path) -> None:
+    """Where a host has managers there is an mgr_module, which needs what only a ceph-mgr has."""
+    (tmp_path / 'mgr_module.py').write_text('import ceph_module\n')
+    done = _run_elsewhere(folder, f'sys.path.insert(0, {str(tmp_path)!r});')
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_report_made_from_a_folder_is_the_folder(folder: Path) -> None:
@@ -476,3 +471,44 @@ def test_a_report_made_from_a_folder_is_the_folder(folder: Path) -> None:
     assert hidden.host == 'host-1'
     for a, b in zip(again.collection.osds[0].dumps, reading.collection.osds[0].dumps):
         assert a == b
+
+
+def _run_elsewhere(
+    folder: Path, prelude: str = '', *, closed: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """The program in a process of its own, without the doubles of the tests."""
+    code = (
+        f'import sys, runpy; {prelude} sys.path.insert(0, sys.argv.pop(1));'
+        'runpy.run_module("rocksdb_tuner.offline", run_name="__main__")'
+    )
+    argv = [sys.executable, '-c', code, str(Path(__file__).parents[3]), str(folder)]
+    environment = {'PATH': os.environ['PATH']}
+    if not closed:
+        return subprocess.run(
+            argv, capture_output=True, text=True, check=False, cwd=folder.parent, env=environment
+        )
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, 'w') as pipe:
+        return subprocess.run(
+            argv,
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            cwd=folder.parent,
+            env=environment,
+        )
+
+
+def test_where_prettytable_is_missing_that_is_said(folder: Path) -> None:
+    done = _run_elsewhere(folder, 'sys.modules["prettytable"] = None;')
+    assert done.returncode == 1
+    assert 'prettytable' in done.stderr
+    assert 'Traceback' not in done.stderr
+
+
+def test_a_reader_that_has_seen_enough_is_no_error_to_show(folder: Path) -> None:
+    done = _run_elsewhere(folder, closed=True)
+    assert 'Traceback' not in done.stderr
+    assert 'BrokenPipe' not in done.stderr
