@@ -226,7 +226,8 @@ class Tuner:
             Limits(restart_s=settings.restart_timeout_s, boot_s=settings.restart_timeout_s)
         )
         # Also in mode off: what the module itself switched on is not left on.
-        self._deep.put_back(self._cluster.cluster_map(), now_s)
+        if self._deep.unfinished:
+            self._deep.put_back(self._cluster.cluster_map(), now_s)
         under_way = self._rollout_under_way()
         self._driver.tick(now_s, may_act=self._may_act(settings))
         if under_way and not self._rollout_under_way():

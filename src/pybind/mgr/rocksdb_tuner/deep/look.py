@@ -75,6 +75,11 @@ class DeepLooker:
     _tried_s: dict[int, float] = field(default_factory=dict)
     _notes: dict[int, Note] = field(default_factory=dict)
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether something is still switched on, as far as is known."""
+        return bool(self._notes)
+
     def load(self) -> None:
         """Read what managers before left to be put back."""
         for key in self.store.keys(NOTES):
@@ -118,8 +123,6 @@ class DeepLooker:
 
     def put_back(self, cluster_map: ClusterMap, now_s: float) -> None:
         """Put back what is still switched on; to be called often, it asks seldom."""
-        if not self._notes:
-            return
         present = {osd.osd_id: osd for osd in cluster_map.osds}
         for note in tuple(self._notes.values()):
             osd = present.get(note.osd_id)
