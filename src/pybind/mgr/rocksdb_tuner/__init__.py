@@ -5,7 +5,7 @@ import sys
 
 if sys.version_info < (3, 9):  # noqa: UP036 - Pacific's containers ship 3.6: say it in words
     raise ImportError(
-        'rocksdb_tuner needs Python 3.9 or newer, this ceph-mgr runs {}.{}'.format(
+        'rocksdb_tuner needs Python 3.9 or newer, this Python is {}.{}'.format(
             *sys.version_info[:2]
         )
     )
@@ -14,6 +14,16 @@ if 'UNITTEST' in os.environ:
     # In a Ceph source tree this stubs ceph_module, as for every other module.
     import tests  # noqa: F401
 
-from .module import Module
+try:
+    import mgr_module
+except ModuleNotFoundError as error:
+    # Outside a ceph-mgr (`python3 -m rocksdb_tuner.offline`) there is no such file, or it does not
+    # find what only a ceph-mgr has built in. What else it may lack is an error of its own.
+    if error.name not in {'mgr_module', 'ceph_module'}:
+        raise
+    __all__ = []
+else:
+    del mgr_module
+    from .module import Module
 
-__all__ = ['Module']
+    __all__ = ['Module']

@@ -21,6 +21,8 @@ from .advise.profiles import Profile, UnknownProfileError
 from .advise.records import Kind, Recommendation
 from .advise.situation import Situation, find_situation
 from .advise.tree import tree
+from .collection.report import report
+from .deep.look import DeepLookRefused
 from .mgr.adapter import MgrCluster, MgrStore
 from .mgr.protocols import CommandError
 from .mgr.releases import OSD_MAP_CHANGED, CLICommand, CLIReadCommand, CLIWriteCommand
@@ -189,14 +191,25 @@ class Module(MgrModule):
         return self._answer(lambda: render.status(self._tuner.snapshot, format))
 
     @CLIReadCommand('rocksdb-tuner osd')
-    def cmd_osd(self, osd_id: Optional[str] = None, format: str = 'plain') -> HandleCommandResult:
-        """Show what every OSD does, or all that is known of one"""
+    def cmd_osd(
+        self, osd_id: Optional[str] = None, deep: bool = False, format: str = 'plain'
+    ) -> HandleCommandResult:
+        """Show what every OSD does, or all that is known of one; --deep asks its RocksDB"""
 
         def answer() -> str:
             snapshot = self._tuner.snapshot
             if osd_id is None:
+                if deep:
+                    raise CommandRefusedError(
+                        errno.EINVAL, '--deep looks at one OSD: name it, as in "osd 3 --deep"'
+                    )
                 return render.osds(snapshot, format)
-            return render.osd(snapshot, _osd_number(osd_id), format)
+            number = _osd_number(osd_id)
+            shown = render.osd(snapshot, number, format)
+            if not deep:
+                return shown
+            look = self._tuner.submit(lambda: self._tuner.look_deep(number))
+            return render.osd(self._tuner.snapshot, number, format, look)
 
         return self._answer(answer)
 
@@ -353,6 +366,17 @@ class Module(MgrModule):
         """Show every change that was made, by whom, and how it ended"""
         return self._answer(lambda: render.history(self._tuner.snapshot, format))
 
+    @CLIReadCommand('rocksdb-tuner report')
+    def cmd_report(self, anonymous: bool = False, format: str = 'plain') -> HandleCommandResult:
+        """Show all that is known as one JSON document, to attach to a ticket or judge offline"""
+
+        def answer() -> str:
+            render.check_format(format)
+            collection = self._tuner.submit(self._tuner.collection)
+            return report(collection, anonymous=anonymous, pretty=format == 'json-pretty')
+
+        return self._answer(answer)
+
     @CLIReadCommand('rocksdb-tuner rollout status')
     def cmd_rollout_status(self, format: str = 'plain') -> HandleCommandResult:
         """Show the rollout under way, or the last one"""
@@ -478,6 +502,7 @@ class Module(MgrModule):
             RolloutRefused,
             CommandError,
             BusyError,
+            DeepLookRefused,
             BadQuestionError,
             render.PresentError,
         ) as error:

@@ -26,7 +26,8 @@ class Mode(str, Enum):
 
 @dataclass(frozen=True)
 class Sampling:
-    interval_s: float
+    #: None where nothing is sampled: what is known was read from files.
+    interval_s: Optional[float]
     #: OSDs with at least one usable sample.
     osds: int
     last_sample_age_s: Optional[float]
@@ -36,7 +37,8 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Snapshot:
-    taken_s: float
+    #: None where files do not tell.
+    taken_s: Optional[float]
     mode: Mode
     #: Release of the active mgr, None where the module does not know it.
     release: Optional[str]

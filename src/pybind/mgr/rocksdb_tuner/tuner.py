@@ -17,28 +17,22 @@ from dataclasses import dataclass, field, replace
 from typing import Callable, Mapping, Optional, Protocol, TypeVar
 
 from .advise import automatic
-from .advise.conditions import ClusterFacts, findings
 from .advise.conditions.hold import HoldState, hold, raised, since
 from .advise.facts import (
     ANNEX,
     OPTION,
     WATCHED_IF_SET,
-    groups,
     osd_options,
     settings_in_force,
 )
 from .advise.memory import WorkloadMemory
 from .advise.proposal import change_request
-from .advise.recommend import assess
-from .advise.records import (
-    Assessment,
-    GroupFacts,
-    OsdFacts,
-    OsdOptions,
-    Recommendation,
-    Setting,
-)
+from .advise.records import OsdFacts, OsdOptions, Recommendation, Setting
 from .advise.strings import same_meaning
+from .collection.collect import collect
+from .collection.records import Collection, ModuleState
+from .deep.look import DeepLook, DeepLooker, DeepLookRefused
+from .evaluate import ADVISING, Circumstances, conclude, unknown_manager
 from .knowledge import loader
 from .mgr.protocols import (
     ClusterReader,
@@ -67,7 +61,7 @@ from .rollout.machine import Limits
 from .rollout.records import RolloutState
 from .snapshot import Mode, Sampling, Snapshot
 from .workload.recogniser import Recogniser
-from .workload.records import Recognition
+from .workload.records import Recognition, Workload
 
 log = logging.getLogger(__name__)
 
@@ -142,6 +136,7 @@ class Tuner:
         self._cluster = cluster
         self._read_settings = read_settings
         self._known_release = release_of(manager_version, manager_release)
+        self._manager_version, self._manager_release = manager_version, manager_release
         self._manager = f'Ceph {manager_version} ({manager_release})'
         self._managers: tuple[ManagerInfo, ...] = ()
         self._clock = wall_clock
@@ -165,16 +160,20 @@ class Tuner:
             store=store,
             same_meaning=lambda a, b: same_meaning(a, b, None),
         )
+        self._deep = DeepLooker(cluster, store)
         self._requests: queue.SimpleQueue[tuple[Future[object], Callable[[], object]]] = (
             queue.SimpleQueue()
         )
         self.wake: Callable[[], None] = lambda: None
         self._orchestrated = True
         self._sampled_s: Optional[float] = None
+        #: When the newest signals were made.
+        self._observed_s: Optional[float] = None
         self._sample_rounds = 0
         self._interval_s = choose_interval(0, None, 0.0)
         self._tick_s: Optional[float] = None
         self._recognition = _NOTHING_RECOGNISED
+        self._advised_on: Mapping[str, Workload] = {}
         self._snapshot = self._evaluate(Settings(mode=Mode.OFF), wall_clock())
 
     @property
@@ -186,6 +185,7 @@ class Tuner:
         """Read the knowledge and what an earlier manager stored; once, in the serve thread."""
         loader.load_all()
         self._driver.load()
+        self._deep.load()
 
     def submit(self, work: Callable[[], _T]) -> _T:
         """Run ``work`` in the serve thread and return its result or raise its exception.
@@ -229,6 +229,9 @@ class Tuner:
         self._driver.wait_at_most(
             Limits(restart_s=settings.restart_timeout_s, boot_s=settings.restart_timeout_s)
         )
+        # Also in mode off: what the module itself switched on is not left on.
+        if self._deep.unfinished:
+            self._deep.put_back(self._cluster.cluster_map(), now_s)
         under_way = self._rollout_under_way()
         self._driver.tick(now_s, may_act=self._may_act(settings))
         if under_way and not self._rollout_under_way():
@@ -249,6 +252,57 @@ class Tuner:
 
     def rollback(self, rollout_id: Optional[str], actor: str) -> RolloutState:
         return self._driver.rollback(rollout_id, actor, self._clock())
+
+    def look_deep(self, osd_id: int) -> DeepLook:
+        """Read RocksDB's own statistics of one OSD; only in the serve thread.
+
+        Raises DeepLookRefused, CommandError.
+        """
+        if self._read_settings().mode is Mode.OFF:
+            raise DeepLookRefused(
+                errno.EPERM,
+                'the mode is off, in which nothing is read: "ceph rocksdb-tuner mode observe"',
+            )
+        if self._known_release is None:
+            raise DeepLookRefused(errno.EOPNOTSUPP, unknown_manager(self._manager))
+        osds = {osd.osd_id: osd for osd in self._cluster.cluster_map().osds}
+        if osd_id not in osds:
+            raise DeepLookRefused(errno.ENOENT, f'osd.{osd_id} does not exist')
+        return self._deep.look(osds[osd_id], self._clock())
+
+    def collection(self) -> Collection:
+        """All that the newest snapshot was made of; only in the serve thread."""
+        return collect(
+            self._cluster.cluster_map(),
+            self._observer,
+            self._options,
+            self._module_state(),
+            health_codes=self._health_codes,
+            history=self._driver.history,
+            rollout=self._driver.state,
+        )
+
+    def _module_state(self) -> ModuleState:
+        snapshot = self._snapshot
+        assert snapshot.taken_s is not None
+        return ModuleState(
+            taken_s=snapshot.taken_s,
+            sampled_s=snapshot.taken_s if self._observed_s is None else self._observed_s,
+            mode=snapshot.mode,
+            manager_version=self._manager_version,
+            manager_release=self._manager_release,
+            managers=self._managers,
+            interval_s=self._interval_s,
+            tick_ms=snapshot.sampling.tick_ms,
+            orchestrated=self._orchestrated,
+            rollout_under_way=self._rollout_under_way(),
+            limits=self._read_settings().limits,
+            notices=self._driver.problems,
+            pending_since_s=self._pending_since_s,
+            advised_on=self._advised_on,
+            memories=self._recogniser.memories,
+            growth=self._observer.growth(),
+        )
 
     def pause(self, actor: str) -> RolloutState:
         return self._driver.pause(actor, self._clock())
@@ -298,7 +352,7 @@ class Tuner:
         if self._sampled_s is not None and now_s < self._sampled_s + self._interval_s:
             return False
         cluster_map = self._cluster.cluster_map()
-        self._sampled_s = now_s
+        self._sampled_s = self._observed_s = now_s
         self._observer.observe(self._cluster, cluster_map, now_s)
         self._recognition = self._recogniser.recognise(self._observer.signals(), cluster_map, now_s)
         self._sample_rounds += 1
@@ -341,40 +395,33 @@ class Tuner:
 
     def _evaluate(self, settings: Settings, now_s: float) -> Snapshot:
         """Everything that follows from what was measured; asks nobody."""
-        osds: tuple[OsdFacts, ...] = ()
-        all_groups: tuple[GroupFacts, ...] = ()
-        assessments: tuple[Assessment, ...] = ()
-        if settings.mode is not Mode.OFF:
-            osds = self._facts(now_s)
-            all_groups = groups(osds, self._recognition.per_group)
-        if settings.mode in (Mode.RECOMMEND, Mode.AUTO_APPLY) and self._known_release is None:
-            assessments = tuple(Assessment(group.who, self._unknown(), ()) for group in all_groups)
-        elif settings.mode in (Mode.RECOMMEND, Mode.AUTO_APPLY):
-            advised_on = self._memory.recall(self._recognition, now_s, settings.workload_memory_s)
-            assessments = tuple(
-                assess(
-                    group,
-                    osds,
-                    orchestrated=self._orchestrated,
-                    rollout_under_way=self._rollout_under_way(),
-                )
-                for group in groups(osds, advised_on)
+        osds = () if settings.mode is Mode.OFF else self._facts(now_s)
+        if settings.mode in ADVISING and self._known_release is not None:
+            self._advised_on = self._memory.recall(
+                self._recognition, now_s, settings.workload_memory_s
             )
-        self._standing.update([r for a in assessments for r in a.recommendations], now_s)
         self._pending_since_s = since(
             self._pending_since_s,
             [o.info.osd_id for o in osds if o.options and o.options.pending_restart],
             now_s,
         )
-        found = findings(
-            ClusterFacts(
-                osds,
-                self._options.entries,
-                health_codes=self._health_codes if osds else frozenset(),
+        concluded = conclude(
+            osds,
+            self._recognition.per_group,
+            self._advised_on,
+            Circumstances(
+                mode=settings.mode,
+                entries=self._options.entries,
+                no_advice=None if self._known_release else unknown_manager(self._manager),
+                orchestrated=self._orchestrated,
+                rollout_under_way=self._rollout_under_way(),
+                health_codes=self._health_codes,
                 pending_s={i: now_s - at_s for i, at_s in self._pending_since_s.items()},
                 limits=settings.limits,
-            )
+            ),
         )
+        assessments, found = concluded.assessments, concluded.findings
+        self._standing.update([r for a in assessments for r in a.recommendations], now_s)
         self._alarms = hold(self._alarms, found, now_s)
         ages = [s.sample_age_s for s in self._observer.signals().values()]
         known_ages = [age for age in ages if age is not None]
@@ -389,7 +436,7 @@ class Tuner:
                 tick_ms=None if self._tick_s is None else self._tick_s * 1000,
             ),
             osds=osds,
-            groups=all_groups,
+            groups=concluded.groups,
             findings=found,
             alarms=raised(self._alarms),
             assessments=assessments,
@@ -400,15 +447,9 @@ class Tuner:
             notices=self._driver.problems,
         )
 
-    def _unknown(self) -> str:
-        return (
-            f'This manager runs {self._manager}, which this module does not know: it measures, and '
-            'recommends and changes nothing.'
-        )
-
     def _limitations(self) -> tuple[str, ...]:
         """What an operator must know of where the module runs."""
-        found = [] if self._known_release else [self._unknown()]
+        found = [] if self._known_release else [unknown_manager(self._manager)]
         found += [
             f'mgr.{manager.name} on {manager.host or "a host that it has not named"} lacks the '
             'files of this module, so nothing is measured while it is active: install them there '

@@ -52,8 +52,8 @@ class OsdOptions:
     next_start: Optional[str]
     #: The config store's entry that decides for this OSD, None if there is none.
     deciding_who: Optional[str]
-    #: The value in force needs a restart to take effect.
-    pending_restart: bool
+    #: The value in force needs a restart to take effect; None: not known.
+    pending_restart: Optional[bool]
     #: ceph.conf, the environment or the command line beats the config store.
     overruled: bool
     #: The part of both texts that came from `bluestore_rocksdb_options_annex`.

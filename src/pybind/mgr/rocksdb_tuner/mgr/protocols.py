@@ -7,7 +7,7 @@ a cluster in memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Mapping, Optional, Protocol
+from typing import Mapping, Optional, Protocol, Union
 
 from .records import (
     ClusterMap,
@@ -18,6 +18,9 @@ from .records import (
     PgSummary,
     RunningOption,
 )
+
+#: Words of a command by name; some take several.
+TellArguments = Mapping[str, Union[str, Sequence[str]]]
 
 
 class CommandError(Exception):
@@ -75,7 +78,7 @@ class ConfigStore(Protocol):
 class OsdCommands(Protocol):
     """Commands to and about single OSDs. May wait for a mon or the OSD."""
 
-    def tell(self, osd_id: int, prefix: str, args: Mapping[str, str]) -> str:
+    def tell(self, osd_id: int, prefix: str, args: TellArguments) -> str:
         """Output of `ceph tell osd.N PREFIX`; raises CommandError, also where Ceph returns 0."""
 
     def ok_to_stop(self, osd_ids: Sequence[int]) -> Optional[str]:

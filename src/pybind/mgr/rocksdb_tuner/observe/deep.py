@@ -31,11 +31,32 @@ class _Asked:
     unavailable: Optional[str] = None
 
 
+class KvAnswer(NamedTuple):
+    """What RocksDB counted up to a time."""
+
+    time_s: float
+    stats: KvStats
+
+
+class MemtableTime(NamedTuple):
+    """Time that was spent in inserting writes into memtables, and how many there were."""
+
+    total_s: float
+    writes: int
+
+
+class Answers(NamedTuple):
+    """The newest answer of one process and the one before, each with its memtable times."""
+
+    kv: tuple[KvAnswer, ...]
+    memtable: tuple[MemtableTime, ...]
+
+
 @dataclass(frozen=True)
 class _Answer:
     nonce: int
-    time_s: float
-    stats: KvStats
+    kv: KvAnswer
+    before: Optional[KvAnswer] = None
 
 
 class CompactionRate(NamedTuple):
@@ -56,11 +77,18 @@ class RocksdbTimes(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _MemtableTime:
+class _Memtable:
     nonce: int
-    total_s: float
-    writes: int
-    insert_ms: Optional[float] = None
+    now: MemtableTime
+    before: Optional[MemtableTime] = None
+
+    @property
+    def insert_ms(self) -> Optional[float]:
+        """Of one write between the two."""
+        if self.before is None or self.now.writes <= self.before.writes:
+            return None
+        spent_s = self.now.total_s - self.before.total_s
+        return spent_s * 1e3 / (self.now.writes - self.before.writes) if spent_s >= 0 else None
 
 
 class DeepStatistics:
@@ -75,7 +103,7 @@ class DeepStatistics:
         self._answers: dict[int, _Answer] = {}
         self._rates: dict[int, tuple[int, CompactionRate]] = {}
         self._times: dict[int, tuple[int, RocksdbTimes]] = {}
-        self._memtables: dict[int, _MemtableTime] = {}
+        self._memtables: dict[int, _Memtable] = {}
 
     def next_requests(
         self, up_osds: Iterable[tuple[int, int]], now_s: float
@@ -103,11 +131,14 @@ class DeepStatistics:
         except KvStatsUnavailableError as error:
             self.fail(osd_id, nonce, str(error), now_s)
             return
-        before = self._answers.get(osd_id)
-        self._answers[osd_id] = _Answer(nonce, now_s, stats)
+        known = self._answers.get(osd_id)
+        before = known.kv if known is not None and known.nonce == nonce else None
+        if before is not None and now_s <= before.time_s:
+            before = None
+        self._answers[osd_id] = _Answer(nonce, KvAnswer(now_s, stats), before)
         self._rates.pop(osd_id, None)
         self._times.pop(osd_id, None)
-        if before is None or before.nonce != nonce or now_s <= before.time_s:
+        if before is None:
             return
         self._times[osd_id] = (nonce, _times(before.stats, stats, now_s - before.time_s))
         old, new = before.stats.compact_write_bytes, stats.compact_write_bytes
@@ -117,23 +148,33 @@ class DeepStatistics:
 
     def accept_perf_dump(self, osd_id: int, nonce: int, text: str) -> None:
         """Take the perf counters of the RocksDB of an OSD whose statistics are on."""
-        counted = parse_memtable_time(text)
-        before = self._memtables.pop(osd_id, None)
-        if counted is None:
-            return
-        total_s, writes = counted
-        insert_ms = None
-        if before is not None and before.nonce == nonce and writes > before.writes:
-            spent_s = total_s - before.total_s
-            insert_ms = spent_s * 1e3 / (writes - before.writes) if spent_s >= 0 else None
-        self._memtables[osd_id] = _MemtableTime(nonce, total_s, writes, insert_ms)
+        self.accept_memtable_time(osd_id, nonce, parse_memtable_time(text))
+
+    def accept_memtable_time(
+        self, osd_id: int, nonce: int, counted: Optional[tuple[float, int]]
+    ) -> None:
+        """Take (seconds, writes) since the OSD's process started; None: nothing was counted."""
+        known = self._memtables.pop(osd_id, None)
+        if counted is not None:
+            before = known.now if known is not None and known.nonce == nonce else None
+            self._memtables[osd_id] = _Memtable(nonce, MemtableTime(*counted), before)
+
+    def answers(self, osd_id: int, nonce: int) -> Answers:
+        """What the figures of this process were made of, oldest first."""
+        kv, memtable = self._answers.get(osd_id), self._memtables.get(osd_id)
+        return Answers(
+            tuple(a for a in (kv.before, kv.kv) if a) if kv and kv.nonce == nonce else (),
+            tuple(m for m in (memtable.before, memtable.now) if m)
+            if memtable and memtable.nonce == nonce
+            else (),
+        )
 
     def times(self, osd_id: int, nonce: int, now_s: float) -> Optional[RocksdbTimes]:
         """The newest times of this process; None if there are none, or they are old."""
         timed, answer = self._times.get(osd_id), self._answers.get(osd_id)
         if timed is None or answer is None or timed[0] != nonce:
             return None
-        if now_s - answer.time_s > 2 * OSD_SPACING_S:
+        if now_s - answer.kv.time_s > 2 * OSD_SPACING_S:
             return None
         memtable = self._memtables.get(osd_id)
         if memtable is None or memtable.nonce != nonce:
@@ -153,7 +194,7 @@ class DeepStatistics:
         rated, answer = self._rates.get(osd_id), self._answers.get(osd_id)
         if rated is None or answer is None or rated[0] != nonce:
             return None
-        return rated[1] if now_s - answer.time_s <= 2 * OSD_SPACING_S else None
+        return rated[1] if now_s - answer.kv.time_s <= 2 * OSD_SPACING_S else None
 
     def forget(self, osd_id: int) -> None:
         self._asked.pop(osd_id, None)

@@ -62,6 +62,21 @@ class Forecast:
     full_latest_s: Optional[float] = None
 
 
+@dataclass(frozen=True)
+class GrowthPoints:
+    """The points of a history, oldest first, and the device at the last of them."""
+
+    times_s: tuple[float, ...]
+    used_bytes: tuple[int, ...]
+    total_bytes: int
+    slow_used_bytes: int
+
+    def forecast(self) -> Forecast:
+        return forecast(
+            list(self.times_s), list(self.used_bytes), self.total_bytes, self.slow_used_bytes
+        )
+
+
 class GrowthHistory:
     """A day of the used bytes of one DB device, in 0.9 KiB.
 
@@ -72,12 +87,25 @@ class GrowthHistory:
         self._times_s = array('d')
         self._used_bytes = array('q')
         self._total_bytes = 0
+        self._slow_used_bytes = 0
         self._forecast: Optional[Forecast] = None
 
     @property
     def forecast(self) -> Optional[Forecast]:
         """The newest one; None before the first point."""
         return self._forecast
+
+    @property
+    def points(self) -> Optional[GrowthPoints]:
+        """What the forecast was made of; None before the first point."""
+        if not self._times_s:
+            return None
+        return GrowthPoints(
+            tuple(self._times_s),
+            tuple(self._used_bytes),
+            self._total_bytes,
+            self._slow_used_bytes,
+        )
 
     def add(
         self,
@@ -99,6 +127,7 @@ class GrowthHistory:
             return
         self._times_s.append(time_s)
         self._used_bytes.append(used_bytes)
+        self._slow_used_bytes = slow_used_bytes
         if len(self._times_s) > POINTS:
             del self._times_s[0], self._used_bytes[0]
         self._forecast = forecast(

@@ -27,7 +27,9 @@ class WrittenBytes(NamedTuple):
     sst_bytes: int
 
 
-class _Anchor(NamedTuple):
+class Anchor(NamedTuple):
+    """A point of the long window: bytes written since the OSD's process started."""
+
     time_s: float
     wal_bytes: int
     sst_bytes: int
@@ -38,7 +40,7 @@ class OsdHistory:
 
     def __init__(self) -> None:
         self._recent: deque[Sample] = deque()
-        self._anchors: deque[_Anchor] = deque(maxlen=ANCHORS)
+        self._anchors: deque[Anchor] = deque(maxlen=ANCHORS)
         self._short: Optional[Window] = None
 
     @property
@@ -49,6 +51,16 @@ class OsdHistory:
     def short(self) -> Optional[Window]:
         """The newest window; None until there are two comparable samples."""
         return self._short
+
+    @property
+    def recent(self) -> tuple[Sample, ...]:
+        """The samples of the short window, oldest first."""
+        return tuple(self._recent)
+
+    @property
+    def anchors(self) -> tuple[Anchor, ...]:
+        """The points of the long window, oldest first."""
+        return tuple(self._anchors)
 
     def add(self, sample: Sample) -> None:
         """Take a new sample; the same report again, or one too close behind it, is passed over.
@@ -93,5 +105,5 @@ class OsdHistory:
             self._anchors.clear()
         elif not self._anchors or sample.time_s - self._anchors[-1].time_s >= ANCHOR_SPACING_S:
             self._anchors.append(
-                _Anchor(sample.time_s, sample.bytes_written_wal, sample.bytes_written_sst)
+                Anchor(sample.time_s, sample.bytes_written_wal, sample.bytes_written_sst)
             )

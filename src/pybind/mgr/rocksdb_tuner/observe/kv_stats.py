@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Optional
 
-_TICKER = re.compile(r'(rocksdb\.[a-z0-9.]+) COUNT : (\d+)\s*')
-_HISTOGRAM = re.compile(r'(rocksdb\.[a-z0-9.]+) P50 : .* COUNT : (\d+) SUM : (\d+)\s*')
+_TICKER = re.compile(r'(rocksdb\.[a-z0-9.]+) COUNT : (\d{1,20})\s*')
+_HISTOGRAM = re.compile(r'(rocksdb\.[a-z0-9.]+) P50 : .* COUNT : (\d{1,20}) SUM : (\d{1,20})\s*')
 _DECODER = json.JSONDecoder(object_pairs_hook=list)
 
 
@@ -60,7 +60,7 @@ def parse_kv_stats(text: str) -> KvStats:
         raise KvStatsUnavailableError('the OSD sent an empty answer: rocksdb_perf is off')
     if text.lstrip().startswith('error:'):
         raise KvStatsUnavailableError(text.strip())
-    lines = list(_lines(text))
+    lines = [line for _, line in json_pairs(text)]
     tickers = dict(_tickers(lines))
     if 'rocksdb.compact.write.bytes' not in tickers:
         raise KvStatsUnavailableError(
@@ -75,6 +75,23 @@ def parse_kv_stats(text: str) -> KvStats:
         stall_micros=tickers.get('rocksdb.stall.micros'),
         wal_sync=_histogram('rocksdb.wal.file.sync.micros', lines),
     )
+
+
+def format_kv_stats(stats: KvStats) -> str:
+    """``stats`` in the form of an OSD's answer, for `parse_kv_stats`."""
+    tickers = {
+        'rocksdb.compact.read.bytes': stats.compact_read_bytes,
+        'rocksdb.compact.write.bytes': stats.compact_write_bytes,
+        'rocksdb.flush.write.bytes': stats.flush_write_bytes,
+        'rocksdb.wal.bytes': stats.wal_bytes,
+        'rocksdb.stall.micros': stats.stall_micros,
+    }
+    lines = [f'{name} COUNT : {value}' for name, value in tickers.items() if value is not None]
+    if stats.wal_sync is not None:
+        micros, count = stats.wal_sync
+        lines.append(f'rocksdb.wal.file.sync.micros P50 : 0.0 COUNT : {count} SUM : {micros}')
+    pairs = ['"rocksdb_extended_statistics": ""', *(f'".": "{line}"' for line in lines)]
+    return '{\n    ' + ',\n    '.join(pairs) + '\n}\n'
 
 
 def _tickers(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
@@ -93,14 +110,14 @@ def _histogram(name: str, lines: Iterable[str]) -> Optional[tuple[int, int]]:
     return None
 
 
-def _lines(text: str) -> Iterator[str]:
+def json_pairs(text: str) -> Iterator[tuple[str, str]]:
+    """Every name and text in an answer, in their order, with the names that are repeated."""
     for document in _documents(text):
         if not isinstance(document, list):
             continue
         for pair in document:
-            line = pair[1] if isinstance(pair, tuple) else None
-            if isinstance(line, str):
-                yield line
+            if isinstance(pair, tuple) and isinstance(pair[1], str):
+                yield pair[0], pair[1]
 
 
 def _documents(text: str) -> Iterator[object]:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Mapping, Optional
+from typing import Mapping, NamedTuple, Optional
 
 from ..mgr.protocols import CounterReader
 from ..mgr.records import ClusterMap, OsdInfo
 from .counters import by_any_name, details_for, names_for
-from .deep import DeepRequest, DeepStatistics, RocksdbTimes
+from .deep import Answers, DeepRequest, DeepStatistics, RocksdbTimes
 from .details import Details, DetailSample, choose, details, take_details
-from .growth import SPACING_S, Forecast, GrowthHistory
-from .history import OsdHistory
+from .growth import SPACING_S, Forecast, GrowthHistory, GrowthPoints
+from .history import Anchor, OsdHistory
 from .measure import signals
 from .sample import Sample, take_sample
 from .sharding import ShardingRequest, ShardingWatch
 from .signals import Signals
 
-__all__ = ['KV_STATS_COMMAND', 'DeepRequest', 'Observer', 'ShardingRequest']
+__all__ = ['KV_STATS_COMMAND', 'DeepRequest', 'Evidence', 'Observer', 'ShardingRequest']
 
 #: The command (`ceph tell osd.N ...`) that answers a `DeepRequest`.
 KV_STATS_COMMAND = 'dump_objectstore_kv_stats'
@@ -35,7 +35,19 @@ class _Watched:
         self.not_before_s = not_before_s
         self.history = OsdHistory()
         self.detail_sample: Optional[DetailSample] = None
+        #: The one before, with which the newest was compared.
+        self.detail_before: Optional[DetailSample] = None
         self.details: Optional[Details] = None
+
+
+class Evidence(NamedTuple):
+    """All that the figures of one OSD were made of, oldest first: the same figures follow."""
+
+    nonce: int
+    samples: tuple[Sample, ...]
+    anchors: tuple[Anchor, ...]
+    details: tuple[DetailSample, ...]
+    deep: Answers
 
 
 class Observer:
@@ -74,7 +86,7 @@ class Observer:
             )
             if sample is None:
                 watched.history.clear()
-                watched.detail_sample = watched.details = None
+                watched.detail_sample = watched.detail_before = watched.details = None
                 continue
             watched.history.add(sample)
             if osd.osd_id in closely:
@@ -112,6 +124,26 @@ class Observer:
         if osd_id not in self._signals:
             return None
         return self._deep.times(osd_id, self._watched[osd_id].nonce, now_s)
+
+    def evidence(self, osd_id: int) -> Optional[Evidence]:
+        """What is kept of one OSD; None of one that is not seen."""
+        if osd_id not in self._signals:
+            return None
+        watched = self._watched[osd_id]
+        recent = watched.history.recent
+        return Evidence(
+            watched.nonce,
+            # A window is the difference of its ends.
+            recent if len(recent) < 2 else (recent[0], recent[-1]),
+            watched.history.anchors,
+            tuple(d for d in (watched.detail_before, watched.detail_sample) if d is not None),
+            self._deep.answers(osd_id, watched.nonce),
+        )
+
+    def growth(self) -> Mapping[int, GrowthPoints]:
+        """What forecasts are made of, by OSD."""
+        found = ((osd_id, history.points) for osd_id, history in self._growth.items())
+        return {osd_id: points for osd_id, points in found if points is not None}
 
     def sharding_requests(self, now_s: float) -> tuple[ShardingRequest, ...]:
         """The few OSDs (mostly none) to be asked for their BlueFS files now."""
@@ -191,4 +223,5 @@ def _look_closely(reader: CounterReader, osd: OsdInfo, watched: _Watched, sample
     if before is not None and sample.time_s == before.time_s:
         return
     after = take_details(reader, osd.osd_id, details_for(osd.release), sample)
-    watched.detail_sample, watched.details = after, details(before, after)
+    watched.detail_before, watched.detail_sample = before, after
+    watched.details = details(before, after)

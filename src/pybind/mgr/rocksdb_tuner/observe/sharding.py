@@ -88,6 +88,12 @@ def is_sharded(text: str) -> Optional[bool]:
         return None
     if not isinstance(files, list):
         return None
-    names = {file.get('name') for file in files if isinstance(file, dict)}
+    found = [file.get('name') for file in files if isinstance(file, dict)]
+    names = {name for name in found if isinstance(name, str)}
     # A BlueFS without files is no answer: RocksDB has a CURRENT at least.
     return _SIGN in names if names else None
+
+
+def format_files(*, sharded: bool) -> list[dict[str, str]]:
+    """A list of BlueFS files that says so, for `is_sharded`."""
+    return [{'name': 'db/CURRENT'}, *([{'name': _SIGN}] if sharded else [])]

@@ -20,6 +20,7 @@ from ..advise.records import (
     Recommendation,
     Severity,
 )
+from ..deep.look import DeepLook
 from ..observe.growth import Forecast
 from ..observe.latency import WriteLatency, bottleneck, parts
 from ..observe.signals import Signals
@@ -134,6 +135,7 @@ def osd(detail: OsdDetail) -> JsonObject:
         'options': _osd_options(facts.options),
         'findings': [_finding(finding) for finding in detail.findings],
         'recommendations': [r.recommendation_id for r in detail.recommendations],
+        'deep': _deep(detail.deep),
     }
 
 
@@ -294,6 +296,55 @@ def _closer(facts: OsdFacts) -> JsonObject:
         'memory_mapped_bytes': details.memory_mapped_bytes if details else None,
         'memory_target_bytes': details.memory_target_bytes if details else None,
         'write_stall_share': rounded(times.stall_share) if times else None,
+    }
+
+
+def _deep(look: Optional[DeepLook]) -> Optional[JsonObject]:
+    if look is None:
+        return None
+    stats = look.stats
+    return {
+        'time': format_time(look.time_s),
+        'uptime_s': rounded(stats.uptime_s),
+        'stalled_s': rounded(stats.stalled_s),
+        'block_cache_bytes': stats.block_cache_bytes,
+        'memtable_bytes': stats.memtable_bytes,
+        'totals': None
+        if stats.totals is None
+        else {
+            'compact_read_bytes': stats.totals.compact_read_bytes,
+            'compact_write_bytes': stats.totals.compact_write_bytes,
+            'flush_write_bytes': stats.totals.flush_write_bytes,
+            'wal_bytes': stats.totals.wal_bytes,
+        },
+        'column_families': [
+            {
+                'name': family.name,
+                'files': family.files,
+                'size_bytes': family.size_bytes,
+                'write_amp': rounded(family.write_amp),
+                'flush_bytes': family.flush_bytes,
+                'compaction_write_bytes': family.compaction_write_bytes,
+                'compaction_read_bytes': family.compaction_read_bytes,
+                'stalls': dict(family.stalls),
+                'levels': [
+                    {
+                        'level': level.level,
+                        'files': level.files,
+                        'size_bytes': level.size_bytes,
+                        'score': rounded(level.score),
+                        'read_bytes': level.read_bytes,
+                        'write_bytes': level.write_bytes,
+                        'write_amp': rounded(level.write_amp),
+                        'compactions': level.compactions,
+                    }
+                    for level in family.levels
+                ],
+            }
+            for family in stats.column_families
+        ],
+        'switched_on': list(look.switched_on),
+        'not_put_back': list(look.not_put_back),
     }
 
 

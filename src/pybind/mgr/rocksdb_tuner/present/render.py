@@ -16,6 +16,7 @@ from ..advise.derive import Derivation
 from ..advise.profiles import Profile
 from ..advise.records import Recommendation
 from ..advise.tree import TreeAnswer
+from ..deep.look import DeepLook
 from ..options.catalogue import OptionInfo
 from ..options.neighbours import NeighbourInfo
 from ..options.verdict import Verdict
@@ -80,10 +81,12 @@ def osds(snapshot: Snapshot, output_format: str) -> str:
     return _render(documents.osds, osd_tables.osds, snapshot, output_format)
 
 
-def osd(snapshot: Snapshot, osd_id: int, output_format: str) -> str:
+def osd(
+    snapshot: Snapshot, osd_id: int, output_format: str, deep: Optional[DeepLook] = None
+) -> str:
     """Raises PresentError (ENOENT) for an OSD that does not exist."""
     check_format(output_format)
-    detail = subjects.osd_detail(snapshot, osd_id)
+    detail = subjects.osd_detail(snapshot, osd_id, deep)
     return _render(documents.osd, osd_tables.osd, detail, output_format)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 from dataclasses import dataclass
+from typing import Optional
 
 from ..advise.proposal import change_request
 from ..advise.records import Finding, OsdFacts, Recommendation
+from ..deep.look import DeepLook
 from ..rollout.plan import expected_duration_s
 from ..rollout.records import ChangeKind
 from ..snapshot import Snapshot
@@ -21,6 +23,8 @@ class OsdDetail:
     facts: OsdFacts
     findings: tuple[Finding, ...]
     recommendations: tuple[Recommendation, ...]
+    #: What its RocksDB says of itself, where it was asked.
+    deep: Optional[DeepLook] = None
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class Plan:
     expected_duration_s: float
 
 
-def osd_detail(snapshot: Snapshot, osd_id: int) -> OsdDetail:
+def osd_detail(snapshot: Snapshot, osd_id: int, deep: Optional[DeepLook] = None) -> OsdDetail:
     """All that the snapshot knows of one OSD; raises PresentError (ENOENT) if it is not there."""
     for facts in snapshot.osds:
         if facts.info.osd_id == osd_id:
@@ -39,6 +43,7 @@ def osd_detail(snapshot: Snapshot, osd_id: int) -> OsdDetail:
                 facts=facts,
                 findings=tuple(f for f in snapshot.findings if osd_id in f.osds),
                 recommendations=tuple(r for r in snapshot.recommendations if osd_id in r.osds),
+                deep=deep,
             )
     if not snapshot.osds:
         raise PresentError(

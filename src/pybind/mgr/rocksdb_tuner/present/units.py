@@ -126,6 +126,8 @@ def format_duration(seconds: Optional[float]) -> str:
     if hours < 48:
         return f'{hours}h {minutes}m' if minutes else f'{hours}h'
     days, hours = divmod(hours, 24)
+    if days >= 100_000:
+        return f'{days:.0e}d'
     return f'{days}d {hours}h' if hours and days < 14 else f'{days}d'
 
 

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Callable, Optional
 
-from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
 from rocksdb_tuner.mgr.records import (
     ClusterMap,
     ConfigEntry,
@@ -124,6 +124,8 @@ class FakeCluster:
         self.counters: dict[tuple[int, str], CounterPoint] = {}
         #: Output of `tell osd.N PREFIX`, by (osd_id, prefix).
         self.tell_outputs: dict[tuple[int, str], str] = {}
+        #: Every command to an OSD, in its order: (osd_id, prefix).
+        self.told: list[tuple[int, str]] = []
         #: Commands that fail until they are removed from here: prefix ("config set") to error.
         self.errors: dict[str, CommandError] = {}
         #: Every change that was asked for, in the words of the command line.
@@ -315,7 +317,8 @@ class FakeCluster:
 
     # -- OsdCommands
 
-    def tell(self, osd_id: int, prefix: str, args: Mapping[str, str]) -> str:
+    def tell(self, osd_id: int, prefix: str, args: TellArguments) -> str:
+        self.told.append((osd_id, prefix))
         self._maybe_fail(f'tell {prefix}')
         if not self._existing(osd_id).up:
             raise CommandError(errno.EIO, f'osd.{osd_id}: osd down')

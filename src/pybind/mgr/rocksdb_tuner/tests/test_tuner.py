@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 from dataclasses import replace
 from typing import Optional
 
 import pytest
 
+from rocksdb_tuner.deep.look import DeepLookRefused
+from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint, ManagerInfo
 from rocksdb_tuner.observe.counters import names_for
 from rocksdb_tuner.rollout.errors import RolloutRefused
@@ -258,3 +261,65 @@ def test_a_manager_without_the_modules_files_is_named_with_its_host(world: World
     world.run(10)
     (text,) = world.tuner.snapshot.limitations
     assert 'mgr.y on node7 lacks the files of this module' in text
+
+
+def statistics_off(world: World) -> None:
+    """All OSDs answer what a deep look asks."""
+    for osd_id in world.cluster.osds:
+        for prefix, text in {
+            'config diff': '{"diff": {}}',
+            'config set': '{"success": ""}',
+            'config unset': '{"success": ""}',
+            'dump_objectstore_kv_stats': '{"": "Uptime(secs): 12.5 total, 1.0 interval"}',
+        }.items():
+            world.cluster.tell_outputs[osd_id, prefix] = text
+
+
+def test_a_deep_look_is_of_one_osd_and_leaves_nothing_stored(world: World) -> None:
+    statistics_off(world)
+    world.run(10)
+    world.cluster.told.clear()
+    look = world.tuner.look_deep(1)
+    assert look.stats.uptime_s == 12.5
+    assert {osd_id for osd_id, _ in world.cluster.told} == {1}
+    prefixes = [prefix for _, prefix in world.cluster.told]
+    assert prefixes.count('config set') == prefixes.count('config unset') == 4
+    assert world.store.keys('') == []
+
+
+@pytest.mark.parametrize(
+    ('mode', 'version', 'osd_id', 'code'),
+    [
+        (Mode.OFF, '16.2.15', 1, errno.EPERM),
+        (Mode.RECOMMEND, '22.0.0', 1, errno.EOPNOTSUPP),
+        (Mode.RECOMMEND, '16.2.15', 9, errno.ENOENT),
+    ],
+)
+def test_a_deep_look_is_refused_before_anything_is_asked(
+    mode: Mode, version: str, osd_id: int, code: int
+) -> None:
+    world = World(manager_version=version)
+    statistics_off(world)
+    world.settings = Settings(mode=mode)
+    with pytest.raises(DeepLookRefused) as refusal:
+        world.tuner.look_deep(osd_id)
+    assert refusal.value.errno == code
+    assert world.cluster.told == []
+
+
+@pytest.mark.parametrize('mode', [Mode.RECOMMEND, Mode.OFF])
+def test_what_a_manager_left_on_is_put_back_by_the_next_one(mode: Mode) -> None:
+    """Even in mode off, and under whatever release: it is the module's own."""
+    world = World()
+    statistics_off(world)
+    world.run(10)
+    world.cluster.errors['tell config unset'] = CommandError(errno.ETIMEDOUT, 'silent')
+    assert world.tuner.look_deep(1).not_put_back
+    assert world.store.keys('deep/') == ['deep/osd.1']
+    del world.cluster.errors['tell config unset']
+    world.settings = Settings(mode=mode)
+    world.takeover()
+    world.cluster.told.clear()
+    world.run(2)
+    assert world.cluster.told.count((1, 'config unset')) == 4
+    assert world.store.keys('') == []

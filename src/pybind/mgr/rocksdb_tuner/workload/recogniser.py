@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Mapping, Optional
+from typing import Mapping, NamedTuple, Optional
 
 from ..mgr.records import ClusterMap
 from ..observe.signals import Signals
@@ -21,12 +21,27 @@ _NO_POOLS = PoolContext(rbd=False, rgw=False, cephfs_metadata=False, cephfs_data
 _INHERITED = 0.6
 
 
-class Recogniser:
-    """Times are seconds of one clock. One thread drives it."""
+class Memories(NamedTuple):
+    """What is believed of OSDs, and of device classes."""
 
-    def __init__(self) -> None:
-        self._osds: dict[int, Memory] = {}
-        self._groups: dict[str, Memory] = {}
+    osds: Mapping[int, Memory]
+    groups: Mapping[str, Memory]
+
+
+class Recogniser:
+    """Times are seconds of one clock. One thread drives it.
+
+    ``known`` is what another one believed, and why.
+    """
+
+    def __init__(self, known: Optional[Memories] = None) -> None:
+        self._osds: dict[int, Memory] = dict(known.osds) if known else {}
+        self._groups: dict[str, Memory] = dict(known.groups) if known else {}
+
+    @property
+    def memories(self) -> Memories:
+        """What is believed; with it, the same look gives the same answer."""
+        return Memories(self._osds, self._groups)
 
     def recognise(
         self, signals: Mapping[int, Signals], cluster_map: ClusterMap, now_s: float

@@ -29,6 +29,7 @@ from ..units import (
     format_ratio,
     format_used,
 )
+from .deep import deep_look
 from .phrases import (
     COMMAND,
     PENDING_MARK,
@@ -95,6 +96,7 @@ def osd(detail: OsdDetail) -> str:
         _evidence(facts.workload),
         _signal_fields(signals, facts) if facts.signals else _not_measured(facts),
         _latency_table(facts.write_latency),
+        deep_look(detail.deep, sharded=facts.sharded) if detail.deep else '',
         _option_fields(facts.options),
         '\n'.join(finding_text(finding) for finding in worst_first(detail.findings)),
         _recommendation_pointers(detail.recommendations),

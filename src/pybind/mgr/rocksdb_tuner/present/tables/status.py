@@ -57,7 +57,9 @@ def _sampling(current: Mode, sampling: Sampling) -> str:
         return 'off'
     parts = [
         format_plural(sampling.osds, 'OSD'),
-        f'every {format_duration(sampling.interval_s)}',
+        'from files'
+        if sampling.interval_s is None
+        else f'every {format_duration(sampling.interval_s)}',
         'no sample yet'
         if sampling.last_sample_age_s is None
         else f'newest sample {format_duration(sampling.last_sample_age_s)} old',

@@ -8,13 +8,8 @@ from typing import Any
 import pytest
 from mgr_module import MgrModule
 
-from rocksdb_tuner.mgr.adapter import (
-    MgrCluster,
-    MgrStore,
-    parse_cluster_map,
-    parse_managers,
-    parse_pg_status,
-)
+from rocksdb_tuner.mgr.adapter import MgrCluster, MgrStore
+from rocksdb_tuner.mgr.parse import parse_cluster_map, parse_managers, parse_pg_status
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import (
     ConfigEntry,

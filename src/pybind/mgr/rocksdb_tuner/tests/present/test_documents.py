@@ -22,12 +22,17 @@ from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import FindingEvidence, Kind
 from rocksdb_tuner.advise.situation import situation_without_osd
 from rocksdb_tuner.advise.tree import tree
+from rocksdb_tuner.collection.read import read, unpack
+from rocksdb_tuner.collection.report import report
+from rocksdb_tuner.offline.cli import overview
+from rocksdb_tuner.offline.judge import judge as judge_files
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import find_option, judge
 from rocksdb_tuner.present import render
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import WorkloadClass
 
+from ..test_tuner import World
 from . import samples
 from .test_tables import looked_at_closely
 
@@ -68,8 +73,20 @@ def documents(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
         yield name, json.loads(text)
 
 
+def written_by_the_module(name: str) -> str:
+    """A report, or what `offline` makes of it at once."""
+    world = World()
+    world.run(30)
+    text = report(world.tuner.collection(), anonymous=False)
+    if name == 'report':
+        return text
+    return overview(judge_files(read(unpack('report.json', text.encode()))).snapshot, 'json')
+
+
 def document(name: str) -> Any:
     """One document of the small cluster, or of the profiles."""
+    if name in {'report', 'offline'}:
+        return json.loads(written_by_the_module(name))
     if name == 'profile-ls':
         return json.loads(render.profile_list(profiles(), 'json'))
     if name == 'profile-show':

@@ -97,6 +97,7 @@ def test_small_parts_are_not_rounded_to_nothing(ratio: float, text: str) -> None
         (7500, '2h 5m'),
         (86400 * 4 + 3 * 3600, '4d 3h'),
         (86400 * 40, '40d'),
+        (1e300, '1e+295d'),
         (-2, '0s'),
     ],
 )

@@ -1,0 +1,151 @@
+"""RocksDB's own statistics of a real OSD on request; what was switched on for it is off again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import struct
+import tempfile
+import time
+from collections.abc import Iterator
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from harness import Cluster, ClusterSpec, Progress
+from module_client import ModuleClient
+
+pytestmark = pytest.mark.integration
+
+OPTIONS = (
+    'rocksdb_perf',
+    'rocksdb_collect_compaction_stats',
+    'rocksdb_collect_extended_stats',
+    'rocksdb_collect_memory_stats',
+)
+NOTE = 'mgr/rocksdb_tuner/deep/osd.0'
+
+
+@pytest.fixture(scope='module')
+def cluster(release: str) -> Iterator[Cluster]:
+    directory = tempfile.mkdtemp(prefix='tuner-deep-')
+    with Cluster.up(ClusterSpec(release=release, osds=1, mgrs=2), directory, Progress()) as cluster:
+        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
+        yield cluster
+
+
+@pytest.fixture(scope='module')
+def tuner(cluster: Cluster) -> ModuleClient:
+    return ModuleClient(cluster)
+
+
+def ask(cluster: Cluster, **command: object) -> Any:
+    """One command through the OSD's admin socket, in a millisecond."""
+    with socket.socket(socket.AF_UNIX) as asok:
+        asok.connect(str(cluster.layout.run_dir / 'osd.0.asok'))
+        asok.sendall(json.dumps({**command, 'format': 'json'}).encode() + b'\0')
+        (length,) = struct.unpack('>I', read(asok, 4))
+        return json.loads(read(asok, length))
+
+
+def read(asok: socket.socket, length: int) -> bytes:
+    found = b''
+    while len(found) < length:
+        part = asok.recv(length - len(found))
+        assert part, 'the OSD closed its admin socket'
+        found += part
+    return found
+
+
+def overrides(cluster: Cluster) -> dict[str, bool]:
+    """What is set in the process of the OSD itself."""
+    changed = ask(cluster, prefix='config diff')['diff']
+    return {n: changed[n]['override'] for n in OPTIONS if 'override' in changed.get(n, {})}
+
+
+def notes(cluster: Cluster) -> list[str]:
+    return [key for key in cluster.ceph_json('config-key', 'ls') if key == NOTE]
+
+
+def test_a_deep_look_shows_levels_and_leaves_the_osd_as_it_was(
+    tuner: ModuleClient, release: str
+) -> None:
+    cluster = tuner.cluster
+    tuner.wait_for(tuner.osds, 40, 'the OSD known')
+    assert tuner.json('osd', '0', schema='osd-detail')['deep'] is None
+    deep = tuner.json('osd', '0', '--deep', schema='osd-detail')['deep']
+    assert deep['switched_on'] == list(OPTIONS)
+    assert deep['not_put_back'] == []
+    assert deep['uptime_s'] > 0
+    assert deep['memtable_bytes'] is not None
+    names = [family['name'] for family in deep['column_families']]
+    assert ('default' in names, len(names) > 5) == (True, release == 'tentacle')
+    assert deep['totals'] is None
+    assert overrides(cluster) == {}
+    assert notes(cluster) == []
+    text = tuner.plain('osd', '0', '--deep')
+    assert 'COLUMN FAMILY' in text
+    assert ('shows only the column family "default"' in text) == (release != 'tentacle')
+
+
+def test_what_somebody_set_in_the_osd_stays_as_it_was(tuner: ModuleClient) -> None:
+    cluster = tuner.cluster
+    cluster.ceph('tell', 'osd.0', 'config', 'set', 'rocksdb_perf', 'false')
+    cluster.ceph('tell', 'osd.0', 'config', 'set', 'rocksdb_collect_memory_stats', 'true')
+    before = overrides(cluster)
+    assert before == {'rocksdb_perf': False, 'rocksdb_collect_memory_stats': True}
+    tuner.json('osd', '0', '--deep', schema='osd-detail')
+    assert overrides(cluster) == before
+    for name in before:
+        cluster.ceph('tell', 'osd.0', 'config', 'unset', name)
+    assert overrides(cluster) == {}
+
+
+def test_where_the_manager_dies_in_between_the_next_one_puts_it_back(tuner: ModuleClient) -> None:
+    """The active manager is killed the moment that the first option is seen to be on."""
+    cluster = tuner.cluster
+    active = cluster.ceph_json('mgr', 'stat')['active_name']
+    pid = cluster.status().pid(f'mgr.{active}')
+    assert pid is not None
+    # It is answered by nobody any more, or by the next manager: neither matters here.
+    look = Thread(
+        target=lambda: cluster.client.run(
+            'ceph', 'rocksdb-tuner', 'osd', '0', '--deep', check=False, timeout_s=90
+        )
+    )
+    look.start()
+    try:
+        deadline_s = time.monotonic() + 20
+        while ask(cluster, prefix='config get', var='rocksdb_perf') != {'rocksdb_perf': 'true'}:
+            assert time.monotonic() < deadline_s, 'the option was never seen to be on'
+        os.kill(pid, signal.SIGKILL)
+        time.sleep(1)
+        left = overrides(cluster)
+        assert left.get('rocksdb_perf') is True
+        assert notes(cluster) == [NOTE]
+        tuner.wait_for(
+            lambda: cluster.ceph_json('mgr', 'stat')['active_name'] not in (active, ''),
+            60,
+            'the standby active',
+        )
+        tuner.wait_for(lambda: not notes(cluster), 60, 'the note gone')
+    finally:
+        look.join()
+    tuner.wait_for(lambda: overrides(cluster) == {}, 30, 'the options as they were')
+    assert tuner.json('osd', '0', '--deep', schema='osd-detail')['deep']['not_put_back'] == []
+    assert overrides(cluster) == {}
+    assert notes(cluster) == []
+
+
+@pytest.mark.parametrize(
+    ('words', 'code', 'named'),
+    [(('osd', '--deep'), 22, '--deep'), (('osd', '9', '--deep'), 2, 'osd.9')],
+)
+def test_a_look_at_no_osd_is_refused(
+    tuner: ModuleClient, words: tuple[str, ...], code: int, named: str
+) -> None:
+    returned, text = tuner.refused(*words)
+    assert (returned, named in text) == (code, True), text

@@ -1,0 +1,183 @@
+"""The same answers without the cluster: from a report, and from what Ceph's own commands print."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from harness import Cluster, ClusterSpec, Progress
+from harness.errors import HarnessError
+from module_client import ALTERNATE_2019, CHECKOUT, OPTION, SCHEMAS, ModuleClient
+from real_workload import run_workload
+
+pytestmark = pytest.mark.integration
+
+#: Ticks are then further apart than the commands of a test.
+SLOW_S = '300'
+
+
+@pytest.fixture(scope='module')
+def cluster(release: str) -> Iterator[Cluster]:
+    directory = tempfile.mkdtemp(prefix='tuner-offline-')
+    with Cluster.up(ClusterSpec(release=release, osds=3), directory, Progress()) as cluster:
+        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
+        yield cluster
+
+
+@pytest.fixture(scope='module')
+def tuner(cluster: Cluster) -> ModuleClient:
+    return ModuleClient(cluster)
+
+
+@pytest.fixture(scope='module')
+def folder(tuner: ModuleClient) -> Iterator[Path]:
+    """What a support engineer gets: the output of Ceph's commands, under load."""
+    with tempfile.TemporaryDirectory(prefix='tuner-files-') as name:
+        client = run_workload(tuner.cluster, 'rbd-randwrite', 50)
+        try:
+            tuner.wait_for(
+                lambda: any((osd['write_iops'] or 0) > 50 for osd in tuner.osds()),
+                40,
+                'writes measured',
+            )
+            # Both are to know of a restart that is pending.
+            tuner.cluster.ceph('config', 'set', 'osd.1', OPTION, ALTERNATE_2019)
+            collect(tuner.cluster, Path(name), of_cluster=True)
+            # What does not last is no reason to advise anything.
+            time.sleep(30)
+            collect(tuner.cluster, Path(name), of_cluster=False)
+            tuner.cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', SLOW_S)
+            tuner.wait_for(
+                lambda: tuner.status()['sampling']['interval_s'] == float(SLOW_S),
+                30,
+                'the last sample',
+            )
+        finally:
+            client.terminate()
+            client.wait(30)
+        yield Path(name)
+
+
+def tell(cluster: Cluster, osd: int, *words: str) -> str:
+    """Asked twice: on a busy machine one answer in hundreds was lost on its way."""
+    try:
+        return cluster.ceph('tell', f'osd.{osd}', *words, timeout_s=15)
+    except HarnessError:
+        return cluster.ceph('tell', f'osd.{osd}', *words)
+
+
+def collect(cluster: Cluster, folder: Path, *, of_cluster: bool) -> None:
+    """As the manual says it."""
+    if of_cluster:
+        for name, words in {
+            'osd_dump': ('osd', 'dump'),
+            'osd_metadata': ('osd', 'metadata'),
+            'osd_crush_dump': ('osd', 'crush', 'dump'),
+            'config_dump': ('config', 'dump'),
+            'health': ('health',),
+        }.items():
+            text = cluster.ceph(*words, '--format', 'json')
+            (folder / f'{name}.json').write_text(text)
+    for osd in range(3):
+        dump = tell(cluster, osd, 'perf', 'dump')
+        (folder / f'osd.{osd}.perf_dump.{int(time.time())}.json').write_text(dump)
+        if of_cluster:
+            files = tell(cluster, osd, 'bluefs', 'files', 'list')
+            (folder / f'osd.{osd}.bluefs_files.json').write_text(files)
+            shown = cluster.ceph('config', 'show', f'osd.{osd}', '--format', 'json')
+            (folder / f'osd.{osd}.config_show.json').write_text(shown)
+
+
+def offline(path: Path, *words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        ['/usr/bin/python3', '-m', 'rocksdb_tuner.offline', str(path), *words],
+        env={'PATH': os.environ['PATH'], 'PYTHONPATH': str(CHECKOUT / 'src/pybind/mgr')},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == status, done.stderr
+    assert 'Traceback' not in done.stderr
+    return done
+
+
+def judged(path: Path, *words: str, schema: str) -> Any:
+    document = json.loads(offline(path, *words, '--format', 'json').stdout)
+    jsonschema.validate(document, json.loads((SCHEMAS / f'{schema}.schema.json').read_text()))
+    return document
+
+
+def test_a_report_gives_the_answers_of_the_module(
+    tuner: ModuleClient, folder: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / 'report.json'
+    document = tuner.json('report', schema='report')
+    path.write_text(json.dumps(document))
+    for command in ('workload', 'findings', 'recommend'):
+        assert judged(path, command, schema=command) == tuner.json(command, schema=command)
+    assert [f['id'] for f in tuner.json('findings', schema='findings')] != []
+    workload = tuner.json('workload', schema='workload')['groups'][0]['workload']
+    assert workload['class'] == 'rbd-small-write'
+    for osd in range(3):
+        here, there = (
+            judged(path, 'osd', str(osd), schema='osd-detail'),
+            tuner.json('osd', str(osd), schema='osd-detail'),
+        )
+        assert here == there
+    # Tables too; the ceph command leaves out empty lines.
+    for command in ('workload', 'findings', 'recommend', 'osd'):
+        lines = [line for line in offline(path, command).stdout.splitlines() if line]
+        assert lines == [line for line in tuner.plain(command).splitlines() if line]
+
+
+def test_without_names_only_the_names_differ(
+    tuner: ModuleClient, folder: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / 'report.json'
+    text = tuner.cluster.ceph('rocksdb-tuner', 'report', '--anonymous')
+    path.write_text(text)
+    host = tuner.osds()[0]['host']
+    assert f'"{host}"' not in text
+    assert '127.0.0.1' not in text
+    for command in ('findings', 'recommend'):
+        here = json.dumps(judged(path, command, schema=command))
+        assert here == json.dumps(tuner.json(command, schema=command)).replace(host, 'host-1')
+    assert {osd['host'] for osd in judged(path, 'osd', schema='osd')} == {'host-1'}
+
+
+def test_ceph_s_own_commands_give_the_same_findings_workload_and_advice(
+    tuner: ModuleClient, folder: Path, release: str
+) -> None:
+    found = judged(folder, 'workload', schema='workload')['groups'][0]['workload']
+    assert found['class'] == 'rbd-small-write'
+    findings = {f['id'] for f in judged(folder, 'findings', schema='findings')}
+    assert findings == {f['id'] for f in tuner.json('findings', schema='findings')}
+    assert 'restart-pending' in findings
+    assert judged(folder, 'status', schema='status')['groups'][0]['conclusion'] == next(
+        g['conclusion'] for g in tuner.status()['groups']
+    )
+    here = judged(folder, 'recommend', schema='recommend')
+    there = tuner.json('recommend', schema='recommend')
+    assert [(r['id'], r['commands']) for r in here] == [(r['id'], r['commands']) for r in there]
+    for osd in judged(folder, 'osd', schema='osd'):
+        assert osd['kv_sync_ms'] > 0
+        assert osd['wal_bytes_per_s'] > 0
+    assert 'module' in offline(folder, 'status').stderr
+
+
+def test_files_that_are_cut_off_are_named(folder: Path, tmp_path: Path) -> None:
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    cut = tmp_path / 'config_dump.json'
+    cut.write_bytes(cut.read_bytes()[:-20])
+    assert 'config_dump.json' in offline(tmp_path, status=1).stderr

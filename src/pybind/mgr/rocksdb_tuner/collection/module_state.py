@@ -1,0 +1,186 @@
+"""What the module knows of itself as a JSON document, and back. Pure."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, Callable, Mapping, TypeVar
+
+from ..mgr.records import ManagerInfo
+from ..observe.growth import GrowthPoints
+from ..snapshot import Mode
+from ..workload.hysteresis import Memory
+from ..workload.recogniser import Memories
+from ..workload.records import Evidence, Workload, WorkloadClass
+from .records import ModuleState
+from .shapes import NUMBER, Each, Shape, ShapeError, require
+
+_E = TypeVar('_E', bound=Enum)
+_T = TypeVar('_T')
+
+_WORKLOAD: Shape = {
+    'class': str,
+    'confidence': NUMBER,
+    'evidence': [
+        {'signal': str, 'value': NUMBER, 'unit': str, 'window_s': NUMBER, 'statement': str}
+    ],
+}
+_MEMORY: Shape = {'believed': _WORKLOAD, 'candidate': str, 'since_s': NUMBER}
+_SHAPE: Shape = {
+    'taken_s': NUMBER,
+    'sampled_s': NUMBER,
+    'mode': str,
+    'manager_version': str,
+    'manager_release': str,
+    'managers': [{'name': str, 'host?': str, 'active': bool, 'has_module': bool}],
+    'interval_s': NUMBER,
+    'tick_ms?': NUMBER,
+    'orchestrated': bool,
+    'rollout_under_way': bool,
+    'limits': Each(NUMBER),
+    'notices': [str],
+    'pending_since_s': Each(NUMBER),
+    'advised_on': Each(_WORKLOAD),
+    'workloads_of_osds': Each(_MEMORY),
+    'workloads_of_groups': Each(_MEMORY),
+    'growth': Each(
+        {'times_s': [NUMBER], 'used_bytes': [int], 'total_bytes': int, 'slow_used_bytes': int}
+    ),
+}
+
+
+def format_module_state(state: ModuleState) -> dict[str, Any]:
+    """The document, for `parse_module_state`."""
+    return {
+        'taken_s': state.taken_s,
+        'sampled_s': state.sampled_s,
+        'mode': state.mode.value,
+        'manager_version': state.manager_version,
+        'manager_release': state.manager_release,
+        'managers': [
+            {'name': m.name, 'host': m.host, 'active': m.active, 'has_module': m.has_module}
+            for m in state.managers
+        ],
+        'interval_s': state.interval_s,
+        'tick_ms': state.tick_ms,
+        'orchestrated': state.orchestrated,
+        'rollout_under_way': state.rollout_under_way,
+        'limits': dict(state.limits),
+        'notices': list(state.notices),
+        'pending_since_s': {str(i): since_s for i, since_s in state.pending_since_s.items()},
+        'advised_on': {name: _workload(w) for name, w in state.advised_on.items()},
+        'workloads_of_osds': {str(i): _memory(m) for i, m in state.memories.osds.items()},
+        'workloads_of_groups': {name: _memory(m) for name, m in state.memories.groups.items()},
+        'growth': {
+            str(i): {
+                'times_s': list(points.times_s),
+                'used_bytes': list(points.used_bytes),
+                'total_bytes': points.total_bytes,
+                'slow_used_bytes': points.slow_used_bytes,
+            }
+            for i, points in state.growth.items()
+        },
+    }
+
+
+def parse_module_state(document: Any) -> ModuleState:
+    """Raises ShapeError."""
+    require(document, _SHAPE)
+    return ModuleState(
+        taken_s=float(document['taken_s']),
+        sampled_s=float(document['sampled_s']),
+        mode=_member(Mode, document['mode'], 'mode'),
+        manager_version=document['manager_version'],
+        manager_release=document['manager_release'],
+        managers=tuple(
+            ManagerInfo(m['name'], m.get('host'), m['active'], m['has_module'])
+            for m in document['managers']
+        ),
+        interval_s=float(document['interval_s']),
+        tick_ms=document.get('tick_ms'),
+        orchestrated=document['orchestrated'],
+        rollout_under_way=document['rollout_under_way'],
+        limits={name: float(value) for name, value in document['limits'].items()},
+        notices=tuple(document['notices']),
+        pending_since_s=_by_osd(document, 'pending_since_s', float),
+        advised_on={name: _parse_workload(w) for name, w in document['advised_on'].items()},
+        memories=Memories(
+            _by_osd(document, 'workloads_of_osds', _parse_memory),
+            {name: _parse_memory(m) for name, m in document['workloads_of_groups'].items()},
+        ),
+        growth=_by_osd(document, 'growth', _parse_growth),
+    )
+
+
+def _workload(workload: Workload) -> dict[str, Any]:
+    return {
+        'class': workload.workload_class.value,
+        'confidence': workload.confidence,
+        'evidence': [
+            {
+                'signal': e.signal,
+                'value': e.value,
+                'unit': e.unit,
+                'window_s': e.window_s,
+                'statement': e.statement,
+            }
+            for e in workload.evidence
+        ],
+    }
+
+
+def _memory(memory: Memory) -> dict[str, Any]:
+    believed = memory.believed
+    if memory.candidate is believed.workload_class:
+        # The evidence follows from the same look once more.
+        believed = Workload(believed.workload_class, believed.confidence, ())
+    return {
+        'believed': _workload(believed),
+        'candidate': memory.candidate.value,
+        'since_s': memory.since_s,
+    }
+
+
+def _parse_workload(document: Mapping[str, Any]) -> Workload:
+    return Workload(
+        _member(WorkloadClass, document['class'], 'class'),
+        float(document['confidence']),
+        tuple(
+            Evidence(e['signal'], e['value'], e['unit'], e['window_s'], e['statement'])
+            for e in document['evidence']
+        ),
+    )
+
+
+def _parse_memory(document: Mapping[str, Any]) -> Memory:
+    return Memory(
+        _parse_workload(document['believed']),
+        _member(WorkloadClass, document['candidate'], 'candidate'),
+        float(document['since_s']),
+    )
+
+
+def _parse_growth(document: Mapping[str, Any]) -> GrowthPoints:
+    times_s = tuple(float(t) for t in document['times_s'])
+    used_bytes = tuple(document['used_bytes'])
+    if not times_s or len(times_s) != len(used_bytes):
+        raise ShapeError('"growth" has not as many "used_bytes" as "times_s"')
+    if any(a >= b for a, b in zip(times_s, times_s[1:])):
+        raise ShapeError('"growth" has "times_s" that do not rise')
+    return GrowthPoints(times_s, used_bytes, document['total_bytes'], document['slow_used_bytes'])
+
+
+def _by_osd(document: Mapping[str, Any], name: str, read: Callable[[Any], _T]) -> dict[int, _T]:
+    found = {}
+    for key, value in document[name].items():
+        if not (key.isascii() and key.isdigit()):
+            raise ShapeError(f'"{name}.{key}" is of no OSD: names are numbers')
+        found[int(key)] = read(value)
+    return found
+
+
+def _member(members: type[_E], value: str, name: str) -> _E:
+    try:
+        return members(value)
+    except ValueError:
+        choices = ', '.join(str(m.value) for m in members)
+        raise ShapeError(f'"{name}" is "{value}" and should be one of: {choices}') from None

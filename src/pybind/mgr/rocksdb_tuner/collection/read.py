@@ -1,0 +1,388 @@
+"""Files as a collection, whoever printed them. Pure.
+
+Nothing in a file is trusted: what it holds is looked at before it is believed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, Callable, Mapping, NoReturn, Optional, TypeVar
+
+from ..advise.facts import ANNEX, OPTION, WATCHED_IF_SET
+from ..mgr.parse import parse_cluster_map, parse_config_dump, parse_running_option
+from ..mgr.records import RunningOption
+from ..observe.sharding import is_sharded
+from .counters import parse_perf_dump
+from .module_state import parse_module_state
+from .names import COMMANDS, TIMED, FileName, Kind, parse_name
+from .records import Collection, CounterDump, KvStatsText, OsdCollection
+from .shapes import Each, Shape, ShapeError, require
+
+#: Of the document that holds all files.
+FORMAT = 'ceph-rocksdb-tuner-report'
+VERSION = 1
+#: More is no output of these commands, not of ten thousand OSDs.
+MAX_BYTES = 1 << 30
+
+_FLAG: Shape = (int, bool)
+_SHAPES: Mapping[Kind, Shape] = {
+    Kind.OSD_DUMP: {
+        'epoch': int,
+        'flags': str,
+        'flags_set?': [str],
+        'require_osd_release?': str,
+        'osds': [
+            {
+                'osd': int,
+                'up': _FLAG,
+                'in': _FLAG,
+                'public_addrs?': {'addrvec?': [{'nonce': int}]},
+            }
+        ],
+        'pools': [
+            {
+                'pool': int,
+                'pool_name': str,
+                'size': int,
+                'min_size': int,
+                'crush_rule': int,
+                'application_metadata?': Each(dict),
+            }
+        ],
+    },
+    Kind.CRUSH_DUMP: {
+        'devices': [{'id': int, 'class?': str}],
+        'rules': [{'rule_id': int, 'steps': [{'op': str, 'item_name?': str}]}],
+    },
+    Kind.CONFIG_DUMP: [{'section': str, 'mask?': str, 'name': str, 'value': str}],
+    Kind.CONFIG_SHOW: [{'name': str, 'value': str, 'source': str}],
+    Kind.HEALTH: {'checks': dict},
+    Kind.BLUEFS_FILES: [dict],
+}
+#: What is taken of an OSD's metadata: all of it is text.
+_METADATA: Shape = Each(
+    {
+        f'{name}?': str
+        for name in (
+            'hostname',
+            'ceph_version_short',
+            'ceph_release',
+            'osd_objectstore',
+            'distro',
+            'default_device_class',
+            'bluefs_dedicated_db',
+            'bluefs_dedicated_wal',
+            'bluefs_db_size',
+            'bluefs_db_rotational',
+            'bluefs_wal_size',
+            'bluestore_bdev_size',
+            'bluestore_bdev_rotational',
+            'bluestore_min_alloc_size',
+        )
+    }
+)
+
+_T = TypeVar('_T')
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One file as it was found."""
+
+    name: str
+    #: A JSON value where it was part of a document, otherwise the bytes.
+    content: object
+    #: When it was last written, as the file system says; None in a document.
+    modified_s: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with one file."""
+
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f'{self.name}: {self.reason}'
+
+
+class UnreadableError(Exception):
+    """Files are broken or foreign, or what is needed is not there: one problem each."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__('; '.join(str(problem) for problem in problems))
+        self.problems = problems
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read, and how."""
+
+    collection: Collection
+    #: What was found of the cluster as a whole.
+    kinds: frozenset[Kind]
+    #: Files whose names say nothing here.
+    ignored: tuple[str, ...]
+    #: OSDs whose dumps or statistics bear the time of the file, which a copy changes.
+    times_of_files: frozenset[int]
+    #: Device classes are what the OSDs guessed when they were made.
+    classes_guessed: bool
+
+
+class _FileError(Exception):
+    """What is wrong with the file that is being read."""
+
+
+def unpack(name: str, content: bytes) -> tuple[SourceFile, ...]:
+    """The files in a document that `report` wrote; raises UnreadableError."""
+    try:
+        return _unpacked(content)
+    except _FileError as error:
+        raise UnreadableError((Problem(name, str(error)),)) from None
+
+
+def _unpacked(content: bytes) -> tuple[SourceFile, ...]:
+    document = _json(content)
+    _require(document, {'format': str, 'version': int, 'files': dict}, Kind.MODULE)
+    if document['format'] != FORMAT:
+        raise _FileError(f'"format" is "{document["format"]}" and should be "{FORMAT}"')
+    if document['version'] != VERSION:
+        raise _FileError(
+            f'it is of version {document["version"]}, this program reads version {VERSION}: read '
+            'it with the release of the module that wrote it, or a newer one'
+        )
+    return tuple(SourceFile(inner, value) for inner, value in document['files'].items())
+
+
+def read(sources: Iterable[SourceFile]) -> Reading:
+    """Raises UnreadableError, with a problem for each file that is not what its name says."""
+    reader = _Reader()
+    for source in sources:
+        reader.take(source)
+    return reader.reading()
+
+
+class _Reader:
+    """Takes the files one after the other, and puts together what was in them."""
+
+    def __init__(self) -> None:
+        self._problems: list[Problem] = []
+        self._ignored: list[str] = []
+        self._of_cluster: dict[Kind, tuple[str, Any]] = {}
+        self._osds: dict[int, OsdCollection] = {}
+        self._times_of_files: set[int] = set()
+
+    def take(self, source: SourceFile) -> None:
+        found = parse_name(source.name)
+        if found is None:
+            self._ignored.append(source.name)
+            return
+        try:
+            if found.osd_id is None:
+                self._take_of_cluster(source, found.kind)
+            else:
+                before = self._osds.get(found.osd_id, OsdCollection())
+                self._osds[found.osd_id] = self._with(before, found.osd_id, found, source)
+        except _FileError as error:
+            self._problems.append(Problem(source.name, str(error)))
+
+    def reading(self) -> Reading:
+        if Kind.OSD_DUMP not in self._of_cluster and not any(
+            parse_name(p.name) == FileName(Kind.OSD_DUMP) for p in self._problems
+        ):
+            self._problems.append(
+                Problem(
+                    'osd_dump.json',
+                    'is missing: without it nothing is known of the OSDs and of what the pools '
+                    f'are for; it is what "{COMMANDS[Kind.OSD_DUMP]}" prints',
+                )
+            )
+        collection = None if self._problems else self._collection()
+        if collection is None or self._problems:
+            raise UnreadableError(tuple(sorted(self._problems, key=str)))
+        return Reading(
+            collection,
+            frozenset(self._of_cluster),
+            tuple(sorted(self._ignored)),
+            frozenset(self._times_of_files),
+            Kind.CRUSH_DUMP not in self._of_cluster and Kind.OSD_METADATA in self._of_cluster,
+        )
+
+    def _take_of_cluster(self, source: SourceFile, kind: Kind) -> None:
+        value = _value(source)
+        if kind in _SHAPES:
+            _require(value, _SHAPES[kind], kind)
+        if kind is Kind.OSD_METADATA:
+            value = _metadata_by_osd(value)
+        if kind in self._of_cluster:
+            raise _FileError(f'holds the same as {self._of_cluster[kind][0]}: which one is right?')
+        if kind is Kind.MODULE:
+            value = _shaped(lambda: parse_module_state(value), kind)
+        self._of_cluster[kind] = (source.name, value)
+
+    def _with(
+        self, osd: OsdCollection, osd_id: int, found: FileName, source: SourceFile
+    ) -> OsdCollection:
+        if found.kind in TIMED:
+            time_s = self._time_of(found, source, osd_id)
+            if found.kind is Kind.KV_STATS:
+                answer = KvStatsText(time_s, _text(source))
+                _no_second(answer.time_s, (known.time_s for known in osd.kv_stats))
+                return replace(osd, kv_stats=tuple(sorted((*osd.kv_stats, answer))))
+            dump = _value(source, exact=True)
+            points = _shaped(lambda: parse_perf_dump(dump, time_s), found.kind)
+            _no_second(time_s, (known.time_s for known in osd.dumps))
+            dumps = (*osd.dumps, CounterDump(time_s, points))
+            return replace(osd, dumps=tuple(sorted(dumps, key=lambda d: d.time_s)))
+        value = _value(source)
+        _require(value, _SHAPES[found.kind], found.kind)
+        if found.kind is Kind.CONFIG_SHOW:
+            return replace(osd, running=_running(value))
+        sharded = is_sharded(json.dumps(value))
+        if sharded is None:
+            raise _FileError(_foreign('it names no file', found.kind))
+        return replace(osd, sharded=sharded)
+
+    def _time_of(self, found: FileName, source: SourceFile, osd_id: int) -> float:
+        if found.time_s is not None:
+            return found.time_s
+        if source.modified_s is None:
+            raise _FileError(
+                'its name does not say when it was printed: "osd.0.perf_dump.1795217531.json", in '
+                'seconds since the epoch, or "osd.0.perf_dump.20261121T083000Z.json" would'
+            )
+        self._times_of_files.add(osd_id)
+        return source.modified_s
+
+    def _collection(self) -> Optional[Collection]:
+        kinds = {kind: value for kind, (_, value) in self._of_cluster.items()}
+        metadata = kinds.get(Kind.OSD_METADATA, {})
+        crush = kinds.get(Kind.CRUSH_DUMP)
+        dump = kinds[Kind.OSD_DUMP]
+        for osd in dump['osds']:
+            osd.setdefault('public_addrs', {})
+        known = {osd['osd'] for osd in dump['osds']}
+        if len(known) != len(dump['osds']):
+            self._refuse(Kind.OSD_DUMP, 'an OSD is in it more than once')
+        strangers = sorted(set(self._osds) - known)
+        if strangers:
+            self._refuse(
+                Kind.OSD_DUMP, f'osd.{strangers[0]} is not in it, but has files of its own'
+            )
+        if self._problems:
+            return None
+        cluster_map = parse_cluster_map(
+            dump, crush if crush is not None else _guessed_classes(metadata), metadata
+        )
+        entries = kinds.get(Kind.CONFIG_DUMP)
+        health = kinds.get(Kind.HEALTH)
+        return Collection(
+            cluster_map=cluster_map,
+            osds=self._osds,
+            entries=None
+            if entries is None
+            else parse_config_dump(entries, (OPTION, ANNEX, *WATCHED_IF_SET)),
+            orchestrated=None if entries is None else _has_orchestrator(entries),
+            health_codes=None if health is None else frozenset(health['checks']),
+            module=kinds.get(Kind.MODULE),
+        )
+
+    def _refuse(self, kind: Kind, reason: str) -> None:
+        self._problems.append(Problem(self._of_cluster[kind][0], reason))
+
+
+def _has_orchestrator(entries: Iterable[Mapping[str, Any]]) -> bool:
+    """What `orch set backend` set is an option of the manager."""
+    return any(e['name'] == 'mgr/orchestrator/orchestrator' and e['value'] for e in entries)
+
+
+def _guessed_classes(metadata: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """Device classes as the OSDs guessed them when they were made, in CRUSH's form."""
+    return {
+        'devices': [
+            {'id': int(osd_id), 'class': of_osd.get('default_device_class')}
+            for osd_id, of_osd in metadata.items()
+        ]
+    }
+
+
+def _metadata_by_osd(value: Any) -> Mapping[str, Mapping[str, str]]:
+    """By OSD, as the mgr has it; the command prints a list."""
+    if isinstance(value, dict) and 'hostname' in value and 'id' in value:
+        value = [value]
+    if isinstance(value, list):
+        _require(value, [{'id': int}], Kind.OSD_METADATA)
+        value = {str(osd['id']): osd for osd in value}
+    _require(value, _METADATA, Kind.OSD_METADATA)
+    if not all(key.isascii() and key.isdigit() for key in value):
+        raise _FileError(_foreign('its names are not the numbers of OSDs', Kind.OSD_METADATA))
+    return {str(int(key)): of_osd for key, of_osd in value.items()}
+
+
+def _running(shown: list[dict[str, Any]]) -> Mapping[str, RunningOption]:
+    wanted = (OPTION, ANNEX, *WATCHED_IF_SET)
+    return {e['name']: parse_running_option(e) for e in shown if e['name'] in wanted}
+
+
+def _no_second(time_s: float, known_s: Iterable[float]) -> None:
+    if time_s in known_s:
+        raise _FileError('another file of this OSD is of the same time: which one is right?')
+
+
+def _text(source: SourceFile) -> str:
+    if isinstance(source.content, str):
+        return source.content
+    if not isinstance(source.content, bytes):
+        # Where statistics happen to be one JSON text, a document may hold it as such.
+        return json.dumps(source.content)
+    try:
+        return source.content.decode()
+    except UnicodeDecodeError as error:
+        raise _FileError(f'is no text: byte {error.start} is not UTF-8') from None
+
+
+def _value(source: SourceFile, *, exact: bool = False) -> Any:
+    if isinstance(source.content, bytes):
+        return _json(source.content, exact=exact)
+    # Read once more for exact numbers: those of a document are rounded already, to what they were.
+    return _json(json.dumps(source.content).encode(), exact=True) if exact else source.content
+
+
+def _json(content: bytes, *, exact: bool = False) -> Any:
+    try:
+        return json.loads(
+            content.decode(),
+            parse_constant=_refuse_constant,
+            parse_float=Decimal if exact else float,
+        )
+    except UnicodeDecodeError as error:
+        raise _FileError(f'is no text: byte {error.start} is not UTF-8') from None
+    except RecursionError:
+        raise _FileError('is nested too deeply to be what a Ceph command prints') from None
+    except ValueError as error:
+        if not content.strip():
+            raise _FileError('is empty') from None
+        raise _FileError(f'is no JSON, or was cut off: {error}') from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f'{name} is no number')
+
+
+def _shaped(read_it: Callable[[], _T], kind: Kind) -> _T:
+    try:
+        return read_it()
+    except ShapeError as error:
+        raise _FileError(_foreign(str(error), kind)) from None
+
+
+def _require(value: object, shape: Shape, kind: Kind) -> None:
+    _shaped(lambda: require(value, shape), kind)
+
+
+def _foreign(reason: str, kind: Kind) -> str:
+    return f'is not what "{COMMANDS[kind]}" prints: {reason}'

@@ -1,0 +1,28 @@
+"""All files of a collection as one JSON document. Pure."""
+
+from __future__ import annotations
+
+import json
+
+from .anonymous import anonymous as without_names
+from .read import FORMAT, VERSION
+from .records import Collection
+from .write import files
+
+
+def report(collection: Collection, *, anonymous: bool, pretty: bool = False) -> str:
+    """The document, a file a line; ``anonymous``: without names of hosts and addresses."""
+    shown = without_names(collection) if anonymous else collection
+    head = {'format': FORMAT, 'version': VERSION, 'anonymous': anonymous}
+    if pretty:
+        whole = {**head, 'files': dict(files(shown))}
+        return json.dumps(whole, indent=4, allow_nan=False)
+    lines = [f'{_compact(key)}: {_compact(value)}' for key, value in head.items()]
+    # One file at a time: the encoder does not let go of the interpreter in between.
+    inner = [f'{_compact(name)}: {_compact(content)}' for name, content in files(shown)]
+    lines.append('"files": {\n' + ',\n'.join(inner) + '\n}')
+    return '{\n' + ',\n'.join(lines) + '\n}'
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, separators=(',', ':'), allow_nan=False)

@@ -1,0 +1,155 @@
+"""A collection as files: what Ceph's own commands print, as far as it is looked at. Pure.
+
+Only what `read` looks at is written: no address, no device's serial number, no key can be in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Mapping, Optional, Union
+
+from ..mgr.records import ClusterMap, ConfigEntry, OsdInfo, PoolInfo, RunningOption
+from ..observe.sharding import format_files
+from ..present import documents
+from .counters import format_perf_dump
+from .module_state import format_module_state
+from .names import Kind, file_name
+from .records import Collection, OsdCollection
+
+#: What a file holds: a JSON value, or text that is none.
+Content = Union[None, str, list[Any], dict[str, Any]]
+
+
+def files(collection: Collection) -> Iterator[tuple[str, Content]]:
+    """The name and content of every file."""
+    if collection.module is not None:
+        yield file_name(Kind.MODULE), format_module_state(collection.module)
+    yield file_name(Kind.OSD_DUMP), _osd_dump(collection.cluster_map)
+    yield file_name(Kind.CRUSH_DUMP), _crush_dump(collection.cluster_map)
+    yield (
+        file_name(Kind.OSD_METADATA),
+        [_metadata(osd) for osd in collection.cluster_map.osds],
+    )
+    if collection.entries is not None:
+        yield file_name(Kind.CONFIG_DUMP), [_entry(entry) for entry in collection.entries]
+    if collection.health_codes is not None:
+        checks = {code: {} for code in sorted(collection.health_codes)}  # type: dict[str, object]
+        yield file_name(Kind.HEALTH), {'checks': checks}
+    if collection.module is not None:
+        yield file_name(Kind.HISTORY), list(documents.history(collection.history))
+        yield file_name(Kind.ROLLOUT), documents.rollout(collection.rollout)
+    for osd_id, osd in sorted(collection.osds.items()):
+        yield from _osd_files(osd_id, osd)
+
+
+def _osd_files(osd_id: int, osd: OsdCollection) -> Iterator[tuple[str, Content]]:
+    if osd.running is not None:
+        shown = [_running(name, option) for name, option in osd.running.items()]
+        yield file_name(Kind.CONFIG_SHOW, osd_id), shown
+    if osd.sharded is not None:
+        yield file_name(Kind.BLUEFS_FILES, osd_id), format_files(sharded=osd.sharded)
+    for dump in osd.dumps:
+        yield file_name(Kind.PERF_DUMP, osd_id, dump.time_s), format_perf_dump(dump.points)
+    for answer in osd.kv_stats:
+        yield file_name(Kind.KV_STATS, osd_id, answer.time_s), answer.text
+
+
+def _osd_dump(cluster_map: ClusterMap) -> dict[str, Any]:
+    rules = _rules(cluster_map.pools)
+    return {
+        'epoch': cluster_map.epoch,
+        'flags': ','.join(sorted(cluster_map.flags)),
+        'flags_set': sorted(cluster_map.flags),
+        'require_osd_release': cluster_map.require_osd_release,
+        'osds': [
+            {
+                'osd': osd.osd_id,
+                'up': int(osd.up),
+                'in': int(osd.in_cluster),
+                'public_addrs': {
+                    'addrvec': []
+                    if osd.nonce is None
+                    else [{'type': 'v2', 'addr': '', 'nonce': osd.nonce}]
+                },
+            }
+            for osd in cluster_map.osds
+        ],
+        'pools': [
+            {
+                'pool': pool.pool_id,
+                'pool_name': pool.name,
+                'size': pool.size,
+                'min_size': pool.min_size,
+                'crush_rule': rules[pool.device_classes],
+                'application_metadata': {
+                    name: {'metadata': ''} if name == 'cephfs' and pool.cephfs_metadata else {}
+                    for name in pool.applications
+                },
+            }
+            for pool in cluster_map.pools
+        ],
+    }
+
+
+def _crush_dump(cluster_map: ClusterMap) -> dict[str, Any]:
+    return {
+        'devices': [
+            {'id': osd.osd_id, 'name': f'osd.{osd.osd_id}', 'class': osd.device_class}
+            for osd in cluster_map.osds
+            if osd.device_class is not None
+        ],
+        'rules': [
+            {
+                'rule_id': rule_id,
+                'steps': [
+                    {'op': 'take', 'item_name': f'default~{name}' if name else 'default'}
+                    for name in classes or ('',)
+                ],
+            }
+            for classes, rule_id in _rules(cluster_map.pools).items()
+        ],
+    }
+
+
+def _rules(pools: Iterable[PoolInfo]) -> Mapping[tuple[str, ...], int]:
+    """A number for each way of choosing OSDs; the device classes are all that is known of it."""
+    classes = sorted({pool.device_classes for pool in pools})
+    return {chosen: rule_id for rule_id, chosen in enumerate(classes)}
+
+
+def _metadata(osd: OsdInfo) -> dict[str, Any]:
+    texts = {
+        'hostname': osd.host,
+        'ceph_version_short': osd.version,
+        'ceph_release': osd.release,
+        'osd_objectstore': osd.objectstore,
+        'distro': osd.distribution,
+        'bluefs_dedicated_db': _flag(osd.dedicated_db),
+        'bluefs_dedicated_wal': _flag(osd.dedicated_wal),
+        'bluefs_db_size': _number(osd.db_device_bytes),
+        'bluefs_wal_size': _number(osd.wal_device_bytes),
+        'bluestore_bdev_size': _number(osd.main_device_bytes),
+        'bluestore_bdev_rotational': _flag(osd.main_rotational),
+        'bluefs_db_rotational': _flag(osd.db_rotational),
+        'bluestore_min_alloc_size': _number(osd.min_alloc_size_bytes),
+    }
+    known = {name: text for name, text in texts.items() if text is not None}
+    return {'id': osd.osd_id, **known}
+
+
+def _flag(value: Optional[bool]) -> Optional[str]:
+    return None if value is None else str(int(value))
+
+
+def _number(value: Optional[int]) -> Optional[str]:
+    return None if value is None else str(value)
+
+
+def _entry(entry: ConfigEntry) -> dict[str, Any]:
+    section, _, mask = entry.who.partition('/')
+    return {'section': section, 'mask': mask, 'name': entry.name, 'value': entry.value}
+
+
+def _running(name: str, option: RunningOption) -> dict[str, Any]:
+    shown = {'name': name, 'value': option.value, 'source': option.source}
+    return {**shown, 'ignores': 'mon'} if option.ignores_mon else shown

@@ -1,0 +1,104 @@
+"""What is concluded from all that is known at one time. Pure.
+
+The same for the module, which measured it, and for `offline`, which read it from files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Mapping, Optional
+
+from .advise.conditions import ClusterFacts, findings
+from .advise.facts import groups
+from .advise.recommend import assess
+from .advise.records import Assessment, Finding, GroupFacts, OsdFacts
+from .mgr.records import ConfigEntry
+from .snapshot import Mode
+from .workload.records import Workload
+
+#: In these modes something is recommended.
+ADVISING = frozenset({Mode.RECOMMEND, Mode.AUTO_APPLY})
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What beside the OSDs themselves decides what is concluded."""
+
+    mode: Mode
+    #: The config store's entries for the options that are watched.
+    entries: tuple[ConfigEntry, ...]
+    #: Why nothing may be advised here at all; None where it may.
+    no_advice: Optional[str] = None
+    #: Whether an orchestrator can restart daemons.
+    orchestrated: bool = True
+    rollout_under_way: bool = False
+    #: Ceph's own health checks that are raised.
+    health_codes: frozenset[str] = frozenset()
+    #: For how long each OSD has been waiting for its restart, in seconds.
+    pending_s: Mapping[int, float] = field(default_factory=dict)
+    #: Thresholds that the operator set, by module option.
+    limits: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Conclusions:
+    groups: tuple[GroupFacts, ...]
+    assessments: tuple[Assessment, ...]
+    #: Worst first.
+    findings: tuple[Finding, ...]
+
+
+def unknown_manager(name: str) -> str:
+    """Why nothing is advised under a manager of a release that is not known."""
+    return (
+        f'This manager runs {name}, which this module does not know: it measures, and '
+        'recommends and changes nothing.'
+    )
+
+
+def conclude(
+    osds: tuple[OsdFacts, ...],
+    workloads: Mapping[str, Workload],
+    advised_on: Mapping[str, Workload],
+    circumstances: Circumstances,
+) -> Conclusions:
+    """Groups, advice and findings.
+
+    ``workloads`` are those of the device classes now, ``advised_on`` those to advise on.
+    """
+    found_groups = groups(osds, workloads)
+    return Conclusions(
+        found_groups,
+        _assessments(osds, found_groups, advised_on, circumstances),
+        findings(
+            ClusterFacts(
+                osds,
+                circumstances.entries,
+                health_codes=circumstances.health_codes if osds else frozenset(),
+                pending_s=circumstances.pending_s,
+                limits=circumstances.limits,
+            )
+        ),
+    )
+
+
+def _assessments(
+    osds: tuple[OsdFacts, ...],
+    found_groups: Sequence[GroupFacts],
+    advised_on: Mapping[str, Workload],
+    circumstances: Circumstances,
+) -> tuple[Assessment, ...]:
+    if circumstances.mode not in ADVISING:
+        return ()
+    if circumstances.no_advice is not None:
+        return tuple(Assessment(g.who, circumstances.no_advice, ()) for g in found_groups)
+    return tuple(
+        assess(
+            group,
+            osds,
+            orchestrated=circumstances.orchestrated,
+            rollout_under_way=circumstances.rollout_under_way,
+        )
+        for group in groups(osds, advised_on)
+    )

@@ -1,0 +1,191 @@
+"""Ceph's own documents as records: maps, metadata, the config store, health. Pure.
+
+The mgr hands out what `ceph osd dump`, `ceph osd crush dump`, `ceph osd metadata`, `ceph config
+dump`, `ceph config show` and `ceph health` print with ``--format json``, so one reader serves both.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Callable, Mapping, Optional
+
+from .records import (
+    ClusterMap,
+    ConfigEntry,
+    DaemonVersions,
+    ManagerInfo,
+    OsdInfo,
+    PgSummary,
+    PoolInfo,
+    RunningOption,
+)
+
+
+def parse_cluster_map(
+    osd_map: Mapping[str, Any], crush: Mapping[str, Any], metadata: Mapping[str, Mapping[str, str]]
+) -> ClusterMap:
+    """ClusterMap from what `get('osd_map')`, `('osd_map_crush')`, `('osd_metadata')` return."""
+    classes = {device['id']: device.get('class') for device in crush.get('devices', [])}
+    rule_classes = {rule['rule_id']: tuple(_classes_taken(rule)) for rule in crush.get('rules', [])}
+    return ClusterMap(
+        epoch=osd_map['epoch'],
+        flags=frozenset(osd_map.get('flags_set') or filter(None, osd_map['flags'].split(','))),
+        require_osd_release=osd_map.get('require_osd_release'),
+        osds=tuple(
+            _osd_info(osd, metadata.get(str(osd['osd'])) or {}, classes.get(osd['osd']))
+            for osd in osd_map['osds']
+        ),
+        pools=tuple(_pool_info(pool, rule_classes) for pool in osd_map['pools']),
+    )
+
+
+def parse_managers(
+    mgr_map: Mapping[str, Any],
+    module_name: str,
+    metadata: Callable[[str], Mapping[str, str]],
+) -> tuple[ManagerInfo, ...]:
+    """Managers from what `get('mgr_map')` returns; ``metadata`` gives that of one by its name.
+
+    Nothing is known of a manager without a name: between two active ones there is none.
+    """
+    found = [(mgr_map.get('active_name'), True, mgr_map.get('available_modules'))]
+    found += [(s.get('name'), False, s.get('available_modules')) for s in mgr_map['standbys']]
+    return tuple(
+        ManagerInfo(
+            name=name,
+            host=metadata(name).get('hostname'),
+            active=active,
+            has_module=any(module['name'] == module_name for module in modules or []),
+        )
+        for name, active, modules in found
+        if name
+    )
+
+
+def parse_versions(versions: Mapping[str, Mapping[str, int]]) -> tuple[DaemonVersions, ...]:
+    """What runs, from the output of `versions`, whose last part sums up the others."""
+    return tuple(
+        DaemonVersions(kind, tuple(sorted({_short_version(text) for text in found})))
+        for kind, found in sorted(versions.items())
+        if kind != 'overall' and found
+    )
+
+
+def _short_version(text: str) -> str:
+    """ "16.2.15" of "ceph version 16.2.15 (618f44...) pacific (stable)"; else the text itself."""
+    words = text.split()
+    return words[2] if words[:2] == ['ceph', 'version'] and len(words) > 2 else text
+
+
+def parse_upgrade(output: str) -> Optional[str]:
+    """What is upgraded to, from the output of `orch upgrade status`; None: nothing.
+
+    Tentacle answers with a sentence, in spite of any format, where nothing is upgraded.
+    """
+    try:
+        status = json.loads(output)
+    except ValueError:
+        return None
+    if not isinstance(status, dict) or not status.get('in_progress'):
+        return None
+    return str(status.get('target_image') or 'an unnamed image')
+
+
+def parse_pg_status(status: Mapping[str, Any]) -> PgSummary:
+    """PgSummary from what `get('pg_status')` holds."""
+    states = tuple((str(s['state_name']), int(s['count'])) for s in status.get('pgs_by_state', []))
+    return PgSummary(
+        total=int(status.get('num_pgs', 0)),
+        # "active+clean+scrubbing" is clean, "active+undersized" is not.
+        active_clean=sum(n for state, n in states if {'active', 'clean'} <= set(state.split('+'))),
+        by_state=states,
+    )
+
+
+def parse_config_dump(
+    dump: Iterable[Mapping[str, Any]], names: Sequence[str]
+) -> tuple[ConfigEntry, ...]:
+    """The entries for ``names`` in what `config dump` prints."""
+    return tuple(
+        ConfigEntry(
+            who=entry['section'] + (f'/{entry["mask"]}' if entry.get('mask') else ''),
+            name=entry['name'],
+            value=entry['value'],
+        )
+        for entry in dump
+        if entry['name'] in names
+    )
+
+
+def parse_health_codes(health: Mapping[str, Any]) -> Mapping[str, str]:
+    """Code and severity ("HEALTH_WARN") of each check in what `health` prints."""
+    return {code: str(check['severity']) for code, check in health.get('checks', {}).items()}
+
+
+def _osd_info(
+    osd: Mapping[str, Any], metadata: Mapping[str, str], device_class: Optional[str]
+) -> OsdInfo:
+    addresses = osd.get('public_addrs', {}).get('addrvec', [])
+    return OsdInfo(
+        osd_id=osd['osd'],
+        up=bool(osd['up']),
+        in_cluster=bool(osd['in']),
+        nonce=addresses[0]['nonce'] if addresses else None,
+        host=metadata.get('hostname'),
+        device_class=device_class or None,
+        version=metadata.get('ceph_version_short'),
+        release=metadata.get('ceph_release'),
+        dedicated_db=_flag(metadata.get('bluefs_dedicated_db')),
+        dedicated_wal=_flag(metadata.get('bluefs_dedicated_wal')),
+        db_device_bytes=_number(metadata.get('bluefs_db_size')),
+        objectstore=metadata.get('osd_objectstore'),
+        wal_device_bytes=_number(metadata.get('bluefs_wal_size')),
+        main_device_bytes=_number(metadata.get('bluestore_bdev_size')),
+        main_rotational=_flag(metadata.get('bluestore_bdev_rotational')),
+        # Without a device of its own the DB lies on that of the data.
+        db_rotational=_flag(
+            metadata.get('bluefs_db_rotational', metadata.get('bluestore_bdev_rotational'))
+        ),
+        min_alloc_size_bytes=_number(metadata.get('bluestore_min_alloc_size')),
+        distribution=metadata.get('distro'),
+    )
+
+
+def _pool_info(pool: Mapping[str, Any], rule_classes: Mapping[int, tuple[str, ...]]) -> PoolInfo:
+    applications = pool.get('application_metadata', {})
+    return PoolInfo(
+        pool_id=pool['pool'],
+        name=pool['pool_name'],
+        applications=tuple(sorted(applications)),
+        size=pool['size'],
+        min_size=pool['min_size'],
+        device_classes=rule_classes.get(pool['crush_rule'], ()),
+        cephfs_metadata='metadata' in applications.get('cephfs', {}),
+    )
+
+
+def _classes_taken(rule: Mapping[str, Any]) -> Iterable[str]:
+    """Device classes in a rule's take steps: "default~ssd" takes from ssd."""
+    for step in rule['steps']:
+        root, _, device_class = step.get('item_name', '').partition('~')
+        if step['op'] == 'take' and root and device_class:
+            yield device_class
+
+
+def parse_running_option(entry: Mapping[str, Any]) -> RunningOption:
+    """One entry of what `config show` prints."""
+    # "ignores" is one source or several, depending on how many were passed over.
+    return RunningOption(
+        value=entry['value'],
+        source=entry['source'],
+        ignores_mon='mon' in str(entry.get('ignores', '')),
+    )
+
+
+def _flag(text: Optional[str]) -> Optional[bool]:
+    return None if text is None else text == '1'
+
+
+def _number(text: Optional[str]) -> Optional[int]:
+    return int(text) if text is not None and text.isdecimal() else None

@@ -1,0 +1,26 @@
+"""python3 -m rocksdb_tuner.offline PATH"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+try:
+    from .cli import EXIT_FAILED, main
+except ModuleNotFoundError as missing:
+    if missing.name != 'prettytable':
+        raise
+    sys.exit(
+        'python3 -m rocksdb_tuner.offline: needs the Python package prettytable '
+        '(python3-prettytable of the distribution)'
+    )
+
+if __name__ == '__main__':
+    try:
+        status = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the answer has seen enough; nothing more can be written, not even at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = EXIT_FAILED
+    sys.exit(status)

@@ -1,0 +1,156 @@
+"""The command line of `python3 -m rocksdb_tuner.offline`."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Optional, TextIO
+
+from ..collection.read import UnreadableError, read
+from ..present import render
+from ..present.render import FORMATS, PresentError
+from ..snapshot import Snapshot
+from .judge import Judgement, judge
+from .sources import sources
+
+PROGRAM = 'python3 -m rocksdb_tuner.offline'
+
+EXIT_JUDGED = 0
+#: Files are missing that nothing can be judged without, or are broken or foreign; or what was asked
+#: for is not there.
+EXIT_FAILED = 1
+#: Also what argparse exits with.
+EXIT_USAGE = 2
+
+#: What is shown when nothing in particular is asked for; each is a command of the module.
+_OVERVIEW = ('status', 'osd', 'workload', 'findings', 'recommend')
+
+_DESCRIPTION = """\
+Judge a cluster from files: what "ceph rocksdb-tuner report" wrote, or a folder of what Ceph's own
+commands print. Findings, workload and recommendations are those of the module, and so are the
+JSON documents and their schemas.
+
+Files of a folder, each as its command prints it; all but the first may be missing, and it is said
+what could therefore not be judged:
+
+  osd_dump.json                  ceph osd dump --format json
+  osd_metadata.json              ceph osd metadata --format json
+  osd_crush_dump.json            ceph osd crush dump --format json
+  config_dump.json               ceph config dump --format json
+  health.json                    ceph health --format json
+  osd.N.config_show.json         ceph config show osd.N --format json
+  osd.N.perf_dump.TIME.json      ceph tell osd.N perf dump; two, minutes apart
+  osd.N.kv_stats.TIME.txt        ceph tell osd.N dump_objectstore_kv_stats; two, minutes apart
+  osd.N.bluefs_files.json        ceph tell osd.N bluefs files list
+
+TIME is when it was printed: $(date +%s), or 20261121T083000Z. Without it the time of the file is
+taken, which a copy changes.
+"""
+
+_EPILOG = """\
+exit status: 0 judged, although perhaps not everything could be (standard error and "status" say
+what); 1 a file that is needed is missing, a file is broken or foreign, or what was asked for is not
+there; 2 the command line is wrong
+"""
+
+
+def main(argv: Optional[Sequence[str]] = None) -> int:
+    """Run the command; the exit status."""
+    arguments = _parser().parse_args(argv)
+    try:
+        judgement = judge(read(sources(arguments.path)))
+        answer = _answer(judgement, arguments.command, arguments.subject, arguments.format)
+    except UnreadableError as error:
+        _complain(str(problem) for problem in error.problems)
+        return EXIT_FAILED
+    except PresentError as error:
+        _complain([error.message])
+        return EXIT_FAILED
+    for limitation in judgement.snapshot.limitations:
+        _write(sys.stderr, f'note: {limitation}')
+    _write(sys.stdout, answer)
+    return EXIT_JUDGED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM,
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument('path', type=Path, help='a folder, or a document that "report" wrote')
+    parser.add_argument(
+        'command',
+        nargs='?',
+        choices=(*_OVERVIEW, 'show'),
+        help='as the commands of the module; without one, all of them',
+    )
+    parser.add_argument('subject', nargs='?', help='the OSD for "osd", the id for "show"')
+    parser.add_argument('--format', choices=FORMATS, default='plain')
+    return parser
+
+
+def _answer(
+    judgement: Judgement, command: Optional[str], subject: Optional[str], output_format: str
+) -> str:
+    snapshot = judgement.snapshot
+    if subject is not None and command not in {'osd', 'show'}:
+        _parser().error(f'"{command}" takes nothing more: "{subject}"')
+    if command is None:
+        return overview(snapshot, output_format)
+    if command == 'show':
+        return _show(snapshot, subject, output_format)
+    if command == 'osd' and subject is not None:
+        number = subject.removeprefix('osd.')
+        if not (number.isascii() and number.isdigit()):
+            _parser().error(f'"{subject}" is no OSD: give its number, as in "3" or "osd.3"')
+        return render.osd(snapshot, int(number), output_format, judgement.deep.get(int(number)))
+    return _RENDERERS[command](snapshot, output_format)
+
+
+_RENDERERS = {
+    'status': render.status,
+    'osd': render.osds,
+    'workload': render.workload,
+    'findings': render.findings,
+    'recommend': render.recommend,
+}
+
+
+def overview(snapshot: Snapshot, output_format: str) -> str:
+    """The answers to all commands that need no more words."""
+    answers = {name: _RENDERERS[name](snapshot, output_format) for name in _OVERVIEW}
+    if output_format == 'plain':
+        return '\n\n'.join(f'== {name}\n\n{text}' for name, text in answers.items())
+    return json.dumps(
+        {name: json.loads(text) for name, text in answers.items()},
+        indent=4 if output_format == 'json-pretty' else None,
+    )
+
+
+def _show(snapshot: Snapshot, wanted: Optional[str], output_format: str) -> str:
+    known = {r.recommendation_id: r for r in snapshot.recommendations}
+    if wanted is None:
+        _parser().error('"show" needs the id of a recommendation')
+    if wanted not in known:
+        choices = ', '.join(sorted(known)) or 'none'
+        raise PresentError(
+            errno.ENOENT, f'there is no recommendation "{wanted}"; recommendations: {choices}'
+        )
+    return render.show(known[wanted], output_format)
+
+
+def _complain(reasons: Iterable[str]) -> None:
+    for reason in reasons:
+        _write(sys.stderr, f'{PROGRAM}: {reason}')
+
+
+def _write(stream: TextIO, text: str) -> None:
+    """``text`` and a newline, whatever is in it and whatever the terminal can show."""
+    encoding = stream.encoding or 'utf-8'
+    stream.write(text.encode(encoding, 'backslashreplace').decode(encoding) + '\n')

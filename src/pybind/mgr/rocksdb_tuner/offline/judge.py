@@ -1,0 +1,179 @@
+"""A collection judged as the module judges its cluster. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Mapping, Optional
+
+from ..advise.memory import LASTING_S
+from ..advise.records import OsdFacts
+from ..collection.read import Reading
+from ..collection.records import Collection, ModuleState, OsdCollection
+from ..deep.look import DeepLook
+from ..evaluate import Circumstances, conclude, unknown_manager
+from ..mgr.records import OsdInfo
+from ..observe.column_families import DeepStats, parse_deep_stats
+from ..observe.signals import Signals
+from ..options.releases import release_of
+from ..snapshot import Mode, Sampling, Snapshot
+from ..workload.hysteresis import CONFIRM_S
+from ..workload.recogniser import Recogniser
+from ..workload.records import Recognition, Workload, WorkloadClass
+from .configured import configured
+from .gaps import gaps
+from .measure import measure
+from .records import OsdJudged
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the module would say; its `limitations` name what is missing, and what for."""
+
+    snapshot: Snapshot
+    #: What RocksDB said of itself, of OSDs with files of that.
+    deep: Mapping[int, DeepLook]
+
+
+def judge(reading: Reading) -> Judgement:
+    deep = {
+        osd_id: DeepLook(osd_id, osd.kv_stats[-1].time_s, parse_deep_stats(osd.kv_stats[-1].text))
+        for osd_id, osd in reading.collection.osds.items()
+        if osd.kv_stats
+    }
+    # What says nothing is named among the limitations.
+    return Judgement(_snapshot(reading), {i: d for i, d in deep.items() if d.stats != DeepStats()})
+
+
+def _snapshot(reading: Reading) -> Snapshot:
+    collection, module = reading.collection, reading.collection.module
+    judged = tuple(_judge_osd(osd, reading) for osd in collection.cluster_map.osds)
+    taken_s = module.taken_s if module else _newest_s(collection)
+    now_s = taken_s or 0.0
+    seen = {o.info.osd_id: o.measured.signals for o in judged if o.measured.signals}
+    recognition = _recognise(collection, seen, now_s)
+    facts = tuple(_facts(o, recognition.per_osd.get(o.info.osd_id), module) for o in judged)
+    if module is not None and module.mode is Mode.OFF:
+        facts = ()
+    concluded = conclude(
+        facts,
+        recognition.per_group,
+        module.advised_on if module else _advised_on(facts, recognition),
+        _circumstances(collection, now_s),
+    )
+    release = release_of(module.manager_version, module.manager_release) if module else None
+    ages = [s.sample_age_s for s in seen.values() if s.sample_age_s is not None]
+    return Snapshot(
+        taken_s=taken_s,
+        mode=module.mode if module else Mode.RECOMMEND,
+        release=release.name if release else None,
+        sampling=Sampling(
+            interval_s=module.interval_s if module else None,
+            osds=len(ages),
+            last_sample_age_s=min(ages, default=None),
+            tick_ms=module.tick_ms if module else None,
+        ),
+        osds=facts,
+        groups=concluded.groups,
+        findings=concluded.findings,
+        assessments=concluded.assessments,
+        rollout=None,
+        history=(),
+        managers=module.managers if module else (),
+        limitations=gaps(reading, judged),
+        notices=module.notices if module else (),
+    )
+
+
+def _judge_osd(osd: OsdInfo, reading: Reading) -> OsdJudged:
+    collection = reading.collection
+    collected = collection.osds.get(osd.osd_id, OsdCollection())
+    module = collection.module
+    return OsdJudged(
+        osd,
+        collected,
+        measure(
+            osd,
+            collected,
+            module.sampled_s if module else None,
+            times_of_files=osd.osd_id in reading.times_of_files,
+        ),
+        configured(osd, collection.entries, collected.running),
+    )
+
+
+def _facts(
+    judged: OsdJudged, workload: Optional[Workload], module: Optional[ModuleState]
+) -> OsdFacts:
+    growth = module.growth.get(judged.info.osd_id) if module else None
+    return OsdFacts(
+        judged.info,
+        judged.measured.signals,
+        workload,
+        judged.configured.options,
+        judged.measured.details,
+        growth.forecast() if growth else None,
+        judged.measured.rocksdb_times,
+        judged.collected.sharded,
+        judged.configured.settings,
+    )
+
+
+def _recognise(collection: Collection, seen: Mapping[int, Signals], now_s: float) -> Recognition:
+    module = collection.module
+    if module is not None:
+        # The same look once more, with what was believed before it.
+        recogniser = Recogniser(module.memories)
+        return recogniser.recognise(seen, collection.cluster_map, module.sampled_s)
+    # One look is all there is: it is not a change of what was believed.
+    recogniser = Recogniser()
+    recogniser.recognise(seen, collection.cluster_map, now_s - CONFIRM_S)
+    return recogniser.recognise(seen, collection.cluster_map, now_s)
+
+
+def _advised_on(facts: Iterable[OsdFacts], recognition: Recognition) -> Mapping[str, Workload]:
+    """The workloads that were seen for long enough to be a reason for a change."""
+    windows_s: dict[str, float] = {}
+    for osd in facts:
+        name, signals = osd.info.device_class, osd.signals
+        if name is not None and signals is not None and signals.window_s is not None:
+            windows_s[name] = max(windows_s.get(name, 0.0), signals.window_s)
+    return {
+        name: workload
+        if windows_s.get(name, 0.0) >= LASTING_S
+        else Workload(WorkloadClass.UNKNOWN, 0.0, workload.evidence)
+        for name, workload in recognition.per_group.items()
+    }
+
+
+def _circumstances(collection: Collection, now_s: float) -> Circumstances:
+    module = collection.module
+    entries = collection.entries or ()
+    health_codes = collection.health_codes or frozenset()
+    if module is None:
+        return Circumstances(
+            Mode.RECOMMEND,
+            entries,
+            # Where that is not known: commands that need none work anywhere.
+            orchestrated=bool(collection.orchestrated),
+            health_codes=health_codes,
+        )
+    version, name = module.manager_version, module.manager_release
+    known = release_of(version, name) is not None
+    return Circumstances(
+        mode=module.mode,
+        entries=entries,
+        no_advice=None if known else unknown_manager(f'Ceph {version} ({name})'),
+        orchestrated=module.orchestrated,
+        rollout_under_way=module.rollout_under_way,
+        health_codes=health_codes,
+        pending_s={i: now_s - at_s for i, at_s in module.pending_since_s.items()},
+        limits=module.limits,
+    )
+
+
+def _newest_s(collection: Collection) -> Optional[float]:
+    """When the newest file with a time was printed; None where there is none."""
+    times_s = [dump.time_s for osd in collection.osds.values() for dump in osd.dumps]
+    times_s += [answer.time_s for osd in collection.osds.values() for answer in osd.kv_stats]
+    return max(times_s, default=None)

@@ -1,0 +1,129 @@
+"""What files say of one OSD, by the same steps as counters that reach a manager. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional
+
+from ..collection.counters import MEMTABLE_TIME
+from ..collection.records import CounterDump, OsdCollection
+from ..mgr.protocols import CounterReader
+from ..mgr.records import CounterPoint, OsdInfo
+from ..observe.counters import by_any_name, details_for, names_for
+from ..observe.deep import DeepStatistics, RocksdbTimes
+from ..observe.details import Details, DetailSample, details, take_details
+from ..observe.history import OsdHistory
+from ..observe.measure import signals
+from ..observe.sample import Sample, take_sample
+from ..observe.signals import Signals
+from ..observe.window import Window
+
+#: Two dumps that bear the times of their files must be at least this far apart: files that were
+#: copied one after the other are not.
+MIN_FILE_TIMES_APART_S = 30.0
+#: One thread cannot work for longer than there was time, but clocks are not read at one moment.
+_KV_SYNC_TOLERANCE = 1.05
+_KV_SYNC_TOLERANCE_S = 2.0
+
+
+_FIRST_COUNTER = Sample._fields.index('nonce') + 1
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What is known of one OSD; None is "not known"."""
+
+    signals: Optional[Signals] = None
+    details: Optional[Details] = None
+    rocksdb_times: Optional[RocksdbTimes] = None
+    #: Why there are no rates although there are dumps.
+    no_window: Optional[str] = None
+    #: Why the statistics of RocksDB say nothing although there are some.
+    no_statistics: Optional[str] = None
+
+
+class _Dump(CounterReader):
+    """One dump as a source of counters."""
+
+    def __init__(self, dump: CounterDump) -> None:
+        self._points = dump.points
+
+    def latest(self, osd_id: int, path: str) -> Optional[CounterPoint]:  # noqa: ARG002
+        return self._points.get(path)
+
+
+def measure(
+    osd: OsdInfo,
+    collected: OsdCollection,
+    now_s: Optional[float],
+    *,
+    times_of_files: bool,
+) -> Measured:
+    """``now_s`` is the time to measure ages from; None: that of the newest file of this OSD."""
+    times_s = [d.time_s for d in collected.dumps] + [a.time_s for a in collected.kv_stats]
+    if not times_s or not osd.up or osd.nonce is None:
+        return Measured()
+    at_s = max(times_s) if now_s is None else now_s
+    dumps, why = collected.dumps, None
+    if times_of_files and any(
+        b.time_s - a.time_s < MIN_FILE_TIMES_APART_S for a, b in zip(dumps, dumps[1:])
+    ):
+        why = (
+            'the times of the files are too close together, as after a copy: put the time in the '
+            'names'
+        )
+        dumps = dumps[-1:]
+    history, found = _observe(osd, osd.nonce, dumps)
+    window = history.short
+    if window is not None and not _is_possible(window):
+        why = (
+            'by these times its kv_sync thread worked for longer than there was time: the times '
+            'of the dumps are wrong'
+        )
+        history, found = _observe(osd, osd.nonce, dumps[-1:])
+    elif window is None and why is None and len(dumps) > 1:
+        why = 'the counters fell between the dumps, as at a restart, or the dumps are too close'
+    deep = DeepStatistics()
+    for answer in collected.kv_stats:
+        deep.accept(osd.osd_id, osd.nonce, answer.text, answer.time_s)
+    for dump in collected.dumps:
+        point = dump.points.get(MEMTABLE_TIME)
+        if point is not None and point.avgcount:
+            deep.accept_memtable_time(osd.osd_id, osd.nonce, (point.value / 1e9, point.avgcount))
+    return Measured(
+        signals(osd, history, deep.compaction(osd.osd_id, osd.nonce, at_s), at_s)
+        if history.newest
+        else None,
+        found,
+        deep.times(osd.osd_id, osd.nonce, at_s),
+        why,
+        deep.unavailable(osd.osd_id),
+    )
+
+
+def _observe(
+    osd: OsdInfo, nonce: int, dumps: tuple[CounterDump, ...]
+) -> tuple[OsdHistory, Optional[Details]]:
+    history = OsdHistory()
+    before: Optional[DetailSample] = None
+    found: Optional[Details] = None
+    detail_names = details_for(osd.release)
+    for dump in dumps:
+        reader = by_any_name(_Dump(dump), osd.release)
+        sample = take_sample(reader, osd.osd_id, nonce, names_for(osd.release), dump.time_s)
+        if sample is None:
+            continue
+        # A report holds of each time what was kept of it: counts are of a look at the whole,
+        # other latencies of a closer look.
+        if any(isinstance(value, int) for value in sample[_FIRST_COUNTER:]):
+            history.add(sample)
+        if any(path and reader.latest(osd.osd_id, path) for path in detail_names):
+            after = take_details(reader, osd.osd_id, detail_names, sample)
+            before, found = after, details(before, after)
+    return history, found
+
+
+def _is_possible(window: Window) -> bool:
+    worked = window.kv_sync
+    most_s = window.window_s * _KV_SYNC_TOLERANCE + _KV_SYNC_TOLERANCE_S
+    return worked is None or worked.total_s <= most_s

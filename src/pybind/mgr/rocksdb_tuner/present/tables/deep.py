@@ -1,0 +1,131 @@
+"""What the RocksDB of one OSD says of itself: levels, compaction and stalls."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ...deep.look import DeepLook
+from ...observe.column_families import ColumnFamilyStats, DeepStats
+from ..layout import Column, fields, paragraph, table
+from ..units import UNKNOWN, format_bytes, format_count, format_duration, format_ratio
+from .phrases import sections
+
+
+def deep_look(look: DeepLook, *, sharded: Optional[bool]) -> str:
+    """``sharded`` is whether there are more column families than "default"; None: not known."""
+    stats = look.stats
+    return sections(
+        fields(
+            [
+                ('RocksDB opened', f'{format_duration(stats.uptime_s)} before'),
+                ('Writes held up for', format_duration(stats.stalled_s)),
+                ('Memtables', format_bytes(stats.memtable_bytes)),
+                ('Block cache', format_bytes(stats.block_cache_bytes)),
+                *_totals(stats),
+            ]
+        ),
+        _families(stats),
+        _levels(stats),
+        *_remarks(look, sharded=sharded),
+    )
+
+
+def _totals(stats: DeepStats) -> list[tuple[str, str]]:
+    totals = stats.totals
+    if totals is None:
+        return []
+    return [
+        ('Flushes wrote', format_bytes(totals.flush_write_bytes)),
+        ('Compaction read', format_bytes(totals.compact_read_bytes)),
+        ('Compaction wrote', format_bytes(totals.compact_write_bytes)),
+        ('WAL', format_bytes(totals.wal_bytes)),
+    ]
+
+
+def _families(stats: DeepStats) -> str:
+    if not stats.column_families:
+        return 'RocksDB shows no column family.'
+    columns = (
+        Column('COLUMN FAMILY'),
+        Column('FILES', 'r'),
+        Column('SIZE', 'r'),
+        Column('FLUSHED', 'r'),
+        Column('WRITTEN', 'r'),
+        Column('READ', 'r'),
+        Column('WRITE AMP', 'r'),
+        Column('STALLS', 'r'),
+    )
+    return table(
+        columns,
+        (
+            (
+                family.name,
+                _count(family.files),
+                format_bytes(family.size_bytes),
+                format_bytes(family.flush_bytes),
+                format_bytes(family.compaction_write_bytes),
+                format_bytes(family.compaction_read_bytes),
+                format_ratio(family.write_amp),
+                _stalls(family),
+            )
+            for family in stats.column_families
+        ),
+    )
+
+
+def _levels(stats: DeepStats) -> str:
+    rows = [
+        (
+            family.name,
+            f'L{level.level}',
+            _count(level.files),
+            format_bytes(level.size_bytes),
+            format_count(level.score),
+            format_bytes(level.write_bytes),
+            format_ratio(level.write_amp),
+            _count(level.compactions),
+        )
+        for family in stats.column_families
+        for level in family.levels
+    ]
+    columns = (
+        Column('COLUMN FAMILY'),
+        Column('LEVEL'),
+        Column('FILES', 'r'),
+        Column('SIZE', 'r'),
+        Column('SCORE', 'r'),
+        Column('WRITTEN', 'r'),
+        Column('WRITE AMP', 'r'),
+        Column('COMPACTIONS', 'r'),
+    )
+    return table(columns, rows) if rows else ''
+
+
+def _remarks(look: DeepLook, *, sharded: Optional[bool]) -> list[str]:
+    found = []
+    only_default = [family.name for family in look.stats.column_families] == ['default']
+    if only_default and sharded is not False:
+        found.append(
+            'This release shows only the column family "default", which holds next to nothing '
+            'where RocksDB is sharded.'
+        )
+    if look.stats.totals is None:
+        found.append(
+            'Totals over all column families need rocksdb_perf from the start of the OSD: set it, '
+            'and restart the OSD.'
+        )
+    if look.not_put_back:
+        names = ', '.join(look.not_put_back)
+        found.append(f'Still on, and tried again until it is as it was before: {names}.')
+    elif look.switched_on:
+        names = ', '.join(look.switched_on)
+        found.append(f'Switched on for this, and off again: {names}.')
+    return [paragraph(text) for text in found]
+
+
+def _count(number: Optional[int]) -> str:
+    return UNKNOWN if number is None else format_count(number)
+
+
+def _stalls(family: ColumnFamilyStats) -> str:
+    return _count(sum(family.stalls.values()) if family.stalls else None)

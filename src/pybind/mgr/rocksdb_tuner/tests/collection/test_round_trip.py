@@ -1,0 +1,83 @@
+"""What is written is what is read, whatever was collected."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+from hypothesis import given, settings
+
+from rocksdb_tuner import present
+from rocksdb_tuner.collection.read import SourceFile, read, unpack
+from rocksdb_tuner.collection.records import Collection, ModuleState
+from rocksdb_tuner.collection.report import report
+from rocksdb_tuner.collection.write import files
+from rocksdb_tuner.workload.records import Workload
+
+from .samples import collections
+
+SCHEMA = json.loads((Path(present.__file__).parent / 'schemas/report.schema.json').read_text())
+
+
+def comparable(collection: Collection) -> Collection:
+    """Without what is written for people, or follows again from the rest."""
+    return replace(
+        collection,
+        history=(),
+        rollout=None,
+        orchestrated=None,
+        osds={i: osd for i, osd in collection.osds.items() if osd != type(osd)()},
+        module=None if collection.module is None else _without_evidence(collection.module),
+    )
+
+
+def _without_evidence(state: ModuleState) -> ModuleState:
+    osds = {
+        i: m._replace(believed=Workload(m.believed.workload_class, m.believed.confidence, ()))
+        if m.candidate is m.believed.workload_class
+        else m
+        for i, m in state.memories.osds.items()
+    }
+    groups = {
+        name: m._replace(believed=Workload(m.believed.workload_class, m.believed.confidence, ()))
+        if m.candidate is m.believed.workload_class
+        else m
+        for name, m in state.memories.groups.items()
+    }
+    return replace(state, memories=state.memories._replace(osds=osds, groups=groups))
+
+
+@given(collections())
+@settings(max_examples=100)
+def test_a_document_holds_what_was_collected(collection: Collection) -> None:
+    text = report(collection, anonymous=False)
+    found = read(unpack('report.json', text.encode()))
+    assert comparable(found.collection) == comparable(collection)
+    assert found.ignored == ()
+    assert json.loads(text) == json.loads(report(collection, anonymous=False, pretty=True))
+
+
+@given(collections())
+@settings(max_examples=100)
+def test_a_folder_of_the_same_files_holds_the_same(collection: Collection) -> None:
+    sources = [
+        SourceFile(
+            name,
+            content.encode() if isinstance(content, str) else json.dumps(content).encode(),
+            modified_s=0.0,
+        )
+        for name, content in files(collection)
+    ]
+    assert comparable(read(sources).collection) == comparable(collection)
+
+
+@given(collections())
+@settings(max_examples=100)
+def test_a_report_of_the_module_is_what_its_schema_says(
+    collection: Collection,
+) -> None:
+    if collection.module is not None and collection.entries is not None:
+        whole = replace(collection, health_codes=frozenset())
+        jsonschema.validate(json.loads(report(whole, anonymous=True)), SCHEMA)

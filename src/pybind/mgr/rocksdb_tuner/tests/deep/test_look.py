@@ -1,0 +1,265 @@
+"""What is switched on for a look is put back, whatever happens in between."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+from collections.abc import Sequence
+from typing import Optional
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rocksdb_tuner.deep.look import NOTES, OPTIONS, DeepLooker, DeepLookRefused
+from rocksdb_tuner.deep.note import Note, Switched, UnreadableNoteError, decode, encode
+from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
+from rocksdb_tuner.mgr.records import ClusterMap, OsdInfo
+
+from ..fake_cluster import FakeCluster, FakeStore
+
+KV_STATS = '{"": "** Compaction Stats [default] **", "": "Uptime(secs): 12.5 total, 1.0 interval"}'
+
+
+class Died(BaseException):
+    """The manager's process ends here."""
+
+
+class Osds:
+    """Running OSDs that take options, as 16.2.15 does: overrides beside what else is set."""
+
+    def __init__(self) -> None:
+        #: What the config store or a file sets, and what somebody set in the process.
+        self.below: dict[str, bool] = {}
+        self.override: dict[str, bool] = {}
+        self.nonce = 100
+        #: Commands until the manager dies, or until the OSD stops answering.
+        self.dies_after: Optional[int] = None
+        self.silent_after: Optional[int] = None
+        self.asked: list[str] = []
+
+    def info(self, *, up: bool = True) -> OsdInfo:
+        (osd,) = FakeCluster(osds=1).cluster_map().osds
+        return OsdInfo(**{**vars(osd), 'up': up, 'nonce': self.nonce})
+
+    def restart(self) -> None:
+        self.nonce += 1
+        self.override.clear()
+
+    def tell(self, osd_id: int, prefix: str, args: TellArguments) -> str:
+        if self.dies_after is not None and len(self.asked) >= self.dies_after:
+            raise Died
+        if self.silent_after is not None and len(self.asked) >= self.silent_after:
+            raise CommandError(errno.ETIMEDOUT, 'osd.0 did not answer')
+        self.asked.append(prefix)
+        if prefix == 'config diff':
+            return json.dumps({'diff': {name: self._shown(name) for name in OPTIONS}})
+        name = args.get('var')
+        if prefix == 'config set':
+            assert isinstance(name, str)
+            value = args['val']
+            assert isinstance(value, list)
+            self.override[name] = value == ['true']
+        elif prefix == 'config unset':
+            assert isinstance(name, str)
+            self.override.pop(name, None)
+        else:
+            assert prefix == 'dump_objectstore_kv_stats'
+            on = all(self._final(name) for name in OPTIONS)
+            return KV_STATS if on else ''
+        return '{"success": ""}'
+
+    def ok_to_stop(self, osd_ids: Sequence[int]) -> Optional[str]:
+        raise AssertionError
+
+    def _final(self, name: str) -> bool:
+        return self.override.get(name, self.below.get(name, False))
+
+    def _shown(self, name: str) -> dict[str, bool]:
+        shown = {'default': False, 'final': self._final(name)}
+        if name in self.below:
+            shown['mon'] = self.below[name]
+        if name in self.override:
+            shown['override'] = self.override[name]
+        return shown
+
+
+def a_map(*osds: OsdInfo) -> ClusterMap:
+    return ClusterMap(1, frozenset(), None, osds, ())
+
+
+@pytest.fixture
+def osds() -> Osds:
+    return Osds()
+
+
+@pytest.fixture
+def store() -> FakeStore:
+    return FakeStore()
+
+
+def test_a_look_switches_on_reads_and_leaves_all_as_it_was(osds: Osds, store: FakeStore) -> None:
+    look = DeepLooker(osds, store).look(osds.info(), 1000.0)
+    assert look.stats.uptime_s == 12.5
+    assert look.switched_on == OPTIONS
+    assert look.not_put_back == ()
+    assert osds.override == {}
+    assert store.values == {}
+
+
+def test_what_is_on_already_is_not_touched(osds: Osds, store: FakeStore) -> None:
+    osds.below = dict.fromkeys(OPTIONS, True)
+    look = DeepLooker(osds, store).look(osds.info(), 1000.0)
+    assert look.switched_on == ()
+    assert osds.asked == ['config diff', 'dump_objectstore_kv_stats']
+
+
+def test_what_an_operator_set_in_the_process_is_set_again(osds: Osds, store: FakeStore) -> None:
+    before = {'rocksdb_perf': False, 'rocksdb_collect_memory_stats': True}
+    osds.override = dict(before)
+    osds.below = {'rocksdb_perf': True}
+    DeepLooker(osds, store).look(osds.info(), 1000.0)
+    assert osds.override == before
+
+
+def test_the_note_is_there_before_anything_is_changed(osds: Osds, store: FakeStore) -> None:
+    seen = []
+
+    def on_set(key: str) -> None:
+        seen.append((key, 'config set' in osds.asked))
+
+    store.on_set = on_set
+    DeepLooker(osds, store).look(osds.info(), 1000.0)
+    assert seen[0] == (f'{NOTES}osd.0', False)
+
+
+def test_where_the_note_cannot_be_stored_nothing_is_changed(osds: Osds, store: FakeStore) -> None:
+    store.error = CommandError(errno.EIO, 'no quorum')
+    with pytest.raises(CommandError):
+        DeepLooker(osds, store).look(osds.info(), 1000.0)
+    assert osds.asked == ['config diff']
+
+
+@given(
+    dies_after=st.integers(0, 12),
+    below=st.dictionaries(st.sampled_from(OPTIONS), st.booleans()),
+    override=st.dictionaries(st.sampled_from(OPTIONS), st.booleans()),
+    again=st.integers(0, 12),
+)
+@settings(max_examples=200)
+def test_a_manager_that_dies_anywhere_is_cleaned_up_after(
+    dies_after: int, below: dict[str, bool], override: dict[str, bool], again: int
+) -> None:
+    """Also where the next manager dies while it cleans up."""
+    osds, store = Osds(), FakeStore()
+    osds.below, osds.override = below, dict(override)
+    osds.dies_after = dies_after
+    with contextlib.suppress(Died):
+        DeepLooker(osds, store).look(osds.info(), 1000.0)
+    osds.asked, osds.dies_after = [], again
+    try:
+        takeover(osds, store)
+    except Died:
+        osds.asked, osds.dies_after = [], None
+        takeover(osds, store)
+    assert osds.override == override
+    assert store.values == {}
+
+
+def takeover(osds: Osds, store: FakeStore) -> DeepLooker:
+    looker = DeepLooker(osds, store)
+    looker.load()
+    looker.put_back(a_map(osds.info()), 2000.0)
+    return looker
+
+
+def test_an_osd_that_stops_answering_is_tried_again_until_it_does(
+    osds: Osds, store: FakeStore
+) -> None:
+    osds.silent_after = 3
+    looker = DeepLooker(osds, store)
+    with pytest.raises(CommandError):
+        looker.look(osds.info(), 1000.0)
+    assert osds.override != {}
+    assert store.keys(NOTES) == [f'{NOTES}osd.0']
+    looker.put_back(a_map(osds.info()), 1001.0)
+    assert osds.override != {}
+    with pytest.raises(DeepLookRefused, match='tried again'):
+        looker.look(osds.info(), 1002.0)
+    osds.silent_after = None
+    looker.put_back(a_map(osds.info()), 1040.0)
+    assert osds.override == {}
+    assert store.values == {}
+
+
+def test_one_that_is_down_is_waited_for(osds: Osds, store: FakeStore) -> None:
+    osds.dies_after = 3
+    with pytest.raises(Died):
+        DeepLooker(osds, store).look(osds.info(), 1000.0)
+    osds.dies_after = None
+    looker = DeepLooker(osds, store)
+    looker.load()
+    asked = list(osds.asked)
+    looker.put_back(a_map(osds.info(up=False)), 2000.0)
+    assert osds.asked == asked
+    assert store.keys(NOTES)
+
+
+@pytest.mark.parametrize('gone', [True, False])
+def test_of_a_process_that_is_gone_there_is_nothing_to_put_back(
+    osds: Osds, store: FakeStore, gone: bool
+) -> None:
+    osds.dies_after = 3
+    with pytest.raises(Died):
+        DeepLooker(osds, store).look(osds.info(), 1000.0)
+    osds.dies_after, osds.asked = None, []
+    osds.restart()
+    looker = DeepLooker(osds, store)
+    looker.load()
+    looker.put_back(a_map(*([] if gone else [osds.info()])), 2000.0)
+    assert osds.asked == []
+    assert store.values == {}
+
+
+def test_a_note_that_cannot_be_read_is_set_aside(osds: Osds, store: FakeStore) -> None:
+    store.values[f'{NOTES}osd.0'] = '{"version": 1, "osd"'
+    takeover(osds, store)
+    assert osds.asked == []
+    assert store.values == {f'broken/{NOTES}osd.0': '{"version": 1, "osd"'}
+
+
+def test_an_osd_that_is_down_is_not_asked(osds: Osds, store: FakeStore) -> None:
+    with pytest.raises(DeepLookRefused, match=r'osd\.0 is down'):
+        DeepLooker(osds, store).look(osds.info(up=False), 1000.0)
+
+
+NOTE_TEXT = encode(Note(3, 7, 1000.0, (Switched('rocksdb_perf', None),)))
+
+
+@given(
+    st.builds(
+        Note,
+        st.integers(0, 1 << 31),
+        st.integers(0, 1 << 32),
+        st.floats(0, 1e10),
+        st.lists(st.builds(Switched, st.text(), st.none() | st.text())).map(tuple),
+    )
+)
+def test_a_note_is_read_as_it_was_written(note: Note) -> None:
+    assert decode(encode(note)) == note
+
+
+@given(st.integers(0, len(NOTE_TEXT) - 1))
+def test_a_note_that_was_cut_off_is_refused(length: int) -> None:
+    with pytest.raises(UnreadableNoteError):
+        decode(NOTE_TEXT[:length])
+
+
+@pytest.mark.parametrize(
+    'text',
+    ['[]', 'null', '{"version": 2}', NOTE_TEXT.replace('7', '"7"'), NOTE_TEXT.replace('null', '5')],
+)
+def test_another_text_is_refused(text: str) -> None:
+    with pytest.raises(UnreadableNoteError):
+        decode(text)

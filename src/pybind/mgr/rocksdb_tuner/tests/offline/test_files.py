@@ -1,0 +1,514 @@
+"""Folders as they come: files missing, broken, foreign; and the command line that takes them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rocksdb_tuner.collection.names import Kind, file_name, parse_name
+from rocksdb_tuner.collection.read import SourceFile, UnreadableError, read, unpack
+from rocksdb_tuner.collection.report import report
+from rocksdb_tuner.offline.cli import main
+from rocksdb_tuner.offline.judge import judge
+from rocksdb_tuner.present import render
+
+DATA = Path(__file__).parent / 'data/pacific'
+MAPS = Path(__file__).parents[1] / 'mgr/data/pacific'
+KV_STATS = Path(__file__).parents[1] / 'observe/data/pacific/extended.txt'
+BEFORE, AFTER = 'osd.0.perf_dump.1795217000.json', 'osd.0.perf_dump.1795217600.json'
+OPTION = 'bluestore_rocksdb_options'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Of one OSD of Pacific, everything that can be collected."""
+    return fill(tmp_path / 'files')
+
+
+def fill(path: Path) -> Path:
+    path.mkdir()
+    for name in (BEFORE, AFTER):
+        shutil.copy(DATA / name, path)
+    shutil.copy(MAPS / 'osd_map.json', path / 'osd_dump.json')
+    shutil.copy(MAPS / 'osd_map_crush.json', path / 'osd_crush_dump.json')
+    (path / 'osd_metadata.json').write_text(json.dumps(metadata()))
+    files: dict[str, Any] = {
+        'config_dump.json': [],
+        'health.json': {'checks': {}},
+        'osd.0.config_show.json': [{'name': 'osd_data', 'value': '/x', 'source': 'file'}],
+        'osd.0.bluefs_files.json': [{'name': 'sharding/def'}],
+    }
+    for name, content in files.items():
+        (path / name).write_text(json.dumps(content))
+    for time_s in (1795217000, 1795217600):
+        shutil.copy(KV_STATS, path / f'osd.0.kv_stats.{time_s}.txt')
+    return path
+
+
+def metadata() -> list[dict[str, Any]]:
+    """As the command prints it: a list, with the number of the OSD in each."""
+    found = json.loads((MAPS / 'osd_metadata.json').read_text())
+    return [{'id': int(osd_id), **of_osd} for osd_id, of_osd in found.items()]
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    status = main([str(word) for word in words])
+    shown = capsys.readouterr()
+    return status, shown.out, shown.err
+
+
+def document(capsys: pytest.CaptureFixture[str], folder: Path, *words: str) -> Any:
+    status, out, err = run(capsys, folder, *words, '--format', 'json')
+    assert status == 0, err
+    return json.loads(out)
+
+
+def test_a_full_folder_is_judged(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (osd,) = document(capsys, folder, 'osd')
+    assert (osd['osd'], osd['up'], osd['device_class']) == (0, True, 'hdd')
+    # 24213 writes in 600 s, by the two dumps.
+    assert osd['write_iops'] == pytest.approx(24213 / 600, rel=1e-4)
+    assert osd['kv_sync_ms'] == pytest.approx((17.707198619 - 0.03592621) * 1e3 / 18602, rel=1e-4)
+    assert osd['options'] == {
+        'profile': 'bluestore-default-pacific',
+        'pending_restart': False,
+        'source': 'default',
+    }
+    detail = document(capsys, folder, 'osd', 'osd.0')
+    assert detail['sharded'] is True
+    assert detail['deep']['totals']['flush_write_bytes'] > 0
+    assert detail['forecast'] is None
+    status = document(capsys, folder, 'status')
+    assert status['time'] == '2026-11-20T23:33:20Z'
+    assert status['sampling']['interval_s'] is None
+
+
+def test_everything_at_once_is_what_each_command_says(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = document(capsys, folder)
+    for name, answer in whole.items():
+        assert answer == document(capsys, folder, name)
+    status, text, _ = run(capsys, folder)
+    assert status == 0
+    assert [f'== {name}' in text for name in whole] == [True] * 5
+
+
+@pytest.mark.parametrize(
+    ('name', 'said', 'consequence'),
+    [
+        ('osd_metadata.json', 'ceph osd metadata', 'release'),
+        ('osd_crush_dump.json', 'ceph osd crush dump', 'guessed'),
+        ('config_dump.json', 'ceph config dump', 'nothing is recommended'),
+        ('health.json', 'ceph health', 'warns of'),
+        ('osd.0.config_show.json', 'ceph config show', 'ceph.conf'),
+        ('osd.0.bluefs_files.json', 'bluefs files list', 'sharded'),
+        (BEFORE, 'only one perf dump of osd.0', 'rates'),
+    ],
+)
+def test_what_is_missing_is_said_and_what_it_was_for(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    said: str,
+    consequence: str,
+) -> None:
+    (folder / name).unlink()
+    status, _, err = run(capsys, folder)
+    assert status == 0
+    (line,) = [line for line in err.splitlines() if said in line]
+    assert consequence in line
+    notices = document(capsys, folder, 'status')['notices']
+    assert line.removeprefix('note: ') in notices
+
+
+def test_what_cannot_be_known_is_null(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ('osd_metadata.json', 'osd_crush_dump.json', 'config_dump.json', BEFORE):
+        (folder / name).unlink()
+    (osd,) = document(capsys, folder, 'osd')
+    assert (osd['host'], osd['device_class'], osd['write_iops']) == (None, None, None)
+    assert osd['options']['pending_restart'] is None
+    assert osd['db_used_bytes'] > 0
+    assert document(capsys, folder, 'recommend') == []
+    assert document(capsys, folder, 'workload')['groups'] == []
+
+
+def test_only_what_the_config_store_gives_is_taken_to_run(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / 'osd.0.config_show.json').unlink()
+    entry = {'section': 'osd', 'mask': '', 'name': OPTION, 'value': 'compression=kLZ4Compression'}
+    (folder / 'config_dump.json').write_text(json.dumps([entry]))
+    detail = document(capsys, folder, 'osd', '0')
+    assert detail['options']['running'] == 'compression=kLZ4Compression'
+    assert detail['options']['pending_restart'] is None
+
+
+def test_times_are_those_of_the_files_where_names_do_not_tell(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / BEFORE).rename(folder / 'osd.0.perf_dump.before.json')
+    (folder / AFTER).rename(folder / 'osd.0.perf_dump.json')
+    os.utime(folder / 'osd.0.perf_dump.before.json', (1e9, 1e9))
+    os.utime(folder / 'osd.0.perf_dump.json', (1e9 + 600, 1e9 + 600))
+    (osd,) = document(capsys, folder, 'osd')
+    assert osd['write_iops'] == pytest.approx(24213 / 600, rel=1e-4)
+    assert 'which a copy changes' in run(capsys, folder)[2]
+    # Copied one after the other.
+    os.utime(folder / 'osd.0.perf_dump.json', (1e9 + 1, 1e9 + 1))
+    assert document(capsys, folder, 'osd')[0]['write_iops'] is None
+    assert 'as after a copy' in run(capsys, folder)[2]
+
+
+def test_dumps_that_cannot_be_as_far_apart_as_their_names_say_give_no_rates(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / AFTER).rename(folder / 'osd.0.perf_dump.1795217005.json')
+    (osd,) = document(capsys, folder, 'osd')
+    assert osd['write_iops'] is None
+    assert 'times of the dumps are wrong' in run(capsys, folder)[2]
+
+
+def test_counters_that_fell_give_no_rates(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dump = json.loads((folder / AFTER).read_text())
+    dump['osd']['op_w'] = 0
+    dump['bluefs']['bytes_written_wal'] = 0
+    (folder / AFTER).write_text(json.dumps(dump))
+    assert document(capsys, folder, 'osd')[0]['write_iops'] is None
+    assert 'as at a restart' in run(capsys, folder)[2]
+
+
+def _change(name: str, change: Callable[[Any], Any]) -> Callable[[Path], str]:
+    def apply(folder: Path) -> str:
+        path = folder / name
+        path.write_text(json.dumps(change(json.loads(path.read_text()))))
+        return name
+
+    return apply
+
+
+def _write(name: str, content: bytes) -> Callable[[Path], str]:
+    def apply(folder: Path) -> str:
+        (folder / name).write_bytes(content)
+        return name
+
+    return apply
+
+
+def _make_folder(folder: Path) -> str:
+    (folder / 'health.json').unlink()
+    (folder / 'health.json').mkdir()
+    return 'health.json'
+
+
+def _make_fifo(folder: Path) -> str:
+    (folder / 'health.json').unlink()
+    os.mkfifo(folder / 'health.json')
+    return 'health.json'
+
+
+BROKEN: dict[str, tuple[Callable[[Path], str], str]] = {
+    'cut off': (_write('osd_dump.json', b'{"epoch": 3, "osds": ['), 'cut off'),
+    'empty': (_write('config_dump.json', b''), 'is empty'),
+    'no text': (_write('health.json', b'\x00\xff\xfe'), 'no text'),
+    'another command': (_change('osd_dump.json', lambda _: []), 'ceph osd dump'),
+    'a word for a number': (
+        _change('osd_dump.json', lambda d: {**d, 'osds': [{**d['osds'][0], 'osd': 'zero'}]}),
+        '"osds[0].osd" is a text and should be a whole number',
+    ),
+    'no pools': (
+        _change('osd_dump.json', lambda d: {k: v for k, v in d.items() if k != 'pools'}),
+        '"pools" is missing',
+    ),
+    'an OSD twice': (
+        _change('osd_dump.json', lambda d: {**d, 'osds': d['osds'] * 2}),
+        'more than once',
+    ),
+    'another cluster': (
+        _change('osd_dump.json', lambda d: {**d, 'osds': []}),
+        'osd.0 is not in it',
+    ),
+    'a perf dump of a monitor': (_write(AFTER, b'{"mon": {"x": 1}}'), 'none of the counters'),
+    'a counter that is none': (
+        _change(AFTER, lambda d: {**d, 'osd': {**d['osd'], 'op_w': -1}}),
+        '"osd.op_w" is neither',
+    ),
+    'labelled counters': (
+        _change(AFTER, lambda d: {name: [{'counters': c}] for name, c in d.items()}),
+        'none of the counters',
+    ),
+    'nested': (_write('health.json', b'[' * 100_000), 'nested'),
+    'no number': (_write('health.json', b'{"checks": NaN}'), 'NaN'),
+    'metadata of an error': (_write('osd_metadata.json', b'"Error EPERM"'), 'ceph osd metadata'),
+    'a list of no files': (_write('osd.0.bluefs_files.json', b'[]'), 'no file'),
+    'a folder': (_make_folder, 'is no file'),
+    'a pipe': (_make_fifo, 'is no file'),
+    'two of one': (_write('osd_dump.txt', b'{}'), 'osd_dump'),
+}
+
+
+@pytest.mark.parametrize('case', BROKEN)
+def test_a_file_that_is_not_what_its_name_says_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str], case: str
+) -> None:
+    make, said = BROKEN[case]
+    name = make(folder)
+    status, out, err = run(capsys, folder)
+    assert (status, out) == (1, '')
+    lines = [line for line in err.splitlines() if f'{name}: ' in line]
+    assert lines, err
+    assert said in lines[0]
+    assert 'Traceback' not in err
+
+
+def test_every_broken_file_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ('osd_dump.json', 'config_dump.json', AFTER):
+        (folder / name).write_text('{')
+    _, _, err = run(capsys, folder)
+    assert [name in err for name in ('osd_dump.json', 'config_dump.json', AFTER)] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ('words', 'status', 'said'),
+    [
+        (('/nonexistent/x',), 1, 'No such file'),
+        (('.', 'osd', '7'), 1, 'osd.7'),
+        (('.', 'show', 'nope'), 1, '"nope"'),
+    ],
+)
+def test_what_is_not_there_is_named(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    status: int,
+    said: str,
+) -> None:
+    where = [folder if word == '.' else word for word in words]
+    found, out, err = run(capsys, *where)
+    assert (found, out) == (status, '')
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    'words', [(), ('.', 'nope'), ('.', 'osd', 'x'), ('.', 'status', '3'), ('.', '--format', 'xml')]
+)
+def test_a_wrong_command_line_is_refused_with_status_2(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    with pytest.raises(SystemExit) as exit_status:
+        run(capsys, *[folder if word == '.' else word for word in words])
+    assert exit_status.value.code == 2
+    assert 'usage:' in capsys.readouterr().err
+
+
+def test_an_empty_folder_says_what_is_needed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _, err = run(capsys, tmp_path)
+    assert (status, 'is empty' in err) == (1, True)
+    (tmp_path / 'notes.txt').write_text('hello')
+    status, _, err = run(capsys, tmp_path)
+    assert (status, 'ceph osd dump --format json' in err) == (1, True)
+
+
+def test_files_that_nobody_knows_are_named_and_no_matter(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / 'ceph.log').write_text('x')
+    (folder / 'osd.0.heap.json').write_text('x')
+    status, _, err = run(capsys, folder)
+    assert status == 0
+    assert 'ceph.log, osd.0.heap.json' in err
+
+
+@pytest.mark.parametrize(
+    ('content', 'said'),
+    [
+        (b'{', 'cut off'),
+        (b'{"format": "x", "version": 1, "files": {}}', 'ceph-rocksdb-tuner-report'),
+        (b'{"format": "ceph-rocksdb-tuner-report", "version": 9, "files": {}}', 'version 9'),
+        (b'{"format": "ceph-rocksdb-tuner-report", "version": 1, "files": {}}', 'osd_dump'),
+        (b'[]', 'should be an object'),
+    ],
+)
+def test_a_document_that_is_none_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, said: str
+) -> None:
+    path = tmp_path / 'ticket.json'
+    path.write_bytes(content)
+    status, out, err = run(capsys, path)
+    assert (status, out) == (1, '')
+    assert said in err
+
+
+def _sources(folder: Path) -> list[SourceFile]:
+    return [SourceFile(p.name, p.read_bytes(), 1e9) for p in sorted(folder.iterdir())]
+
+
+_VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False),
+    st.text(max_size=5),
+    st.just([]),
+    st.just({}),
+    st.just([{}]),
+)
+
+
+@given(data=st.data())
+@settings(
+    max_examples=300,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_no_change_of_any_file_leads_to_anything_but_an_answer_or_a_named_file(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    global _SOURCES  # noqa: PLW0603 - read once: examples are many
+    if _SOURCES is None:
+        _SOURCES = _sources(fill(tmp_path_factory.mktemp('fuzz') / 'files'))
+    index = data.draw(st.integers(0, len(_SOURCES) - 1))
+    source = _SOURCES[index]
+    assert isinstance(source.content, bytes)
+    if data.draw(st.booleans()) or source.name.endswith('.txt'):
+        cut = data.draw(st.integers(0, len(source.content)))
+        content = source.content[:cut] + data.draw(st.binary(max_size=3))
+    else:
+        content = json.dumps(_mutated(json.loads(source.content), data)).encode()
+    changed = [*_SOURCES[:index], SourceFile(source.name, content, 1e9), *_SOURCES[index + 1 :]]
+    with contextlib.suppress(UnreadableError):
+        judgement = judge(read(changed))
+        snapshot = judgement.snapshot
+        for output_format in ('plain', 'json'):
+            render.status(snapshot, output_format)
+            render.findings(snapshot, output_format)
+            render.workload(snapshot, output_format)
+            render.recommend(snapshot, output_format)
+            for facts in snapshot.osds:
+                osd_id = facts.info.osd_id
+                render.osd(snapshot, osd_id, output_format, judgement.deep.get(osd_id))
+
+
+_SOURCES: list[SourceFile] | None = None
+
+
+def _mutated(value: Any, data: st.DataObject) -> Any:
+    """With one part anywhere in it replaced, or gone."""
+    if isinstance(value, dict) and value and data.draw(st.integers(0, 4)):
+        name = data.draw(st.sampled_from(sorted(value)))
+        if not data.draw(st.integers(0, 5)):
+            return {k: v for k, v in value.items() if k != name}
+        return {**value, name: _mutated(value[name], data)}
+    if isinstance(value, list) and value and data.draw(st.integers(0, 4)):
+        index = data.draw(st.integers(0, len(value) - 1))
+        return [*value[:index], _mutated(value[index], data), *value[index + 1 :]]
+    return data.draw(_VALUES)
+
+
+@given(
+    st.sampled_from(Kind),
+    st.integers(0, 999_999_999),
+    st.floats(0, 9e9, allow_nan=False).map(lambda t: round(t, 6)),
+)
+def test_a_name_says_what_it_was_made_of(kind: Kind, osd_id: int, time_s: float) -> None:
+    timed = kind in {Kind.PERF_DUMP, Kind.KV_STATS}
+    of_osd = timed or kind in {Kind.CONFIG_SHOW, Kind.BLUEFS_FILES}
+    name = file_name(kind, osd_id if of_osd else None, time_s if timed and time_s >= 1 else None)
+    found = parse_name(name)
+    assert found is not None
+    assert (found.kind, found.osd_id) == (kind, osd_id if of_osd else None)
+    assert found.time_s == (time_s if timed and time_s >= 1 else None)
+
+
+@pytest.mark.parametrize(
+    ('name', 'time_s'),
+    [
+        ('osd.0.perf_dump.1795217531.json', 1795217531.0),
+        ('osd.0.perf_dump.20261121T083211Z.json', 1795249931.0),
+        ('osd.0.perf_dump.2026-11-21T08:32:11Z.json', 1795249931.0),
+        ('osd.0.perf_dump.20261399T083211Z.json', None),
+        ('osd.0.perf_dump.2.json', None),
+        ('osd.0.perf_dump.json', None),
+    ],
+)
+def test_the_time_in_a_name(name: str, time_s: float | None) -> None:
+    found = parse_name(name)
+    assert found is not None
+    assert found.time_s == time_s
+
+
+def test_it_runs_without_ceph_and_without_the_module(folder: Path) -> None:
+    """In a process of its own, where no mgr_module is."""
+    done = _run_elsewhere(folder, 'sys.modules["ceph_module"] = None;')
+    assert done.returncode == 0, done.stderr
+    assert 'from files' in done.stdout
+
+
+def test_beside_a_manager_s_files_it_runs_too(folder: Path, tmp_path: Path) -> None:
+    """Where a host has managers there is an mgr_module, which needs what only a ceph-mgr has."""
+    (tmp_path / 'mgr_module.py').write_text('import ceph_module\n')
+    done = _run_elsewhere(folder, f'sys.path.insert(0, {str(tmp_path)!r});')
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_report_made_from_a_folder_is_the_folder(folder: Path) -> None:
+    """`report` writes exactly such a folder's content as one document."""
+    reading = read(_sources(folder))
+    text = report(reading.collection, anonymous=True)
+    again = read(unpack('x', text.encode()))
+    hidden = again.collection.cluster_map.osds[0]
+    assert hidden.host == 'host-1'
+    for a, b in zip(again.collection.osds[0].dumps, reading.collection.osds[0].dumps):
+        assert a == b
+
+
+def _run_elsewhere(
+    folder: Path, prelude: str = '', *, closed: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """The program in a process of its own, without the doubles of the tests."""
+    code = (
+        f'import sys, runpy; {prelude} sys.path.insert(0, sys.argv.pop(1));'
+        'runpy.run_module("rocksdb_tuner.offline", run_name="__main__")'
+    )
+    argv = [sys.executable, '-c', code, str(Path(__file__).parents[3]), str(folder)]
+    environment = {'PATH': os.environ['PATH']}
+    if not closed:
+        return subprocess.run(
+            argv, capture_output=True, text=True, check=False, cwd=folder.parent, env=environment
+        )
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, 'w') as pipe:
+        return subprocess.run(
+            argv,
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            cwd=folder.parent,
+            env=environment,
+        )
+
+
+def test_where_prettytable_is_missing_that_is_said(folder: Path) -> None:
+    done = _run_elsewhere(folder, 'sys.modules["prettytable"] = None;')
+    assert done.returncode == 1
+    assert 'prettytable' in done.stderr
+    assert 'Traceback' not in done.stderr
+
+
+def test_a_reader_that_has_seen_enough_is_no_error_to_show(folder: Path) -> None:
+    done = _run_elsewhere(folder, closed=True)
+    assert 'Traceback' not in done.stderr
+    assert 'BrokenPipe' not in done.stderr

@@ -1,0 +1,269 @@
+"""What `offline` makes of a report is what the module said when it was written."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Callable
+
+import pytest
+
+from rocksdb_tuner.advise.profiles import profile
+from rocksdb_tuner.collection.read import read, unpack
+from rocksdb_tuner.collection.report import report
+from rocksdb_tuner.mgr.records import CounterPoint
+from rocksdb_tuner.observe.counters import details_for
+from rocksdb_tuner.offline.judge import judge
+from rocksdb_tuner.present import render
+from rocksdb_tuner.rollout.records import Phase
+from rocksdb_tuner.snapshot import Mode, Snapshot
+from rocksdb_tuner.tuner import Settings
+
+from ..fake_cluster import OPTION
+from ..test_tuner import World as PlainWorld
+
+STALE = 'compression=kNoCompression,max_write_buffer_number=32,min_write_buffer_number_to_merge=2'
+ALTERNATE_2019 = profile('alternate-2019').options
+_DB_DEVICE = (
+    ('db_used_bytes', 1 << 30),
+    ('db_total_bytes', 1 << 40),
+    ('slow_total_bytes', 1 << 42),
+)
+KV_STATS = (
+    '{{".": "rocksdb.compact.write.bytes COUNT : {0}", ".": "rocksdb.stall.micros COUNT : {0}", '
+    '".": "rocksdb.wal.file.sync.micros P50 : 1.0 COUNT : {0} SUM : {0}"}}'
+)
+
+
+class World(PlainWorld):
+    """OSDs that also send what is looked at more closely."""
+
+    def __init__(self) -> None:
+        #: Counters that do not change with the load.
+        self.constant: dict[tuple[int, str], CounterPoint] = {}
+        super().__init__()
+
+    def report(self) -> None:
+        super().report()
+        for key, point in self.constant.items():
+            self.cluster.counters[key] = point._replace(time_s=self.cluster.now_s)
+        names, n = details_for('pacific'), self.progress
+        for osd in self.cluster.osds.values():
+            if not osd.up:
+                continue
+            for field, path in zip(names._fields, names):
+                if path:
+                    is_gauge = field.startswith('memory_')
+                    value = 4 << 30 if is_gauge else n * 100_000
+                    point = CounterPoint(self.cluster.now_s, value, None if is_gauge else n)
+                    self.cluster.counters[osd.osd_id, path] = point
+
+
+def judged(world: World, *, anonymous: bool = False) -> Snapshot:
+    text = report(world.tuner.collection(), anonymous=anonymous)
+    return judge(read(unpack('report.json', text.encode()))).snapshot
+
+
+def answers(snapshot: Snapshot) -> dict[str, Any]:
+    """Everything that both can be asked, but for what only the module does: rollouts."""
+    found = {
+        'osd': render.osds(snapshot, 'json'),
+        'workload': render.workload(snapshot, 'json'),
+        'findings': render.findings(snapshot, 'json'),
+        'recommend': render.recommend(snapshot, 'json'),
+        'status': render.status(snapshot, 'json'),
+    }
+    for facts in snapshot.osds:
+        name = f'osd {facts.info.osd_id}'
+        found[name] = render.osd(snapshot, facts.info.osd_id, 'json')
+    documents = {name: json.loads(text) for name, text in found.items()}
+    for name in ('rollout', 'notices'):
+        del documents['status'][name]
+    return documents
+
+
+def idle(world: World) -> None:
+    world.run(120)
+
+
+def small_writes(world: World) -> None:
+    world.recommended_for_rbd()
+
+
+def in_the_middle_of_a_change_of_workload(world: World) -> None:
+    world.recommended_for_rbd()
+    world.run(1)
+
+
+def just_started(world: World) -> None:
+    world.load_ops_per_s = 800
+    world.run(8)
+
+
+def before_the_first_report(world: World) -> None:
+    world.tuner.tick()
+
+
+def an_osd_down(world: World) -> None:
+    world.run(60)
+    world.cluster.stop_osd(1)
+    world.run(30)
+
+
+def a_stale_string(world: World) -> None:
+    world.cluster.operator_sets('osd', ALTERNATE_2019)
+    for osd_id in world.cluster.osds:
+        world.cluster.restart_by_hand(osd_id)
+    world.load_ops_per_s = 300
+    world.run(200)
+
+
+def a_restart_pending_for_days(world: World) -> None:
+    world.run(60)
+    world.cluster.operator_sets('osd', STALE)
+    world.run(30)
+    world.cluster.now_s += 3 * 86400
+    world.run(30)
+
+
+def a_string_that_stops_osds(world: World) -> None:
+    world.run(30)
+    world.cluster.operator_sets('osd/class:ssd', 'foo=1')
+    world.cluster.operator_sets('osd.2', 'compression=kZSTD')
+    world.run(30)
+
+
+def values_from_ceph_conf(world: World) -> None:
+    world.cluster.osds[0].conf_file[OPTION] = STALE
+    world.cluster.restart_by_hand(0)
+    world.run(60)
+
+
+def no_orchestrator_and_spillover(world: World) -> None:
+    world.cluster.orchestrator_reason = 'none'
+    world.cluster.health['BLUEFS_SPILLOVER'] = 'HEALTH_WARN'
+    for osd in world.cluster.osds.values():
+        osd.dedicated_db, osd.db_device_bytes = True, 1 << 30
+    world.recommended_for_rbd()
+
+
+def deep_statistics_and_details(world: World) -> None:
+    world.load_ops_per_s = 800
+    for step in range(1, 200):
+        for osd_id in world.cluster.osds:
+            world.cluster.tell_outputs[osd_id, 'dump_objectstore_kv_stats'] = KV_STATS.format(
+                step * 1_000_000
+            )
+            world.cluster.tell_outputs[osd_id, 'bluefs files list'] = '[{"name": "db/CURRENT"}]'
+            world.cluster.tell_outputs[osd_id, 'perf dump'] = json.dumps(
+                {'rocksdb': {'rocksdb_write_memtable_time': {'sum': step * 0.25, 'avgcount': step}}}
+            )
+        world.run(2)
+    # What was asked for after the last sample counts at the next one.
+    world.run(6)
+
+
+def hours_of_growth(world: World) -> None:
+    for osd in world.cluster.osds.values():
+        osd.dedicated_db, osd.db_device_bytes = True, 1 << 40
+        for path, value in _DB_DEVICE:
+            constant = CounterPoint(0.0, value, None)
+            world.constant[osd.osd_id, f'bluefs.{path}'] = constant
+    world.settings = Settings(sample_interval_s=300.0)
+    world.load_ops_per_s = 200
+    world.run(8 * 3600, step_s=60.0)
+
+
+def mode_observe(world: World) -> None:
+    world.settings = Settings(mode=Mode.OBSERVE, sample_interval_s=5.0)
+    world.load_ops_per_s = 800
+    world.run(60)
+
+
+def mode_off(world: World) -> None:
+    world.run(60)
+    world.settings = Settings(mode=Mode.OFF)
+    world.run(30)
+
+
+def an_unknown_manager(world: World) -> None:
+    world.manager_version = '22.0.0'
+    world.takeover()
+    world.load_ops_per_s = 800
+    world.run(90)
+
+
+def thresholds_of_an_operator(world: World) -> None:
+    world.settings = Settings(sample_interval_s=5.0, limits={'kv_sync_busy_limit': 0.01})
+    world.load_ops_per_s = 100
+    world.run(60)
+
+
+def a_rollout_under_way(world: World) -> None:
+    world.apply(world.recommended_for_rbd())
+    world.run_until(Phase.CANARY)
+
+
+SCENES: list[Callable[[World], None]] = [
+    idle,
+    small_writes,
+    in_the_middle_of_a_change_of_workload,
+    just_started,
+    before_the_first_report,
+    an_osd_down,
+    a_stale_string,
+    a_restart_pending_for_days,
+    a_string_that_stops_osds,
+    values_from_ceph_conf,
+    no_orchestrator_and_spillover,
+    deep_statistics_and_details,
+    hours_of_growth,
+    mode_observe,
+    mode_off,
+    an_unknown_manager,
+    thresholds_of_an_operator,
+    a_rollout_under_way,
+]
+
+
+@pytest.mark.parametrize('scene', SCENES, ids=lambda scene: scene.__name__)
+def test_the_answers_are_those_of_the_module(scene: Callable[[World], None]) -> None:
+    world = World()
+    scene(world)
+    assert answers(judged(world)) == answers(world.tuner.snapshot)
+
+
+@pytest.mark.parametrize('scene', SCENES, ids=lambda scene: scene.__name__)
+def test_without_names_only_the_names_differ(scene: Callable[[World], None]) -> None:
+    world = World()
+    scene(world)
+    expected = json.dumps(answers(world.tuner.snapshot))
+    for osd_id in range(3):
+        expected = expected.replace(f'node{osd_id}', f'host-{osd_id + 1}')
+    expected = expected.replace('"name": "x"', '"name": "mgr-1"')
+    assert json.dumps(answers(judged(world, anonymous=True))) == expected
+
+
+def test_the_scenes_are_worth_comparing() -> None:
+    """They have findings, recommendations, forecasts and statistics that could be lost."""
+    seen = set()
+    for scene in (small_writes, a_stale_string, deep_statistics_and_details, hours_of_growth):
+        world = World()
+        scene(world)
+        snapshot = world.tuner.snapshot
+        seen |= {f.finding_id for f in snapshot.findings}
+        seen |= {r.kind.value for r in snapshot.recommendations}
+        for facts in snapshot.osds:
+            seen |= {name for name in ('forecast', 'rocksdb_times') if getattr(facts, name)}
+            if facts.details and facts.details.latency:
+                seen.add('latency')
+            if facts.signals and facts.signals.compaction_source == 'measured':
+                seen.add('measured')
+    assert seen >= {
+        'superseded-options',
+        'set-profile',
+        'forecast',
+        'rocksdb_times',
+        'latency',
+        'measured',
+        'unsharded',
+    }

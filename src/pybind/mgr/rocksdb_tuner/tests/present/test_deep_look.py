@@ -1,0 +1,69 @@
+"""What is shown of a deep look, in tables and as JSON, for answers of three releases."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from rocksdb_tuner import present
+from rocksdb_tuner.deep.look import OPTIONS, DeepLook
+from rocksdb_tuner.observe.column_families import DeepStats, parse_deep_stats
+from rocksdb_tuner.present import render
+from rocksdb_tuner.present.layout import WIDTH
+
+from . import samples
+
+DATA = Path(__file__).parents[1] / 'observe/data'
+SCHEMA = json.loads((Path(present.__file__).parent / 'schemas/osd-detail.schema.json').read_text())
+ANSWERS = [
+    (release, name)
+    for release in ('pacific', 'reef', 'tentacle')
+    for name in ('compaction_only', 'extended')
+]
+
+
+def look(release: str, name: str) -> DeepLook:
+    text = (DATA / release / f'{name}.txt').read_text()
+    return DeepLook(0, samples.NOW_S, parse_deep_stats(text), OPTIONS)
+
+
+@pytest.mark.parametrize(('release', 'name'), ANSWERS)
+def test_a_look_is_what_the_schema_says_and_fits_the_screen(release: str, name: str) -> None:
+    seen, snapshot = look(release, name), samples.small_cluster()
+    found = json.loads(render.osd(snapshot, 0, 'json', seen))
+    jsonschema.validate(found, SCHEMA)
+    shown = {family['name'] for family in found['deep']['column_families']}
+    assert shown == {family.name for family in seen.stats.column_families}
+    text = render.osd(snapshot, 0, 'plain', seen)
+    assert all(len(line) <= WIDTH for line in text.splitlines())
+    for family in seen.stats.column_families:
+        assert f'\n {family.name} ' in text or f'\n{family.name} ' in text
+
+
+def test_where_only_one_column_family_is_shown_that_is_said() -> None:
+    snapshot = samples.small_cluster()
+    said = 'shows only the column family "default"'
+    assert said in render.osd(snapshot, 0, 'plain', look('pacific', 'compaction_only'))
+    assert said not in render.osd(snapshot, 0, 'plain', look('tentacle', 'compaction_only'))
+    # Where RocksDB is not sharded it is all that there is.
+    whole = replace(snapshot, osds=(replace(snapshot.osds[0], sharded=False), *snapshot.osds[1:]))
+    assert said not in render.osd(whole, 0, 'plain', look('pacific', 'compaction_only'))
+
+
+def test_what_is_still_on_is_said() -> None:
+    seen = replace(look('pacific', 'extended'), not_put_back=('rocksdb_perf',))
+    text = render.osd(samples.small_cluster(), 0, 'plain', seen)
+    assert 'Still on, and tried again until it is as it was before: rocksdb_perf.' in text
+
+
+def test_nothing_is_made_of_an_empty_answer() -> None:
+    seen = DeepLook(0, samples.NOW_S, DeepStats())
+    found = json.loads(render.osd(samples.small_cluster(), 0, 'json', seen))
+    jsonschema.validate(found, SCHEMA)
+    assert found['deep']['uptime_s'] is None
+    assert found['deep']['totals'] is None
+    assert 'shows no column family' in render.osd(samples.small_cluster(), 0, 'plain', seen)
