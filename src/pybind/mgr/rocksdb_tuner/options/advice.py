@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Callable, Iterator, Mapping, Optional
 
+from ..units import format_bytes
 from .effective import effective
 from .hardware import Hardware
 from .problems import Problem, problem
@@ -104,8 +105,8 @@ def _level_0_unlike_level_1(_option_set: OptionSet, values: Mapping[str, str]) -
         yield problem(
             'level0-unlike-level1',
             'max_bytes_for_level_base',
-            f'Level 0 settles at {level_0} bytes and level 1 at {level_1}: the tree works best '
-            'where they are alike',
+            f'Level 0 settles at {format_bytes(level_0)} and level 1 at {format_bytes(level_1)}: '
+            'the tree works best where they are alike',
         )
 
 
@@ -174,8 +175,8 @@ def _memtables_beyond_memory(
         yield problem(
             'memtables-beyond-memory',
             min(limits, key=lambda name: limits[name], default='write_buffer_size'),
-            f'Memtables can take {bound} bytes; osd_memory_target of {target} leaves {left} for '
-            'them and for all caches, so the OSD grows beyond it',
+            f'Memtables can take {format_bytes(bound)}; osd_memory_target of '
+            f'{format_bytes(target)} leaves {format_bytes(left)} for them and for all caches, so the OSD grows beyond it',
         )
 
 
@@ -193,8 +194,9 @@ def _wal_beyond_device(
         yield problem(
             'wal-beyond-device',
             'max_total_wal_size',
-            f'The WAL can grow to {bound} bytes and {"its" if on_wal else "the DB"} device has '
-            f'{device}: the rest goes to {"the DB device or " if on_wal else ""}the slow one',
+            f'The WAL can grow to {format_bytes(bound)} and {"its" if on_wal else "the DB"} device '
+            f'has {format_bytes(device)}: the rest goes to {"the DB device or " if on_wal else ""}the '
+            'slow one',
         )
 
 
@@ -207,8 +209,8 @@ def _levels_beyond_device(values: Mapping[str, str], hardware: Hardware) -> Iter
         yield problem(
             'levels-beyond-device',
             'max_bytes_for_level_base',
-            f'Levels 0 and 1 take {upper} bytes and the DB device has {device}: what is written '
-            'most spills over to the slow device',
+            f'Levels 0 and 1 take {format_bytes(upper)} and the DB device has '
+            f'{format_bytes(device)}: what is written most spills over to the slow device',
         )
 
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, Mapping, Optional
 
 from ..knowledge import loader
+from ..units import format_bytes
 from .values import ValueType
 
 __all__ = [
@@ -154,6 +155,10 @@ class OptionInfo:
     members: tuple[Member, ...] = ()
     #: Of an object, by RocksDB version.
     object_rules: Mapping[str, ObjectRule] = field(default_factory=dict)
+
+    def spelled(self, value: int) -> str:
+        """A value as a person reads it: "16 MiB" where the unit is bytes."""
+        return format_bytes(value) if self.unit == 'bytes' else str(value)
 
     def choice_names(self, version: str) -> tuple[str, ...]:
         """The values of an enum that this (measured) version knows."""

@@ -406,7 +406,8 @@ def _dangers(option_set: OptionSet, version: str, known: Catalogue) -> Iterator[
             yield problem(
                 'out-of-range',
                 name,
-                f'{text} is outside {info.sane.minimum} to {info.sane.maximum}: {info.sane.why}',
+                f'{info.spelled(number)} is outside {info.spelled(info.sane.minimum)} to '
+                f'{info.spelled(info.sane.maximum)}: {info.sane.why}',
                 info.source,
             )
 

@@ -28,6 +28,7 @@ from ..options.grammar import OptionDifference
 from ..rollout.history import HistoryRecord
 from ..rollout.records import Phase, RolloutState
 from ..snapshot import Mode, Snapshot
+from ..units import format_time, rounded
 from ..workload.records import Workload, WorkloadClass
 from .difference import difference
 from .subjects import OsdDetail, Plan
@@ -38,7 +39,6 @@ from .summaries import (
     suited_workloads,
     worst_first,
 )
-from .units import format_time, rounded
 
 #: A document or a part of one, as `json.dumps` takes it.
 Json = Union[None, bool, int, float, str, Sequence['Json'], Mapping[str, 'Json']]

@@ -12,8 +12,8 @@ from ..deep.look import DeepLook
 from ..rollout.plan import expected_duration_s
 from ..rollout.records import ChangeKind
 from ..snapshot import Snapshot
+from ..units import format_ids
 from .errors import PresentError
-from .units import format_ids
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from ..lsm.records import (
     Stall,
     WalModel,
 )
+from ..units import rounded
 from .documents import JsonObject
-from .units import rounded
 
 __all__ = ['derivation', 'tree']
 

@@ -8,11 +8,11 @@ from typing import Optional
 from ...advise.records import Prediction, Reason, Recommendation
 from ...options.grammar import OptionDifference
 from ...snapshot import Mode, Snapshot
+from ...units import UNKNOWN, format_duration, format_ids, format_percent_range, format_plural
 from ..difference import difference
 from ..layout import Column, fields, paragraph, shell_command, table
 from ..subjects import Plan
 from ..summaries import worst_first
-from ..units import UNKNOWN, format_duration, format_ids, format_percent_range, format_plural
 from .phrases import (
     COMMAND,
     UNNAMED_OPTIONS,

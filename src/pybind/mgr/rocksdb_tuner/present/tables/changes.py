@@ -7,9 +7,9 @@ from typing import Optional
 
 from ...rollout.history import HistoryRecord
 from ...rollout.records import Phase, RolloutState
+from ...units import UNKNOWN, format_ids, format_time
 from ..difference import difference
 from ..layout import Column, fields, paragraph, table
-from ..units import UNKNOWN, format_ids, format_time
 from .phrases import option_value, phase_of, progress_of, sections
 
 

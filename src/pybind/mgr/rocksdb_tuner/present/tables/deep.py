@@ -6,8 +6,8 @@ from typing import Optional
 
 from ...deep.look import DeepLook
 from ...observe.column_families import ColumnFamilyStats, DeepStats
+from ...units import UNKNOWN, format_bytes, format_count, format_duration, format_ratio
 from ..layout import Column, fields, paragraph, table
-from ..units import UNKNOWN, format_bytes, format_count, format_duration, format_ratio
 from .phrases import sections
 
 

@@ -12,8 +12,8 @@ from ...options.effective import as_read_by
 from ...options.neighbours import NeighbourInfo
 from ...options.syntax import OptionSyntaxError, parse
 from ...options.verdict import ReleaseVerdict, Verdict
+from ...units import UNKNOWN
 from ..layout import Column, fields, paragraph, table
-from ..units import UNKNOWN
 from .phrases import SEVERITY_MARKS, bullets, osd_names, sections, titled
 
 _ACCEPTED = {True: 'accepted', False: 'NOT accepted', None: 'not known'}
@@ -206,9 +206,10 @@ def _limits(info: OptionInfo) -> Iterable[tuple[str, str]]:
         )
     if info.bounds:
         ends = (info.bounds.minimum, info.bounds.maximum)
-        yield 'Moved into', ' to '.join(UNKNOWN if end is None else str(end) for end in ends)
+        yield 'Moved into', ' to '.join(UNKNOWN if e is None else info.spelled(e) for e in ends)
     if info.sane:
-        yield 'Sane', f'{info.sane.minimum} to {info.sane.maximum}: {info.sane.why}'
+        least, most = info.spelled(info.sane.minimum), info.spelled(info.sane.maximum)
+        yield 'Sane', f'{least} to {most}: {info.sane.why}'
     if info.danger:
         yield 'Danger', f'{info.danger.level}: {info.danger.why}'
 

@@ -11,12 +11,7 @@ from ...observe.latency import WriteLatency, bottleneck, parts
 from ...observe.signals import Signals
 from ...options.grammar import OptionDifference
 from ...snapshot import Snapshot
-from ...workload.records import Workload
-from ..difference import difference
-from ..layout import Column, fields, paragraph, table
-from ..subjects import OsdDetail
-from ..summaries import common_domain, options_in_use, worst_first
-from ..units import (
+from ...units import (
     UNKNOWN,
     format_bytes,
     format_bytes_rate,
@@ -29,6 +24,11 @@ from ..units import (
     format_ratio,
     format_used,
 )
+from ...workload.records import Workload
+from ..difference import difference
+from ..layout import Column, fields, paragraph, table
+from ..subjects import OsdDetail
+from ..summaries import common_domain, options_in_use, worst_first
 from .deep import deep_look
 from .phrases import (
     COMMAND,

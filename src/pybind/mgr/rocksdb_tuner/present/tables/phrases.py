@@ -9,10 +9,7 @@ from ...advise.records import Finding, FindingEvidence
 from ...options.grammar import OptionDifference
 from ...rollout.records import RolloutState
 from ...snapshot import Mode
-from ...workload.records import Workload, WorkloadClass
-from ..layout import WIDTH, Column, paragraph, shell_command, shorten, table
-from ..summaries import osds_finished
-from ..units import (
+from ...units import (
     UNKNOWN,
     format_bytes,
     format_bytes_rate,
@@ -24,6 +21,9 @@ from ..units import (
     format_percent,
     format_plural,
 )
+from ...workload.records import Workload, WorkloadClass
+from ..layout import WIDTH, Column, paragraph, shell_command, shorten, table
+from ..summaries import osds_finished
 
 #: How an operator calls the module.
 COMMAND = 'ceph rocksdb-tuner'

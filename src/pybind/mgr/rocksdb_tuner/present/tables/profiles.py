@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...advise.profiles import Profile, PublishedEvidence, SuitabilityRule
+from ...units import UNKNOWN, format_percent_range, format_plural
 from ..layout import Column, fields, paragraph, table
 from ..summaries import suited_workloads
-from ..units import UNKNOWN, format_percent_range, format_plural
 from .phrases import COMMAND, bullets, sections, titled
 
 _SUPERSEDED_MARK = '*'

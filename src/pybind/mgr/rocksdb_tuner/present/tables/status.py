@@ -7,9 +7,9 @@ from typing import Optional
 
 from ...rollout.records import RolloutState
 from ...snapshot import Mode, Sampling, Snapshot
+from ...units import UNKNOWN, format_duration, format_ms, format_plural
 from ..layout import Column, fields, paragraph, table
 from ..summaries import OptionsInUse, options_in_use
-from ..units import UNKNOWN, format_duration, format_ms, format_plural
 from .phrases import (
     COMMAND,
     PENDING_MARK,

@@ -17,8 +17,7 @@ from ...lsm.records import (
     Stall,
     TreeModel,
 )
-from ..layout import Column, fields, paragraph, table
-from ..units import (
+from ...units import (
     UNKNOWN,
     format_bytes,
     format_count,
@@ -26,6 +25,7 @@ from ..units import (
     format_percent,
     format_ratio,
 )
+from ..layout import Column, fields, paragraph, table
 from .phrases import bullets, changes_table, sections, titled
 
 _LIMITED = {

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.present import units
+from rocksdb_tuner import units
 
 FORMATTERS: tuple[Callable[[Optional[float]], str], ...] = (
     units.format_bytes,
