@@ -176,7 +176,8 @@ def _memtables_beyond_memory(
             'memtables-beyond-memory',
             min(limits, key=lambda name: limits[name], default='write_buffer_size'),
             f'Memtables can take {format_bytes(bound)}; osd_memory_target of '
-            f'{format_bytes(target)} leaves {format_bytes(left)} for them and for all caches, so the OSD grows beyond it',
+            f'{format_bytes(target)} leaves {format_bytes(left)} for them and for all caches, '
+            'so the OSD grows beyond it',
         )
 
 
@@ -195,8 +196,8 @@ def _wal_beyond_device(
             'wal-beyond-device',
             'max_total_wal_size',
             f'The WAL can grow to {format_bytes(bound)} and {"its" if on_wal else "the DB"} device '
-            f'has {format_bytes(device)}: the rest goes to {"the DB device or " if on_wal else ""}the '
-            'slow one',
+            f'has {format_bytes(device)}: the rest goes to '
+            f'{"the DB device or " if on_wal else ""}the slow one',
         )
 
 
