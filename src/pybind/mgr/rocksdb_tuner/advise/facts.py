@@ -18,8 +18,9 @@ from .strings import recognise, same_meaning
 OPTION = 'bluestore_rocksdb_options'
 ANNEX = 'bluestore_rocksdb_options_annex'
 
-#: Options that conditions are about beside the strings; the first two take effect at once.
+#: Options that conditions are about beside the strings. Read as each column family is opened.
 COMPACT_ON_DELETION = 'rocksdb_cf_compact_on_deletion'
+#: Takes effect at once.
 BUFFERED_IO = 'bluefs_buffered_io'
 #: How BlueFS chooses the device of a file; read when an OSD starts.
 SELECTION_POLICY = 'bluestore_volume_selection_policy'

@@ -156,7 +156,7 @@ class OptionInfo:
     #: Of an object, by RocksDB version.
     object_rules: Mapping[str, ObjectRule] = field(default_factory=dict)
 
-    def spelled(self, value: int) -> str:
+    def spelled(self, value: float) -> str:
         """A value as a person reads it: "16 MiB" where the unit is bytes."""
         return format_bytes(value) if self.unit == 'bytes' else str(value)
 
