@@ -65,8 +65,10 @@ class RolloutStorage:
                         text = encode_state(machine.paused(state, 'the module', state.updated_s))
                 elif key.startswith(HISTORY):
                     decode_record(text)
-                else:
+                elif key.startswith(ARCHIVE):
                     decode_state(text)
+                else:
+                    continue
             except StoredStateError:
                 continue
             try:
