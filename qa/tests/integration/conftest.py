@@ -11,6 +11,7 @@ from typing import NoReturn
 import pytest
 
 from harness import Cluster, diagnosis
+from harness.errors import HarnessError
 from harness.layout import load_record
 
 #: Where one thing is broken every test after it fails too, and says nothing new.
@@ -38,9 +39,15 @@ def pytest_runtest_makereport(
     if report.failed and len(_reported) < MAX_REPORTS:
         for folder in dict.fromkeys(_folders(item.funcargs.values())):
             _reported.append(folder)
-            text = diagnosis.report(Cluster.open(folder))
-            report.sections.append((f'cluster in {folder}', text))
+            report.sections.append((f'cluster in {folder}', _said_by(folder)))
     return report
+
+
+def _said_by(folder: Path) -> str:
+    try:
+        return diagnosis.report(Cluster.open(folder))
+    except Exception as error:  # noqa: BLE001 - the failure that is told is another one
+        return f'nothing can be told of it: {type(error).__name__}: {error}'
 
 
 def _folders(values: Iterable[object]) -> Iterator[Path]:
@@ -50,8 +57,15 @@ def _folders(values: Iterable[object]) -> Iterator[Path]:
             yield from _folders([value.dir])
         elif isinstance(value, tuple):
             yield from _folders(value)
-        elif isinstance(value, (Path, str)):
-            if load_record(Path(value)) is not None:
-                yield Path(value)
+        elif isinstance(value, Path):
+            if _holds_a_cluster(value):
+                yield value
         elif isinstance(getattr(value, 'cluster', None), Cluster):
             yield from _folders([value.cluster])  # type: ignore[attr-defined]
+
+
+def _holds_a_cluster(folder: Path) -> bool:
+    try:
+        return load_record(folder) is not None
+    except HarnessError:
+        return False

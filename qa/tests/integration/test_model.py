@@ -96,7 +96,7 @@ def test_the_empty_string_is_that_of_rocksdb_itself(tuner: ModuleClient) -> None
         (('model', LZ4_2025, '--osd', '9'), errno.ENOENT, 'osd.9 does not exist'),
         (('model', LZ4_2025, '--osd', 'x'), errno.EINVAL, '"x" is no OSD'),
         (('model', LZ4_2025, '--db-size', '60x'), errno.EINVAL, 'db-size: "60x" is no size'),
-        (('model', LZ4_2025, '--cfs', 'm(0'), errno.EINVAL, 'is no column'),
+        (('model', LZ4_2025, '--cfs', 'm(0'), errno.EINVAL, 'cfs: at character 3'),
         (('model', LZ4_2025, '--format', 'xml'), errno.EINVAL, '"xml" is no format'),
         (('profile', 'derive', '--memory', '4'), errno.EINVAL, 'memory must be 896M'),
         (('profile', 'derive', '--workload', 'x'), errno.EINVAL, '"x" is no workload'),
