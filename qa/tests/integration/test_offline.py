@@ -42,7 +42,7 @@ def tuner(cluster: Cluster) -> ModuleClient:
 def folder(tuner: ModuleClient) -> Iterator[Path]:
     """What a support engineer gets: the output of Ceph's commands, under load."""
     with tempfile.TemporaryDirectory(prefix='tuner-files-') as name:
-        client = run_workload(tuner.cluster, 'rbd-randwrite', 50)
+        client = run_workload(tuner.cluster, 'rbd-randwrite', 180)
         try:
             tuner.wait_for(
                 lambda: any((osd['write_iops'] or 0) > 50 for osd in tuner.osds()),
