@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Mapping, NamedTuple, Optional
 
 from ..mgr.records import ClusterMap
+from ..observe.pool_rates import PoolRates
 from ..observe.signals import Signals
 from .activity import activity
 from .classify import classify
@@ -44,9 +46,16 @@ class Recogniser:
         return Memories(self._osds, self._groups)
 
     def recognise(
-        self, signals: Mapping[int, Signals], cluster_map: ClusterMap, now_s: float
+        self,
+        signals: Mapping[int, Signals],
+        cluster_map: ClusterMap,
+        now_s: float,
+        pool_rates: Mapping[int, PoolRates] = MappingProxyType({}),
     ) -> Recognition:
-        """Classify every OSD in ``signals`` and every device class; call once per tick."""
+        """Classify every OSD in ``signals`` and every device class; call once per tick.
+
+        ``pool_rates`` is what clients do to each pool, where that is known.
+        """
         pools: dict[str, PoolContext] = {}
         members: dict[str, list[Signals]] = {}
         own: dict[int, tuple[Signals, Workload, Optional[str]]] = {}
@@ -58,7 +67,9 @@ class Recogniser:
             if osd.device_class is not None:
                 members.setdefault(osd.device_class, []).append(seen)
                 if osd.device_class not in pools:
-                    pools[osd.device_class] = pool_context(cluster_map, osd.device_class)
+                    pools[osd.device_class] = pool_context(
+                        cluster_map, osd.device_class, pool_rates
+                    )
                 context = pools[osd.device_class]
             own[osd.osd_id] = (seen, classify(activity((seen,)), context), osd.device_class)
         self._groups = {

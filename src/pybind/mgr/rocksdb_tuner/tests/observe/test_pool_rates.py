@@ -1,0 +1,58 @@
+"""What clients do to pools, from the mgr's statistics."""
+
+from __future__ import annotations
+
+from rocksdb_tuner.mgr.parse import parse_pool_counters
+from rocksdb_tuner.mgr.records import PoolCounters
+from rocksdb_tuner.observe.pool_rates import PoolHistory, PoolRates
+
+
+def counters(writes: int) -> PoolCounters:
+    return PoolCounters(reads=2 * writes, read_bytes=0, writes=writes, write_bytes=4096 * writes)
+
+
+def test_rates_are_over_the_same_time_as_those_of_osds() -> None:
+    """Forty seconds are known, and the window reaches back thirty."""
+    history = PoolHistory()
+    for now_s, writes in ((0.0, 0), (10.0, 5000), (20.0, 5100), (30.0, 5200), (40.0, 5300)):
+        history.add({1: counters(writes)}, now_s)
+    assert history.rates() == {1: PoolRates(20.0, 0.0, 10.0, 40960.0)}
+
+
+def test_one_reading_tells_nothing() -> None:
+    history = PoolHistory()
+    assert history.rates() == {}
+    history.add({1: counters(100)}, 0.0)
+    assert history.rates() == {}
+
+
+def test_a_new_pool_and_one_whose_counters_fell_are_not_known_yet() -> None:
+    history = PoolHistory()
+    history.add({1: counters(100), 2: counters(100)}, 0.0)
+    history.add({1: counters(50), 2: counters(110), 3: counters(9)}, 10.0)
+    assert set(history.rates()) == {2}
+
+
+def test_a_clock_that_was_set_back_gives_no_rate() -> None:
+    history = PoolHistory()
+    history.add({1: counters(100)}, 1000.0)
+    history.add({1: counters(200)}, 10.0)
+    assert history.rates() == {}
+    history.add({1: counters(300)}, 20.0)
+    assert history.rates()[1].writes_per_s == 10.0
+
+
+def test_readings_that_come_too_close_are_passed_over() -> None:
+    """They may hold the same reports of the PGs."""
+    history = PoolHistory()
+    history.add({1: counters(100)}, 0.0)
+    history.add({1: counters(100)}, 1.0)
+    assert history.rates() == {}
+
+
+def test_statistics_of_pools_as_the_mgr_hands_them_out() -> None:
+    """Names as in `get('df')` of 16.2.15 to 20.2.4; a pool without statistics is absent."""
+    stats = {'rd': 5, 'rd_bytes': 2048, 'wr': 7, 'wr_bytes': 4096, 'stored': 1}
+    df = {'pools': [{'id': 3, 'name': 'rbd', 'stats': stats}, {'id': 4, 'name': 'new'}]}
+    assert parse_pool_counters(df) == {3: PoolCounters(5, 2048, 7, 4096)}
+    assert parse_pool_counters({}) == {}
