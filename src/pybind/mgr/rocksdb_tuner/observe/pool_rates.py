@@ -19,6 +19,9 @@ class PoolRates(NamedTuple):
     write_bytes_per_s: float
 
 
+_NOTHING = PoolCounters(reads=0, read_bytes=0, writes=0, write_bytes=0)
+
+
 class _Reading(NamedTuple):
     time_s: float
     pools: Mapping[int, PoolCounters]
@@ -43,14 +46,18 @@ class PoolHistory:
             self._recent.popleft()
 
     def rates(self) -> Mapping[int, PoolRates]:
-        """By pool id. Absent: a pool that is new, or whose counters fell (they were repaired)."""
+        """By pool id. Absent: a pool whose counters fell (they were repaired), or were missing."""
         if len(self._recent) < 2:
             return {}
         before, after = self._recent[0], self._recent[-1]
         window_s = after.time_s - before.time_s
+        newest_before = max(before.pools, default=None)
         found = {}
         for pool_id, new in after.pools.items():
             old = before.pools.get(pool_id)
+            # Ids are given in order and once: this one was made meanwhile.
+            if old is None and newest_before is not None and pool_id > newest_before:
+                old = _NOTHING
             rates = _rates(old, new, window_s) if old is not None else None
             if rates is not None:
                 found[pool_id] = rates

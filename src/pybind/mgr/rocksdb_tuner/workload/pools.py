@@ -15,20 +15,11 @@ CEPHFS_METADATA = 'cephfs_metadata'
 CEPHFS_DATA = 'cephfs_data'
 #: Pools of other applications, and of none; not the manager's own.
 OTHER = 'other'
+#: Of the changes that OSDs count, the share that the pools' statistics must tell of.
+MIN_TOLD_SHARE = 0.5
 
 #: Pools of the manager's modules (device health, their stores): nobody's clients.
 _OWN_APPLICATIONS = frozenset({'mgr', 'mgr_devicehealth'})
-
-
-class KindRates(NamedTuple):
-    """What clients do to all pools of one kind, per second.
-
-    Writes and reads are parts of operations: see `PoolCounters`.
-    """
-
-    writes_per_s: float
-    write_bytes_per_s: float
-    reads_per_s: float
 
 
 class PoolContext(NamedTuple):
@@ -38,16 +29,20 @@ class PoolContext(NamedTuple):
     rgw: bool
     cephfs_metadata: bool
     cephfs_data: bool
-    #: What is done to the pools of each kind; None where that is not known.
-    work: Optional[Mapping[str, KindRates]] = None
+    #: Share of each kind in the changes that clients make; None where that is not known.
+    shares: Optional[Mapping[str, float]] = None
 
 
 def pool_context(
     cluster_map: ClusterMap,
     device_class: str,
     pool_rates: Mapping[int, PoolRates] = MappingProxyType({}),
+    changes_per_s: float = 0.0,
 ) -> PoolContext:
-    """The kinds of pools that reach ``device_class``, with ``pool_rates`` summed by kind."""
+    """The kinds of pools that reach ``device_class``, and what each does of the changes.
+
+    ``changes_per_s`` are the operations that write of all OSDs of the class.
+    """
     reaching = [pool for pool in cluster_map.pools if _reaches(pool, device_class)]
     kinds = {kind for pool in reaching for kind in (_kind(pool),) if kind is not None}
     return PoolContext(
@@ -55,25 +50,29 @@ def pool_context(
         rgw=any('rgw' in pool.applications for pool in reaching),
         cephfs_metadata=CEPHFS_METADATA in kinds,
         cephfs_data=CEPHFS_DATA in kinds,
-        work=_work(reaching, pool_rates),
+        shares=_shares(reaching, pool_rates, changes_per_s),
     )
 
 
-def _work(
-    pools: Iterable[PoolInfo], rates: Mapping[int, PoolRates]
-) -> Optional[Mapping[str, KindRates]]:
-    if not rates:
-        return None
-    sums: dict[str, list[float]] = {}
+def _shares(
+    pools: Iterable[PoolInfo], rates: Mapping[int, PoolRates], changes_per_s: float
+) -> Optional[Mapping[str, float]]:
+    writes: dict[str, float] = {}
     for pool in pools:
         kind, seen = _kind(pool), rates.get(pool.pool_id)
-        if kind is None or seen is None:
-            continue
-        total = sums.setdefault(kind, [0.0, 0.0, 0.0])
-        total[0] += seen.writes_per_s
-        total[1] += seen.write_bytes_per_s
-        total[2] += seen.reads_per_s
-    return {kind: KindRates(*total) for kind, total in sums.items()}
+        if kind is not None and seen is not None:
+            writes[kind] = writes.get(kind, 0.0) + seen.writes_per_s
+    # A pool's statistics count the parts of an operation. Those of block devices and file systems
+    # have one; those of a gateway, which calls classes that set keys, have some five. What the
+    # others leave of the OSDs' operations is the gateway's.
+    if RGW in writes:
+        others = sum(value for kind, value in writes.items() if kind != RGW)
+        writes[RGW] = min(writes[RGW], max(0.0, changes_per_s - others))
+    total = sum(writes.values())
+    # Statistics of pools lag behind the counters of OSDs: at a begin they tell nothing yet.
+    if not total or total < MIN_TOLD_SHARE * changes_per_s:
+        return None
+    return {kind: value / total for kind, value in writes.items()}
 
 
 def _kind(pool: PoolInfo) -> Optional[str]:

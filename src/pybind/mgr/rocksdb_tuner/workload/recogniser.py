@@ -56,30 +56,29 @@ class Recogniser:
 
         ``pool_rates`` is what clients do to each pool, where that is known.
         """
-        pools: dict[str, PoolContext] = {}
         members: dict[str, list[Signals]] = {}
+        for osd in cluster_map.osds:
+            seen = signals.get(osd.osd_id)
+            if seen is not None and osd.device_class is not None:
+                members.setdefault(osd.device_class, []).append(seen)
+        pools: dict[str, PoolContext] = {}
+        groups: dict[str, Memory] = {}
+        for device_class, of_class in members.items():
+            work = activity(of_class)
+            changes_per_s = work.changes_per_s if work else 0.0
+            context = pool_context(cluster_map, device_class, pool_rates, changes_per_s)
+            pools[device_class] = context
+            groups[device_class] = remember(
+                self._groups.get(device_class), classify(work, context), now_s
+            )
+        self._groups = groups
         own: dict[int, tuple[Signals, Workload, Optional[str]]] = {}
         for osd in cluster_map.osds:
             seen = signals.get(osd.osd_id)
             if seen is None:
                 continue
-            context = _NO_POOLS
-            if osd.device_class is not None:
-                members.setdefault(osd.device_class, []).append(seen)
-                if osd.device_class not in pools:
-                    pools[osd.device_class] = pool_context(
-                        cluster_map, osd.device_class, pool_rates
-                    )
-                context = pools[osd.device_class]
+            context = pools[osd.device_class] if osd.device_class is not None else _NO_POOLS
             own[osd.osd_id] = (seen, classify(activity((seen,)), context), osd.device_class)
-        self._groups = {
-            device_class: remember(
-                self._groups.get(device_class),
-                classify(activity(of_class), pools[device_class]),
-                now_s,
-            )
-            for device_class, of_class in members.items()
-        }
         osds: dict[int, Memory] = {}
         for osd_id, (seen, now, device_class) in own.items():
             group = self._groups[device_class].shown if device_class is not None else None

@@ -26,11 +26,19 @@ def test_one_reading_tells_nothing() -> None:
     assert history.rates() == {}
 
 
-def test_a_new_pool_and_one_whose_counters_fell_are_not_known_yet() -> None:
+def test_pools_whose_counters_fell_or_were_missing_are_not_known() -> None:
     history = PoolHistory()
-    history.add({1: counters(100), 2: counters(100)}, 0.0)
-    history.add({1: counters(50), 2: counters(110), 3: counters(9)}, 10.0)
-    assert set(history.rates()) == {2}
+    history.add({2: counters(100), 3: counters(100)}, 0.0)
+    history.add({1: counters(9), 2: counters(50), 3: counters(110)}, 10.0)
+    assert set(history.rates()) == {3}
+
+
+def test_a_pool_made_meanwhile_began_with_nothing() -> None:
+    """Ids of pools only grow, so a larger one than all before is new."""
+    history = PoolHistory()
+    history.add({3: counters(100)}, 0.0)
+    history.add({3: counters(100), 4: counters(50)}, 10.0)
+    assert history.rates()[4].writes_per_s == 5.0
 
 
 def test_a_clock_that_was_set_back_gives_no_rate() -> None:

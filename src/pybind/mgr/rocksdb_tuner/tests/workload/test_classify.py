@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.mgr.records import ClusterMap, PoolInfo
+from rocksdb_tuner.observe.pool_rates import PoolRates
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.tests.observe.samples import osd_info
 from rocksdb_tuner.workload.activity import activity
@@ -159,7 +160,18 @@ def test_the_evidence_carries_the_measured_values() -> None:
         | st.just(Signals(osd_id=1)),
         max_size=5,
     ),
-    st.builds(PoolContext, st.booleans(), st.booleans(), st.booleans(), st.booleans()),
+    st.builds(
+        PoolContext,
+        st.booleans(),
+        st.booleans(),
+        st.booleans(),
+        st.booleans(),
+        st.none()
+        | st.dictionaries(
+            st.sampled_from(['rbd', 'rgw', 'cephfs_metadata', 'cephfs_data', 'other']),
+            st.floats(0, 1),
+        ),
+    ),
 )
 def test_any_signals_give_a_class_with_an_honest_confidence(
     osds: list[Signals], pools: PoolContext
@@ -177,6 +189,59 @@ def test_a_pool_whose_rule_takes_from_another_class_does_not_count() -> None:
     cluster_map = ClusterMap(1, frozenset(), None, (), (pool('a', 'rbd', 'hdd'), pool('b', 'rgw')))
     assert pool_context(cluster_map, 'ssd') == RGW
     assert pool_context(cluster_map, 'hdd') == RBD_AND_RGW
+
+
+@pytest.mark.parametrize(
+    ('osd', 'shares', 'expected'),
+    [
+        (signals(write_iops=400.0), {'rbd': 0.9, 'cephfs_metadata': 0.1}, 'rbd-small-write'),
+        (signals(write_iops=400.0), {'rbd': 0.1, 'cephfs_metadata': 0.9}, 'cephfs-metadata'),
+        (signals(write_iops=400.0, write_bytes=0.0), {'rgw': 1.0}, 'rgw-metadata'),
+        (signals(write_iops=400.0, write_bytes=0.0), {'other': 1.0}, 'unknown'),
+        (signals(write_iops=400.0), {'other': 0.8, 'rbd': 0.2}, 'unknown'),
+        (signals(write_iops=100.0, rw_iops=60.0), {'rbd': 0.4, 'rgw': 0.6}, 'mixed'),
+        (signals(write_iops=100.0, rw_iops=60.0), {'rbd': 0.1, 'rgw': 0.9}, 'rgw-metadata'),
+        (signals(write_iops=50.0, write_bytes=4e5), {'cephfs_metadata': 1.0}, 'cephfs-metadata'),
+        (signals(write_iops=50.0, write_bytes=4e5), {'rbd': 1.0}, 'large-write'),
+        (signals(read_iops=900.0, write_iops=9.0), {'rbd': 0.5, 'rgw': 0.5}, 'read-mostly'),
+    ],
+)
+def test_statistics_of_pools_tell_who_is_at_work(
+    osd: Signals, shares: dict[str, float], expected: str
+) -> None:
+    """Pools of all kinds are there; their applications alone would tell nothing."""
+    pools = PoolContext(True, True, True, True, shares)
+    workload = seen(pools, osd)
+    assert workload.workload_class.value == expected
+    if expected not in {'read-mostly', 'large-write'}:
+        assert 'pools' in {e.signal for e in workload.evidence}
+
+
+def pool(pool_id: int, application: str, metadata: bool = False) -> PoolInfo:
+    return PoolInfo(pool_id, application, (application,), 3, 2, (), cephfs_metadata=metadata)
+
+
+def pool_rates(writes_per_s: float) -> PoolRates:
+    return PoolRates(0.0, 0.0, writes_per_s, 0.0)
+
+
+def test_what_other_pools_leave_of_the_operations_is_the_gateway_s() -> None:
+    """A put is three operations of fifteen parts; 165 puts and 500 block writes per second."""
+    cluster_map = ClusterMap(1, frozenset(), None, (), (pool(1, 'rbd'), pool(2, 'rgw')))
+    rates = {1: pool_rates(500.0), 2: pool_rates(15 * 165.0)}
+    shares = pool_context(cluster_map, 'ssd', rates, 3 * 165.0 + 500.0).shares
+    assert shares is not None
+    assert shares['rbd'] == pytest.approx(500 / 995)
+    assert shares['rgw'] == pytest.approx(495 / 995)
+
+
+def test_statistics_that_tell_of_little_of_the_work_tell_nothing() -> None:
+    """They come later than the counters of OSDs. The manager's own pool is nobody's."""
+    cluster_map = ClusterMap(1, frozenset(), None, (), (pool(1, 'rbd'), pool(2, 'mgr')))
+    assert pool_context(cluster_map, 'ssd', {1: pool_rates(20.0)}, 500.0).shares is None
+    assert pool_context(cluster_map, 'ssd', {2: pool_rates(500.0)}, 500.0).shares is None
+    assert pool_context(cluster_map, 'ssd', {}, 500.0).shares is None
+    assert pool_context(cluster_map, 'ssd', {1: pool_rates(400.0)}, 500.0).shares == {'rbd': 1.0}
 
 
 def work(workload_class: WorkloadClass) -> Workload:
