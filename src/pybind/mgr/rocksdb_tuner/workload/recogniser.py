@@ -63,14 +63,11 @@ class Recogniser:
                 members.setdefault(osd.device_class, []).append(seen)
         pools: dict[str, PoolContext] = {}
         groups: dict[str, Memory] = {}
-        for device_class, of_class in members.items():
+        for name, of_class in members.items():
             work = activity(of_class)
             changes_per_s = work.changes_per_s if work else 0.0
-            context = pool_context(cluster_map, device_class, pool_rates, changes_per_s)
-            pools[device_class] = context
-            groups[device_class] = remember(
-                self._groups.get(device_class), classify(work, context), now_s
-            )
+            pools[name] = pool_context(cluster_map, name, pool_rates, changes_per_s)
+            groups[name] = remember(self._groups.get(name), classify(work, pools[name]), now_s)
         self._groups = groups
         own: dict[int, tuple[Signals, Workload, Optional[str]]] = {}
         for osd in cluster_map.osds:
