@@ -72,7 +72,10 @@ RUNS: tuple[Run, ...] = (
         'p-s3-put-1k', HELD_OUT, 'pacific-3',
         _client('rgw-metadata', 's3-put', threads=12, object_size_bytes=1024),
     ),
-    _run('p-cephfs', SET, 'pacific-3', _client('cephfs-metadata', 'cephfs-metadata', threads=4)),
+    _run(
+        'p-cephfs', HELD_OUT, 'pacific-3',
+        _client('cephfs-metadata', 'cephfs-metadata', threads=4),
+    ),
     _run(
         'p-pair', SET, 'pacific-3',
         Step(
@@ -132,7 +135,7 @@ RUNS: tuple[Run, ...] = (
         _client('rgw-metadata', 's3-put', threads=6),
     ),
     _run(
-        'r-large', HELD_OUT, 'reef-3',
+        'r-large', SET, 'reef-3',
         _client('large-write', 'rbd-seqwrite', block_size_bytes=512 << 10, rate_iops=60),
         _client('read-mostly', 's3-get', objects=600),
         _LONG_AFTER,
@@ -145,7 +148,7 @@ RUNS: tuple[Run, ...] = (
             (Client('s3-put', {'threads': 4}),), begin=('in 2',),
         ),
     ),
-    _run('r-cephfs', HELD_OUT, 'reef-3', _client('cephfs-metadata', 'cephfs-metadata', threads=2)),
+    _run('r-cephfs', SET, 'reef-3', _client('cephfs-metadata', 'cephfs-metadata', threads=2)),
     _run(
         't-rbd-then-s3', HELD_OUT, 'tentacle-3',
         _client('rbd-small-write', 'rbd-randwrite', iodepth=8, rate_iops=600),

@@ -60,14 +60,11 @@ def _client_work(
         if reads_dominate:
             return WorkloadClass.MIXED, 0.7, (size, shares)
         # A metadata server writes its journal in large pieces, and keys and values later.
-        told = _pool_shares(seen, pools)
-        if (
-            told is not None
-            and told[0] == CEPHFS_METADATA
-            and told[1] >= limits.dominant_kind_share
-        ):
-            certainty = _beyond(told[1], limits.dominant_kind_share)
-            return WorkloadClass.CEPHFS_METADATA, certainty, (told[2], size)
+        journal = pools.shares.get(CEPHFS_METADATA) if pools.shares else None
+        share = journal.write_bytes if journal else 0.0
+        if share >= limits.dominant_kind_share:
+            certainty = _beyond(share, limits.dominant_kind_share)
+            return WorkloadClass.CEPHFS_METADATA, certainty, (_journal(seen, share), size)
         return WorkloadClass.LARGE_WRITE, HIGH, (size,)
     if reads_dominate:
         return WorkloadClass.READ_MOSTLY, _beyond(1 - changes_share, limits.read_share), (shares,)
@@ -95,11 +92,14 @@ def _pool_shares(seen: Activity, pools: PoolContext) -> Optional[tuple[str, floa
     """(the kind of pools with the most changes, its share, the evidence); None: not known."""
     if not pools.shares:
         return None
-    kind, share = max(pools.shares.items(), key=itemgetter(1))
+    ordered = sorted(
+        ((name, share.changes) for name, share in pools.shares.items()),
+        key=itemgetter(1),
+        reverse=True,
+    )
+    kind, share = ordered[0]
     parts = ', '.join(
-        f'{100 * value:.0f} % {_NAMES[name]}'
-        for name, value in sorted(pools.shares.items(), key=itemgetter(1), reverse=True)
-        if value >= 0.005
+        f'{100 * value:.0f} % {_NAMES[name]}' for name, value in ordered if value >= 0.005
     )
     statement = f'By their pools the changes on the device class are {parts}.'
     return kind, share, Evidence('pools', share, 'share', seen.window_s, statement)
@@ -212,6 +212,16 @@ def _write_size(seen: Activity) -> Evidence:
         'bytes',
         seen.window_s,
         f'The mean write has {mean / 1024:.1f} KiB.',
+    )
+
+
+def _journal(seen: Activity, share: float) -> Evidence:
+    return Evidence(
+        'pools',
+        share,
+        'share',
+        seen.window_s,
+        f"{100 * share:.0f} % of the written bytes are of CephFS's metadata pool: a journal.",
     )
 
 

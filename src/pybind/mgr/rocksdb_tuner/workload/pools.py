@@ -17,9 +17,18 @@ CEPHFS_DATA = 'cephfs_data'
 OTHER = 'other'
 #: Of the changes that OSDs count, the share that the pools' statistics must tell of.
 MIN_TOLD_SHARE = 0.5
+#: Writes to a pool of a file system's data with fewer bytes than this on average carry none.
+MIN_DATA_BYTES = 512.0
 
 #: Pools of the manager's modules (device health, their stores): nobody's clients.
 _OWN_APPLICATIONS = frozenset({'mgr', 'mgr_devicehealth'})
+
+
+class Share(NamedTuple):
+    """Of one kind of pools, 0..1: in the changes, and in the bytes that they write."""
+
+    changes: float
+    write_bytes: float
 
 
 class PoolContext(NamedTuple):
@@ -29,8 +38,8 @@ class PoolContext(NamedTuple):
     rgw: bool
     cephfs_metadata: bool
     cephfs_data: bool
-    #: Share of each kind in the changes that clients make; None where that is not known.
-    shares: Optional[Mapping[str, float]] = None
+    #: What each kind has of the changes that clients make; None where that is not known.
+    shares: Optional[Mapping[str, Share]] = None
 
 
 def pool_context(
@@ -56,23 +65,31 @@ def pool_context(
 
 def _shares(
     pools: Iterable[PoolInfo], rates: Mapping[int, PoolRates], changes_per_s: float
-) -> Optional[Mapping[str, float]]:
+) -> Optional[Mapping[str, Share]]:
     writes: dict[str, float] = {}
+    written: dict[str, float] = {}
     for pool in pools:
         kind, seen = _kind(pool), rates.get(pool.pool_id)
         if kind is not None and seen is not None:
             writes[kind] = writes.get(kind, 0.0) + seen.writes_per_s
+            written[kind] = written.get(kind, 0.0) + seen.write_bytes_per_s
+    # For each file a metadata server sets its backtrace, an attribute, in the pool of the data.
+    if written.get(CEPHFS_DATA, 0.0) < MIN_DATA_BYTES * writes.get(CEPHFS_DATA, 0.0):
+        writes[CEPHFS_METADATA] = writes.get(CEPHFS_METADATA, 0.0) + writes.pop(CEPHFS_DATA)
     # A pool's statistics count the parts of an operation. Those of block devices and file systems
     # have one; those of a gateway, which calls classes that set keys, have some five. What the
     # others leave of the OSDs' operations is the gateway's.
     if RGW in writes:
         others = sum(value for kind, value in writes.items() if kind != RGW)
         writes[RGW] = min(writes[RGW], max(0.0, changes_per_s - others))
-    total = sum(writes.values())
+    total, total_bytes = sum(writes.values()), sum(written.values())
     # Statistics of pools lag behind the counters of OSDs: at a begin they tell nothing yet.
     if not total or total < MIN_TOLD_SHARE * changes_per_s:
         return None
-    return {kind: value / total for kind, value in writes.items()}
+    return {
+        kind: Share(value / total, written.get(kind, 0.0) / total_bytes if total_bytes else 0.0)
+        for kind, value in writes.items()
+    }
 
 
 def _kind(pool: PoolInfo) -> Optional[str]:

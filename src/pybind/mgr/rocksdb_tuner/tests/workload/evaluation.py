@@ -13,6 +13,7 @@ from typing import Optional
 
 from rocksdb_tuner.observe.pool_rates import PoolHistory
 from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.workload.activity import Activity, activity
 from rocksdb_tuner.workload.recogniser import Recogniser
 
 from .replay import DEVICE_CLASS, Recording, Span
@@ -22,6 +23,8 @@ UNKNOWN = 'unknown'
 OFFSETS_S = (0.0, 2.5, 5.0, 7.5)
 #: A span of at least this length is long enough for a class to be due in it.
 DUE_S = 60.0
+#: Spans that are further apart than this have something else between them.
+GAP_S = 8.0
 #: Bounds of the bins of the reliability table.
 BINS = (0.0, 0.5, 0.75, 0.9, 1.0)
 NOT_CLIENTS = frozenset({'idle', 'recovery', UNKNOWN})
@@ -37,6 +40,8 @@ class Seen:
     workload_class: str
     confidence: float
     evidence: tuple[str, ...]
+    #: What all OSDs that are looked at do, on which the name is founded.
+    activity: Optional[Activity]
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,12 @@ class Onset:
     offset_s: float
     #: From its begin to the first right class; None: never.
     right_after_s: Optional[float]
+    #: Of the class shown, from the end of the span before to the end of this one.
     changes: int
+    #: What truly changed meanwhile: this span began, and where there is time between the spans,
+    #: something else came and went (a client fills what it reads, and checks what it wrote). Of
+    #: two right names, recovery's and a client's, one may follow the other.
+    true_changes: int
 
 
 @dataclass(frozen=True)
@@ -104,6 +114,7 @@ def watch(recording: Recording, offset_s: float = 0.0, osd_id: Optional[int] = N
                 workload.workload_class.value,
                 workload.confidence,
                 tuple(e.statement for e in workload.evidence),
+                activity(of),
             )
         )
     return shown
@@ -141,13 +152,16 @@ def onsets(recording: Recording, shown: Sequence[Seen], offset_s: float) -> list
     What is shown before anything is known is no change.
     """
     found = []
+    before_s = shown[0].now_s
     for span in recording.spans:
+        since_s, before_s = before_s, span.end_s
         if span.end_s - span.begin_s < DUE_S:
             continue
         inside = [s for s in shown if span.begin_s <= s.now_s <= span.end_s]
-        before = [s.workload_class for s in shown if s.now_s < span.begin_s][-1:]
-        names = [*before, *(s.workload_class for s in inside)]
-        if names and not any(name != UNKNOWN for name in before):
+        before = [s.workload_class for s in shown if s.now_s <= since_s][-1:]
+        between = [s.workload_class for s in shown if since_s < s.now_s <= span.end_s]
+        names = [*before, *between]
+        if not any(name != UNKNOWN for name in before):
             names = names[next((i for i, n in enumerate(names) if n != UNKNOWN), 0) :]
         right = [s.now_s for s in inside if s.workload_class in span.labels]
         found.append(
@@ -157,6 +171,7 @@ def onsets(recording: Recording, shown: Sequence[Seen], offset_s: float) -> list
                 offset_s,
                 right[0] - span.begin_s if right else None,
                 sum(a != b for a, b in zip(names, names[1:])),
+                len(span.labels) + (span.begin_s - since_s >= GAP_S),
             )
         )
     return found

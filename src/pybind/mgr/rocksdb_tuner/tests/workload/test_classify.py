@@ -18,7 +18,7 @@ from rocksdb_tuner.tests.observe.samples import osd_info
 from rocksdb_tuner.workload.activity import activity
 from rocksdb_tuner.workload.classify import classify
 from rocksdb_tuner.workload.hysteresis import Memory, remember
-from rocksdb_tuner.workload.pools import PoolContext, pool_context
+from rocksdb_tuner.workload.pools import PoolContext, Share, pool_context
 from rocksdb_tuner.workload.recogniser import Recogniser
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 from rocksdb_tuner.workload.thresholds import Thresholds, thresholds
@@ -169,7 +169,7 @@ def test_the_evidence_carries_the_measured_values() -> None:
         st.none()
         | st.dictionaries(
             st.sampled_from(['rbd', 'rgw', 'cephfs_metadata', 'cephfs_data', 'other']),
-            st.floats(0, 1),
+            st.builds(Share, st.floats(0, 1), st.floats(0, 1)),
         ),
     ),
 )
@@ -210,7 +210,8 @@ def test_statistics_of_pools_tell_who_is_at_work(
     osd: Signals, shares: dict[str, float], expected: str
 ) -> None:
     """Pools of all kinds are there; their applications alone would tell nothing."""
-    pools = PoolContext(True, True, True, True, shares)
+    told = {kind: Share(share, share) for kind, share in shares.items()}
+    pools = PoolContext(True, True, True, True, told)
     workload = seen(pools, osd)
     assert workload.workload_class.value == expected
     if expected not in {'read-mostly', 'large-write'}:
@@ -231,8 +232,8 @@ def test_what_other_pools_leave_of_the_operations_is_the_gateway_s() -> None:
     rates = {1: pool_rates(500.0), 2: pool_rates(15 * 165.0)}
     shares = pool_context(cluster_map, 'ssd', rates, 3 * 165.0 + 500.0).shares
     assert shares is not None
-    assert shares['rbd'] == pytest.approx(500 / 995)
-    assert shares['rgw'] == pytest.approx(495 / 995)
+    assert shares['rbd'].changes == pytest.approx(500 / 995)
+    assert shares['rgw'].changes == pytest.approx(495 / 995)
 
 
 def test_statistics_that_tell_of_little_of_the_work_tell_nothing() -> None:
@@ -241,7 +242,22 @@ def test_statistics_that_tell_of_little_of_the_work_tell_nothing() -> None:
     assert pool_context(cluster_map, 'ssd', {1: pool_rates(20.0)}, 500.0).shares is None
     assert pool_context(cluster_map, 'ssd', {2: pool_rates(500.0)}, 500.0).shares is None
     assert pool_context(cluster_map, 'ssd', {}, 500.0).shares is None
-    assert pool_context(cluster_map, 'ssd', {1: pool_rates(400.0)}, 500.0).shares == {'rbd': 1.0}
+    told = pool_context(cluster_map, 'ssd', {1: pool_rates(400.0)}, 500.0).shares
+    assert told is not None
+    assert told['rbd'].changes == 1.0
+
+
+def test_backtraces_in_the_pool_of_the_data_are_the_metadata_server_s_work() -> None:
+    """As seen on 18.2.7: attributes without data there, a journal in the metadata pool."""
+    pools = (pool(1, 'cephfs'), pool(2, 'cephfs', metadata=True))
+    cluster_map = ClusterMap(1, frozenset(), None, (), pools)
+    backtraces, journal = pool_rates(2000.0), PoolRates(0.0, 0.0, 10.0, 5e6)
+    told = pool_context(cluster_map, 'ssd', {1: backtraces, 2: journal}, 2010.0).shares
+    assert told == {'cephfs_metadata': Share(1.0, 1.0)}
+    files = PoolRates(0.0, 0.0, 500.0, 500 * 8192.0)
+    told = pool_context(cluster_map, 'ssd', {1: files, 2: journal}, 510.0).shares
+    assert told is not None
+    assert told['cephfs_data'].changes == pytest.approx(500 / 510)
 
 
 def work(workload_class: WorkloadClass) -> Workload:
@@ -269,6 +285,21 @@ def test_a_lasting_change_is_taken_at_the_second_look_whatever_the_interval() ->
     looks = [IDLE, *[RBD_WRITE] * 3]
     for every_s in (5.0, 10.0, 75.0):
         assert shown(looks, every_s) == [IDLE, IDLE, RBD_WRITE, RBD_WRITE]
+
+
+def test_mixed_is_taken_when_it_outlasts_a_window_across_a_change() -> None:
+    """Windows reach back 30 s, so that reads after writes look mixed for two or three looks."""
+    mixed = WorkloadClass.MIXED
+    across = [RBD_WRITE, RBD_WRITE, mixed, mixed, READS, READS]
+    assert mixed not in shown(across)
+    assert shown([RBD_WRITE, RBD_WRITE, *[mixed] * 4])[-1] is mixed
+    assert shown([RBD_WRITE, RBD_WRITE, *[mixed] * 3])[-1] is RBD_WRITE
+
+
+def test_between_two_workloads_what_looks_mixed_does_not_hold_the_second_one_up() -> None:
+    looks = [RBD_WRITE, RBD_WRITE, WorkloadClass.MIXED, WorkloadClass.MIXED, READS]
+    assert shown(looks)[-1] is READS
+    assert shown([RBD_WRITE, RBD_WRITE, READS])[-1] is RBD_WRITE
 
 
 def test_idle_is_taken_at_once() -> None:
