@@ -24,7 +24,7 @@ OFFSETS_S = (0.0, 2.5, 5.0, 7.5)
 #: A span of at least this length is long enough for a class to be due in it.
 DUE_S = 60.0
 #: Spans that are further apart than this have something else between them.
-GAP_S = 8.0
+GAP_S = 5.0
 #: Bounds of the bins of the reliability table.
 BINS = (0.0, 0.5, 0.75, 0.9, 1.0)
 NOT_CLIENTS = frozenset({'idle', 'recovery', UNKNOWN})
