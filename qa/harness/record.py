@@ -35,6 +35,7 @@ REPORT_PERIOD_S = 5.0
 RECORDER_TIMEOUT_S = 3600.0
 STOP_FILE = 'stop-recording'
 CLEAN_TIMEOUT_S = 240.0
+RECOVERY_SLEEPS = ('osd_recovery_sleep_hdd', 'osd_recovery_sleep_ssd')
 #: When in a step something happens that is to happen in its middle.
 MIDDLE = 0.5
 BUSY_COMMANDS = (
@@ -72,7 +73,7 @@ class Step:
     middle: tuple[str, ...] = ()
     """The same, in its middle; also 'restart N'."""
     until_clean: bool = False
-    """It ends when all PGs are active and clean, or after `seconds`."""
+    """It ends when all PGs are active and clean; after `seconds` recovery stops pausing."""
     busy_manager: bool = False
     """All the while commands are sent to the manager, one after the other."""
 
@@ -230,7 +231,7 @@ class _Play:
         else:
             raise HarnessError(f'a step cannot do {action!r}')
 
-    def _wait_until_clean(self, timeout_s: float) -> None:
+    def _wait_until_clean(self, seconds: float) -> None:
         # The change has to reach the PGs first
         time.sleep(REPORT_PERIOD_S)
 
@@ -238,7 +239,12 @@ class _Play:
             states = self._cluster.ceph_json('status')['pgmap']['pgs_by_state']
             return all(entry['state_name'].startswith('active+clean') for entry in states)
 
-        wait_until(clean, timeout_s + CLEAN_TIMEOUT_S, 'all PGs are clean', poll_s=1.0)
+        try:
+            wait_until(clean, seconds, 'all PGs are clean', poll_s=1.0)
+        except HarnessError:
+            for option in RECOVERY_SLEEPS:
+                self._cluster.ceph('tell', 'osd.*', 'config', 'set', option, '0')
+            wait_until(clean, CLEAN_TIMEOUT_S, 'all PGs are clean', poll_s=1.0)
 
 
 def record(cluster: Cluster, name: str, steps: Sequence[Step]) -> dict[str, Any]:

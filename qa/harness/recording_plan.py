@@ -173,7 +173,7 @@ RUNS: tuple[Run, ...] = (
         _client('cephfs-metadata', 'cephfs-metadata', threads=2),
     ),
     _run(
-        'p-backfill', HELD_OUT, 'pacific-4',
+        'p-backfill', SET, 'pacific-4',
         _client('rgw-metadata', 's3-put', threads=10),
         Step('backfill, nobody', 120, ('recovery',), begin=('out 3',), until_clean=True),
         _LONG_AFTER,
@@ -201,8 +201,8 @@ RUNS: tuple[Run, ...] = (
     _run(
         'p-recovery', HELD_OUT, 'pacific-4',
         Step(
-            'RBD writes, an OSD is down', 60, ('rbd-small-write',),
-            (Client('rbd-randwrite', {'iodepth': 8, 'rate_iops': 500}),), begin=('stop 0',),
+            'RBD writes, an OSD is down', 35, (),
+            (Client('rbd-randwrite', {'iodepth': 8, 'rate_iops': 300}),), begin=('stop 0',),
         ),
         Step('recovery, nobody', 60, ('recovery',), begin=('start 0',), until_clean=True),
         _LONG_AFTER,

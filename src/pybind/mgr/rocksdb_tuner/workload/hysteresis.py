@@ -41,12 +41,13 @@ class Memory(NamedTuple):
 def remember(memory: Optional[Memory], now: Workload, now_s: float) -> Memory:
     """The memory after one more look; before the first, nothing is known.
 
-    Idle is taken at once: the window reaches back far enough to tell an end from a pause.
+    Idle is taken at once: the window reaches back far enough to tell an end from a pause. So is
+    recovery, which has a counter of its own: what clients did before must not stand for it.
     """
     if memory is None:
         memory = Memory(_NOTHING, WorkloadClass.UNKNOWN, now_s, now_s)
     found, believed = now.workload_class, memory.believed.workload_class
-    if found in (believed, WorkloadClass.IDLE):
+    if found in (believed, WorkloadClass.IDLE, WorkloadClass.RECOVERY):
         return Memory(now, found, now_s, now_s)
     since_s = memory.since_s if memory.candidate is found else now_s
     in_doubt = memory.candidate is not believed and believed is not WorkloadClass.UNKNOWN

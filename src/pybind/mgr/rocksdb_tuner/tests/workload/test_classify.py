@@ -306,6 +306,13 @@ def test_idle_is_taken_at_once() -> None:
     assert shown([RBD_WRITE, RBD_WRITE, IDLE]) == [WorkloadClass.UNKNOWN, RBD_WRITE, IDLE]
 
 
+def test_recovery_is_taken_at_once_and_left_like_any_other_class() -> None:
+    """The class of clients that ended must not stand for recovery in the meantime."""
+    recovery = WorkloadClass.RECOVERY
+    looks = [RBD_WRITE, RBD_WRITE, recovery, RBD_WRITE, recovery, RBD_WRITE, RBD_WRITE]
+    assert shown(looks)[1:] == [RBD_WRITE, *[recovery] * 4, RBD_WRITE]
+
+
 def test_the_first_look_names_nothing_but_idle() -> None:
     """Just after a start gateways are busy with themselves."""
     assert shown([RBD_WRITE]) == [WorkloadClass.UNKNOWN]
