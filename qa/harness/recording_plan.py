@@ -97,9 +97,9 @@ RUNS: tuple[Run, ...] = (
         _LONG_AFTER,
     ),
     _run(
-        'p-randrw', SET, 'pacific-3',
+        'p-randrw', HELD_OUT, 'pacific-3',
         _client(
-            'mixed', 'rbd-randrw', size_bytes=256 << 20, iodepth=8, rate_iops=400, read_percent=50
+            'mixed', 'rbd-randrw', size_bytes=128 << 20, iodepth=4, read_percent=55
         ),
     ),
     _run(
@@ -208,7 +208,7 @@ RUNS: tuple[Run, ...] = (
         _LONG_AFTER,
     ),
     _run(
-        'p-randrw-2', HELD_OUT, 'pacific-4',
+        'p-randrw-2', SET, 'pacific-4',
         _client(
             'mixed', 'rbd-randrw', size_bytes=128 << 20, iodepth=8, rate_iops=500, read_percent=40
         ),
