@@ -303,6 +303,7 @@ class Tuner:
             pending_since_s=self._pending_since_s,
             advised_on=self._advised_on,
             memories=self._recogniser.memories,
+            pool_rates=self._pools.rates(),
             growth=self._observer.growth(),
         )
 

@@ -10,9 +10,9 @@ from .records import Workload, WorkloadClass
 #: Another class is taken once it was seen without interruption for this long: at the second look
 #: of any interval. With a window that reaches back 30 s, a workload is named within 60 s.
 CONFIRM_S = 4.0
-#: A window that lies across a change of workload holds some of both and looks mixed, for as long
-#: as it reaches back: only what looks so for longer is.
-CONFIRM_MIXED_S = 25.0
+#: A window that lies across a change of workload holds some of both and looks mixed, while neither
+#: has most of it: some 12 s of the 30 s that it reaches back. Only what looks so for longer is.
+CONFIRM_MIXED_S = 15.0
 #: With this confidence a class needs no second look where the one before was in doubt already.
 SURE = 0.9
 #: What is left of the confidence in a class while the newest look speaks against it.

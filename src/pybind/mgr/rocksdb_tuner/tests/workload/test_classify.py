@@ -288,12 +288,12 @@ def test_a_lasting_change_is_taken_at_the_second_look_whatever_the_interval() ->
 
 
 def test_mixed_is_taken_when_it_outlasts_a_window_across_a_change() -> None:
-    """Windows reach back 30 s, so that reads after writes look mixed for two or three looks."""
+    """Windows reach back 30 s, so that reads after writes look mixed for two looks."""
     mixed = WorkloadClass.MIXED
     across = [RBD_WRITE, RBD_WRITE, mixed, mixed, READS, READS]
     assert mixed not in shown(across)
-    assert shown([RBD_WRITE, RBD_WRITE, *[mixed] * 4])[-1] is mixed
-    assert shown([RBD_WRITE, RBD_WRITE, *[mixed] * 3])[-1] is RBD_WRITE
+    assert shown([RBD_WRITE, RBD_WRITE, *[mixed] * 3])[-1] is mixed
+    assert shown([RBD_WRITE, RBD_WRITE, *[mixed] * 2])[-1] is RBD_WRITE
 
 
 def test_between_two_workloads_what_looks_mixed_does_not_hold_the_second_one_up() -> None:
