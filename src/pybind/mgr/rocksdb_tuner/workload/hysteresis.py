@@ -52,12 +52,14 @@ def remember(memory: Optional[Memory], now: Workload, now_s: float) -> Memory:
     since_s = memory.since_s if memory.candidate is found else now_s
     in_doubt = memory.candidate is not believed and believed is not WorkloadClass.UNKNOWN
     doubted_s = memory.doubted_s if in_doubt else now_s
-    taken = _taken(now, now_s - since_s, now_s - doubted_s)
+    unsure = believed is WorkloadClass.MIXED or now_s - doubted_s >= CONFIRM_S
+    taken = _taken(now, now_s - since_s, unsure=unsure)
     return Memory(now if taken else memory.believed, found, since_s, doubted_s)
 
 
-def _taken(now: Workload, seen_s: float, doubted_s: float) -> bool:
+def _taken(now: Workload, seen_s: float, *, unsure: bool) -> bool:
     if now.workload_class is WorkloadClass.MIXED:
         return seen_s >= CONFIRM_MIXED_S
-    # Between two workloads the looks pass through others: what is sure then is the second one.
-    return seen_s >= CONFIRM_S or (now.confidence >= SURE and doubted_s >= CONFIRM_S)
+    # Between two workloads the looks pass through others, mixed above all: what is sure then is
+    # the second one.
+    return seen_s >= CONFIRM_S or (now.confidence >= SURE and unsure)
