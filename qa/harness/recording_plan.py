@@ -127,6 +127,7 @@ RUNS: tuple[Run, ...] = (
     _run('p-omap', HELD_OUT, 'pacific-3', _OMAP),
     _run(
         'p-scrub', HELD_OUT, 'pacific-3',
+        Step('data to scrub', 30, (), (Client('s3-large-put', {'objects': 100}),)),
         Step('nobody, deep scrub', 50, ('idle',), begin=('deep-scrub',)),
     ),
     _run(
