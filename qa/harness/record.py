@@ -1,91 +1,293 @@
-"""Recordings of the module's own counters under a real client, for its unit tests.
+"""Recordings of what the module sees while real clients run, for its tests and its evaluation.
 
-The format is described beside the recordings (tests/workload/data/README.md of the module).
+A run is a sequence of steps, each with what is truly going on in it. The format of a recording is
+described beside the recordings (tests/workload/data/README.md of the module).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import lzma
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
-from rocksdb_tuner.observe.counters import names_for
+from rocksdb_tuner.observe.counters import details_for, names_for
 
 from .cli import run_main
+from .client import wait_until
 from .cluster import Cluster
-from .workloads import WORKLOADS, run_workload
+from .errors import HarnessError
+from .host import in_parallel
+from .workloads import WORKLOADS, WorkloadResult, run_workload
+from .workloads.python_client import CLIENTS, PYTHON
 
+FORMAT = 2
+#: As often as OSDs send their counters to the manager.
 REPORT_PERIOD_S = 5.0
+RECORDER_TIMEOUT_S = 3600.0
+STOP_FILE = 'stop-recording'
+CLEAN_TIMEOUT_S = 240.0
+RECOVERY_SLEEPS = ('osd_recovery_sleep_hdd', 'osd_recovery_sleep_ssd')
+#: When in a step something happens that is to happen in its middle.
+MIDDLE = 0.5
+BUSY_COMMANDS = (
+    ('pg', 'dump'),
+    ('osd', 'df', 'tree'),
+    ('df', 'detail'),
+    ('osd', 'perf'),
+    ('health', 'detail'),
+    ('rocksdb-tuner', 'osd'),
+)
+
+
+@dataclass(frozen=True)
+class Client:
+    """A workload of qa/workload with what differs from its defaults."""
+
+    name: str
+    parameters: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What goes on for so many seconds.
+
+    `labels` are the classes that are right, the first of them the one that is meant; none: nothing
+    is claimed of this time. With clients, they hold while all of them are at work.
+    """
+
+    what: str
+    seconds: float
+    labels: tuple[str, ...] = ()
+    clients: tuple[Client, ...] = ()
+    begin: tuple[str, ...] = ()
+    """What is done at its begin: 'out N', 'in N', 'stop N', 'start N', 'scrub', 'deep-scrub'."""
+    middle: tuple[str, ...] = ()
+    """The same, in its middle; also 'restart N'."""
+    until_clean: bool = False
+    """It ends when all PGs are active and clean; after `seconds` recovery stops pausing."""
+    busy_manager: bool = False
+    """All the while commands are sent to the manager, one after the other."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A time of which it is known what went on; seconds since the recording's begin."""
+
+    what: str
+    labels: tuple[str, ...]
+    begin_s: float
+    end_s: float
 
 
 class Recorder:
-    """Reads every OSD's counters, as often as OSDs send them to the mgr."""
+    """Reads the cluster's counters and maps while it is entered; then they are in `readings`."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self.counters = tuple(names_for(cluster.release.name))
-        self.reports: list[list[Any]] = []
-        self._started_s = time.monotonic()
-        self._stop = threading.Event()
+        release = cluster.release.name
+        paths = [*names_for(release), *filter(None, details_for(release))]
+        self.counters = tuple(dict.fromkeys(paths))
+        self.readings: list[dict[str, Any]] = []
+        self.complaints = ''
+        self._stop_file = cluster.layout.clients / STOP_FILE
         self._thread = threading.Thread(target=self._run)
 
-    def now_s(self) -> float:
-        return round(time.monotonic() - self._started_s, 2)
-
     def __enter__(self) -> Recorder:  # noqa: PYI034  # Self is of Python 3.11
+        self._cluster.install('rados-client')
+        self._cluster.host.outside(self._stop_file).unlink(missing_ok=True)
         self._thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._cluster.host.outside(self._stop_file).touch()
         self._thread.join()
 
     def _run(self) -> None:
-        due_s = 0.0
-        while not self._stop.wait(max(0.0, due_s - self.now_s())):
-            now_s, due_s = due_s, due_s + REPORT_PERIOD_S
-            osds = self._cluster.ceph_json('osd', 'dump')['osds']
-            up = [osd for osd in osds if osd['up']]
-            with ThreadPoolExecutor(max_workers=max(1, len(up))) as pool:
-                self.reports += pool.map(lambda osd, at_s=now_s: self._report(at_s, osd), up)
-
-    def _report(self, now_s: float, osd: dict[str, Any]) -> list[Any]:
-        dump = self._cluster.ceph_json('tell', f'osd.{osd["osd"]}', 'perf', 'dump')
-        values = [self._value(dump, *path.split('.')) for path in self.counters]
-        return [now_s, osd['osd'], osd['public_addrs']['addrvec'][0]['nonce'], values]
-
-    @staticmethod
-    def _value(dump: dict[str, Any], section: str, name: str) -> Any:
-        value = dump[section][name]
-        if isinstance(value, dict):
-            return [round(value['sum'] * 1e9), value['avgcount']]
-        return value
+        order = {
+            'period_s': REPORT_PERIOD_S,
+            'stop_file': str(self._stop_file),
+            'run_dir': str(self._cluster.layout.run_dir),
+            'counters': self.counters,
+        }
+        done = self._cluster.client.run(
+            PYTHON,
+            '-B',
+            '-',
+            json.dumps(order),
+            stdin=(CLIENTS / 'recorder_client.py').read_text(),
+            timeout_s=RECORDER_TIMEOUT_S,
+            check=False,
+        )
+        self.readings = [json.loads(line) for line in done.stdout.splitlines()]
+        self.complaints = done.stderr.strip()
 
 
-def record(cluster: Cluster, name: str, seconds: float, around_s: float) -> dict[str, Any]:
-    """The counters from `around_s` seconds before a client's run to as long after it."""
+class _Play:
+    """Carries steps out and notes when each was."""
+
+    def __init__(self, cluster: Cluster, began_s: float) -> None:
+        self._cluster = cluster
+        self._began_s = began_s
+        self.spans: list[Span] = []
+        self.results: list[WorkloadResult] = []
+
+    def step(self, step: Step) -> None:
+        self._cluster.progress.say(f'{step.what}: {step.seconds:g} s')
+        stop = threading.Event()
+        begin_s = time.time()
+        with ThreadPoolExecutor(max_workers=2) as beside:
+            futures = []
+            try:
+                if step.busy_manager:
+                    futures.append(beside.submit(self._keep_manager_busy, stop))
+                for action in step.begin:
+                    self._do(action)
+                if step.middle:
+                    futures.append(beside.submit(self._in_the_middle, step, stop))
+                begin_s, end_s = self._work(step, begin_s)
+            finally:
+                stop.set()
+            for future in futures:
+                future.result()
+        if step.labels:
+            self.spans.append(
+                Span(
+                    step.what,
+                    step.labels,
+                    round(begin_s - self._began_s, 1),
+                    round(end_s - self._began_s, 1),
+                )
+            )
+
+    def _work(self, step: Step, begin_s: float) -> tuple[float, float]:
+        """Returns from when to when the labels hold."""
+        if step.clients:
+            results = self._clients(step)
+            return (
+                max(r.began_s for r in results),
+                min(r.began_s + r.seconds for r in results),
+            )
+        if step.until_clean:
+            self._wait_until_clean(step.seconds)
+        else:
+            time.sleep(max(0.0, begin_s + step.seconds - time.time()))
+        return begin_s, time.time()
+
+    def _clients(self, step: Step) -> list[WorkloadResult]:
+        results: list[WorkloadResult] = []
+        in_parallel(
+            self._cluster.host,
+            [
+                lambda client=client: results.append(  # type: ignore[misc]
+                    run_workload(self._cluster, client.name, step.seconds, **client.parameters)
+                )
+                for client in step.clients
+            ],
+        )
+        for result in results:
+            if not result.ok:
+                raise HarnessError(f'{result.workload} failed: {result.error_messages}')
+        self.results += results
+        return results
+
+    def _in_the_middle(self, step: Step, stop: threading.Event) -> None:
+        if not stop.wait(step.seconds * MIDDLE):
+            for action in step.middle:
+                self._do(action)
+
+    def _keep_manager_busy(self, stop: threading.Event) -> None:
+        while not stop.is_set():
+            for command in BUSY_COMMANDS:
+                self._cluster.ceph(*command)
+                if stop.is_set():
+                    return
+
+    def _do(self, action: str) -> None:
+        verb, _, number = action.partition(' ')
+        if verb in ('out', 'in'):
+            self._cluster.ceph('osd', verb, number)
+        elif verb == 'stop':
+            self._cluster.stop_daemon(f'osd.{number}')
+        elif verb == 'start':
+            self._cluster.start_daemon(f'osd.{number}')
+        elif verb == 'restart':
+            self._cluster.restart_osd(int(number))
+        elif verb in ('scrub', 'deep-scrub'):
+            self._cluster.ceph('osd', verb, 'all')
+        else:
+            raise HarnessError(f'a step cannot do {action!r}')
+
+    def _wait_until_clean(self, seconds: float) -> None:
+        # The change has to reach the PGs first
+        time.sleep(REPORT_PERIOD_S)
+
+        def clean() -> bool:
+            states = self._cluster.ceph_json('status')['pgmap']['pgs_by_state']
+            return all(entry['state_name'].startswith('active+clean') for entry in states)
+
+        try:
+            wait_until(clean, seconds, 'all PGs are clean', poll_s=1.0)
+        except HarnessError:
+            for option in RECOVERY_SLEEPS:
+                self._cluster.ceph('tell', 'osd.*', 'config', 'set', option, '0')
+            wait_until(clean, CLEAN_TIMEOUT_S, 'all PGs are clean', poll_s=1.0)
+
+
+def record(cluster: Cluster, name: str, steps: Sequence[Step]) -> dict[str, Any]:
+    """What the module sees while the steps are carried out."""
     with Recorder(cluster) as recorder:
-        time.sleep(around_s)
-        start_s = recorder.now_s()
-        run_workload(cluster, name, seconds)
-        end_s = recorder.now_s()
-        time.sleep(around_s)
-    pools = cluster.ceph_json('osd', 'pool', 'ls', 'detail')
+        began_s = time.time()
+        play = _Play(cluster, began_s)
+        for step in steps:
+            play.step(step)
+    if not recorder.readings:
+        raise HarnessError(f'nothing was read: {recorder.complaints}')
     return {
-        'client': name,
+        'format': FORMAT,
+        'name': name,
         'release': cluster.release.name,
-        'client_start_s': start_s,
-        'load_start_s': start_s,
-        'load_end_s': end_s,
-        'pools': {p['pool_name']: sorted(p['application_metadata']) for p in pools},
+        'date': datetime.fromtimestamp(began_s, timezone.utc).strftime('%Y-%m-%d'),
+        'cluster': {
+            'osds': cluster.record.spec.osds,
+            'pool_size': cluster.record.spec.replicas,
+            'db_size_bytes': cluster.record.spec.db_size_bytes,
+            'osd_conf': dict(cluster.record.spec.osd_conf),
+        },
+        'spans': [asdict(span) for span in play.spans],
+        'clients': [_client(result, began_s) for result in play.results],
         'counters': recorder.counters,
-        'reports': recorder.reports,
+        'readings': [_relative(reading, began_s) for reading in recorder.readings],
     }
+
+
+def _client(result: WorkloadResult, began_s: float) -> dict[str, Any]:
+    return {**asdict(result), 'began_s': round(result.began_s - began_s, 1)}
+
+
+def _relative(reading: Mapping[str, Any], began_s: float) -> dict[str, Any]:
+    return {**reading, 'time_s': round(reading['time_s'] - began_s, 2)}
+
+
+def save(document: Mapping[str, Any], path: Path) -> None:
+    """Write a recording, all of it or nothing."""
+    text = json.dumps(document, separators=(',', ':')) + '\n'
+    new = path.with_name(f'{path.name}.new')
+    new.write_bytes(lzma.compress(text.encode(), preset=9))
+    new.replace(path)
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -95,8 +297,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument('name', choices=tuple(WORKLOADS), metavar='|'.join(WORKLOADS))
     parser.add_argument('--seconds', type=float, required=True)
     parser.add_argument('--around', type=float, default=35.0, help='seconds before and after')
+    parser.add_argument('--label', action='append', default=[], help='a class that is right')
     parser.add_argument('--dir', type=Path, help='folder of the cluster')
-    parser.add_argument('--out', type=Path, required=True)
+    parser.add_argument('--out', type=Path, required=True, help='a file, NAME.json.xz')
     return parser.parse_args(argv)
 
 
@@ -105,8 +308,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def work() -> int:
         cluster = Cluster.open(arguments.dir)
-        document = record(cluster, arguments.name, arguments.seconds, arguments.around)
-        arguments.out.write_text(json.dumps(document, separators=(',', ':')) + '\n')
+        around = Step('nobody', arguments.around, ('idle',))
+        client = Step(
+            arguments.name, arguments.seconds, tuple(arguments.label), (Client(arguments.name),)
+        )
+        save(record(cluster, arguments.name, (around, client, around)), arguments.out)
         return 0
 
     return run_main('qa/record', work)

@@ -54,6 +54,7 @@ _PACKAGES: Mapping[str, tuple[str, ...]] = {
     'rbd-client': ('fio', 'librbd1'),
     's3-client': ('python3-boto3',),
     'cephfs-client': ('python3-cephfs',),
+    'rados-client': ('python3-rados',),
 }
 
 _REEF_SHIM = '/opt/ceph-qa/gil_per_thread.so'

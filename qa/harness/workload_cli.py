@@ -36,7 +36,9 @@ def build_parser() -> argparse.ArgumentParser:
         help='RBD: size of a request',
     )
     parser.add_argument('--rate-iops', type=int, metavar='N', help='RBD: no more per second')
-    parser.add_argument('--threads', type=int, metavar='N', help='S3, CephFS: parallel clients')
+    parser.add_argument(
+        '--threads', type=int, metavar='N', help='S3, CephFS, omap: parallel clients'
+    )
     parser.add_argument(
         '--object-size',
         dest='object_size_bytes',
@@ -44,7 +46,18 @@ def build_parser() -> argparse.ArgumentParser:
         metavar='BYTES',
         help='S3: size of an object',
     )
-    parser.add_argument('--objects', type=int, metavar='N', help='S3: number of objects')
+    parser.add_argument('--objects', type=int, metavar='N', help='S3, omap: number of objects')
+    parser.add_argument(
+        '--read-percent', type=int, metavar='N', help='RBD: share of the requests that read'
+    )
+    parser.add_argument('--keys', type=int, metavar='N', help='omap: keys that a request sets')
+    parser.add_argument(
+        '--value-size',
+        dest='value_size_bytes',
+        type=parse_size,
+        metavar='BYTES',
+        help='omap: size of the value of a key',
+    )
     return parser
 
 

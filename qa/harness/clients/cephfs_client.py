@@ -122,9 +122,10 @@ def main() -> int:
         futures = [pool.submit(client.run, barrier, seconds) for client in clients]
         phase(f'mounting {threads} times', stuck_s)
         begin_s = end_s = time.monotonic()
+        began_s = time.time()
         try:
             barrier.wait()
-            begin_s = time.monotonic()
+            begin_s, began_s = time.monotonic(), time.time()
             phase(f'working for {seconds:g} s', seconds + stuck_s)
             barrier.wait()
             end_s = time.monotonic()
@@ -141,6 +142,7 @@ def main() -> int:
         json.dumps(
             {
                 'seconds': end_s - begin_s,
+                'began_s': began_s,
                 'ops': len(ordered_s),
                 'bytes': 0,
                 'latency_ms': {

@@ -181,6 +181,19 @@ def list_steps(order: Order) -> Step:
     return step
 
 
+def get_steps(order: Order) -> Step:
+    """Any of the objects each time."""
+
+    def step(s3: Any, tally: Tally) -> bool:
+        key = object_key(random.randrange(order.objects))
+        body = s3.get_object(Bucket=order.bucket, Key=key)['Body'].read()
+        tally.bytes += len(body)
+        tally.check(len(body) == order.object_size_bytes, f'{key}: {len(body)} bytes')
+        return True
+
+    return step
+
+
 def delete_steps(bucket: str, keys: Iterator[str]) -> Step:
     """One object each time, until there is none left."""
 
@@ -228,6 +241,8 @@ def process_main(order: Order, rank: int, run: str, barrier: Any) -> Tally:
             return large_put_steps(order, worker)
         if order.workload == 's3-list':
             return list_steps(order)
+        if order.workload == 's3-get':
+            return get_steps(order)
         mine = range(first + index, order.objects, order.threads)
         return delete_steps(order.bucket, iter([object_key(number) for number in mine]))
 
@@ -343,6 +358,8 @@ def check_sample(s3: Any, order: Order, tally: Tally) -> str:
         good = wanted - tally.errors <= left <= wanted
         tally.check(good, f'{left} objects are left, not {wanted}')
         return 'number of objects that are left'
+    if order.workload == 's3-get':
+        return 'size of every object that was read'
     return 'number of keys of each complete listing'
 
 
@@ -359,13 +376,14 @@ def main() -> None:
     phase('making the bucket', order.stuck_s)
     s3 = connect(order)
     s3.create_bucket(Bucket=order.bucket)
-    if order.workload in ('s3-list', 's3-delete'):
+    if order.workload in ('s3-list', 's3-delete', 's3-get'):
         phase(f'filling the bucket with {order.objects} objects', order.bucket_limit_s)
         fill(s3, order)
     run = os.urandom(6).hex()
     barrier = multiprocessing.get_context('fork').Barrier(PROCESSES)
     tasks = [partial(process_main, order, rank, run, barrier) for rank in range(PROCESSES)]
     print(f'working for {order.seconds:g} s', file=sys.stderr, flush=True)
+    wall_s = time.time() - time.monotonic()
     total = in_processes(tasks, order.seconds + 3 * order.stuck_s)
     phase('checking', order.bucket_limit_s)
     what = check_sample(s3, order, total)
@@ -375,6 +393,7 @@ def main() -> None:
         json.dumps(
             {
                 'seconds': total.end_s - total.begin_s,
+                'began_s': wall_s + total.begin_s,
                 'ops': len(ordered_s),
                 'bytes': total.bytes,
                 'latency_ms': {

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..diagnosis import dead_daemons
 from ..errors import HarnessError, UsageError
 from ..ports import held_name
+from ..services import make_pools
 from . import rbd
 from .parameters import Parameters
 from .python_client import run_client
@@ -25,6 +26,7 @@ _MIN_IMAGE_BYTES = 1 << 30
 # A client of the object gateway deletes fewer than this
 _DELETES_PER_S = 400
 MAX_SECONDS = 86400
+OMAP_POOL = 'omap'
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,19 @@ def _cephfs(cluster: Cluster, seconds: float, parameters: Parameters) -> Workloa
     )
 
 
+def _omap(cluster: Cluster, seconds: float, parameters: Parameters) -> WorkloadResult:
+    cluster.install('rados-client')
+    make_pools(cluster.client, cluster.record.spec, (OMAP_POOL,), 'omap-client')
+    return run_client(
+        cluster,
+        'omap_client.py',
+        'rados-omap',
+        seconds,
+        parameters=parameters,
+        environment={'OMAP_POOL': OMAP_POOL},
+    )
+
+
 def _fixed(**values: int) -> Callable[[float], Parameters]:
     return lambda _seconds: Parameters(**values)
 
@@ -88,6 +103,28 @@ WORKLOADS: dict[str, Workload] = {
         rbd.randread,
         _fixed(iodepth=16, size_bytes=512 << 20, block_size_bytes=4096, rate_iops=0),
         'fio, librbd, 4 KiB reads',
+    ),
+    'rbd-randrw': Workload(
+        rbd.randrw,
+        _fixed(
+            iodepth=16, size_bytes=512 << 20, block_size_bytes=4096, rate_iops=0, read_percent=50
+        ),
+        'fio, librbd, 4 KiB reads and writes',
+    ),
+    'rbd-snaptrim': Workload(
+        rbd.snaptrim,
+        _fixed(size_bytes=1 << 30, block_size_bytes=1 << 20),
+        'removal of a snapshot',
+    ),
+    'rados-omap': Workload(
+        _omap,
+        _fixed(threads=2, objects=64, keys=50, value_size_bytes=256),
+        'keys and values of objects, librados',
+    ),
+    's3-get': Workload(
+        partial(_s3, 's3-get'),
+        _fixed(threads=8, object_size_bytes=4096, objects=2000),
+        'small objects, read at random',
     ),
     's3-put': Workload(
         partial(_s3, 's3-put'), _fixed(threads=8, object_size_bytes=4096), 'small new objects'

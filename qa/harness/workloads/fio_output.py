@@ -18,6 +18,8 @@ class FioRun:
     bytes: int
     latency_ms: Latency
     error: int
+    began_s: float = 0.0
+    """Unix time; fio's output does not tell it, so that whoever ran fio completes it."""
 
 
 def extract_json(text: str) -> dict[str, Any]:

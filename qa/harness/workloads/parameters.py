@@ -25,7 +25,13 @@ class Parameters:
     object_size_bytes: int | None = None
     """Size of an object (S3)."""
     objects: int | None = None
-    """Number of objects that are there, or that are used in turn (S3)."""
+    """Number of objects that are there, or that are used in turn (S3, librados)."""
+    read_percent: int | None = None
+    """Share of the requests that read (RBD)."""
+    keys: int | None = None
+    """Keys that one request sets (librados)."""
+    value_size_bytes: int | None = None
+    """Size of the value of a key (librados)."""
 
     def over(self, defaults: Parameters, workload: str) -> Parameters:
         """These, completed by a workload's defaults; UsageError for what it does not take."""

@@ -7,8 +7,9 @@ block from an earlier one in a run that ends by time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from ..errors import HarnessError
 from ..services import make_pools
 from .fio_output import FioRun, read_run
 from .limits import limit_s
-from .result import Verified, WorkloadResult
+from .result import Latency, Verified, WorkloadResult
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -27,6 +28,8 @@ PG_NUM = 32
 FILLED = 'qa_filled'
 FILL_BLOCK_BYTES = 1 << 20
 REMOVE_TIMEOUT_S = 600.0
+OBJECT_BYTES = 4 << 20
+TRIM_QUIET_LOOKS = 12
 
 Job = Mapping[str, str]
 
@@ -40,6 +43,17 @@ class _Fio:
 
     def run(self, name: str, job: Job, timeout_s: float, direction: str) -> tuple[FioRun, str]:
         """Run one job; returns what it did and what it printed besides."""
+        (run,), messages = self._run(name, job, timeout_s, (direction,))
+        return run, messages
+
+    def run_both(self, name: str, job: Job, timeout_s: float) -> tuple[tuple[FioRun, FioRun], str]:
+        """Run one job that reads and writes; returns (reads, writes) and what it printed."""
+        (reads, writes), messages = self._run(name, job, timeout_s, ('read', 'write'))
+        return (reads, writes), messages
+
+    def _run(
+        self, name: str, job: Job, timeout_s: float, directions: Sequence[str]
+    ) -> tuple[tuple[FioRun, ...], str]:
         folder = self.cluster.layout.clients
         options = {
             'ioengine': 'rbd',
@@ -62,11 +76,15 @@ class _Fio:
         text = _read(outside(output))
         if done.returncode != 0 and '"jobs"' not in text:
             raise HarnessError(f'fio ended with status {done.returncode}: {messages or text}')
-        run = read_run(text, direction)
-        if done.returncode != 0 and run.error == 0:
+        ended_s = time.time()
+        runs = tuple(
+            replace(run, began_s=round(ended_s - run.seconds, 3))
+            for run in (read_run(text, direction) for direction in directions)
+        )
+        if done.returncode != 0 and runs[0].error == 0:
             raise HarnessError(f'fio ended with status {done.returncode}: {messages}')
         # Lines that fio prints before its JSON, among them what the verification found
-        return run, f'{messages}\n{text.partition("{")[0]}'.strip()
+        return runs, f'{messages}\n{text.partition("{")[0]}'.strip()
 
 
 def _read(path: Path) -> str:
@@ -115,6 +133,7 @@ def _result(
         error_messages=_messages(run, text),
         verified=verified,
         parameters=parameters.as_dict(),
+        began_s=run.began_s,
     )
 
 
@@ -221,6 +240,85 @@ def randread(cluster: Cluster, seconds: float, parameters: Parameters) -> Worklo
     what = 'every read block: header, offset and crc32c'
     verified = Verified(what, checked=run.ops, failed=int(run.error != 0))
     return _result('rbd-randread', run, text, verified, parameters)
+
+
+def randrw(cluster: Cluster, seconds: float, parameters: Parameters) -> WorkloadResult:
+    """Random reads and writes of an image that was filled before.
+
+    What is read is not checked: fio cannot check a block that another request writes over.
+    """
+    _prepare(cluster)
+    fio = _Fio(cluster, 'qa-randrw')
+    block, size = parameters.get('block_size_bytes'), parameters.get('size_bytes')
+    verify = {'verify': 'crc32c', 'verify_interval': str(block), 'verify_fatal': '1'}
+    _fill(fio, size, block, verify)
+    with cluster.progress.step(f'random reads and writes for {seconds:g} s'):
+        job = {
+            'rw': 'randrw',
+            'rwmixread': str(parameters.get('read_percent')),
+            'bs': str(block),
+            'iodepth': str(parameters.get('iodepth')),
+            'time_based': '1',
+            'runtime': f'{seconds:g}',
+            'size': str(size),
+        }
+        runs, text = fio.run_both(
+            'randrw', {**job, **_limited(parameters)}, limit_s(seconds=seconds)
+        )
+    reads, writes = runs
+    both = reads.ops + writes.ops
+    verified = Verified('that every request succeeded', both, failed=int(reads.error != 0))
+    run = replace(
+        reads,
+        ops=both,
+        bytes=reads.bytes + writes.bytes,
+        seconds=max(reads.seconds, writes.seconds),
+        latency_ms=writes.latency_ms,
+    )
+    return _result('rbd-randrw', run, text, verified, parameters)
+
+
+def snaptrim(cluster: Cluster, seconds: float, parameters: Parameters) -> WorkloadResult:
+    """Trimming of a snapshot: an image is filled, snapshotted, written over; the snapshot goes.
+
+    The measured work is the OSDs' own, from the snapshot's removal until no PG trims any more, or
+    the given time is over. An operation is an object whose clone has to go.
+    """
+    _prepare(cluster)
+    fio = _Fio(cluster, 'qa-snaptrim')
+    block, size = parameters.get('block_size_bytes'), parameters.get('size_bytes')
+    _new_image(cluster, fio.image, size)
+    job = {'rw': 'write', 'bs': str(block), 'iodepth': '8', 'size': str(size)}
+    image = f'{POOL}/{fio.image}'
+    with cluster.progress.step(f'write an image of {size} bytes twice, with a snapshot between'):
+        fio.run('snaptrim-first', job, limit_s(size_bytes=size), 'write')
+        cluster.client.run('rbd', 'snap', 'create', '--no-progress', f'{image}@before')
+        fio.run('snaptrim-second', job, limit_s(size_bytes=size), 'write')
+    began_s = time.time()
+    with cluster.progress.step(f'trim the snapshot, at most {seconds:g} s'):
+        cluster.client.run('rbd', 'snap', 'rm', '--no-progress', f'{image}@before')
+        quiet = 0
+        # Trimming begins some seconds after the removal
+        while quiet < TRIM_QUIET_LOOKS and time.time() < began_s + seconds:
+            time.sleep(1)
+            states = cluster.ceph_json('status')['pgmap']['pgs_by_state']
+            trims = any('snaptrim' in entry['state_name'] for entry in states)
+            quiet = 0 if trims else quiet + 1
+    lasted_s = time.time() - began_s
+    clones = size // OBJECT_BYTES
+    return WorkloadResult(
+        workload='rbd-snaptrim',
+        seconds=round(lasted_s, 3),
+        ops=clones,
+        ops_per_s=round(clones / lasted_s, 1),
+        bytes=0,
+        latency_ms=Latency(None, None, None),
+        errors=0,
+        error_messages=(),
+        verified=None,
+        parameters=parameters.as_dict(),
+        began_s=round(began_s, 3),
+    )
 
 
 def _fill(fio: _Fio, size: int, block: int, verify: Job) -> None:

@@ -45,6 +45,8 @@ class WorkloadResult:
     error_messages: tuple[str, ...]
     verified: Verified | None
     parameters: dict[str, int]
+    began_s: float
+    """Unix time at which the measured work began."""
 
     @property
     def ok(self) -> bool:
@@ -72,4 +74,5 @@ def result_from_client(
         error_messages=tuple(answer['error_messages']),
         verified=Verified(**answer['verified']),
         parameters=parameters,
+        began_s=round(float(answer['began_s']), 3),
     )

@@ -53,6 +53,7 @@ from .observe.observer import (
     Observer,
 )
 from .observe.option_watch import OptionWatch
+from .observe.pool_rates import PoolHistory
 from .observe.sharding import COMMAND as FILES_COMMAND
 from .options.releases import release_of
 from .rollout.driver import Driver
@@ -141,6 +142,7 @@ class Tuner:
         self._managers: tuple[ManagerInfo, ...] = ()
         self._clock = wall_clock
         self._observer = Observer()
+        self._pools = PoolHistory()
         self._recogniser = Recogniser()
         self._memory = WorkloadMemory()
         self._options = OptionWatch(cluster, (OPTION, ANNEX), WATCHED_IF_SET)
@@ -301,6 +303,7 @@ class Tuner:
             pending_since_s=self._pending_since_s,
             advised_on=self._advised_on,
             memories=self._recogniser.memories,
+            pool_rates=self._pools.rates(),
             growth=self._observer.growth(),
         )
 
@@ -330,6 +333,7 @@ class Tuner:
         """Mode off: no counter is read, and what was known is not shown as if it still were."""
         if self._sample_rounds:
             self._observer = Observer()
+            self._pools = PoolHistory()
             self._recogniser = Recogniser()
             self._recognition = _NOTHING_RECOGNISED
         self._sampled_s = now_s
@@ -354,7 +358,10 @@ class Tuner:
         cluster_map = self._cluster.cluster_map()
         self._sampled_s = self._observed_s = now_s
         self._observer.observe(self._cluster, cluster_map, now_s)
-        self._recognition = self._recogniser.recognise(self._observer.signals(), cluster_map, now_s)
+        self._pools.add(self._cluster.pool_counters(), now_s)
+        self._recognition = self._recogniser.recognise(
+            self._observer.signals(), cluster_map, now_s, self._pools.rates()
+        )
         self._sample_rounds += 1
         self._interval_s = choose_interval(
             len(cluster_map.osds), self._tick_s, settings.sample_interval_s

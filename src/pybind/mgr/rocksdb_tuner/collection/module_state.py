@@ -7,6 +7,7 @@ from typing import Any, Callable, Mapping, TypeVar
 
 from ..mgr.records import ManagerInfo
 from ..observe.growth import GrowthPoints
+from ..observe.pool_rates import PoolRates
 from ..snapshot import Mode
 from ..workload.hysteresis import Memory
 from ..workload.recogniser import Memories
@@ -24,7 +25,18 @@ _WORKLOAD: Shape = {
         {'signal': str, 'value': NUMBER, 'unit': str, 'window_s': NUMBER, 'statement': str}
     ],
 }
-_MEMORY: Shape = {'believed': _WORKLOAD, 'candidate': str, 'since_s': NUMBER}
+_MEMORY: Shape = {
+    'believed': _WORKLOAD,
+    'candidate': str,
+    'since_s': NUMBER,
+    'doubted_s': NUMBER,
+}
+_POOL_RATES: Shape = {
+    'reads_per_s': NUMBER,
+    'read_bytes_per_s': NUMBER,
+    'writes_per_s': NUMBER,
+    'write_bytes_per_s': NUMBER,
+}
 _SHAPE: Shape = {
     'taken_s': NUMBER,
     'sampled_s': NUMBER,
@@ -42,6 +54,7 @@ _SHAPE: Shape = {
     'advised_on': Each(_WORKLOAD),
     'workloads_of_osds': Each(_MEMORY),
     'workloads_of_groups': Each(_MEMORY),
+    'pool_rates': Each(_POOL_RATES),
     'growth': Each(
         {'times_s': [NUMBER], 'used_bytes': [int], 'total_bytes': int, 'slow_used_bytes': int}
     ),
@@ -70,6 +83,7 @@ def format_module_state(state: ModuleState) -> dict[str, Any]:
         'advised_on': {name: _workload(w) for name, w in state.advised_on.items()},
         'workloads_of_osds': {str(i): _memory(m) for i, m in state.memories.osds.items()},
         'workloads_of_groups': {name: _memory(m) for name, m in state.memories.groups.items()},
+        'pool_rates': {str(i): rates._asdict() for i, rates in state.pool_rates.items()},
         'growth': {
             str(i): {
                 'times_s': list(points.times_s),
@@ -101,13 +115,14 @@ def parse_module_state(document: Any) -> ModuleState:
         rollout_under_way=document['rollout_under_way'],
         limits={name: float(value) for name, value in document['limits'].items()},
         notices=tuple(document['notices']),
-        pending_since_s=_by_osd(document, 'pending_since_s', float),
+        pending_since_s=_by_id(document, 'pending_since_s', float),
         advised_on={name: _parse_workload(w) for name, w in document['advised_on'].items()},
         memories=Memories(
-            _by_osd(document, 'workloads_of_osds', _parse_memory),
+            _by_id(document, 'workloads_of_osds', _parse_memory),
             {name: _parse_memory(m) for name, m in document['workloads_of_groups'].items()},
         ),
-        growth=_by_osd(document, 'growth', _parse_growth),
+        pool_rates=_by_id(document, 'pool_rates', _parse_pool_rates),
+        growth=_by_id(document, 'growth', _parse_growth),
     )
 
 
@@ -137,6 +152,7 @@ def _memory(memory: Memory) -> dict[str, Any]:
         'believed': _workload(believed),
         'candidate': memory.candidate.value,
         'since_s': memory.since_s,
+        'doubted_s': memory.doubted_s,
     }
 
 
@@ -156,7 +172,12 @@ def _parse_memory(document: Mapping[str, Any]) -> Memory:
         _parse_workload(document['believed']),
         _member(WorkloadClass, document['candidate'], 'candidate'),
         float(document['since_s']),
+        float(document['doubted_s']),
     )
+
+
+def _parse_pool_rates(document: Mapping[str, Any]) -> PoolRates:
+    return PoolRates(*(float(document[name]) for name in PoolRates._fields))
 
 
 def _parse_growth(document: Mapping[str, Any]) -> GrowthPoints:
@@ -169,11 +190,11 @@ def _parse_growth(document: Mapping[str, Any]) -> GrowthPoints:
     return GrowthPoints(times_s, used_bytes, document['total_bytes'], document['slow_used_bytes'])
 
 
-def _by_osd(document: Mapping[str, Any], name: str, read: Callable[[Any], _T]) -> dict[int, _T]:
+def _by_id(document: Mapping[str, Any], name: str, read: Callable[[Any], _T]) -> dict[int, _T]:
     found = {}
     for key, value in document[name].items():
         if not (key.isascii() and key.isdigit()):
-            raise ShapeError(f'"{name}.{key}" is of no OSD: names are numbers')
+            raise ShapeError(f'"{name}.{key}" is no id: names are numbers')
         found[int(key)] = read(value)
     return found
 

@@ -7,6 +7,7 @@ from typing import Mapping, NamedTuple, Optional
 
 from ..mgr.records import ClusterMap, ConfigEntry, CounterPoint, ManagerInfo, RunningOption
 from ..observe.growth import GrowthPoints
+from ..observe.pool_rates import PoolRates
 from ..rollout.history import HistoryRecord
 from ..rollout.records import RolloutState
 from ..snapshot import Mode
@@ -69,6 +70,8 @@ class ModuleState:
     advised_on: Mapping[str, Workload]
     #: What is believed of workloads.
     memories: Memories
+    #: What clients did to each pool, by its id, when the OSDs were last sampled.
+    pool_rates: Mapping[int, PoolRates]
     #: Of OSDs with a DB device of their own.
     growth: Mapping[int, GrowthPoints]
 

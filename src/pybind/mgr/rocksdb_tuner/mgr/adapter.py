@@ -17,6 +17,7 @@ from .parse import (
     parse_health_codes,
     parse_managers,
     parse_pg_status,
+    parse_pool_counters,
     parse_running_option,
     parse_upgrade,
     parse_versions,
@@ -29,6 +30,7 @@ from .records import (
     DaemonVersions,
     ManagerInfo,
     PgSummary,
+    PoolCounters,
     RunningOption,
 )
 from .releases import latest_counter_reader
@@ -92,6 +94,9 @@ class MgrCluster:
 
     def pg_summary(self) -> PgSummary:
         return parse_pg_status(self._module.get('pg_status'))
+
+    def pool_counters(self) -> Mapping[int, PoolCounters]:
+        return parse_pool_counters(self._module.get('df'))
 
     def managers(self) -> tuple[ManagerInfo, ...]:
         now_s = time.monotonic()

@@ -17,6 +17,7 @@ from .records import (
     ManagerInfo,
     OsdInfo,
     PgSummary,
+    PoolCounters,
     PoolInfo,
     RunningOption,
 )
@@ -101,6 +102,21 @@ def parse_pg_status(status: Mapping[str, Any]) -> PgSummary:
         active_clean=sum(n for state, n in states if {'active', 'clean'} <= set(state.split('+'))),
         by_state=states,
     )
+
+
+def parse_pool_counters(df: Mapping[str, Any]) -> Mapping[int, PoolCounters]:
+    """Counters by pool from what `get('df')` holds; a pool without statistics is absent."""
+    found = {}
+    for pool in df.get('pools', []):
+        stats = pool.get('stats', {})
+        if all(name in stats for name in ('rd', 'rd_bytes', 'wr', 'wr_bytes')):
+            found[int(pool['id'])] = PoolCounters(
+                reads=stats['rd'],
+                read_bytes=stats['rd_bytes'],
+                writes=stats['wr'],
+                write_bytes=stats['wr_bytes'],
+            )
+    return found
 
 
 def parse_config_dump(

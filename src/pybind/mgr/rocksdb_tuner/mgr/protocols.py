@@ -16,6 +16,7 @@ from .records import (
     DaemonVersions,
     ManagerInfo,
     PgSummary,
+    PoolCounters,
     RunningOption,
 )
 
@@ -45,6 +46,9 @@ class ClusterReader(Protocol):
     def cluster_map(self) -> ClusterMap: ...
 
     def pg_summary(self) -> PgSummary: ...
+
+    def pool_counters(self) -> Mapping[int, PoolCounters]:
+        """By pool id; its cost is that of the number of pools, whatever their PGs."""
 
     def managers(self) -> tuple[ManagerInfo, ...]:
         """The active manager and the standbys."""

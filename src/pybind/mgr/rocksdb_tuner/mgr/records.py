@@ -70,6 +70,19 @@ class PoolInfo:
 
 
 @dataclass(frozen=True)
+class PoolCounters:
+    """What clients did to a pool since it was made, as its PGs last told.
+
+    Each part of an operation counts: a class call that sets keys is one write or more.
+    """
+
+    reads: int
+    read_bytes: int
+    writes: int
+    write_bytes: int
+
+
+@dataclass(frozen=True)
 class ClusterMap:
     """The OSD map with what CRUSH and the daemons' metadata add to it."""
 

@@ -124,7 +124,9 @@ def _recognise(collection: Collection, seen: Mapping[int, Signals], now_s: float
     if module is not None:
         # The same look once more, with what was believed before it.
         recogniser = Recogniser(module.memories)
-        return recogniser.recognise(seen, collection.cluster_map, module.sampled_s)
+        return recogniser.recognise(
+            seen, collection.cluster_map, module.sampled_s, module.pool_rates
+        )
     # One look is all there is: it is not a change of what was believed.
     recogniser = Recogniser()
     recogniser.recognise(seen, collection.cluster_map, now_s - CONFIRM_S)

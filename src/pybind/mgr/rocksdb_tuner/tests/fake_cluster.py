@@ -30,6 +30,7 @@ from rocksdb_tuner.mgr.records import (
     ManagerInfo,
     OsdInfo,
     PgSummary,
+    PoolCounters,
     PoolInfo,
     RunningOption,
 )
@@ -116,6 +117,8 @@ class FakeCluster:
         self.pools: tuple[PoolInfo, ...] = (
             PoolInfo(1, 'rbd', ('rbd',), 3, 2, device_classes=(), cephfs_metadata=False),
         )
+        #: What clients did to each pool.
+        self.pool_io: dict[int, PoolCounters] = {}
         self.store: dict[tuple[str, str], str] = {}
         #: OSDs that an entry covers by a mask other than class and host, by `who`.
         self.resolves: dict[str, set[int]] = {}
@@ -267,6 +270,9 @@ class FakeCluster:
         if self._heard_clean():
             return PgSummary(PGS, PGS, (('active+clean', PGS),))
         return PgSummary(PGS, 12, (('active+clean', 12), ('active+undersized+degraded', PGS - 12)))
+
+    def pool_counters(self) -> Mapping[int, PoolCounters]:
+        return dict(self.pool_io)
 
     def managers(self) -> tuple[ManagerInfo, ...]:
         return self.known_managers

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Optional
 
 from .activity import Activity
-from .pools import PoolContext
+from .pools import CEPHFS_DATA, CEPHFS_METADATA, OTHER, RBD, RGW, PoolContext
 from .records import Evidence, Workload, WorkloadClass
 from .thresholds import Thresholds, thresholds
 
@@ -13,6 +14,14 @@ UNKNOWN = Workload(WorkloadClass.UNKNOWN, 0.0, ())
 
 #: Confidence where every signal agrees; certainty is not to be had from counters.
 HIGH = 0.95
+
+_NAMES = {
+    RBD: "of RBD's",
+    RGW: "of the object gateway's",
+    CEPHFS_METADATA: "of CephFS's metadata",
+    CEPHFS_DATA: "of CephFS's data",
+    OTHER: "of other applications'",
+}
 
 
 def classify(seen: Optional[Activity], pools: PoolContext) -> Workload:
@@ -50,12 +59,50 @@ def _client_work(
     ):
         if reads_dominate:
             return WorkloadClass.MIXED, 0.7, (size, shares)
+        # A metadata server writes its journal in large pieces, and keys and values later.
+        journal = pools.shares.get(CEPHFS_METADATA) if pools.shares else None
+        share = journal.write_bytes if journal else 0.0
+        if share >= limits.dominant_kind_share:
+            certainty = _beyond(share, limits.dominant_kind_share)
+            return WorkloadClass.CEPHFS_METADATA, certainty, (_journal(seen, share), size)
         return WorkloadClass.LARGE_WRITE, HIGH, (size,)
     if reads_dominate:
         return WorkloadClass.READ_MOSTLY, _beyond(1 - changes_share, limits.read_share), (shares,)
     if changes_share < limits.write_share:
         return WorkloadClass.MIXED, 0.7, (shares,)
-    return _small_changes(seen, pools, limits)
+    told = _pool_shares(seen, pools)
+    if told is None:
+        return _small_changes(seen, pools, limits)
+    kind, share, of_pools = told
+    if share < limits.dominant_kind_share:
+        return WorkloadClass.MIXED, _beyond(1 - share, 1 - limits.dominant_kind_share), (of_pools,)
+    # The others only do little: as if they were not there.
+    alone = PoolContext(
+        rbd=kind == RBD,
+        rgw=kind == RGW,
+        cephfs_metadata=kind == CEPHFS_METADATA,
+        cephfs_data=kind == CEPHFS_DATA,
+    )
+    workload_class, certainty, evidence = _small_changes(seen, alone, limits)
+    certainty = min(certainty, _beyond(share, limits.dominant_kind_share))
+    return workload_class, certainty, (of_pools, *evidence)
+
+
+def _pool_shares(seen: Activity, pools: PoolContext) -> Optional[tuple[str, float, Evidence]]:
+    """(the kind of pools with the most changes, its share, the evidence); None: not known."""
+    if not pools.shares:
+        return None
+    ordered = sorted(
+        ((name, share.changes) for name, share in pools.shares.items()),
+        key=itemgetter(1),
+        reverse=True,
+    )
+    kind, share = ordered[0]
+    parts = ', '.join(
+        f'{100 * value:.0f} % {_NAMES[name]}' for name, value in ordered if value >= 0.005
+    )
+    statement = f'By their pools the changes on the device class are {parts}.'
+    return kind, share, Evidence('pools', share, 'share', seen.window_s, statement)
 
 
 def _small_changes(
@@ -165,6 +212,16 @@ def _write_size(seen: Activity) -> Evidence:
         'bytes',
         seen.window_s,
         f'The mean write has {mean / 1024:.1f} KiB.',
+    )
+
+
+def _journal(seen: Activity, share: float) -> Evidence:
+    return Evidence(
+        'pools',
+        share,
+        'share',
+        seen.window_s,
+        f"{100 * share:.0f} % of the written bytes are of CephFS's metadata pool: a journal.",
     )
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Mapping, NamedTuple, Optional
 
 from ..mgr.records import ClusterMap
+from ..observe.pool_rates import PoolRates
 from ..observe.signals import Signals
 from .activity import activity
 from .classify import classify
@@ -44,31 +46,36 @@ class Recogniser:
         return Memories(self._osds, self._groups)
 
     def recognise(
-        self, signals: Mapping[int, Signals], cluster_map: ClusterMap, now_s: float
+        self,
+        signals: Mapping[int, Signals],
+        cluster_map: ClusterMap,
+        now_s: float,
+        pool_rates: Mapping[int, PoolRates] = MappingProxyType({}),
     ) -> Recognition:
-        """Classify every OSD in ``signals`` and every device class; call once per tick."""
-        pools: dict[str, PoolContext] = {}
+        """Classify every OSD in ``signals`` and every device class; call once per tick.
+
+        ``pool_rates`` is what clients do to each pool, where that is known.
+        """
         members: dict[str, list[Signals]] = {}
+        for osd in cluster_map.osds:
+            seen = signals.get(osd.osd_id)
+            if seen is not None and osd.device_class is not None:
+                members.setdefault(osd.device_class, []).append(seen)
+        pools: dict[str, PoolContext] = {}
+        groups: dict[str, Memory] = {}
+        for name, of_class in members.items():
+            work = activity(of_class)
+            changes_per_s = work.changes_per_s if work else 0.0
+            pools[name] = pool_context(cluster_map, name, pool_rates, changes_per_s)
+            groups[name] = remember(self._groups.get(name), classify(work, pools[name]), now_s)
+        self._groups = groups
         own: dict[int, tuple[Signals, Workload, Optional[str]]] = {}
         for osd in cluster_map.osds:
             seen = signals.get(osd.osd_id)
             if seen is None:
                 continue
-            context = _NO_POOLS
-            if osd.device_class is not None:
-                members.setdefault(osd.device_class, []).append(seen)
-                if osd.device_class not in pools:
-                    pools[osd.device_class] = pool_context(cluster_map, osd.device_class)
-                context = pools[osd.device_class]
+            context = pools[osd.device_class] if osd.device_class is not None else _NO_POOLS
             own[osd.osd_id] = (seen, classify(activity((seen,)), context), osd.device_class)
-        self._groups = {
-            device_class: remember(
-                self._groups.get(device_class),
-                classify(activity(of_class), pools[device_class]),
-                now_s,
-            )
-            for device_class, of_class in members.items()
-        }
         osds: dict[int, Memory] = {}
         for osd_id, (seen, now, device_class) in own.items():
             group = self._groups[device_class].shown if device_class is not None else None

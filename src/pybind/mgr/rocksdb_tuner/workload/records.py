@@ -27,8 +27,8 @@ class WorkloadClass(str, Enum):
 class Evidence:
     """One measured value that speaks for a conclusion.
 
-    ``signal`` is a field name of `Signals`, or ``pools`` for what the pools' applications say
-    (``value`` is then how many pools).
+    ``signal`` is a field name of `Signals`, or ``pools`` for what the pools' statistics say
+    (``value`` is then the largest share of one kind of pools).
     """
 
     signal: str

@@ -19,6 +19,7 @@ class Thresholds(NamedTuple):
     write_share: float
     class_call_share: float
     recovery_ops_share: float
+    dominant_kind_share: float
     full_confidence_ops_per_s: float
     replica_wal_bytes_per_s: float
 

@@ -32,6 +32,7 @@ from rocksdb_tuner.mgr.records import (
 )
 from rocksdb_tuner.observe.counters import CounterNames
 from rocksdb_tuner.observe.growth import GrowthPoints
+from rocksdb_tuner.observe.pool_rates import PoolRates
 from rocksdb_tuner.rollout.history import HistoryRecord
 from rocksdb_tuner.rollout.records import Outcome
 from rocksdb_tuner.snapshot import Mode
@@ -146,7 +147,7 @@ def workload(dice: Dice) -> Workload:
 
 
 def _memory(dice: Dice) -> Memory:
-    return Memory(workload(dice), dice.one_of(tuple(WorkloadClass)), dice.time_s())
+    return Memory(workload(dice), dice.one_of(tuple(WorkloadClass)), dice.time_s(), dice.time_s())
 
 
 def module_state(dice: Dice) -> ModuleState:
@@ -170,6 +171,7 @@ def module_state(dice: Dice) -> ModuleState:
         pending_since_s={3: dice.time_s()},
         advised_on={'ssd': workload(dice)},
         memories=Memories({3: _memory(dice), 4: _memory(dice)}, {'ssd': _memory(dice)}),
+        pool_rates={7: PoolRates(*(dice.time_s() for _ in PoolRates._fields))},
         growth={
             3: GrowthPoints(
                 tuple(points_s), tuple(dice.count() for _ in points_s), dice.count(), dice.count()

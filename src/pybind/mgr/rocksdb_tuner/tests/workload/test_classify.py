@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.mgr.records import ClusterMap, PoolInfo
+from rocksdb_tuner.observe.pool_rates import PoolRates
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.tests.observe.samples import osd_info
 from rocksdb_tuner.workload.activity import activity
 from rocksdb_tuner.workload.classify import classify
 from rocksdb_tuner.workload.hysteresis import Memory, remember
-from rocksdb_tuner.workload.pools import PoolContext, pool_context
+from rocksdb_tuner.workload.pools import PoolContext, Share, pool_context
 from rocksdb_tuner.workload.recogniser import Recogniser
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 from rocksdb_tuner.workload.thresholds import Thresholds, thresholds
@@ -159,7 +160,18 @@ def test_the_evidence_carries_the_measured_values() -> None:
         | st.just(Signals(osd_id=1)),
         max_size=5,
     ),
-    st.builds(PoolContext, st.booleans(), st.booleans(), st.booleans(), st.booleans()),
+    st.builds(
+        PoolContext,
+        st.booleans(),
+        st.booleans(),
+        st.booleans(),
+        st.booleans(),
+        st.none()
+        | st.dictionaries(
+            st.sampled_from(['rbd', 'rgw', 'cephfs_metadata', 'cephfs_data', 'other']),
+            st.builds(Share, st.floats(0, 1), st.floats(0, 1)),
+        ),
+    ),
 )
 def test_any_signals_give_a_class_with_an_honest_confidence(
     osds: list[Signals], pools: PoolContext
@@ -177,6 +189,75 @@ def test_a_pool_whose_rule_takes_from_another_class_does_not_count() -> None:
     cluster_map = ClusterMap(1, frozenset(), None, (), (pool('a', 'rbd', 'hdd'), pool('b', 'rgw')))
     assert pool_context(cluster_map, 'ssd') == RGW
     assert pool_context(cluster_map, 'hdd') == RBD_AND_RGW
+
+
+@pytest.mark.parametrize(
+    ('osd', 'shares', 'expected'),
+    [
+        (signals(write_iops=400.0), {'rbd': 0.9, 'cephfs_metadata': 0.1}, 'rbd-small-write'),
+        (signals(write_iops=400.0), {'rbd': 0.1, 'cephfs_metadata': 0.9}, 'cephfs-metadata'),
+        (signals(write_iops=400.0, write_bytes=0.0), {'rgw': 1.0}, 'rgw-metadata'),
+        (signals(write_iops=400.0, write_bytes=0.0), {'other': 1.0}, 'unknown'),
+        (signals(write_iops=400.0), {'other': 0.8, 'rbd': 0.2}, 'unknown'),
+        (signals(write_iops=100.0, rw_iops=60.0), {'rbd': 0.4, 'rgw': 0.6}, 'mixed'),
+        (signals(write_iops=100.0, rw_iops=60.0), {'rbd': 0.1, 'rgw': 0.9}, 'rgw-metadata'),
+        (signals(write_iops=50.0, write_bytes=4e5), {'cephfs_metadata': 1.0}, 'cephfs-metadata'),
+        (signals(write_iops=50.0, write_bytes=4e5), {'rbd': 1.0}, 'large-write'),
+        (signals(read_iops=900.0, write_iops=9.0), {'rbd': 0.5, 'rgw': 0.5}, 'read-mostly'),
+    ],
+)
+def test_statistics_of_pools_tell_who_is_at_work(
+    osd: Signals, shares: dict[str, float], expected: str
+) -> None:
+    """Pools of all kinds are there; their applications alone would tell nothing."""
+    told = {kind: Share(share, share) for kind, share in shares.items()}
+    pools = PoolContext(True, True, True, True, told)
+    workload = seen(pools, osd)
+    assert workload.workload_class.value == expected
+    if expected not in {'read-mostly', 'large-write'}:
+        assert 'pools' in {e.signal for e in workload.evidence}
+
+
+def pool(pool_id: int, application: str, metadata: bool = False) -> PoolInfo:
+    return PoolInfo(pool_id, application, (application,), 3, 2, (), cephfs_metadata=metadata)
+
+
+def pool_rates(writes_per_s: float) -> PoolRates:
+    return PoolRates(0.0, 0.0, writes_per_s, 0.0)
+
+
+def test_what_other_pools_leave_of_the_operations_is_the_gateway_s() -> None:
+    """A put is three operations of fifteen parts; 165 puts and 500 block writes per second."""
+    cluster_map = ClusterMap(1, frozenset(), None, (), (pool(1, 'rbd'), pool(2, 'rgw')))
+    rates = {1: pool_rates(500.0), 2: pool_rates(15 * 165.0)}
+    shares = pool_context(cluster_map, 'ssd', rates, 3 * 165.0 + 500.0).shares
+    assert shares is not None
+    assert shares['rbd'].changes == pytest.approx(500 / 995)
+    assert shares['rgw'].changes == pytest.approx(495 / 995)
+
+
+def test_statistics_that_tell_of_little_of_the_work_tell_nothing() -> None:
+    """They come later than the counters of OSDs. The manager's own pool is nobody's."""
+    cluster_map = ClusterMap(1, frozenset(), None, (), (pool(1, 'rbd'), pool(2, 'mgr')))
+    assert pool_context(cluster_map, 'ssd', {1: pool_rates(20.0)}, 500.0).shares is None
+    assert pool_context(cluster_map, 'ssd', {2: pool_rates(500.0)}, 500.0).shares is None
+    assert pool_context(cluster_map, 'ssd', {}, 500.0).shares is None
+    told = pool_context(cluster_map, 'ssd', {1: pool_rates(400.0)}, 500.0).shares
+    assert told is not None
+    assert told['rbd'].changes == 1.0
+
+
+def test_backtraces_in_the_pool_of_the_data_are_the_metadata_server_s_work() -> None:
+    """As seen on 18.2.7: attributes without data there, a journal in the metadata pool."""
+    pools = (pool(1, 'cephfs'), pool(2, 'cephfs', metadata=True))
+    cluster_map = ClusterMap(1, frozenset(), None, (), pools)
+    backtraces, journal = pool_rates(2000.0), PoolRates(0.0, 0.0, 10.0, 5e6)
+    told = pool_context(cluster_map, 'ssd', {1: backtraces, 2: journal}, 2010.0).shares
+    assert told == {'cephfs_metadata': Share(1.0, 1.0)}
+    files = PoolRates(0.0, 0.0, 500.0, 500 * 8192.0)
+    told = pool_context(cluster_map, 'ssd', {1: files, 2: journal}, 510.0).shares
+    assert told is not None
+    assert told['cephfs_data'].changes == pytest.approx(500 / 510)
 
 
 def work(workload_class: WorkloadClass) -> Workload:
@@ -206,8 +287,30 @@ def test_a_lasting_change_is_taken_at_the_second_look_whatever_the_interval() ->
         assert shown(looks, every_s) == [IDLE, IDLE, RBD_WRITE, RBD_WRITE]
 
 
+def test_mixed_is_taken_when_it_outlasts_a_window_across_a_change() -> None:
+    """Windows reach back 30 s, so that reads after writes look mixed for two looks."""
+    mixed = WorkloadClass.MIXED
+    across = [RBD_WRITE, RBD_WRITE, mixed, mixed, READS, READS]
+    assert mixed not in shown(across)
+    assert shown([RBD_WRITE, RBD_WRITE, *[mixed] * 3])[-1] is mixed
+    assert shown([RBD_WRITE, RBD_WRITE, *[mixed] * 2])[-1] is RBD_WRITE
+
+
+def test_between_two_workloads_what_looks_mixed_does_not_hold_the_second_one_up() -> None:
+    looks = [RBD_WRITE, RBD_WRITE, WorkloadClass.MIXED, WorkloadClass.MIXED, READS]
+    assert shown(looks)[-1] is READS
+    assert shown([RBD_WRITE, RBD_WRITE, READS])[-1] is RBD_WRITE
+
+
 def test_idle_is_taken_at_once() -> None:
     assert shown([RBD_WRITE, RBD_WRITE, IDLE]) == [WorkloadClass.UNKNOWN, RBD_WRITE, IDLE]
+
+
+def test_recovery_is_taken_at_once_and_left_like_any_other_class() -> None:
+    """The class of clients that ended must not stand for recovery in the meantime."""
+    recovery = WorkloadClass.RECOVERY
+    looks = [RBD_WRITE, RBD_WRITE, recovery, RBD_WRITE, recovery, RBD_WRITE, RBD_WRITE]
+    assert shown(looks)[1:] == [RBD_WRITE, *[recovery] * 4, RBD_WRITE]
 
 
 def test_the_first_look_names_nothing_but_idle() -> None:

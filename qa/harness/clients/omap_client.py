@@ -1,0 +1,137 @@
+"""librados clients that set keys and values of objects: heavy users of omap, without any data.
+
+Order (first argument, JSON): workload, seconds, stuck_s, threads, objects, keys, value_size_bytes.
+The cluster is that of $CEPH_CONF, the pool that of $OMAP_POOL. Prints the result as JSON. Runs
+under Debian's Python with python3-rados.
+
+The program always ends: a phase that takes stuck_s longer than it should ends the program, with
+the stacks of all threads on stderr.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import random
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+# A Debian package of the machine that runs the client
+import rados  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+MAX_MESSAGES = 10
+SAMPLE = 16
+
+
+class Client:
+    """One thread with objects of its own, whose keys it sets again and again."""
+
+    def __init__(self, order: dict[str, Any], rank: int) -> None:
+        self._keys, self._value_bytes = order['keys'], order['value_size_bytes']
+        own = max(1, order['objects'] // order['threads'])
+        self._names = [f'omap-{rank}-{number}' for number in range(own)]
+        #: The newest values of each object.
+        self.expected: dict[str, dict[str, bytes]] = {}
+        self.latencies_s: list[float] = []
+        self.errors: list[str] = []
+        self.checked = self.failed = 0
+
+    def run(self, ioctx: Any, deadline_s: float) -> None:
+        numbers = random.Random(len(self._names))
+        while time.monotonic() < deadline_s:
+            name = numbers.choice(self._names)
+            values = {
+                f'key-{numbers.randrange(100 * self._keys):08d}': os.urandom(self._value_bytes)
+                for _ in range(self._keys)
+            }
+            begin_s = time.monotonic()
+            try:
+                with rados.WriteOpCtx() as operation:
+                    ioctx.set_omap(operation, tuple(values), tuple(values.values()))
+                    ioctx.operate_write_op(operation, name)
+            except rados.Error as error:
+                self.errors.append(f'{type(error).__name__}: {error}')
+                time.sleep(0.1)
+                continue
+            self.latencies_s.append(time.monotonic() - begin_s)
+            self.expected.setdefault(name, {}).update(values)
+
+    def check(self, ioctx: Any) -> None:
+        """Read the keys of some objects back."""
+        for name in sorted(self.expected)[:SAMPLE]:
+            wanted = self.expected[name]
+            with rados.ReadOpCtx() as operation:
+                found, _ = ioctx.get_omap_vals_by_keys(operation, tuple(wanted))
+                ioctx.operate_read_op(operation, name)
+                values = dict(found)
+            self.checked += len(wanted)
+            self.failed += sum(values.get(key) != value for key, value in wanted.items())
+
+
+def phase(what: str, limit_s: float) -> None:
+    """Say what begins, for the reader of a failure; end the program if it takes so long."""
+    print(f'{what}, at most {limit_s:g} s', file=sys.stderr, flush=True)
+    faulthandler.dump_traceback_later(limit_s, exit=True)
+
+
+def percentile_ms(ordered_s: list[float], fraction: float) -> float | None:
+    if not ordered_s:
+        return None
+    return round(ordered_s[min(len(ordered_s) - 1, int(len(ordered_s) * fraction))] * 1e3, 3)
+
+
+def main() -> int:
+    order = json.loads(sys.argv[1])
+    seconds, stuck_s = order['seconds'], order['stuck_s']
+    clients = [Client(order, rank) for rank in range(order['threads'])]
+    phase('connecting', stuck_s)
+    cluster = rados.Rados(conffile=os.environ['CEPH_CONF'])
+    cluster.connect()
+    ioctx = cluster.open_ioctx(os.environ['OMAP_POOL'])
+    phase(f'working for {seconds:g} s', seconds + stuck_s)
+    begin_s, began_s = time.monotonic(), time.time()
+    with ThreadPoolExecutor(len(clients)) as pool:
+        for future in [pool.submit(client.run, ioctx, begin_s + seconds) for client in clients]:
+            future.result()
+    end_s = time.monotonic()
+    phase('checking', stuck_s)
+    for client in clients:
+        client.check(ioctx)
+    ioctx.close()
+    cluster.shutdown()
+    ordered_s = sorted(latency for client in clients for latency in client.latencies_s)
+    errors = [message for client in clients for message in client.errors]
+    mean = round(sum(ordered_s) / len(ordered_s) * 1e3, 3) if ordered_s else None
+    print(
+        json.dumps(
+            {
+                'seconds': end_s - begin_s,
+                'began_s': began_s,
+                'ops': len(ordered_s),
+                'bytes': len(ordered_s) * order['keys'] * order['value_size_bytes'],
+                'latency_ms': {
+                    'mean': mean,
+                    'p50': percentile_ms(ordered_s, 0.5),
+                    'p99': percentile_ms(ordered_s, 0.99),
+                },
+                'errors': len(errors),
+                'error_messages': errors[:MAX_MESSAGES],
+                'verified': {
+                    'what': 'keys and values of a sample of objects',
+                    'checked': sum(client.checked for client in clients),
+                    'failed': sum(client.failed for client in clients),
+                },
+            }
+        )
+    )
+    return 0
+
+
+if __name__ == '__main__':
+    try:
+        sys.exit(main())
+    except rados.Error as error:
+        sys.exit(f'before or after the measured time: {type(error).__name__}: {error}')

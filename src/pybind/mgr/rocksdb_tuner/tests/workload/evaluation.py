@@ -1,0 +1,220 @@
+"""How well workloads are recognised: recordings through the module's own pipeline. Pure.
+
+Judged are windows that lie within one span of a recording, so that what they hold has one true
+name, and of those what the module shows: after its hysteresis, with its confidence.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Optional
+
+from rocksdb_tuner.observe.pool_rates import PoolHistory
+from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.workload.activity import Activity, activity
+from rocksdb_tuner.workload.recogniser import Recogniser
+
+from .replay import DEVICE_CLASS, Recording, Span
+
+UNKNOWN = 'unknown'
+#: The times of the samplings against those of the reports.
+OFFSETS_S = (0.0, 2.5, 5.0, 7.5)
+#: A span of at least this length is long enough for a class to be due in it.
+DUE_S = 60.0
+#: Spans that are further apart than this have something else between them.
+GAP_S = 5.0
+#: Bounds of the bins of the reliability table.
+BINS = (0.0, 0.5, 0.75, 0.9, 1.0)
+NOT_CLIENTS = frozenset({'idle', 'recovery', UNKNOWN})
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the module showed at one sampling; times are those of the recording."""
+
+    now_s: float
+    #: What the newest windows cover; None where there is none.
+    window: Optional[tuple[float, float]]
+    workload_class: str
+    confidence: float
+    evidence: tuple[str, ...]
+    #: What all OSDs that are looked at do, on which the name is founded.
+    activity: Optional[Activity]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One window whose true name is known."""
+
+    run: str
+    span: Span
+    seen: Seen
+
+    @property
+    def right(self) -> bool:
+        return self.seen.workload_class in self.span.labels
+
+    @property
+    def truth(self) -> str:
+        """Of several right names the one that was given, or else the one that is meant."""
+        return self.seen.workload_class if self.right else self.span.labels[0]
+
+
+@dataclass(frozen=True)
+class Onset:
+    """How a span of at least `DUE_S` was recognised."""
+
+    run: str
+    span: Span
+    offset_s: float
+    #: From its begin to the first right class; None: never.
+    right_after_s: Optional[float]
+    #: Of the class shown, from the end of the span before to the end of this one.
+    changes: int
+    #: What truly changed meanwhile: this span began, and where there is time between the spans,
+    #: something else came and went (a client fills what it reads, and checks what it wrote). Of
+    #: two right names, recovery's and a client's, one may follow the other.
+    true_changes: int
+
+
+@dataclass(frozen=True)
+class Score:
+    """Of one class."""
+
+    precision: float
+    recall: float
+    windows: int
+
+    @property
+    def f1(self) -> float:
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both else 0.0
+
+
+def watch(recording: Recording, offset_s: float = 0.0, osd_id: Optional[int] = None) -> list[Seen]:
+    """What is shown of the device class, or of one OSD, at every sampling."""
+    recogniser, pools = Recogniser(), PoolHistory()
+    shown = []
+    for look in recording.looks(offset_s):
+        pools.add(look.pool_counters, look.now_s)
+        found = recogniser.recognise(look.signals, look.cluster_map, look.now_s, pools.rates())
+        if osd_id is None:
+            workload, of = found.per_group.get(DEVICE_CLASS), list(look.signals.values())
+        else:
+            workload = found.per_osd.get(osd_id)
+            of = [s for s in look.signals.values() if s.osd_id == osd_id]
+        if workload is None:
+            continue
+        shown.append(
+            Seen(
+                look.now_s,
+                _covered(of, look.now_s),
+                workload.workload_class.value,
+                workload.confidence,
+                tuple(e.statement for e in workload.evidence),
+                activity(of),
+            )
+        )
+    return shown
+
+
+def _covered(signals: Sequence[Signals], now_s: float) -> Optional[tuple[float, float]]:
+    ends = [
+        (now_s - s.sample_age_s, s.window_s)
+        for s in signals
+        if s.window_s is not None and s.sample_age_s is not None
+    ]
+    if not ends:
+        return None
+    return min(end_s - window_s for end_s, window_s in ends), max(end_s for end_s, _ in ends)
+
+
+def judge(recording: Recording, shown: Iterable[Seen]) -> list[Judged]:
+    """The windows that lie within one span."""
+    found = []
+    for seen in shown:
+        if seen.window is None:
+            continue
+        begin_s, end_s = seen.window
+        found += [
+            Judged(recording.name, span, seen)
+            for span in recording.spans
+            if span.begin_s <= begin_s and end_s <= span.end_s
+        ]
+    return found
+
+
+def onsets(recording: Recording, shown: Sequence[Seen], offset_s: float) -> list[Onset]:
+    """When each long span got a right name, and how often the name changed meanwhile.
+
+    What is shown before anything is known is no change.
+    """
+    found = []
+    before_s = shown[0].now_s
+    for span in recording.spans:
+        since_s, before_s = before_s, span.end_s
+        if span.end_s - span.begin_s < DUE_S:
+            continue
+        inside = [s for s in shown if span.begin_s <= s.now_s <= span.end_s]
+        before = [s.workload_class for s in shown if s.now_s <= since_s][-1:]
+        between = [s.workload_class for s in shown if since_s < s.now_s <= span.end_s]
+        names = [*before, *between]
+        if not any(name != UNKNOWN for name in before):
+            names = names[next((i for i, n in enumerate(names) if n != UNKNOWN), 0) :]
+        right = [s.now_s for s in inside if s.workload_class in span.labels]
+        found.append(
+            Onset(
+                recording.name,
+                span,
+                offset_s,
+                right[0] - span.begin_s if right else None,
+                sum(a != b for a, b in zip(names, names[1:])),
+                len(span.labels) + (span.begin_s - since_s >= GAP_S),
+            )
+        )
+    return found
+
+
+def confusion(judged: Iterable[Judged]) -> Counter[tuple[str, str]]:
+    """Windows by (true, shown) class."""
+    return Counter((j.truth, j.seen.workload_class) for j in judged)
+
+
+def scores(judged: Sequence[Judged]) -> dict[str, Score]:
+    """By class that truly occurs."""
+    counts = confusion(judged)
+    found = {}
+    for name in sorted({truth for truth, _ in counts}):
+        right = counts[name, name]
+        shown = sum(n for (_, seen), n in counts.items() if seen == name)
+        true = sum(n for (truth, _), n in counts.items() if truth == name)
+        found[name] = Score(right / shown if shown else 0.0, right / true, true)
+    return found
+
+
+def macro_f1(judged: Sequence[Judged]) -> float:
+    found = scores(judged)
+    return sum(score.f1 for score in found.values()) / len(found) if found else 0.0
+
+
+def reliability(judged: Iterable[Judged]) -> list[tuple[float, float, int, int]]:
+    """(from, to, windows, right ones) by confidence. UNKNOWN claims nothing and is left out."""
+    counts: dict[int, list[int]] = {i: [0, 0] for i in range(len(BINS) - 1)}
+    for j in judged:
+        if j.seen.workload_class == UNKNOWN:
+            continue
+        i = max(i for i in counts if j.seen.confidence >= BINS[i])
+        counts[i][0] += 1
+        counts[i][1] += j.right
+    return [(BINS[i], BINS[i + 1], all_, right) for i, (all_, right) in counts.items()]
+
+
+def taken_for_clients(judged: Iterable[Judged]) -> list[Judged]:
+    """Windows without any client that were given the name of client work."""
+    return [
+        j
+        for j in judged
+        if set(j.span.labels) <= {'idle', 'recovery'} and j.seen.workload_class not in NOT_CLIENTS
+    ]

@@ -1,0 +1,106 @@
+"""The measures themselves: what counts as right, as late, as a change too many."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import pytest
+
+from . import evaluation, replay
+from .evaluation import Judged, Seen
+from .replay import Recording, Span
+
+RBD, READS = 'rbd-small-write', 'read-mostly'
+
+
+def recording(*spans: Span) -> Recording:
+    return Recording('made', 'pacific', (), (), spans)
+
+
+def seen(
+    now_s: float,
+    name: str,
+    confidence: float = 0.95,
+    window: Optional[tuple[float, float]] = None,
+) -> Seen:
+    return Seen(now_s, window or (now_s - 30, now_s), name, confidence, (), None)
+
+
+def judged(truth: str, name: str, confidence: float = 0.95) -> Judged:
+    return Judged('made', Span('', (truth,), 0, 99), seen(50, name, confidence))
+
+
+def test_only_windows_within_one_span_are_judged() -> None:
+    made = recording(Span('a', ('idle',), 0, 40), Span('b', (RBD,), 40, 100))
+    found = evaluation.judge(made, [seen(t, 'idle') for t in (20, 30, 40, 50, 60, 70, 80)])
+    assert [(j.seen.now_s, j.span.what) for j in found] == [
+        (30, 'a'), (40, 'a'), (70, 'b'), (80, 'b'),
+    ]  # fmt: skip
+
+
+def test_of_several_right_names_each_is_right_and_a_wrong_one_counts_for_the_first() -> None:
+    span = Span('both', (RBD, 'recovery'), 0, 99)
+    right = Judged('made', span, seen(50, 'recovery'))
+    wrong = Judged('made', span, seen(50, READS))
+    assert (right.right, right.truth) == (True, 'recovery')
+    assert (wrong.right, wrong.truth) == (False, RBD)
+
+
+def test_scores_are_those_of_the_textbook() -> None:
+    windows = [*[judged(RBD, RBD)] * 8, *[judged(RBD, READS)] * 2, *[judged(READS, READS)] * 6]
+    scores = evaluation.scores(windows)
+    assert scores[RBD].precision == 1.0
+    assert scores[RBD].recall == 0.8
+    assert scores[READS].precision == 0.75
+    assert scores[READS].recall == 1.0
+    expected = (2 * 0.8 / 1.8 + 2 * 0.75 / 1.75) / 2
+    assert evaluation.macro_f1(windows) == pytest.approx(expected)
+
+
+def test_confidence_is_judged_by_bins_and_unknown_claims_nothing() -> None:
+    windows = [
+        judged(RBD, RBD, 0.95), judged(RBD, READS, 0.9), judged(RBD, RBD, 0.8),
+        judged(RBD, 'unknown', 0.0),
+    ]  # fmt: skip
+    assert evaluation.reliability(windows) == [
+        (0.0, 0.5, 0, 0), (0.5, 0.75, 0, 0), (0.75, 0.9, 1, 1), (0.9, 1.0, 2, 1),
+    ]  # fmt: skip
+
+
+def onset(shown: list[Seen], *spans: Span) -> tuple[Optional[float], int, int]:
+    (found,) = evaluation.onsets(recording(*spans), shown, 0.0)
+    return found.right_after_s, found.changes, found.true_changes
+
+
+def test_an_onset_is_late_by_the_first_right_name_and_counts_every_change() -> None:
+    before, client = Span('nobody', ('idle',), 0, 20), Span('client', (RBD,), 20, 90)
+    names = ['unknown', 'idle', 'idle', READS, RBD, READS, RBD]
+    shown = [seen(10.0 * i, name) for i, name in enumerate(names)]
+    assert onset(shown, before, client) == (20.0, 4, 1)
+
+
+def test_what_a_client_does_for_itself_between_spans_is_a_change_of_its_own() -> None:
+    first, client = Span('a', (RBD,), 0, 20), Span('client', ('large-write',), 40, 110)
+    names = [RBD, RBD, RBD, READS, READS, 'large-write']
+    shown = [seen(10.0 * i, name) for i, name in enumerate(names)]
+    assert onset(shown, first, client) == (10.0, 2, 2)
+
+
+def test_a_class_that_never_came_is_not_late_but_never() -> None:
+    shown = [seen(10.0 * i, 'idle') for i in range(9)]
+    assert onset(shown, Span('client', (RBD,), 5, 80))[0] is None
+
+
+def test_client_names_without_clients_are_told() -> None:
+    windows = [
+        judged('recovery', RBD), judged('idle', 'mixed'), judged('recovery', 'idle'),
+        judged('idle', 'unknown'), judged(RBD, READS),
+    ]  # fmt: skip
+    assert [j.truth for j in evaluation.taken_for_clients(windows)] == ['recovery', 'idle']
+
+
+def test_spans_that_follow_each_other_with_one_name_are_one() -> None:
+    """A run ends with two steps in which nobody did anything."""
+    spans = replay.load('p-rbd-8k').spans
+    assert [span.labels[0] for span in spans] == ['idle', RBD, 'idle']
+    assert spans[-1].end_s - spans[-1].begin_s > 45
