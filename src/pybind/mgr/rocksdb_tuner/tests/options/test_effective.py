@@ -56,7 +56,7 @@ def is_stricter_than_a_scratch_database(result: Any) -> bool:
     )
 
 
-# Of the least int RocksDB takes one away, which overflows: see test_oracle.py.
+# Of the least int RocksDB takes one away, and that overflows: the least is left out.
 @given(st.integers(-(2**31) + 1, 2**31 - 1), st.integers(-(2**31), 2**31 - 1))
 def test_memtable_counts_are_corrected_as_rocksdb_does(buffers: int, merge: int) -> None:
     text = f'max_write_buffer_number={buffers},min_write_buffer_number_to_merge={merge}'
