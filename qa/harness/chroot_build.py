@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from .chroot import ChrootHost
 from .errors import CancelledError, HarnessError
 from .host import Host, in_parallel
 from .packages import INSTALL_TIMEOUT_S
-from .ports import held_name
+from .ports import held_path
 from .progress import Progress
 from .releases import Release
 
@@ -125,24 +125,22 @@ def _users(path: Path) -> list[str]:
     return users
 
 
-@contextlib.contextmanager
-def _at_work(release: Release, progress: Progress, work: _Work) -> Iterator[None]:
+def _at_work(
+    release: Release, progress: Progress, work: _Work
+) -> contextlib.AbstractContextManager[None]:
     """Only one at a time makes or removes a chroot; another one is waited for."""
-    name = f'chroot-{hashlib.sha1(os.fsencode(chroot_path(release))).hexdigest()}'
-    deadline_s = time.monotonic() + WAIT_S
+    busy = f'another process is making the chroot of {release.name}'
     told = False
-    while True:
-        with held_name(name) as mine:
-            if mine:
-                yield
-                return
-        if time.monotonic() >= deadline_s:
-            raise HarnessError(f'another process is making the chroot of {release.name}')
+
+    def pause() -> None:
+        nonlocal told
         if not told:
-            progress.say(f'another process is making the chroot of {release.name}: waiting')
+            progress.say(f'{busy}: waiting')
             told = True
         if work.cancelled.wait(1):
             raise CancelledError(f'the chroot of {release.name} was given up')
+
+    return held_path('chroot', chroot_path(release), wait_s=WAIT_S, busy=busy, pause=pause)
 
 
 def recipe(release: Release) -> dict[str, object]:

@@ -10,7 +10,6 @@ Python 3.9 or later as root; what needs Ceph's Python bindings runs in a process
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 import subprocess
@@ -27,7 +26,7 @@ from .client import COMMAND_TIMEOUT_S, POLL_S, CephClient
 from .errors import HarnessError, UsageError
 from .hosts import Hosts
 from .layout import ClusterSpec, Dashboard, Layout, Record, Rgw
-from .ports import PortBlock, held_name, reserve
+from .ports import PortBlock, held_path, reserve
 from .progress import Progress
 from .releases import RELEASES, Release, get_release, is_older
 
@@ -548,19 +547,15 @@ def _resolve(directory: Path | str | None, release: str | None) -> Path:
     return found[0] if found else usual[0]
 
 
-@contextlib.contextmanager
-def _locked(path: Path, wait_s: float = 0.0) -> Iterator[None]:
+def _locked(path: Path, wait_s: float = 0.0) -> contextlib.AbstractContextManager[None]:
     """Only one `up`, `down` or change at a time in a folder; another one is waited for."""
-    name = f'dir-{hashlib.sha1(os.fsencode(path)).hexdigest()}'
-    deadline_s = time.monotonic() + wait_s
-    while True:
-        with held_name(name) as mine:
-            if mine:
-                yield
-                return
-        if time.monotonic() >= deadline_s:
-            raise HarnessError(f'another qa/cluster or qa/workload is at work in {path}')
-        time.sleep(POLL_S)
+    return held_path(
+        'dir',
+        path,
+        wait_s=wait_s,
+        busy=f'another qa/cluster or qa/workload is at work in {path}',
+        pause=lambda: time.sleep(POLL_S),
+    )
 
 
 def _make_room(path: Path, progress: Progress) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from .errors import CommandError, HarnessError
 from .host import Host
-from .ports import held_name
+from .ports import held_path
 from .progress import Progress
 from .releases import Release
 
@@ -52,27 +51,20 @@ def apt_get(host: Host, *arguments: str) -> None:
     )
 
 
-@contextmanager
-def _alone(root: Path) -> Iterator[None]:
-    """Only one of us installs on a host: POLICY is removed by the one that made it."""
-    name = f'packages-{hashlib.sha1(os.fsencode(root)).hexdigest()}'
-    deadline_s = time.monotonic() + INSTALL_TIMEOUT_S
-    while True:
-        with held_name(name) as mine:
-            if mine:
-                yield
-                return
-        if time.monotonic() >= deadline_s:
-            raise HarnessError(f'another process installs packages in {root}: no end of it')
-        time.sleep(0.5)
-
-
 def install(host: Host, packages: Iterable[str], progress: Progress) -> None:
     """Install what is missing of the packages; the package lists are fetched only when needed."""
     wanted = list(dict.fromkeys(packages))
     if not missing_packages(host, wanted):
         return
-    with _alone(host.root):
+    # POLICY is removed by the one that made it.
+    alone = held_path(
+        'packages',
+        host.root,
+        wait_s=INSTALL_TIMEOUT_S,
+        busy=f'another process installs packages in {host.root}: no end of it',
+        pause=lambda: time.sleep(0.5),
+    )
+    with alone:
         missing = missing_packages(host, wanted)
         if missing:
             _install(host, missing, progress)

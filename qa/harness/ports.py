@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -75,6 +78,26 @@ def held_name(name: str) -> Iterator[bool]:
             yield False
         else:
             yield True
+
+
+@contextmanager
+def held_path(
+    use: str, path: Path, *, wait_s: float, busy: str, pause: Callable[[], object]
+) -> Iterator[None]:
+    """Hold a path for one ``use`` while the block runs; another one who does is waited for.
+
+    ``pause`` is called between two looks. HarnessError (``busy``) once it took ``wait_s``.
+    """
+    name = f'{use}-{hashlib.sha1(os.fsencode(path)).hexdigest()}'
+    deadline_s = time.monotonic() + wait_s
+    while True:
+        with held_name(name) as mine:
+            if mine:
+                yield
+                return
+        if time.monotonic() >= deadline_s:
+            raise HarnessError(busy)
+        pause()
 
 
 @contextmanager
