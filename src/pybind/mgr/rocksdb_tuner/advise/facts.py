@@ -35,9 +35,6 @@ WATCHED_IF_SET = (
     *NEIGHBOURS,
 )
 
-#: Sources of a running value that the config store cannot change.
-OVERRULING_SOURCES = frozenset({'file', 'env', 'cmdline', 'override'})
-
 
 # Asked for every OSD at every tick, about a handful of versions.
 _release_of = lru_cache(maxsize=64)(release_of)
@@ -58,7 +55,7 @@ def osd_options(
     release = release_of_osd(osd)
     main, annex = running[OPTION], running[ANNEX]
     text = combine(main.value, annex.value)
-    overruled = main.source in OVERRULING_SOURCES
+    overruled = main.beats_config_store
     next_start, who = _next_start(osd, entries, main, annex, release)
     if overruled:
         next_start = text
@@ -101,7 +98,7 @@ def _next_start(
     except UnknownMaskError:
         return None, None
     next_annex = deciding_annex.value if deciding_annex else ''
-    if annex.source in OVERRULING_SOURCES:
+    if annex.beats_config_store:
         next_annex = annex.value
     if deciding:
         return combine(deciding.value, next_annex), deciding.who
@@ -118,7 +115,7 @@ def settings_in_force(
     found = {}
     for name in WATCHED_IF_SET:
         shown = running.get(name)
-        if shown is not None and shown.source in OVERRULING_SOURCES:
+        if shown is not None and shown.beats_config_store:
             found[name] = Setting(shown.value, None)
             continue
         # The report is of the start of the process; entries that came or went since are known.

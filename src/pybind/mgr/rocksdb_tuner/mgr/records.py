@@ -137,6 +137,9 @@ class ConfigEntry:
     value: str
 
 
+_BEFORE_CONFIG_STORE = frozenset({'file', 'env', 'cmdline', 'override'})
+
+
 @dataclass(frozen=True)
 class RunningOption:
     """The value of one option inside a running OSD, and who decided it."""
@@ -146,3 +149,8 @@ class RunningOption:
     source: str
     #: The config store has a value that this process does not use.
     ignores_mon: bool
+
+    @property
+    def beats_config_store(self) -> bool:
+        """Whether it comes from where an entry of the config store changes nothing."""
+        return self.source in _BEFORE_CONFIG_STORE

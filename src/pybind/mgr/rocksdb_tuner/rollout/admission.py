@@ -9,7 +9,7 @@ from typing import Callable, Optional
 from ..mgr.records import ClusterMap, OsdInfo, RunningOption
 from .entries import decided_by, own, starts_with
 from .errors import RolloutRefused
-from .machine import OVERRULING_SOURCES, overruled
+from .machine import overruled
 from .records import (
     OPTION,
     Before,
@@ -50,7 +50,7 @@ def planned(
             raise RolloutRefused(
                 errno.EAGAIN, f'the release of osd.{osd_id} is not known yet; try again'
             )
-        if running[osd_id].source in OVERRULING_SOURCES:
+        if running[osd_id].beats_config_store:
             raise RolloutRefused(errno.EINVAL, overruled(request, osd_id, running[osd_id]))
         if not request.restart and not same_meaning(
             running[osd_id].value, dict(request.targets)[osd_id]

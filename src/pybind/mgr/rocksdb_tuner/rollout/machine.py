@@ -32,9 +32,6 @@ from .records import (
     RolloutState,
 )
 
-#: Sources that beat the config store: setting an entry there changes nothing.
-OVERRULING_SOURCES = frozenset({'file', 'env', 'cmdline', 'override'})
-
 #: Texts in the state are cut to this many characters: they come from other programs.
 TEXT_MAX = 600
 
@@ -184,7 +181,7 @@ class Machine:
         running = seen.running.get(n)
         if running is None:
             return Step(_waiting(state, f'what osd.{n} runs cannot be read'))
-        if running.source in OVERRULING_SOURCES:
+        if running.beats_config_store:
             return Step(_ended(state, Ending(Outcome.FAILED, overruled(state.request, n, running))))
         stage = Phase.CANARY if n == state.request.order[0] else Phase.PROMOTING
         begun = replace(osd, step=OsdStep.SETTING, nonce_before=info.nonce)
@@ -231,7 +228,7 @@ class Machine:
             return Step(state)
         if running is None:
             reason = f'osd.{n} was restarted, but what it runs cannot be read'
-        elif running.source in OVERRULING_SOURCES:
+        elif running.beats_config_store:
             reason = overruled(state.request, n, running)
         else:
             reason = (

@@ -15,6 +15,9 @@ from ..records import Finding, FindingEvidence, OsdFacts
 from ..strings import check
 from .catalogue import Condition
 
+#: RocksDB of the first release that compacts on deletion by default.
+_COMPACTS_ON_DELETION_FROM = 7
+
 
 @dataclass(frozen=True)
 class RunningString:
@@ -90,6 +93,11 @@ class ClusterFacts:
     def chosen_strings(self) -> tuple[RunningString, ...]:
         """Those that somebody set."""
         return tuple(running for running in self.strings if not running.is_default)
+
+
+def compacts_on_deletion(release: KnownRelease) -> bool:
+    """Whether OSDs of this release compact on deletion where nobody set it."""
+    return int(release.rocksdb_version.split('.')[0]) >= _COMPACTS_ON_DELETION_FROM
 
 
 ConditionFunction = Callable[[ClusterFacts, Condition], Iterable[Finding]]

@@ -11,10 +11,15 @@ from ..records import Finding, FindingEvidence, OsdFacts
 from ..strings import check
 from .catalogue import Condition
 from .device import METADATA_WORK
-from .facts import ClusterFacts, Measured, ids_of, worst_evidence, worst_first
+from .facts import (
+    ClusterFacts,
+    Measured,
+    compacts_on_deletion,
+    ids_of,
+    worst_evidence,
+    worst_first,
+)
 
-#: RocksDB of the first release that compacts on deletion by default.
-_COMPACTS_ON_DELETION_FROM = 7
 _NO_COMPRESSION = 'kNoCompression'
 
 
@@ -69,7 +74,7 @@ def compact_on_deletion_off(cluster: ClusterFacts, condition: Condition) -> Iter
         release = release_of_osd(osd.info)
         if release is None or osd.settings is None:
             continue
-        by_default = int(release.rocksdb_version.split('.')[0]) >= _COMPACTS_ON_DELETION_FROM
+        by_default = compacts_on_deletion(release)
         setting = osd.settings.get(COMPACT_ON_DELETION)
         if not (_is_true(setting.value) if setting else by_default):
             ids.append(osd.info.osd_id)

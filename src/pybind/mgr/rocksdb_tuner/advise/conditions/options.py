@@ -16,10 +16,7 @@ from ..profiles import Profile
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
 from ..strings import check, recognise, same_meaning
 from .catalogue import Condition
-from .facts import ClusterFacts, RunningString
-
-#: RocksDB of the first release that compacts on deletion by default.
-_COMPACTS_ON_DELETION_FROM = 7
+from .facts import ClusterFacts, RunningString, compacts_on_deletion
 
 _PLACES = {'file': 'ceph.conf', 'cmdline': 'the command line', 'env': 'the environment'}
 
@@ -354,7 +351,7 @@ def periodic_rewrites(cluster: ClusterFacts, condition: Condition) -> Iterable[F
         release, checked = running.release, running.checked
         if release is None or checked is None or not checked.accepted:
             continue
-        if int(release.rocksdb_version.split('.')[0]) < _COMPACTS_ON_DELETION_FROM:
+        if not compacts_on_deletion(release):
             continue
         written = parse(running.text)
         found = [
