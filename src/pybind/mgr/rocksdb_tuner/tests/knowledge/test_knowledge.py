@@ -21,7 +21,7 @@ from rocksdb_tuner.options.syntax import parse
 from rocksdb_tuner.options.values import ValueType
 
 FOLDER = Path(loader.__file__).parent
-FILES = ['options', 'releases', 'profiles', 'check_rules', 'neighbours']
+FILES = ['options', 'releases', 'profiles', 'check_rules', 'neighbours', 'judged_signals']
 
 
 def schema(name: str) -> Any:

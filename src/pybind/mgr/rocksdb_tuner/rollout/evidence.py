@@ -1,0 +1,63 @@
+"""What a changed OSD and unchanged ones did at the same times: what a verdict is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Optional
+
+from ..observe.window import Window
+
+
+class Measured(NamedTuple):
+    """One OSD over one block of time; None: not known, or too few writes for a mean."""
+
+    op_w_latency_ms: Optional[float] = None
+    kv_sync_ms_per_txn: Optional[float] = None
+    db_bytes_per_txn: Optional[float] = None
+    #: At the end of the block.
+    db_used_bytes: Optional[float] = None
+
+
+#: Of an OSD that did not report, or whose process ended within the block.
+NOTHING = Measured()
+
+
+@dataclass(frozen=True)
+class Block:
+    """A span of time, the same for all OSDs; blocks follow one another and do not overlap."""
+
+    by_osd: Mapping[int, Measured]
+
+    def of(self, osd_id: int) -> Measured:
+        return self.by_osd.get(osd_id, NOTHING)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Blocks before the canary was changed, and after it had come up and settled."""
+
+    canary: int
+    controls: tuple[int, ...]
+    block_s: float
+    before: tuple[Block, ...] = ()
+    after: tuple[Block, ...] = ()
+
+
+def measured(
+    window: Optional[Window], db_used_bytes: Optional[int], least_writes: float
+) -> Measured:
+    """What one OSD did in ``window``; means of fewer than ``least_writes`` are not known."""
+    if window is None:
+        return NOTHING
+    latency, commits = window.op_w_latency, window.commit
+    txns = commits.operations if commits and commits.operations >= least_writes else None
+    written = (window.bytes_written_wal, window.bytes_written_sst)
+    return Measured(
+        op_w_latency_ms=latency.mean_ms if latency and latency.operations >= least_writes else None,
+        kv_sync_ms_per_txn=window.kv_sync.total_s * 1e3 / txns if txns and window.kv_sync else None,
+        db_bytes_per_txn=sum(n for n in written if n is not None) / txns
+        if txns and None not in written
+        else None,
+        db_used_bytes=db_used_bytes,
+    )

@@ -1,0 +1,273 @@
+"""Whether a changed OSD does better or worse than it would have: pure, no I/O, no clock.
+
+Difference in differences: how the canary moved against the controls, from before the change to
+after it. Block by block in time, so that what all of them feel (more clients, a busy network)
+cancels out. Everything is in logarithms: a shift of 0.1 is 10 % of whatever the OSD had before.
+
+A verdict waits for precision, not for a result: it is given once the interval of every required
+signal is so narrow that a worsening of `detects` can be told from none. So looking again and
+again until it is there does not raise the rate of errors as looking until something shows would.
+`qa/bench/bench_verdict.py` measures the rates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from statistics import NormalDist, median, variance
+from typing import NamedTuple, Optional
+
+from ..knowledge import loader
+from .evidence import Block, Evidence
+from .records import Verdict
+from .robust import shift
+
+
+class Effect(str, Enum):
+    """What a change did to one signal."""
+
+    BETTER = 'better'
+    SAME = 'same'
+    WORSE = 'worse'
+    #: Not told yet: there is too little data.
+    UNCLEAR = 'unclear'
+
+
+class JudgedSignal(NamedTuple):
+    """Meaning and source of each field stand in ``knowledge/judged_signals.json``."""
+
+    name: str
+    title: str
+    unit: str
+    kind: str
+    required: bool
+    tolerance: float
+    detects: float
+
+    @property
+    def precision(self) -> float:
+        """The widest half of an interval (in logarithms) that tells enough."""
+        return min(
+            math.log1p(self.tolerance), math.log1p(self.detects) - math.log1p(self.tolerance)
+        )
+
+
+class Limits(NamedTuple):
+    error_rate: float
+    least_blocks: int
+    least_controls: int
+    least_writes: int
+    prior_controls: float
+
+
+@dataclass(frozen=True)
+class SignalVerdict:
+    """One signal: by how much the canary moved more than its controls."""
+
+    name: str
+    effect: Effect
+    #: Percent; None where nothing could be compared.
+    change_percent: Optional[float] = None
+    #: The interval of the change; None where the data do not bound it.
+    low_percent: Optional[float] = None
+    high_percent: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    verdict: Verdict
+    signals: tuple[SignalVerdict, ...] = ()
+    #: What a verdict still lacks, in words; empty unless it is inconclusive.
+    missing: tuple[str, ...] = ()
+
+    @property
+    def better(self) -> bool:
+        """Whether it passed, and a required signal improved by more than its tolerance."""
+        required = {signal.name for signal in judged_signals() if signal.required}
+        return self.verdict is Verdict.PASSED and any(
+            s.effect is Effect.BETTER and s.name in required for s in self.signals
+        )
+
+
+@lru_cache(maxsize=1)
+def judged_signals() -> tuple[JudgedSignal, ...]:
+    entries = loader.load('judged_signals')['judged_signals']
+    return tuple(
+        JudgedSignal(**{field: entry[field] for field in JudgedSignal._fields}) for entry in entries
+    )
+
+
+@lru_cache(maxsize=1)
+def limits() -> Limits:
+    entries = loader.load('judged_signals')['limits']
+    return Limits(**{field: entries[field]['value'] for field in Limits._fields})
+
+
+def judge(evidence: Evidence) -> Judgement:
+    """The verdict on what was measured so far."""
+    least = limits()
+    if len(evidence.controls) < least.least_controls:
+        found = len(evidence.controls)
+        return Judgement(
+            Verdict.INCONCLUSIVE,
+            missing=(f'{least.least_controls} OSDs to compare with, of which there are {found}',),
+        )
+    judged = [_judge_signal(signal, evidence) for signal in judged_signals()]
+    signals = tuple(one for one, _ in judged)
+    if any(one.effect is Effect.WORSE for one in signals):
+        return Judgement(Verdict.FAILED, signals)
+    missing = tuple(
+        f'{signal.title}: {lack}'
+        for signal, (_, lack) in zip(judged_signals(), judged)
+        if signal.required and lack is not None
+    )
+    if not missing:
+        return Judgement(Verdict.PASSED, signals)
+    known = any(one.change_percent is not None for one in signals)
+    return Judgement(Verdict.INCONCLUSIVE if known else Verdict.NO_DATA, signals, missing)
+
+
+def _judge_signal(signal: JudgedSignal, evidence: Evidence) -> tuple[SignalVerdict, Optional[str]]:
+    """The effect on one signal, and what is missing for it."""
+    least = limits()
+    series = _series(signal.name, evidence)
+    if len(series.controls) < least.least_controls or series.canary is None:
+        silent = [n for n in (evidence.canary, *evidence.controls) if n not in series.known]
+        names = ', '.join(f'osd.{n}' for n in silent[:8])
+        return (
+            SignalVerdict(signal.name, Effect.UNCLEAR),
+            (
+                f'at least {least.least_writes} writes in each of {least.least_blocks} spans of '
+                f'{evidence.block_s:.0f} s, before and after, which {names} did not have'
+            ),
+        )
+    before, after = series.differences
+    if min(len(before), len(after)) < least.least_blocks:
+        return (
+            SignalVerdict(signal.name, Effect.UNCLEAR),
+            (
+                f'{least.least_blocks} spans of {evidence.block_s:.0f} s in which canary and controls '
+                f'had writes; before: {len(before)}, after: {len(after)}'
+            ),
+        )
+    estimate, half_width = _level(series) if signal.kind == 'level' else _ratio(series)
+    lack = None
+    if half_width is None or half_width > signal.precision:
+        width = 'unbounded' if half_width is None else f'{math.expm1(half_width) * 100:.0f} %'
+        lack = (
+            f'precision: it is uncertain by {width}, and by at most '
+            f'{math.expm1(signal.precision) * 100:.0f} % it would do'
+        )
+    return (
+        SignalVerdict(
+            signal.name,
+            _effect(signal, estimate, half_width),
+            _percent(estimate),
+            None if half_width is None else _percent(estimate - half_width),
+            None if half_width is None else _percent(estimate + half_width),
+        ),
+        lack,
+    )
+
+
+def _effect(signal: JudgedSignal, estimate: float, half_width: Optional[float]) -> Effect:
+    tolerated = math.log1p(signal.tolerance)
+    if half_width is None:
+        return Effect.UNCLEAR
+    # What is beyond the tolerance with certainty needs no precision.
+    certain = half_width if half_width > signal.precision else 0.0
+    if estimate - certain > tolerated:
+        return Effect.WORSE
+    if estimate + certain < -tolerated:
+        return Effect.BETTER
+    return Effect.UNCLEAR if certain else Effect.SAME
+
+
+def _quantile() -> float:
+    """Each signal gets its share of the rate of errors."""
+    return NormalDist().inv_cdf(1 - limits().error_rate / len(judged_signals()))
+
+
+def _ratio(series: _Series) -> tuple[float, Optional[float]]:
+    """How far the canary moved, widened by how far the controls moved apart by themselves."""
+    z = _quantile()
+    estimate, half_width = shift(*series.differences, z)
+    if half_width is None:
+        return estimate, None
+    moved = [median(last) - median(first) for first, last in series.controls]
+    between = variance(moved) * (1 + 1 / len(moved))
+    within = (half_width / z) ** 2
+    prior = limits().prior_controls
+    free = len(moved) - 1
+    pooled = (prior * within + free * between) / (prior + free)
+    return estimate, z * math.sqrt(max(within, pooled))
+
+
+def _level(series: _Series) -> tuple[float, Optional[float]]:
+    """How far the canary went, against how far the controls went and differ in that."""
+    assert series.canary is not None
+    reached = [_reached(*control) for control in series.controls]
+    middle = median(reached)
+    spread = max(abs(value - middle) for value in reached)
+    return _reached(*series.canary) - middle, 2 * spread
+
+
+def _reached(before: Sequence[float], after: Sequence[float]) -> float:
+    return median(after[len(after) // 2 :]) - median(before)
+
+
+def _percent(logarithm: float) -> float:
+    return math.expm1(logarithm) * 100
+
+
+#: Values before and after.
+_Pair = tuple[Sequence[float], Sequence[float]]
+
+
+@dataclass(frozen=True)
+class _Series:
+    """One signal of the OSDs that have enough of it, in logarithms."""
+
+    #: None: the canary has not enough of it.
+    canary: Optional[_Pair]
+    controls: tuple[_Pair, ...]
+    #: The OSDs that have enough of it.
+    known: frozenset[int]
+    #: Canary less the middle of its controls, for each block in which these are known.
+    differences: _Pair
+
+
+def _series(name: str, evidence: Evidence) -> _Series:
+    osds = (evidence.canary, *evidence.controls)
+    before = {n: _values(name, n, evidence.before) for n in osds}
+    after = {n: _values(name, n, evidence.after) for n in osds}
+    enough = limits().least_blocks
+    known = [n for n in osds if len(before[n]) >= enough and len(after[n]) >= enough]
+    pairs = {n: (tuple(before[n].values()), tuple(after[n].values())) for n in known}
+    # Against its own before: a control that is missing from a block moves nothing then.
+    own = {n: median(before[n].values()) for n in known}
+    controls = [n for n in known if n != evidence.canary]
+
+    def apart(values: Mapping[int, Mapping[int, float]]) -> tuple[float, ...]:
+        found = []
+        for block, value in values[evidence.canary].items():
+            others = [values[n][block] - own[n] for n in controls if block in values[n]]
+            if len(others) >= limits().least_controls:
+                found.append(value - own[evidence.canary] - median(others))
+        return tuple(found)
+
+    return _Series(
+        canary=pairs.get(evidence.canary),
+        controls=tuple(pairs[n] for n in controls),
+        known=frozenset(known),
+        differences=(apart(before), apart(after)) if evidence.canary in known else ((), ()),
+    )
+
+
+def _values(name: str, osd_id: int, blocks: Sequence[Block]) -> dict[int, float]:
+    """Logarithms by number of the block."""
+    found = ((i, getattr(block.of(osd_id), name)) for i, block in enumerate(blocks))
+    return {i: math.log(value) for i, value in found if value is not None and value > 0}

@@ -1,0 +1,208 @@
+"""The verdict on a canary: its rates of errors, and what it says where it cannot tell."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner.observe.window import Latency, Window
+from rocksdb_tuner.rollout.evidence import NOTHING, Block, Evidence, Measured, measured
+from rocksdb_tuner.rollout.records import Verdict
+from rocksdb_tuner.rollout.robust import shift
+from rocksdb_tuner.rollout.verdict import Effect, Judgement, SignalVerdict, judge, limits
+
+from .simulated import MEANS, RECORDINGS, Outcome, Trial, run, source
+
+USUAL = Trial(controls=2, before_blocks=20, least_after=20, most_after=40)
+RUNS = 99
+
+
+def outcomes(trial: Trial, seed: int, runs: int = RUNS) -> list[Outcome]:
+    rng = random.Random(seed)
+    sources = [source(name) for name in RECORDINGS]
+    return [run(trial, sources[i % len(sources)], rng) for i in range(runs)]
+
+
+def share(found: list[Outcome], verdict: Verdict) -> float:
+    return sum(o.judgement.verdict is verdict for o in found) / len(found)
+
+
+def test_a_change_of_nothing_is_failed_or_called_better_in_at_most_5_percent() -> None:
+    found = outcomes(USUAL, seed=1)
+    assert share(found, Verdict.FAILED) <= limits().error_rate
+    assert sum(o.judgement.better for o in found) / RUNS <= limits().error_rate
+    assert share(found, Verdict.PASSED) >= 0.9
+
+
+@pytest.mark.parametrize('signal', MEANS)
+def test_a_worsening_by_20_percent_is_failed_in_at_least_95_percent(signal: str) -> None:
+    found = outcomes(replace(USUAL, worsening=0.2, worsened=signal), seed=2)
+    assert share(found, Verdict.FAILED) >= 0.95
+
+
+def test_noise_makes_the_verdict_wait_instead_of_err() -> None:
+    found = outcomes(replace(USUAL, noise=6.0, most_after=22), seed=3)
+    assert share(found, Verdict.INCONCLUSIVE) > 0.3
+    assert share(found, Verdict.FAILED) <= limits().error_rate
+
+
+def block(canary: float, *controls: Optional[float]) -> Block:
+    """Every signal at 1, 2 or whatever is given, in ms or bytes."""
+    values = enumerate((canary, *controls))
+    return Block({n: Measured(v, v, v, v) for n, v in values if v is not None})
+
+
+def evidence(
+    before: tuple[Block, ...], after: tuple[Block, ...], controls: tuple[int, ...] = (1, 2)
+) -> Evidence:
+    return Evidence(canary=0, controls=controls, block_s=30.0, before=before, after=after)
+
+
+def wobble(count: int, factor: float = 1.0, common: float = 1.0) -> tuple[Block, ...]:
+    """Blocks that differ by a percent; the canary by ``factor``, all by ``common``."""
+    rng = random.Random(count)
+    return tuple(
+        block(*(common * f * rng.uniform(0.99, 1.01) for f in (5 * factor, 3.0, 4.0)))
+        for _ in range(count)
+    )
+
+
+def of(judgement: Judgement, name: str) -> SignalVerdict:
+    return next(s for s in judgement.signals if s.name == name)
+
+
+def test_what_all_osds_feel_is_not_held_against_the_change() -> None:
+    judged = judge(evidence(wobble(12), wobble(10, common=3.0)))
+    assert judged.verdict is Verdict.PASSED
+    assert not judged.better
+    assert {s.effect for s in judged.signals} == {Effect.SAME}
+
+
+def test_a_worsening_is_failed_and_said_by_how_much() -> None:
+    judged = judge(evidence(wobble(12), wobble(10, factor=1.3)))
+    assert judged.verdict is Verdict.FAILED
+    latency = of(judged, 'op_w_latency_ms')
+    assert latency.effect is Effect.WORSE
+    assert latency.change_percent == pytest.approx(30, abs=2)
+    assert latency.low_percent is not None
+    assert latency.high_percent is not None
+    assert latency.low_percent < 30 < latency.high_percent
+
+
+def test_an_improvement_passes_as_better() -> None:
+    judged = judge(evidence(wobble(12), wobble(10, factor=0.7)))
+    assert judged.verdict is Verdict.PASSED
+    assert judged.better
+    assert of(judged, 'kv_sync_ms_per_txn').effect is Effect.BETTER
+
+
+def test_within_the_tolerance_nothing_is_said_to_have_changed() -> None:
+    for factor in (0.94, 1.06):
+        judged = judge(evidence(wobble(12), wobble(10, factor=factor)))
+        assert (judged.verdict, judged.better) == (Verdict.PASSED, False)
+
+
+def test_too_few_controls_are_named_as_what_is_missing() -> None:
+    judged = judge(evidence(wobble(12), wobble(10), controls=(1,)))
+    assert judged.verdict is Verdict.INCONCLUSIVE
+    assert judged.missing == ('2 OSDs to compare with, of which there are 1',)
+
+
+def test_an_osd_without_writes_is_named_and_nothing_is_passed() -> None:
+    quiet = tuple(block(1.0, 1.0, None) for _ in range(12))
+    judged = judge(evidence(quiet, quiet))
+    assert judged.verdict is Verdict.NO_DATA
+    assert all(s.effect is Effect.UNCLEAR for s in judged.signals)
+    assert 'client write latency: at least 50 writes' in judged.missing[0]
+    assert judged.missing[0].endswith('which osd.2 did not have')
+
+
+def test_one_block_fewer_than_needed_is_no_verdict() -> None:
+    least = limits().least_blocks
+    enough, short = ((block(5.0, 3.0, 4.0),) * n for n in (least, least - 1))
+    assert judge(evidence(enough, enough)).verdict is Verdict.PASSED
+    assert judge(evidence(enough, short)).verdict is Verdict.NO_DATA
+    assert judge(evidence(short, enough)).verdict is Verdict.NO_DATA
+
+
+def test_blocks_without_a_control_are_not_compared_with_one_alone() -> None:
+    gaps = tuple(block(1.0, 1.0, 1.0 if i % 2 else None) for i in range(20))
+    judged = judge(evidence(gaps, gaps))
+    assert judged.verdict is Verdict.PASSED
+    assert judge(evidence(gaps[:18], gaps[:15])).verdict is not Verdict.PASSED
+
+
+def test_controls_that_part_by_themselves_forbid_a_verdict() -> None:
+    before = tuple(block(1.0, 1.0, 1.0) for _ in range(12))
+    after = tuple(block(1.15, 0.7, 1.5) for _ in range(12))
+    judged = judge(evidence(before, after))
+    assert judged.verdict is Verdict.INCONCLUSIVE
+    assert 'precision' in judged.missing[0]
+
+
+def test_slow_swings_are_not_taken_for_many_independent_values() -> None:
+    def swinging(count: int, phase: float) -> tuple[Block, ...]:
+        return tuple(block(math.exp(math.sin(phase + i / 4)), 1.0, 1.0) for i in range(count))
+
+    assert judge(evidence(swinging(12, 0.0), swinging(12, 3.0))).verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_db_that_doubles_beside_steady_ones_fails() -> None:
+    def sized(used: float) -> Block:
+        return Block({n: Measured(1.0, 1.0, 1.0, used if n == 0 else 5.0) for n in range(3)})
+
+    grown = (*(sized(5.0) for _ in range(4)), *(sized(10.0) for _ in range(8)))
+    judged = judge(evidence(tuple(sized(5.0) for _ in range(12)), grown))
+    assert judged.verdict is Verdict.FAILED
+    assert of(judged, 'db_used_bytes').effect is Effect.WORSE
+    assert of(judged, 'op_w_latency_ms').effect is Effect.SAME
+
+
+_VALUES = st.lists(st.floats(-5, 5), min_size=8, max_size=20)
+
+
+@given(_VALUES, _VALUES, st.floats(-3, 3))
+def test_a_shift_follows_what_is_added_and_keeps_its_width(
+    before: list[float], after: list[float], added: float
+) -> None:
+    plain, moved = shift(before, after, 2.0), shift(before, [v + added for v in after], 2.0)
+    assert moved.estimate == pytest.approx(plain.estimate + added, abs=1e-9)
+    assert (moved.half_width is None) == (plain.half_width is None)
+    if plain.half_width is not None:
+        assert moved.half_width == pytest.approx(plain.half_width, abs=1e-9)
+
+
+@given(_VALUES, _VALUES)
+def test_turning_time_round_turns_the_shift_round(before: list[float], after: list[float]) -> None:
+    assert shift(after, before, 2.0).estimate == pytest.approx(-shift(before, after, 2.0).estimate)
+
+
+def test_a_mean_of_few_operations_is_not_known() -> None:
+    some = Window(
+        window_s=30.0,
+        kv_sync=Latency(0.05, 30),
+        kv_flush=None,
+        commit=Latency(0.5, 100),
+        op_w=40,
+        op_w_in_bytes=1,
+        op_w_latency=Latency(0.2, 40),
+        op_r=0,
+        op_r_out_bytes=0,
+        op_rw=0,
+        op_rw_in_bytes=0,
+        recovery_ops=0,
+        recovery_bytes=0,
+        bytes_written_wal=700,
+        bytes_written_sst=300,
+        bytes_written_slow=0,
+    )
+    assert measured(some, 7, 50) == Measured(None, 0.5, 10.0, 7)
+    assert measured(some, 7, 40) == Measured(5.0, 0.5, 10.0, 7)
+    assert measured(some._replace(bytes_written_sst=None), 7, 40).db_bytes_per_txn is None
+    assert measured(None, 7, 40) == NOTHING
