@@ -25,6 +25,7 @@ sys.path[:0] = [
 ]
 
 from rocksdb_tuner.rollout.records import Verdict  # noqa: E402 - after the path to it
+from rocksdb_tuner.rollout.verdict import is_better  # noqa: E402
 from rocksdb_tuner.tests.rollout.simulated import (  # noqa: E402
     MEANS,
     RECORDINGS,
@@ -87,7 +88,7 @@ def main() -> int:
                         rng,
                     )
                 ]
-                better = sum(o.judgement.better for o in nothing) / len(nothing) * 100
+                better = sum(is_better(o.judgement) for o in nothing) / len(nothing) * 100
                 print(
                     f'{least_min:2d} to {most_min:2d}  {controls:8d}'
                     f'  {noise:5.0f}  {drift * 100:7.0f}'

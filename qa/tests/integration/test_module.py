@@ -40,6 +40,8 @@ def cluster(release: str) -> Iterator[Cluster]:
     with Cluster.up(spec, directory, Progress()) as cluster:
         cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
         cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/restart_timeout', '30')
+        # Most of these rollouts run without clients: there would be nothing to judge by.
+        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/soak_max', '0')
         yield cluster
 
 

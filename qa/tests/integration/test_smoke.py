@@ -19,6 +19,8 @@ def cluster(release: str) -> Iterator[Cluster]:
     directory = tempfile.mkdtemp(prefix='tuner-smoke-')
     with Cluster.up(ClusterSpec(release=release, osds=3), directory, Progress()) as cluster:
         cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
+        # Without clients there would be nothing to judge by.
+        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/soak_max', '0')
         yield cluster
 
 

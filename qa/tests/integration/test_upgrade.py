@@ -29,6 +29,8 @@ def mixed(folder: str) -> Iterator[ModuleClient]:
     spec = ClusterSpec(release=OLDEST, osd_releases=tuple(RELEASES), mgrs=2)
     with Cluster.up(spec, folder, Progress()) as cluster:
         cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
+        # Without clients there would be nothing to judge by.
+        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/soak_max', '0')
         yield ModuleClient(cluster)
 
 

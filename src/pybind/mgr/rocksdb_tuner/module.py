@@ -29,7 +29,7 @@ from .mgr.releases import OSD_MAP_CHANGED, CLICommand, CLIReadCommand, CLIWriteC
 from .options.verdict import BadQuestionError, all_options, find_option, judge_for
 from .present import render
 from .rollout.errors import RolloutRefused
-from .rollout.records import RolloutState
+from .rollout.records import Inconclusive, RolloutState, SoakPlan
 from .snapshot import Mode
 from .tuner import BusyError, Settings, Tuner
 
@@ -110,6 +110,34 @@ class Module(MgrModule):
             runtime=True,
         ),
         Option(
+            name='soak_min',
+            type='secs',
+            default=600,
+            min=0,
+            max=7 * 86400,
+            desc='how long the first changed OSD is watched at least, and all measured before',
+            runtime=True,
+        ),
+        Option(
+            name='soak_max',
+            type='secs',
+            default=3600,
+            min=0,
+            max=31 * 86400,
+            desc='how long it is watched at most for a verdict; 0: nothing is watched or judged',
+            runtime=True,
+        ),
+        Option(
+            name='soak_inconclusive',
+            type='str',
+            default=Inconclusive.WAIT.value,
+            enum_allowed=[policy.value for policy in Inconclusive],
+            desc='what follows where that time is over without a verdict',
+            long_desc='wait: for the operator; promote: the other OSDs are changed all the same; '
+            'rollback: the changed OSD gets back what it had',
+            runtime=True,
+        ),
+        Option(
             name='workload_memory',
             type='secs',
             default=86400,
@@ -179,6 +207,11 @@ class Module(MgrModule):
             sample_interval_s=float(self.get_module_option('sample_interval')),
             auto_apply_after_s=float(self.get_module_option('auto_apply_after')),
             restart_timeout_s=float(self.get_module_option('restart_timeout')),
+            soak=SoakPlan(
+                least_s=float(self.get_module_option('soak_min')),
+                most_s=float(self.get_module_option('soak_max')),
+                inconclusive=Inconclusive(self.get_module_option('soak_inconclusive')),
+            ),
             workload_memory_s=float(self.get_module_option('workload_memory')),
             limits={o.name: float(self.get_module_option(o.name)) for o in limit_options()},
         )

@@ -59,7 +59,7 @@ from .options.releases import release_of
 from .rollout.driver import Driver
 from .rollout.errors import RolloutRefused
 from .rollout.machine import Limits
-from .rollout.records import RolloutState
+from .rollout.records import RolloutState, SoakPlan
 from .snapshot import Mode, Sampling, Snapshot
 from .workload.recogniser import Recogniser
 from .workload.records import Recognition, Workload
@@ -103,6 +103,8 @@ class Settings:
     restart_timeout_s: float = 300.0
     #: An idle group keeps its last client workload as the reason for advice this long.
     workload_memory_s: float = 86400.0
+    #: How long a changed OSD is watched before the others follow.
+    soak: SoakPlan = field(default_factory=SoakPlan)
     #: Thresholds of conditions that the operator set, by module option.
     limits: Mapping[str, float] = field(default_factory=dict)
 
@@ -250,7 +252,7 @@ class Tuner:
     def start(self, recommendation: Recommendation, actor: str) -> RolloutState:
         """Begin to carry out ``recommendation``; only in the serve thread."""
         request = change_request(recommendation, actor)
-        return self._driver.start(request, self._clock())
+        return self._driver.start(request, self._clock(), self._read_settings().soak)
 
     def rollback(self, rollout_id: Optional[str], actor: str) -> RolloutState:
         return self._driver.rollback(rollout_id, actor, self._clock())
@@ -358,6 +360,7 @@ class Tuner:
         cluster_map = self._cluster.cluster_map()
         self._sampled_s = self._observed_s = now_s
         self._observer.observe(self._cluster, cluster_map, now_s)
+        self._driver.observed(self._observer.newest, now_s)
         self._pools.add(self._cluster.pool_counters(), now_s)
         self._recognition = self._recogniser.recognise(
             self._observer.signals(), cluster_map, now_s, self._pools.rates()

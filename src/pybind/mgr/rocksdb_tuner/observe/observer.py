@@ -108,6 +108,10 @@ class Observer:
         """By OSD, as of the last tick. OSDs that are down or never reported are absent."""
         return self._signals
 
+    def newest(self, osd_id: int) -> Optional[Sample]:
+        """The last sample of this OSD; None of one that is not seen."""
+        return self._watched[osd_id].history.newest if osd_id in self._signals else None
+
     def details(self, osd_id: int) -> Optional[Details]:
         """What the newest close look at this OSD showed; None before it, and of one not seen."""
         if osd_id not in self._signals:

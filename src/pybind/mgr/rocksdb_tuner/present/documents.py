@@ -26,7 +26,8 @@ from ..observe.latency import WriteLatency, bottleneck, parts
 from ..observe.signals import Signals
 from ..options.grammar import OptionDifference
 from ..rollout.history import HistoryRecord
-from ..rollout.records import Phase, RolloutState
+from ..rollout.records import Judgement, Phase, RolloutState
+from ..rollout.verdict import is_better
 from ..snapshot import Mode, Snapshot
 from ..units import format_time, rounded
 from ..workload.records import Workload, WorkloadClass
@@ -579,6 +580,14 @@ def _rollout(state: RolloutState) -> JsonObject:
         'batches': [
             {'osds': list(batch.osds), 'phase': batch.phase.value} for batch in state.batches
         ],
+        'soak': {
+            'least_s': rounded(state.soak.least_s),
+            'most_s': rounded(state.soak.most_s),
+            'inconclusive': state.soak.inconclusive.value,
+            'soaked_s': rounded(state.soaked_s),
+            'controls': list(state.controls),
+        },
+        'judgement': None if state.judgement is None else _judgement(state.judgement),
         'direction': state.direction.value,
         'paused_by': state.paused_by,
         'last_error': state.last_error,
@@ -593,6 +602,24 @@ def _rollout(state: RolloutState) -> JsonObject:
             }
             for osd in state.osds
         ],
+    }
+
+
+def _judgement(judgement: Judgement) -> JsonObject:
+    return {
+        'better': is_better(judgement),
+        'signals': [
+            {
+                'signal': one.name,
+                'effect': one.effect.value,
+                'change_percent': rounded(one.change_percent),
+                'low_percent': rounded(one.low_percent),
+                'high_percent': rounded(one.high_percent),
+            }
+            for one in judgement.signals
+        ],
+        'missing': list(judgement.missing),
+        'cause': judgement.cause,
     }
 
 

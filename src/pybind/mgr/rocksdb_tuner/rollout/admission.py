@@ -10,6 +10,7 @@ from ..mgr.records import ClusterMap, OsdInfo, RunningOption
 from .entries import decided_by, own, starts_with
 from .errors import RolloutRefused
 from .machine import overruled
+from .order import controls_of
 from .records import (
     OPTION,
     Before,
@@ -19,7 +20,9 @@ from .records import (
     OsdProgress,
     OsdStep,
     RolloutState,
+    SoakPlan,
 )
+from .verdict import limits
 
 
 def planned(
@@ -31,6 +34,7 @@ def planned(
     running: Mapping[int, RunningOption],
     same_meaning: Callable[[str, str], bool],
     now_s: float,
+    soak: SoakPlan,
 ) -> RolloutState:
     """A new rollout with all that was there before; raises RolloutRefused.
 
@@ -80,6 +84,8 @@ def planned(
         ),
         started_s=now_s,
         updated_s=now_s,
+        soak=soak,
+        controls=controls_of(request.order, limits().most_controls),
     )
 
 

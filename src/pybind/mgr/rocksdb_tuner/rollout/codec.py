@@ -20,6 +20,7 @@ from enum import Enum
 from typing import Callable, NoReturn, Optional, TypeVar
 
 from .errors import RolloutRefused, StoredStateError
+from .evidence import Block, Evidence, Measured
 from .history import HistoryRecord
 from .machine import TEXT_MAX
 from .records import (
@@ -27,25 +28,32 @@ from .records import (
     ChangeKind,
     ChangeRequest,
     Direction,
+    Effect,
     Ending,
+    Inconclusive,
+    Judgement,
     OsdBefore,
     OsdProgress,
     OsdStep,
     Outcome,
     Phase,
     RolloutState,
+    SignalVerdict,
+    SoakPlan,
     Verdict,
 )
 
-VERSION = 1
+VERSION = 2
+#: Without a soak and its verdict: what is read of it never soaks.
+_WITHOUT_SOAK = 1
 
 #: The most that a monitor keeps under one key.
 LIMIT_BYTES = 65536
 #: Longer texts are compressed.
 _PLAIN_MAX_BYTES = 40000
 #: Room for the texts that come up on the way (reason, error, suspicion, ending), in UTF-8 and
-#: encoded, and for the nonces that are not known yet.
-_RESERVE_BYTES = 4 * TEXT_MAX * 5
+#: encoded, and for the verdict.
+_RESERVE_BYTES = 4 * TEXT_MAX * 5 + 4096
 _COMPRESSED = 'zlib:'
 #: A text that unpacks to more was not written here.
 _UNPACKED_MAX_BYTES = 16 * 1024 * 1024
@@ -109,7 +117,15 @@ def encode_state(state: RolloutState) -> str:
         'errors': state.errors,
         'last_error': state.last_error,
         'suspicion': state.suspicion,
-        'verdict': None if state.verdict is None else state.verdict.value,
+        'soak': {
+            'least_s': state.soak.least_s,
+            'most_s': state.soak.most_s,
+            'inconclusive': state.soak.inconclusive.value,
+            'controls': list(state.controls),
+            'soaked_s': state.soaked_s,
+            'promoted': state.promoted,
+            'judgement': None if state.judgement is None else _judgement_document(state.judgement),
+        },
         'outcome': None if state.outcome is None else state.outcome.value,
         'failure': state.failure,
         'strings': table.strings,
@@ -201,12 +217,50 @@ def decode_state(text: str) -> RolloutState:
         errors=document.typed('errors', _count),
         last_error=document.optional_text('last_error'),
         suspicion=document.optional_text('suspicion'),
-        verdict=document.optional_choice('verdict', Verdict),
         outcome=document.optional_choice('outcome', Outcome),
         failure=document.optional_text('failure'),
     )
+    if document.value('version') == _WITHOUT_SOAK:
+        verdict = document.optional_choice('verdict', Verdict)
+        state = replace(state, judgement=None if verdict is None else Judgement(verdict))
+    else:
+        state = _with_soak(state, document.part('soak'))
     _refuse_contradictions(state)
     return state
+
+
+def _with_soak(state: RolloutState, soak: _Part) -> RolloutState:
+    judgement = soak.value('judgement')
+    return replace(
+        state,
+        soak=SoakPlan(
+            least_s=soak.number('least_s'),
+            most_s=soak.number('most_s'),
+            inconclusive=soak.choice('inconclusive', Inconclusive),
+        ),
+        controls=tuple(soak.integers('controls')),
+        soaked_s=soak.number('soaked_s'),
+        promoted=soak.typed('promoted', _flag),
+        judgement=None if judgement is None else _judgement(soak.part('judgement')),
+    )
+
+
+def _judgement(part: _Part) -> Judgement:
+    return Judgement(
+        verdict=part.choice('verdict', Verdict),
+        signals=tuple(
+            SignalVerdict(
+                name=one.text('name'),
+                effect=one.choice('effect', Effect),
+                change_percent=one.typed('change', _optional(_number)),
+                low_percent=one.typed('low', _optional(_number)),
+                high_percent=one.typed('high', _optional(_number)),
+            )
+            for one in part.parts('signals')
+        ),
+        missing=tuple(part.strings('missing')),
+        cause=part.optional_text('cause'),
+    )
 
 
 def encode_record(record: HistoryRecord) -> str:
@@ -246,7 +300,79 @@ def decode_record(text: str) -> HistoryRecord:
     )
 
 
+def encode_evidence(evidence: Evidence) -> str:
+    """Text of at most LIMIT_BYTES bytes; raises RolloutRefused with E2BIG."""
+    osds = (evidence.canary, *evidence.controls)
+    document = {
+        'version': VERSION,
+        'id': evidence.rollout_id,
+        'osds': list(osds),
+        'block_s': evidence.block_s,
+        'signals': list(Measured._fields),
+        **{
+            part: [
+                # More digits than this say nothing of a mean.
+                [None if v is None else float(f'{v:.5g}') for n in osds for v in block.of(n)]
+                for block in blocks
+            ]
+            for part, blocks in (('before', evidence.before), ('after', evidence.after))
+        },
+    }
+    return _packed(document, f'what the verdict on {evidence.rollout_id} is made of')
+
+
+def decode_evidence(text: str) -> Evidence:
+    """The evidence that `encode_evidence` wrote, to five digits; raises StoredStateError."""
+    document = _unpacked(text)
+    osds = document.integers('osds')
+    if not osds or len(set(osds)) != len(osds):
+        raise StoredStateError('"osds" is empty or names an OSD twice')
+    if tuple(document.strings('signals')) != Measured._fields:
+        raise StoredStateError('"signals" are not those that this module measures')
+    return Evidence(
+        rollout_id=document.text('id'),
+        canary=osds[0],
+        controls=tuple(osds[1:]),
+        block_s=document.number('block_s'),
+        before=_blocks(document, 'before', osds),
+        after=_blocks(document, 'after', osds),
+    )
+
+
+def _blocks(document: _Part, name: str, osds: Sequence[int]) -> tuple[Block, ...]:
+    width = len(Measured._fields)
+
+    def read(path: str, value: object) -> Block:
+        values = _list(path, value)
+        if len(values) != width * len(osds):
+            _wrong(path, value, f'{width} values for each of {len(osds)} OSDs')
+        numbers = [_optional(_number)(path, one) for one in values]
+        return Block(
+            {n: Measured(*numbers[i * width : (i + 1) * width]) for i, n in enumerate(osds)}
+        )
+
+    return tuple(document.column(name, None, read))
+
+
 # -- writing
+
+
+def _judgement_document(judgement: Judgement) -> dict[str, object]:
+    return {
+        'verdict': judgement.verdict.value,
+        'signals': [
+            {
+                'name': one.name,
+                'effect': one.effect.value,
+                'change': one.change_percent,
+                'low': one.low_percent,
+                'high': one.high_percent,
+            }
+            for one in judgement.signals
+        ],
+        'missing': list(judgement.missing),
+        'cause': judgement.cause,
+    }
 
 
 class _Table:
@@ -308,10 +434,10 @@ def _unpacked(text: str) -> _Part:
     if not isinstance(document, dict):
         raise StoredStateError('it is not a JSON object')
     version = document.get('version')
-    if version != VERSION:
+    if isinstance(version, bool) or version not in (_WITHOUT_SOAK, VERSION):
         raise StoredStateError(
             f'it was written in version {json.dumps(version)[:20]} of the format; this module '
-            f'reads version {VERSION}'
+            f'reads versions {_WITHOUT_SOAK} to {VERSION}'
         )
     return _Part(document, '')
 
@@ -330,6 +456,12 @@ def _decompressed(text: str) -> str:
 def _count(path: str, value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         _wrong(path, value, 'a number from 0 up')
+    return value
+
+
+def _number(path: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not _finite(value):
+        _wrong(path, value, 'a number')
     return value
 
 
@@ -384,6 +516,12 @@ def _ending(value: object) -> Ending:
     return Ending(_member('ending', pair[0], Outcome), _text('ending', pair[1]))
 
 
+def _object(path: str, value: object) -> _Part:
+    if not isinstance(value, dict):
+        _wrong(path, value, 'an object')
+    return _Part(value, f'{path}.')
+
+
 class _Part:
     """One JSON object, read by name and type."""
 
@@ -400,10 +538,10 @@ class _Part:
         return read(self._path + name, self.value(name))
 
     def part(self, name: str) -> _Part:
-        value = self.value(name)
-        if not isinstance(value, dict):
-            _wrong(self._path + name, value, 'an object')
-        return _Part(value, f'{self._path}{name}.')
+        return self.typed(name, _object)
+
+    def parts(self, name: str) -> list[_Part]:
+        return self.column(name, None, _object)
 
     def text(self, name: str) -> str:
         return self.typed(name, _text)
@@ -412,10 +550,7 @@ class _Part:
         return self.typed(name, _optional(_text))
 
     def number(self, name: str) -> float:
-        value = self.value(name)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not _finite(value):
-            _wrong(self._path + name, value, 'a number')
-        return value
+        return self.typed(name, _number)
 
     def choice(self, name: str, kind: type[_E]) -> _E:
         return _member(self._path + name, self.value(name), kind)
@@ -473,5 +608,7 @@ def _refuse_contradictions(state: RolloutState) -> None:
     known = {f'osd.{n}' for n in ids} | {who for who, _ in state.request.final_entries}
     if not known >= set(state.restoring):
         raise StoredStateError('"restoring" names an entry outside the request')
+    if state.request.order[0] in state.controls or not set(ids) >= set(state.controls):
+        raise StoredStateError('"soak.controls" names the canary, or an OSD outside the request')
     if state.ended != (state.outcome is not None):
         raise StoredStateError('"outcome" and "stage" contradict each other')

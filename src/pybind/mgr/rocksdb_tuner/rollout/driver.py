@@ -19,6 +19,7 @@ from ..mgr.protocols import (
     Upgrades,
 )
 from ..mgr.records import DaemonVersions, RunningOption
+from ..observe.sample import Sample
 from . import machine
 from .admission import planned
 from .codec import refuse_if_too_large
@@ -27,9 +28,20 @@ from .errors import RolloutRefused
 from .history import HistoryRecord, record_of
 from .machine import Limits, Machine
 from .observation import Action, Needs, Observation, RemoveEntry, RestartOsd, SetEntry
-from .records import OPTION, ChangeRequest, Direction, Outcome, Phase, RolloutState
+from .recorder import Part, Recorder, no_evidence, recorded_now
+from .records import (
+    OPTION,
+    ChangeRequest,
+    Direction,
+    Judgement,
+    Outcome,
+    Phase,
+    RolloutState,
+    SoakPlan,
+)
 from .stopwatch import Stopwatch
 from .storage import RolloutStorage
+from .verdict import judge
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +83,9 @@ class Driver:
         self._loaded = False
         #: An end that history does not know yet.
         self._unrecorded = False
+        self._recorder: Optional[Recorder] = None
+        #: What follows from the blocks recorded so far.
+        self._judgement: Optional[Judgement] = None
         self._watching = Stopwatch()
         self._waiting = Stopwatch()
         self._down = Stopwatch()
@@ -137,8 +152,30 @@ class Driver:
         else:
             self._trouble = None
 
-    def start(self, request: ChangeRequest, now_s: float) -> RolloutState:
-        """Begin to carry out a request; raises RolloutRefused."""
+    def observed(self, newest: Callable[[int], Optional[Sample]], now_s: float) -> None:
+        """Take what was sampled just now: ``newest`` gives the last sample of an OSD."""
+        state = self._state
+        if state is None or state.ended or state.soak.most_s <= 0:
+            return
+        recorder = self._recorder_of(state)
+        part = recorded_now(state)
+        watched = (recorder.evidence.canary, *recorder.evidence.controls)
+        if not recorder.add(part, {n: newest(n) for n in watched}, now_s):
+            return
+        self._judgement = judge(recorder.evidence) if part is Part.AFTER else None
+        try:
+            self._storage.save_evidence(recorder.evidence)
+        except (CommandError, RolloutRefused) as error:
+            # A manager that takes over would know less, and wait for longer.
+            log.warning('what a verdict is made of cannot be stored: %s', error.message)
+
+    def start(
+        self, request: ChangeRequest, now_s: float, soak: Optional[SoakPlan] = None
+    ) -> RolloutState:
+        """Begin to carry out a request; raises RolloutRefused.
+
+        ``soak`` None: every OSD follows at once, and nothing is judged.
+        """
         self.load()
         self._refuse_while_running()
         state = planned(
@@ -149,6 +186,7 @@ class Driver:
             running=self._running(request.order),
             same_meaning=self._machine.same_meaning,
             now_s=now_s,
+            soak=soak or SoakPlan(),
         )
         refuse_if_too_large(state)
         return self._begin(state)
@@ -195,6 +233,18 @@ class Driver:
         """End the rollout as soon as the OSD in flight is safe; raises RolloutRefused."""
         return self._keep(machine.aborted(self._running_rollout(), actor, now_s))
 
+    def _recorder_of(self, state: RolloutState) -> Recorder:
+        """What is recorded of this rollout, by this manager or the one before it."""
+        if self._recorder is None or self._recorder.evidence.rollout_id != state.rollout_id:
+            stored = self._storage.load_evidence()
+            known = stored is not None and (stored.rollout_id, stored.controls) == (
+                state.rollout_id,
+                state.controls,
+            )
+            self._recorder = Recorder(stored if stored and known else no_evidence(state))
+            self._judgement = judge(self._recorder.evidence) if stored and known else None
+        return self._recorder
+
     # -- one step
 
     def _step(self, state: RolloutState, now_s: float, *, may_act: bool, watched_s: float) -> bool:
@@ -217,6 +267,7 @@ class Driver:
         self, state: RolloutState, now_s: float, *, may_act: bool, watched_s: float
     ) -> Observation:
         needs = machine.needs(state)
+        evidence = self._recorder_of(state).evidence
         cluster = self._cluster.cluster_map()
         flying = machine.in_flight(state)
         down = flying is not None and any(
@@ -238,6 +289,9 @@ class Driver:
             watched_s=watched_s,
             waited_s=self._waiting.look(machine.wait_key(state), now_s),
             down_s=down_s if down else 0.0,
+            before_s=len(evidence.before) * evidence.block_s,
+            after_s=len(evidence.after) * evidence.block_s,
+            judgement=self._judgement if evidence.after else None,
             asked_by_us=flying is not None and self._asked == (state.rollout_id, flying.osd_id),
         )
 
@@ -326,6 +380,8 @@ class Driver:
         log.info('rollout %s: %s %s', state.rollout_id, state.stage.value, state.failure or '')
         self._storage.archive(state)
         self._record(state)
+        self._storage.save_evidence(None)
+        self._recorder = None
         self._unrecorded = False
 
     def _known(self, record: HistoryRecord) -> HistoryRecord:

@@ -37,6 +37,7 @@ class Block:
 class Evidence:
     """Blocks before the canary was changed, and after it had come up and settled."""
 
+    rollout_id: str
     canary: int
     controls: tuple[int, ...]
     block_s: float

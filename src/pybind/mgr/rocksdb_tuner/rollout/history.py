@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from .records import Outcome, RolloutState
+from .verdict import in_words
 
 
 @dataclass(frozen=True)
@@ -49,5 +50,5 @@ def record_of(state: RolloutState) -> HistoryRecord:
         outcome=state.outcome or Outcome.WAITING,
         reason=state.failure,
         prediction=request.prediction,
-        measured=None,
+        measured=None if state.judgement is None else in_words(state.judgement),
     )

@@ -25,12 +25,17 @@ from .records import (
     ChangeRequest,
     Direction,
     Ending,
+    Inconclusive,
+    Judgement,
     OsdProgress,
     OsdStep,
     Outcome,
     Phase,
     RolloutState,
+    Verdict,
 )
+from .verdict import block_length_s, in_words, too_few_controls
+from .verdict import limits as verdict_limits
 
 #: Texts in the state are cut to this many characters: they come from other programs.
 TEXT_MAX = 600
@@ -155,10 +160,57 @@ class Machine:
             return Step(replace(state, stage=Phase.PREFLIGHT))
         if state.stage is Phase.COLLAPSING:
             return self._collapse(state, seen)
+        if soaks(state):
+            return self._soak(state, seen)
         following = _first(state, OsdStep.PENDING)
         if following is None:
             return Step(replace(state, stage=Phase.COLLAPSING, shared_touched=True))
         return self._begin(state, following, seen)
+
+    def _soak(self, state: RolloutState, seen: Observation) -> Step:
+        """Watch the canary until there is a verdict; the others follow only then."""
+        state = replace(state, stage=Phase.SOAKING, soaked_s=seen.after_s)
+        held = self._held(state, seen)
+        if held is not None:
+            return Step(_waiting(state, held))
+        canary = state.osds[0]
+        info = seen.osd(canary.osd_id)
+        if info is None or not info.up or info.nonce != canary.nonce_after:
+            cause = f'the process of osd.{canary.osd_id} ended while it was watched'
+            judgement = Judgement(Verdict.FAILED, cause=cause)
+            return Step(_failed_verdict(state, judgement))
+        if not _can_be_judged(state):
+            return self._without_verdict(state, too_few_controls(len(state.controls)))
+        unsettled = placement_groups(seen)
+        if unsettled is not None:
+            return Step(_waiting(replace(state, judgement=None), unsettled))
+        if seen.judgement is None:
+            return Step(state)
+        if seen.judgement.verdict is Verdict.FAILED:
+            return Step(_failed_verdict(state, seen.judgement))
+        if seen.judgement.verdict is Verdict.PASSED and seen.after_s >= state.soak.least_s:
+            return Step(replace(state, judgement=seen.judgement, promoted=True))
+        if seen.after_s >= state.soak.most_s:
+            return self._without_verdict(state, seen.judgement)
+        return Step(state)
+
+    @staticmethod
+    def _without_verdict(state: RolloutState, judgement: Judgement) -> Step:
+        """The soak is over without a verdict: what follows was laid down before."""
+        judged = replace(state, judgement=judgement)
+        if state.soak.inconclusive is Inconclusive.PROMOTE:
+            return Step(replace(judged, promoted=True))
+        lacks = '; '.join(judgement.missing)
+        if state.soak.inconclusive is Inconclusive.ROLLBACK:
+            return Step(rolled_back(judged, f'the policy, for want of {lacks}', state.updated_s))
+        return Step(
+            _waiting(
+                judged,
+                f'the verdict on osd.{state.request.order[0]} is {judgement.verdict.value}: '
+                '"ceph rocksdb-tuner rollout resume" changes the others all the same, "ceph '
+                f'rocksdb-tuner rollback" takes it back; missing is {lacks}',
+            )
+        )
 
     def _begin(self, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
         """Change the next OSD's entry, if everything allows its restart."""
@@ -166,6 +218,9 @@ class Machine:
         closed = self._closed(state, n, seen)
         if closed is not None:
             return Step(_waiting(state, closed))
+        if n == state.request.order[0] and seen.before_s < _baseline_s(state):
+            # What the canary will be compared with.
+            return Step(state)
         info = _present(seen, n)
         recorded = next(b for b in state.before.osds if b.osd_id == n)
         if info.release != recorded.release:
@@ -245,8 +300,6 @@ class Machine:
             unsettled = self._unsettled(state, seen)
             if unsettled is not None:
                 return unsettled
-        # After the first OSD: the place of a soak and a verdict. Nothing is judged here, so the
-        # verdict stays None: it must not read as "pass".
         return Step(_with(state, replace(osd, step=OsdStep.VERIFIED)))
 
     def _unsettled(self, state: RolloutState, seen: Observation) -> Optional[Step]:
@@ -632,6 +685,8 @@ def needs(state: RolloutState) -> Needs:
     if state.ended:
         return Needs()
     osd = in_flight(state)
+    if osd is None and soaks(state):
+        return Needs()
     if osd is None:
         following = _first(state, OsdStep.PENDING)
         if state.direction is not Direction.FORWARD or following is None:
@@ -690,15 +745,56 @@ def paused(state: RolloutState, actor: str, now_s: float) -> RolloutState:
 
 def waits_for_operator(state: RolloutState) -> bool:
     """Whether it was paused, or has tried something as often as it does by itself."""
-    return state.paused_by is not None or state.errors > 0 or _asked_in_vain(state) is not None
+    return (
+        state.paused_by is not None
+        or state.errors > 0
+        or _asked_in_vain(state) is not None
+        or _undecided(state)
+    )
 
 
 def resumed(state: RolloutState, now_s: float) -> RolloutState:
-    """No pause any more, and what was tried in vain is tried again."""
+    """No pause any more, what was tried in vain is tried again, and who waited for a verdict
+    waits no more.
+    """
+    if _undecided(state):
+        state = replace(state, promoted=True)
     osd = _asked_in_vain(state)
     if osd is not None:
         state = _with(state, replace(osd, step=OsdStep.RESTART_DUE, restarts_asked=0))
     return replace(state, paused_by=None, paused_reason=None, errors=0, updated_s=now_s)
+
+
+def soaks(state: RolloutState) -> bool:
+    """Whether the canary is changed, and the others wait for what is found of it."""
+    return (
+        state.soak.most_s > 0
+        and state.request.restart
+        and not state.promoted
+        and state.direction is Direction.FORWARD
+        and state.osds[0].step is OsdStep.VERIFIED
+    )
+
+
+def _undecided(state: RolloutState) -> bool:
+    """Whether the soak ended without a verdict."""
+    return soaks(state) and state.judgement is not None and state.paused_by is None
+
+
+def _can_be_judged(state: RolloutState) -> bool:
+    return len(state.controls) >= verdict_limits().least_controls
+
+
+def _baseline_s(state: RolloutState) -> float:
+    """How long the canary and its controls are measured before anything is changed."""
+    if state.soak.most_s <= 0 or not state.request.restart or not _can_be_judged(state):
+        return 0.0
+    return max(state.soak.least_s, verdict_limits().least_blocks * block_length_s(state.soak))
+
+
+def _failed_verdict(state: RolloutState, judgement: Judgement) -> RolloutState:
+    judged = replace(state, judgement=judgement)
+    return rolled_back(judged, f'the verdict: {in_words(judgement)}', state.updated_s)
 
 
 def _asked_in_vain(state: RolloutState) -> Optional[OsdProgress]:

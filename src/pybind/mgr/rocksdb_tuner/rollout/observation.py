@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Optional, Union
 
 from ..mgr.records import ClusterMap, DaemonVersions, OsdInfo, PgSummary, RunningOption
+from .records import Judgement
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,11 @@ class Observation:
     waited_s: float = 0.0
     #: How long this manager has seen the OSD in flight down without a break.
     down_s: float = 0.0
+    #: How long canary and controls were measured before the change, and after it.
+    before_s: float = 0.0
+    after_s: float = 0.0
+    #: What follows from that; None: nothing yet.
+    judgement: Optional[Judgement] = None
     #: Whether this manager asked for the restart that is awaited. What another one asked for may
     #: have ended with it: an orchestrator keeps its work in the manager.
     asked_by_us: bool = True

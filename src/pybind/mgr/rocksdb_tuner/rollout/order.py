@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Optional
 
 from ..mgr.records import OsdInfo
@@ -28,3 +28,8 @@ def lowest_risk_first(
     return tuple(
         osd_id for host in sorted(sorted(ids) for ids in hosts.values()) for _, osd_id in host
     )
+
+
+def controls_of(order: Sequence[int], most: int) -> tuple[int, ...]:
+    """What the first OSD of ``order`` is compared with: the last, which are changed last."""
+    return tuple(order[1:][-most:])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Optional
 
@@ -48,6 +48,56 @@ class Verdict(str, Enum):
     FAILED = 'fail'
     INCONCLUSIVE = 'inconclusive'
     NO_DATA = 'no-data'
+
+
+class Effect(str, Enum):
+    """What a change did to one signal."""
+
+    BETTER = 'better'
+    SAME = 'same'
+    WORSE = 'worse'
+    #: Not told yet: there is too little data.
+    UNCLEAR = 'unclear'
+
+
+@dataclass(frozen=True)
+class SignalVerdict:
+    """One signal: by how much the canary moved more than its controls."""
+
+    name: str
+    effect: Effect
+    #: Percent; None where nothing could be compared.
+    change_percent: Optional[float] = None
+    #: The interval of the change; None where the data do not bound it.
+    low_percent: Optional[float] = None
+    high_percent: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    verdict: Verdict
+    signals: tuple[SignalVerdict, ...] = ()
+    #: What a verdict still lacks, in words; empty unless it is inconclusive.
+    missing: tuple[str, ...] = ()
+    #: What decided it beside the signals (a crash).
+    cause: Optional[str] = None
+
+
+class Inconclusive(str, Enum):
+    """What follows where the soak ended without a verdict."""
+
+    WAIT = 'wait'
+    PROMOTE = 'promote'
+    ROLLBACK = 'rollback'
+
+
+@dataclass(frozen=True)
+class SoakPlan:
+    """How long the canary is watched before the others follow; ``most_s`` 0: not at all."""
+
+    least_s: float = 0.0
+    most_s: float = 0.0
+    inconclusive: Inconclusive = Inconclusive.WAIT
 
 
 class ChangeKind(str, Enum):
@@ -216,12 +266,23 @@ class RolloutState:
     last_error: Optional[str] = None
     #: A change by somebody else that was seen once; acted on when it is seen again.
     suspicion: Optional[str] = None
+    soak: SoakPlan = field(default_factory=SoakPlan)
+    #: OSDs that the canary is compared with; unchanged until it was judged.
+    controls: tuple[int, ...] = ()
+    #: How long the canary was watched so far, without interruptions.
+    soaked_s: float = 0.0
     #: None: nothing was judged.
-    verdict: Optional[Verdict] = None
+    judgement: Optional[Judgement] = None
+    #: The canary was judged, or somebody decided without a verdict: the others may follow.
+    promoted: bool = False
     #: None until it ended.
     outcome: Optional[Outcome] = None
     #: What happened, where it did not go as planned.
     failure: Optional[str] = None
+
+    @property
+    def verdict(self) -> Optional[Verdict]:
+        return None if self.judgement is None else self.judgement.verdict
 
     @property
     def phase(self) -> Phase:
@@ -254,6 +315,8 @@ _BATCH_PHASES = {
 def _batch_phase(state: RolloutState, osd: OsdProgress, index: int) -> Phase:
     if state.stage in {Phase.PLANNED, Phase.PREFLIGHT}:
         return Phase.PLANNED
+    if state.stage is Phase.SOAKING and osd.step is OsdStep.VERIFIED:
+        return Phase.SOAKING
     if osd.step in _BATCH_PHASES:
         return _BATCH_PHASES[osd.step]
     if state.ended:

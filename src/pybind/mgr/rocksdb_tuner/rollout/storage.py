@@ -12,14 +12,24 @@ from typing import Callable, Optional, TypeVar
 
 from ..mgr.protocols import CommandError, Store
 from . import machine
-from .codec import decode_record, decode_state, encode_record, encode_state
+from .codec import (
+    decode_evidence,
+    decode_record,
+    decode_state,
+    encode_evidence,
+    encode_record,
+    encode_state,
+)
 from .errors import StoredStateError
+from .evidence import Evidence
 from .history import HistoryRecord
 from .records import RolloutState
 
 log = logging.getLogger(__name__)
 
 CURRENT = 'rollout/current'
+#: What the verdict on its canary is made of.
+EVIDENCE = 'rollout/evidence'
 ARCHIVE = 'rollout/archive/'
 HISTORY = 'history/'
 BROKEN = 'broken/'
@@ -57,19 +67,11 @@ class RolloutStorage:
             key = aside[len(BROKEN) :]
             if self._store.get(key) is not None:
                 continue
-            text = self._store.get(aside) or ''
             try:
-                if key == CURRENT:
-                    state = decode_state(text)
-                    if not state.ended:
-                        text = encode_state(machine.paused(state, 'the module', state.updated_s))
-                elif key.startswith(HISTORY):
-                    decode_record(text)
-                elif key.startswith(ARCHIVE):
-                    decode_state(text)
-                else:
-                    continue
+                text = _taken_back(key, self._store.get(aside) or '')
             except StoredStateError:
+                continue
+            if text is None:
                 continue
             try:
                 self._store.set(key, text)
@@ -85,6 +87,15 @@ class RolloutStorage:
     def save_current(self, state: RolloutState) -> None:
         """Raises RolloutRefused (E2BIG), CommandError."""
         self._store.set(CURRENT, encode_state(state))
+
+    def load_evidence(self) -> Optional[Evidence]:
+        return self._read(EVIDENCE, decode_evidence)
+
+    def save_evidence(self, evidence: Optional[Evidence]) -> None:
+        """None: nothing is kept any more. Raises RolloutRefused (E2BIG), CommandError."""
+        text = None if evidence is None else encode_evidence(evidence)
+        if text is not None or self._store.get(EVIDENCE) is not None:
+            self._store.set(EVIDENCE, text)
 
     def archive(self, state: RolloutState) -> None:
         """Keep a rollout that ended, so that it can be rolled back after others."""
@@ -139,6 +150,26 @@ class RolloutStorage:
     def _drop_oldest(self, prefix: str, keep: int) -> None:
         for key in self._by_age(prefix)[:-keep]:
             self._store.set(key, None)
+
+
+def _taken_back(key: str, text: str) -> Optional[str]:
+    """What is stored again of a text that was set aside; None of one that is not a rollout's.
+
+    Raises StoredStateError.
+    """
+    if key == CURRENT:
+        state = decode_state(text)
+        if not state.ended:
+            return encode_state(machine.paused(state, 'the module', state.updated_s))
+    elif key == EVIDENCE:
+        decode_evidence(text)
+    elif key.startswith(HISTORY):
+        decode_record(text)
+    elif key.startswith(ARCHIVE):
+        decode_state(text)
+    else:
+        return None
+    return text
 
 
 def _number(key: str) -> int:

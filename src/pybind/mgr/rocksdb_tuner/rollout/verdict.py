@@ -15,25 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import lru_cache
 from statistics import NormalDist, median, variance
 from typing import NamedTuple, Optional
 
 from ..knowledge import loader
 from .evidence import Block, Evidence
-from .records import Verdict
+from .records import Effect, Judgement, SignalVerdict, SoakPlan, Verdict
 from .robust import shift
-
-
-class Effect(str, Enum):
-    """What a change did to one signal."""
-
-    BETTER = 'better'
-    SAME = 'same'
-    WORSE = 'worse'
-    #: Not told yet: there is too little data.
-    UNCLEAR = 'unclear'
 
 
 class JudgedSignal(NamedTuple):
@@ -60,36 +49,11 @@ class Limits(NamedTuple):
     least_blocks: int
     least_controls: int
     least_writes: int
+    most_controls: int
+    block_s: float
+    most_blocks: int
+    warm_up_s: float
     prior_controls: float
-
-
-@dataclass(frozen=True)
-class SignalVerdict:
-    """One signal: by how much the canary moved more than its controls."""
-
-    name: str
-    effect: Effect
-    #: Percent; None where nothing could be compared.
-    change_percent: Optional[float] = None
-    #: The interval of the change; None where the data do not bound it.
-    low_percent: Optional[float] = None
-    high_percent: Optional[float] = None
-
-
-@dataclass(frozen=True)
-class Judgement:
-    verdict: Verdict
-    signals: tuple[SignalVerdict, ...] = ()
-    #: What a verdict still lacks, in words; empty unless it is inconclusive.
-    missing: tuple[str, ...] = ()
-
-    @property
-    def better(self) -> bool:
-        """Whether it passed, and a required signal improved by more than its tolerance."""
-        required = {signal.name for signal in judged_signals() if signal.required}
-        return self.verdict is Verdict.PASSED and any(
-            s.effect is Effect.BETTER and s.name in required for s in self.signals
-        )
 
 
 @lru_cache(maxsize=1)
@@ -106,15 +70,43 @@ def limits() -> Limits:
     return Limits(**{field: entries[field]['value'] for field in Limits._fields})
 
 
+def is_better(judgement: Judgement) -> bool:
+    """Whether it passed, and a required signal improved by more than its tolerance."""
+    required = {signal.name for signal in judged_signals() if signal.required}
+    return judgement.verdict is Verdict.PASSED and any(
+        s.effect is Effect.BETTER and s.name in required for s in judgement.signals
+    )
+
+
+def in_words(judgement: Judgement) -> str:
+    """One line: the verdict, what caused it, and every signal that could be compared."""
+    title = {signal.name: signal.title for signal in judged_signals()}
+    told = [judgement.cause] if judgement.cause is not None else []
+    for one in judgement.signals:
+        if one.change_percent is not None:
+            bounds = ''
+            if one.low_percent is not None and one.high_percent is not None:
+                bounds = f' ({one.low_percent:+.0f} to {one.high_percent:+.0f} %)'
+            told.append(f'{title.get(one.name, one.name)} {one.change_percent:+.0f} %{bounds}')
+    return judgement.verdict.value + (': ' + ', '.join(told) if told else '')
+
+
+def block_length_s(soak: SoakPlan) -> float:
+    """So long that all of a soak is kept."""
+    return max(limits().block_s, soak.most_s / limits().most_blocks)
+
+
+def too_few_controls(found: int) -> Judgement:
+    return Judgement(
+        Verdict.INCONCLUSIVE,
+        missing=(f'{limits().least_controls} OSDs to compare with, of which there are {found}',),
+    )
+
+
 def judge(evidence: Evidence) -> Judgement:
     """The verdict on what was measured so far."""
-    least = limits()
-    if len(evidence.controls) < least.least_controls:
-        found = len(evidence.controls)
-        return Judgement(
-            Verdict.INCONCLUSIVE,
-            missing=(f'{least.least_controls} OSDs to compare with, of which there are {found}',),
-        )
+    if len(evidence.controls) < limits().least_controls:
+        return too_few_controls(len(evidence.controls))
     judged = [_judge_signal(signal, evidence) for signal in judged_signals()]
     signals = tuple(one for one, _ in judged)
     if any(one.effect is Effect.WORSE for one in signals):
@@ -126,7 +118,11 @@ def judge(evidence: Evidence) -> Judgement:
     )
     if not missing:
         return Judgement(Verdict.PASSED, signals)
-    known = any(one.change_percent is not None for one in signals)
+    known = any(
+        one.change_percent is not None
+        for signal, one in zip(judged_signals(), signals)
+        if signal.required
+    )
     return Judgement(Verdict.INCONCLUSIVE if known else Verdict.NO_DATA, signals, missing)
 
 
@@ -135,13 +131,13 @@ def _judge_signal(signal: JudgedSignal, evidence: Evidence) -> tuple[SignalVerdi
     least = limits()
     series = _series(signal.name, evidence)
     if len(series.controls) < least.least_controls or series.canary is None:
-        silent = [n for n in (evidence.canary, *evidence.controls) if n not in series.known]
-        names = ', '.join(f'osd.{n}' for n in silent[:8])
+        found = (f'osd.{n} ({before} before, {after} after)' for n, before, after in series.short)
         return (
             SignalVerdict(signal.name, Effect.UNCLEAR),
             (
                 f'at least {least.least_writes} writes in each of {least.least_blocks} spans of '
-                f'{evidence.block_s:.0f} s, before and after, which {names} did not have'
+                f'{evidence.block_s:.0f} s, before the change and after it; so many had '
+                f'{", ".join(found)}'
             ),
         )
     before, after = series.differences
@@ -149,8 +145,8 @@ def _judge_signal(signal: JudgedSignal, evidence: Evidence) -> tuple[SignalVerdi
         return (
             SignalVerdict(signal.name, Effect.UNCLEAR),
             (
-                f'{least.least_blocks} spans of {evidence.block_s:.0f} s in which canary and controls '
-                f'had writes; before: {len(before)}, after: {len(after)}'
+                f'{least.least_blocks} spans of {evidence.block_s:.0f} s in which canary and '
+                f'controls had writes; before: {len(before)}, after: {len(after)}'
             ),
         )
     estimate, half_width = _level(series) if signal.kind == 'level' else _ratio(series)
@@ -234,8 +230,8 @@ class _Series:
     #: None: the canary has not enough of it.
     canary: Optional[_Pair]
     controls: tuple[_Pair, ...]
-    #: The OSDs that have enough of it.
-    known: frozenset[int]
+    #: The OSDs that have too little of it, with their blocks before and after.
+    short: tuple[tuple[int, int, int], ...]
     #: Canary less the middle of its controls, for each block in which these are known.
     differences: _Pair
 
@@ -262,7 +258,7 @@ def _series(name: str, evidence: Evidence) -> _Series:
     return _Series(
         canary=pairs.get(evidence.canary),
         controls=tuple(pairs[n] for n in controls),
-        known=frozenset(known),
+        short=tuple((n, len(before[n]), len(after[n])) for n in osds if n not in known),
         differences=(apart(before), apart(after)) if evidence.canary in known else ((), ()),
     )
 

@@ -14,7 +14,7 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint, ManagerInfo
 from rocksdb_tuner.observe.counters import names_for
 from rocksdb_tuner.rollout.errors import RolloutRefused
-from rocksdb_tuner.rollout.records import Phase
+from rocksdb_tuner.rollout.records import Phase, SoakPlan, Verdict
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tuner import Settings, Tuner
 
@@ -135,6 +135,33 @@ def test_an_idle_cluster_is_measured_and_left_alone(world: World) -> None:
     assert [o.signals is not None for o in snapshot.osds] == [True] * 3
     assert snapshot.recommendations == ()
     assert snapshot.findings == ()
+    assert world.cluster.commands == []
+
+
+def test_the_first_osd_is_judged_by_what_is_sampled_before_the_others_follow(
+    world: World,
+) -> None:
+    recommendation_id = world.recommended_for_rbd()
+    world.settings = replace(world.settings, soak=SoakPlan(240.0, 1800.0))
+    world.load_ops_per_s = 800
+    world.apply(recommendation_id)
+    world.run_until(Phase.SOAKING, Phase.FAILED)
+    world.run_until(Phase.DONE, Phase.FAILED)
+    state = world.tuner.snapshot.rollout
+    assert state is not None
+    assert (state.phase, state.verdict) == (Phase.DONE, Verdict.PASSED)
+    assert state.soaked_s >= 240.0
+
+
+def test_a_rollout_keeps_the_soak_that_was_set_when_it_began(world: World) -> None:
+    recommendation_id = world.recommended_for_rbd()
+    world.settings = replace(world.settings, soak=SoakPlan(240.0, 1800.0))
+    world.apply(recommendation_id)
+    world.settings = replace(world.settings, soak=SoakPlan())
+    world.run(120)
+    state = world.tuner.snapshot.rollout
+    assert state is not None
+    assert state.soak == SoakPlan(240.0, 1800.0)
     assert world.cluster.commands == []
 
 

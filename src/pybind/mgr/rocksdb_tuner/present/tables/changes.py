@@ -7,7 +7,8 @@ from typing import Optional
 
 from ...rollout.history import HistoryRecord
 from ...rollout.records import Phase, RolloutState
-from ...units import UNKNOWN, format_ids, format_time
+from ...rollout.verdict import in_words
+from ...units import UNKNOWN, format_duration, format_ids, format_time
 from ..difference import difference
 from ..layout import Column, fields, paragraph, table
 from .phrases import option_value, phase_of, progress_of, sections
@@ -32,12 +33,21 @@ def rollout(state: Optional[RolloutState]) -> str:
     if state.last_error is not None and not state.ended:
         pairs.append(('Last error', state.last_error))
     pairs += [
-        ('Verdict', 'not judged' if state.verdict is None else state.verdict.value),
+        ('Verdict', _verdict(state)),
         ('Started', format_time(state.started_s) or UNKNOWN),
         ('Updated', format_time(state.updated_s) or UNKNOWN),
         ('Progress', progress_of(state)),
     ]
     return sections(fields(pairs), _rollout_osds(state))
+
+
+def _verdict(state: RolloutState) -> str:
+    if state.judgement is not None:
+        return in_words(state.judgement)
+    if state.stage is Phase.SOAKING:
+        least, most = format_duration(state.soak.least_s), format_duration(state.soak.most_s)
+        return f'none yet, after {format_duration(state.soaked_s)} of {least} to {most}'
+    return 'not judged'
 
 
 def history(records: Sequence[HistoryRecord]) -> str:

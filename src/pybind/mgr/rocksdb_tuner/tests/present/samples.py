@@ -29,12 +29,16 @@ from rocksdb_tuner.rollout.records import (
     ChangeKind,
     ChangeRequest,
     Direction,
+    Effect,
+    Judgement,
     OsdBefore,
     OsdProgress,
     OsdStep,
     Outcome,
     Phase,
     RolloutState,
+    SignalVerdict,
+    SoakPlan,
     Verdict,
 )
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
@@ -261,7 +265,18 @@ def failed_rollout() -> RolloutState:
         osds=(OsdProgress(0, OsdStep.RESTORED, restarts_asked=2), OsdProgress(1), OsdProgress(2)),
         stage=Phase.FAILED,
         direction=Direction.RECOVER,
-        verdict=Verdict.NO_DATA,
+        soak=SoakPlan(600.0, 3600.0),
+        soaked_s=3600.0,
+        controls=(1, 2),
+        judgement=Judgement(
+            Verdict.INCONCLUSIVE,
+            (
+                SignalVerdict('op_w_latency_ms', Effect.UNCLEAR, -4.0, -19.0, 14.5),
+                SignalVerdict('kv_sync_ms_per_txn', Effect.SAME, 1.0, -2.0, 4.0),
+                SignalVerdict('db_used_bytes', Effect.UNCLEAR),
+            ),
+            missing=('client write latency: precision',),
+        ),
         outcome=Outcome.FAILED,
         failure='osd.0 did not come back within 300 s; its entry was removed and it runs again',
     )

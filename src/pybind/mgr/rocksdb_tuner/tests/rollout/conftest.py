@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from typing import Callable, Optional
 
 import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.rollout import driver
 from rocksdb_tuner.rollout.driver import Driver
 from rocksdb_tuner.rollout.machine import Limits
-from rocksdb_tuner.rollout.records import ChangeKind, ChangeRequest, RolloutState
+from rocksdb_tuner.rollout.records import ChangeKind, ChangeRequest, RolloutState, SoakPlan
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster, FakeStore
 
 NEW = (
@@ -75,6 +77,54 @@ def overridden(who: str, osds: int = 3) -> FakeCluster:
     return cluster
 
 
+class Clients:
+    """Writes to every OSD that is up, and what they take where it runs NEW and where not."""
+
+    def __init__(self, cluster: FakeCluster, writes_per_s: int = 100) -> None:
+        self.cluster = cluster
+        self.writes_per_s = writes_per_s
+        #: Of an OSD that runs NEW, against others: 1.3 is 30 % more time and bytes.
+        self.factor = 1.0
+        self._random = random.Random(7)
+        self._samples: dict[int, Sample] = {}
+
+    def write(self, seconds: float) -> None:
+        """What the OSDs counted in the last ``seconds``."""
+        common = self._random.uniform(0.8, 1.2)
+        for n, osd in self.cluster.osds.items():
+            if not osd.up:
+                self._samples.pop(n, None)
+                continue
+            old = self._samples.get(n)
+            if old is None or old.nonce != osd.nonce:
+                old = _fresh(osd.nonce)
+            writes = int(self.writes_per_s * seconds)
+            cost = common * self._random.uniform(0.97, 1.03) * (1 + n / 10)
+            cost *= self.factor if self.cluster.runs(n) == NEW else 1.0
+            self._samples[n] = old._replace(
+                time_s=self.cluster.now_s,
+                kv_sync=_more(old.kv_sync, writes, 0.5 * cost),
+                commit=_more(old.commit, writes, 2 * cost),
+                op_w_latency=_more(old.op_w_latency, writes, 5 * cost),
+                bytes_written_wal=(old.bytes_written_wal or 0) + int(writes * 7000 * cost),
+            )
+
+    def newest(self, osd_id: int) -> Optional[Sample]:
+        return self._samples.get(osd_id)
+
+
+def _fresh(nonce: int) -> Sample:
+    values: dict[str, object] = dict.fromkeys(Sample._fields)
+    values.update(time_s=0.0, nonce=nonce, kv_sync=(0, 0), commit=(0, 0), op_w_latency=(0, 0))
+    values.update(bytes_written_wal=0, bytes_written_sst=0, db_used_bytes=10**9)
+    return Sample(**values)  # type: ignore[arg-type]
+
+
+def _more(latency: Optional[tuple[int, int]], operations: int, each_ms: float) -> tuple[int, int]:
+    total_ns, count = latency or (0, 0)
+    return total_ns + int(operations * each_ms * 1e6), count + operations
+
+
 class Run:
     """One cluster with one manager at a time, over which rollouts run."""
 
@@ -84,6 +134,7 @@ class Run:
         self.cluster = cluster or FakeCluster()
         self.store = FakeStore()
         self.may_act = True
+        self.clients = Clients(self.cluster)
         self.driver = self.new_driver()
         # A manager that has been active for a while.
         for _ in range(10):
@@ -107,16 +158,22 @@ class Run:
         self.driver.load()
 
     def tick(self, seconds: float = TICK_S) -> None:
+        # In mode off nothing is sampled.
+        if self.may_act:
+            self.driver.observed(self.clients.newest, self.cluster.now_s)
         self.driver.tick(self.cluster.now_s, may_act=self.may_act)
         self.cluster.advance(seconds)
+        self.clients.write(seconds)
 
     @property
     def state(self) -> RolloutState:
         assert self.driver.state is not None
         return self.driver.state
 
-    def start(self, request: Optional[ChangeRequest] = None) -> RolloutState:
-        return self.driver.start(request or set_profile(self.cluster), self.cluster.now_s)
+    def start(
+        self, request: Optional[ChangeRequest] = None, soak: Optional[SoakPlan] = None
+    ) -> RolloutState:
+        return self.driver.start(request or set_profile(self.cluster), self.cluster.now_s, soak)
 
     def until(
         self, condition: Callable[[RolloutState], bool], within_s: float = 3000.0

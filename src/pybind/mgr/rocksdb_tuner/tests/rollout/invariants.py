@@ -7,7 +7,7 @@ from typing import Optional
 
 from rocksdb_tuner.rollout.codec import decode_state
 from rocksdb_tuner.rollout.gates import HOLDING_FLAGS, HOLDING_HEALTH
-from rocksdb_tuner.rollout.records import Direction, OsdStep, RolloutState
+from rocksdb_tuner.rollout.records import Direction, OsdStep, RolloutState, Verdict
 from rocksdb_tuner.rollout.storage import CURRENT
 
 from .conftest import Run
@@ -78,6 +78,9 @@ class Invariants:
             assert self.run.may_act, f'{command} in spite of the mode'
         elif who in owned:
             assert owned[who] in _STEPS_OF_WRITES, f'{command}: not stored before'
+            soaks = state.soak.most_s > 0 and state.direction is Direction.FORWARD
+            if soaks and who != f'osd.{state.request.order[0]}':
+                assert state.promoted, f'{command}: the canary was not judged'
             if state.direction is Direction.FORWARD and owned[who] is not OsdStep.SHIELDING:
                 assert self.run.may_act, f'{command} in spite of the mode'
 
@@ -91,6 +94,8 @@ class Invariants:
         expected = {who: value for who, value in before.items() if who not in self.operators}
         targets = dict(state.request.targets)
         if state.phase.value == 'done':
+            assert state.soak.most_s == 0 or state.promoted
+            assert state.verdict is not Verdict.FAILED
             for who, value in state.request.final_entries:
                 _put(expected, who, value)
             assert entries == expected

@@ -20,8 +20,8 @@ from rocksdb_tuner.observe.counters import names_for
 from rocksdb_tuner.observe.sample import Sample, take_sample
 from rocksdb_tuner.observe.window import window
 from rocksdb_tuner.rollout.evidence import Block, Evidence, Measured, measured
-from rocksdb_tuner.rollout.records import Verdict
-from rocksdb_tuner.rollout.verdict import Judgement, judge, limits
+from rocksdb_tuner.rollout.records import Judgement, Verdict
+from rocksdb_tuner.rollout.verdict import judge, limits
 from rocksdb_tuner.tests.workload.replay import Recording, Report, load
 
 #: Reports came every 5 s.
@@ -147,6 +147,7 @@ def run(trial: Trial, drawn_from: Source, rng: random.Random) -> Outcome:
     for after in range(first, trial.most_after + 1):
         judgement = judge(
             Evidence(
+                rollout_id='r1',
                 canary=0,
                 controls=tuple(range(1, trial.controls + 1)),
                 block_s=trial.block_s,

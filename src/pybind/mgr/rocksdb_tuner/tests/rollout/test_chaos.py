@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.rollout import machine
 from rocksdb_tuner.rollout.errors import RolloutRefused
-from rocksdb_tuner.rollout.records import Outcome, Phase
+from rocksdb_tuner.rollout.records import Inconclusive, Outcome, Phase, SoakPlan
 from rocksdb_tuner.tests.fake_cluster import OPTION, FakeCluster
 
 from .conftest import ALL, CLASS, NEW, OLD, Run, refusing, remove_override, set_profile
 from .invariants import Invariants
 
 BAD = 'write_buffer_size=foo'
+NO_SOAK = SoakPlan()
 OPERATORS = 'write_buffer_size=33554432'
 
 
@@ -65,12 +66,15 @@ class Act(Enum):
     UPGRADE_BEGINS = auto()
     UPGRADE_ENDS = auto()
     CLOCK_JUMPS = auto()
+    CLIENTS_STOP = auto()
+    CLIENTS_COME = auto()
+    NEW_IS_SLOW = auto()
 
 
 class Chaos:
     """Carries out the acts of one schedule."""
 
-    def __init__(self, kind: str, values: str) -> None:
+    def __init__(self, kind: str, values: str, soak: SoakPlan) -> None:
         self.cluster = FakeCluster(osds=3)
         self.cluster.operator_sets('osd' if kind == 'remove' else 'global', OLD)
         for n in self.cluster.osds:
@@ -82,7 +86,7 @@ class Chaos:
         self.before = self.cluster.entries_of()
         self.run = Run(self.cluster)
         self.watch = Invariants(self.run)
-        self.run.start(request)
+        self.run.start(request, soak)
 
     def act(self, act: Act, n: int) -> None:  # noqa: C901, PLR0912, PLR0915 - one line per act
         cluster, run, driver = self.cluster, self.run, self.run.driver
@@ -181,6 +185,12 @@ class Chaos:
             cluster.upgrades_to = None
         elif act is Act.CLOCK_JUMPS:
             cluster.now_s += 100_000.0
+        elif act is Act.CLIENTS_STOP:
+            run.clients.writes_per_s = 0
+        elif act is Act.CLIENTS_COME:
+            run.clients.writes_per_s = 100
+        elif act is Act.NEW_IS_SLOW:
+            run.clients.factor = 1.5
 
     def heal(self) -> None:
         """Everything works again, and nothing is held."""
@@ -225,12 +235,13 @@ SCHEDULES = st.lists(
 @given(
     kind=st.sampled_from(['set', 'set', 'remove']),
     values=st.sampled_from([NEW, NEW, NEW, BAD]),
+    soak=st.sampled_from([NO_SOAK, NO_SOAK, *(SoakPlan(240.0, 480.0, p) for p in Inconclusive)]),
     schedule=SCHEDULES,
 )
 def test_any_schedule_keeps_the_invariants_and_ends(
-    kind: str, values: str, schedule: Sequence[tuple[int, Act, int]]
+    kind: str, values: str, soak: SoakPlan, schedule: Sequence[tuple[int, Act, int]]
 ) -> None:
-    chaos = Chaos(kind, values)
+    chaos = Chaos(kind, values, soak)
     for ticks, act, n in schedule:
         for _ in range(ticks):
             chaos.run.tick()
@@ -248,7 +259,7 @@ def test_any_schedule_keeps_the_invariants_and_ends(
             # What an operator does who reads the reason.
             if state.phase is Phase.WAITING and not chaos.cluster.osds[n].coming:
                 chaos.cluster.start_osd(n)
-        if 'systemctl restart' in (state.paused_reason or ''):
+        if any(hand in (state.paused_reason or '') for hand in ('systemctl restart', 'verdict')):
             chaos.run.driver.resume(chaos.cluster.now_s)
     event(chaos.run.state.phase.value)
     assert chaos.run.state.ended, f'{chaos.run.state}'

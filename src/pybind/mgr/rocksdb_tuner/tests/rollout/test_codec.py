@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import errno
 import json
+import random
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,35 +19,60 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner.rollout.codec import (
     LIMIT_BYTES,
+    decode_evidence,
     decode_record,
     decode_state,
+    encode_evidence,
     encode_record,
     encode_state,
     refuse_if_too_large,
 )
 from rocksdb_tuner.rollout.errors import RolloutRefused, StoredStateError
+from rocksdb_tuner.rollout.evidence import Block, Evidence, Measured
 from rocksdb_tuner.rollout.history import HistoryRecord, record_of
-from rocksdb_tuner.rollout.machine import TEXT_MAX
+from rocksdb_tuner.rollout.machine import TEXT_MAX, soaks
 from rocksdb_tuner.rollout.records import (
     Before,
     ChangeKind,
     ChangeRequest,
     Direction,
+    Effect,
     Ending,
+    Inconclusive,
+    Judgement,
     OsdBefore,
     OsdProgress,
     OsdStep,
     Outcome,
     Phase,
     RolloutState,
+    SignalVerdict,
+    SoakPlan,
     Verdict,
 )
+from rocksdb_tuner.rollout.verdict import limits
 
 from .conftest import NEW, OLD
+
+DATA = Path(__file__).parent / 'data'
 
 TEXTS = st.text(max_size=40)
 NONCES = st.none() | st.integers(0, 2**32 - 1)
 TIMES = st.floats(0, 4e9)
+
+
+PERCENT = st.none() | st.floats(-99, 1e6)
+
+
+def judgements() -> st.SearchStrategy[Judgement]:
+    signals = st.builds(SignalVerdict, TEXTS, st.sampled_from(Effect), PERCENT, PERCENT, PERCENT)
+    return st.builds(
+        Judgement,
+        st.sampled_from(Verdict),
+        st.lists(signals, max_size=3).map(tuple),
+        st.lists(TEXTS, max_size=3).map(tuple),
+        st.none() | TEXTS,
+    )
 
 
 @st.composite
@@ -102,7 +129,11 @@ def states(draw: st.DrawFn) -> RolloutState:
         errors=draw(st.integers(0, 9)),
         last_error=draw(st.none() | TEXTS),
         suspicion=draw(st.none() | TEXTS),
-        verdict=draw(st.none() | st.sampled_from(Verdict)),
+        soak=SoakPlan(draw(TIMES), draw(TIMES), draw(st.sampled_from(Inconclusive))),
+        controls=tuple(draw(st.permutations(order[1:]))),
+        soaked_s=draw(TIMES),
+        judgement=draw(st.none() | judgements()),
+        promoted=draw(st.booleans()),
         outcome=outcome,
         failure=draw(st.none() | TEXTS),
     )
@@ -207,7 +238,8 @@ def broken_texts() -> Iterator[tuple[str, str]]:
     yield 'null', 'not a JSON object'
     yield '[1]', 'not a JSON object'
     yield '{}', 'version null'
-    yield good.replace('"version":1', '"version":2'), 'version 2 of the format'
+    yield good.replace('"version":2', '"version":3'), 'version 3 of the format'
+    yield good.replace('"version":2', '"version":true'), 'version true of the format'
     yield '[' * 100000, 'not JSON'
     yield large[: len(large) // 2], 'compressed text is'
     yield 'zlib:!!!', 'compressed text is damaged'
@@ -247,7 +279,6 @@ WRONG: list[tuple[str, object, str]] = [
     ('errors', True, 'instead of a number from 0 up'),
     ('restoring', ['osd.99'], 'an entry outside the request'),
     ('restoring', 'osd.1', 'instead of a list'),
-    ('verdict', 'maybe', 'instead of one of pass'),
     ('request', [], '"request" is \\[\\] instead of an object'),
     ('request.kind', 'compact', 'instead of one of set-profile'),
     ('request.target_order', [0, 1], 'does not hold the OSDs of the rollout'),
@@ -262,6 +293,12 @@ WRONG: list[tuple[str, object, str]] = [
     ('osds.step', [0, 0, 0], 'instead of one of pending'),
     ('osds.nonce_before', [None], '"osds.nonce_before" has 1 values for 3 OSDs'),
     ('osds.flaps', [None] * 3, 'instead of a number from 0 up'),
+    ('soak.inconclusive', 'hope', 'instead of one of wait, promote, rollback'),
+    ('soak.controls', [0, 1], 'names the canary'),
+    ('soak.controls', [1, 7], 'an OSD outside the request'),
+    ('soak.promoted', 1, 'instead of true or false'),
+    ('soak.judgement', 'pass', '"soak.judgement" is "pass" instead of an object'),
+    ('soak.judgement', {'verdict': 'maybe'}, 'instead of one of pass'),
 ]
 
 
@@ -296,6 +333,7 @@ def test_a_rollout_without_osds_is_no_rollout() -> None:
         *(f'{name}' for name in json.loads(encode_state(example())) if name != 'version'),
         *(f'request.{name}' for name in json.loads(encode_state(example()))['request']),
         *(f'osds.{name}' for name in json.loads(encode_state(example()))['osds']),
+        *(f'soak.{name}' for name in json.loads(encode_state(example()))['soak']),
     ],
 )
 def test_a_missing_name_is_named(path: str) -> None:
@@ -318,6 +356,78 @@ def test_any_damage_is_found_or_harmless_and_never_another_error(data: st.DataOb
     damaged = text[:start] + data.draw(st.text(max_size=8)) + text[end:]
     with suppress(StoredStateError):
         assert decode_state(damaged).request.order
+
+
+def test_a_rollout_of_version_1_goes_on_without_a_soak() -> None:
+    """Written by the module before it could judge, after its first OSD."""
+    state = decode_state((DATA / 'state-version-1.json').read_text())
+    assert state.soak == SoakPlan()
+    assert (state.controls, state.judgement, state.promoted) == ((), None, False)
+    assert [osd.step for osd in state.osds] == [
+        OsdStep.VERIFIED,
+        OsdStep.RESTARTING,
+        OsdStep.PENDING,
+    ]
+    assert decode_state(encode_state(state)) == state
+    assert not soaks(state)
+
+
+def test_a_history_record_of_version_1_is_read() -> None:
+    record = decode_record((DATA / 'record-version-1.json').read_text())
+    assert (record.rollout_id, record.outcome) == ('r1', Outcome.WAITING)
+    assert decode_record(encode_record(record)) == record
+
+
+# -- what a verdict is made of
+
+_FIGURES = st.none() | st.floats(1e-6, 1e12).map(lambda value: float(f'{value:.5g}'))
+
+
+@given(
+    st.lists(st.integers(0, 4000), min_size=1, max_size=9, unique=True),
+    st.integers(0, 4),
+    st.data(),
+)
+def test_evidence_that_was_written_is_read_back(
+    osds: list[int], count: int, data: st.DataObject
+) -> None:
+    def blocks() -> tuple[Block, ...]:
+        return tuple(
+            Block({n: Measured(*(data.draw(_FIGURES) for _ in Measured._fields)) for n in osds})
+            for _ in range(count)
+        )
+
+    written = Evidence('r7', osds[0], tuple(osds[1:]), 30.0, blocks(), blocks())
+    assert decode_evidence(encode_evidence(written)) == written
+
+
+def test_the_most_evidence_fits_under_one_key() -> None:
+    most = limits()
+    drawn = random.Random(1)
+    osds = range(most.most_controls + 1)
+    blocks = tuple(
+        Block({n: Measured(*(drawn.uniform(1, 1e11) for _ in Measured._fields)) for n in osds})
+        for _ in range(int(most.most_blocks))
+    )
+    text = encode_evidence(Evidence('r7', 0, tuple(osds[1:]), 30.0, blocks, blocks))
+    assert len(text.encode()) <= LIMIT_BYTES
+
+
+@pytest.mark.parametrize(
+    ('name', 'value', 'says'),
+    [
+        ('osds', [], 'is empty'),
+        ('osds', [1, 1], 'names an OSD twice'),
+        ('signals', ['weather'], 'not those that this module measures'),
+        ('block_s', None, '"block_s" is null instead of a number'),
+        ('before', [[1.0]], '"before\\[0\\]" is \\[1.0\\] instead of 4 values for each of 2'),
+        ('after', [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 'x', None]], '"x" instead of a number'),
+    ],
+)
+def test_wrong_evidence_is_named(name: str, value: object, says: str) -> None:
+    document = json.loads(encode_evidence(Evidence('r7', 0, (1,), 30.0)))
+    with pytest.raises(StoredStateError, match=says):
+        decode_evidence(json.dumps({**document, name: value}))
 
 
 # -- history

@@ -1,0 +1,80 @@
+"""Turns samples of the canary and its controls into the blocks that a verdict is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import Enum
+from typing import Optional
+
+from ..observe.sample import Sample
+from ..observe.window import window
+from .evidence import Block, Evidence, Measured, measured
+from .records import Direction, Phase, RolloutState
+from .verdict import block_length_s, limits
+
+
+class Part(Enum):
+    BEFORE = 'before'
+    AFTER = 'after'
+
+
+def recorded_now(state: RolloutState) -> Optional[Part]:
+    """Which side of the comparison is being measured; None: neither, or something disturbs it."""
+    disturbed = state.phase is Phase.WAITING and state.judgement is None
+    if state.soak.most_s <= 0 or state.direction is not Direction.FORWARD or disturbed:
+        return None
+    return {Phase.PREFLIGHT: Part.BEFORE, Phase.SOAKING: Part.AFTER}.get(state.stage)
+
+
+def no_evidence(state: RolloutState) -> Evidence:
+    return Evidence(
+        rollout_id=state.rollout_id,
+        canary=state.request.order[0],
+        controls=state.controls,
+        block_s=block_length_s(state.soak),
+    )
+
+
+class Recorder:
+    """Collects the evidence of one rollout; blocks hold undisturbed time only."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self._part: Optional[Part] = None
+        #: When the block under way may begin, and what it began with.
+        self._begin_s = 0.0
+        self._first: Optional[Mapping[int, Optional[Sample]]] = None
+
+    def add(
+        self, part: Optional[Part], samples: Mapping[int, Optional[Sample]], now_s: float
+    ) -> bool:
+        """Take the newest samples, None of an OSD without one; True if they completed a block."""
+        if part is not self._part or now_s < self._begin_s - limits().warm_up_s:
+            self._part, self._first = part, None
+            # After a start caches are empty; before a change there was none.
+            self._begin_s = now_s + (limits().warm_up_s if part is Part.AFTER else 0.0)
+        if part is None or now_s < self._begin_s:
+            return False
+        if self._first is None:
+            self._begin_s, self._first = now_s, samples
+            return False
+        if now_s - self._begin_s < self.evidence.block_s:
+            return False
+        self._keep(part, Block({n: _difference(self._first.get(n), s) for n, s in samples.items()}))
+        self._begin_s, self._first = now_s, samples
+        return True
+
+    def _keep(self, part: Part, block: Block) -> None:
+        most = limits().most_blocks
+        if part is Part.BEFORE:
+            kept = (*self.evidence.before, block)[-most:]
+            self.evidence = replace(self.evidence, before=kept)
+        else:
+            kept = (*self.evidence.after, block)[-most:]
+            self.evidence = replace(self.evidence, after=kept)
+
+
+def _difference(first: Optional[Sample], last: Optional[Sample]) -> Measured:
+    span = None if first is None or last is None else window(first, last)
+    return measured(span, None if last is None else last.db_used_bytes, limits().least_writes)

@@ -1,0 +1,271 @@
+"""The canary is watched, compared with OSDs that were not changed, and judged before they are."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.rollout.errors import RolloutRefused
+from rocksdb_tuner.rollout.evidence import Block, Measured
+from rocksdb_tuner.rollout.recorder import Part, Recorder, no_evidence
+from rocksdb_tuner.rollout.records import (
+    Inconclusive,
+    Outcome,
+    Phase,
+    RolloutState,
+    SoakPlan,
+    Verdict,
+)
+from rocksdb_tuner.rollout.storage import EVIDENCE
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
+
+from .conftest import ALL, NEW, Run, refusing, set_profile
+
+SOAK = SoakPlan(least_s=300.0, most_s=600.0)
+
+
+def soaking(state: RolloutState) -> bool:
+    return state.phase is Phase.SOAKING
+
+
+def changed(run: Run) -> set[int]:
+    return {n for n in run.cluster.osds if run.cluster.runs(n) == NEW}
+
+
+def test_a_harmless_change_passes_and_the_others_follow(run: Run) -> None:
+    run.start(soak=SOAK)
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.DONE, Verdict.PASSED)
+    assert state.soaked_s >= SOAK.least_s
+    assert run.cluster.entries_of() == {ALL: NEW}
+    assert 'pass: client write latency' in (run.driver.history[-1].measured or '')
+    assert EVIDENCE not in run.store.values
+
+
+def test_what_is_compared_with_is_measured_before_anything_is_changed(run: Run) -> None:
+    began_s = run.cluster.now_s
+    run.start(soak=SOAK)
+    run.until(lambda state: bool(run.cluster.commands))
+    assert run.cluster.now_s - began_s >= SOAK.least_s
+
+
+def test_no_other_osd_is_touched_while_the_canary_is_watched(run: Run) -> None:
+    run.start(soak=SOAK)
+    state = run.until(soaking)
+    assert [batch.phase for batch in state.batches] == [
+        Phase.SOAKING,
+        Phase.PLANNED,
+        Phase.PLANNED,
+    ]
+    while run.state.phase is Phase.SOAKING:
+        assert changed(run) <= {0}
+        run.tick()
+    assert run.state.promoted
+
+
+def test_a_worsening_is_failed_and_taken_back_by_itself(run: Run) -> None:
+    run.clients.factor = 1.25
+    run.start(soak=SOAK)
+    state = run.to_the_end()
+    assert (state.phase, state.outcome, state.verdict) == (
+        Phase.ROLLED_BACK,
+        Outcome.ROLLED_BACK,
+        Verdict.FAILED,
+    )
+    assert 'rolled back by the verdict: fail: client write latency +2' in (state.failure or '')
+    assert run.cluster.entries_of() == {}
+    assert changed(run) == set()
+    assert run.cluster.osds[1].boots == 1
+
+
+def test_a_canary_that_crashes_while_it_is_watched_fails_at_once(run: Run) -> None:
+    run.start(soak=SOAK)
+    run.until(soaking)
+    run.cluster.restart_by_hand(0)
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.FAILED)
+    assert 'the process of osd.0 ended while it was watched' in (state.failure or '')
+    assert state.soaked_s < SOAK.least_s
+    assert changed(run) == set()
+
+
+def test_a_control_that_dies_and_comes_back_delays_the_verdict_and_does_not_forge_it() -> None:
+    run = Run(FakeCluster(osds=4))
+    run.start(soak=SOAK)
+    run.until(soaking)
+    run.cluster.stop_osd(2)
+    run.to_a_wait('placement groups')
+    for _ in range(60):
+        run.tick()
+    assert changed(run) == {0}
+    run.cluster.start_osd(2)
+    assert run.to_the_end().verdict is Verdict.PASSED
+
+
+def test_without_clients_it_waits_for_the_operator_and_says_what_is_missing(run: Run) -> None:
+    run.clients.writes_per_s = 0
+    run.start(soak=SOAK)
+    state = run.to_a_wait('the verdict on osd.0 is no-data')
+    assert state.phase is Phase.WAITING
+    assert 'client write latency: at least 50 writes' in (state.paused_reason or '')
+    for _ in range(100):
+        run.tick()
+    assert changed(run) == {0}
+
+
+def test_the_operator_may_go_on_without_a_verdict(run: Run) -> None:
+    run.clients.writes_per_s = 0
+    run.start(soak=SOAK)
+    run.to_a_wait('the verdict on osd.0')
+    run.driver.resume(run.cluster.now_s)
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.DONE, Verdict.NO_DATA)
+
+
+def test_before_the_soak_is_over_there_is_nothing_to_resume(run: Run) -> None:
+    run.start(soak=SOAK)
+    run.until(soaking)
+    with pytest.raises(RolloutRefused, match='it is running'):
+        run.driver.resume(run.cluster.now_s)
+
+
+def test_clients_that_come_late_still_bring_a_verdict(run: Run) -> None:
+    run.start(soak=SOAK)
+    run.until(soaking)
+    run.clients.writes_per_s = 0
+    run.to_a_wait('the verdict on osd.0 is no-data')
+    run.clients.writes_per_s = 100
+    assert run.to_the_end().verdict is Verdict.PASSED
+
+
+def test_the_policy_promotes_without_a_verdict(run: Run) -> None:
+    run.clients.writes_per_s = 0
+    run.start(soak=SoakPlan(300.0, 600.0, Inconclusive.PROMOTE))
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.DONE, Verdict.NO_DATA)
+
+
+def test_the_policy_rolls_back_without_a_verdict(run: Run) -> None:
+    run.clients.writes_per_s = 0
+    run.start(soak=SoakPlan(300.0, 600.0, Inconclusive.ROLLBACK))
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.NO_DATA)
+    assert 'rolled back by the policy, for want of' in (state.failure or '')
+    assert run.cluster.entries_of() == {}
+
+
+def test_too_few_controls_are_said_at_once_instead_of_soaking_in_vain() -> None:
+    run = Run(FakeCluster(osds=2))
+    began_s = run.cluster.now_s
+    run.start(soak=SOAK)
+    run.to_a_wait('2 OSDs to compare with, of which there are 1')
+    assert run.cluster.now_s - began_s < 120
+
+
+def test_entries_alone_need_no_soak() -> None:
+    run = Run()
+    run.start()
+    run.to_the_end()
+    request = set_profile(run.cluster, restart=False, recommendation_id='again')
+    run.start(request, SOAK)
+    assert run.to_the_end(within_s=60).phase is Phase.DONE
+
+
+def test_a_manager_that_takes_over_goes_on_with_what_was_measured(run: Run) -> None:
+    run.start(soak=SOAK)
+    run.until(lambda state: soaking(state) and state.soaked_s >= 240)
+    run.fail_over()
+    began_s = run.cluster.now_s
+    assert run.until(lambda state: state.promoted).verdict is Verdict.PASSED
+    assert run.cluster.now_s - began_s < 240
+
+
+@pytest.mark.parametrize('lost', ['', '{}', '{"version":2,"id":"r1","osds":[0]}'])
+def test_lost_evidence_leads_to_no_verdict_instead_of_a_wrong_one(run: Run, lost: str) -> None:
+    run.clients.factor = 1.5
+    run.start(soak=SOAK)
+    run.until(lambda state: soaking(state) and state.soaked_s >= 120)
+    run.store.values[EVIDENCE] = lost
+    run.fail_over()
+    state = run.to_a_wait('the verdict on osd.0 is no-data')
+    assert changed(run) == {0}
+    assert 'osd.0 (0 before, ' in (state.paused_reason or '')
+
+
+def test_a_store_that_refuses_delays_nothing_but_is_not_trusted_either(run: Run) -> None:
+    run.start(soak=SOAK)
+    run.until(soaking)
+    run.store.error = refusing('no space')
+    for _ in range(200):
+        run.tick()
+    assert changed(run) == {0}
+    run.store.error = None
+    assert run.to_the_end().verdict is Verdict.PASSED
+
+
+def test_a_pause_holds_the_verdict_back(run: Run) -> None:
+    run.clients.factor = 1.5
+    run.start(soak=SOAK)
+    run.until(soaking)
+    run.driver.pause('client.a', run.cluster.now_s)
+    for _ in range(400):
+        run.tick()
+    assert run.state.phase is Phase.WAITING
+    assert changed(run) == {0}
+    run.driver.resume(run.cluster.now_s)
+    assert run.to_the_end().verdict is Verdict.FAILED
+
+
+def test_an_abort_in_the_soak_leaves_the_change_on_the_canary_and_says_so(run: Run) -> None:
+    run.start(soak=SOAK)
+    run.until(soaking)
+    run.driver.abort('client.a', run.cluster.now_s)
+    state = run.to_the_end(within_s=10)
+    assert state.outcome is Outcome.ABORTED
+    assert 'the change stays on osd.0' in (state.failure or '')
+    run.tick()
+    assert EVIDENCE not in run.store.values
+
+
+def test_time_that_something_disturbs_is_in_no_block(run: Run) -> None:
+    state = run.start(soak=SOAK)
+    recorder = Recorder(no_evidence(state))
+
+    def pass_s(part: Optional[Part], seconds: int) -> None:
+        for _ in range(seconds // 10):
+            run.cluster.advance(10)
+            run.clients.write(10)
+            samples = {n: run.clients.newest(n) for n in range(3)}
+            recorder.add(part, samples, run.cluster.now_s)
+
+    def counts() -> tuple[int, int]:
+        return len(recorder.evidence.before), len(recorder.evidence.after)
+
+    pass_s(Part.BEFORE, 70)
+    assert counts() == (2, 0)
+    pass_s(None, 300)
+    pass_s(Part.BEFORE, 30)
+    assert counts() == (2, 0)
+    pass_s(Part.BEFORE, 10)
+    assert counts() == (3, 0)
+    # The first minute after the change is not counted.
+    pass_s(Part.AFTER, 90)
+    assert counts() == (3, 0)
+    pass_s(Part.AFTER, 10)
+    assert counts() == (3, 1)
+
+
+def test_an_osd_whose_process_ended_within_a_block_has_no_figures_for_it(run: Run) -> None:
+    state = run.start(soak=SOAK)
+    recorder = Recorder(no_evidence(state))
+    for second in range(0, 31, 10):
+        if second == 20:
+            run.cluster.osds[1].nonce += 1
+        run.clients.write(10)
+        run.cluster.advance(10)
+        recorder.add(Part.BEFORE, {n: run.clients.newest(n) for n in range(3)}, run.cluster.now_s)
+    (block,) = recorder.evidence.before
+    assert isinstance(block, Block)
+    assert block.of(1) == Measured()
+    assert block.of(2).op_w_latency_ms is not None
