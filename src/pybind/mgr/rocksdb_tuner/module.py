@@ -29,6 +29,7 @@ from .mgr.releases import OSD_MAP_CHANGED, CLICommand, CLIReadCommand, CLIWriteC
 from .options.verdict import BadQuestionError, all_options, find_option, judge_for
 from .present import render
 from .rollout.errors import RolloutRefused
+from .rollout.maintenance import MaintenanceWindow
 from .rollout.records import Inconclusive, RolloutState, SoakPlan
 from .snapshot import Mode
 from .tuner import BusyError, Settings, Tuner
@@ -138,6 +139,20 @@ class Module(MgrModule):
             runtime=True,
         ),
         Option(
+            name='maintenance_days',
+            type='str',
+            default='',
+            desc='days on which OSDs may be changed, as in "sat,sun" or "mon-fri"; empty: any',
+            runtime=True,
+        ),
+        Option(
+            name='maintenance_hours',
+            type='str',
+            default='',
+            desc='hours of those days, as in "22:00-04:00", in local time; empty: all',
+            runtime=True,
+        ),
+        Option(
             name='workload_memory',
             type='secs',
             default=86400,
@@ -212,6 +227,10 @@ class Module(MgrModule):
                 most_s=float(self.get_module_option('soak_max')),
                 inconclusive=Inconclusive(self.get_module_option('soak_inconclusive')),
             ),
+            maintenance=MaintenanceWindow(
+                days=str(self.get_module_option('maintenance_days')),
+                hours=str(self.get_module_option('maintenance_hours')),
+            ),
             workload_memory_s=float(self.get_module_option('workload_memory')),
             limits={o.name: float(self.get_module_option(o.name)) for o in limit_options()},
         )
@@ -264,7 +283,11 @@ class Module(MgrModule):
     @CLIReadCommand('rocksdb-tuner show')
     def cmd_show(self, recommendation_id: str, format: str = 'plain') -> HandleCommandResult:
         """Show one recommendation in full, with the exact commands and the exact undo"""
-        return self._answer(lambda: render.show(self._recommendation(recommendation_id), format))
+        return self._answer(
+            lambda: render.show(
+                self._recommendation(recommendation_id), format, self._settings().soak
+            )
+        )
 
     @CLIReadCommand('rocksdb-tuner profile ls')
     def cmd_profile_ls(self, format: str = 'plain') -> HandleCommandResult:
@@ -471,7 +494,7 @@ class Module(MgrModule):
                     f'show {recommendation_id}" says what to do',
                 )
             if dry_run:
-                return render.plan(recommendation, format)
+                return render.plan(recommendation, self._settings().soak, format)
             return self._change(lambda: self._tuner.start(recommendation, OPERATOR), format)
 
         return self._answer(answer)

@@ -59,6 +59,7 @@ from .options.releases import release_of
 from .rollout.driver import Driver
 from .rollout.errors import RolloutRefused
 from .rollout.machine import Limits
+from .rollout.maintenance import MaintenanceWindow, outside
 from .rollout.records import RolloutState, SoakPlan
 from .snapshot import Mode, Sampling, Snapshot
 from .workload.recogniser import Recogniser
@@ -105,6 +106,8 @@ class Settings:
     workload_memory_s: float = 86400.0
     #: How long a changed OSD is watched before the others follow.
     soak: SoakPlan = field(default_factory=SoakPlan)
+    #: When an OSD may be begun.
+    maintenance: MaintenanceWindow = field(default_factory=MaintenanceWindow)
     #: Thresholds of conditions that the operator set, by module option.
     limits: Mapping[str, float] = field(default_factory=dict)
 
@@ -237,7 +240,14 @@ class Tuner:
         if self._deep.unfinished:
             self._deep.put_back(self._cluster.cluster_map(), now_s)
         under_way = self._rollout_under_way()
-        self._driver.tick(now_s, may_act=self._may_act(settings))
+        local = time.localtime(now_s)
+        self._driver.tick(
+            now_s,
+            may_act=self._may_act(settings),
+            outside_window=outside(
+                settings.maintenance, local.tm_wday, local.tm_hour * 60 + local.tm_min
+            ),
+        )
         if under_way and not self._rollout_under_way():
             self._options.entries_changed()
         self._take_requests()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from typing import Optional
 
-from ..rollout.order import lowest_risk_first
+from ..rollout.order import canary_first, matched_controls
 from ..rollout.plan import commands, forward_actions, undo_actions
 from ..rollout.records import ChangeKind, ChangeRequest
+from ..rollout.verdict import limits
 from .candidate import Candidate
 from .precedence import is_for_a_class
 from .profiles import Profile
@@ -28,7 +29,7 @@ def recommendation(
 ) -> Recommendation:
     """The advice in full: the order of the OSDs, the exact commands and the exact undo."""
     load = {o.info.osd_id: o.signals.write_iops if o.signals else None for o in candidate.osds}
-    order = lowest_risk_first((o.info for o in candidate.osds), load)
+    order = canary_first((o.info for o in candidate.osds), load)
     advice_id = recommendation_id(kind, who, options_to)
     restart = not same_meaning(candidate.running, options_to, candidate.release.rocksdb_version)
     request = ChangeRequest(
@@ -61,6 +62,7 @@ def recommendation(
         prediction=prediction,
         risk=risk,
         restart_required=restart,
+        controls=matched_controls(order, load, limits().most_controls),
         commands=commands(forward_actions(request), candidate.orchestrated, hosts),
         undo_commands=commands(undo_actions(request, before), candidate.orchestrated, hosts),
     )
@@ -88,6 +90,7 @@ def change_request(recommendation: Recommendation, actor: str) -> ChangeRequest:
         final_entries=recommendation.final_entries,
         actor=actor,
         restart=recommendation.restart_required,
+        controls=recommendation.controls,
         prediction=_prediction_text(recommendation.prediction),
     )
 

@@ -173,7 +173,7 @@ class Recommendation:
     kind: Kind
     #: What `ceph config set` takes: the mask that holds the setting at the end.
     who: str
-    #: In the order in which they would be changed, lowest risk first.
+    #: In the order in which they would be changed, the canary first.
     osds: tuple[int, ...]
     #: None where the result is no known profile.
     profile: Optional[str]
@@ -189,6 +189,8 @@ class Recommendation:
     restart_required: bool
     commands: tuple[str, ...]
     undo_commands: tuple[str, ...]
+    #: OSDs that the first is compared with before the others follow, most alike first.
+    controls: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from ..observe.growth import Forecast
 from ..observe.latency import WriteLatency, bottleneck, parts
 from ..observe.signals import Signals
 from ..options.grammar import OptionDifference
+from ..rollout.gates import GATES
 from ..rollout.history import HistoryRecord
 from ..rollout.records import Judgement, Phase, RolloutState
 from ..rollout.verdict import is_better
@@ -174,8 +175,8 @@ def recommend(snapshot: Snapshot) -> list[JsonObject]:
     return [_recommendation(r) for r in snapshot.recommendations]
 
 
-def show(recommendation: Recommendation) -> JsonObject:
-    """One recommendation in full."""
+def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> JsonObject:
+    """One recommendation in full, with how it would be carried out."""
     changes = difference(recommendation.options_from, recommendation.options_to)
     return {
         **_recommendation(recommendation),
@@ -186,6 +187,7 @@ def show(recommendation: Recommendation) -> JsonObject:
             {'who': who, 'value': value} for who, value in recommendation.final_entries
         ],
         'difference': None if changes is None else [_option_change(c) for c in changes],
+        'plan': None if planned is None else _how(planned),
     }
 
 
@@ -199,12 +201,28 @@ def plan(planned: Plan) -> JsonObject:
         'profile': recommendation.profile,
         'risk': recommendation.risk.value,
         'options_to': recommendation.options_to,
+        'commands': list(recommendation.commands),
+        'undo_commands': list(recommendation.undo_commands),
+        **_how(planned),
+    }
+
+
+def _how(planned: Plan) -> JsonObject:
+    recommendation = planned.recommendation
+    return {
         'batches': [
             {'osds': [osd_id], 'phase': Phase.PLANNED.value} for osd_id in recommendation.osds
         ],
-        'commands': list(recommendation.commands),
-        'undo_commands': list(recommendation.undo_commands),
-        'expected_duration_s': rounded(planned.expected_duration_s),
+        'canary': recommendation.osds[0] if planned.judged else None,
+        'controls': list(recommendation.controls) if planned.judged else [],
+        'soak': {
+            'least_s': rounded(planned.soak.least_s),
+            'most_s': rounded(planned.soak.most_s),
+            'inconclusive': planned.soak.inconclusive.value,
+        },
+        'gates': list(GATES),
+        'expected_duration_s': rounded(planned.least_duration_s),
+        'expected_duration_most_s': rounded(planned.most_duration_s),
     }
 
 

@@ -20,7 +20,7 @@ from ..deep.look import DeepLook
 from ..options.catalogue import OptionInfo
 from ..options.neighbours import NeighbourInfo
 from ..options.verdict import Verdict
-from ..rollout.records import RolloutState
+from ..rollout.records import RolloutState, SoakPlan
 from ..snapshot import Mode, Snapshot
 from . import documents, option_documents, subjects, tree_documents
 from .documents import Json
@@ -102,14 +102,24 @@ def recommend(snapshot: Snapshot, output_format: str) -> str:
     return _render(documents.recommend, advice_tables.recommend, snapshot, output_format)
 
 
-def show(recommendation: Recommendation, output_format: str) -> str:
-    return _render(documents.show, advice_tables.show, recommendation, output_format)
+def show(
+    recommendation: Recommendation, output_format: str, soak: Optional[SoakPlan] = None
+) -> str:
+    """``soak`` None: nothing can be carried out here, and no plan is shown."""
+    check_format(output_format)
+    planned = subjects.plan_if_any(recommendation, soak)
+    return _render(
+        lambda r: documents.show(r, planned),
+        lambda r: advice_tables.show(r, planned),
+        recommendation,
+        output_format,
+    )
 
 
-def plan(recommendation: Recommendation, output_format: str) -> str:
+def plan(recommendation: Recommendation, soak: SoakPlan, output_format: str) -> str:
     """What `apply` would do; raises PresentError (EINVAL) for what no rollout can carry out."""
     check_format(output_format)
-    planned = subjects.plan(recommendation)
+    planned = subjects.plan(recommendation, soak)
     return _render(documents.plan, advice_tables.plan, planned, output_format)
 
 

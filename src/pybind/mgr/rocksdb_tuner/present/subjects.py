@@ -10,7 +10,8 @@ from ..advise.proposal import change_request
 from ..advise.records import Finding, OsdFacts, Recommendation
 from ..deep.look import DeepLook
 from ..rollout.plan import expected_duration_s
-from ..rollout.records import ChangeKind
+from ..rollout.records import ChangeKind, SoakPlan
+from ..rollout.verdict import is_judged
 from ..snapshot import Snapshot
 from ..units import format_ids
 from .errors import PresentError
@@ -32,7 +33,12 @@ class Plan:
     """What carrying out a recommendation would come to."""
 
     recommendation: Recommendation
-    expected_duration_s: float
+    soak: SoakPlan
+    #: Whether the first OSD is watched and judged before the others follow.
+    judged: bool
+    #: If nothing has to wait, and nobody has to decide.
+    least_duration_s: float
+    most_duration_s: float
 
 
 def osd_detail(snapshot: Snapshot, osd_id: int, deep: Optional[DeepLook] = None) -> OsdDetail:
@@ -55,7 +61,7 @@ def osd_detail(snapshot: Snapshot, osd_id: int, deep: Optional[DeepLook] = None)
     raise PresentError(errno.ENOENT, f'osd.{osd_id} does not exist; OSDs of this cluster: {known}')
 
 
-def plan(recommendation: Recommendation) -> Plan:
+def plan(recommendation: Recommendation, soak: SoakPlan) -> Plan:
     """What `apply` would do; raises PresentError (EINVAL) for what no rollout can carry out."""
     if recommendation.kind.value not in {kind.value for kind in ChangeKind}:
         raise PresentError(
@@ -64,7 +70,12 @@ def plan(recommendation: Recommendation) -> Plan:
             f'by a rollout; do it by hand, as "ceph rocksdb-tuner show '
             f'{recommendation.recommendation_id}" says',
         )
-    return Plan(
-        recommendation=recommendation,
-        expected_duration_s=expected_duration_s(change_request(recommendation, actor='')),
-    )
+    request = change_request(recommendation, actor='')
+    least_s, most_s = expected_duration_s(request, soak)
+    return Plan(recommendation, soak, is_judged(request, soak), least_s, most_s)
+
+
+def plan_if_any(recommendation: Recommendation, soak: Optional[SoakPlan]) -> Optional[Plan]:
+    """None for what no rollout carries out, and where there is no cluster (``soak`` None)."""
+    carried_out = recommendation.kind.value in {kind.value for kind in ChangeKind}
+    return plan(recommendation, soak) if carried_out and soak is not None else None

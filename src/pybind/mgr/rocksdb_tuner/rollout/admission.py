@@ -10,7 +10,6 @@ from ..mgr.records import ClusterMap, OsdInfo, RunningOption
 from .entries import decided_by, own, starts_with
 from .errors import RolloutRefused
 from .machine import overruled
-from .order import controls_of
 from .records import (
     OPTION,
     Before,
@@ -22,7 +21,6 @@ from .records import (
     RolloutState,
     SoakPlan,
 )
-from .verdict import limits
 
 
 def planned(
@@ -85,7 +83,6 @@ def planned(
         started_s=now_s,
         updated_s=now_s,
         soak=soak,
-        controls=controls_of(request.order, limits().most_controls),
     )
 
 
@@ -105,6 +102,10 @@ def _refuse_malformed(request: ChangeRequest) -> None:
     ):
         raise RolloutRefused(
             errno.EINVAL, 'the request names an OSD or an entry twice, or not in its order'
+        )
+    if set(request.controls) - set(request.order[1:]):
+        raise RolloutRefused(
+            errno.EINVAL, 'the request compares the first OSD with itself or with one outside'
         )
     for osd_id, value in targets.items():
         if final.get(own(osd_id)) not in {None, value}:

@@ -238,7 +238,7 @@ def _with_soak(state: RolloutState, soak: _Part) -> RolloutState:
             most_s=soak.number('most_s'),
             inconclusive=soak.choice('inconclusive', Inconclusive),
         ),
-        controls=tuple(soak.integers('controls')),
+        request=replace(state.request, controls=tuple(soak.integers('controls'))),
         soaked_s=soak.number('soaked_s'),
         promoted=soak.typed('promoted', _flag),
         judgement=None if judgement is None else _judgement(soak.part('judgement')),

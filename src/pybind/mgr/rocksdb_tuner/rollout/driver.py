@@ -83,6 +83,7 @@ class Driver:
         self._loaded = False
         #: An end that history does not know yet.
         self._unrecorded = False
+        self._outside_window: Optional[str] = None
         self._recorder: Optional[Recorder] = None
         #: What follows from the blocks recorded so far.
         self._judgement: Optional[Judgement] = None
@@ -124,13 +125,15 @@ class Driver:
         if self._state is not None and self._state.ended:
             self._unrecorded = record_of(self._state) not in self._history
 
-    def tick(self, now_s: float, may_act: bool) -> None:
+    def tick(self, now_s: float, may_act: bool, outside_window: Optional[str] = None) -> None:
         """Look, decide, save, act; returns at once where nothing is being rolled out.
 
         ``now_s`` is the time of day. ``may_act`` False is the kill switch: nothing new is
         changed, only an OSD that this rollout left unable to start is put back.
+        ``outside_window`` says why no further OSD may be begun now; None if one may.
         """
         self.load()
+        self._outside_window = outside_window
         watched_s = self._watching.look(None, now_s)
         if self._problems:
             self._problems = self._storage.problems()
@@ -286,6 +289,7 @@ class Driver:
             resolved=self._resolved(needs),
             orchestrator_reason=self._orchestrator_reason(needs),
             may_act=may_act,
+            outside_window=self._outside_window,
             watched_s=watched_s,
             waited_s=self._waiting.look(machine.wait_key(state), now_s),
             down_s=down_s if down else 0.0,

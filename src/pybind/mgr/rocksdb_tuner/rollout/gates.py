@@ -82,6 +82,19 @@ _UNSETTLED = frozenset(
 _UPGRADED_TOGETHER = frozenset({'mon', 'mgr', 'osd'})
 
 
+#: The same in words, in the order in which they are asked.
+GATES = (
+    'the mode of the module allows changes, and nobody paused the rollout',
+    'it is within maintenance_days and maintenance_hours, where these are set',
+    'no OSD of the cluster is down, and this one has told its version',
+    'no flag such as noout or nobackfill is set, nor on single OSDs',
+    'no health check of space, redundancy or quorum (nearfull, PG_DEGRADED, MON_DOWN)',
+    'all placement groups are active+clean, and none recovers or is damaged',
+    'Ceph is not being upgraded, and all daemons run one version',
+    'ok-to-stop agrees',
+)
+
+
 def closed_gate(seen: Observation, osd_id: int) -> Optional[str]:
     """Why this OSD, which is up, may not be restarted now; None if it may."""
     return (

@@ -34,8 +34,7 @@ from .records import (
     RolloutState,
     Verdict,
 )
-from .verdict import block_length_s, in_words, too_few_controls
-from .verdict import limits as verdict_limits
+from .verdict import baseline_s, in_words, is_judged, too_few_controls
 
 #: Texts in the state are cut to this many characters: they come from other programs.
 TEXT_MAX = 600
@@ -179,7 +178,7 @@ class Machine:
             cause = f'the process of osd.{canary.osd_id} ended while it was watched'
             judgement = Judgement(Verdict.FAILED, cause=cause)
             return Step(_failed_verdict(state, judgement))
-        if not _can_be_judged(state):
+        if not is_judged(state.request, state.soak):
             return self._without_verdict(state, too_few_controls(len(state.controls)))
         unsettled = placement_groups(seen)
         if unsettled is not None:
@@ -215,10 +214,12 @@ class Machine:
     def _begin(self, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
         """Change the next OSD's entry, if everything allows its restart."""
         n = osd.osd_id
-        closed = self._closed(state, n, seen)
+        # An OSD that was begun is finished, and what goes back does not wait for the window.
+        closed = self._closed(state, n, seen) or seen.outside_window
         if closed is not None:
             return Step(_waiting(state, closed))
-        if n == state.request.order[0] and seen.before_s < _baseline_s(state):
+        first = n == state.request.order[0] and is_judged(state.request, state.soak)
+        if first and seen.before_s < baseline_s(state.soak):
             # What the canary will be compared with.
             return Step(state)
         info = _present(seen, n)
@@ -779,17 +780,6 @@ def soaks(state: RolloutState) -> bool:
 def _undecided(state: RolloutState) -> bool:
     """Whether the soak ended without a verdict."""
     return soaks(state) and state.judgement is not None and state.paused_by is None
-
-
-def _can_be_judged(state: RolloutState) -> bool:
-    return len(state.controls) >= verdict_limits().least_controls
-
-
-def _baseline_s(state: RolloutState) -> float:
-    """How long the canary and its controls are measured before anything is changed."""
-    if state.soak.most_s <= 0 or not state.request.restart or not _can_be_judged(state):
-        return 0.0
-    return max(state.soak.least_s, verdict_limits().least_blocks * block_length_s(state.soak))
 
 
 def _failed_verdict(state: RolloutState, judgement: Judgement) -> RolloutState:

@@ -1,35 +1,79 @@
-"""In which order OSDs are changed: lowest risk first."""
+"""In which order OSDs are changed, which of them comes first, and what it is compared with."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Optional
 
 from ..mgr.records import OsdInfo
 
+#: An OSD is typical of its group with client writes of half to twice the group's middle.
+TYPICAL_FACTOR = 2.0
 
-def lowest_risk_first(
+
+def canary_first(
     osds: Iterable[OsdInfo], write_iops: Mapping[int, Optional[float]]
 ) -> tuple[int, ...]:
     """Ids of ``osds``; ``write_iops`` by OSD id, None or missing where it is not known.
 
-    The first OSD is the one whose restart the fewest clients notice: the least client writes. An
-    OSD whose load is not known is not taken for an idle one.
+    The first, the canary, is the OSD with the least client writes among those that are typical
+    of the group: its restart is noticed by few clients, and what is found of it says something of
+    the others. An idle one would be safer and prove nothing. Where nobody writes, it is the OSD
+    with the least known load: one whose load is not known is not taken for an idle one.
 
-    After it come the OSDs of the same host, then host by host: until the first host is through,
-    everything that could be wrong with the new options is within one failure domain, and every
-    placement group has its other copies on OSDs that were not touched.
+    After it come the OSDs of the same host, then host by host, each with the least loaded first:
+    until the first host is through, everything that could be wrong with the new options is within
+    one failure domain, and every placement group has its other copies on OSDs that were not
+    touched.
     """
-    hosts: dict[Optional[str], list[tuple[float, int]]] = {}
-    for osd in osds:
-        load = write_iops.get(osd.osd_id)
-        ranked = (float('inf') if load is None else load, osd.osd_id)
-        hosts.setdefault(osd.host, []).append(ranked)
+    members = tuple(osds)
+    if not members:
+        return ()
+    load = {osd.osd_id: _load(write_iops.get(osd.osd_id)) for osd in members}
+    middle = _middle(load.values())
+    typical = [osd for osd in members if _typical(load[osd.osd_id], middle)]
+    canary = min(typical or members, key=lambda osd: (load[osd.osd_id], osd.osd_id))
+    hosts: dict[Optional[str], list[tuple[bool, float, int]]] = {}
+    for osd in members:
+        hosts.setdefault(osd.host, []).append((osd is not canary, load[osd.osd_id], osd.osd_id))
     return tuple(
-        osd_id for host in sorted(sorted(ids) for ids in hosts.values()) for _, osd_id in host
+        osd_id for host in sorted(sorted(ids) for ids in hosts.values()) for _, _, osd_id in host
     )
 
 
-def controls_of(order: Sequence[int], most: int) -> tuple[int, ...]:
-    """What the first OSD of ``order`` is compared with: the last, which are changed last."""
-    return tuple(order[1:][-most:])
+def matched_controls(
+    order: Sequence[int], write_iops: Mapping[int, Optional[float]], most: int
+) -> tuple[int, ...]:
+    """At most ``most`` OSDs to compare the first of ``order`` with, most alike first.
+
+    Alike is whose clients write about as much. One that is changed late comes before one that is
+    changed soon, where nothing else tells them apart.
+    """
+    if not order:
+        return ()
+    wanted = _load(write_iops.get(order[0]))
+
+    def apart(osd_id: int) -> float:
+        load = _load(write_iops.get(osd_id))
+        if math.isinf(load) or math.isinf(wanted):
+            return math.inf
+        return abs(math.log1p(load) - math.log1p(wanted))
+
+    place = {osd_id: place for place, osd_id in enumerate(order)}
+    return tuple(sorted(order[1:], key=lambda n: (apart(n), -place[n]))[:most])
+
+
+def _load(write_iops: Optional[float]) -> float:
+    return math.inf if write_iops is None else write_iops
+
+
+def _middle(loads: Iterable[float]) -> Optional[float]:
+    """The median of the known loads; None where none is known, or most are idle."""
+    known = [load for load in loads if not math.isinf(load)]
+    return median(known) or None if known else None
+
+
+def _typical(load: float, middle: Optional[float]) -> bool:
+    return middle is not None and middle / TYPICAL_FACTOR <= load <= middle * TYPICAL_FACTOR

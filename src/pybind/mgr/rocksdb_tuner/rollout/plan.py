@@ -9,7 +9,8 @@ from typing import Optional
 from .entries import own
 from .machine import end_value, shared_entries
 from .observation import Action, RemoveEntry, RestartOsd, SetEntry
-from .records import OPTION, ChangeRequest
+from .records import OPTION, ChangeRequest, SoakPlan
+from .verdict import baseline_s, is_judged, least_soak_s, limits
 
 #: From the stop of an OSD to clean placement groups: 8 to 15 s to come up and 8 to 23 s to
 #: recover, measured on 16.2.15 with small OSDs under client load, and a wait of 10 s for the
@@ -79,10 +80,21 @@ def entry_command(action: Action) -> str:
     return f'ceph config rm {action.who} {OPTION}'
 
 
-def expected_duration_s(request: ChangeRequest, restart_s: Optional[float] = None) -> float:
-    """How long a rollout takes if no gate closes; ``restart_s`` is one restart, if measured."""
+def expected_duration_s(
+    request: ChangeRequest, soak: SoakPlan, restart_s: Optional[float] = None
+) -> tuple[float, float]:
+    """Between what times a rollout takes if no gate closes and nobody has to decide.
+
+    ``restart_s`` is one restart, if measured.
+    """
     restarts = len(request.order) if request.restart else 0
-    return restarts * (TYPICAL_RESTART_S if restart_s is None else restart_s)
+    restarts_s = restarts * (TYPICAL_RESTART_S if restart_s is None else restart_s)
+    if not is_judged(request, soak):
+        return restarts_s, restarts_s
+    warm_up_s = limits().warm_up_s
+    least_s = baseline_s(soak) + warm_up_s + least_soak_s(soak)
+    most_s = baseline_s(soak) + warm_up_s + max(soak.most_s, least_soak_s(soak))
+    return restarts_s + least_s, restarts_s + most_s
 
 
 def _entry(who: str, value: Optional[str]) -> Action:

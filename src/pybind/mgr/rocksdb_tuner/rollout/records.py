@@ -149,7 +149,7 @@ class OsdStep(str, Enum):
 class ChangeRequest:
     """One recommendation, in the form in which it can be carried out.
 
-    ``targets`` holds (OSD id, option string) for every OSD, ``order`` their ids, lowest risk
+    ``targets`` holds (OSD id, option string) for every OSD, ``order`` their ids, the canary
     first. ``final_entries`` is what the config store shall hold at the end: (who, value), None
     where the entry shall be gone, (('osd', '...'),) or (('osd', None),). Entries of
     the single OSDs ("osd.3") that are not among them are gone at the end.
@@ -166,6 +166,8 @@ class ChangeRequest:
     actor: str
     #: False where every OSD runs its target already: only entries change, nothing restarts.
     restart: bool = True
+    #: OSDs that the first is compared with; unchanged until it was judged.
+    controls: tuple[int, ...] = ()
     #: What was predicted, kept as it is for `history`.
     prediction: Optional[str] = None
     option: str = OPTION
@@ -267,8 +269,6 @@ class RolloutState:
     #: A change by somebody else that was seen once; acted on when it is seen again.
     suspicion: Optional[str] = None
     soak: SoakPlan = field(default_factory=SoakPlan)
-    #: OSDs that the canary is compared with; unchanged until it was judged.
-    controls: tuple[int, ...] = ()
     #: How long the canary was watched so far, without interruptions.
     soaked_s: float = 0.0
     #: None: nothing was judged.
@@ -279,6 +279,10 @@ class RolloutState:
     outcome: Optional[Outcome] = None
     #: What happened, where it did not go as planned.
     failure: Optional[str] = None
+
+    @property
+    def controls(self) -> tuple[int, ...]:
+        return self.request.controls
 
     @property
     def verdict(self) -> Optional[Verdict]:

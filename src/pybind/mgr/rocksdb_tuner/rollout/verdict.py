@@ -21,7 +21,7 @@ from typing import NamedTuple, Optional
 
 from ..knowledge import loader
 from .evidence import Block, Evidence
-from .records import Effect, Judgement, SignalVerdict, SoakPlan, Verdict
+from .records import ChangeRequest, Effect, Judgement, SignalVerdict, SoakPlan, Verdict
 from .robust import shift
 
 
@@ -94,6 +94,23 @@ def in_words(judgement: Judgement) -> str:
 def block_length_s(soak: SoakPlan) -> float:
     """So long that all of a soak is kept."""
     return max(limits().block_s, soak.most_s / limits().most_blocks)
+
+
+def is_judged(request: ChangeRequest, soak: SoakPlan) -> bool:
+    """Whether the first OSD is watched, and can be compared with enough others."""
+    others = set(request.controls) & set(request.order[1:])
+    enough = len(others) >= limits().least_controls
+    return soak.most_s > 0 and request.restart and enough
+
+
+def least_soak_s(soak: SoakPlan) -> float:
+    """The least time after which there can be a verdict."""
+    return max(soak.least_s, limits().least_blocks * block_length_s(soak))
+
+
+def baseline_s(soak: SoakPlan) -> float:
+    """How long canary and controls are measured before anything is changed: as long as after."""
+    return least_soak_s(soak)
 
 
 def too_few_controls(found: int) -> Judgement:

@@ -14,6 +14,7 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint, ManagerInfo
 from rocksdb_tuner.observe.counters import names_for
 from rocksdb_tuner.rollout.errors import RolloutRefused
+from rocksdb_tuner.rollout.maintenance import MaintenanceWindow
 from rocksdb_tuner.rollout.records import Phase, SoakPlan, Verdict
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tuner import Settings, Tuner
@@ -163,6 +164,20 @@ def test_a_rollout_keeps_the_soak_that_was_set_when_it_began(world: World) -> No
     assert state is not None
     assert state.soak == SoakPlan(240.0, 1800.0)
     assert world.cluster.commands == []
+
+
+def test_outside_the_maintenance_window_nothing_is_begun(world: World) -> None:
+    recommendation_id = world.recommended_for_rbd()
+    world.settings = replace(world.settings, maintenance=MaintenanceWindow('weekend'))
+    world.apply(recommendation_id)
+    world.run(60)
+    state = world.tuner.snapshot.rollout
+    assert state is not None
+    assert 'maintenance_days is "weekend"' in (state.paused_reason or '')
+    assert world.cluster.commands == []
+    world.settings = replace(world.settings, maintenance=MaintenanceWindow('sat-fri'))
+    world.run_until(Phase.DONE, Phase.FAILED)
+    assert world.phase() is Phase.DONE
 
 
 def test_small_writes_lead_to_advice_that_is_carried_out_and_taken_back(world: World) -> None:

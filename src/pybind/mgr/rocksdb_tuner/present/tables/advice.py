@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Optional
 
 from ...advise.records import Prediction, Reason, Recommendation
 from ...options.grammar import OptionDifference
+from ...rollout.gates import GATES
 from ...snapshot import Mode, Snapshot
 from ...units import UNKNOWN, format_duration, format_ids, format_percent_range, format_plural
 from ..difference import difference
@@ -84,7 +85,7 @@ def recommend(snapshot: Snapshot) -> str:
     return sections(text, _conclusions(snapshot), more)
 
 
-def show(recommendation: Recommendation) -> str:
+def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
     """One recommendation in full: what, why, what to expect, how to do it and to undo it."""
     r = recommendation
     head = fields(
@@ -105,6 +106,7 @@ def show(recommendation: Recommendation) -> str:
         _difference(changes),
         titled('Why', _reasons(r.reasons)),
         titled('Expected', _prediction(r.prediction)),
+        *(() if planned is None else _how(planned)),
         titled('Commands', _commands(r.commands)),
         titled('To undo it', _commands(r.undo_commands)),
         titled(
@@ -117,30 +119,60 @@ def show(recommendation: Recommendation) -> str:
 def plan(planned: Plan) -> str:
     """What `apply` would do, and in which order."""
     r = planned.recommendation
-    duration = format_duration(planned.expected_duration_s)
     pairs = [
         ('Dry run', 'nothing was changed'),
         ('Recommendation', f'{r.recommendation_id} ({r.kind.value})'),
         ('Who', r.who),
         ('Profile', r.profile or f'{UNNAMED_OPTIONS} (no known one)'),
         ('Risk', r.risk.value),
-        ('OSDs', f'{format_plural(len(r.osds), "OSD")}, one at a time, lowest risk first'),
-        ('Order', ', '.join(f'osd.{osd_id}' for osd_id in r.osds)),
-        (
-            'Duration',
-            f'about {duration} if nothing has to wait',
-        ),
-    ]
-    steps = [
-        'Wait until all placement groups are active and clean and the OSD is ok to stop.',
-        'Set the option for this OSD alone, and restart it.',
-        'Go on only when it is up with the new value running and all placement groups are clean.',
     ]
     return sections(
         fields(pairs),
-        titled('For each OSD', bullets(steps)),
+        *_how(planned),
         titled('Commands', _commands(r.commands)),
         titled('To undo it', _commands(r.undo_commands)),
+    )
+
+
+def _how(planned: Plan) -> Iterable[str]:
+    """How it is carried out: order, watch, gates, duration."""
+    r = planned.recommendation
+    least, most = planned.least_duration_s, planned.most_duration_s
+    duration = format_duration(least)
+    if most > least:
+        duration += f' to {format_duration(most)}'
+    pairs = [
+        ('OSDs', f'{format_plural(len(r.osds), "OSD")}, one at a time, host by host'),
+        ('Order', ', '.join(f'osd.{osd_id}' for osd_id in r.osds)),
+        ('Canary', _watch(planned)),
+        ('Duration', f'about {duration} if nothing has to wait'),
+    ]
+    steps = [
+        'Set the option for this OSD alone, and restart it.',
+        'Go on only when it is up with the new value running and all placement groups are clean.',
+    ]
+    yield titled('How it is carried out', fields(pairs))
+    if r.restart_required:
+        yield titled('Before each restart', bullets(GATES))
+        yield titled('For each OSD', bullets(steps))
+
+
+def _watch(planned: Plan) -> str:
+    r, soak = planned.recommendation, planned.soak
+    if not r.restart_required or not r.osds:
+        return 'none: no OSD is restarted'
+    if soak.most_s <= 0:
+        return 'none: soak_max is 0, so nothing is judged'
+    if not planned.judged:
+        return (
+            f'osd.{r.osds[0]}, but there are too few OSDs to compare it with: soak_inconclusive '
+            f'says what follows ({soak.inconclusive.value})'
+        )
+    times = f'{format_duration(soak.least_s)} to {format_duration(max(soak.least_s, soak.most_s))}'
+    controls = ', '.join(f'osd.{osd_id}' for osd_id in r.controls)
+    return (
+        f'osd.{r.osds[0]}, measured before and watched for {times} after, against {controls}; '
+        f'without a verdict then: {soak.inconclusive.value}'
     )
 
 

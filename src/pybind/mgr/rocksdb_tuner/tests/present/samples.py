@@ -151,6 +151,9 @@ def facts(osd_id: int, host: Optional[str] = None, device_class: Optional[str] =
     )
 
 
+SOAK = SoakPlan(600.0, 3600.0)
+
+
 def recommendation(osds: tuple[int, ...] = (0, 1, 2), device_class: str = 'ssd') -> Recommendation:
     who = f'osd/class:{device_class}'
     name = 'bluestore_rocksdb_options'
@@ -265,9 +268,8 @@ def failed_rollout() -> RolloutState:
         osds=(OsdProgress(0, OsdStep.RESTORED, restarts_asked=2), OsdProgress(1), OsdProgress(2)),
         stage=Phase.FAILED,
         direction=Direction.RECOVER,
-        soak=SoakPlan(600.0, 3600.0),
+        soak=SOAK,
         soaked_s=3600.0,
-        controls=(1, 2),
         judgement=Judgement(
             Verdict.INCONCLUSIVE,
             (

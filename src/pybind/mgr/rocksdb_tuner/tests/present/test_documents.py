@@ -66,9 +66,9 @@ def documents(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
         ('osd-detail', render.osd(snapshot, facts.info.osd_id, 'json')) for facts in snapshot.osds
     ]
     for recommendation in snapshot.recommendations:
-        answers.append(('show', render.show(recommendation, 'json')))
+        answers.append(('show', render.show(recommendation, 'json', samples.SOAK)))
         if recommendation.kind in {Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE}:
-            answers.append(('plan', render.plan(recommendation, 'json')))
+            answers.append(('plan', render.plan(recommendation, samples.SOAK, 'json')))
     for name, text in answers:
         yield name, json.loads(text)
 
@@ -350,9 +350,14 @@ def test_options_that_cannot_be_parsed_are_not_compared() -> None:
 
 
 def test_the_plan_keeps_the_order_of_the_recommendation() -> None:
-    found = json.loads(render.plan(samples.recommendation(osds=(2, 0, 1)), 'json'))
+    found = json.loads(render.plan(samples.recommendation(osds=(2, 0, 1)), samples.SOAK, 'json'))
     assert [batch['osds'] for batch in found['batches']] == [[2], [0], [1]]
-    assert found['expected_duration_s'] > 0
+    assert found['expected_duration_most_s'] >= found['expected_duration_s'] > 0
+    assert (found['canary'], found['controls']) == (None, [])
+    judged = replace(samples.recommendation(osds=(2, 0, 1)), controls=(1, 0))
+    shown = json.loads(render.show(judged, 'json', samples.SOAK))
+    assert (shown['plan']['canary'], shown['plan']['controls']) == (2, [1, 0])
+    assert json.loads(render.show(judged, 'json'))['plan'] is None
 
 
 def test_rollout_tells_how_far_each_osd_is() -> None:

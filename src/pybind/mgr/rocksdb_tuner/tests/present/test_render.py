@@ -56,6 +56,6 @@ def test_before_the_first_map_no_osd_is_said_not_to_exist() -> None:
 def test_a_remedy_that_no_rollout_carries_out_has_no_plan(kind: Kind) -> None:
     recommendation = replace(samples.recommendation(), kind=kind)
     with pytest.raises(PresentError) as refusal:
-        render.plan(recommendation, 'plain')
+        render.plan(recommendation, samples.SOAK, 'plain')
     assert refusal.value.errno == errno.EINVAL
     assert 'ceph rocksdb-tuner show ssd-1a2b3c' in str(refusal.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
@@ -18,6 +19,7 @@ from rocksdb_tuner.observe.growth import Forecast, Outlook
 from rocksdb_tuner.observe.latency import WriteLatency
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.layout import WIDTH, display_width, paragraph
+from rocksdb_tuner.rollout.records import SoakPlan
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
@@ -37,9 +39,9 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     for facts in snapshot.osds:
         yield 'osd', render.osd(snapshot, facts.info.osd_id, 'plain')
     for recommendation in snapshot.recommendations:
-        yield 'show', render.show(recommendation, 'plain')
+        yield 'show', render.show(recommendation, 'plain', samples.SOAK)
         if recommendation.kind in {Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE}:
-            yield 'plan', render.plan(recommendation, 'plain')
+            yield 'plan', render.plan(recommendation, samples.SOAK, 'plain')
 
 
 def too_wide(text: str) -> list[str]:
@@ -293,10 +295,36 @@ def test_show_says_where_options_cannot_be_compared() -> None:
 
 
 def test_the_plan_says_that_nothing_was_changed_and_the_order() -> None:
-    text = render.plan(samples.recommendation(osds=(2, 0, 1)), 'plain')
+    text = render.plan(samples.recommendation(osds=(2, 0, 1)), samples.SOAK, 'plain')
     assert 'nothing was changed' in text
     assert 'osd.2, osd.0, osd.1' in text
     assert 'To undo it:' in text
+
+
+def test_the_plan_names_canary_controls_soak_gates_and_duration() -> None:
+    planned = replace(samples.recommendation(osds=(2, 0, 1)), controls=(1, 0))
+    text = ' '.join(render.plan(planned, samples.SOAK, 'plain').split())
+    assert 'osd.2, measured before and watched for 10m to 1h after, against osd.1, osd.0' in text
+    assert 'without a verdict then: wait' in text
+    assert 'ok-to-stop agrees' in text
+    assert 'about 23m to 1h 13m' in text
+    shown = ' '.join(render.show(planned, 'plain', samples.SOAK).split())
+    assert 'against osd.1, osd.0' in shown
+
+
+@pytest.mark.parametrize(
+    ('changes', 'soak', 'says'),
+    [
+        ({'controls': ()}, SoakPlan(600.0, 3600.0), 'too few OSDs to compare it with'),
+        ({'controls': (1, 2)}, SoakPlan(), 'soak_max is 0, so nothing is judged'),
+        ({'restart_required': False}, SoakPlan(600.0, 3600.0), 'no OSD is restarted'),
+    ],
+)
+def test_the_plan_says_why_nothing_is_judged(
+    changes: dict[str, Any], soak: SoakPlan, says: str
+) -> None:
+    text = render.plan(replace(samples.recommendation(), **changes), soak, 'plain')
+    assert says in ' '.join(text.split())
 
 
 def test_a_rollout_shows_where_it_stands() -> None:

@@ -51,6 +51,7 @@ def set_profile(cluster: FakeCluster, value: str = NEW, **changes: object) -> Ch
         'prediction': '{"metric":"write_iops"}',
         **changes,
     }
+    fields.setdefault('controls', fields['order'][1:])  # type: ignore[index]
     return ChangeRequest(**fields)  # type: ignore[arg-type]
 
 
@@ -64,6 +65,7 @@ def remove_override(cluster: FakeCluster, who: str = 'osd') -> ChangeRequest:
         order=tuple(cluster.osds),
         final_entries=((who, None),),
         actor='client.admin',
+        controls=tuple(cluster.osds)[1:],
     )
 
 
@@ -134,6 +136,7 @@ class Run:
         self.cluster = cluster or FakeCluster()
         self.store = FakeStore()
         self.may_act = True
+        self.outside_window: Optional[str] = None
         self.clients = Clients(self.cluster)
         self.driver = self.new_driver()
         # A manager that has been active for a while.
@@ -161,7 +164,7 @@ class Run:
         # In mode off nothing is sampled.
         if self.may_act:
             self.driver.observed(self.clients.newest, self.cluster.now_s)
-        self.driver.tick(self.cluster.now_s, may_act=self.may_act)
+        self.driver.tick(self.cluster.now_s, self.may_act, self.outside_window)
         self.cluster.advance(seconds)
         self.clients.write(seconds)
 

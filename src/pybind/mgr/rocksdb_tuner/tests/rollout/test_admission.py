@@ -24,6 +24,12 @@ def refuses(run: Run, request: ChangeRequest, code: int, text: str) -> None:
     assert run.store.values == {}
 
 
+def test_a_canary_is_not_compared_with_itself_or_with_strangers(run: Run) -> None:
+    for controls in ((0, 1), (1, 9)):
+        with pytest.raises(RolloutRefused, match='compares the first OSD with itself'):
+            run.start(set_profile(run.cluster, controls=controls))
+
+
 def test_what_was_there_before_is_recorded() -> None:
     run = Run(overridden(ALL))
     run.cluster.operator_sets('osd.7', OLD)
@@ -193,5 +199,10 @@ def test_an_osd_beside_the_request_that_is_down_and_out_is_no_hindrance(run: Run
 
 def test_an_override_that_covers_osds_beside_the_request_is_refused() -> None:
     run = Run(overridden('osd'))
-    request = replace(remove_override(run.cluster), targets=((0, DEFAULTS['pacific']),), order=(0,))
+    request = replace(
+        remove_override(run.cluster),
+        targets=((0, DEFAULTS['pacific']),),
+        order=(0,),
+        controls=(),
+    )
     refuses(run, request, errno.EINVAL, 'would get another value at the next restart')

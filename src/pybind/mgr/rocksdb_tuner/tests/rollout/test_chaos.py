@@ -69,6 +69,8 @@ class Act(Enum):
     CLIENTS_STOP = auto()
     CLIENTS_COME = auto()
     NEW_IS_SLOW = auto()
+    WINDOW_CLOSES = auto()
+    WINDOW_OPENS = auto()
 
 
 class Chaos:
@@ -191,6 +193,10 @@ class Chaos:
             run.clients.writes_per_s = 100
         elif act is Act.NEW_IS_SLOW:
             run.clients.factor = 1.5
+        elif act is Act.WINDOW_CLOSES:
+            run.outside_window = 'outside the maintenance window'
+        elif act is Act.WINDOW_OPENS:
+            run.outside_window = None
 
     def heal(self) -> None:
         """Everything works again, and nothing is held."""
@@ -203,6 +209,7 @@ class Chaos:
         self.cluster.upgrades_to = None
         self.run.store.error = None
         self.run.may_act = True
+        self.run.outside_window = None
         self.run.tick()
         if self.run.driver.state and self.run.driver.state.paused_by:
             self.run.driver.resume(self.cluster.now_s)

@@ -96,6 +96,7 @@ def states(draw: st.DrawFn) -> RolloutState:
             restart=draw(st.booleans()),
             prediction=draw(st.none() | TEXTS),
             option=draw(TEXTS),
+            controls=tuple(draw(st.permutations(order[1:]))),
         ),
         before=Before(
             entries=tuple(draw(st.dictionaries(TEXTS, TEXTS, max_size=3)).items()),
@@ -130,7 +131,6 @@ def states(draw: st.DrawFn) -> RolloutState:
         last_error=draw(st.none() | TEXTS),
         suspicion=draw(st.none() | TEXTS),
         soak=SoakPlan(draw(TIMES), draw(TIMES), draw(st.sampled_from(Inconclusive))),
-        controls=tuple(draw(st.permutations(order[1:]))),
         soaked_s=draw(TIMES),
         judgement=draw(st.none() | judgements()),
         promoted=draw(st.booleans()),

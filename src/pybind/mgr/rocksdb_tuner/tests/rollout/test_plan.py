@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rocksdb_tuner.mgr.records import ConfigEntry, OsdInfo
 from rocksdb_tuner.rollout.entries import Scope, as_mapping, decided_by
 from rocksdb_tuner.rollout.observation import SetEntry
-from rocksdb_tuner.rollout.order import lowest_risk_first
+from rocksdb_tuner.rollout.order import canary_first, matched_controls
 from rocksdb_tuner.rollout.plan import (
     commands,
     entry_command,
@@ -20,7 +20,7 @@ from rocksdb_tuner.rollout.plan import (
     forward_actions,
     undo_actions,
 )
-from rocksdb_tuner.rollout.records import OPTION
+from rocksdb_tuner.rollout.records import OPTION, SoakPlan
 from rocksdb_tuner.rollout.stopwatch import GAP_MAX_S, Stopwatch
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
@@ -80,7 +80,7 @@ def test_a_change_without_restarts_is_shown_without_them() -> None:
     assert commands(undo_actions(request, {'osd': OLD})) == (
         f"ceph config set osd {OPTION} '{OLD}'",
     )
-    assert expected_duration_s(request) == 0.0
+    assert expected_duration_s(request, SoakPlan(60.0, 60.0)) == (0.0, 0.0)
 
 
 @given(st.text(alphabet=st.characters(codec='utf-8', exclude_characters='\0')))
@@ -90,8 +90,18 @@ def test_a_shell_reads_the_value_as_it_is(value: str) -> None:
 
 def test_the_expected_duration_is_that_of_the_restarts() -> None:
     request = set_profile(FakeCluster(osds=3))
-    assert expected_duration_s(request, restart_s=20.0) == 60.0
-    assert expected_duration_s(request) == 135.0
+    assert expected_duration_s(request, SoakPlan(), restart_s=20.0) == (60.0, 60.0)
+    assert expected_duration_s(request, SoakPlan()) == (135.0, 135.0)
+
+
+def test_the_expected_duration_holds_the_soak_where_there_is_one() -> None:
+    request = set_profile(FakeCluster(osds=3))
+    # Before, a minute to warm up, and after; then the restarts.
+    assert expected_duration_s(request, SoakPlan(600.0, 3600.0)) == (1395.0, 4395.0)
+    # Eight blocks of half a minute are the least.
+    assert expected_duration_s(request, SoakPlan(0.0, 10.0)) == (675.0, 675.0)
+    alone = set_profile(FakeCluster(osds=1))
+    assert expected_duration_s(alone, SoakPlan(600.0, 3600.0)) == (45.0, 45.0)
 
 
 # -- order
@@ -102,18 +112,39 @@ def infos(*hosts: str) -> list[OsdInfo]:
     return [replace(osd, host=host) for osd, host in zip(osds, hosts)]
 
 
-def test_the_least_written_osd_comes_first() -> None:
-    order = lowest_risk_first(infos('a', 'b', 'c'), {0: 50.0, 1: 3.0, 2: 20.0})
-    assert order == (1, 2, 0)
+def test_the_canary_is_the_least_written_of_the_typical_osds() -> None:
+    loads = {0: 900.0, 1: 3.0, 2: 60.0, 3: 100.0, 4: 180.0}
+    order = canary_first(infos('a', 'b', 'c', 'd', 'e'), loads)
+    assert order == (2, 1, 3, 4, 0)
+
+
+def test_where_most_are_idle_the_least_written_is_the_canary() -> None:
+    assert canary_first(infos('a', 'b', 'c'), {0: 50.0, 1: 0.0, 2: 0.0}) == (1, 2, 0)
+
+
+def test_without_osds_there_is_no_order_and_nothing_to_compare_with() -> None:
+    assert canary_first([], {}) == ()
+    assert matched_controls((), {}, 8) == ()
 
 
 def test_an_unknown_load_is_not_taken_for_a_low_one() -> None:
-    assert lowest_risk_first(infos('a', 'b', 'c'), {0: None, 2: 900.0}) == (2, 0, 1)
+    assert canary_first(infos('a', 'b', 'c'), {0: None, 2: 900.0}) == (2, 0, 1)
 
 
 def test_one_failure_domain_is_finished_before_the_next() -> None:
-    order = lowest_risk_first(infos('a', 'b', 'a', 'b'), {0: 1.0, 1: 2.0, 2: 400.0, 3: 3.0})
-    assert order == (0, 2, 1, 3)
+    order = canary_first(infos('a', 'b', 'a', 'b'), {0: 1.0, 1: 2.0, 2: 400.0, 3: 3.0})
+    assert order == (1, 3, 0, 2)
+
+
+def test_controls_are_those_whose_clients_write_most_alike() -> None:
+    loads: dict[int, float | None] = {0: 100.0, 1: 900.0, 2: 90.0, 3: None, 4: 130.0, 5: 0.0}
+    assert matched_controls(tuple(range(6)), loads, 2) == (2, 4)
+    assert matched_controls(tuple(range(6)), loads, 8) == (2, 4, 1, 5, 3)
+
+
+def test_controls_that_are_alike_are_those_that_are_changed_last() -> None:
+    assert matched_controls((3, 0, 1, 2), {}, 2) == (2, 1)
+    assert matched_controls((3, 0, 1, 2), dict.fromkeys(range(4), 7.0), 2) == (2, 1)
 
 
 @given(
@@ -124,8 +155,11 @@ def test_the_order_holds_every_osd_once_and_no_host_twice(
     hosts: list[str], loads: dict[int, float | None]
 ) -> None:
     osds = infos(*hosts)
-    order = lowest_risk_first(osds, loads)
+    order = canary_first(osds, loads)
     assert sorted(order) == list(range(len(hosts)))
+    controls = matched_controls(order, loads, 3)
+    assert len(controls) == min(3, max(0, len(hosts) - 1))
+    assert set(controls) <= set(order[1:])
     blocks = [hosts[n] for i, n in enumerate(order) if i == 0 or hosts[order[i - 1]] != hosts[n]]
     assert len(blocks) == len(set(blocks))
 

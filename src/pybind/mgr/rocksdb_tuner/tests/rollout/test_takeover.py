@@ -6,7 +6,7 @@ from typing import Callable, Optional
 
 import pytest
 
-from rocksdb_tuner.rollout.records import ChangeRequest, Phase, RolloutState
+from rocksdb_tuner.rollout.records import ChangeRequest, Phase, RolloutState, SoakPlan, Verdict
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import OLD, Run, remove_override, set_profile
@@ -131,4 +131,31 @@ def test_a_takeover_at_any_operation_changes_nothing_of_the_end(
         assert run.cluster.entries_of() == wanted, f'killed at operation {die_at}'
         assert [run.cluster.runs(n) for n in run.cluster.osds] == running
         assert not run.cluster.down
+        assert _boots(run) == _boots(undisturbed), f'killed at operation {die_at}'
+
+
+def _judged(factor: float, die_at: Optional[int] = None) -> tuple[MortalRun, RolloutState]:
+    run = MortalRun(FakeCluster(osds=3))
+    run.clients.factor = factor
+    watch = Invariants(run)
+    run.start(set_profile(run.cluster), SoakPlan(240.0, 600.0))
+    run.operations = 0
+    run.die_at, run.die_after = die_at, bool(die_at and die_at % 2)
+    state = run.to_the_end()
+    watch.at_the_end({})
+    return run, state
+
+
+@pytest.mark.parametrize(
+    ('factor', 'ends', 'verdict'),
+    [(1.0, Phase.DONE, Verdict.PASSED), (1.3, Phase.ROLLED_BACK, Verdict.FAILED)],
+)
+def test_a_takeover_changes_no_verdict(factor: float, ends: Phase, verdict: Verdict) -> None:
+    undisturbed, state = _judged(factor)
+    assert (state.phase, state.verdict) == (ends, verdict)
+    for die_at in range(1, undisturbed.operations + 1, 3):
+        run, state = _judged(factor, die_at)
+        assert run.died
+        assert (state.phase, state.verdict) == (ends, verdict), f'killed at operation {die_at}'
+        assert run.cluster.entries_of() == undisturbed.cluster.entries_of()
         assert _boots(run) == _boots(undisturbed), f'killed at operation {die_at}'
