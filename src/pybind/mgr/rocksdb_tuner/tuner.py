@@ -58,9 +58,9 @@ from .observe.sharding import COMMAND as FILES_COMMAND
 from .options.releases import release_of
 from .rollout.driver import Driver
 from .rollout.errors import RolloutRefused
-from .rollout.machine import Limits
 from .rollout.maintenance import MaintenanceWindow, outside
 from .rollout.records import RolloutState, SoakPlan
+from .rollout.rules import Limits
 from .snapshot import Mode, Sampling, Snapshot
 from .workload.recogniser import Recogniser
 from .workload.records import Recognition, Workload

@@ -9,7 +9,6 @@ from typing import Callable, Optional
 from ..mgr.records import ClusterMap, OsdInfo, RunningOption
 from .entries import decided_by, own, starts_with
 from .errors import RolloutRefused
-from .machine import overruled
 from .records import (
     OPTION,
     Before,
@@ -21,6 +20,7 @@ from .records import (
     RolloutState,
     SoakPlan,
 )
+from .request import overruled
 
 
 def planned(

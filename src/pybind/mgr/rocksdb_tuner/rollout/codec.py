@@ -22,7 +22,6 @@ from typing import Callable, NoReturn, Optional, TypeVar
 from .errors import RolloutRefused, StoredStateError
 from .evidence import Block, Evidence, Measured
 from .history import HistoryRecord
-from .machine import TEXT_MAX
 from .records import (
     Before,
     ChangeKind,
@@ -42,6 +41,7 @@ from .records import (
     SoakPlan,
     Verdict,
 )
+from .states import TEXT_MAX
 
 VERSION = 2
 #: Without a soak and its verdict: what is read of it never soaks.

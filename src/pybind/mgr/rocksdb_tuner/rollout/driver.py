@@ -20,13 +20,15 @@ from ..mgr.protocols import (
 )
 from ..mgr.records import DaemonVersions, RunningOption
 from ..observe.sample import Sample
-from . import machine
+from . import acts, machine
 from .admission import planned
+from .back import rolled_back
 from .codec import refuse_if_too_large
 from .entries import as_mapping
 from .errors import RolloutRefused
+from .foreign import entries_in_the_way
 from .history import HistoryRecord, record_of
-from .machine import Limits, Machine
+from .machine import Machine
 from .observation import Action, Needs, Observation, RemoveEntry, RestartOsd, SetEntry
 from .recorder import Part, Recorder, no_evidence, recorded_now
 from .records import (
@@ -39,6 +41,8 @@ from .records import (
     RolloutState,
     SoakPlan,
 )
+from .rules import Limits
+from .states import in_flight
 from .stopwatch import Stopwatch
 from .storage import RolloutStorage
 from .verdict import judge
@@ -205,14 +209,14 @@ class Driver:
             raise RolloutRefused(errno.EALREADY, f'{state.rollout_id} was rolled back already')
         if state.direction is Direction.BACK and not state.ended:
             raise RolloutRefused(errno.EALREADY, f'{state.rollout_id} is being rolled back')
-        changed = machine.entries_in_the_way(state, self._entries_now())
+        changed = entries_in_the_way(state, self._entries_now())
         if changed:
             raise RolloutRefused(
                 errno.EBUSY,
                 f'{OPTION} of {", ".join(changed[:8])} was changed since by somebody else, which '
                 f'a rollback of {state.rollout_id} would undo: set it as wanted by hand',
             )
-        return self._begin(machine.rolled_back(state, actor, now_s))
+        return self._begin(rolled_back(state, actor, now_s))
 
     def pause(self, actor: str, now_s: float) -> RolloutState:
         """Begin nothing more until `resume`; raises RolloutRefused."""
@@ -222,19 +226,19 @@ class Driver:
                 errno.EBUSY,
                 'an OSD is being put back to what it had; that is not interrupted',
             )
-        return self._keep(machine.paused(state, actor, now_s))
+        return self._keep(acts.paused(state, actor, now_s))
 
     def resume(self, now_s: float) -> RolloutState:
         """Go on after `pause`, or try at once what failed before; raises RolloutRefused."""
         state = self._running_rollout()
-        if not machine.waits_for_operator(state):
+        if not acts.waits_for_operator(state):
             waits = f'it waits: {state.paused_reason}' if state.paused_reason else 'it is running'
             raise RolloutRefused(errno.EINVAL, f'the rollout is not paused; {waits}')
-        return self._keep(machine.resumed(state, now_s))
+        return self._keep(acts.resumed(state, now_s))
 
     def abort(self, actor: str, now_s: float) -> RolloutState:
         """End the rollout as soon as the OSD in flight is safe; raises RolloutRefused."""
-        return self._keep(machine.aborted(self._running_rollout(), actor, now_s))
+        return self._keep(acts.aborted(self._running_rollout(), actor, now_s))
 
     def _recorder_of(self, state: RolloutState) -> Recorder:
         """What is recorded of this rollout, by this manager or the one before it."""
@@ -262,7 +266,7 @@ class Driver:
             error = self._carry_out(action)
             if error is not None:
                 log.warning('rollout %s: %s failed: %s', state.rollout_id, action, error)
-                self._save(machine.action_failed(step.state, action, error, now_s))
+                self._save(acts.action_failed(step.state, action, error, now_s))
                 return False
         return bool(step.actions) or step.state != state
 
@@ -272,7 +276,7 @@ class Driver:
         needs = machine.needs(state)
         evidence = self._recorder_of(state).evidence
         cluster = self._cluster.cluster_map()
-        flying = machine.in_flight(state)
+        flying = in_flight(state)
         down = flying is not None and any(
             osd.osd_id == flying.osd_id and not osd.up for osd in cluster.osds
         )

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Optional
 
 from .entries import own
-from .machine import end_value, shared_entries
 from .observation import Action, RemoveEntry, RestartOsd, SetEntry
 from .records import OPTION, ChangeRequest, SoakPlan
+from .request import end_value, shared_entries
 from .verdict import baseline_s, is_judged, least_soak_s, limits
 
 #: From the stop of an OSD to clean placement groups: 8 to 15 s to come up and 8 to 23 s to

@@ -11,7 +11,7 @@ import logging
 from typing import Callable, Optional, TypeVar
 
 from ..mgr.protocols import CommandError, Store
-from . import machine
+from . import acts
 from .codec import (
     decode_evidence,
     decode_record,
@@ -160,7 +160,7 @@ def _taken_back(key: str, text: str) -> Optional[str]:
     if key == CURRENT:
         state = decode_state(text)
         if not state.ended:
-            return encode_state(machine.paused(state, 'the module', state.updated_s))
+            return encode_state(acts.paused(state, 'the module', state.updated_s))
     elif key == EVIDENCE:
         decode_evidence(text)
     elif key.startswith(HISTORY):

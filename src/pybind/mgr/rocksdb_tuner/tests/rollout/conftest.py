@@ -11,8 +11,8 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.rollout import driver
 from rocksdb_tuner.rollout.driver import Driver
-from rocksdb_tuner.rollout.machine import Limits
 from rocksdb_tuner.rollout.records import ChangeKind, ChangeRequest, RolloutState, SoakPlan
+from rocksdb_tuner.rollout.rules import Limits
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster, FakeStore
 
 NEW = (

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from rocksdb_tuner.mgr.records import RunningOption
-from rocksdb_tuner.rollout import machine
 from rocksdb_tuner.rollout.errors import RolloutRefused
+from rocksdb_tuner.rollout.foreign import entries_in_the_way
 from rocksdb_tuner.rollout.records import Inconclusive, Outcome, Phase, SoakPlan
 from rocksdb_tuner.tests.fake_cluster import OPTION, FakeCluster
 
@@ -282,7 +282,7 @@ def _take_back(chaos: Chaos) -> None:
     for n in cluster.down:
         cluster.start_osd(n)
     cluster.advance(120)
-    if machine.entries_in_the_way(run.state, cluster.entries_of()):
+    if entries_in_the_way(run.state, cluster.entries_of()):
         with pytest.raises(RolloutRefused) as refused:
             run.driver.rollback(None, 'client.a', cluster.now_s)
         assert any(who in refused.value.message for who in chaos.watch.operators)

@@ -30,7 +30,6 @@ from rocksdb_tuner.rollout.codec import (
 from rocksdb_tuner.rollout.errors import RolloutRefused, StoredStateError
 from rocksdb_tuner.rollout.evidence import Block, Evidence, Measured
 from rocksdb_tuner.rollout.history import HistoryRecord, record_of
-from rocksdb_tuner.rollout.machine import TEXT_MAX, soaks
 from rocksdb_tuner.rollout.records import (
     Before,
     ChangeKind,
@@ -50,6 +49,8 @@ from rocksdb_tuner.rollout.records import (
     SoakPlan,
     Verdict,
 )
+from rocksdb_tuner.rollout.soak import soaks
+from rocksdb_tuner.rollout.states import TEXT_MAX
 from rocksdb_tuner.rollout.verdict import limits
 
 from .conftest import NEW, OLD

@@ -13,8 +13,8 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.rollout import codec
 from rocksdb_tuner.rollout.driver import Driver
 from rocksdb_tuner.rollout.errors import RolloutRefused
-from rocksdb_tuner.rollout.machine import Limits
 from rocksdb_tuner.rollout.records import OsdStep, Outcome, Phase
+from rocksdb_tuner.rollout.rules import Limits
 from rocksdb_tuner.rollout.storage import CURRENT
 
 from .conftest import NEW, OLD, Run, set_profile

@@ -8,9 +8,11 @@ import pytest
 
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.rollout.errors import RolloutRefused
-from rocksdb_tuner.rollout.machine import Machine, Step, by_hand, needs
+from rocksdb_tuner.rollout.machine import Machine, needs
 from rocksdb_tuner.rollout.observation import Needs, Observation
 from rocksdb_tuner.rollout.records import OPTION, Direction, OsdStep, Outcome, Phase
+from rocksdb_tuner.rollout.restart import by_hand
+from rocksdb_tuner.rollout.rules import Step
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import (

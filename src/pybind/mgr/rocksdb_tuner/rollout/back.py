@@ -1,0 +1,172 @@
+"""The way back: of one OSD that failed (`recover`), or of all that was changed (`back`)."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+
+from ..mgr.records import RunningOption
+from .entries import Scope, own, starts_with
+from .observation import Observation
+from .records import Direction, Ending, OsdProgress, OsdStep, Outcome, Phase, RolloutState
+from .request import shared_entries, target
+from .restart import due, lost_again, restart_due, restarting, until_settled
+from .rules import Rules, Step, entry_action, with_trouble, write
+from .states import UNCHANGED, clip, ended, finished, in_flight, the_ending, with_osd
+
+
+def rolled_back(state: RolloutState, actor: str, now_s: float) -> RolloutState:
+    """Turn the rollout round: whatever it changed goes back."""
+    told = f'{state.failure}; ' if state.failure else ''
+    shared = tuple(who for who, _ in shared_entries(state.request))
+    return replace(
+        state,
+        direction=Direction.BACK,
+        stage=Phase.ROLLING_BACK,
+        restoring=(
+            *(shared if state.shared_touched else ()),
+            *(
+                own(osd.osd_id)
+                for osd in state.osds
+                if osd.step not in {OsdStep.PENDING, OsdStep.RESTORED}
+            ),
+        ),
+        entries_done=0,
+        ending=None,
+        outcome=None,
+        failure=clip(f'{told}rolled back by {actor}'),
+        paused_by=None,
+        paused_reason=None,
+        suspicion=None,
+        errors=0,
+        updated_s=now_s,
+    )
+
+
+def recover(rules: Rules, state: RolloutState, seen: Observation) -> Step:
+    osd = in_flight(state)
+    if osd is None:
+        return Step(ended(state, the_ending(state)))
+    if osd.step is OsdStep.RESTORING:
+        who = own(osd.osd_id)
+        value = state.before.entry(who)
+        if seen.entries.get(who) != value:
+            # An OSD that cannot start is not left alone, whatever the mode or a pause says.
+            return Step(with_trouble(rules, state), (entry_action(who, value),))
+        if not osd.restart_needed:
+            return Step(with_osd(state, replace(osd, step=OsdStep.RESTORED)))
+        return Step(with_osd(state, due(osd, seen)))
+    if osd.step is OsdStep.RESTART_DUE:
+        return restart_due(rules, state, osd, seen)
+    if osd.step is OsdStep.RESTARTING:
+        return restarting(rules, state, osd, seen)
+    return _checking(rules, state, osd, seen)
+
+
+def back(rules: Rules, state: RolloutState, seen: Observation) -> Step:
+    if state.entries_done < len(state.restoring):
+        return _restore_entries(rules, state, seen)
+    osd = in_flight(state)
+    if osd is None:
+        return Step(finished(state, Phase.ROLLED_BACK, Outcome.ROLLED_BACK))
+    if osd.step is OsdStep.RESTART_DUE:
+        if _runs_restored(rules, state, osd, seen):
+            return Step(with_osd(state, replace(osd, step=OsdStep.RESTORED)))
+        return restart_due(rules, state, osd, seen)
+    if osd.step is OsdStep.RESTARTING:
+        return restarting(rules, state, osd, seen)
+    if osd.step is OsdStep.CHECKING:
+        return _checking(rules, state, osd, seen)
+    lost = lost_again(rules, state, osd, seen)
+    if lost is not None:
+        return lost
+    unsettled = until_settled(rules, state, seen)
+    return unsettled or Step(with_osd(state, replace(osd, step=OsdStep.RESTORED)))
+
+
+def _restore_entries(rules: Rules, state: RolloutState, seen: Observation) -> Step:
+    done = state.entries_done
+    while done < len(state.restoring):
+        who = state.restoring[done]
+        value = state.before.entry(who)
+        if seen.entries.get(who) != value:
+            break
+        done += 1
+    if done == len(state.restoring):
+        osds = tuple(_classified(state, osd, seen) for osd in state.osds)
+        return Step(replace(state, entries_done=done, osds=osds, errors=0))
+    if done > state.entries_done:
+        return Step(replace(state, entries_done=done, errors=0))
+    return write(rules, state, seen, who, value)
+
+
+def _classified(state: RolloutState, osd: OsdProgress, seen: Observation) -> OsdProgress:
+    """Whether the OSD's process may have started with what was just taken back."""
+    if osd.step in UNCHANGED:
+        return osd
+    info = seen.osd(osd.osd_id)
+    if info is None or not state.request.restart:
+        return replace(osd, step=OsdStep.RESTORED)
+    same_process = info.nonce == osd.nonce_before and not osd.restart_needed
+    if same_process and osd.step is OsdStep.RESTARTING:
+        # The restart that was asked for is still to come, or under way.
+        return replace(osd, restart_needed=True, doubtful=True)
+    if same_process and osd.step in {OsdStep.SETTING, OsdStep.RESTART_DUE, OsdStep.RESTORING}:
+        return replace(osd, step=OsdStep.RESTORED)
+    return replace(
+        osd,
+        step=OsdStep.RESTART_DUE,
+        nonce_before=info.nonce,
+        restart_needed=True,
+        doubtful=not info.up,
+        restarts_asked=0,
+        flaps=0,
+    )
+
+
+def _runs_restored(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> bool:
+    """True where no restart is needed: what was taken back meant the same."""
+    info, resolved = seen.osd(osd.osd_id), seen.resolved.get(osd.osd_id)
+    return (
+        info is not None
+        and info.up
+        and resolved is not None
+        and any(map(Scope.of(seen.cluster, (osd.osd_id,)).may_cover, seen.entries))
+        and rules.same_meaning(resolved, target(state.request, osd.osd_id))
+    )
+
+
+def _checking(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
+    n = osd.osd_id
+    lost = lost_again(rules, state, osd, seen)
+    if lost is not None:
+        return lost
+    if seen.waited_s < rules.limits.report_s:
+        return Step(state)
+    running = seen.running.get(n)
+    if running is not None and _as_store_says(rules, n, running, seen):
+        back = state.direction is Direction.BACK
+        return Step(
+            with_osd(state, replace(osd, step=OsdStep.SETTLING if back else OsdStep.RESTORED))
+        )
+    if seen.waited_s < rules.limits.verify_s:
+        return Step(state)
+    found = 'what it runs cannot be read'
+    if running is not None:
+        found = f'it runs {shlex.quote(running.value)} (source {running.source})'
+    reason = f'osd.{n} was restarted on the way back, but {found}'
+    if state.ending is not None:
+        reason = f'{state.ending.reason}; {reason}'
+    return Step(ended(state, Ending(Outcome.FAILED, reason)))
+
+
+def _as_store_says(rules: Rules, osd_id: int, running: RunningOption, seen: Observation) -> bool:
+    """Whether a process that started after the last change runs what the store gives it."""
+    started = starts_with(seen.entries, osd_id)
+    if started is None and running.source == 'default':
+        return True
+    # An entry with a mask may reach an OSD that names its host in its ceph.conf.
+    given = {seen.resolved.get(osd_id), started and started[1]} - {None}
+    return running.source == 'mon' and any(
+        value is not None and rules.same_meaning(running.value, value) for value in given
+    )

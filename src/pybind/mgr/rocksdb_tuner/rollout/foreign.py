@@ -1,0 +1,108 @@
+"""Which entries were changed by somebody else than this rollout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Optional
+
+from .back import rolled_back
+from .entries import Scope, own
+from .observation import Observation
+from .records import Direction, OsdProgress, OsdStep, RolloutState
+from .request import shared_entries
+from .states import UNCHANGED, in_flight
+
+
+def changed_by_others(state: RolloutState, seen: Observation) -> tuple[str, ...]:
+    """Every `who` whose entry is neither what was recorded nor what this rollout wrote."""
+    allowed = _allowed_entries(state)
+    before = dict(state.before.entries)
+    scope = Scope.of(seen.cluster, state.request.order)
+    return tuple(
+        who
+        for who in sorted({*seen.entries, *before, *allowed})
+        if seen.entries.get(who) not in allowed.get(who, {before.get(who)})
+        and _is_watched(state, who, allowed, scope)
+    )
+
+
+def entries_in_the_way(state: RolloutState, entries: Mapping[str, str]) -> tuple[str, ...]:
+    """Every `who` that a rollback would restore and that somebody changed since."""
+    turned = rolled_back(state, '', state.updated_s)
+    allowed = _allowed_entries(turned)
+    return tuple(who for who in turned.restoring if entries.get(who) not in allowed[who])
+
+
+def _is_watched(
+    state: RolloutState,
+    who: str,
+    allowed: Mapping[str, frozenset[Optional[str]]],
+    scope: Scope,
+) -> bool:
+    """Whether somebody else's change of this entry stops the rollout."""
+    if state.direction is Direction.FORWARD:
+        return who in allowed or scope.may_cover(who)
+    if state.direction is Direction.BACK:
+        # It writes what was recorded and nothing else: entries beside it do not matter.
+        return who in allowed
+    osd = in_flight(state)
+    return osd is not None and who == own(osd.osd_id)
+
+
+def _allowed_entries(state: RolloutState) -> dict[str, frozenset[Optional[str]]]:
+    """What this rollout may find in the entries that it writes."""
+    before, targets = dict(state.before.entries), dict(state.request.targets)
+    final = dict(state.request.final_entries)
+    shared = shared_entries(state.request)
+    if state.direction is Direction.BACK:
+        ours = {own(n): {before.get(own(n)), targets[n], final.get(own(n))} for n in targets}
+        ours.update({who: {before.get(who), value} for who, value in shared})
+        return {
+            who: frozenset(ours[who] if index >= state.entries_done else {before.get(who)})
+            for index, who in enumerate(state.restoring)
+        }
+    allowed = {
+        who: _allowed_shared(state, index, before.get(who), value)
+        for index, (who, value) in enumerate(shared)
+    }
+    for osd in state.osds:
+        who = own(osd.osd_id)
+        allowed[who] = _allowed_own(
+            osd,
+            before.get(who),
+            targets[osd.osd_id] if state.request.restart else before.get(who),
+            final.get(who),
+            state.direction,
+        )
+        if osd.step is OsdStep.SHIELDING:
+            allowed[who] |= {targets[osd.osd_id]}
+    return allowed
+
+
+def _allowed_shared(
+    state: RolloutState, index: int, before: Optional[str], final: Optional[str]
+) -> frozenset[Optional[str]]:
+    if not state.shared_touched:
+        return frozenset({before})
+    return frozenset({before, final} if index >= state.entries_done else {final})
+
+
+def _allowed_own(
+    osd: OsdProgress,
+    before: Optional[str],
+    wanted: Optional[str],
+    final: Optional[str],
+    direction: Direction,
+) -> frozenset[Optional[str]]:
+    if osd.step in UNCHANGED:
+        return frozenset({before})
+    if osd.step in {OsdStep.SETTING, OsdStep.RESTORING}:
+        return frozenset({before, wanted})
+    if osd.step in {OsdStep.COLLAPSING, OsdStep.SHIELDING}:
+        return frozenset({wanted, final})
+    if osd.step is OsdStep.COLLAPSED:
+        return frozenset({final})
+    # Restart due and after: the entry was seen in place. Only the OSD that is being recovered
+    # has its old one again.
+    recovering = direction is Direction.RECOVER and osd.restart_needed
+    return frozenset({before if recovering else wanted})

@@ -1,0 +1,36 @@
+"""What a request says of single entries and OSDs."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ..mgr.records import RunningOption
+from .entries import own
+from .records import ChangeRequest
+
+
+def target(request: ChangeRequest, osd_id: int) -> str:
+    return dict(request.targets)[osd_id]
+
+
+def shared_entries(request: ChangeRequest) -> tuple[tuple[str, Optional[str]], ...]:
+    """The final entries of masks and sections: all but those of the single OSDs."""
+    owned = {own(osd_id) for osd_id in request.order}
+    return tuple((who, value) for who, value in request.final_entries if who not in owned)
+
+
+def end_value(request: ChangeRequest, osd_id: int) -> Optional[str]:
+    """What the OSD's own entry holds at the end; None where it shall be gone."""
+    return dict(request.final_entries).get(own(osd_id))
+
+
+def overruled(request: ChangeRequest, osd_id: int, running: RunningOption) -> str:
+    origin = {
+        'file': 'its ceph.conf',
+        'env': 'its environment',
+        'cmdline': 'its command line',
+    }.get(running.source, 'a value set in the running daemon')
+    return (
+        f'{request.option} of osd.{osd_id} comes from {origin}, which the config store '
+        'does not override: remove it there first'
+    )

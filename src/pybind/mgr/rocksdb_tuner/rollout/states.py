@@ -1,0 +1,98 @@
+"""Small questions about the state of a rollout, and small changes of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+from .entries import own
+from .records import Direction, Ending, OsdProgress, OsdStep, Outcome, Phase, RolloutState
+
+#: Texts in the state are cut to this many characters: they come from other programs.
+TEXT_MAX = 600
+
+#: Nothing was changed of an OSD in these steps, or nothing is any more.
+UNCHANGED = frozenset({OsdStep.PENDING, OsdStep.RESTORED})
+
+_WATCHED = frozenset({OsdStep.RESTARTING, OsdStep.CHECKING, OsdStep.SETTLING})
+_ACTED_ON = frozenset(
+    {
+        OsdStep.SETTING,
+        OsdStep.RESTORING,
+        OsdStep.RESTART_DUE,
+        OsdStep.COLLAPSING,
+        OsdStep.SHIELDING,
+    }
+)
+
+
+def in_flight(state: RolloutState) -> Optional[OsdProgress]:
+    """The one OSD that something is being done to."""
+    for steps in (_WATCHED, _ACTED_ON):
+        for osd in state.osds:
+            if osd.step in steps:
+                return osd
+    return None
+
+
+def first_at(state: RolloutState, step: OsdStep) -> Optional[OsdProgress]:
+    return next((osd for osd in state.osds if osd.step is step), None)
+
+
+def the_ending(state: RolloutState) -> Ending:
+    """How a recovery ends: it always begins with one."""
+    assert state.ending is not None
+    return state.ending
+
+
+def with_osd(state: RolloutState, osd: OsdProgress, errors: int = 0) -> RolloutState:
+    """The state with one OSD a step further; a step further also ends a row of errors."""
+    return replace(
+        state,
+        osds=tuple(osd if o.osd_id == osd.osd_id else o for o in state.osds),
+        errors=errors,
+        last_error=state.last_error if errors else None,
+    )
+
+
+def waiting(state: RolloutState, reason: str) -> RolloutState:
+    return replace(state, paused_reason=clip(reason))
+
+
+def paused_text(actor: str) -> str:
+    return f'paused by {actor}'
+
+
+def ended(state: RolloutState, ending: Ending) -> RolloutState:
+    changed = [osd.osd_id for osd in state.osds if osd.step not in UNCHANGED]
+    reason = ending.reason
+    if changed and state.direction is not Direction.BACK:
+        kept = ', '.join(map(own, changed[:5])) + (' and more' if len(changed) > 5 else '')
+        reason += (
+            f'; the change stays on {kept}: "ceph rocksdb-tuner rollback {state.rollout_id}" '
+            'takes it back'
+        )
+    told = clip(f'{state.failure}; {reason}' if state.failure else reason)
+    return replace(finished(state, Phase.FAILED, ending.outcome), failure=told)
+
+
+def finished(state: RolloutState, stage: Phase, outcome: Outcome) -> RolloutState:
+    return replace(
+        state,
+        stage=stage,
+        outcome=outcome,
+        ending=None,
+        suspicion=None,
+        paused_by=None,
+        paused_reason=None,
+    )
+
+
+def stamped(old: RolloutState, new: RolloutState, now_s: float) -> RolloutState:
+    if new.paused_by is not None and not new.ended:
+        new = replace(new, paused_reason=paused_text(new.paused_by))
+    return new if new == old else replace(new, updated_s=now_s)
+
+
+def clip(text: str) -> str:
+    return text if len(text) <= TEXT_MAX else text[: TEXT_MAX - 3] + '...'
