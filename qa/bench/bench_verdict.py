@@ -24,8 +24,9 @@ sys.path[:0] = [
     str(CHECKOUT / 'qa/doubles'),
 ]
 
-from rocksdb_tuner.rollout.records import Verdict  # noqa: E402 - after the path to it
-from rocksdb_tuner.rollout.verdict import is_better  # noqa: E402
+from rocksdb_tuner.rollout.evidence import Block, Evidence, Measured  # noqa: E402 - after the path
+from rocksdb_tuner.rollout.records import Effect, Judgement, Verdict  # noqa: E402
+from rocksdb_tuner.rollout.verdict import is_better, judge  # noqa: E402
 from rocksdb_tuner.tests.rollout.simulated import (  # noqa: E402
     MEANS,
     RECORDINGS,
@@ -36,12 +37,15 @@ from rocksdb_tuner.tests.rollout.simulated import (  # noqa: E402
     source,
 )
 
-SOAKS_MIN = ((5, 10), (10, 30), (30, 60))
+#: The second is the default of soak_min and soak_max.
+SOAKS_MIN = ((5, 10), (10, 60), (30, 60))
 CONTROLS = (2, 4, 8)
 #: As recorded, and less alike than OSDs that share a machine: (times the noise of each by itself,
 #: by how much each drifts by itself).
 UNLIKE = ((1.0, 0.0), (4.0, 0.0), (4.0, 0.03))
 WORSENING = 0.2
+#: Shares of blocks in which an OSD has slow requests anyway.
+EVENT_RATES = (0.0, 0.1, 0.3)
 
 
 def _outcomes(
@@ -100,7 +104,50 @@ def main() -> int:
                     f'  {median(o.after_blocks for o in worse) / 2:8.1f}',
                     flush=True,
                 )
+    _print_events(arguments.runs, rng)
     return 0
+
+
+def _print_events(runs: int, rng: random.Random) -> None:
+    """The same of slow requests: in ``rate`` of the blocks of every OSD, or more of the canary."""
+    print('blocks with slow requests   of all: fail  better   of the canary: so many   fail')
+    for rate in EVENT_RATES:
+        nothing = [_slow(rate, rate, rng) for _ in range(runs * 10)]
+        failed = sum(j.verdict is Verdict.FAILED for j in nothing) / len(nothing) * 100
+        better = [s for j in nothing for s in j.signals if s.effect is Effect.BETTER]
+        for more in (0.4, 0.7):
+            worse = [_slow(rate, rate + more, rng) for _ in range(runs)]
+            print(
+                f'{rate:22.0%} {failed:17.1f}  {len(better) / len(nothing) * 100:6.1f}'
+                f' {rate + more:26.0%} {_judged(worse):6.1f}',
+                flush=True,
+            )
+
+
+def _judged(found: Sequence[Judgement]) -> float:
+    return sum(j.verdict is Verdict.FAILED for j in found) / len(found) * 100
+
+
+def _slow(rate: float, of_canary: float, rng: random.Random) -> Judgement:
+    """A soak of 10 minutes with three controls, in which only slow requests tell anything."""
+    blocks = 20
+    rates = {n: [rate] * blocks * 2 for n in range(4)}
+    rates[0][blocks:] = [of_canary] * blocks
+    slow = {n: _bursts(column, rng) for n, column in rates.items()}
+    made = tuple(
+        Block({n: Measured(5.0, 3.0, 4.0, 5.0, slow[n][i]) for n in slow})
+        for i in range(blocks * 2)
+    )
+    return judge(Evidence('r1', 0, (1, 2, 3), 30.0, made[:blocks], made[blocks:]))
+
+
+def _bursts(rates: Sequence[float], rng: random.Random) -> list[float]:
+    """Slow requests come in runs of two blocks (a minute) in the mean."""
+    found: list[float] = []
+    for rate in rates:
+        goes_on = found and rng.random() < 0.5
+        found.append(found[-1] if goes_on else float(rng.random() < rate))
+    return found
 
 
 if __name__ == '__main__':

@@ -68,6 +68,7 @@ class MgrModule:
         self.stored: Dict[str, str] = {}
         self.data: Dict[str, Any] = {}
         self.counters: Dict[Tuple[str, str], Any] = {}
+        self.daemon_health_metrics: Dict[str, List[Dict[str, Any]]] = {}
         self.health_checks: Dict[str, Any] = {}
         self.mon_answers: List[Tuple[int, str, str]] = []
         self.mon_commands: List[Dict[str, Any]] = []
@@ -77,6 +78,9 @@ class MgrModule:
 
     def get_latest_counter(self, svc_type: str, svc_name: str, path: str) -> Dict[str, Any]:
         return {path: self.counters.get((svc_name, path), [])}
+
+    def get_daemon_health_metrics(self) -> Dict[str, List[Dict[str, Any]]]:
+        return self.daemon_health_metrics
 
     def get_module_option(self, key: str, default: Any = None) -> Any:
         return self.options.get(key, default)

@@ -55,6 +55,7 @@ from .observe.observer import (
 from .observe.option_watch import OptionWatch
 from .observe.pool_rates import PoolHistory
 from .observe.sharding import COMMAND as FILES_COMMAND
+from .observe.trouble import read_trouble
 from .options.releases import release_of
 from .rollout.driver import Driver
 from .rollout.errors import RolloutRefused
@@ -370,7 +371,9 @@ class Tuner:
         cluster_map = self._cluster.cluster_map()
         self._sampled_s = self._observed_s = now_s
         self._observer.observe(self._cluster, cluster_map, now_s)
-        self._driver.observed(self._observer.newest, now_s)
+        self._driver.observed(
+            self._observer.newest, now_s, lambda osd_ids: read_trouble(self._cluster, osd_ids)
+        )
         self._pools.add(self._cluster.pool_counters(), now_s)
         self._recognition = self._recogniser.recognise(
             self._observer.signals(), cluster_map, now_s, self._pools.rates()

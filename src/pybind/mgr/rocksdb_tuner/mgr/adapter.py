@@ -19,6 +19,7 @@ from .parse import (
     parse_pg_status,
     parse_pool_counters,
     parse_running_option,
+    parse_slow_ops,
     parse_upgrade,
     parse_versions,
 )
@@ -109,6 +110,9 @@ class MgrCluster:
                 lambda name: self._module.get_metadata('mgr', name) or {},
             )
         return self._managers
+
+    def slow_ops(self) -> Mapping[int, int]:
+        return parse_slow_ops(self._module.get_daemon_health_metrics())
 
     def health_codes(self) -> Mapping[str, str]:
         return parse_health_codes(json.loads(self._module.get('health')['json']))

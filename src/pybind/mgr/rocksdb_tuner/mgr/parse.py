@@ -119,6 +119,16 @@ def parse_pool_counters(df: Mapping[str, Any]) -> Mapping[int, PoolCounters]:
     return found
 
 
+def parse_slow_ops(metrics: Mapping[str, Iterable[Mapping[str, Any]]]) -> Mapping[int, int]:
+    """Slow requests by OSD, from what `get_daemon_health_metrics()` returns by daemon ("osd.3")."""
+    found: dict[int, int] = {}
+    for daemon, told in metrics.items():
+        kind, _, name = daemon.partition('.')
+        if kind == 'osd' and name.isdecimal():
+            found |= {int(name): int(m['value']) for m in told if m['type'] == 'SLOW_OPS'}
+    return found
+
+
 def parse_config_dump(
     dump: Iterable[Mapping[str, Any]], names: Sequence[str]
 ) -> tuple[ConfigEntry, ...]:

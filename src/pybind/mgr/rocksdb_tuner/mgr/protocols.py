@@ -53,6 +53,9 @@ class ClusterReader(Protocol):
     def managers(self) -> tuple[ManagerInfo, ...]:
         """The active manager and the standbys."""
 
+    def slow_ops(self) -> Mapping[int, int]:
+        """Requests that are slow now, by OSD; an OSD that has not told is absent."""
+
     def health_codes(self) -> Mapping[str, str]:
         """Codes of the current health checks and their severity ("HEALTH_WARN")."""
 

@@ -327,20 +327,25 @@ def decode_evidence(text: str) -> Evidence:
     osds = document.integers('osds')
     if not osds or len(set(osds)) != len(osds):
         raise StoredStateError('"osds" is empty or names an OSD twice')
-    if tuple(document.strings('signals')) != Measured._fields:
+    signals = document.strings('signals')
+    unknown = set(signals) - set(Measured._fields)
+    if unknown or len(set(signals)) != len(signals):
         raise StoredStateError('"signals" are not those that this module measures')
     return Evidence(
         rollout_id=document.text('id'),
         canary=osds[0],
         controls=tuple(osds[1:]),
         block_s=document.number('block_s'),
-        before=_blocks(document, 'before', osds),
-        after=_blocks(document, 'after', osds),
+        before=_blocks(document, 'before', osds, signals),
+        after=_blocks(document, 'after', osds, signals),
     )
 
 
-def _blocks(document: _Part, name: str, osds: Sequence[int]) -> tuple[Block, ...]:
-    width = len(Measured._fields)
+def _blocks(
+    document: _Part, name: str, osds: Sequence[int], signals: Sequence[str]
+) -> tuple[Block, ...]:
+    """``signals`` are those of the version that wrote it: what it did not measure is not known."""
+    width = len(signals)
 
     def read(path: str, value: object) -> Block:
         values = _list(path, value)
@@ -348,7 +353,10 @@ def _blocks(document: _Part, name: str, osds: Sequence[int]) -> tuple[Block, ...
             _wrong(path, value, f'{width} values for each of {len(osds)} OSDs')
         numbers = [_optional(_number)(path, one) for one in values]
         return Block(
-            {n: Measured(*numbers[i * width : (i + 1) * width]) for i, n in enumerate(osds)}
+            {
+                n: Measured(**dict(zip(signals, numbers[i * width : (i + 1) * width])))
+                for i, n in enumerate(osds)
+            }
         )
 
     return tuple(document.column(name, None, read))

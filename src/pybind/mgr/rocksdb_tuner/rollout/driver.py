@@ -20,6 +20,7 @@ from ..mgr.protocols import (
 )
 from ..mgr.records import DaemonVersions, RunningOption
 from ..observe.sample import Sample
+from ..observe.trouble import Trouble
 from . import acts, machine
 from .admission import planned
 from .back import rolled_back
@@ -159,15 +160,24 @@ class Driver:
         else:
             self._trouble = None
 
-    def observed(self, newest: Callable[[int], Optional[Sample]], now_s: float) -> None:
-        """Take what was sampled just now: ``newest`` gives the last sample of an OSD."""
+    def observed(
+        self,
+        newest: Callable[[int], Optional[Sample]],
+        now_s: float,
+        trouble: Callable[[Iterable[int]], Mapping[int, Trouble]] = lambda _: {},
+    ) -> None:
+        """Take what was sampled just now: ``newest`` gives the last sample of an OSD.
+
+        ``trouble`` is asked for those that are compared, and only while they are.
+        """
         state = self._state
         if state is None or state.ended or state.soak.most_s <= 0:
             return
         recorder = self._recorder_of(state)
         part = recorded_now(state)
         watched = (recorder.evidence.canary, *recorder.evidence.controls)
-        if not recorder.add(part, {n: newest(n) for n in watched}, now_s):
+        told = {} if part is None else trouble(watched)
+        if not recorder.add(part, {n: newest(n) for n in watched}, now_s, told):
             return
         self._judgement = judge(recorder.evidence) if part is Part.AFTER else None
         try:

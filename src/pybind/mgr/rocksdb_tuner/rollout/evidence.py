@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Optional
 
+from ..observe.trouble import Trouble
 from ..observe.window import Window
 
 
@@ -17,6 +18,10 @@ class Measured(NamedTuple):
     db_bytes_per_txn: Optional[float] = None
     #: At the end of the block.
     db_used_bytes: Optional[float] = None
+    #: The most requests that were slow at once.
+    slow_ops: Optional[float] = None
+    #: Transactions that took very long to commit, as they do while RocksDB holds writes up.
+    slow_commits: Optional[float] = None
 
 
 #: Of an OSD that did not report, or whose process ended within the block.
@@ -46,9 +51,15 @@ class Evidence:
 
 
 def measured(
-    window: Optional[Window], db_used_bytes: Optional[int], least_writes: float
+    window: Optional[Window],
+    db_used_bytes: Optional[int],
+    least_writes: float,
+    trouble: Sequence[Trouble] = (),
 ) -> Measured:
-    """What one OSD did in ``window``; means of fewer than ``least_writes`` are not known."""
+    """What one OSD did in ``window``; means of fewer than ``least_writes`` are not known.
+
+    ``trouble`` is what it told from the beginning of the window to its end, in order.
+    """
     if window is None:
         return NOTHING
     latency, commits = window.op_w_latency, window.commit
@@ -61,4 +72,14 @@ def measured(
         if txns and None not in written
         else None,
         db_used_bytes=db_used_bytes,
+        slow_ops=max((t.slow_ops for t in trouble if t.slow_ops is not None), default=None),
+        slow_commits=_risen(trouble),
     )
+
+
+def _risen(trouble: Sequence[Trouble]) -> Optional[int]:
+    """How far the count of slow commits rose; None where its ends are not known, or it fell."""
+    if len(trouble) < 2:
+        return None
+    first, last = trouble[0].slow_commits, trouble[-1].slow_commits
+    return last - first if first is not None and last is not None and last >= first else None

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Optional
 
 from ..observe.sample import Sample
+from ..observe.trouble import Trouble
 from ..observe.window import window
 from .evidence import Block, Evidence, Measured, measured
 from .records import Direction, Phase, RolloutState
@@ -45,9 +46,15 @@ class Recorder:
         #: When the block under way may begin, and what it began with.
         self._begin_s = 0.0
         self._first: Optional[Mapping[int, Optional[Sample]]] = None
+        #: What every OSD told since then.
+        self._trouble: list[Mapping[int, Trouble]] = []
 
     def add(
-        self, part: Optional[Part], samples: Mapping[int, Optional[Sample]], now_s: float
+        self,
+        part: Optional[Part],
+        samples: Mapping[int, Optional[Sample]],
+        now_s: float,
+        trouble: Optional[Mapping[int, Trouble]] = None,
     ) -> bool:
         """Take the newest samples, None of an OSD without one; True if they completed a block."""
         if part is not self._part or now_s < self._begin_s - limits().warm_up_s:
@@ -56,14 +63,31 @@ class Recorder:
             self._begin_s = now_s + (limits().warm_up_s if part is Part.AFTER else 0.0)
         if part is None or now_s < self._begin_s:
             return False
+        told = trouble or {}
         if self._first is None:
-            self._begin_s, self._first = now_s, samples
+            self._begin_block(samples, now_s, told)
             return False
+        self._trouble.append(told)
         if now_s - self._begin_s < self.evidence.block_s:
             return False
-        self._keep(part, Block({n: _difference(self._first.get(n), s) for n, s in samples.items()}))
-        self._begin_s, self._first = now_s, samples
+        self._keep(part, Block({n: self._measured(n, last) for n, last in samples.items()}))
+        self._begin_block(samples, now_s, told)
         return True
+
+    def _begin_block(
+        self,
+        samples: Mapping[int, Optional[Sample]],
+        now_s: float,
+        trouble: Mapping[int, Trouble],
+    ) -> None:
+        self._begin_s, self._first, self._trouble = now_s, samples, [trouble]
+
+    def _measured(self, osd_id: int, last: Optional[Sample]) -> Measured:
+        first = None if self._first is None else self._first.get(osd_id)
+        span = None if first is None or last is None else window(first, last)
+        used = None if last is None else last.db_used_bytes
+        told = [trouble.get(osd_id, Trouble()) for trouble in self._trouble]
+        return measured(span, used, limits().least_writes, told)
 
     def _keep(self, part: Part, block: Block) -> None:
         most = limits().most_blocks
@@ -73,8 +97,3 @@ class Recorder:
         else:
             kept = (*self.evidence.after, block)[-most:]
             self.evidence = replace(self.evidence, after=kept)
-
-
-def _difference(first: Optional[Sample], last: Optional[Sample]) -> Measured:
-    span = None if first is None or last is None else window(first, last)
-    return measured(span, None if last is None else last.db_used_bytes, limits().least_writes)

@@ -38,6 +38,16 @@ def shift(before: Sequence[float], after: Sequence[float], z: float) -> Shift:
     return Shift(estimate, max(high - estimate, estimate - low))
 
 
+def chance_of_as_many(found: int, of: int, found_elsewhere: int, of_elsewhere: int) -> float:
+    """Fisher's exact test: the probability of ``found`` or more of ``of``, if both had one rate."""
+    all_found, total = found + found_elsewhere, of + of_elsewhere
+    ways = math.comb(total, all_found)
+    return sum(
+        math.comb(of, k) * math.comb(of_elsewhere, all_found - k) / ways
+        for k in range(found, min(of, all_found) + 1)
+    )
+
+
 def _inflation(before: Sequence[float], after: Sequence[float]) -> float:
     """How much more the mean of the series varies than one of as many independent values.
 

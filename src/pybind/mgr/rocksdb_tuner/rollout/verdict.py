@@ -22,7 +22,7 @@ from typing import NamedTuple, Optional
 from ..knowledge import loader
 from .evidence import Block, Evidence
 from .records import ChangeRequest, Effect, Judgement, SignalVerdict, SoakPlan, Verdict
-from .robust import shift
+from .robust import chance_of_as_many, shift
 
 
 class JudgedSignal(NamedTuple):
@@ -46,6 +46,7 @@ class JudgedSignal(NamedTuple):
 
 class Limits(NamedTuple):
     error_rate: float
+    event_error_rate: float
     least_blocks: int
     least_controls: int
     least_writes: int
@@ -145,6 +146,8 @@ def judge(evidence: Evidence) -> Judgement:
 
 def _judge_signal(signal: JudgedSignal, evidence: Evidence) -> tuple[SignalVerdict, Optional[str]]:
     """The effect on one signal, and what is missing for it."""
+    if signal.kind == 'events':
+        return _events(signal, evidence), None
     least = limits()
     series = _series(signal.name, evidence)
     if len(series.controls) < least.least_controls or series.canary is None:
@@ -199,9 +202,54 @@ def _effect(signal: JudgedSignal, estimate: float, half_width: Optional[float]) 
     return Effect.UNCLEAR if certain else Effect.SAME
 
 
+def _events(signal: JudgedSignal, evidence: Evidence) -> SignalVerdict:
+    """Blocks in which something happened that should not: against before, and against controls.
+
+    It needs both: what happens to all is not the change's, nor is what the canary did before.
+    """
+    before, after = (
+        _with_events(signal.name, (evidence.canary,), part)
+        for part in (evidence.before, evidence.after)
+    )
+    beside = _with_events(signal.name, evidence.controls, evidence.after)
+    if min(before[1], after[1], beside[1]) < limits().least_blocks:
+        return SignalVerdict(signal.name, Effect.UNCLEAR)
+    share = after[0] / after[1]
+    others = [found / of for found, of in (before, beside)]
+    rate = limits().event_error_rate
+    effect = Effect.SAME
+    if share - max(others) > signal.tolerance and _more(after, before, beside) <= rate:
+        effect = Effect.WORSE
+    elif min(others) - share > signal.tolerance and _fewer(after, before, beside) <= rate:
+        effect = Effect.BETTER
+    # From the nearer of the two that it is compared with; 0 between them.
+    change = share - min(max(share, min(others)), max(others))
+    return SignalVerdict(signal.name, effect, change * 100)
+
+
+#: Blocks with events, of how many.
+_Count = tuple[int, int]
+
+
+def _more(count: _Count, *others: _Count) -> float:
+    return max(chance_of_as_many(*count, *other) for other in others)
+
+
+def _fewer(count: _Count, *others: _Count) -> float:
+    return max(chance_of_as_many(*other, *count) for other in others)
+
+
+def _with_events(name: str, osd_ids: Sequence[int], blocks: Sequence[Block]) -> _Count:
+    values = (getattr(block.of(n), name) for block in blocks for n in osd_ids)
+    known = [value for value in values if value is not None]
+    return sum(value > 0 for value in known), len(known)
+
+
 def _quantile() -> float:
-    """Each signal gets its share of the rate of errors."""
-    return NormalDist().inv_cdf(1 - limits().error_rate / len(judged_signals()))
+    """Each signal gets its share of the rate of errors that events leave."""
+    kinds = [signal.kind == 'events' for signal in judged_signals()]
+    left = limits().error_rate - sum(kinds) * limits().event_error_rate
+    return NormalDist().inv_cdf(1 - left / (len(kinds) - sum(kinds)))
 
 
 def _ratio(series: _Series) -> tuple[float, Optional[float]]:

@@ -114,6 +114,8 @@ class FakeCluster:
         self.flags: set[str] = {'sortbitwise', 'recovery_deletes', 'purged_snapdirs'}
         #: Health checks beside those that follow from the state of the OSDs.
         self.health: dict[str, str] = {}
+        #: Requests that are slow now, by OSD.
+        self.slow_requests: dict[int, int] = {}
         self.pools: tuple[PoolInfo, ...] = (
             PoolInfo(1, 'rbd', ('rbd',), 3, 2, device_classes=(), cephfs_metadata=False),
         )
@@ -276,6 +278,9 @@ class FakeCluster:
 
     def managers(self) -> tuple[ManagerInfo, ...]:
         return self.known_managers
+
+    def slow_ops(self) -> Mapping[int, int]:
+        return {n: self.slow_requests.get(n, 0) for n, osd in self.osds.items() if osd.up}
 
     def health_codes(self) -> Mapping[str, str]:
         codes = dict(self.health)

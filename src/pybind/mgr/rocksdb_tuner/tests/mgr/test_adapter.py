@@ -76,6 +76,16 @@ def test_an_osd_that_never_booted_is_unknown_and_not_shared() -> None:
     assert cluster_map.flags == {'noout', 'sortbitwise'}
 
 
+def test_slow_requests_are_told_by_osd_and_those_of_monitors_are_left_out(module: Any) -> None:
+    module.daemon_health_metrics = {
+        'osd.0': [{'type': 'SLOW_OPS', 'value': 0}, {'type': 'PENDING_CREATING_PGS', 'value': 4}],
+        'osd.12': [{'type': 'SLOW_OPS', 'value': 7}],
+        'osd.3': [{'type': 'PENDING_CREATING_PGS', 'value': 1}],
+        'mon.a': [{'type': 'SLOW_OPS', 'value': 9}],
+    }
+    assert MgrCluster(module).slow_ops() == {0: 0, 12: 7}
+
+
 def test_a_pool_s_device_class_comes_from_its_rule() -> None:
     pool = {
         'pool': 2,

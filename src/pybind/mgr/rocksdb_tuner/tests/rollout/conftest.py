@@ -9,6 +9,7 @@ import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.observe.sample import Sample
+from rocksdb_tuner.observe.trouble import read_trouble
 from rocksdb_tuner.rollout import driver
 from rocksdb_tuner.rollout.driver import Driver
 from rocksdb_tuner.rollout.records import ChangeKind, ChangeRequest, RolloutState, SoakPlan
@@ -163,7 +164,11 @@ class Run:
     def tick(self, seconds: float = TICK_S) -> None:
         # In mode off nothing is sampled.
         if self.may_act:
-            self.driver.observed(self.clients.newest, self.cluster.now_s)
+            self.driver.observed(
+                self.clients.newest,
+                self.cluster.now_s,
+                lambda osd_ids: read_trouble(self.cluster, osd_ids),
+            )
         self.driver.tick(self.cluster.now_s, self.may_act, self.outside_window)
         self.cluster.advance(seconds)
         self.clients.write(seconds)

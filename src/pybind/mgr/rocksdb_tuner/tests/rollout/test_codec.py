@@ -414,6 +414,16 @@ def test_the_most_evidence_fits_under_one_key() -> None:
     assert len(text.encode()) <= LIMIT_BYTES
 
 
+def test_evidence_of_a_version_that_measured_less_is_read_with_the_rest_unknown() -> None:
+    block = Block({0: Measured(1.0, 2.0, 3.0, 4.0, 5.0, 6.0), 1: Measured(2.0)})
+    document = json.loads(encode_evidence(Evidence('r7', 0, (1,), 30.0, before=(block,))))
+    document['signals'] = document['signals'][:4]
+    document['before'] = [[1.0, 2.0, 3.0, 4.0, 2.0, None, None, None]]
+    (read,) = decode_evidence(json.dumps(document)).before
+    assert read.of(0) == Measured(1.0, 2.0, 3.0, 4.0)
+    assert read.of(1) == Measured(2.0)
+
+
 @pytest.mark.parametrize(
     ('name', 'value', 'says'),
     [
@@ -421,8 +431,8 @@ def test_the_most_evidence_fits_under_one_key() -> None:
         ('osds', [1, 1], 'names an OSD twice'),
         ('signals', ['weather'], 'not those that this module measures'),
         ('block_s', None, '"block_s" is null instead of a number'),
-        ('before', [[1.0]], '"before\\[0\\]" is \\[1.0\\] instead of 4 values for each of 2'),
-        ('after', [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 'x', None]], '"x" instead of a number'),
+        ('before', [[1.0]], '"before\\[0\\]" is \\[1.0\\] instead of 6 values for each of 2'),
+        ('after', [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 'x', *[None] * 5]], '"x" instead of a number'),
     ],
 )
 def test_wrong_evidence_is_named(name: str, value: object, says: str) -> None:

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Optional
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocksdb_tuner.observe.trouble import Trouble
 from rocksdb_tuner.observe.window import Latency, Window
 from rocksdb_tuner.rollout.evidence import NOTHING, Block, Evidence, Measured, measured
 from rocksdb_tuner.rollout.records import Effect, Judgement, SignalVerdict, Verdict
-from rocksdb_tuner.rollout.robust import shift
-from rocksdb_tuner.rollout.verdict import is_better, judge, limits
+from rocksdb_tuner.rollout.robust import chance_of_as_many, shift
+from rocksdb_tuner.rollout.verdict import in_words, is_better, judge, limits
 
 from .simulated import MEANS, RECORDINGS, Outcome, Trial, run, source
 
 USUAL = Trial(controls=2, before_blocks=20, least_after=20, most_after=40)
 RUNS = 99
+EVENTS = ('slow_ops', 'slow_commits')
 
 
 def outcomes(trial: Trial, seed: int, runs: int = RUNS) -> list[Outcome]:
@@ -81,7 +85,8 @@ def test_what_all_osds_feel_is_not_held_against_the_change() -> None:
     judged = judge(evidence(wobble(12), wobble(10, common=3.0)))
     assert judged.verdict is Verdict.PASSED
     assert not is_better(judged)
-    assert {s.effect for s in judged.signals} == {Effect.SAME}
+    assert {s.effect for s in judged.signals if s.name not in EVENTS} == {Effect.SAME}
+    assert {of(judged, name).effect for name in EVENTS} == {Effect.UNCLEAR}
 
 
 def test_a_worsening_is_failed_and_said_by_how_much() -> None:
@@ -164,6 +169,72 @@ def test_a_db_that_doubles_beside_steady_ones_fails() -> None:
     assert of(judged, 'op_w_latency_ms').effect is Effect.SAME
 
 
+def troubled(canary: Sequence[Optional[int]], controls: int = 0) -> tuple[Block, ...]:
+    """Blocks that differ in nothing but the canary's slow requests and those of its controls."""
+    return tuple(
+        Block({n: Measured(5.0, 3.0, 4.0, 5.0, controls if n else slow, 0) for n in range(3)})
+        for slow in canary
+    )
+
+
+def test_slow_requests_that_only_the_canary_has_and_only_since_then_fail_it() -> None:
+    judged = judge(evidence(troubled([0] * 20), troubled([3, 0] * 10)))
+    assert judged.verdict is Verdict.FAILED
+    assert of(judged, 'slow_ops').effect is Effect.WORSE
+    assert of(judged, 'slow_ops').change_percent == pytest.approx(50.0)
+    assert of(judged, 'slow_commits').effect is Effect.SAME
+    assert 'spans with slow requests +50 %' in in_words(judged)
+
+
+def test_slow_requests_of_all_or_of_before_are_not_held_against_the_change() -> None:
+    of_all = judge(evidence(troubled([0] * 20), troubled([3] * 20, controls=2)))
+    of_before = judge(evidence(troubled([1] * 20), troubled([3] * 20)))
+    for judged in (of_all, of_before):
+        assert judged.verdict is Verdict.PASSED
+        assert of(judged, 'slow_ops').effect is Effect.SAME
+        assert of(judged, 'slow_ops').change_percent == pytest.approx(0.0)
+
+
+def test_one_incident_of_slow_requests_is_no_verdict() -> None:
+    judged = judge(evidence(troubled([0] * 20), troubled([5] * 4 + [0] * 16)))
+    assert (judged.verdict, of(judged, 'slow_ops').effect) == (Verdict.PASSED, Effect.SAME)
+
+
+def test_slow_requests_that_end_with_the_change_are_better_without_deciding_anything() -> None:
+    judged = judge(evidence(troubled([2] * 20, controls=2), troubled([0] * 20, controls=2)))
+    assert of(judged, 'slow_ops').effect is Effect.BETTER
+    assert not is_better(judged)
+
+
+def test_slow_requests_that_nobody_told_of_are_unknown_and_decide_nothing() -> None:
+    judged = judge(evidence(troubled([None] * 20), troubled([None] * 20)))
+    assert judged.verdict is Verdict.PASSED
+    assert of(judged, 'slow_ops') == SignalVerdict('slow_ops', Effect.UNCLEAR)
+
+
+@given(st.integers(0, 9), st.integers(1, 9), st.integers(0, 9), st.integers(1, 9))
+def test_the_exact_test_counts_all_ways(found: int, more: int, other: int, rest: int) -> None:
+    of, of_other = found + more, other + rest
+    drawn = (
+        [sum(i < of for i in ways) for ways in combinations(range(of + of_other), found + other)]
+        if of + of_other <= 12
+        else None
+    )
+    chance = chance_of_as_many(found, of, other, of_other)
+    assert 0 < chance <= 1 + 1e-9
+    if drawn is not None:
+        assert chance == pytest.approx(sum(n >= found for n in drawn) / len(drawn))
+
+
+def test_slow_commits_are_counted_within_a_block_and_not_across_a_reset() -> None:
+    told = [Trouble(0, 5), Trouble(4, 5), Trouble(1, 9)]
+    assert measured(None, 7, 40, told) == NOTHING
+    some = _window()
+    assert measured(some, 7, 40, told)[-2:] == (4, 4)
+    assert measured(some, 7, 40, [Trouble(None, 9), Trouble(None, 2)])[-2:] == (None, None)
+    assert measured(some, 7, 40, [Trouble(2, None)])[-2:] == (2, None)
+
+
 _VALUES = st.lists(st.floats(-5, 5), min_size=8, max_size=20)
 
 
@@ -183,8 +254,8 @@ def test_turning_time_round_turns_the_shift_round(before: list[float], after: li
     assert shift(after, before, 2.0).estimate == pytest.approx(-shift(before, after, 2.0).estimate)
 
 
-def test_a_mean_of_few_operations_is_not_known() -> None:
-    some = Window(
+def _window() -> Window:
+    return Window(
         window_s=30.0,
         kv_sync=Latency(0.05, 30),
         kv_flush=None,
@@ -202,6 +273,10 @@ def test_a_mean_of_few_operations_is_not_known() -> None:
         bytes_written_sst=300,
         bytes_written_slow=0,
     )
+
+
+def test_a_mean_of_few_operations_is_not_known() -> None:
+    some = _window()
     assert measured(some, 7, 50) == Measured(None, 0.5, 10.0, 7)
     assert measured(some, 7, 40) == Measured(5.0, 0.5, 10.0, 7)
     assert measured(some._replace(bytes_written_sst=None), 7, 40).db_bytes_per_txn is None
