@@ -7,7 +7,7 @@ from typing import Optional
 
 from ..rollout.order import canary_first, matched_controls
 from ..rollout.plan import commands, forward_actions, undo_actions
-from ..rollout.records import ChangeKind, ChangeRequest
+from ..rollout.records import ChangeKind, ChangeRequest, Predicted
 from ..rollout.verdict import limits
 from .candidate import Candidate
 from .precedence import is_for_a_class
@@ -92,6 +92,7 @@ def change_request(recommendation: Recommendation, actor: str) -> ChangeRequest:
         restart=recommendation.restart_required,
         controls=recommendation.controls,
         prediction=_prediction_text(recommendation.prediction),
+        predicted=_predicted(recommendation.prediction),
     )
 
 
@@ -99,6 +100,12 @@ def _prediction_text(prediction: Optional[Prediction]) -> Optional[str]:
     if prediction is None:
         return None
     return f'{prediction.metric}: {prediction.low_percent:+.0f} to {prediction.high_percent:+.0f} %'
+
+
+def _predicted(prediction: Optional[Prediction]) -> Optional[Predicted]:
+    if prediction is None:
+        return None
+    return Predicted(prediction.metric, prediction.low_percent, prediction.high_percent)
 
 
 def recommendation_id(kind: Kind, who: str, options_to: str) -> str:

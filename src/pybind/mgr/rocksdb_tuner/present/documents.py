@@ -27,7 +27,8 @@ from ..observe.signals import Signals
 from ..options.grammar import OptionDifference
 from ..rollout.gates import GATES
 from ..rollout.history import HistoryRecord
-from ..rollout.records import Judgement, Phase, RolloutState
+from ..rollout.records import Judgement, Phase, RolloutState, SignalVerdict
+from ..rollout.track_record import Comparison, compared, track_record
 from ..rollout.verdict import is_better
 from ..snapshot import Mode, Snapshot
 from ..units import format_time, rounded
@@ -97,6 +98,7 @@ def status(snapshot: Snapshot) -> JsonObject:
         'findings': dict(counts),
         'recommendations': len(snapshot.recommendations),
         'rollout': None if snapshot.rollout is None else _rollout_summary(snapshot.rollout),
+        'track_record': dict(track_record(snapshot.history)._asdict()),
         'managers': [
             {
                 'name': manager.name,
@@ -245,10 +247,36 @@ def history(records: Sequence[HistoryRecord]) -> list[JsonObject]:
             'outcome': record.outcome.value,
             'reason': record.reason,
             'prediction': record.prediction,
+            'predicted_effect': None
+            if record.predicted is None
+            else {
+                'metric': record.predicted.metric,
+                'low_percent': rounded(record.predicted.low_percent),
+                'high_percent': rounded(record.predicted.high_percent),
+            },
             'measured': record.measured,
+            'verdict': None if record.judgement is None else record.judgement.verdict.value,
+            'measured_effects': [_signal_verdict(one) for one in record.judgement.signals]
+            if record.judgement
+            else [],
+            'comparison': _comparison(compared(record)),
         }
         for record in records
     ]
+
+
+def _comparison(comparison: Optional[Comparison]) -> Optional[JsonObject]:
+    if comparison is None:
+        return None
+    return {
+        'signal': comparison.signal,
+        'predicted_low_percent': rounded(comparison.predicted_low_percent),
+        'predicted_high_percent': rounded(comparison.predicted_high_percent),
+        'measured_percent': rounded(comparison.measured_percent),
+        'measured_low_percent': rounded(comparison.measured_low_percent),
+        'measured_high_percent': rounded(comparison.measured_high_percent),
+        'result': comparison.rightness.value,
+    }
 
 
 def mode(current: Mode) -> JsonObject:
@@ -626,18 +654,19 @@ def _rollout(state: RolloutState) -> JsonObject:
 def _judgement(judgement: Judgement) -> JsonObject:
     return {
         'better': is_better(judgement),
-        'signals': [
-            {
-                'signal': one.name,
-                'effect': one.effect.value,
-                'change_percent': rounded(one.change_percent),
-                'low_percent': rounded(one.low_percent),
-                'high_percent': rounded(one.high_percent),
-            }
-            for one in judgement.signals
-        ],
+        'signals': [_signal_verdict(one) for one in judgement.signals],
         'missing': list(judgement.missing),
         'cause': judgement.cause,
+    }
+
+
+def _signal_verdict(one: SignalVerdict) -> JsonObject:
+    return {
+        'signal': one.name,
+        'effect': one.effect.value,
+        'change_percent': rounded(one.change_percent),
+        'low_percent': rounded(one.low_percent),
+        'high_percent': rounded(one.high_percent),
     }
 
 

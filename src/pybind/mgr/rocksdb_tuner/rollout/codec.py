@@ -15,7 +15,7 @@ import json
 import math
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from enum import Enum
 from typing import Callable, NoReturn, Optional, TypeVar
 
@@ -36,6 +36,7 @@ from .records import (
     OsdStep,
     Outcome,
     Phase,
+    Predicted,
     RolloutState,
     SignalVerdict,
     SoakPlan,
@@ -81,6 +82,7 @@ def encode_state(state: RolloutState) -> str:
             'actor': request.actor,
             'restart': request.restart,
             'prediction': request.prediction,
+            'predicted': _predicted_document(request.predicted),
             'option': request.option,
         },
         'before': {
@@ -180,6 +182,7 @@ def decode_state(text: str) -> RolloutState:
             actor=request.text('actor'),
             restart=request.typed('restart', _flag),
             prediction=request.optional_text('prediction'),
+            predicted=request.added_later('predicted', _predicted),
             option=request.text('option'),
         ),
         before=Before(
@@ -245,6 +248,15 @@ def _with_soak(state: RolloutState, soak: _Part) -> RolloutState:
     )
 
 
+def _predicted(path: str, value: object) -> Predicted:
+    part = _object(path, value)
+    return Predicted(
+        metric=part.text('metric'),
+        low_percent=part.number('low_percent'),
+        high_percent=part.number('high_percent'),
+    )
+
+
 def _judgement(part: _Part) -> Judgement:
     return Judgement(
         verdict=part.choice('verdict', Verdict),
@@ -278,6 +290,8 @@ def encode_record(record: HistoryRecord) -> str:
         'reason': record.reason,
         'prediction': record.prediction,
         'measured': record.measured,
+        'predicted': _predicted_document(record.predicted),
+        'judgement': None if record.judgement is None else _judgement_document(record.judgement),
     }
     return _packed(document, f'the history record of {record.rollout_id}')
 
@@ -297,6 +311,8 @@ def decode_record(text: str) -> HistoryRecord:
         reason=document.optional_text('reason'),
         prediction=document.optional_text('prediction'),
         measured=document.optional_text('measured'),
+        predicted=document.added_later('predicted', _predicted),
+        judgement=document.added_later('judgement', lambda p, v: _judgement(_object(p, v))),
     )
 
 
@@ -381,6 +397,10 @@ def _judgement_document(judgement: Judgement) -> dict[str, object]:
         'missing': list(judgement.missing),
         'cause': judgement.cause,
     }
+
+
+def _predicted_document(predicted: Optional[Predicted]) -> Optional[dict[str, object]]:
+    return None if predicted is None else asdict(predicted)
 
 
 class _Table:
@@ -544,6 +564,11 @@ class _Part:
 
     def typed(self, name: str, read: Callable[[str, object], _T]) -> _T:
         return read(self._path + name, self.value(name))
+
+    def added_later(self, name: str, read: Callable[[str, object], _T]) -> Optional[_T]:
+        """None also where an older version of the module, which did not know of it, wrote this."""
+        value = self._values.get(name)
+        return None if value is None else read(self._path + name, value)
 
     def part(self, name: str) -> _Part:
         return self.typed(name, _object)

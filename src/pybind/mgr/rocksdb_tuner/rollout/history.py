@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional
 
-from .records import Outcome, RolloutState
+from .records import Judgement, Outcome, Predicted, RolloutState
 from .verdict import in_words
 
 
@@ -30,8 +30,11 @@ class HistoryRecord:
     #: What happened, where it did not go as planned.
     reason: Optional[str]
     prediction: Optional[str]
-    #: None: nothing was measured.
+    #: In words; None: nothing was measured.
     measured: Optional[str]
+    #: The same two in numbers; None also in what an older version of the module stored.
+    predicted: Optional[Predicted] = None
+    judgement: Optional[Judgement] = None
 
 
 def record_of(state: RolloutState) -> HistoryRecord:
@@ -51,4 +54,6 @@ def record_of(state: RolloutState) -> HistoryRecord:
         reason=state.failure,
         prediction=request.prediction,
         measured=None if state.judgement is None else in_words(state.judgement),
+        predicted=request.predicted,
+        judgement=state.judgement,
     )

@@ -83,6 +83,15 @@ class Judgement:
     cause: Optional[str] = None
 
 
+@dataclass(frozen=True)
+class Predicted:
+    """What a change was expected to do to one metric, in percent of what there was."""
+
+    metric: str
+    low_percent: float
+    high_percent: float
+
+
 class Inconclusive(str, Enum):
     """What follows where the soak ended without a verdict."""
 
@@ -168,8 +177,10 @@ class ChangeRequest:
     restart: bool = True
     #: OSDs that the first is compared with; unchanged until it was judged.
     controls: tuple[int, ...] = ()
-    #: What was predicted, kept as it is for `history`.
+    #: What was predicted, in words, kept as it is for `history`.
     prediction: Optional[str] = None
+    #: The same in numbers.
+    predicted: Optional[Predicted] = None
     option: str = OPTION
 
 

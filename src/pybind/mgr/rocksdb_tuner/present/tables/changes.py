@@ -7,11 +7,18 @@ from typing import Optional
 
 from ...rollout.history import HistoryRecord
 from ...rollout.records import Phase, RolloutState
+from ...rollout.track_record import Rightness, compared, track_record
 from ...rollout.verdict import in_words
 from ...units import UNKNOWN, format_duration, format_ids, format_time
 from ..difference import difference
 from ..layout import Column, fields, paragraph, table
-from .phrases import option_value, phase_of, progress_of, sections
+from .phrases import option_value, phase_of, progress_of, sections, track_record_line
+
+_RIGHTNESS = {
+    Rightness.RIGHT: 'came true',
+    Rightness.DIRECTION: 'right in direction, not in size',
+    Rightness.WRONG: 'did not come true',
+}
 
 
 def rollout(state: Optional[RolloutState]) -> str:
@@ -54,7 +61,10 @@ def history(records: Sequence[HistoryRecord]) -> str:
     """Every change, oldest first."""
     if not records:
         return 'Nothing was ever changed by this module.'
-    return '\n\n'.join(_history_record(record) for record in records)
+    return sections(
+        *(_history_record(record) for record in records),
+        paragraph(f'Track record: {track_record_line(track_record(records))}.'),
+    )
 
 
 def _rollout_osds(state: RolloutState) -> str:
@@ -94,6 +104,9 @@ def _history_record(record: HistoryRecord) -> str:
         ('Predicted', record.prediction or 'nothing'),
         ('Measured', record.measured or 'nothing'),
     ]
+    comparison = compared(record)
+    if comparison is not None:
+        pairs.append(('Compared', _RIGHTNESS[comparison.rightness]))
     if record.reason is not None:
         pairs.append(('Reason', record.reason))
     return f'{head}\n{fields(pairs, indent=4)}'

@@ -8,6 +8,7 @@ from typing import Callable, Optional
 from ...advise.records import Finding, FindingEvidence
 from ...options.grammar import OptionDifference
 from ...rollout.records import RolloutState
+from ...rollout.track_record import TrackRecord
 from ...snapshot import Mode
 from ...units import (
     UNKNOWN,
@@ -162,6 +163,22 @@ def phase_of(state: RolloutState) -> str:
     if state.outcome is not None and state.outcome.value != phase:
         return f'{phase} ({state.outcome.value})'
     return phase
+
+
+def track_record_line(record: TrackRecord) -> str:
+    """How often the module was right, in words."""
+    if not record.compared:
+        after = f' after {format_plural(record.changes, "change")}' if record.changes else ''
+        return f'no prediction could be compared with a measurement yet{after}'
+    parts = [
+        f'right {record.right} of {format_plural(record.compared, "time")} on this cluster',
+        *([f'{record.direction} in direction only'] if record.direction else []),
+        *([f'{record.wrong} wrong'] if record.wrong else []),
+    ]
+    untold = record.changes - record.compared
+    if untold:
+        parts.append(f'{format_plural(untold, "change")} without a comparison')
+    return ', '.join(parts)
 
 
 def progress_of(state: RolloutState) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Optional
 
 from ...rollout.records import RolloutState
+from ...rollout.track_record import track_record
 from ...snapshot import Mode, Sampling, Snapshot
 from ...units import UNKNOWN, format_duration, format_ms, format_plural
 from ..layout import Column, fields, paragraph, table
@@ -21,6 +22,7 @@ from .phrases import (
     phase_of,
     progress_of,
     sections,
+    track_record_line,
     workload_cells,
 )
 
@@ -42,6 +44,7 @@ def status(snapshot: Snapshot) -> str:
             ('Findings', _finding_counts(snapshot)),
             ('Recommendations', _recommendation_count(snapshot)),
             ('Rollout', _rollout_line(snapshot.rollout)),
+            ('Track record', track_record_line(track_record(snapshot.history))),
         ]
     )
     return sections(head, _groups(snapshot), _notices((*snapshot.limitations, *snapshot.notices)))

@@ -36,6 +36,7 @@ from rocksdb_tuner.rollout.records import (
     OsdStep,
     Outcome,
     Phase,
+    Predicted,
     RolloutState,
     SignalVerdict,
     SoakPlan,
@@ -296,7 +297,12 @@ HISTORY = (
         outcome=Outcome.ROLLED_BACK,
         reason='asked for by operator',
         prediction='4 KiB random write IOPS 0% to +23%',
-        measured=None,
+        measured='fail: client write latency +31 % (+26 to +36 %)',
+        predicted=Predicted('4 KiB random write IOPS', 0.0, 23.0),
+        judgement=Judgement(
+            Verdict.FAILED,
+            (SignalVerdict('op_w_latency_ms', Effect.WORSE, 31.0, 26.0, 36.0),),
+        ),
     ),
     HistoryRecord(
         rollout_id='20260202-024000-ssd',

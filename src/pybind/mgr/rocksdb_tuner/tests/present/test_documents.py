@@ -434,7 +434,7 @@ def test_any_snapshot_can_be_told_in_strict_json(data: st.DataObject) -> None:
             # Records may hold any number; that real ones are not negative is observe's business.
             if error.validator not in {'minimum', 'maximum'}
         ]
-        assert not errors, (name, errors)
+        assert not errors, (name, [(list(e.path), e.message) for e in errors])
 
 
 def test_the_close_look_at_an_osd_is_in_its_document() -> None:

@@ -354,12 +354,20 @@ def test_before_the_first_rollout_plain_output_says_so() -> None:
 
 def test_history_compares_prediction_and_outcome() -> None:
     text = render.history(samples.small_cluster(), 'plain')
-    first, second = text.split('\n\n')
+    first, second, total = text.split('\n\n')
     assert 'rolled-back, asked for by auto-apply' in first
     assert 'compression=kNoCompression->kLZ4Compression' in first
     assert 'Predicted:  4 KiB random write IOPS 0% to +23%' in first
-    assert 'Measured:   nothing' in first
+    assert 'client write latency +31 %' in first
+    assert 'Compared:   did not come true' in first
     assert 'waiting, asked for by operator' in second
+    assert total == 'Track record: right 0 of 1 time on this cluster, 1 wrong.'
+
+
+def test_status_counts_how_often_the_module_was_right() -> None:
+    text = render.status(samples.small_cluster(), 'plain')
+    assert 'right 0 of 1 time on this cluster, 1 wrong' in text
+    assert 'no prediction could be compared' in render.status(samples.empty_cluster(), 'plain')
 
 
 def test_history_of_options_that_cannot_be_parsed_shows_them_whole() -> None:

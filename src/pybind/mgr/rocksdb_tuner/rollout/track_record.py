@@ -1,0 +1,107 @@
+"""Predictions against outcomes: how often this module was right on this cluster. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from functools import lru_cache
+from typing import NamedTuple, Optional
+
+from ..knowledge import loader
+from .history import HistoryRecord
+from .records import Effect, Outcome, Predicted, SignalVerdict
+
+
+class Rightness(str, Enum):
+    """What the measurement makes of the prediction."""
+
+    #: The two intervals have values in common.
+    RIGHT = 'right'
+    #: They have not, but the change went the way that was predicted.
+    DIRECTION = 'direction'
+    WRONG = 'wrong'
+
+
+class Comparison(NamedTuple):
+    """A prediction beside what was measured, both as percent change of one signal."""
+
+    signal: str
+    predicted_low_percent: float
+    predicted_high_percent: float
+    measured_percent: float
+    measured_low_percent: float
+    measured_high_percent: float
+    rightness: Rightness
+
+
+class TrackRecord(NamedTuple):
+    """Counts over all changes that ended."""
+
+    changes: int
+    #: Those with a prediction, and a measurement precise enough to hold it against.
+    compared: int
+    right: int
+    direction: int
+    wrong: int
+
+
+class _Shows(NamedTuple):
+    signal: str
+    inverse: bool
+
+
+@lru_cache(maxsize=1)
+def _shown_by() -> dict[str, _Shows]:
+    return {
+        entry['metric']: _Shows(entry['signal'], entry['relation'] == 'inverse')
+        for entry in loader.load('judged_signals')['predictions']
+    }
+
+
+def compared(record: HistoryRecord) -> Optional[Comparison]:
+    """None where there was no prediction, or it cannot be told whether it came true."""
+    shown = None if record.predicted is None else _shown_by().get(record.predicted.metric)
+    if record.predicted is None or shown is None or record.judgement is None:
+        return None
+    for signal in record.judgement.signals:
+        if signal.name == shown.signal and signal.effect is not Effect.UNCLEAR:
+            return _comparison(_interval(record.predicted, shown), signal)
+    return None
+
+
+def track_record(records: Iterable[HistoryRecord]) -> TrackRecord:
+    ended = [record for record in records if record.outcome is not Outcome.WAITING]
+    found = [c.rightness for c in map(compared, ended) if c is not None]
+    return TrackRecord(
+        changes=len(ended),
+        compared=len(found),
+        right=found.count(Rightness.RIGHT),
+        direction=found.count(Rightness.DIRECTION),
+        wrong=found.count(Rightness.WRONG),
+    )
+
+
+def _interval(predicted: Predicted, shown: _Shows) -> tuple[float, float]:
+    if not shown.inverse:
+        return predicted.low_percent, predicted.high_percent
+    return _inverse(predicted.high_percent), _inverse(predicted.low_percent)
+
+
+def _inverse(percent: float) -> float:
+    """Of 1/x, where x changes by ``percent``; nothing is left of it from -100 % on."""
+    return float('inf') if percent <= -100 else (100 / (100 + percent) - 1) * 100
+
+
+def _comparison(predicted: tuple[float, float], signal: SignalVerdict) -> Optional[Comparison]:
+    measured = signal.change_percent
+    if measured is None:
+        return None
+    low = measured if signal.low_percent is None else signal.low_percent
+    high = measured if signal.high_percent is None else signal.high_percent
+    if predicted[0] <= high and low <= predicted[1]:
+        rightness = Rightness.RIGHT
+    elif measured * (predicted[0] + predicted[1]) > 0:
+        rightness = Rightness.DIRECTION
+    else:
+        rightness = Rightness.WRONG
+    return Comparison(signal.name, *predicted, measured, low, high, rightness)

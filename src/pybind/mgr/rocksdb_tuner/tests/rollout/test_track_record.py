@@ -1,0 +1,142 @@
+"""Predictions are held against measurements, and counted."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.rollout.history import HistoryRecord, record_of
+from rocksdb_tuner.rollout.records import (
+    Effect,
+    Judgement,
+    Outcome,
+    Predicted,
+    SignalVerdict,
+    Verdict,
+)
+from rocksdb_tuner.rollout.track_record import Comparison, Rightness, compared, track_record
+
+from .conftest import Run, set_profile
+from .test_soak import SOAK
+
+IOPS = '4 KiB random write IOPS'
+AMPLIFICATION = 'write amplification of RocksDB'
+
+
+def record(
+    predicted: Optional[Predicted],
+    signal: Optional[SignalVerdict],
+    outcome: Outcome = Outcome.DONE,
+) -> HistoryRecord:
+    return HistoryRecord(
+        rollout_id='r1',
+        time_s=0.0,
+        recommendation_id='ssd-1',
+        who='osd',
+        options_from='',
+        options_to='',
+        actor='operator',
+        outcome=outcome,
+        reason=None,
+        prediction=None,
+        measured=None,
+        predicted=predicted,
+        judgement=Judgement(Verdict.PASSED, (signal,)) if signal else None,
+    )
+
+
+def latency(
+    change: Optional[float], half_width: float = 5.0, effect: Effect = Effect.SAME
+) -> SignalVerdict:
+    if change is None:
+        return SignalVerdict('op_w_latency_ms', Effect.UNCLEAR)
+    return SignalVerdict(
+        'op_w_latency_ms', effect, change, change - half_width, change + half_width
+    )
+
+
+def told(predicted: Predicted, signal: SignalVerdict) -> Comparison:
+    comparison = compared(record(predicted, signal))
+    assert comparison is not None
+    return comparison
+
+
+def test_more_writes_are_compared_with_less_time_for_each() -> None:
+    comparison = told(Predicted(IOPS, 0.0, 25.0), latency(-22.0, 1.0))
+    assert comparison.predicted_low_percent == pytest.approx(-20.0)
+    assert comparison.predicted_high_percent == pytest.approx(0.0)
+    assert comparison.rightness is Rightness.DIRECTION
+
+
+@pytest.mark.parametrize(
+    ('measured', 'rightness'),
+    [
+        (-12.0, Rightness.RIGHT),
+        (2.0, Rightness.RIGHT),
+        (-27.0, Rightness.DIRECTION),
+        (12.0, Rightness.WRONG),
+    ],
+)
+def test_intervals_that_meet_are_right_and_signs_decide_otherwise(
+    measured: float, rightness: Rightness
+) -> None:
+    assert told(Predicted(IOPS, 0.0, 25.0), latency(measured)).rightness is rightness
+
+
+def test_a_metric_is_compared_with_its_own_signal() -> None:
+    written = SignalVerdict('db_bytes_per_txn', Effect.BETTER, -30.0, -33.0, -27.0)
+    both = Judgement(Verdict.PASSED, (latency(50.0), written))
+    change = record(Predicted(AMPLIFICATION, -40.0, -25.0), None)
+    comparison = compared(HistoryRecord(**{**vars(change), 'judgement': both}))
+    assert comparison is not None
+    assert (comparison.signal, comparison.rightness) == ('db_bytes_per_txn', Rightness.RIGHT)
+    assert comparison.predicted_low_percent == -40.0
+
+
+@pytest.mark.parametrize(
+    ('predicted', 'signal'),
+    [
+        (None, latency(3.0)),
+        (Predicted('S3 throughput', 0.0, 5.0), latency(3.0)),
+        (Predicted(IOPS, 0.0, 25.0), None),
+        (Predicted(IOPS, 0.0, 25.0), latency(None)),
+        (Predicted(IOPS, 0.0, 25.0), latency(-12.0, 40.0, Effect.UNCLEAR)),
+    ],
+)
+def test_what_cannot_be_compared_counts_neither_for_nor_against(
+    predicted: Optional[Predicted], signal: Optional[SignalVerdict]
+) -> None:
+    one = record(predicted, signal)
+    assert compared(one) is None
+    assert track_record([one]) == (1, 0, 0, 0, 0)
+
+
+def test_totals_count_every_change_that_ended_once() -> None:
+    predicted = Predicted(IOPS, 0.0, 25.0)
+    records = [
+        record(predicted, latency(-10.0)),
+        record(predicted, latency(-40.0)),
+        record(predicted, latency(30.0), Outcome.ROLLED_BACK),
+        record(None, None, Outcome.FAILED),
+        record(predicted, latency(-10.0), Outcome.WAITING),
+    ]
+    assert track_record(records) == (4, 3, 1, 1, 1)
+
+
+@pytest.mark.parametrize(('factor', 'rightness'), [(1.0, Rightness.RIGHT), (1.25, Rightness.WRONG)])
+def test_a_rollout_leaves_its_prediction_and_its_measurement_in_history(
+    run: Run, factor: float, rightness: Rightness
+) -> None:
+    run.clients.factor = factor
+    predicted = Predicted(IOPS, 0.0, 23.0)
+    run.start(set_profile(run.cluster, predicted=predicted), soak=SOAK)
+    state = run.to_the_end()
+    (kept,) = run.driver.history
+    assert kept == record_of(state)
+    assert kept.predicted == predicted
+    comparison = compared(kept)
+    assert comparison is not None
+    assert comparison.rightness is rightness
+    run.fail_over()
+    assert run.driver.history == (kept,)
