@@ -6,6 +6,7 @@ set on the instance. What the real API does is proven by the integration tests.
 
 import logging
 import threading
+from enum import IntEnum
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 
@@ -56,7 +57,16 @@ def CLIWriteCommand(prefix: str, poll: bool = False) -> CLICommand:  # noqa: N80
     return CLICommand(prefix, 'w', poll)
 
 
+class ClusterLogPrio(IntEnum):
+    DEBUG = 0
+    INFO = 1
+    SEC = 2
+    WARN = 3
+    ERROR = 4
+
+
 class MgrModule:
+    ClusterLogPrio = ClusterLogPrio
     MODULE_OPTIONS: List[Option] = []
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -70,6 +80,9 @@ class MgrModule:
         self.counters: Dict[Tuple[str, str], Any] = {}
         self.daemon_health_metrics: Dict[str, List[Dict[str, Any]]] = {}
         self.health_checks: Dict[str, Any] = {}
+        self.logged: List[Tuple[str, int, str]] = []
+        self.other_modules = {'progress'}
+        self.remote_calls: List[Tuple[str, str, Tuple[Any, ...], Dict[str, Any]]] = []
         self.mon_answers: List[Tuple[int, str, str]] = []
         self.mon_commands: List[Dict[str, Any]] = []
 
@@ -99,6 +112,14 @@ class MgrModule:
 
     def get_store_prefix(self, key_prefix: str) -> Dict[str, str]:
         return {k: v for k, v in self.stored.items() if k.startswith(key_prefix)}
+
+    def cluster_log(self, channel: str, priority: ClusterLogPrio, message: str) -> None:
+        self.logged.append((channel, priority, message))
+
+    def remote(self, module_name: str, method_name: str, *args: Any, **kwargs: Any) -> Any:
+        if module_name not in self.other_modules:
+            raise ImportError(f'Module not found: {module_name}')
+        self.remote_calls.append((module_name, method_name, args, kwargs))
 
     def set_health_checks(self, checks: Dict[str, Any]) -> None:
         self.health_checks = dict(checks)

@@ -6,6 +6,7 @@ one, each with an mgr_module.pyi that adds it.
 
 import logging
 import threading
+from enum import IntEnum
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 class HandleCommandResult(NamedTuple):
@@ -39,6 +40,10 @@ class Option(Dict[str, Any]):
     ) -> None: ...
 
 class MgrModuleOfAll:
+    class ClusterLogPrio(IntEnum):
+        INFO = 1
+        WARN = 3
+
     CLICommand: Any
     MODULE_OPTIONS: List[Option]
     NOTIFY_TYPES: List[NotifyType]
@@ -71,6 +76,7 @@ class MgrModuleOfAll:
         tag: str,
         inbuf: Optional[str] = ...,
     ) -> None: ...
+    def cluster_log(self, channel: str, priority: ClusterLogPrio, message: str) -> None: ...
     def remote(self, module_name: str, method_name: str, *args: Any, **kwargs: Any) -> Any: ...
     def notify(self, notify_type: NotifyType, notify_id: str) -> None: ...
     def config_notify(self) -> None: ...

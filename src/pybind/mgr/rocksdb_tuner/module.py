@@ -523,6 +523,11 @@ class Module(MgrModule):
         """End the rollout where it is, with the OSD in flight brought to safety"""
         return self._answer(lambda: self._change(lambda: self._tuner.abort(OPERATOR), format))
 
+    @CLIWriteCommand('rocksdb-tuner rollout ack')
+    def cmd_rollout_ack(self, format: str = 'plain') -> HandleCommandResult:
+        """Take note of a rollout that failed or was rolled back: its health check clears"""
+        return self._answer(lambda: self._change(self._tuner.acknowledge, format))
+
     # -- shared by the handlers
 
     def _change(self, work: Callable[[], RolloutState], format: str) -> str:

@@ -57,6 +57,8 @@ class Snapshot:
     notices: tuple[str, ...]
     #: The findings that lasted long enough to be health checks.
     alarms: tuple[Finding, ...] = ()
+    #: An operator has taken note of how the rollout ended.
+    rollout_acknowledged: bool = False
 
     @property
     def recommendations(self) -> tuple[Recommendation, ...]:

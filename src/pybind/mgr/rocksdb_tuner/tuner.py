@@ -35,6 +35,7 @@ from .deep.look import DeepLook, DeepLooker, DeepLookRefused
 from .evaluate import ADVISING, Circumstances, conclude, unknown_manager
 from .knowledge import loader
 from .mgr.protocols import (
+    Announcements,
     ClusterReader,
     CommandError,
     ConfigStore,
@@ -57,6 +58,7 @@ from .observe.pool_rates import PoolHistory
 from .observe.sharding import COMMAND as FILES_COMMAND
 from .observe.trouble import read_trouble
 from .options.releases import release_of
+from .rollout.announce import Announcer
 from .rollout.driver import Driver
 from .rollout.errors import RolloutRefused
 from .rollout.maintenance import MaintenanceWindow, outside
@@ -81,7 +83,14 @@ _NOTHING_RECOGNISED = Recognition(per_osd={}, per_group={})
 
 
 class Cluster(
-    CounterReader, ClusterReader, ConfigStore, OsdCommands, Orchestrator, Upgrades, Protocol
+    CounterReader,
+    ClusterReader,
+    ConfigStore,
+    OsdCommands,
+    Orchestrator,
+    Upgrades,
+    Announcements,
+    Protocol,
 ):
     """All that the module needs from a cluster."""
 
@@ -159,6 +168,7 @@ class Tuner:
         self._pending_since_s: Mapping[int, float] = {}
         self._alarms: HoldState = {}
         self._standing = automatic.Standing()
+        self._announcer = Announcer(cluster)
         self._driver = Driver(
             config=cluster,
             osds=cluster,
@@ -167,6 +177,7 @@ class Tuner:
             upgrades=cluster,
             store=store,
             same_meaning=lambda a, b: same_meaning(a, b, None),
+            on_change=self._announcer.changed,
         )
         self._deep = DeepLooker(cluster, store)
         self._requests: queue.SimpleQueue[tuple[Future[object], Callable[[], object]]] = (
@@ -193,6 +204,7 @@ class Tuner:
         """Read the knowledge and what an earlier manager stored; once, in the serve thread."""
         loader.load_all()
         self._driver.load()
+        self._announcer.taken_over(self._driver.state)
         self._deep.load()
 
     def submit(self, work: Callable[[], _T]) -> _T:
@@ -329,6 +341,9 @@ class Tuner:
     def abort(self, actor: str) -> RolloutState:
         return self._driver.abort(actor, self._clock())
 
+    def acknowledge(self) -> RolloutState:
+        return self._driver.acknowledge()
+
     def _may_act(self, settings: Settings) -> bool:
         """Whether anything may be changed: never through an interface that nobody has tried."""
         known = self._known_release is not None
@@ -464,6 +479,7 @@ class Tuner:
             alarms=raised(self._alarms),
             assessments=assessments,
             rollout=self._driver.state,
+            rollout_acknowledged=self._driver.acknowledged,
             history=self._driver.history,
             managers=self._managers,
             limitations=self._limitations(),
@@ -525,6 +541,7 @@ class Tuner:
         self._snapshot = replace(
             self._snapshot,
             rollout=self._driver.state,
+            rollout_acknowledged=self._driver.acknowledged,
             history=self._driver.history,
             notices=self._driver.problems,
         )

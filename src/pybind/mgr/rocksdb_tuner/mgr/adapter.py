@@ -46,14 +46,16 @@ MAP_MAX_AGE_S = 30.0
 MANAGERS_MAX_AGE_S = 30.0
 #: An orchestrator does not come and go within a rollout step.
 ORCHESTRATOR_MAX_AGE_S = 15.0
+#: What events of `ceph progress json` refer to.
+PROGRESS_ORIGIN = 'rocksdb_tuner'
 
 
 class MgrCluster:
     """One object for all that is read from and done to the cluster.
 
-    Implements CounterReader, ClusterReader, ConfigStore, OsdCommands, Orchestrator and Upgrades.
-    Methods that wait for a monitor or an OSD must only be called from the module's serve thread:
-    a mon command blocks without limit while there is no quorum.
+    Implements CounterReader, ClusterReader, ConfigStore, OsdCommands, Orchestrator, Upgrades and
+    Announcements. Methods that wait for a monitor or an OSD must only be called from the module's
+    serve thread: a mon command blocks without limit while there is no quorum.
     """
 
     def __init__(self, module: MgrModule) -> None:
@@ -199,6 +201,30 @@ class MgrCluster:
             if error.errno == errno.ENOENT:
                 return None
             raise
+
+    # -- Announcements
+
+    def log(self, text: str, warning: bool) -> None:
+        priorities = self._module.ClusterLogPrio
+        priority = priorities.WARN if warning else priorities.INFO
+        self._module.cluster_log('cluster', priority, f'{self._module.module_name}: {text}')
+
+    def show_progress(self, event_id: str, message: str, share: float) -> None:
+        # Without add_to_ceph_s an event is only in `ceph progress`.
+        self._progress('update', event_id, message, share, [PROGRESS_ORIGIN], add_to_ceph_s=True)
+
+    def end_progress(self, event_id: str, failure: Optional[str]) -> None:
+        if failure is None:
+            self._progress('complete', event_id)
+        else:
+            self._progress('fail', event_id, failure)
+
+    def _progress(self, method: str, *args: Any, **kwargs: Any) -> None:
+        try:
+            self._module.remote('progress', method, *args, **kwargs)
+        except Exception as error:  # noqa: BLE001 - whatever another module raises
+            # It is off (ImportError), or cannot do it now: only people would have looked at it.
+            log.debug('progress is not shown: %s', error)
 
     def _ask_orchestrator(self) -> Optional[str]:
         try:

@@ -113,6 +113,19 @@ class Upgrades(Protocol):
         """
 
 
+class Announcements(Protocol):
+    """What people see who look at the cluster. Never waits, and never fails."""
+
+    def log(self, text: str, warning: bool) -> None:
+        """A line in the cluster log."""
+
+    def show_progress(self, event_id: str, message: str, share: float) -> None:
+        """An event of `ceph -s`, 0..1 done; the same id again moves it on."""
+
+    def end_progress(self, event_id: str, failure: Optional[str]) -> None:
+        """The event is over; ``failure`` says why it did not succeed, None if it did."""
+
+
 class Store(Protocol):
     """Small texts that survive a mgr failover (at most 64 KiB each: the mon's limit)."""
 

@@ -7,7 +7,8 @@ from typing import Union
 
 from ..advise.conditions.catalogue import condition
 from ..advise.records import Finding, Severity
-from ..rollout.records import Phase
+from ..rollout.alarm import why_failed, why_waiting
+from ..rollout.records import Phase, RolloutState
 from ..snapshot import Snapshot
 
 #: Severity, summary, count and detail of one check, by its code.
@@ -15,6 +16,8 @@ HealthChecks = dict[str, dict[str, Union[int, str, list[str]]]]
 
 STATE_BROKEN = 'ROCKSDB_TUNER_STATE_BROKEN'
 ROLLOUT_FAILED = 'ROCKSDB_TUNER_ROLLOUT_FAILED'
+ROLLOUT_WAITING = 'ROCKSDB_TUNER_ROLLOUT_WAITING'
+_ACKNOWLEDGE = '"ceph rocksdb-tuner rollout ack" takes note of it'
 
 #: More OSDs than this are a number in the detail: the monitor keeps the text.
 _OSDS_NAMED = 50
@@ -28,11 +31,8 @@ def health_checks(snapshot: Snapshot) -> HealthChecks:
             'rocksdb_tuner could not read what it had stored', snapshot.notices
         )
     rollout = snapshot.rollout
-    if rollout is not None and rollout.stage is Phase.FAILED:
-        checks[ROLLOUT_FAILED] = _check(
-            f'rocksdb_tuner rollout {rollout.rollout_id} of {rollout.request.who} failed',
-            [rollout.failure or 'no reason was recorded'],
-        )
+    if rollout is not None:
+        checks |= _rollout_checks(rollout, snapshot)
     by_condition: dict[str, list[Finding]] = {}
     for finding in snapshot.alarms:
         by_condition.setdefault(finding.finding_id, []).append(finding)
@@ -48,6 +48,19 @@ def health_checks(snapshot: Snapshot) -> HealthChecks:
                 severity='error' if worst else 'warning',
             )
     return checks
+
+
+def _rollout_checks(rollout: RolloutState, snapshot: Snapshot) -> HealthChecks:
+    name = f'rocksdb_tuner rollout {rollout.rollout_id} of {rollout.request.who}'
+    failed = why_failed(rollout)
+    if failed is not None and not snapshot.rollout_acknowledged:
+        ended = 'was rolled back' if rollout.stage is Phase.ROLLED_BACK else 'failed'
+        return {ROLLOUT_FAILED: _check(f'{name} {ended}', [failed, _ACKNOWLEDGE])}
+    now_s = snapshot.taken_s
+    waiting = None if now_s is None else why_waiting(rollout, now_s)
+    if waiting is not None:
+        return {ROLLOUT_WAITING: _check(f'{name} waits for you', [waiting])}
+    return {}
 
 
 def _detail(finding: Finding) -> Iterable[str]:

@@ -73,16 +73,21 @@ class Driver:
         store: Store,
         same_meaning: Callable[[str, str], bool],
         limits: Optional[Limits] = None,
+        on_change: Callable[[Optional[RolloutState], RolloutState], None] = lambda *_: None,
     ) -> None:
+        """``on_change`` hears of every state once it is stored, with the one before it."""
         self._config = config
         self._osds = osds
         self._orchestrator = orchestrator
         self._cluster = cluster
         self._upgrades = upgrades
         self._storage = RolloutStorage(store)
+        self._on_change = on_change
         self._machine = Machine(same_meaning, limits or Limits())
         self._state: Optional[RolloutState] = None
         self._history: tuple[HistoryRecord, ...] = ()
+        #: The rollout whose end an operator has taken note of.
+        self._acknowledged: Optional[str] = None
         self._problems: tuple[str, ...] = ()
         self._trouble: Optional[str] = None
         self._loaded = False
@@ -113,6 +118,11 @@ class Driver:
         """What an operator must know of the stored state and of the last tick, in sentences."""
         return self._problems + ((self._trouble,) if self._trouble else ())
 
+    @property
+    def acknowledged(self) -> bool:
+        """Whether an operator has taken note of how the last rollout ended."""
+        return self._state is not None and self._acknowledged == self._state.rollout_id
+
     def wait_at_most(self, limits: Limits) -> None:
         """From now on, wait for restarts and the like no longer than this."""
         if limits != self._machine.limits:
@@ -125,6 +135,7 @@ class Driver:
         self._loaded = True
         self._storage.take_back_readable()
         self._state = self._storage.load_current()
+        self._acknowledged = self._storage.load_acknowledged()
         self._history = tuple(map(self._known, self._storage.load_history()))
         self._problems = self._storage.problems()
         if self._state is not None and self._state.ended:
@@ -250,6 +261,29 @@ class Driver:
         """End the rollout as soon as the OSD in flight is safe; raises RolloutRefused."""
         return self._keep(acts.aborted(self._running_rollout(), actor, now_s))
 
+    def acknowledge(self) -> RolloutState:
+        """Take note of how the last rollout ended; raises RolloutRefused."""
+        self.load()
+        if self._state is None:
+            raise RolloutRefused(errno.ENOENT, 'there was no rollout yet')
+        if not self._state.ended:
+            raise RolloutRefused(
+                errno.EBUSY,
+                f'rollout {self._state.rollout_id} has not ended '
+                f'({self._state.phase.value}): there is nothing to take note of yet',
+            )
+        self._save_acknowledged(self._state.rollout_id)
+        return self._state
+
+    def _save_acknowledged(self, rollout_id: Optional[str]) -> None:
+        try:
+            self._storage.save_acknowledged(rollout_id)
+        except CommandError as error:
+            raise RolloutRefused(
+                error.errno, f'this cannot be stored now: {error.message}; try again'
+            ) from error
+        self._acknowledged = rollout_id
+
     def _recorder_of(self, state: RolloutState) -> Recorder:
         """What is recorded of this rollout, by this manager or the one before it."""
         if self._recorder is None or self._recorder.evidence.rollout_id != state.rollout_id:
@@ -371,6 +405,8 @@ class Driver:
     # -- keeping
 
     def _begin(self, state: RolloutState) -> RolloutState:
+        if self._acknowledged is not None:
+            self._save_acknowledged(None)
         self._keep(state)
         try:
             self._record(state)
@@ -390,7 +426,8 @@ class Driver:
 
     def _save(self, state: RolloutState) -> RolloutState:
         self._storage.save_current(state)
-        self._state = state
+        before, self._state = self._state, state
+        self._on_change(before, state)
         self._unrecorded = self._unrecorded or state.ended
         return state
 

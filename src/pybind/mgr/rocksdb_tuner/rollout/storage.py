@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 CURRENT = 'rollout/current'
 #: What the verdict on its canary is made of.
 EVIDENCE = 'rollout/evidence'
+#: The id of the rollout whose end an operator has taken note of.
+ACKNOWLEDGED = 'rollout/acknowledged'
 ARCHIVE = 'rollout/archive/'
 HISTORY = 'history/'
 BROKEN = 'broken/'
@@ -87,6 +89,13 @@ class RolloutStorage:
     def save_current(self, state: RolloutState) -> None:
         """Raises RolloutRefused (E2BIG), CommandError."""
         self._store.set(CURRENT, encode_state(state))
+
+    def load_acknowledged(self) -> Optional[str]:
+        return self._store.get(ACKNOWLEDGED)
+
+    def save_acknowledged(self, rollout_id: Optional[str]) -> None:
+        """None: nothing is acknowledged any more. Raises CommandError."""
+        self._store.set(ACKNOWLEDGED, rollout_id)
 
     def load_evidence(self) -> Optional[Evidence]:
         return self._read(EVIDENCE, decode_evidence)

@@ -114,6 +114,11 @@ class FakeCluster:
         self.flags: set[str] = {'sortbitwise', 'recovery_deletes', 'purged_snapdirs'}
         #: Health checks beside those that follow from the state of the OSDs.
         self.health: dict[str, str] = {}
+        #: The cluster log: text, and whether it is a warning.
+        self.logged: list[tuple[str, bool]] = []
+        #: What `ceph -s` shows: message and share by event, and what ended, with its failure.
+        self.progress: dict[str, tuple[str, float]] = {}
+        self.progress_ended: list[tuple[str, Optional[str]]] = []
         #: Requests that are slow now, by OSD.
         self.slow_requests: dict[int, int] = {}
         self.pools: tuple[PoolInfo, ...] = (
@@ -357,6 +362,18 @@ class FakeCluster:
         if not self.orchestrator_idle:
             restarted = osd_id if self.orchestrator_restarts is None else self.orchestrator_restarts
             self.osds[restarted].stop_at_s = self.now_s + self.orchestrator_delay_s
+
+    # -- Announcements
+
+    def log(self, text: str, warning: bool) -> None:
+        self.logged.append((text, warning))
+
+    def show_progress(self, event_id: str, message: str, share: float) -> None:
+        self.progress[event_id] = (message, share)
+
+    def end_progress(self, event_id: str, failure: Optional[str]) -> None:
+        self.progress.pop(event_id, None)
+        self.progress_ended.append((event_id, failure))
 
     # -- Upgrades
 

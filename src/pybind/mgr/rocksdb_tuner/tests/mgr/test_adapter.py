@@ -76,6 +76,36 @@ def test_an_osd_that_never_booted_is_unknown_and_not_shared() -> None:
     assert cluster_map.flags == {'noout', 'sortbitwise'}
 
 
+def test_progress_is_shown_in_ceph_s_and_ended(module: Any) -> None:
+    cluster = MgrCluster(module)
+    cluster.show_progress('r1', 'Changing', 0.5)
+    cluster.end_progress('r1', None)
+    cluster.end_progress('r2', 'no reason')
+    assert module.remote_calls == [
+        ('progress', 'update', ('r1', 'Changing', 0.5, ['rocksdb_tuner']), {'add_to_ceph_s': True}),
+        ('progress', 'complete', ('r1',), {}),
+        ('progress', 'fail', ('r2', 'no reason'), {}),
+    ]
+
+
+def test_without_the_progress_module_nothing_fails(module: Any) -> None:
+    module.other_modules.clear()
+    MgrCluster(module).show_progress('r1', 'Changing', 0.5)
+    MgrCluster(module).end_progress('r1', None)
+    assert module.remote_calls == []
+
+
+def test_the_cluster_log_names_the_module(module: Any) -> None:
+    module.module_name = 'rocksdb_tuner'
+    MgrCluster(module).log('rollout r1: done', warning=False)
+    MgrCluster(module).log('rollout r1: failed', warning=True)
+    info, warn = module.ClusterLogPrio.INFO, module.ClusterLogPrio.WARN
+    assert module.logged == [
+        ('cluster', info, 'rocksdb_tuner: rollout r1: done'),
+        ('cluster', warn, 'rocksdb_tuner: rollout r1: failed'),
+    ]
+
+
 def test_slow_requests_are_told_by_osd_and_those_of_monitors_are_left_out(module: Any) -> None:
     module.daemon_health_metrics = {
         'osd.0': [{'type': 'SLOW_OPS', 'value': 0}, {'type': 'PENDING_CREATING_PGS', 'value': 4}],

@@ -41,10 +41,26 @@ def test_a_broken_stored_state_is_raised_with_its_text() -> None:
 
 def test_a_failed_rollout_is_raised_until_another_begins() -> None:
     failed = replace(samples.small_cluster(), rollout=samples.failed_rollout())
-    check = render.health_checks(failed)['ROCKSDB_TUNER_ROLLOUT_FAILED']
-    assert check['detail'] == [samples.failed_rollout().failure]
+    check: Any = render.health_checks(failed)['ROCKSDB_TUNER_ROLLOUT_FAILED']
+    assert check['detail'][0] == samples.failed_rollout().failure
+    assert 'rollout ack' in check['detail'][1]
     next_one = replace(failed, rollout=samples.rollout())
     assert 'ROCKSDB_TUNER_ROLLOUT_FAILED' not in render.health_checks(next_one)
+
+
+def test_a_failed_rollout_that_an_operator_took_note_of_is_not_raised() -> None:
+    failed = replace(samples.small_cluster(), rollout=samples.failed_rollout())
+    noted = replace(failed, rollout_acknowledged=True)
+    assert 'ROCKSDB_TUNER_ROLLOUT_FAILED' not in render.health_checks(noted)
+
+
+def test_a_rollout_that_waits_for_a_hand_is_raised_after_a_while() -> None:
+    waiting = samples.waiting_rollout()
+    at = replace(samples.small_cluster(), rollout=waiting, taken_s=waiting.updated_s + 599)
+    assert 'ROCKSDB_TUNER_ROLLOUT_WAITING' not in render.health_checks(at)
+    later = replace(at, taken_s=waiting.updated_s + 600)
+    check = render.health_checks(later)['ROCKSDB_TUNER_ROLLOUT_WAITING']
+    assert check['detail'] == [waiting.paused_reason]
 
 
 def test_osds_that_would_not_start_again_are_counted() -> None:
@@ -90,5 +106,5 @@ def test_thousands_of_osds_do_not_fill_the_monitor() -> None:
 def test_every_health_check_is_in_the_manual() -> None:
     manual = (Path(__file__).parents[6] / 'doc/mgr/rocksdb_tuner.rst').read_text()
     codes = [known.health.code for known in conditions().values() if known.health]
-    codes += [health.STATE_BROKEN, health.ROLLOUT_FAILED]
+    codes += [health.STATE_BROKEN, health.ROLLOUT_FAILED, health.ROLLOUT_WAITING]
     assert [code for code in codes if f'``{code}``' not in manual] == []

@@ -11,6 +11,7 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.observe.trouble import read_trouble
 from rocksdb_tuner.rollout import driver
+from rocksdb_tuner.rollout.announce import Announcer
 from rocksdb_tuner.rollout.driver import Driver
 from rocksdb_tuner.rollout.records import ChangeKind, ChangeRequest, RolloutState, SoakPlan
 from rocksdb_tuner.rollout.rules import Limits
@@ -139,6 +140,7 @@ class Run:
         self.may_act = True
         self.outside_window: Optional[str] = None
         self.clients = Clients(self.cluster)
+        self.announcer = Announcer(self.cluster)
         self.driver = self.new_driver()
         # A manager that has been active for a while.
         for _ in range(10):
@@ -154,12 +156,14 @@ class Run:
             store=self.store,
             same_meaning=same_meaning,
             limits=limits,
+            on_change=self.announcer.changed,
         )
 
     def fail_over(self) -> None:
         """Another manager takes over: all that it knows is in the store."""
         self.driver = self.new_driver()
         self.driver.load()
+        self.announcer.taken_over(self.driver.state)
 
     def tick(self, seconds: float = TICK_S) -> None:
         # In mode off nothing is sampled.

@@ -1,0 +1,40 @@
+"""When a rollout needs the operator: failed, rolled back by its verdict, or waiting for a hand.
+
+A gate that is closed while no OSD is in the middle of its change is no alarm: that is what gates
+are for, and the rollout goes on by itself.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from .records import Outcome, Phase, RolloutState, Verdict
+from .soak import undecided
+from .states import UNCHANGED, in_flight
+
+#: An OSD in the middle of its change waits this long for a gate before that is an alarm: the
+#: recovery after a restart, or a scrub that ok-to-stop minds, is over sooner.
+IN_THE_MIDDLE_S = 600.0
+
+
+def why_failed(state: RolloutState) -> Optional[str]:
+    """What went wrong with a rollout that ended; None where it ended as somebody wanted."""
+    if state.stage is Phase.FAILED:
+        changed = any(osd.step not in UNCHANGED for osd in state.osds)
+        # Whoever aborts it knows; what stays changed on some OSDs is not to be forgotten.
+        if state.outcome is not Outcome.ABORTED or changed:
+            return state.failure or 'no reason was recorded'
+    if state.stage is Phase.ROLLED_BACK and state.verdict is Verdict.FAILED:
+        return state.failure or 'rolled back by the verdict'
+    return None
+
+
+def why_waiting(state: RolloutState, now_s: float) -> Optional[str]:
+    """What the operator has to do for a rollout that waits; None where it needs nobody."""
+    if state.ended or state.paused_reason is None or state.paused_by is not None:
+        return None
+    osd = in_flight(state)
+    in_the_middle = osd is not None and now_s - state.updated_s >= IN_THE_MIDDLE_S
+    if undecided(state) or state.errors > 0 or in_the_middle:
+        return state.paused_reason
+    return None
