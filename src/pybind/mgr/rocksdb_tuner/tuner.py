@@ -193,6 +193,9 @@ class Tuner:
         loader.load_all()
         self._driver.load()
         self._deep.load()
+        # The first tick may wait for a monitor, or for OSDs to report.
+        self._snapshot = replace(self._snapshot, mode=self._read_settings().mode)
+        self._publish_rollout()
 
     def submit(self, work: Callable[[], _T]) -> _T:
         """Run ``work`` in the serve thread and return its result or raise its exception.
