@@ -206,6 +206,9 @@ class Tuner:
         self._driver.load()
         self._announcer.taken_over(self._driver.state)
         self._deep.load()
+        # The first tick may wait for a monitor, or for OSDs to report.
+        self._snapshot = replace(self._snapshot, mode=self._read_settings().mode)
+        self._publish_rollout()
 
     def submit(self, work: Callable[[], _T]) -> _T:
         """Run ``work`` in the serve thread and return its result or raise its exception.

@@ -122,9 +122,7 @@ class MgrCluster:
     # -- ConfigStore
 
     def entries(self, names: Sequence[str]) -> tuple[ConfigEntry, ...]:
-        return parse_config_dump(
-            json.loads(self._mon({'prefix': 'config dump', 'format': 'json'})), names
-        )
+        return parse_config_dump(self._mon_json({'prefix': 'config dump', 'format': 'json'}), names)
 
     def set(self, who: str, name: str, value: str) -> None:
         self._mon({'prefix': 'config set', 'who': who, 'name': name, 'value': value})
@@ -139,7 +137,7 @@ class MgrCluster:
         self, osd_id: int, names: Sequence[str], if_set: Sequence[str] = ()
     ) -> Mapping[str, RunningOption]:
         who = f'osd.{osd_id}'
-        shown = json.loads(self._mon({'prefix': 'config show', 'who': who, 'format': 'json'}))
+        shown = self._mon_json({'prefix': 'config show', 'who': who, 'format': 'json'})
         listed = {entry['name']: entry for entry in shown}
         beside = {name: parse_running_option(listed[name]) for name in if_set if name in listed}
         return beside | {
@@ -191,7 +189,7 @@ class MgrCluster:
     # -- Upgrades
 
     def daemon_versions(self) -> tuple[DaemonVersions, ...]:
-        return parse_versions(json.loads(self._mon({'prefix': 'versions', 'format': 'json'})))
+        return parse_versions(self._mon_json({'prefix': 'versions', 'format': 'json'}))
 
     def orchestrated_upgrade(self) -> Optional[str]:
         try:
@@ -228,12 +226,23 @@ class MgrCluster:
 
     def _ask_orchestrator(self) -> Optional[str]:
         try:
-            status = json.loads(self._mon({'prefix': 'orch status', 'format': 'json'}))
+            status = self._mon_json({'prefix': 'orch status', 'format': 'json'})
         except CommandError as error:
             return error.message
         if status.get('available'):
             return None
         return str(status.get('reason') or 'the orchestrator backend is not available')
+
+    def _mon_json(self, command: Mapping[str, Any]) -> Any:
+        out = self._mon(command)
+        try:
+            return json.loads(out)
+        except ValueError:
+            # "config show" of 16.2.15 succeeds with an empty answer while a manager that has just
+            # become active knows nothing of the OSD yet.
+            raise CommandError(
+                errno.EAGAIN, f'"{command["prefix"]}" was not answered yet; try again'
+            ) from None
 
     def _mon(self, command: Mapping[str, Any]) -> str:
         code, out, message = self._module.mon_command(dict(command))

@@ -239,6 +239,18 @@ def test_a_new_manager_looks_before_it_goes_on(world: World) -> None:
     assert world.phase() is Phase.DONE
 
 
+def test_a_new_manager_shows_the_rollout_before_its_first_tick(world: World) -> None:
+    """That tick may have to wait for a monitor: "there was no rollout yet" would be wrong."""
+    recommendation_id = world.recommended_for_rbd()
+    world.apply(recommendation_id)
+    world.run_until(Phase.PROMOTING)
+    world.takeover()
+    world.tuner.load()
+    assert world.phase() is Phase.PROMOTING
+    assert world.tuner.snapshot.mode is Mode.RECOMMEND
+    assert len(world.tuner.snapshot.history) == 1
+
+
 def test_auto_apply_does_nothing_risky(world: World) -> None:
     world.settings = replace(world.settings, mode=Mode.AUTO_APPLY, auto_apply_after_s=60.0)
     world.recommended_for_rbd()
