@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rocksdb_tuner.tests.workload import evaluation, replay
 from rocksdb_tuner.tests.workload.evaluation import Judged, Onset
-from rocksdb_tuner.workload.activity import Activity
 
 from .cli import run_main
 from .errors import UsageError
 from .recording_plan import HELD_OUT, SET
 
 
-def _share(part: float, whole: float) -> float | None:
-    return part / whole if whole else None
-
-
-#: What thresholds are set on, by name.
-SIGNALS: tuple[tuple[str, Callable[[Activity], float | None]], ...] = (
-    ('operations/s and OSD', lambda a: a.operations_per_s / a.osds),
-    ('KiB/s and OSD', lambda a: a.bytes_per_s / a.osds / 1024),
-    ('mean write, KiB', lambda a: _share(a.write_bytes_per_s / 1024, a.writes_per_s)),
-    ('share of reads', lambda a: _share(a.reads_per_s, a.operations_per_s)),
-    ('class calls in changes', lambda a: _share(a.class_calls_per_s, a.changes_per_s)),
-    ('recovery per change', lambda a: _share(a.recovery_per_s, a.changes_per_s)),
-)
-
-
 def _gather(names: Sequence[str], *, of_osds: bool) -> tuple[list[Judged], list[Onset]]:
+    """The windows; of a device class also how each span was recognised."""
     judged: list[Judged] = []
     onsets: list[Onset] = []
     for name in names:
         recording = replay.load(name)
-        osds = [osd.osd_id for osd in recording.cluster_map().osds] if of_osds else [None]
-        for osd_id in osds:
-            for offset_s in evaluation.OFFSETS_S:
-                shown = evaluation.watch(recording, offset_s, osd_id)
+        for offset_s in evaluation.OFFSETS_S:
+            if of_osds:
+                for osd in recording.cluster_map().osds:
+                    shown = evaluation.watch(recording, offset_s, osd.osd_id)
+                    judged += evaluation.judge_osd(recording, shown)
+            else:
+                shown = evaluation.watch(recording, offset_s)
                 judged += evaluation.judge(recording, shown)
                 onsets += evaluation.onsets(recording, shown, offset_s)
     return judged, onsets
@@ -82,19 +70,6 @@ def _onsets(onsets: Sequence[Onset]) -> None:
         )
 
 
-def _signals(judged: Sequence[Judged]) -> None:
-    """What the thresholds of the module lie between, by true class."""
-    print(f'\n{"class":<18}' + ''.join(f'{name:>28}' for name, _ in SIGNALS))
-    for truth in sorted({j.span.labels[0] for j in judged}):
-        seen = [j.seen.activity for j in judged if j.span.labels[0] == truth]
-        ranges = []
-        for _, signal in SIGNALS:
-            found = [signal(a) for a in seen if a is not None]
-            values = sorted(value for value in found if value is not None)
-            ranges.append(f'{values[0]:.3g} to {values[-1]:.3g}' if values else '')
-        print(f'{truth:<18}' + ''.join(f'{text:>28}' for text in ranges))
-
-
 def _wrong(judged: Sequence[Judged]) -> None:
     for j in judged:
         if not j.right:
@@ -109,7 +84,6 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument('names', nargs='*', metavar='NAME', help='recordings; default: of the part')
     parser.add_argument('--part', choices=(SET, HELD_OUT), default=HELD_OUT)
     parser.add_argument('--osds', action='store_true', help='judge OSDs, not their device class')
-    parser.add_argument('--signals', action='store_true', help='show what was measured, by class')
     parser.add_argument('--wrong', action='store_true', help='show the windows with a wrong class')
     return parser.parse_args(argv)
 
@@ -124,9 +98,8 @@ def _work(arguments: argparse.Namespace) -> int:
     _scores(judged)
     _confusion(judged)
     _reliability(judged)
-    _onsets(onsets)
-    if arguments.signals:
-        _signals(judged)
+    if onsets:
+        _onsets(onsets)
     taken = evaluation.taken_for_clients(judged)
     print(f'\n{len(taken)} windows without clients were taken for client work')
     if arguments.wrong:

@@ -52,8 +52,13 @@ def _client(label: str, name: str, seconds: float = CLIENT_S, **parameters: int)
     return Step(name, seconds, (label,), (Client(name, parameters),))
 
 
-def _run(name: str, part: str, cluster: str, *steps: Step) -> Run:
-    return Run(name, part, cluster, (_BEFORE, *steps, _AFTER))
+def _run(name: str, part: str, cluster: str, *steps: Step, prepare: tuple[Step, ...] = ()) -> Run:
+    """`prepare` is what the cluster has to hold, whichever runs it has seen before."""
+    return Run(name, part, cluster, (*prepare, _BEFORE, *steps, _AFTER))
+
+
+def _data(seconds: float, client: str, **parameters: int) -> Step:
+    return Step('data', seconds, (), (Client(client, parameters),))
 
 
 _OMAP = Step(
@@ -89,6 +94,8 @@ RUNS: tuple[Run, ...] = (
     _run(
         'p-rbd-4k-with-cephfs', HELD_OUT, 'pacific-3',
         _client('rbd-small-write', 'rbd-randwrite', iodepth=16, rate_iops=800),
+        # The metadata server still writes after its client is gone
+        prepare=(_data(5, 'cephfs-metadata', threads=2), Step('nobody', 30)),
     ),
     _run(
         'p-large-then-list', HELD_OUT, 'pacific-3',
@@ -186,6 +193,10 @@ RUNS: tuple[Run, ...] = (
             (Client('rbd-randwrite', {'iodepth': 8, 'rate_iops': 500}),), begin=('in 3',),
         ),
         Step('what is left of the backfill', 10, until_clean=True),
+        prepare=(
+            _data(40, 's3-put', threads=10),
+            Step('osd.3 is emptied', 150, begin=('out 3',), until_clean=True),
+        ),
     ),
     _run(
         'p-snaptrim', HELD_OUT, 'pacific-4',
@@ -197,7 +208,8 @@ RUNS: tuple[Run, ...] = (
     ),
     _run(
         'p-delete', HELD_OUT, 'pacific-4',
-        _client('rgw-metadata', 's3-delete', seconds=70, objects=6000),
+        # As many as a gateway deletes in that time
+        _client('rgw-metadata', 's3-delete', seconds=70, objects=16000),
     ),
     _run(
         'p-recovery', HELD_OUT, 'pacific-4',
@@ -220,5 +232,6 @@ RUNS: tuple[Run, ...] = (
             'S3 puts and a deep scrub', CLIENT_S, ('rgw-metadata',),
             (Client('s3-put', {'threads': 4}),), begin=('deep-scrub',),
         ),
+        prepare=(_data(20, 's3-large-put', objects=100),),
     ),
 )  # fmt: skip

@@ -44,6 +44,7 @@ def signals(
         rw_iops=_rate(window, window.op_rw if window else None),
         write_bytes_per_s=_rate(window, window.op_w_in_bytes if window else None),
         read_bytes_per_s=_rate(window, window.op_r_out_bytes if window else None),
+        rw_bytes_per_s=_rate(window, window.op_rw_in_bytes if window else None),
         write_bytes_avg=_mean(window.op_w_in_bytes, window.op_w) if window else None,
         read_bytes_avg=_mean(window.op_r_out_bytes, window.op_r) if window else None,
         op_w_latency_ms=window.op_w_latency.mean_ms if window and window.op_w_latency else None,

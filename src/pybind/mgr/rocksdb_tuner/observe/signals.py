@@ -33,12 +33,14 @@ class Signals:
     commit_ms: Optional[float] = None
 
     #: Client operations: `osd.op_w`, `osd.op_r`, and `osd.op_rw` (class calls that read and
-    #: write, such as RGW's bucket index).
+    #: write, such as RGW's bucket index, and its puts over objects that are there, with their
+    #: data). An operation's bytes are counted with it: ``write_bytes_*`` are those of op_w alone.
     write_iops: Optional[float] = None
     read_iops: Optional[float] = None
     rw_iops: Optional[float] = None
     write_bytes_per_s: Optional[float] = None
     read_bytes_per_s: Optional[float] = None
+    rw_bytes_per_s: Optional[float] = None
     write_bytes_avg: Optional[float] = None
     read_bytes_avg: Optional[float] = None
     op_w_latency_ms: Optional[float] = None

@@ -20,7 +20,9 @@ class Activity(NamedTuple):
     writes_per_s: float
     class_calls_per_s: float
     reads_per_s: float
+    #: Of plain writes.
     write_bytes_per_s: float
+    class_call_bytes_per_s: float
     read_bytes_per_s: float
     recovery_per_s: float
 
@@ -34,18 +36,28 @@ class Activity(NamedTuple):
         return self.changes_per_s + self.reads_per_s
 
     @property
+    def written_bytes_per_s(self) -> float:
+        return self.write_bytes_per_s + self.class_call_bytes_per_s
+
+    @property
     def bytes_per_s(self) -> float:
-        return self.write_bytes_per_s + self.read_bytes_per_s
+        return self.written_bytes_per_s + self.read_bytes_per_s
 
     @property
     def mean_write_bytes(self) -> Optional[float]:
         return self.write_bytes_per_s / self.writes_per_s if self.writes_per_s else None
 
+    @property
+    def mean_class_call_bytes(self) -> Optional[float]:
+        """Large only where calls carry data: most of them set keys, and count no bytes."""
+        calls_per_s = self.class_calls_per_s
+        return self.class_call_bytes_per_s / calls_per_s if calls_per_s else None
+
 
 def activity(signals: Iterable[Signals]) -> Optional[Activity]:
     """None if no OSD has a window with known client operations."""
     osds = 0
-    window_s = writes = calls = reads = written = read = recovery = 0.0
+    window_s = writes = calls = reads = written = called = read = recovery = 0.0
     for s in signals:
         if (
             s.window_s is None
@@ -53,6 +65,7 @@ def activity(signals: Iterable[Signals]) -> Optional[Activity]:
             or s.read_iops is None
             or s.rw_iops is None
             or s.write_bytes_per_s is None
+            or s.rw_bytes_per_s is None
             or s.read_bytes_per_s is None
         ):
             continue
@@ -62,8 +75,9 @@ def activity(signals: Iterable[Signals]) -> Optional[Activity]:
         calls += s.rw_iops
         reads += s.read_iops
         written += s.write_bytes_per_s
+        called += s.rw_bytes_per_s
         read += s.read_bytes_per_s
         recovery += s.recovery_ops_per_s or 0.0
     if not osds:
         return None
-    return Activity(osds, window_s, writes, calls, reads, written, read, recovery)
+    return Activity(osds, window_s, writes, calls, reads, written, called, read, recovery)

@@ -45,17 +45,15 @@ def classify(seen: Optional[Activity], pools: PoolContext) -> Workload:
 def _client_work(
     seen: Activity, pools: PoolContext, limits: Thresholds
 ) -> tuple[WorkloadClass, float, tuple[Evidence, ...]]:
-    mean_bytes = seen.mean_write_bytes
     shares = _shares(seen)
-    size = _write_size(seen)
     changes_share = seen.changes_per_s / seen.operations_per_s if seen.operations_per_s else 0.0
     reads_dominate = seen.operations_per_s > 0 and 1 - changes_share >= limits.read_share
     # Large writes are few: they are known by their bytes, whatever else is counted beside them.
+    size = _large_writes(seen, limits)
     if (
-        mean_bytes is not None
-        and mean_bytes >= limits.large_write_bytes
-        and seen.write_bytes_per_s >= seen.read_bytes_per_s
-        and seen.write_bytes_per_s > limits.noise_bytes_per_s * seen.osds
+        size is not None
+        and seen.written_bytes_per_s >= seen.read_bytes_per_s
+        and seen.written_bytes_per_s > limits.noise_bytes_per_s * seen.osds
     ):
         if reads_dominate:
             return WorkloadClass.MIXED, 0.7, (size, shares)
@@ -188,6 +186,22 @@ def _operations(seen: Activity) -> Evidence:
         seen.window_s,
         f'{per_osd:.0f} client operations per second and OSD, {seen.bytes_per_s / 1024:.0f} KiB/s '
         'in all.',
+    )
+
+
+def _large_writes(seen: Activity, limits: Thresholds) -> Optional[Evidence]:
+    """The size of what is written, if it is large; a gateway puts over objects by class calls."""
+    if (seen.mean_write_bytes or 0.0) >= limits.large_write_bytes:
+        return _write_size(seen)
+    mean = seen.mean_class_call_bytes or 0.0
+    if mean < limits.large_write_bytes:
+        return None
+    return Evidence(
+        'rw_bytes_per_s',
+        seen.class_call_bytes_per_s,
+        'bytes/s',
+        seen.window_s,
+        f'The mean class call writes {mean / 1024:.1f} KiB.',
     )
 
 

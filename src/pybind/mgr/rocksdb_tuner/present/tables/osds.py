@@ -233,7 +233,7 @@ def _signal_fields(signals: Signals, facts: OsdFacts) -> str:
             ('  latency', format_ms(signals.op_w_latency_ms)),
             ('Client reads', _client(signals.read_iops, signals.read_bytes_per_s)),
             ('  mean size', format_bytes(signals.read_bytes_avg)),
-            ('Class calls', format_count_rate(signals.rw_iops)),
+            ('Class calls', _client(signals.rw_iops, signals.rw_bytes_per_s)),
             ('Recovery', _client(signals.recovery_ops_per_s, signals.recovery_bytes_per_s)),
             (
                 'KV sync',

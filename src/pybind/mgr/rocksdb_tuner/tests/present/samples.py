@@ -105,6 +105,7 @@ def signals(osd_id: int) -> Signals:
         write_iops=271.123456789,
         read_iops=8.0,
         rw_iops=0.0,
+        rw_bytes_per_s=0.0,
         write_bytes_per_s=1110521.9,
         read_bytes_per_s=32768.0,
         write_bytes_avg=4096.0,

@@ -2,13 +2,16 @@
 
 Judged are windows that lie within one span of a recording, so that what they hold has one true
 name, and of those what the module shows: after its hysteresis, with its confidence.
+
+A span says what went on in the whole cluster. That names what a single OSD did too where it had a
+part in it; where it had none, it was idle (`carried_nothing`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional
 
 from rocksdb_tuner.observe.pool_rates import PoolHistory
@@ -19,6 +22,7 @@ from rocksdb_tuner.workload.recogniser import Recogniser
 from .replay import DEVICE_CLASS, Recording, Span
 
 UNKNOWN = 'unknown'
+IDLE = ('idle',)
 #: The times of the samplings against those of the reports.
 OFFSETS_S = (0.0, 2.5, 5.0, 7.5)
 #: A span of at least this length is long enough for a class to be due in it.
@@ -28,6 +32,8 @@ GAP_S = 5.0
 #: Bounds of the bins of the reliability table.
 BINS = (0.0, 0.5, 0.75, 0.9, 1.0)
 NOT_CLIENTS = frozenset({'idle', 'recovery', UNKNOWN})
+#: What an OSD does by itself varies: up to so many times what it did when nobody was at work.
+IDLE_FACTOR = 2.0
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,8 @@ class Seen:
     evidence: tuple[str, ...]
     #: What all OSDs that are looked at do, on which the name is founded.
     activity: Optional[Activity]
+    #: What all of them write to the WAL, replicas' writes and recovered objects among it.
+    wal_bytes_per_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -110,17 +118,19 @@ def watch(recording: Recording, offset_s: float = 0.0, osd_id: Optional[int] = N
         shown.append(
             Seen(
                 look.now_s,
-                _covered(of, look.now_s),
+                covered(of, look.now_s),
                 workload.workload_class.value,
                 workload.confidence,
                 tuple(e.statement for e in workload.evidence),
                 activity(of),
+                sum(s.wal_bytes_per_s or 0.0 for s in of),
             )
         )
     return shown
 
 
-def _covered(signals: Sequence[Signals], now_s: float) -> Optional[tuple[float, float]]:
+def covered(signals: Sequence[Signals], now_s: float) -> Optional[tuple[float, float]]:
+    """From when to when the windows of all these OSDs reach; None where there is none."""
     ends = [
         (now_s - s.sample_age_s, s.window_s)
         for s in signals
@@ -135,15 +145,46 @@ def judge(recording: Recording, shown: Iterable[Seen]) -> list[Judged]:
     """The windows that lie within one span."""
     found = []
     for seen in shown:
-        if seen.window is None:
-            continue
-        begin_s, end_s = seen.window
-        found += [
-            Judged(recording.name, span, seen)
-            for span in recording.spans
-            if span.begin_s <= begin_s and end_s <= span.end_s
-        ]
+        span = span_of(recording, seen.window)
+        if span is not None:
+            found.append(Judged(recording.name, span, seen))
     return found
+
+
+def span_of(recording: Recording, window: Optional[tuple[float, float]]) -> Optional[Span]:
+    """The span that holds all of a window; None where there is none."""
+    if window is None:
+        return None
+    begin_s, end_s = window
+    return next((s for s in recording.spans if s.begin_s <= begin_s and end_s <= s.end_s), None)
+
+
+def judge_osd(recording: Recording, shown: Sequence[Seen]) -> list[Judged]:
+    """The same of one OSD, by what it carried of what went on in the cluster."""
+    found = judge(recording, shown)
+    idle = [j.seen for j in found if j.span.labels == IDLE]
+    return [
+        replace(j, span=replace(j.span, labels=IDLE)) if carried_nothing(j.seen, idle) else j
+        for j in found
+    ]
+
+
+def carried_nothing(seen: Seen, idle: Sequence[Seen]) -> bool:
+    """Whether an OSD did no more than it does when nobody is at work, which is ``idle``.
+
+    By its own counters, not by the module's thresholds: it recovered nothing, and neither served
+    more client operations nor wrote more to its WAL, as a replica or a target of recovery does.
+    """
+    now = seen.activity
+    known = [(s.activity, s.wal_bytes_per_s) for s in idle if s.activity is not None]
+    if now is None or not known:
+        return False
+    operations_per_s = max(activity.operations_per_s for activity, _ in known)
+    return (
+        now.recovery_per_s == 0.0
+        and now.operations_per_s <= IDLE_FACTOR * operations_per_s
+        and seen.wal_bytes_per_s <= IDLE_FACTOR * max(wal for _, wal in known)
+    )
 
 
 def onsets(recording: Recording, shown: Sequence[Seen], offset_s: float) -> list[Onset]:

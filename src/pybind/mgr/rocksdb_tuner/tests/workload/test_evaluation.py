@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Optional
 
 import pytest
+
+from rocksdb_tuner.workload.activity import Activity
 
 from . import evaluation, replay
 from .evaluation import Judged, Seen
@@ -65,6 +68,36 @@ def test_confidence_is_judged_by_bins_and_unknown_claims_nothing() -> None:
     assert evaluation.reliability(windows) == [
         (0.0, 0.5, 0, 0), (0.5, 0.75, 0, 0), (0.75, 0.9, 1, 1), (0.9, 1.0, 2, 1),
     ]  # fmt: skip
+
+
+def osd_seen(
+    now_s: float, operations_per_s: float, recovery_per_s: float = 0.0, wal_bytes_per_s: float = 0.0
+) -> Seen:
+    done = Activity(1, 10.0, operations_per_s, 0.0, 0.0, 0.0, 0.0, 0.0, recovery_per_s)
+    return replace(seen(now_s, RBD), activity=done, wal_bytes_per_s=wal_bytes_per_s)
+
+
+@pytest.mark.parametrize(
+    ('now', 'truth'),
+    [
+        (osd_seen(80, 4, wal_bytes_per_s=2e4), 'idle'),
+        (osd_seen(80, 40, wal_bytes_per_s=2e4), RBD),
+        (osd_seen(80, 4, recovery_per_s=0.1, wal_bytes_per_s=2e4), RBD),
+        (osd_seen(80, 4, wal_bytes_per_s=3e5), RBD),
+    ],
+    ids=['nothing', 'client operations', 'recovery', 'what replicas write'],
+)
+def test_an_osd_that_carried_nothing_of_the_work_was_idle(now: Seen, truth: str) -> None:
+    made = recording(Span('nobody', ('idle',), 0, 40), Span('client', (RBD,), 40, 99))
+    before, judged_now = evaluation.judge_osd(made, [osd_seen(35, 3, wal_bytes_per_s=1.2e4), now])
+    assert before.span.labels == ('idle',)
+    assert judged_now.span.labels == (truth,)
+
+
+def test_without_a_look_at_an_idle_osd_the_group_s_name_stays() -> None:
+    made = recording(Span('client', (RBD,), 40, 99))
+    (found,) = evaluation.judge_osd(made, [osd_seen(80, 0)])
+    assert found.span.labels == (RBD,)
 
 
 def onset(shown: list[Seen], *spans: Span) -> tuple[Optional[float], int, int]:
