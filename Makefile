@@ -6,8 +6,9 @@ VENV ?= build/venv
 TOX := $(VENV)/bin/tox
 DESTDIR ?=
 MGR_DIR ?= /usr/share/ceph/mgr
+MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
-.PHONY: help demo check check-releases lint mypy unit integration smoke oracle bench install clean
+.PHONY: help demo check check-releases lint mypy unit integration smoke oracle bench mixin install install-monitoring clean
 
 help:
 	@echo 'make demo     the main job on a real Pacific cluster, end to end (root, Debian 12)'
@@ -18,7 +19,9 @@ help:
 	@echo 'make check-releases   all integration tests on Pacific, Reef and Tentacle, and 3000 new'
 	@echo '              option strings on the binaries of each'
 	@echo 'make bench    measure the cost of a tick, of an answer of the model, and of a check'
+	@echo 'make mixin    write the Grafana dashboard and the alert rules anew from their source'
 	@echo 'make install DESTDIR=...   lay the module out for a package'
+	@echo 'make install-monitoring DESTDIR=...   the same for the dashboard and the alert rules'
 
 demo:
 	qa/demo $(if $(KEEP),--keep)
@@ -51,6 +54,14 @@ install:
 	cd src/pybind/mgr/rocksdb_tuner && \
 	  find . -type f \( -name '*.py' -o -name '*.json' \) -not -path './tests/*' \
 	    -exec install -D -m 644 {} '$(DESTDIR)$(MGR_DIR)/rocksdb_tuner/{}' \;
+
+mixin: $(TOX)
+	$(TOX) run -e mixin
+
+# Where Ceph's own packages put theirs
+install-monitoring:
+	install -D -m 644 -t '$(DESTDIR)/etc/grafana/dashboards/ceph-dashboard' $(MIXIN)/dashboards_out/*.json
+	install -D -m 644 $(MIXIN)/prometheus_alerts.yml '$(DESTDIR)/etc/prometheus/ceph/rocksdb_tuner_alerts.yml'
 
 clean:
 	rm -rf build .tox .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -69,6 +69,7 @@ class MgrModule:
         self.data: Dict[str, Any] = {}
         self.counters: Dict[Tuple[str, str], Any] = {}
         self.health_checks: Dict[str, Any] = {}
+        self.uri = ''
         self.mon_answers: List[Tuple[int, str, str]] = []
         self.mon_commands: List[Dict[str, Any]] = []
 
@@ -83,6 +84,15 @@ class MgrModule:
 
     def set_module_option(self, key: str, val: Any) -> None:
         self.options[key] = val
+
+    def get_localized_module_option(self, key: str, default: Any = None) -> Any:
+        return self.options.get(key, default)
+
+    def get_mgr_ip(self) -> str:
+        return '192.0.2.1'
+
+    def set_uri(self, uri: str) -> None:
+        self.uri = uri
 
     def get_store(self, key: str, default: Optional[str] = None) -> Optional[str]:
         return self.stored.get(key, default)
@@ -104,3 +114,16 @@ class MgrModule:
     ) -> Tuple[int, str, str]:
         self.mon_commands.append(cmd_dict)
         return self.mon_answers.pop(0)
+
+
+class MgrStandbyModule:
+    MODULE_OPTIONS: List[Option] = []
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.options = {o['name']: o.get('default') for o in self.MODULE_OPTIONS}
+
+    def get_localized_module_option(self, key: str, default: Any = None) -> Any:
+        return self.options.get(key, default)
+
+    def get_mgr_ip(self) -> str:
+        return '192.0.2.1'

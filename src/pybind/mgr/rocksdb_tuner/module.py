@@ -23,6 +23,9 @@ from .advise.situation import Situation, find_situation
 from .advise.tree import tree
 from .collection.report import report
 from .deep.look import DeepLookRefused
+from .metrics_endpoint import MetricsEndpoint
+from .metrics_settings import metrics_options, url, wanted_address
+from .metrics_text import MetricsText
 from .mgr.adapter import MgrCluster, MgrStore
 from .mgr.protocols import CommandError
 from .mgr.releases import OSD_MAP_CHANGED, CLICommand, CLIReadCommand, CLIWriteCommand
@@ -118,6 +121,7 @@ class Module(MgrModule):
             desc='how long the last client workload of a group that fell idle is advised on',
             runtime=True,
         ),
+        *metrics_options(),
         *(_limit_option(limit) for limit in limit_options()),
     ]
 
@@ -137,19 +141,30 @@ class Module(MgrModule):
             manager_release=self.release_name,
         )
         self._tuner.wake = self._wake.set
+        self._metrics = MetricsEndpoint(
+            MetricsText(
+                lambda: self._tuner.snapshot,
+                lambda: int(self.get_module_option('metrics_osd_limit')),
+            )
+        )
+        self._metrics_uri = ''
 
     # -- the loop
 
     def serve(self) -> None:
         """Tick until the mgr stops the module; nothing that a tick raises ends the loop."""
         self._guarded(self._tuner.load)
-        while not self._stopping:
-            pause_s = ERROR_PAUSE_S
-            if self._guarded(self._tuner.tick):
-                pause_s = self._tuner.next_tick_in_s()
-            self.set_health_checks(render.health_checks(self._tuner.snapshot))
-            self._wake.wait(pause_s)
-            self._wake.clear()
+        try:
+            while not self._stopping:
+                pause_s = ERROR_PAUSE_S
+                if self._guarded(self._tuner.tick):
+                    pause_s = self._tuner.next_tick_in_s()
+                problem = self._serve_metrics()
+                self.set_health_checks(render.health_checks(self._tuner.snapshot, problem))
+                self._wake.wait(pause_s)
+                self._wake.clear()
+        finally:
+            self._metrics.close()
 
     def shutdown(self) -> None:
         self._stopping = True
@@ -172,6 +187,21 @@ class Module(MgrModule):
             log.exception('unexpected error; the module goes on')
             return False
         return True
+
+    def _serve_metrics(self) -> Optional[str]:
+        """Serve metrics where the options say now; returns why that fails, None if it does not."""
+        address = wanted_address(self)
+        try:
+            problem = self._metrics.follow(address)
+        except Exception as error:
+            # Metrics are the least of what this loop is for.
+            log.exception('unexpected error of the metrics endpoint; the module goes on')
+            problem = f'internal error ({type(error).__name__}); the mgr log has the details'
+        uri = '' if address is None or problem else url(self, address)
+        if uri != self._metrics_uri:
+            self.set_uri(uri)
+            self._metrics_uri = uri
+        return problem
 
     def _settings(self) -> Settings:
         return Settings(
