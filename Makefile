@@ -8,7 +8,8 @@ DESTDIR ?=
 MGR_DIR ?= /usr/share/ceph/mgr
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
-.PHONY: help demo check check-releases lint mypy unit integration smoke oracle bench mixin install install-monitoring clean
+.PHONY: help demo check check-releases lint mypy unit integration smoke oracle bench mixin install install-dashboard \
+  install-monitoring clean
 
 help:
 	@echo 'make demo     the main job on a real Pacific cluster, end to end (root, Debian 12)'
@@ -21,6 +22,7 @@ help:
 	@echo 'make bench    measure the cost of a tick, of an answer of the model, and of a check'
 	@echo 'make mixin    write the Grafana dashboard and the alert rules anew from their source'
 	@echo 'make install DESTDIR=...   lay the module out for a package'
+	@echo 'make install-dashboard DESTDIR=...   the same for the REST API in the Ceph Dashboard'
 	@echo 'make install-monitoring DESTDIR=...   the same for the dashboard and the alert rules'
 
 demo:
@@ -57,6 +59,11 @@ install:
 
 mixin: $(TOX)
 	$(TOX) run -e mixin
+
+# Real files: the dashboard does not load a controller that is a link
+install-dashboard:
+	install -D -m 644 -t '$(DESTDIR)$(MGR_DIR)/dashboard/controllers' \
+	  src/pybind/mgr/dashboard/controllers/*.py
 
 # Where Ceph's own packages put theirs
 install-monitoring:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import _jsonnet
@@ -17,18 +18,25 @@ import _jsonnet
 FOLDER = Path(__file__).resolve().parents[1] / 'monitoring/ceph-mixin/rocksdb_tuner'
 _PROGRAM = """
 local mixin = import 'mixin.libsonnet';
-{ ['dashboards_out/' + name]: std.manifestJsonEx(mixin.grafanaDashboards[name], '  ') + '\\n'
-  for name in std.objectFields(mixin.grafanaDashboards) }
-+ { 'prometheus_alerts.yml': std.manifestYamlDoc(mixin.prometheusAlerts, quote_keys=false) + '\\n' }
+{
+  dashboards: mixin.grafanaDashboards,
+  alerts: std.manifestYamlDoc(mixin.prometheusAlerts, quote_keys=false),
+}
 """
 
 
+@cache
 def results() -> Mapping[str, str]:
     """The text of each file, by its path below `FOLDER`."""
-    written: dict[str, str] = json.loads(
-        _jsonnet.evaluate_snippet(str(FOLDER / 'results.jsonnet'), _PROGRAM)
-    )
-    return written
+    made = json.loads(_jsonnet.evaluate_snippet(str(FOLDER / 'results.jsonnet'), _PROGRAM))
+    return {
+        # Much slower in jsonnet.
+        **{
+            f'dashboards_out/{name}': json.dumps(dashboard, indent=2, sort_keys=True) + '\n'
+            for name, dashboard in made['dashboards'].items()
+        },
+        'prometheus_alerts.yml': made['alerts'] + '\n',
+    }
 
 
 if __name__ == '__main__':

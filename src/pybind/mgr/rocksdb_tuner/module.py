@@ -7,7 +7,7 @@ postponed here, and use `typing`'s names, which Pacific's mgr compares as types.
 import errno
 import logging
 import threading
-from typing import Callable, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from mgr_module import HandleCommandResult, MgrModule, Option
 
@@ -496,6 +496,20 @@ class Module(MgrModule):
     def cmd_rollout_abort(self, format: str = 'plain') -> HandleCommandResult:
         """End the rollout where it is, with the OSD in flight brought to safety"""
         return self._answer(lambda: self._change(lambda: self._tuner.abort(OPERATOR), format))
+
+    # -- for the dashboard
+
+    def remote_command(self, command: str, arguments: Dict[str, Any]) -> Dict[str, Any]:
+        """A command of this module, asked by another one with `mgr.remote`: its answer in JSON.
+
+        ``command`` has underscores for spaces. The caller gets {retval, stdout, stderr} anew: up
+        to Squid what is returned is shared between interpreters, from Tentacle on it is copied.
+        """
+        handler = getattr(self, f'cmd_{command}', None)
+        if handler is None:
+            return {'retval': -errno.EINVAL, 'stdout': '', 'stderr': f'no command "{command}"'}
+        result: HandleCommandResult = handler(format='json', **arguments)
+        return {'retval': result.retval, 'stdout': result.stdout, 'stderr': result.stderr}
 
     # -- shared by the handlers
 

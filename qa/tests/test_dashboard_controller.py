@@ -1,0 +1,215 @@
+"""The endpoints of the dashboard: what they ask the module, and answer to bad input."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dashboard import mgr
+from dashboard.controllers import BaseController
+from dashboard.controllers._rocksdb_tuner import MAX_TEXT_CHARACTERS, RocksDBTuner
+from dashboard.exceptions import DashboardException
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner import Module
+
+MAY_CHANGE = {('config-opt', 'update')}
+
+
+@pytest.fixture(autouse=True)
+def _module_and_permissions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module before its first tick, and a user who may change the configuration."""
+    module: Any = Module('rocksdb_tuner', '', '')
+
+    def remote(name: str, method: str, *args: Any) -> Any:
+        assert name == 'rocksdb_tuner'
+        # As between modules of Tentacle: a copy of plain values.
+        return json.loads(json.dumps(getattr(module, method)(*args)))
+
+    monkeypatch.setattr(mgr, 'answer', remote)
+    monkeypatch.setattr(BaseController, 'permissions', MAY_CHANGE)
+
+
+@pytest.fixture
+def api() -> Any:
+    return RocksDBTuner()
+
+
+def endpoints() -> list[Any]:
+    members = inspect.getmembers(RocksDBTuner, inspect.isfunction)
+    return [function for _, function in members if hasattr(function, 'path')]
+
+
+def refusal(call: Any) -> DashboardException:
+    with pytest.raises(DashboardException) as caught:
+        call()
+    return caught.value
+
+
+READS = [e.__name__ for e in endpoints() if e.method == 'GET' and '{' not in e.path]
+
+
+@pytest.mark.parametrize('name', sorted(set(READS) - {'model', 'report'}))
+def test_every_read_answers_with_the_json_of_its_command(api: Any, name: str) -> None:
+    answer = getattr(api, name)()
+    assert isinstance(answer, (dict, list, type(None)))
+
+
+def test_a_check_is_answered_with_the_judgement(api: Any) -> None:
+    answer = api.check(options='no_such_option=1', release='reef')
+    assert (answer['accepted'], answer['release']) == (False, 'reef')
+    assert api.check(options='', cores='4')['accepted'] is True
+
+
+@pytest.mark.parametrize('endpoint', endpoints(), ids=lambda e: e.__name__)
+def test_who_may_read_cannot_change_and_get_changes_nothing(endpoint: Any) -> None:
+    assert (
+        endpoint.permission == {'GET': 'read', 'POST': 'update', 'PUT': 'update'}[endpoint.method]
+    )
+    assert RocksDBTuner.scope == 'osd'  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize('endpoint', endpoints(), ids=lambda e: e.__name__)
+def test_every_endpoint_and_parameter_is_documented(endpoint: Any) -> None:
+    assert endpoint.description
+    signature = inspect.signature(endpoint)
+    assert set(endpoint.parameters) == set(signature.parameters) - {'self'}
+    for name, described in endpoint.parameters.items():
+        optional = signature.parameters[name].default is not inspect.Parameter.empty
+        assert described[2:] == ((True,) if optional else ())
+    assert set(re.findall(r'\{(\w+)\}', endpoint.path)) <= set(signature.parameters)
+
+
+def test_a_change_needs_permission_for_the_configuration_too(
+    api: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BaseController, 'permissions', {('osd', 'update')})
+    before = api.mode()
+    for call in (
+        lambda: api.set_mode(mode='off'),
+        lambda: api.apply(recommendation_id='x'),
+        api.rollback,
+        api.pause,
+        api.resume,
+        api.abort,
+    ):
+        assert refusal(call).status == 403
+    assert api.mode() == before
+
+
+def test_the_mode_is_set(api: Any) -> None:
+    assert api.set_mode(mode='observe')['mode'] == 'observe'
+    assert api.mode()['mode'] == 'observe'
+
+
+@pytest.mark.parametrize(
+    ('call', 'status', 'named'),
+    [
+        (lambda a: a.set_mode(mode='sometimes'), 400, 'auto-apply'),
+        (lambda a: a.set_mode(mode=True), 400, '"true"'),
+        (lambda a: a.set_mode(), 400, '"mode"'),
+        (lambda a: a.set_mode(mode=['off']), 400, '"mode"'),
+        (lambda a: a.set_mode(mode={'a': 1}), 400, '"mode"'),
+        (lambda a: a.set_mode(mode='off', force='1'), 400, '"force"'),
+        (lambda a: a.status(x='1'), 400, '"x"'),
+        (lambda a: a.osd(osd_id='seven'), 400, '"seven"'),
+        (lambda a: a.osd(osd_id='99'), 404, '99'),
+        (lambda a: a.recommendation(recommendation_id='nope'), 404, '"nope"'),
+        (lambda a: a.plan(recommendation_id='nope'), 404, '"nope"'),
+        (lambda a: a.apply(recommendation_id='nope'), 404, '"nope"'),
+        (lambda a: a.profile(name='nope'), 404, 'lz4-2025'),
+        (lambda a: a.option(name='nope'), 404, '"nope"'),
+        (lambda a: a.check(options='a=b', release='nautilus'), 400, '"nautilus"'),
+        (lambda a: a.check(options='a=b', cores='many'), 400, '"many"'),
+        (lambda a: a.check(options='a' * (MAX_TEXT_CHARACTERS + 1)), 400, '16385'),
+        (lambda a: a.model(options='typo=1'), 400, 'typo'),
+        (lambda a: a.report(anonymous='perhaps'), 400, '"perhaps"'),
+    ],
+)
+def test_bad_input_is_named_with_the_right_status(
+    api: Any, call: Any, status: int, named: str
+) -> None:
+    before = api.mode()
+    error = refusal(lambda: call(api))
+    assert error.status == status
+    assert named in str(error)
+    assert error.component == 'rocksdb_tuner'
+    assert api.mode() == before
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(['options', 'release', 'osd', 'cores', 'memory', 'nope']),
+        st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text(), max_size=2),
+    )
+)
+def test_nothing_that_is_asked_of_check_is_an_internal_error(said: dict[str, Any]) -> None:
+    try:
+        statuses = {200} if RocksDBTuner().check(**said) else set()
+    except DashboardException as error:
+        statuses = {error.status}
+    assert statuses <= {200, 400, 404}
+    assert statuses
+
+
+def test_a_module_that_is_not_enabled_is_503_and_says_how_to_enable_it(
+    api: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mgr, 'answer', None)
+    error = refusal(api.status)
+    assert (error.status, error.code) == (503, 'module_disabled')
+    assert 'ceph mgr module enable rocksdb_tuner' in str(error)
+
+
+@pytest.mark.parametrize(
+    ('raised', 'code'),
+    [
+        (NameError('Method not found'), 'module_outdated'),
+        (RuntimeError('Traceback: secret detail'), 'internal_error'),
+    ],
+)
+def test_a_failure_inside_the_module_shows_no_detail(
+    api: Any, monkeypatch: pytest.MonkeyPatch, raised: Exception, code: str
+) -> None:
+    def failing(*_: Any) -> Any:
+        raise raised
+
+    monkeypatch.setattr(mgr, 'answer', failing)
+    error = refusal(api.status)
+    assert (error.status, error.code) == (500, code)
+    assert 'secret' not in str(error)
+
+
+def test_the_dashboard_starts_without_a_broken_controller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even where the file fails on its last line, after its class was registered."""
+    package, private = 'dashboard.controllers', 'dashboard.controllers._rocksdb_tuner'
+    guard = f'{package}.rocksdb_tuner'
+    original = Path(str(sys.modules[private].__file__)).read_text()
+    registry = list(BaseController._registry)
+
+    class Broken(importlib.abc.Loader):
+        def create_module(self, spec: Any) -> None:
+            return None
+
+        def exec_module(self, module: Any) -> None:
+            exec(compile(original + '\n1 / 0\n', private, 'exec'), module.__dict__)
+
+    class Finder(importlib.abc.MetaPathFinder):
+        def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
+            return importlib.util.spec_from_loader(name, Broken()) if name == private else None
+
+    monkeypatch.setattr(BaseController, '_registry', [])
+    monkeypatch.delitem(sys.modules, private)
+    monkeypatch.delattr(sys.modules[package], '_rocksdb_tuner')
+    monkeypatch.setattr(sys, 'meta_path', [Finder(), *sys.meta_path])
+    importlib.import_module(guard)
+    monkeypatch.delitem(sys.modules, guard)
+    assert BaseController._registry == []
+    assert registry
