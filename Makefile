@@ -6,9 +6,11 @@ VENV ?= build/venv
 TOX := $(VENV)/bin/tox
 DESTDIR ?=
 MGR_DIR ?= /usr/share/ceph/mgr
+TAB := src/pybind/mgr/dashboard/rocksdb_tuner_tab
+TAB_BUNDLE := build/dashboard/_rocksdb_tuner_tab.js
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
-.PHONY: help demo check check-releases lint mypy unit integration smoke oracle bench mixin install install-dashboard \
+.PHONY: help demo check check-releases lint mypy unit integration smoke oracle bench mixin tab install install-dashboard \
   install-monitoring clean
 
 help:
@@ -21,8 +23,9 @@ help:
 	@echo '              option strings on the binaries of each'
 	@echo 'make bench    measure the cost of a tick, of an answer of the model, and of a check'
 	@echo 'make mixin    write the Grafana dashboard and the alert rules anew from their source'
+	@echo 'make tab      bundle the tab of the Ceph Dashboard (node 20 and npm)'
 	@echo 'make install DESTDIR=...   lay the module out for a package'
-	@echo 'make install-dashboard DESTDIR=...   the same for the REST API in the Ceph Dashboard'
+	@echo 'make install-dashboard DESTDIR=...   the same for the REST API and the tab in the Ceph Dashboard'
 	@echo 'make install-monitoring DESTDIR=...   the same for the dashboard and the alert rules'
 
 demo:
@@ -60,10 +63,19 @@ install:
 mixin: $(TOX)
 	$(TOX) run -e mixin
 
+# Nothing of it is asked for at run time; the bundle is made anew when its source changes
+tab: $(TAB_BUNDLE)
+
+$(TAB_BUNDLE): $(TAB)/package-lock.json $(TAB)/tsconfig.json $(wildcard $(TAB)/src/*.ts)
+	rm -rf build/tab && mkdir -p build/tab build/dashboard
+	cp -R $(TAB)/. build/tab
+	cd build/tab && npm ci --no-audit --no-fund && npm run check && npm run build -- --outfile=$(notdir $@)
+	mv build/tab/$(notdir $@) $@
+
 # Real files: the dashboard does not load a controller that is a link
-install-dashboard:
+install-dashboard: $(TAB_BUNDLE)
 	install -D -m 644 -t '$(DESTDIR)$(MGR_DIR)/dashboard/controllers' \
-	  src/pybind/mgr/dashboard/controllers/*.py
+	  src/pybind/mgr/dashboard/controllers/*.py $(TAB_BUNDLE)
 
 # Where Ceph's own packages put theirs
 install-monitoring:

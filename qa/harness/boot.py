@@ -145,14 +145,16 @@ def link_modules(spec: ClusterSpec, layout: Layout, hosts: Hosts) -> None:
 def _lay_out_dashboard(folder: Path, shipped: Path, shipped_inside: Path) -> None:
     """The shipped dashboard with our controllers in it: links, but for the folder of controllers.
 
-    The dashboard does not load a controller that is a link.
+    The dashboard does not load a controller that is a link. The tab is in it where `make tab` was
+    called before.
     """
     (folder / CONTROLLERS).mkdir(parents=True)
     for source in shipped.iterdir():
         if source.name != CONTROLLERS:
             (folder / source.name).symlink_to(shipped_inside / source.name)
     ours = QA.parent / 'src/pybind/mgr' / DASHBOARD / CONTROLLERS
-    for source in (*(shipped / CONTROLLERS).glob('*.py'), *ours.glob('*.py')):
+    built = QA.parent / 'build' / DASHBOARD
+    for source in (*(shipped / CONTROLLERS).glob('*.py'), *ours.glob('*.py'), *built.glob('*.js')):
         shutil.copy(source, folder / CONTROLLERS)
 
 

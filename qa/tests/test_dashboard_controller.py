@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner import Module
 
+CONTROLLERS = Path(__file__).resolve().parents[2] / 'src/pybind/mgr/dashboard/controllers'
 MAY_CHANGE = {('config-opt', 'update')}
 
 
@@ -187,18 +188,28 @@ def test_a_failure_inside_the_module_shows_no_detail(
     assert 'secret' not in str(error)
 
 
-def test_the_dashboard_starts_without_a_broken_controller(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ('broken', 'kept'),
+    [
+        ('_rocksdb_tuner', ['RocksDBTunerStatus', 'RocksDBTunerTab']),
+        ('_rocksdb_tuner_tab', ['RocksDBTuner']),
+    ],
+)
+def test_the_dashboard_starts_without_a_broken_controller(
+    monkeypatch: pytest.MonkeyPatch, broken: str, kept: list[str]
+) -> None:
     """Even where the file fails on its last line, after its class was registered."""
-    package, private = 'dashboard.controllers', 'dashboard.controllers._rocksdb_tuner'
-    guard = f'{package}.rocksdb_tuner'
-    original = Path(str(sys.modules[private].__file__)).read_text()
-    registry = list(BaseController._registry)
+    package = 'dashboard.controllers'
+    private, guard = f'{package}.{broken}', f'{package}.rocksdb_tuner'
+    modules = [f'{package}.{name}' for name in ('_rocksdb_tuner', '_rocksdb_tuner_tab')]
+    original = (CONTROLLERS / f'{broken}.py').read_text()
 
     class Broken(importlib.abc.Loader):
         def create_module(self, spec: Any) -> None:
             return None
 
         def exec_module(self, module: Any) -> None:
+            module.__file__ = str(CONTROLLERS / f'{broken}.py')
             exec(compile(original + '\n1 / 0\n', private, 'exec'), module.__dict__)
 
     class Finder(importlib.abc.MetaPathFinder):
@@ -206,10 +217,8 @@ def test_the_dashboard_starts_without_a_broken_controller(monkeypatch: pytest.Mo
             return importlib.util.spec_from_loader(name, Broken()) if name == private else None
 
     monkeypatch.setattr(BaseController, '_registry', [])
-    monkeypatch.delitem(sys.modules, private)
-    monkeypatch.delattr(sys.modules[package], '_rocksdb_tuner')
+    for name in (*modules, guard):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setattr(sys, 'meta_path', [Finder(), *sys.meta_path])
     importlib.import_module(guard)
-    monkeypatch.delitem(sys.modules, guard)
-    assert BaseController._registry == []
-    assert registry
+    assert sorted(controller.__name__ for controller in BaseController._registry) == kept

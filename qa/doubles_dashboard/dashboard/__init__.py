@@ -13,6 +13,8 @@ __path__ = extend_path(__path__, __name__)
 class Manager:
     """`mgr` of the dashboard; a test sets what another module answers."""
 
+    url_prefix = ''
+
     def __init__(self) -> None:
         self.answer: Optional[Callable[..., Any]] = None
 

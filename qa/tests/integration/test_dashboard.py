@@ -6,6 +6,7 @@ import json
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from email.message import Message
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -244,6 +245,50 @@ def test_every_endpoint_is_in_the_openapi_document(admin: User) -> None:
     assert ours[f'{API}/mode'] == {'get', 'put'}
     assert ours[f'{API}/recommendation/{{recommendation_id}}/apply'] == {'post'}
     assert len(ours) >= 20
+
+
+@pytest.fixture
+def script(cluster: Cluster) -> Iterator[Path]:
+    """Where the script of the tab is looked for; nothing is there."""
+    inside = cluster.layout.mgr_modules / 'dashboard/controllers/_rocksdb_tuner_tab.js'
+    path: Path = cluster.client.host.outside(inside)
+    built = path.read_text() if path.exists() else None
+    path.unlink(missing_ok=True)
+    yield path
+    path.unlink(missing_ok=True)
+    if built is not None:
+        path.write_text(built)
+
+
+def page(user: User, **headers: str) -> tuple[str, Message]:
+    """The dashboard's page and its headers."""
+    with urlopen(Request(user.url + '/', headers=headers), timeout=60) as answer:
+        assert answer.status == 200
+        return answer.read().decode(), answer.headers
+
+
+def test_the_page_is_the_shipped_one_with_one_script_more(nobody: User, script: Path) -> None:
+    shipped, headers = page(nobody)
+    assert 'rocksdb_tuner' not in shipped
+    script.write_text('let a;')
+    # A page that the browser kept from before has no tab.
+    conditional = {'If-Modified-Since': headers['Last-Modified'], 'Range': 'bytes=0-9'}
+    with_tab, _ = page(nobody, **conditional)
+    tag = '<script src="/ui-api/rocksdb_tuner_tab/script" defer></script>'
+    assert with_tab == shipped.replace('</body>', tag + '</body>')
+    with urlopen(nobody.url + '/ui-api/rocksdb_tuner_tab/script', timeout=60) as answer:
+        assert answer.read() == b'let a;'
+        assert answer.headers['Content-Type'].startswith('application/javascript')
+
+
+@pytest.mark.parametrize(('role', 'reads', 'changes'), ROLES)
+def test_the_tab_is_for_those_who_may_read(
+    users: dict[str, User], role: str, reads: bool, changes: bool
+) -> None:
+    assert reads or not changes
+    answer = users[role].ask('GET', '/ui-api/rocksdb_tuner/status')
+    assert answer.status == (200 if reads else 403)
+    assert answer.body.get('available') is (True if reads else None)
 
 
 def test_the_dashboards_own_pages_answer_as_before(admin: User) -> None:

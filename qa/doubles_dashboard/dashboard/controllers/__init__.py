@@ -20,7 +20,17 @@ def APIDoc(description: str, group: str) -> Callable[[_T], _T]:  # noqa: N802 - 
     return lambda cls: cls
 
 
-def Endpoint(method: str, path: str) -> Callable[[_T], _T]:  # noqa: N802 - Ceph's name
+def UIRouter(  # noqa: N802 - Ceph's name
+    path: str, scope: Optional[str] = None, secure: bool = True
+) -> Callable[[_T], _T]:
+    def declare(cls: Any) -> Any:
+        cls.path, cls.scope, cls.secure = path, scope, secure
+        return cls
+
+    return declare
+
+
+def Endpoint(method: str, path: str, **_: Any) -> Callable[[_T], _T]:  # noqa: N802 - Ceph's name
     def declare(func: Any) -> Any:
         func.method, func.path = method, path
         return func
