@@ -21,7 +21,7 @@ help:
 	@echo 'make lint | mypy | unit | integration | smoke | oracle   one of them'
 	@echo 'make check-releases   all integration tests on Pacific, Reef and Tentacle, and 3000 new'
 	@echo '              option strings on the binaries of each'
-	@echo 'make bench    measure the cost of a tick, of an answer of the model, and of a check'
+	@echo 'make bench    measure the cost of a tick, of answers of the model and of the dashboard, and of a check'
 	@echo 'make mixin    write the Grafana dashboard and the alert rules anew from their source'
 	@echo 'make tab      bundle the tab of the Ceph Dashboard (node 20 and npm)'
 	@echo 'make install DESTDIR=...   lay the module out for a package'
@@ -53,6 +53,7 @@ bench:
 	/usr/bin/python3 qa/bench/bench_tick.py
 	/usr/bin/python3 qa/bench/bench_model.py speed
 	/usr/bin/python3 qa/bench/bench_options.py
+	/usr/bin/python3 qa/bench/bench_dashboard.py
 
 install:
 	install -d '$(DESTDIR)$(MGR_DIR)/rocksdb_tuner'

@@ -4,3 +4,9 @@ from types import SimpleNamespace
 
 serving = SimpleNamespace(response=None)
 response = SimpleNamespace(headers={})
+
+
+class HTTPError(Exception):
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(status, message)
+        self.status, self.message = status, message

@@ -39,10 +39,13 @@ def Endpoint(method: str, path: str, **_: Any) -> Callable[[_T], _T]:  # noqa: N
 
 
 def EndpointDoc(  # noqa: N802 - Ceph's name
-    description: str, parameters: Optional[Dict[str, Any]] = None
+    description: str,
+    parameters: Optional[Dict[str, Any]] = None,
+    responses: Optional[Dict[int, Any]] = None,
 ) -> Callable[[_T], _T]:
     def declare(func: Any) -> Any:
         func.description, func.parameters = description, parameters or {}
+        func.responses = responses
         return func
 
     return declare

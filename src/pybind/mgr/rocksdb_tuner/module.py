@@ -42,6 +42,8 @@ log = logging.getLogger(__name__)
 OPERATOR = 'operator'
 #: Kinds of recommendations that a rollout can carry out.
 CARRIED_OUT = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE})
+#: As many lines as one tells apart in a chart, and a canary with its controls.
+TREND_OSDS_MAX = 24
 #: After an unexpected error the loop goes on, but not as fast as it can.
 ERROR_PAUSE_S = 10.0
 
@@ -130,6 +132,8 @@ class Module(MgrModule):
         # Nothing is asked or computed here: the mgr becomes active only when this returns.
         self._wake = threading.Event()
         self._stopping = False
+        #: Who asks, by thread, where it is not the command line.
+        self._asking = threading.local()
         self._cluster = MgrCluster(self)
         store = MgrStore(self)
         self._profiles = OwnProfiles(store)
@@ -469,7 +473,8 @@ class Module(MgrModule):
                 )
             if dry_run:
                 return render.plan(recommendation, format)
-            return self._change(lambda: self._tuner.start(recommendation, OPERATOR), format)
+            actor = self._actor()
+            return self._change(lambda: self._tuner.start(recommendation, actor), format)
 
         return self._answer(answer)
 
@@ -478,14 +483,16 @@ class Module(MgrModule):
         self, rollout_id: Optional[str] = None, format: str = 'plain'
     ) -> HandleCommandResult:
         """Restore exactly what was there before a rollout (default: the last one)"""
+        actor = self._actor()
         return self._answer(
-            lambda: self._change(lambda: self._tuner.rollback(rollout_id, OPERATOR), format)
+            lambda: self._change(lambda: self._tuner.rollback(rollout_id, actor), format)
         )
 
     @CLIWriteCommand('rocksdb-tuner rollout pause')
     def cmd_rollout_pause(self, format: str = 'plain') -> HandleCommandResult:
         """Let the rollout stand still once the OSD in flight is safe"""
-        return self._answer(lambda: self._change(lambda: self._tuner.pause(OPERATOR), format))
+        actor = self._actor()
+        return self._answer(lambda: self._change(lambda: self._tuner.pause(actor), format))
 
     @CLIWriteCommand('rocksdb-tuner rollout resume')
     def cmd_rollout_resume(self, format: str = 'plain') -> HandleCommandResult:
@@ -495,23 +502,80 @@ class Module(MgrModule):
     @CLIWriteCommand('rocksdb-tuner rollout abort')
     def cmd_rollout_abort(self, format: str = 'plain') -> HandleCommandResult:
         """End the rollout where it is, with the OSD in flight brought to safety"""
-        return self._answer(lambda: self._change(lambda: self._tuner.abort(OPERATOR), format))
+        actor = self._actor()
+        return self._answer(lambda: self._change(lambda: self._tuner.abort(actor), format))
 
     # -- for the dashboard
 
-    def remote_command(self, command: str, arguments: Dict[str, Any]) -> Dict[str, Any]:
+    def remote_command(
+        self, command: str, arguments: Dict[str, Any], actor: str = OPERATOR
+    ) -> Dict[str, Any]:
         """A command of this module, asked by another one with `mgr.remote`: its answer in JSON.
 
-        ``command`` has underscores for spaces. The caller gets {retval, stdout, stderr} anew: up
-        to Squid what is returned is shared between interpreters, from Tentacle on it is copied.
+        ``command`` has underscores for spaces; ``actor`` is who asks, for the history. The caller
+        gets {retval, stdout, stderr} anew: up to Squid what is returned is shared between
+        interpreters, from Tentacle on it is copied.
         """
         handler = getattr(self, f'cmd_{command}', None)
+        if handler is not None:
+            arguments = {'format': 'json', **arguments}
+        else:
+            handler = getattr(self, f'view_{command}', None)
         if handler is None:
             return {'retval': -errno.EINVAL, 'stdout': '', 'stderr': f'no command "{command}"'}
-        result: HandleCommandResult = handler(format='json', **arguments)
+        self._asking.actor = actor
+        try:
+            result: HandleCommandResult = handler(**arguments)
+        finally:
+            del self._asking.actor
         return {'retval': result.retval, 'stdout': result.stdout, 'stderr': result.stderr}
 
+    def view_osd_map(self) -> HandleCommandResult:
+        """What all OSDs do, by columns: JSON only"""
+        return self._answer(lambda: render.osd_map(self._tuner.snapshot))
+
+    def view_trend(
+        self, osds: Optional[str] = None, device_class: Optional[str] = None
+    ) -> HandleCommandResult:
+        """What OSDs, named "1,2,3", or those of a device class did in the last hours: JSON only"""
+
+        def answer() -> str:
+            trends = self._tuner.trends
+            if (osds is None) == (device_class is None):
+                raise CommandRefusedError(errno.EINVAL, 'give either "osds" or "device_class"')
+            if device_class is not None:
+                found = trends.of_class(device_class)
+                return render.trend((), None if found is None else (device_class, found))
+            known = {facts.info.osd_id for facts in self._tuner.snapshot.osds}
+            numbers = [_osd_number(text) for text in str(osds).split(',')]
+            if len(numbers) > TREND_OSDS_MAX:
+                raise CommandRefusedError(
+                    errno.EINVAL,
+                    f'{len(numbers)} OSDs are too many, at most {TREND_OSDS_MAX} are shown at once',
+                )
+            for number in numbers:
+                if number not in known:
+                    raise CommandRefusedError(errno.ENOENT, f'osd.{number} is not known')
+            read = [(number, trends.of_osd(number)) for number in dict.fromkeys(numbers)]
+            return render.trend([(n, trend) for n, trend in read if trend is not None], None)
+
+        return self._answer(answer)
+
+    def view_growth(self, osd_id: str) -> HandleCommandResult:
+        """How the DB of an OSD grew, with the forecast: JSON only"""
+
+        def answer() -> str:
+            number = _osd_number(osd_id)
+            points = self._tuner.submit(lambda: self._tuner.growth(number))
+            return render.growth(self._tuner.snapshot, number, points)
+
+        return self._answer(answer)
+
     # -- shared by the handlers
+
+    def _actor(self) -> str:
+        """Who asked for what the calling thread does."""
+        return getattr(self._asking, 'actor', OPERATOR)
 
     def _change(self, work: Callable[[], RolloutState], format: str) -> str:
         # A wrong format must not leave a change behind that was answered with an error.

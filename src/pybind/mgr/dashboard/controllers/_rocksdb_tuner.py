@@ -4,7 +4,8 @@ Each endpoint is a command of the module, asked by `mgr.remote`: what is read, j
 is decided there, once. Reading needs read permission of the scope OSD; a change needs update
 permission of OSD and of the configuration. Nothing is changed by GET, and what changes takes
 application/json only (the dashboard's rule, from which `allow_empty_body` would except it): no page
-of another origin can send that without being asked for permission first.
+of another origin can send that without being asked for permission first. In the history stands the
+user of the dashboard who asked.
 """
 
 from __future__ import annotations
@@ -13,11 +14,16 @@ import errno
 import json
 import logging
 from functools import wraps
-from typing import Any, Callable, Optional, TypeVar
+from typing import Any, Callable, List, Optional, TypeVar
+
+import cherrypy
 
 from .. import mgr
 from ..exceptions import DashboardException
+from ..plugins import PLUGIN_MANAGER
+from ..plugins import interfaces as hooks
 from ..security import Permission, Scope
+from ..services.auth import JwtManager
 from . import (
     APIDoc,
     APIRouter,
@@ -27,13 +33,21 @@ from . import (
     ReadPermission,
     UpdatePermission,
 )
+from ._rocksdb_tuner_schemas import responses
 
 logger = logging.getLogger(__name__)
 
 MODULE = 'rocksdb_tuner'
 COMPONENT = 'rocksdb_tuner'
+PATH = '/api/rocksdb_tuner'
 #: Longer than any option string that somebody could mean.
 MAX_TEXT_CHARACTERS = 16384
+#: More than any list of texts that somebody could mean.
+MAX_ITEMS = 100
+#: Parameters that are lists of texts; all others are one text, number or yes/no.
+LISTS = frozenset({'releases', 'cautions'})
+#: As much of a user's name as the history shows.
+MAX_ACTOR_CHARACTERS = 64
 
 _STATUS_OF_ERRNO = {
     errno.EINVAL: 400,
@@ -54,7 +68,7 @@ def _error(status: int, code: str, text: str) -> DashboardException:
 
 
 def _checked(handler: _Handler) -> _Handler:
-    """Answer 400 to a parameter that is not known, missing, or no short text, number or yes/no.
+    """Answer 400 to a parameter that is not known, missing, or of another kind than it must be.
 
     The dashboard itself answers 500 to a parameter that a handler does not take or does not get.
     """
@@ -68,39 +82,49 @@ def _checked(handler: _Handler) -> _Handler:
         for name in given:
             if name not in known:
                 choices = ', '.join(known) or 'none'
-                raise _error(
-                    400, 'bad_parameter', f'there is no parameter "{name}"; parameters: {choices}'
-                )
+                raise _bad(f'there is no parameter "{name}"; parameters: {choices}')
         for name in required:
-            if given.get(name) is None or given[name] == '':
-                raise _error(400, 'bad_parameter', f'the parameter "{name}" is missing')
-        for name, value in given.items():
-            if not (value is None or isinstance(value, (str, int))):
-                raise _error(
-                    400, 'bad_parameter', f'"{name}" must be a text, a number, true or false'
-                )
-            if isinstance(value, str) and len(value) > MAX_TEXT_CHARACTERS:
-                raise _error(
-                    400,
-                    'bad_parameter',
-                    f'"{name}" has {len(value)} characters, at most {MAX_TEXT_CHARACTERS} are read',
-                )
-        # As a command line has them.
+            if given.get(name) is None:
+                raise _bad(f'the parameter "{name}" is missing')
         said = {name: value for name, value in given.items() if value is not None}
-        texts = {n: str(v).lower() if isinstance(v, bool) else str(v) for n, v in said.items()}
-        return handler(self, **texts)
+        return handler(self, **{name: _read(name, value) for name, value in said.items()})
 
     return checking  # type: ignore[return-value]
 
 
-def _ask(command: str, **arguments: Optional[object]) -> Any:
+def _read(name: str, value: object) -> object:
+    """The value of a parameter as a command line has it: a text, or a list of texts."""
+    if name in LISTS:
+        if not isinstance(value, list) or len(value) > MAX_ITEMS:
+            raise _bad(f'"{name}" must be a list of at most {MAX_ITEMS} texts')
+        return [_text(name, item) for item in value]
+    return _text(name, value)
+
+
+def _text(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, (str, int)):
+        raise _bad(f'"{name}" must be a text, a number, true or false')
+    text = str(value)
+    if len(text) > MAX_TEXT_CHARACTERS:
+        raise _bad(f'"{name}" has {len(text)} characters, at most {MAX_TEXT_CHARACTERS} are read')
+    return text
+
+
+def _bad(text: str) -> DashboardException:
+    return _error(400, 'bad_parameter', text)
+
+
+def _ask(command: str, actor: Optional[str] = None, **arguments: Optional[object]) -> Any:
     """The JSON answer of a command of the module; DashboardException for everything else.
 
     Texts of unexpected errors hold a traceback, and do not leave this function.
     """
     said = {name: value for name, value in arguments.items() if value is not None}
     try:
-        answer = mgr.remote(MODULE, 'remote_command', command, said)
+        asked = (command, said) if actor is None else (command, said, actor)
+        answer = mgr.remote(MODULE, 'remote_command', *asked)
     except ImportError:
         raise _error(
             503,
@@ -129,7 +153,7 @@ def _ask(command: str, **arguments: Optional[object]) -> Any:
 
 def _flag(name: str, text: str) -> bool:
     if text not in {'true', 'false'}:
-        raise _error(400, 'bad_parameter', f'"{name}" is "{text}": give true or false')
+        raise _bad(f'"{name}" is "{text}": give true or false')
     return text == 'true'
 
 
@@ -137,7 +161,7 @@ def _number(name: str, text: Optional[str]) -> Optional[int]:
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise _error(400, 'bad_parameter', f'"{name}" is "{text}": give a whole number')
+        raise _bad(f'"{name}" is "{text}": give a whole number')
     return int(text)
 
 
@@ -161,63 +185,125 @@ class RocksDBTuner(BaseController):
 
     @Endpoint('GET', path='')
     @ReadPermission
-    @EndpointDoc('Mode, sampling, device classes with workload and options, and what is open')
+    @EndpointDoc(
+        'Mode, sampling, device classes with workload and options, and what is open',
+        responses=responses('status'),
+    )
     @_checked
     def status(self) -> Any:
         return _ask('status')
 
     @Endpoint('GET', path='/osd')
     @ReadPermission
-    @EndpointDoc('What every OSD does')
+    @EndpointDoc(
+        'What every OSD does',
+        responses=responses('osd'),
+    )
     @_checked
     def osds(self) -> Any:
         return _ask('osd')
 
     @Endpoint('GET', path='/osd/{osd_id}')
     @ReadPermission
-    @EndpointDoc('All that is known of one OSD', parameters={'osd_id': _OSD})
+    @EndpointDoc(
+        'All that is known of one OSD',
+        parameters={'osd_id': _OSD},
+        responses=responses('osd-detail'),
+    )
     @_checked
     def osd(self, osd_id: str) -> Any:
         return _ask('osd', osd_id=osd_id)
 
+    @Endpoint('GET', path='/osd/{osd_id}/growth')
+    @ReadPermission
+    @EndpointDoc(
+        'How the DB of one OSD grew on its device, with the forecast',
+        parameters={'osd_id': _OSD},
+        responses=responses('growth'),
+    )
+    @_checked
+    def growth(self, osd_id: str) -> Any:
+        return _ask('growth', osd_id=osd_id)
+
+    @Endpoint('GET', path='/map')
+    @ReadPermission
+    @EndpointDoc('What all OSDs do, by columns', responses=responses('osd-map'))
+    @_checked
+    def osd_map(self) -> Any:
+        return _ask('osd_map')
+
+    @Endpoint('GET', path='/trend')
+    @ReadPermission
+    @EndpointDoc(
+        'What some OSDs, or those of a device class, did in the last hours',
+        parameters={
+            'osds': (str, 'Numbers of OSDs, with commas between them', True),
+            'device_class': (str, 'Name of a device class', True),
+        },
+        responses=responses('trend'),
+    )
+    @_checked
+    def trend(self, osds: Optional[str] = None, device_class: Optional[str] = None) -> Any:
+        return _ask('trend', osds=osds, device_class=device_class)
+
     @Endpoint('GET', path='/workload')
     @ReadPermission
-    @EndpointDoc('What the clients do, with the evidence')
+    @EndpointDoc(
+        'What the clients do, with the evidence',
+        responses=responses('workload'),
+    )
     @_checked
     def workload(self) -> Any:
         return _ask('workload')
 
     @Endpoint('GET', path='/findings')
     @ReadPermission
-    @EndpointDoc('What an expert would point out, worst first')
+    @EndpointDoc(
+        'What an expert would point out, worst first',
+        responses=responses('findings'),
+    )
     @_checked
     def findings(self) -> Any:
         return _ask('findings')
 
     @Endpoint('GET', path='/recommendation')
     @ReadPermission
-    @EndpointDoc('What should change')
+    @EndpointDoc(
+        'What should change',
+        responses=responses('recommend'),
+    )
     @_checked
     def recommendations(self) -> Any:
         return _ask('recommend')
 
     @Endpoint('GET', path='/recommendation/{recommendation_id}')
     @ReadPermission
-    @EndpointDoc('One recommendation in full', parameters={'recommendation_id': _ID})
+    @EndpointDoc(
+        'One recommendation in full',
+        parameters={'recommendation_id': _ID},
+        responses=responses('show'),
+    )
     @_checked
     def recommendation(self, recommendation_id: str) -> Any:
         return _ask('show', recommendation_id=recommendation_id)
 
     @Endpoint('GET', path='/recommendation/{recommendation_id}/plan')
     @ReadPermission
-    @EndpointDoc('What applying it would do, step by step', parameters={'recommendation_id': _ID})
+    @EndpointDoc(
+        'What applying it would do, step by step',
+        parameters={'recommendation_id': _ID},
+        responses=responses('plan'),
+    )
     @_checked
     def plan(self, recommendation_id: str) -> Any:
         return _ask('apply', recommendation_id=recommendation_id, dry_run=True)
 
     @Endpoint('GET', path='/profile')
     @ReadPermission
-    @EndpointDoc('The known option sets')
+    @EndpointDoc(
+        'The known option sets',
+        responses=responses('profile-ls'),
+    )
     @_checked
     def profiles(self) -> Any:
         return _ask('profile_ls')
@@ -227,6 +313,7 @@ class RocksDBTuner(BaseController):
     @EndpointDoc(
         'One option set with its published evidence',
         parameters={'name': (str, 'Name of an option set')},
+        responses=responses('profile-show'),
     )
     @_checked
     def profile(self, name: str) -> Any:
@@ -242,6 +329,7 @@ class RocksDBTuner(BaseController):
             'osd': (str, 'OSD whose options to compare it with', True),
             'release': _RELEASE,
         },
+        responses=responses('profile-diff'),
     )
     @_checked
     def profile_diff(
@@ -263,6 +351,7 @@ class RocksDBTuner(BaseController):
             'cfs': (str, 'bluestore_rocksdb_cfs', True),
             **_SAID,
         },
+        responses=responses('check'),
     )
     @_checked
     def check(
@@ -297,8 +386,13 @@ class RocksDBTuner(BaseController):
         parameters={
             'options': (str, 'Option string', True),
             'workload': (str, 'Workload class', True),
+            'data': (str, 'Live data in the DB, with its unit', True),
+            'ingest': (str, 'Bytes written into the DB a second, with their unit', True),
+            'key_size': (str, 'Mean size of a key with its value, with its unit', True),
+            'cfs': (str, 'bluestore_rocksdb_cfs', True),
             **_SAID,
         },
+        responses=responses('model'),
     )
     @_checked
     def model(
@@ -311,6 +405,10 @@ class RocksDBTuner(BaseController):
         db_size: Optional[str] = None,
         wal_size: Optional[str] = None,
         memory: Optional[str] = None,
+        data: Optional[str] = None,
+        ingest: Optional[str] = None,
+        key_size: Optional[str] = None,
+        cfs: Optional[str] = None,
     ) -> Any:
         return _ask(
             'model',
@@ -322,11 +420,47 @@ class RocksDBTuner(BaseController):
             db_size=db_size,
             wal_size=wal_size,
             memory=memory,
+            data=data,
+            ingest=ingest,
+            key_size=key_size,
+            cfs=cfs,
+        )
+
+    @Endpoint('GET', path='/derivation')
+    @ReadPermission
+    @EndpointDoc(
+        'An option set derived from the published goals, and which published one it is',
+        parameters={'workload': (str, 'Workload class', True), **_SAID},
+        responses=responses('profile-derive'),
+    )
+    @_checked
+    def derivation(
+        self,
+        osd: Optional[str] = None,
+        workload: Optional[str] = None,
+        cores: Optional[str] = None,
+        release: Optional[str] = None,
+        db_size: Optional[str] = None,
+        wal_size: Optional[str] = None,
+        memory: Optional[str] = None,
+    ) -> Any:
+        return _ask(
+            'profile_derive',
+            osd=osd,
+            workload=workload,
+            cores=_number('cores', cores),
+            release=release,
+            db_size=db_size,
+            wal_size=wal_size,
+            memory=memory,
         )
 
     @Endpoint('GET', path='/option')
     @ReadPermission
-    @EndpointDoc('The options that are known')
+    @EndpointDoc(
+        'The options that are known',
+        responses=responses('explain-ls'),
+    )
     @_checked
     def options(self) -> Any:
         return _ask('explain')
@@ -336,6 +470,7 @@ class RocksDBTuner(BaseController):
     @EndpointDoc(
         'What an option does, its defaults, and why one would change it',
         parameters={'name': (str, 'Name of an option')},
+        responses=responses('explain'),
     )
     @_checked
     def option(self, name: str) -> Any:
@@ -343,7 +478,10 @@ class RocksDBTuner(BaseController):
 
     @Endpoint('GET', path='/history')
     @ReadPermission
-    @EndpointDoc('Every change that was made, and how it ended')
+    @EndpointDoc(
+        'Every change that was made, and how it ended',
+        responses=responses('history'),
+    )
     @_checked
     def history(self) -> Any:
         return _ask('history')
@@ -353,6 +491,7 @@ class RocksDBTuner(BaseController):
     @EndpointDoc(
         'All that is known as one document',
         parameters={'anonymous': (bool, 'Without names of hosts and addresses', True)},
+        responses=responses('report'),
     )
     @_checked
     def report(self, anonymous: str = 'false') -> Any:
@@ -360,17 +499,77 @@ class RocksDBTuner(BaseController):
 
     @Endpoint('GET', path='/rollout')
     @ReadPermission
-    @EndpointDoc('The rollout under way, or the last one; null before the first')
+    @EndpointDoc(
+        'The rollout under way, or the last one; null before the first',
+        responses=responses('rollout'),
+    )
     @_checked
     def rollout(self) -> Any:
         return _ask('rollout_status')
 
     @Endpoint('GET', path='/mode')
     @ReadPermission
-    @EndpointDoc('The mode in force, and those that there are')
+    @EndpointDoc(
+        'The mode in force, and those that there are',
+        responses=responses('mode'),
+    )
     @_checked
     def mode(self) -> Any:
         return _ask('mode')
+
+    @Endpoint('POST', path='/osd/{osd_id}/deep')
+    @UpdatePermission
+    @EndpointDoc(
+        "All that is known of one OSD, with RocksDB's own statistics: what of them is off is "
+        'switched on for the moment',
+        parameters={'osd_id': _OSD},
+    )
+    @_checked
+    def deep(self, osd_id: str) -> Any:
+        return self._change('osd', osd_id=osd_id, deep=True)
+
+    @Endpoint('POST', path='/profile')
+    @UpdatePermission
+    @EndpointDoc(
+        'Keep an option set of your own',
+        parameters={
+            'name': (str, '1 to 63 of a-z, 0-9, "." and "-"'),
+            'title': (str, 'What it is, in a few words'),
+            'options': (str, 'Option string'),
+            'releases': ([str], 'Names of the releases that it is for'),
+            'source': (str, 'Where it comes from'),
+            'cautions': ([str], 'What to look out for', True),
+        },
+    )
+    @_checked
+    def add_profile(
+        self,
+        name: str,
+        title: str,
+        options: str,
+        releases: List[str],
+        source: str,
+        cautions: Optional[List[str]] = None,
+    ) -> Any:
+        own = {
+            'name': name,
+            'title': title,
+            'options': options,
+            'releases': releases,
+            'source': source,
+            'cautions': cautions or [],
+        }
+        return self._change('profile_add', inbuf=json.dumps(own))
+
+    @Endpoint('DELETE', path='/profile/{name}')
+    @UpdatePermission
+    @EndpointDoc(
+        'Remove an option set of your own',
+        parameters={'name': (str, 'Name of an option set')},
+    )
+    @_checked
+    def remove_profile(self, name: str) -> Any:
+        return self._change('profile_rm', name=name)
 
     @Endpoint('POST', path='/recommendation/{recommendation_id}/apply')
     @UpdatePermission
@@ -415,6 +614,7 @@ class RocksDBTuner(BaseController):
     @EndpointDoc(
         'Set how much the module may do',
         parameters={'mode': (str, 'off, observe, recommend or auto-apply')},
+        responses=responses('mode'),
     )
     @_checked
     def set_mode(self, mode: str) -> Any:
@@ -426,4 +626,28 @@ class RocksDBTuner(BaseController):
             raise _error(
                 403, 'forbidden', 'This needs permission to update the configuration (config-opt)'
             )
-        return _ask(command, **arguments)
+        user = str(JwtManager.get_username())[:MAX_ACTOR_CHARACTERS]
+        return _ask(command, f'dashboard:{user}', **arguments)
+
+
+@PLUGIN_MANAGER.add_plugin
+class RocksDBTunerBody(hooks.FilterRequest.BeforeHandler):
+    """Asked before every request; refuses those to this API that the dashboard would get wrong.
+
+    It fails with a traceback for a body that is no object, and reads no body whose type is followed
+    by a charset, as if nothing had been said in it.
+    """
+
+    @PLUGIN_MANAGER.add_hook
+    def filter_request_before_handler(self, request: Any) -> None:
+        path = request.path_info.removeprefix(mgr.url_prefix or '')
+        if path != PATH and not path.startswith(f'{PATH}/'):
+            return
+        # Whatever fails from here on is told in the log, not to the browser.
+        request.show_tracebacks = False
+        if request.method not in request.methods_with_bodies:
+            return
+        if request.headers.get('Content-Type') != 'application/json':
+            raise cherrypy.HTTPError(415, 'Content-Type must be "application/json", as it is here')
+        if not isinstance(getattr(request, 'json', None), dict):
+            raise cherrypy.HTTPError(400, 'The body must be a JSON object, "{}" at least')
