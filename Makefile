@@ -6,8 +6,12 @@ VENV ?= build/venv
 TOX := $(VENV)/bin/tox
 DESTDIR ?=
 MGR_DIR ?= /usr/share/ceph/mgr
+TAB := src/pybind/mgr/dashboard/rocksdb_tuner_tab
+TAB_BUNDLE := build/dashboard/_rocksdb_tuner_tab.js
+MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
-.PHONY: help demo check check-releases lint mypy unit integration smoke oracle bench install clean
+.PHONY: help demo check check-releases lint mypy unit integration smoke oracle bench mixin tab install install-dashboard \
+  install-monitoring clean
 
 help:
 	@echo 'make demo     the main job on a real Pacific cluster, end to end (root, Debian 12)'
@@ -17,8 +21,12 @@ help:
 	@echo 'make lint | mypy | unit | integration | smoke | oracle   one of them'
 	@echo 'make check-releases   all integration tests on Pacific, Reef and Tentacle, and 3000 new'
 	@echo '              option strings on the binaries of each'
-	@echo 'make bench    measure the cost of a tick, of an answer of the model, and of a check'
+	@echo 'make bench    measure the cost of a tick, of answers of the model and of the dashboard, and of a check'
+	@echo 'make mixin    write the Grafana dashboard and the alert rules anew from their source'
+	@echo 'make tab      bundle the tab of the Ceph Dashboard (node 20 and npm)'
 	@echo 'make install DESTDIR=...   lay the module out for a package'
+	@echo 'make install-dashboard DESTDIR=...   the same for the REST API and the tab in the Ceph Dashboard'
+	@echo 'make install-monitoring DESTDIR=...   the same for the dashboard and the alert rules'
 
 demo:
 	qa/demo $(if $(KEEP),--keep)
@@ -45,12 +53,35 @@ bench:
 	/usr/bin/python3 qa/bench/bench_tick.py
 	/usr/bin/python3 qa/bench/bench_model.py speed
 	/usr/bin/python3 qa/bench/bench_options.py
+	/usr/bin/python3 qa/bench/bench_dashboard.py
 
 install:
 	install -d '$(DESTDIR)$(MGR_DIR)/rocksdb_tuner'
 	cd src/pybind/mgr/rocksdb_tuner && \
 	  find . -type f \( -name '*.py' -o -name '*.json' \) -not -path './tests/*' \
 	    -exec install -D -m 644 {} '$(DESTDIR)$(MGR_DIR)/rocksdb_tuner/{}' \;
+
+mixin: $(TOX)
+	$(TOX) run -e mixin
+
+# Nothing of it is asked for at run time; the bundle is made anew when its source changes
+tab: $(TAB_BUNDLE)
+
+$(TAB_BUNDLE): $(TAB)/package-lock.json $(TAB)/tsconfig.json $(wildcard $(TAB)/src/*.ts)
+	rm -rf build/tab && mkdir -p build/tab build/dashboard
+	cp -R $(TAB)/. build/tab
+	cd build/tab && npm ci --no-audit --no-fund && npm run check && npm run build -- --outfile=$(notdir $@)
+	mv build/tab/$(notdir $@) $@
+
+# Real files: the dashboard does not load a controller that is a link
+install-dashboard: $(TAB_BUNDLE)
+	install -D -m 644 -t '$(DESTDIR)$(MGR_DIR)/dashboard/controllers' \
+	  src/pybind/mgr/dashboard/controllers/*.py $(TAB_BUNDLE)
+
+# Where Ceph's own packages put theirs
+install-monitoring:
+	install -D -m 644 -t '$(DESTDIR)/etc/grafana/dashboards/ceph-dashboard' $(MIXIN)/dashboards_out/*.json
+	install -D -m 644 $(MIXIN)/prometheus_alerts.yml '$(DESTDIR)/etc/prometheus/ceph/rocksdb_tuner_alerts.yml'
 
 clean:
 	rm -rf build .tox .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -83,6 +83,7 @@ class MgrModule:
         self.logged: List[Tuple[str, int, str]] = []
         self.other_modules = {'progress'}
         self.remote_calls: List[Tuple[str, str, Tuple[Any, ...], Dict[str, Any]]] = []
+        self.uri = ''
         self.mon_answers: List[Tuple[int, str, str]] = []
         self.mon_commands: List[Dict[str, Any]] = []
 
@@ -101,6 +102,15 @@ class MgrModule:
     def set_module_option(self, key: str, val: Any) -> None:
         self.options[key] = val
 
+    def get_localized_module_option(self, key: str, default: Any = None) -> Any:
+        return self.options.get(key, default)
+
+    def get_mgr_ip(self) -> str:
+        return '192.0.2.1'
+
+    def set_uri(self, uri: str) -> None:
+        self.uri = uri
+
     def get_store(self, key: str, default: Optional[str] = None) -> Optional[str]:
         return self.stored.get(key, default)
 
@@ -113,7 +123,7 @@ class MgrModule:
     def get_store_prefix(self, key_prefix: str) -> Dict[str, str]:
         return {k: v for k, v in self.stored.items() if k.startswith(key_prefix)}
 
-    def cluster_log(self, channel: str, priority: ClusterLogPrio, message: str) -> None:
+    def cluster_log(self, channel: str, priority: IntEnum, message: str) -> None:
         self.logged.append((channel, priority, message))
 
     def remote(self, module_name: str, method_name: str, *args: Any, **kwargs: Any) -> Any:
@@ -129,3 +139,16 @@ class MgrModule:
     ) -> Tuple[int, str, str]:
         self.mon_commands.append(cmd_dict)
         return self.mon_answers.pop(0)
+
+
+class MgrStandbyModule:
+    MODULE_OPTIONS: List[Option] = []
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.options = {o['name']: o.get('default') for o in self.MODULE_OPTIONS}
+
+    def get_localized_module_option(self, key: str, default: Any = None) -> Any:
+        return self.options.get(key, default)
+
+    def get_mgr_ip(self) -> str:
+        return '192.0.2.1'

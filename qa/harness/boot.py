@@ -8,6 +8,7 @@ each later `mgr module enable` makes the manager start over.
 from __future__ import annotations
 
 import json
+import shutil
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ MODULE_TIMEOUT_S = 120.0
 
 ORCHESTRATOR = 'test_orchestrator'
 MODULE = 'rocksdb_tuner'
+DASHBOARD = 'dashboard'
+CONTROLLERS = 'controllers'
 
 _CAPS: dict[str, tuple[str, ...]] = {
     'mon.': ('mon', 'allow *'),
@@ -120,7 +123,10 @@ def link_modules(spec: ClusterSpec, layout: Layout, hosts: Hosts) -> None:
     host, release = hosts.of(manager), hosts.release_of(manager)
     folder = host.outside(layout.mgr_modules)
     for link in folder.iterdir():
-        link.unlink()
+        if link.is_symlink():
+            link.unlink()
+        else:
+            shutil.rmtree(link)
     ours = {MODULE: Path(spec.module)} if spec.module else {}
     if spec.orchestrator:
         ours[ORCHESTRATOR] = QA / 'local_orch'
@@ -130,8 +136,26 @@ def link_modules(spec: ClusterSpec, layout: Layout, hosts: Hosts) -> None:
         (folder / name).symlink_to(source)
     shipped = Path(release.mgr_modules)
     for source in sorted(host.outside(shipped).iterdir()):
-        if source.name not in ours:
+        if source.name == DASHBOARD and spec.module and spec.dashboard:
+            _lay_out_dashboard(folder / DASHBOARD, source, shipped / DASHBOARD)
+        elif source.name not in ours:
             (folder / source.name).symlink_to(shipped / source.name)
+
+
+def _lay_out_dashboard(folder: Path, shipped: Path, shipped_inside: Path) -> None:
+    """The shipped dashboard with our controllers in it: links, but for the folder of controllers.
+
+    The dashboard does not load a controller that is a link. The tab is in it where `make tab` was
+    called before.
+    """
+    (folder / CONTROLLERS).mkdir(parents=True)
+    for source in shipped.iterdir():
+        if source.name != CONTROLLERS:
+            (folder / source.name).symlink_to(shipped_inside / source.name)
+    ours = QA.parent / 'src/pybind/mgr' / DASHBOARD / CONTROLLERS
+    built = QA.parent / 'build' / DASHBOARD
+    for source in (*(shipped / CONTROLLERS).glob('*.py'), *ours.glob('*.py'), *built.glob('*.js')):
+        shutil.copy(source, folder / CONTROLLERS)
 
 
 def make_keys(boot: Boot) -> Path:

@@ -9,6 +9,7 @@ from _mgr_module import (
     CommandResult as CommandResult,
     HandleCommandResult as HandleCommandResult,
     MgrModuleOfAll,
+    MgrStandbyModule as MgrStandbyModule,
     NotifyType as NotifyType,
     Option as Option,
 )

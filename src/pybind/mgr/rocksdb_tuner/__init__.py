@@ -25,5 +25,6 @@ except ModuleNotFoundError as error:
 else:
     del mgr_module
     from .module import Module
+    from .standby import StandbyModule
 
-    __all__ = ['Module']
+    __all__ = ['Module', 'StandbyModule']

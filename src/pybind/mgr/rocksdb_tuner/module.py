@@ -7,7 +7,7 @@ postponed here, and use `typing`'s names, which Pacific's mgr compares as types.
 import errno
 import logging
 import threading
-from typing import Callable, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from mgr_module import HandleCommandResult, MgrModule, Option
 
@@ -23,6 +23,9 @@ from .advise.situation import Situation, find_situation
 from .advise.tree import tree
 from .collection.report import report
 from .deep.look import DeepLookRefused
+from .metrics_endpoint import MetricsEndpoint
+from .metrics_settings import metrics_options, url, wanted_address
+from .metrics_text import MetricsText
 from .mgr.adapter import MgrCluster, MgrStore
 from .mgr.protocols import CommandError
 from .mgr.releases import OSD_MAP_CHANGED, CLICommand, CLIReadCommand, CLIWriteCommand
@@ -40,6 +43,8 @@ log = logging.getLogger(__name__)
 OPERATOR = 'operator'
 #: Kinds of recommendations that a rollout can carry out.
 CARRIED_OUT = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE})
+#: As many lines as one tells apart in a chart, and a canary with its controls.
+TREND_OSDS_MAX = 24
 #: After an unexpected error the loop goes on, but not as fast as it can.
 ERROR_PAUSE_S = 10.0
 
@@ -161,6 +166,7 @@ class Module(MgrModule):
             desc='how long the last client workload of a group that fell idle is advised on',
             runtime=True,
         ),
+        *metrics_options(),
         *(_limit_option(limit) for limit in limit_options()),
     ]
 
@@ -169,6 +175,8 @@ class Module(MgrModule):
         # Nothing is asked or computed here: the mgr becomes active only when this returns.
         self._wake = threading.Event()
         self._stopping = False
+        #: Who asks, by thread, where it is not the command line.
+        self._asking = threading.local()
         self._cluster = MgrCluster(self)
         store = MgrStore(self)
         self._profiles = OwnProfiles(store)
@@ -180,19 +188,30 @@ class Module(MgrModule):
             manager_release=self.release_name,
         )
         self._tuner.wake = self._wake.set
+        self._metrics = MetricsEndpoint(
+            MetricsText(
+                lambda: self._tuner.snapshot,
+                lambda: int(self.get_module_option('metrics_osd_limit')),
+            )
+        )
+        self._metrics_uri = ''
 
     # -- the loop
 
     def serve(self) -> None:
         """Tick until the mgr stops the module; nothing that a tick raises ends the loop."""
         self._guarded(self._tuner.load)
-        while not self._stopping:
-            pause_s = ERROR_PAUSE_S
-            if self._guarded(self._tuner.tick):
-                pause_s = self._tuner.next_tick_in_s()
-            self.set_health_checks(render.health_checks(self._tuner.snapshot))
-            self._wake.wait(pause_s)
-            self._wake.clear()
+        try:
+            while not self._stopping:
+                pause_s = ERROR_PAUSE_S
+                if self._guarded(self._tuner.tick):
+                    pause_s = self._tuner.next_tick_in_s()
+                problem = self._serve_metrics()
+                self.set_health_checks(render.health_checks(self._tuner.snapshot, problem))
+                self._wake.wait(pause_s)
+                self._wake.clear()
+        finally:
+            self._metrics.close()
 
     def shutdown(self) -> None:
         self._stopping = True
@@ -215,6 +234,21 @@ class Module(MgrModule):
             log.exception('unexpected error; the module goes on')
             return False
         return True
+
+    def _serve_metrics(self) -> Optional[str]:
+        """Serve metrics where the options say now; returns why that fails, None if it does not."""
+        address = wanted_address(self)
+        try:
+            problem = self._metrics.follow(address)
+        except Exception as error:
+            # Metrics are the least of what this loop is for.
+            log.exception('unexpected error of the metrics endpoint; the module goes on')
+            problem = f'internal error ({type(error).__name__}); the mgr log has the details'
+        uri = '' if address is None or problem else url(self, address)
+        if uri != self._metrics_uri:
+            self.set_uri(uri)
+            self._metrics_uri = uri
+        return problem
 
     def _settings(self) -> Settings:
         return Settings(
@@ -495,7 +529,8 @@ class Module(MgrModule):
                 )
             if dry_run:
                 return render.plan(recommendation, self._settings().soak, format)
-            return self._change(lambda: self._tuner.start(recommendation, OPERATOR), format)
+            actor = self._actor()
+            return self._change(lambda: self._tuner.start(recommendation, actor), format)
 
         return self._answer(answer)
 
@@ -504,14 +539,16 @@ class Module(MgrModule):
         self, rollout_id: Optional[str] = None, format: str = 'plain'
     ) -> HandleCommandResult:
         """Restore exactly what was there before a rollout (default: the last one)"""
+        actor = self._actor()
         return self._answer(
-            lambda: self._change(lambda: self._tuner.rollback(rollout_id, OPERATOR), format)
+            lambda: self._change(lambda: self._tuner.rollback(rollout_id, actor), format)
         )
 
     @CLIWriteCommand('rocksdb-tuner rollout pause')
     def cmd_rollout_pause(self, format: str = 'plain') -> HandleCommandResult:
         """Let the rollout stand still once the OSD in flight is safe"""
-        return self._answer(lambda: self._change(lambda: self._tuner.pause(OPERATOR), format))
+        actor = self._actor()
+        return self._answer(lambda: self._change(lambda: self._tuner.pause(actor), format))
 
     @CLIWriteCommand('rocksdb-tuner rollout resume')
     def cmd_rollout_resume(self, format: str = 'plain') -> HandleCommandResult:
@@ -521,7 +558,74 @@ class Module(MgrModule):
     @CLIWriteCommand('rocksdb-tuner rollout abort')
     def cmd_rollout_abort(self, format: str = 'plain') -> HandleCommandResult:
         """End the rollout where it is, with the OSD in flight brought to safety"""
-        return self._answer(lambda: self._change(lambda: self._tuner.abort(OPERATOR), format))
+        actor = self._actor()
+        return self._answer(lambda: self._change(lambda: self._tuner.abort(actor), format))
+
+    # -- for the dashboard
+
+    def remote_command(
+        self, command: str, arguments: Dict[str, Any], actor: str = OPERATOR
+    ) -> Dict[str, Any]:
+        """A command of this module, asked by another one with `mgr.remote`: its answer in JSON.
+
+        ``command`` has underscores for spaces; ``actor`` is who asks, for the history. The caller
+        gets {retval, stdout, stderr} anew: up to Squid what is returned is shared between
+        interpreters, from Tentacle on it is copied.
+        """
+        handler = getattr(self, f'cmd_{command}', None)
+        if handler is not None:
+            arguments = {'format': 'json', **arguments}
+        else:
+            handler = getattr(self, f'view_{command}', None)
+        if handler is None:
+            return {'retval': -errno.EINVAL, 'stdout': '', 'stderr': f'no command "{command}"'}
+        self._asking.actor = actor
+        try:
+            result: HandleCommandResult = handler(**arguments)
+        finally:
+            del self._asking.actor
+        return {'retval': result.retval, 'stdout': result.stdout, 'stderr': result.stderr}
+
+    def view_osd_map(self) -> HandleCommandResult:
+        """What all OSDs do, by columns: JSON only"""
+        return self._answer(lambda: render.osd_map(self._tuner.snapshot))
+
+    def view_trend(
+        self, osds: Optional[str] = None, device_class: Optional[str] = None
+    ) -> HandleCommandResult:
+        """What OSDs, named "1,2,3", or those of a device class did in the last hours: JSON only"""
+
+        def answer() -> str:
+            trends = self._tuner.trends
+            if (osds is None) == (device_class is None):
+                raise CommandRefusedError(errno.EINVAL, 'give either "osds" or "device_class"')
+            if device_class is not None:
+                found = trends.of_class(device_class)
+                return render.trend((), None if found is None else (device_class, found))
+            known = {facts.info.osd_id for facts in self._tuner.snapshot.osds}
+            numbers = [_osd_number(text) for text in str(osds).split(',')]
+            if len(numbers) > TREND_OSDS_MAX:
+                raise CommandRefusedError(
+                    errno.EINVAL,
+                    f'{len(numbers)} OSDs are too many, at most {TREND_OSDS_MAX} are shown at once',
+                )
+            for number in numbers:
+                if number not in known:
+                    raise CommandRefusedError(errno.ENOENT, f'osd.{number} is not known')
+            read = [(number, trends.of_osd(number)) for number in dict.fromkeys(numbers)]
+            return render.trend([(n, trend) for n, trend in read if trend is not None], None)
+
+        return self._answer(answer)
+
+    def view_growth(self, osd_id: str) -> HandleCommandResult:
+        """How the DB of an OSD grew, with the forecast: JSON only"""
+
+        def answer() -> str:
+            number = _osd_number(osd_id)
+            points = self._tuner.submit(lambda: self._tuner.growth(number))
+            return render.growth(self._tuner.snapshot, number, points)
+
+        return self._answer(answer)
 
     @CLIWriteCommand('rocksdb-tuner rollout ack')
     def cmd_rollout_ack(self, format: str = 'plain') -> HandleCommandResult:
@@ -529,6 +633,10 @@ class Module(MgrModule):
         return self._answer(lambda: self._change(self._tuner.acknowledge, format))
 
     # -- shared by the handlers
+
+    def _actor(self) -> str:
+        """Who asked for what the calling thread does."""
+        return getattr(self._asking, 'actor', OPERATOR)
 
     def _change(self, work: Callable[[], RolloutState], format: str) -> str:
         # A wrong format must not leave a change behind that was answered with an error.

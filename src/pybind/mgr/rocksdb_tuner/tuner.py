@@ -46,6 +46,7 @@ from .mgr.protocols import (
     Upgrades,
 )
 from .mgr.records import ConfigEntry, ManagerInfo, OsdInfo, RunningOption
+from .observe.growth import GrowthPoints
 from .observe.interval import choose_interval
 from .observe.observer import (
     KV_STATS_COMMAND,
@@ -56,6 +57,7 @@ from .observe.observer import (
 from .observe.option_watch import OptionWatch
 from .observe.pool_rates import PoolHistory
 from .observe.sharding import COMMAND as FILES_COMMAND
+from .observe.trend import Trends
 from .observe.trouble import read_trouble
 from .options.releases import release_of
 from .rollout.announce import Announcer
@@ -157,6 +159,8 @@ class Tuner:
         self._managers: tuple[ManagerInfo, ...] = ()
         self._clock = wall_clock
         self._observer = Observer()
+        #: What charts show; nothing is decided by it.
+        self.trends = Trends()
         self._pools = PoolHistory()
         self._recogniser = Recogniser()
         self._memory = WorkloadMemory()
@@ -300,6 +304,10 @@ class Tuner:
             raise DeepLookRefused(errno.ENOENT, f'osd.{osd_id} does not exist')
         return self._deep.look(osds[osd_id], self._clock())
 
+    def growth(self, osd_id: int) -> Optional[GrowthPoints]:
+        """What the forecast of a DB device was made of; only in the serve thread."""
+        return self._observer.growth_of(osd_id)
+
     def collection(self) -> Collection:
         """All that the newest snapshot was made of; only in the serve thread."""
         return collect(
@@ -367,6 +375,7 @@ class Tuner:
             self._pools = PoolHistory()
             self._recogniser = Recogniser()
             self._recognition = _NOTHING_RECOGNISED
+            self.trends.clear()
         self._sampled_s = now_s
         self._sample_rounds = 0
         self._tick_s = None
@@ -391,6 +400,11 @@ class Tuner:
         self._observer.observe(self._cluster, cluster_map, now_s)
         self._driver.observed(
             self._observer.newest, now_s, lambda osd_ids: read_trouble(self._cluster, osd_ids)
+        )
+        self.trends.add(
+            self._observer.signals(),
+            {osd.osd_id: osd.device_class for osd in cluster_map.osds},
+            now_s,
         )
         self._pools.add(self._cluster.pool_counters(), now_s)
         self._recognition = self._recogniser.recognise(

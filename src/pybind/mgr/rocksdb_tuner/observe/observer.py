@@ -149,6 +149,11 @@ class Observer:
         found = ((osd_id, history.points) for osd_id, history in self._growth.items())
         return {osd_id: points for osd_id, points in found if points is not None}
 
+    def growth_of(self, osd_id: int) -> Optional[GrowthPoints]:
+        """The same of one OSD; None without a DB device of its own, or before the first point."""
+        history = self._growth.get(osd_id)
+        return history.points if history else None
+
     def sharding_requests(self, now_s: float) -> tuple[ShardingRequest, ...]:
         """The few OSDs (mostly none) to be asked for their BlueFS files now."""
         return self._sharding.next_requests(self._seen(), now_s)

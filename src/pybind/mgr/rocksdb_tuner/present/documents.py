@@ -134,7 +134,7 @@ def osd(detail: OsdDetail) -> JsonObject:
         'sharded': facts.sharded,
         **_closer(facts),
         'write_latency': _write_latency(facts.write_latency),
-        'forecast': _forecast(facts.forecast),
+        'forecast': forecast(facts.forecast),
         'workload': _workload(facts.workload),
         'options': _osd_options(facts.options),
         'findings': [_finding(finding) for finding in detail.findings],
@@ -422,20 +422,21 @@ def _write_latency(latency: Optional[WriteLatency]) -> Optional[JsonObject]:
     }
 
 
-def _forecast(forecast: Optional[Forecast]) -> Optional[JsonObject]:
-    if forecast is None:
+def forecast(found: Optional[Forecast]) -> Optional[JsonObject]:
+    """When a DB device will be full; null where nobody can tell."""
+    if found is None:
         return None
     return {
-        'outlook': forecast.outlook.value,
-        'time': format_time(forecast.time_s),
-        'history_s': rounded(forecast.history_s),
-        'points': forecast.points,
-        'growth_bytes_per_day': rounded(forecast.growth_bytes_per_day),
-        'growth_low_bytes_per_day': rounded(forecast.growth_low_bytes_per_day),
-        'growth_high_bytes_per_day': rounded(forecast.growth_high_bytes_per_day),
-        'full_in_s': rounded(forecast.full_in_s),
-        'full_earliest_s': rounded(forecast.full_earliest_s),
-        'full_latest_s': rounded(forecast.full_latest_s),
+        'outlook': found.outlook.value,
+        'time': format_time(found.time_s),
+        'history_s': rounded(found.history_s),
+        'points': found.points,
+        'growth_bytes_per_day': rounded(found.growth_bytes_per_day),
+        'growth_low_bytes_per_day': rounded(found.growth_low_bytes_per_day),
+        'growth_high_bytes_per_day': rounded(found.growth_high_bytes_per_day),
+        'full_in_s': rounded(found.full_in_s),
+        'full_earliest_s': rounded(found.full_earliest_s),
+        'full_latest_s': rounded(found.full_latest_s),
     }
 
 

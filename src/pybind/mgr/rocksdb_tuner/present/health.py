@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Union
+from typing import Optional, Union
 
 from ..advise.conditions.catalogue import condition
 from ..advise.records import Finding, Severity
@@ -18,14 +18,22 @@ STATE_BROKEN = 'ROCKSDB_TUNER_STATE_BROKEN'
 ROLLOUT_FAILED = 'ROCKSDB_TUNER_ROLLOUT_FAILED'
 ROLLOUT_WAITING = 'ROCKSDB_TUNER_ROLLOUT_WAITING'
 _ACKNOWLEDGE = '"ceph rocksdb-tuner rollout ack" takes note of it'
+METRICS_UNAVAILABLE = 'ROCKSDB_TUNER_METRICS_UNAVAILABLE'
 
 #: More OSDs than this are a number in the detail: the monitor keeps the text.
 _OSDS_NAMED = 50
 
 
-def health_checks(snapshot: Snapshot) -> HealthChecks:
-    """The checks that are raised now; all others are cleared."""
+def health_checks(snapshot: Snapshot, metrics_problem: Optional[str] = None) -> HealthChecks:
+    """The checks that are raised now; all others are cleared.
+
+    ``metrics_problem`` says why metrics are not served although they should be.
+    """
     checks: HealthChecks = {}
+    if metrics_problem is not None:
+        checks[METRICS_UNAVAILABLE] = _check(
+            'rocksdb_tuner cannot serve its metrics', [metrics_problem]
+        )
     if snapshot.notices:
         checks[STATE_BROKEN] = _check(
             'rocksdb_tuner could not read what it had stored', snapshot.notices

@@ -17,12 +17,14 @@ from ..advise.profiles import Profile
 from ..advise.records import Recommendation
 from ..advise.tree import TreeAnswer
 from ..deep.look import DeepLook
+from ..observe.growth import GrowthPoints
+from ..observe.trend import Trend
 from ..options.catalogue import OptionInfo
 from ..options.neighbours import NeighbourInfo
 from ..options.verdict import Verdict
 from ..rollout.records import RolloutState, SoakPlan
 from ..snapshot import Mode, Snapshot
-from . import documents, option_documents, subjects, tree_documents
+from . import documents, option_documents, subjects, tree_documents, views
 from .documents import Json
 from .errors import PresentError
 from .health import health_checks
@@ -43,12 +45,14 @@ __all__ = [
     'derivation',
     'explain',
     'findings',
+    'growth',
     'health_checks',
     'history',
     'mode',
     'model',
     'option_list',
     'osd',
+    'osd_map',
     'osds',
     'plan',
     'profile',
@@ -57,6 +61,7 @@ __all__ = [
     'rollout',
     'show',
     'status',
+    'trend',
     'workload',
 ]
 
@@ -168,6 +173,26 @@ def derivation(derived: Derivation, output_format: str) -> str:
     return _render(tree_documents.derivation, tree_tables.derivation, derived, output_format)
 
 
+def osd_map(snapshot: Snapshot) -> str:
+    """JSON only, as the two below: there is nothing of it that a person would read."""
+    return _json(views.osd_map(snapshot))
+
+
+def trend(osds: Sequence[tuple[int, Trend]], device_class: Optional[tuple[str, Trend]]) -> str:
+    return _json(views.trend(osds, device_class))
+
+
+def growth(snapshot: Snapshot, osd_id: int, points: Optional[GrowthPoints]) -> str:
+    """Raises PresentError (ENOENT) for an OSD that does not exist."""
+    facts = subjects.osd_detail(snapshot, osd_id).facts
+    return _json(views.growth(osd_id, points, facts.forecast))
+
+
+def _json(document: Json, indent: Optional[int] = None) -> str:
+    # NaN and infinity are no JSON: `documents` leaves none, and this would tell.
+    return json.dumps(document, indent=indent, allow_nan=False)
+
+
 def _render(
     document: Callable[[_Subject], Json],
     plain: Callable[[_Subject], str],
@@ -177,6 +202,4 @@ def _render(
     check_format(output_format)
     if output_format == 'plain':
         return plain(subject)
-    indent = 4 if output_format == 'json-pretty' else None
-    # NaN and infinity are no JSON: `documents` leaves none, and this would tell.
-    return json.dumps(document(subject), indent=indent, allow_nan=False)
+    return _json(document(subject), 4 if output_format == 'json-pretty' else None)

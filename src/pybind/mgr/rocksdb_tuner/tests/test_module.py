@@ -11,6 +11,7 @@ from mgr_module import HandleCommandResult
 
 from rocksdb_tuner import Module
 from rocksdb_tuner.advise.conditions.catalogue import limit_options
+from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.snapshot import Mode
 
 Call = Callable[[Any], HandleCommandResult]
@@ -132,3 +133,27 @@ def test_thresholds_of_conditions_are_module_options(module: Any) -> None:
         assert options[limit.name]['desc']
     module.set_module_option('db_used_limit', 0.5)
     assert module._settings().limits['db_used_limit'] == 0.5
+
+
+def test_who_asks_for_another_module_is_the_actor_and_only_for_that_command(
+    module: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    def pause(actor: str) -> Any:
+        seen.append(actor)
+        raise RolloutRefused(errno.ENOENT, 'nothing to pause')
+
+    monkeypatch.setattr(module._tuner, 'submit', lambda work: work())
+    monkeypatch.setattr(module._tuner, 'pause', pause)
+    assert module.remote_command('rollout_pause', {}, 'dashboard:alice')['retval'] == -errno.ENOENT
+    assert module.remote_command('rollout_pause', {})['retval'] == -errno.ENOENT
+    module.cmd_rollout_pause()
+    assert seen == ['dashboard:alice', 'operator', 'operator']
+
+
+def test_a_view_is_asked_for_as_a_command_is(module: Any) -> None:
+    answer = module.remote_command('osd_map', {})
+    assert (answer['retval'], json.loads(answer['stdout'])['osds']) == (0, [])
+    assert json.loads(module.remote_command('trend', {'device_class': 'ssd'})['stdout']) == []
+    assert module.remote_command('nope', {})['retval'] == -errno.EINVAL

@@ -83,6 +83,12 @@ class _MgrModule:
     def __init__(self, module_name: str, py_modules_ptr: object, this_ptr: object) -> None: ...
 
 
+class _MgrStandbyModule:
+    """The same in all releases."""
+
+    def __init__(self, module_name: str, capsule: object) -> None: ...
+
+
 class _UnlabelledCounters(_MgrModule):
     def get_latest_counter(self, svc_type: str, svc_name: str, path: str) -> dict[str, Any]:
         return {path: POINT}
@@ -164,6 +170,7 @@ def _shape(parts: dict[str, Any], mgr_module: type, option: type, *, notify: boo
     names = {
         **parts,
         'MgrModule': mgr_module,
+        'MgrStandbyModule': _MgrStandbyModule,
         'Option': option,
         'HandleCommandResult': _HandleCommandResult,
         'CommandResult': _CommandResult,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ from rocksdb_tuner.advise.situation import situation_without_osd
 from rocksdb_tuner.advise.tree import tree
 from rocksdb_tuner.collection.read import read, unpack
 from rocksdb_tuner.collection.report import report
+from rocksdb_tuner.observe.growth import GrowthPoints
+from rocksdb_tuner.observe.trend import TREND_SIGNALS, Trend
 from rocksdb_tuner.offline.cli import overview
 from rocksdb_tuner.offline.judge import judge as judge_files
 from rocksdb_tuner.options.releases import known_releases
@@ -40,6 +42,8 @@ SCHEMAS = {
     path.name[: -len('.schema.json')]: json.loads(path.read_text())
     for path in (Path(present.__file__).parent / 'schemas').glob('*.schema.json')
 }
+
+TREND = Trend((1.0, 31.0), dict.fromkeys(TREND_SIGNALS, (None, 1 / 3)))
 
 SITUATION = situation_without_osd(
     known_releases()[-1], Given(workload=WorkloadClass.RGW_METADATA, cores=4)
@@ -61,6 +65,7 @@ def documents(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
         ('rollout', render.rollout(snapshot.rollout, 'json')),
         ('history', render.history(snapshot, 'json')),
         ('mode', render.mode(snapshot.mode, 'json')),
+        ('osd-map', render.osd_map(snapshot)),
     ]
     answers += [
         ('osd-detail', render.osd(snapshot, facts.info.osd_id, 'json')) for facts in snapshot.osds
@@ -83,27 +88,37 @@ def written_by_the_module(name: str) -> str:
     return overview(judge_files(read(unpack('report.json', text.encode()))).snapshot, 'json')
 
 
+def growth_document() -> str:
+    points = GrowthPoints((1e9, 1e9 + 1800), (5, 6), 1 << 30, 0)
+    return render.growth(samples.small_cluster(), 0, points)
+
+
+def comparison_document() -> str:
+    a, b = (Side(p.name, p.options) for p in profiles()[:2])
+    return render.comparison(compare(a, b, known_releases()[-1]), 'json')
+
+
+#: What is not made of a snapshot.
+OTHERS: dict[str, Callable[[], str]] = {
+    'report': lambda: written_by_the_module('report'),
+    'offline': lambda: written_by_the_module('offline'),
+    'profile-ls': lambda: render.profile_list(profiles(), 'json'),
+    'profile-show': lambda: render.profile(profiles()[0], 'json'),
+    'profile-derive': lambda: render.derivation(derive(SITUATION), 'json'),
+    'profile-diff': comparison_document,
+    'check': lambda: render.check(judge('ttl=1', known_releases()), 'json'),
+    'explain': lambda: render.explain(find_option('compression'), 'json'),
+    'explain-ls': lambda: render.option_list([find_option('compression')], 'json'),
+    'model': lambda: render.model(tree('ttl=1', SITUATION), 'json'),
+    'trend': lambda: render.trend([(3, TREND)], None),
+    'growth': growth_document,
+}
+
+
 def document(name: str) -> Any:
     """One document of the small cluster, or of the profiles."""
-    if name in {'report', 'offline'}:
-        return json.loads(written_by_the_module(name))
-    if name == 'profile-ls':
-        return json.loads(render.profile_list(profiles(), 'json'))
-    if name == 'profile-show':
-        return json.loads(render.profile(profiles()[0], 'json'))
-    if name == 'check':
-        return json.loads(render.check(judge('ttl=1', known_releases()), 'json'))
-    if name == 'explain':
-        return json.loads(render.explain(find_option('compression'), 'json'))
-    if name == 'model':
-        return json.loads(render.model(tree('ttl=1', SITUATION), 'json'))
-    if name == 'profile-derive':
-        return json.loads(render.derivation(derive(SITUATION), 'json'))
-    if name == 'profile-diff':
-        a, b = (Side(p.name, p.options) for p in profiles()[:2])
-        return json.loads(render.comparison(compare(a, b, known_releases()[-1]), 'json'))
-    if name == 'explain-ls':
-        return json.loads(render.option_list([find_option('compression')], 'json'))
+    if name in OTHERS:
+        return json.loads(OTHERS[name]())
     return next(found for kind, found in documents(samples.small_cluster()) if kind == name)
 
 

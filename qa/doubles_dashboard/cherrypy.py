@@ -1,0 +1,12 @@
+"""A stand-in for the two things of CherryPy that a controller touches, set by the tests."""
+
+from types import SimpleNamespace
+
+serving = SimpleNamespace(response=None)
+response = SimpleNamespace(headers={})
+
+
+class HTTPError(Exception):
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(status, message)
+        self.status, self.message = status, message

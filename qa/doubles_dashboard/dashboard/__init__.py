@@ -1,0 +1,28 @@
+"""A stand-in for what Ceph's dashboard offers to a controller, so that unit tests need no Ceph.
+
+It holds what was declared and asks nobody. What the real one makes of it is proven by the
+integration tests.
+"""
+
+from pkgutil import extend_path
+from typing import Any, Callable, Dict, Optional
+
+__path__ = extend_path(__path__, __name__)
+
+
+class Manager:
+    """`mgr` of the dashboard; a test sets what another module answers."""
+
+    url_prefix = ''
+
+    def __init__(self) -> None:
+        self.answer: Optional[Callable[..., Any]] = None
+
+    def remote(self, module: str, method: str, *args: Any) -> Dict[str, Any]:
+        if self.answer is None:
+            raise ImportError('Module not found')
+        answer: Dict[str, Any] = self.answer(module, method, *args)
+        return answer
+
+
+mgr = Manager()

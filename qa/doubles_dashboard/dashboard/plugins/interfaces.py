@@ -1,0 +1,3 @@
+class FilterRequest:
+    class BeforeHandler:
+        pass

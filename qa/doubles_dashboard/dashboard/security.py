@@ -1,0 +1,8 @@
+class Scope:
+    OSD = 'osd'
+    CONFIG_OPT = 'config-opt'
+
+
+class Permission:
+    READ = 'read'
+    UPDATE = 'update'

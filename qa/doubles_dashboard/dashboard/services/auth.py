@@ -1,0 +1,4 @@
+class JwtManager:
+    @classmethod
+    def get_username(cls) -> str:
+        return 'alice'

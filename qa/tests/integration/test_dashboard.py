@@ -1,0 +1,318 @@
+"""The REST API in the dashboard of a real manager: roles, input, states, and its documentation."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email.message import Message
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote
+from urllib.request import Request, urlopen
+
+import pytest
+
+from harness import Cluster, ClusterSpec, Progress
+from module_client import ModuleClient
+
+pytestmark = pytest.mark.integration
+
+API = '/api/rocksdb_tuner'
+VERSION = 'application/vnd.ceph.api.v1.0+json'
+PASSWORD = 'kv-sync-7-Theil'
+#: Name of the role, whether it may read, whether it may change.
+ROLES = [
+    ('administrator', True, True),
+    ('cluster-manager', True, True),
+    ('read-only', True, False),
+    ('block-manager', False, False),
+    ('rgw-manager', False, False),
+]
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    body: Any
+
+
+@dataclass(frozen=True)
+class User:
+    """Somebody who may have logged in to the dashboard."""
+
+    url: str
+    token: str | None = None
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        accept: str = VERSION,
+        content_type: str = 'application/json',
+    ) -> Answer:
+        headers = {'Accept': accept, 'Content-Type': content_type}
+        if self.token:
+            headers['Authorization'] = f'Bearer {self.token}'
+        data = body if isinstance(body, bytes) else None
+        if data is None and body is not None:
+            data = json.dumps(body).encode()
+        request = Request(self.url + path, data=data, headers=headers, method=method)
+        try:
+            with urlopen(request, timeout=60) as answer:
+                return Answer(answer.status, json.loads(answer.read() or b'null'))
+        except HTTPError as error:
+            text = error.read().decode()
+            try:
+                return Answer(error.code, json.loads(text))
+            except ValueError:
+                return Answer(error.code, text)
+
+    def get(self, path: str) -> Answer:
+        return self.ask('GET', API + path)
+
+    def logged_in(self, name: str, password: str) -> User:
+        answer = self.ask('POST', '/api/auth', {'username': name, 'password': password})
+        assert answer.status == 201, answer
+        return User(self.url, answer.body['token'])
+
+
+@pytest.fixture(scope='module')
+def cluster(release: str) -> Iterator[Cluster]:
+    directory = tempfile.mkdtemp(prefix='tuner-dashboard-')
+    spec = ClusterSpec(release=release, osds=3, dashboard=True)
+    with Cluster.up(spec, directory, Progress()) as made:
+        made.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
+        yield made
+
+
+@pytest.fixture(scope='module')
+def tuner(cluster: Cluster) -> ModuleClient:
+    client = ModuleClient(cluster)
+    client.wait_for(lambda: client.status()['sampling']['osds'] == 3, 60, 'samples of all OSDs')
+    return client
+
+
+@pytest.fixture(scope='module')
+def nobody(cluster: Cluster) -> User:
+    return User(cluster.env()['DASHBOARD_URL'].rstrip('/'))
+
+
+@pytest.fixture(scope='module')
+def users(cluster: Cluster, nobody: User) -> dict[str, User]:
+    """One of each role, by its name."""
+    file: Path = cluster.client.host.outside(cluster.layout.dir / 'password')
+    file.write_text(PASSWORD)
+    found = {}
+    for role, _, _ in ROLES:
+        cluster.ceph('dashboard', 'ac-user-create', f'the-{role}', '-i', str(file), role)
+        found[role] = nobody.logged_in(f'the-{role}', PASSWORD)
+    file.unlink()
+    return found
+
+
+@pytest.fixture(scope='module')
+def admin(users: dict[str, User], tuner: ModuleClient) -> User:
+    assert tuner.osds()
+    return users['administrator']
+
+
+READS = [
+    ('', ('status',)),
+    ('/osd', ('osd',)),
+    ('/workload', ('workload',)),
+    ('/findings', ('findings',)),
+    ('/recommendation', ('recommend',)),
+    ('/profile', ('profile', 'ls')),
+    ('/profile/lz4-2025', ('profile', 'show', 'lz4-2025')),
+    ('/option/compression', ('explain', 'compression')),
+    ('/history', ('history',)),
+    ('/rollout', ('rollout', 'status')),
+    ('/mode', ('mode',)),
+]
+
+
+@pytest.mark.parametrize(('path', 'words'), READS)
+def test_a_read_gives_what_the_command_line_gives(
+    admin: User, tuner: ModuleClient, path: str, words: tuple[str, ...]
+) -> None:
+    answer = admin.get(path)
+    assert answer.status == 200
+    told = tuner.cluster.ceph_json('rocksdb-tuner', *words)
+    # Values move between two ticks, names do not.
+    assert type(answer.body) is type(told)
+    if isinstance(told, dict):
+        assert answer.body.keys() == told.keys()
+    if isinstance(told, list):
+        assert len(answer.body) == len(told)
+
+
+def test_an_osd_a_check_a_model_and_a_report_are_there(admin: User) -> None:
+    assert admin.get('/osd/1').body['osd'] == 1
+    options = quote('compression=kLZ4Compression,max_total_wal_size=1G')
+    assert admin.get(f'/check?options={options}&osd=1').body['accepted'] is True
+    assert admin.get(f'/model?options={options}&osd=1').status == 200
+    assert admin.get('/profile/lz4-2025/diff?osd=1').status == 200
+    assert admin.get('/report?anonymous=true').status == 200
+
+
+@pytest.mark.parametrize(('role', 'reads', 'changes'), ROLES)
+def test_roles_read_and_change_what_they_may(
+    users: dict[str, User], tuner: ModuleClient, role: str, reads: bool, changes: bool
+) -> None:
+    user = users[role]
+    assert user.get('').status == (200 if reads else 403)
+    before = tuner.cluster.ceph_json('rocksdb-tuner', 'mode')['mode']
+    assert before == 'recommend'
+    assert user.ask('PUT', f'{API}/mode', {'mode': 'observe'}).status == (200 if changes else 403)
+    now = tuner.cluster.ceph_json('rocksdb-tuner', 'mode')['mode']
+    assert now == ('observe' if changes else 'recommend')
+    tuner.cluster.ceph('rocksdb-tuner', 'mode', 'recommend')
+
+
+CHANGES = [
+    ('PUT', '/mode', {'mode': 'off'}),
+    ('POST', '/recommendation/x/apply', {}),
+    ('POST', '/rollback', {}),
+    ('POST', '/rollout/pause', {}),
+    ('POST', '/rollout/resume', {}),
+    ('POST', '/rollout/abort', {}),
+]
+
+
+@pytest.mark.parametrize(('method', 'path', 'body'), CHANGES)
+def test_who_may_not_change_is_refused_whatever_is_asked(
+    users: dict[str, User], nobody: User, admin: User, method: str, path: str, body: object
+) -> None:
+    assert nobody.ask(method, API + path, body).status == 401
+    assert users['read-only'].ask(method, API + path, body).status == 403
+    # By GET there is nothing of the kind, or a read.
+    if path != '/mode':
+        assert admin.get(path).status in {404, 405}
+
+
+@pytest.mark.parametrize(
+    ('method', 'path', 'body', 'status', 'named'),
+    [
+        ('PUT', '/mode', {'mode': 'sometimes'}, 400, 'auto-apply'),
+        ('PUT', '/mode', {}, 400, 'mode'),
+        ('PUT', '/mode', {'mode': ['off']}, 400, 'mode'),
+        ('PUT', '/mode', {'mode': 'off', 'force': 1}, 400, 'force'),
+        ('PUT', '/mode', b'{"mode": ', 400, ''),
+        ('GET', '?nope=1', None, 400, 'nope'),
+        ('GET', '/osd/seven', None, 400, 'seven'),
+        ('GET', '/osd/99', None, 404, '99'),
+        ('GET', '/recommendation/nope', None, 404, 'nope'),
+        ('GET', '/recommendation/nope/plan', None, 404, 'nope'),
+        ('GET', '/profile/%3Cscript%3E', None, 404, 'lz4-2025'),
+        ('GET', '/check?options=a%3Db&cores=many', None, 400, 'many'),
+        ('GET', '/check?options=a%3Db&release=nautilus', None, 400, 'nautilus'),
+        ('POST', '/recommendation/nope/apply', {}, 404, 'nope'),
+        ('POST', '/rollout/pause', {}, 404, ''),
+    ],
+)
+def test_bad_input_is_named_and_shows_no_traceback(
+    admin: User, method: str, path: str, body: object, status: int, named: str
+) -> None:
+    answer = admin.ask(method, API + path, body)
+    text = json.dumps(answer.body)
+    assert (answer.status, named in text) == (status, True), answer
+    assert 'Traceback' not in text
+    assert admin.get('/mode').body['mode'] == 'recommend'
+
+
+def test_without_the_version_header_nothing_is_answered(admin: User) -> None:
+    assert admin.ask('GET', API, accept='*/*').status == 415
+
+
+@pytest.mark.parametrize('content_type', ['application/x-www-form-urlencoded', 'text/plain'])
+@pytest.mark.parametrize(('method', 'path', 'body'), CHANGES)
+def test_a_change_takes_nothing_that_a_foreign_page_could_send_unasked(
+    admin: User, content_type: str, method: str, path: str, body: object
+) -> None:
+    answer = admin.ask(method, API + path, b'mode=off', content_type=content_type)
+    assert answer.status == 415
+    assert admin.get('/mode').body['mode'] == 'recommend'
+
+
+def test_every_endpoint_is_in_the_openapi_document(admin: User) -> None:
+    paths = admin.ask('GET', '/docs/openapi.json', accept='application/json').body['paths']
+    ours = {path: set(methods) for path, methods in paths.items() if path.startswith(API)}
+    assert ours[API] == {'get'}
+    assert ours[f'{API}/mode'] == {'get', 'put'}
+    assert ours[f'{API}/recommendation/{{recommendation_id}}/apply'] == {'post'}
+    assert len(ours) >= 20
+
+
+@pytest.fixture
+def script(cluster: Cluster) -> Iterator[Path]:
+    """Where the script of the tab is looked for; nothing is there."""
+    inside = cluster.layout.mgr_modules / 'dashboard/controllers/_rocksdb_tuner_tab.js'
+    path: Path = cluster.client.host.outside(inside)
+    built = path.read_text() if path.exists() else None
+    path.unlink(missing_ok=True)
+    yield path
+    path.unlink(missing_ok=True)
+    if built is not None:
+        path.write_text(built)
+
+
+def page(user: User, **headers: str) -> tuple[str, Message]:
+    """The dashboard's page and its headers."""
+    with urlopen(Request(user.url + '/', headers=headers), timeout=60) as answer:
+        assert answer.status == 200
+        return answer.read().decode(), answer.headers
+
+
+def test_the_page_is_the_shipped_one_with_one_script_more(nobody: User, script: Path) -> None:
+    shipped, headers = page(nobody)
+    assert 'rocksdb_tuner' not in shipped
+    script.write_text('let a;')
+    # A page that the browser kept from before has no tab.
+    conditional = {'If-Modified-Since': headers['Last-Modified'], 'Range': 'bytes=0-9'}
+    with_tab, _ = page(nobody, **conditional)
+    tag = '<script src="/ui-api/rocksdb_tuner_tab/script" defer></script>'
+    assert with_tab == shipped.replace('</body>', tag + '</body>')
+    with urlopen(nobody.url + '/ui-api/rocksdb_tuner_tab/script', timeout=60) as answer:
+        assert answer.read() == b'let a;'
+        assert answer.headers['Content-Type'].startswith('application/javascript')
+
+
+@pytest.mark.parametrize(('role', 'reads', 'changes'), ROLES)
+def test_the_tab_is_for_those_who_may_read(
+    users: dict[str, User], role: str, reads: bool, changes: bool
+) -> None:
+    assert reads or not changes
+    answer = users[role].ask('GET', '/ui-api/rocksdb_tuner/status')
+    assert answer.status == (200 if reads else 403)
+    assert answer.body.get('available') is (True if reads else None)
+
+
+def test_the_dashboards_own_pages_answer_as_before(admin: User) -> None:
+    assert admin.ask('GET', '/api/summary').status == 200
+    assert admin.ask('GET', '/api/osd').status in {200, 415}
+    assert 'ROCKSDB' not in json.dumps(admin.ask('GET', '/api/health/minimal').body).upper()
+
+
+def test_a_module_that_is_disabled_is_503_and_says_how_to_enable_it(
+    cluster: Cluster, tuner: ModuleClient, nobody: User
+) -> None:
+    def answer() -> Answer | None:
+        # The manager starts over; its dashboard takes a few seconds.
+        try:
+            user = nobody.logged_in('the-administrator', PASSWORD)
+            return user.get('')
+        except (URLError, ConnectionError, AssertionError):
+            return None
+
+    cluster.ceph('mgr', 'module', 'disable', 'rocksdb_tuner')
+    told = tuner.wait_for(
+        lambda: (a := answer()) and a.status == 503 and a, 60, '503 of a disabled module'
+    )
+    assert told.body['code'] == 'module_disabled'
+    assert 'ceph mgr module enable rocksdb_tuner' in told.body['detail']
+    cluster.ceph('mgr', 'module', 'enable', 'rocksdb_tuner')
+    tuner.wait_for(lambda: (a := answer()) and a.status == 200, 60, '200 of an enabled module')

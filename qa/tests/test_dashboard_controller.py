@@ -1,0 +1,389 @@
+"""The endpoints of the dashboard: what they ask the module, and answer to bad input."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Optional
+
+import cherrypy
+import pytest
+from dashboard import mgr
+from dashboard.controllers import BaseController, _rocksdb_tuner_schemas
+from dashboard.controllers._rocksdb_tuner import (
+    MAX_TEXT_CHARACTERS,
+    RocksDBTuner,
+    RocksDBTunerBody,
+)
+from dashboard.controllers._rocksdb_tuner_schemas import SCHEMAS, described, responses
+from dashboard.exceptions import DashboardException
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner import Module
+from rocksdb_tuner.advise.own_profiles import decode_own_profile
+
+CONTROLLERS = Path(__file__).resolve().parents[2] / 'src/pybind/mgr/dashboard/controllers'
+MAY_CHANGE = {('config-opt', 'update')}
+
+
+@pytest.fixture(autouse=True)
+def _module_and_permissions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module before its first tick, and a user who may change the configuration."""
+    module: Any = Module('rocksdb_tuner', '', '')
+
+    def remote(name: str, method: str, *args: Any) -> Any:
+        assert name == 'rocksdb_tuner'
+        # As between modules of Tentacle: a copy of plain values.
+        return json.loads(json.dumps(getattr(module, method)(*args)))
+
+    monkeypatch.setattr(mgr, 'answer', remote)
+    monkeypatch.setattr(BaseController, 'permissions', MAY_CHANGE)
+
+
+@pytest.fixture
+def api() -> Any:
+    return RocksDBTuner()
+
+
+def endpoints() -> list[Any]:
+    members = inspect.getmembers(RocksDBTuner, inspect.isfunction)
+    return [function for _, function in members if hasattr(function, 'path')]
+
+
+def refusal(call: Any) -> DashboardException:
+    with pytest.raises(DashboardException) as caught:
+        call()
+    return caught.value
+
+
+OWN = {
+    'name': 'mine',
+    'title': 'Ours',
+    'options': 'compression=kLZ4Compression',
+    'releases': ['pacific'],
+    'source': 'a ticket',
+}
+
+READS = [e.__name__ for e in endpoints() if e.method == 'GET' and '{' not in e.path]
+
+
+@pytest.mark.parametrize('name', sorted(set(READS) - {'model', 'report', 'trend'}))
+def test_every_read_answers_with_the_json_of_its_command(api: Any, name: str) -> None:
+    answer = getattr(api, name)()
+    assert isinstance(answer, (dict, list, type(None)))
+
+
+def test_a_check_is_answered_with_the_judgement(api: Any) -> None:
+    answer = api.check(options='no_such_option=1', release='reef')
+    assert (answer['accepted'], answer['release']) == (False, 'reef')
+    assert api.check(options='', cores='4')['accepted'] is True
+
+
+@pytest.mark.parametrize('endpoint', endpoints(), ids=lambda e: e.__name__)
+def test_who_may_read_cannot_change_and_get_changes_nothing(endpoint: Any) -> None:
+    assert endpoint.permission == ('read' if endpoint.method == 'GET' else 'update')
+    assert RocksDBTuner.scope == 'osd'  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize('endpoint', endpoints(), ids=lambda e: e.__name__)
+def test_every_endpoint_and_parameter_is_documented(endpoint: Any) -> None:
+    assert endpoint.description
+    signature = inspect.signature(endpoint)
+    assert set(endpoint.parameters) == set(signature.parameters) - {'self'}
+    for name, said in endpoint.parameters.items():
+        optional = signature.parameters[name].default is not inspect.Parameter.empty
+        assert said[2:] == ((True,) if optional else ())
+    assert set(re.findall(r'\{(\w+)\}', endpoint.path)) <= set(signature.parameters)
+
+
+def test_a_change_needs_permission_for_the_configuration_too(
+    api: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BaseController, 'permissions', {('osd', 'update')})
+    before = api.mode()
+    for call in (
+        lambda: api.set_mode(mode='off'),
+        lambda: api.apply(recommendation_id='x'),
+        api.rollback,
+        api.pause,
+        api.resume,
+        api.abort,
+        lambda: api.deep(osd_id='0'),
+        lambda: api.add_profile(**OWN),
+        lambda: api.remove_profile(name='mine'),
+    ):
+        assert refusal(call).status == 403
+    assert api.mode() == before
+
+
+def test_the_mode_is_set(api: Any) -> None:
+    assert api.set_mode(mode='observe')['mode'] == 'observe'
+    assert api.mode()['mode'] == 'observe'
+
+
+@pytest.mark.parametrize(
+    ('call', 'status', 'named'),
+    [
+        (lambda a: a.set_mode(mode='sometimes'), 400, 'auto-apply'),
+        (lambda a: a.set_mode(mode=True), 400, '"true"'),
+        (lambda a: a.set_mode(), 400, '"mode"'),
+        (lambda a: a.set_mode(mode=['off']), 400, '"mode"'),
+        (lambda a: a.set_mode(mode=''), 400, 'auto-apply'),
+        (lambda a: a.set_mode(mode=1.5), 400, '"mode"'),
+        (lambda a: a.trend(), 400, 'device_class'),
+        (lambda a: a.trend(osds='1', device_class='ssd'), 400, 'device_class'),
+        (lambda a: a.trend(osds='1,x'), 400, '"x"'),
+        (lambda a: a.trend(osds='99'), 404, 'osd.99'),
+        (lambda a: a.trend(osds=','.join(map(str, range(99)))), 400, '99 OSDs'),
+        (lambda a: a.deep(osd_id='99'), 404, '99'),
+        (lambda a: a.deep(osd_id='-1'), 400, '"-1"'),
+        (lambda a: a.derivation(workload='nope'), 400, '"nope"'),
+        (lambda a: a.add_profile(**{**OWN, 'releases': 'pacific'}), 400, '"releases"'),
+        (lambda a: a.add_profile(**{**OWN, 'releases': [['pacific']]}), 400, '"releases"'),
+        (lambda a: a.add_profile(**{**OWN, 'releases': ['x'] * 101}), 400, '"releases"'),
+        (lambda a: a.add_profile(**{**OWN, 'releases': ['nautilus']}), 400, 'nautilus'),
+        (lambda a: a.add_profile(**{**OWN, 'name': 'lz4-2025'}), 409, 'lz4-2025'),
+        (lambda a: a.add_profile(**{**OWN, 'options': 'typo=1'}), 400, 'typo'),
+        (lambda a: a.set_mode(mode={'a': 1}), 400, '"mode"'),
+        (lambda a: a.set_mode(mode='off', force='1'), 400, '"force"'),
+        (lambda a: a.status(x='1'), 400, '"x"'),
+        (lambda a: a.osd(osd_id='seven'), 400, '"seven"'),
+        (lambda a: a.osd(osd_id='99'), 404, '99'),
+        (lambda a: a.recommendation(recommendation_id='nope'), 404, '"nope"'),
+        (lambda a: a.plan(recommendation_id='nope'), 404, '"nope"'),
+        (lambda a: a.apply(recommendation_id='nope'), 404, '"nope"'),
+        (lambda a: a.profile(name='nope'), 404, 'lz4-2025'),
+        (lambda a: a.option(name='nope'), 404, '"nope"'),
+        (lambda a: a.check(options='a=b', release='nautilus'), 400, '"nautilus"'),
+        (lambda a: a.check(options='a=b', cores='many'), 400, '"many"'),
+        (lambda a: a.check(options='a' * (MAX_TEXT_CHARACTERS + 1)), 400, '16385'),
+        (lambda a: a.model(options='typo=1'), 400, 'typo'),
+        (lambda a: a.report(anonymous='perhaps'), 400, '"perhaps"'),
+    ],
+)
+def test_bad_input_is_named_with_the_right_status(
+    api: Any, call: Any, status: int, named: str
+) -> None:
+    before = api.mode()
+    error = refusal(lambda: call(api))
+    assert error.status == status
+    assert named in str(error)
+    assert error.component == 'rocksdb_tuner'
+    assert api.mode() == before
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(['options', 'release', 'osd', 'cores', 'memory', 'nope']),
+        st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text(), max_size=2),
+    )
+)
+def test_nothing_that_is_asked_of_check_is_an_internal_error(said: dict[str, Any]) -> None:
+    try:
+        statuses = {200} if RocksDBTuner().check(**said) else set()
+    except DashboardException as error:
+        statuses = {error.status}
+    assert statuses <= {200, 400, 404}
+    assert statuses
+
+
+def test_a_module_that_is_not_enabled_is_503_and_says_how_to_enable_it(
+    api: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mgr, 'answer', None)
+    error = refusal(api.status)
+    assert (error.status, error.code) == (503, 'module_disabled')
+    assert 'ceph mgr module enable rocksdb_tuner' in str(error)
+
+
+@pytest.mark.parametrize(
+    ('raised', 'code'),
+    [
+        (NameError('Method not found'), 'module_outdated'),
+        (RuntimeError('Traceback: secret detail'), 'internal_error'),
+    ],
+)
+def test_a_failure_inside_the_module_shows_no_detail(
+    api: Any, monkeypatch: pytest.MonkeyPatch, raised: Exception, code: str
+) -> None:
+    def failing(*_: Any) -> Any:
+        raise raised
+
+    monkeypatch.setattr(mgr, 'answer', failing)
+    error = refusal(api.status)
+    assert (error.status, error.code) == (500, code)
+    assert 'secret' not in str(error)
+
+
+@pytest.mark.parametrize(
+    ('broken', 'kept'),
+    [
+        ('_rocksdb_tuner', ['RocksDBTunerStatus', 'RocksDBTunerTab']),
+        ('_rocksdb_tuner_tab', ['RocksDBTuner']),
+    ],
+)
+def test_the_dashboard_starts_without_a_broken_controller(
+    monkeypatch: pytest.MonkeyPatch, broken: str, kept: list[str]
+) -> None:
+    """Even where the file fails on its last line, after its class was registered."""
+    package = 'dashboard.controllers'
+    private, guard = f'{package}.{broken}', f'{package}.rocksdb_tuner'
+    modules = [f'{package}.{name}' for name in ('_rocksdb_tuner', '_rocksdb_tuner_tab')]
+    original = (CONTROLLERS / f'{broken}.py').read_text()
+
+    class Broken(importlib.abc.Loader):
+        def create_module(self, spec: Any) -> None:
+            return None
+
+        def exec_module(self, module: Any) -> None:
+            module.__file__ = str(CONTROLLERS / f'{broken}.py')
+            exec(compile(original + '\n1 / 0\n', private, 'exec'), module.__dict__)
+
+    class Finder(importlib.abc.MetaPathFinder):
+        def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
+            return importlib.util.spec_from_loader(name, Broken()) if name == private else None
+
+    monkeypatch.setattr(BaseController, '_registry', [])
+    for name in (*modules, guard):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setattr(sys, 'meta_path', [Finder(), *sys.meta_path])
+    importlib.import_module(guard)
+    assert sorted(controller.__name__ for controller in BaseController._registry) == kept
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """What the module is asked, which answers null."""
+    found: list[tuple[Any, ...]] = []
+
+    def remote(name: str, method: str, *args: Any) -> Any:
+        found.append(args)
+        return {'retval': 0, 'stdout': 'null', 'stderr': ''}
+
+    monkeypatch.setattr(mgr, 'answer', remote)
+    return found
+
+
+@pytest.mark.parametrize(
+    ('call', 'command', 'arguments'),
+    [
+        (lambda a: a.apply(recommendation_id='r1'), 'apply', {'recommendation_id': 'r1'}),
+        (lambda a: a.rollback(rollout_id='7'), 'rollback', {'rollout_id': '7'}),
+        (lambda a: a.pause(), 'rollout_pause', {}),
+        (lambda a: a.abort(), 'rollout_abort', {}),
+        (lambda a: a.resume(), 'rollout_resume', {}),
+        (lambda a: a.deep(osd_id='3'), 'osd', {'osd_id': '3', 'deep': True}),
+        (lambda a: a.remove_profile(name='mine'), 'profile_rm', {'name': 'mine'}),
+    ],
+)
+def test_a_change_is_asked_for_in_the_name_of_the_user(
+    api: Any, asked: list[tuple[Any, ...]], call: Any, command: str, arguments: dict[str, Any]
+) -> None:
+    call(api)
+    assert asked == [(command, arguments, 'dashboard:alice')]
+
+
+def test_a_read_is_asked_for_in_nobodys_name(api: Any, asked: list[tuple[Any, ...]]) -> None:
+    api.osd(osd_id='3')
+    assert asked == [('osd', {'osd_id': '3'})]
+
+
+def test_a_profile_of_ones_own_is_given_as_the_document_of_the_command_line(
+    api: Any, asked: list[tuple[Any, ...]]
+) -> None:
+    api.add_profile(**OWN)
+    ((command, arguments, _),) = asked
+    assert command == 'profile_add'
+    assert json.loads(arguments['inbuf']) == {**OWN, 'cautions': []}
+    assert decode_own_profile(arguments['inbuf']).name == 'mine'
+
+
+def sent(method: str, path: str, content_type: Optional[str], **read: Any) -> SimpleNamespace:
+    return SimpleNamespace(
+        path_info=path,
+        method=method,
+        methods_with_bodies=('POST', 'PUT', 'PATCH'),
+        headers={} if content_type is None else {'Content-Type': content_type},
+        show_tracebacks=True,
+        **read,
+    )
+
+
+@pytest.mark.parametrize('body', [None, 'text', [], [1], 7, True])
+def test_a_body_that_is_no_object_is_refused_before_the_dashboard_fails_on_it(body: Any) -> None:
+    asked = sent('POST', '/api/rocksdb_tuner/rollback', 'application/json', json=body)
+    with pytest.raises(cherrypy.HTTPError) as caught:
+        RocksDBTunerBody().filter_request_before_handler(asked)
+    assert caught.value.status == 400
+    assert asked.show_tracebacks is False
+
+
+@pytest.mark.parametrize(
+    'content_type', [None, 'application/json; charset=utf-8', 'text/javascript', 'text/plain']
+)
+def test_a_body_of_another_type_is_refused_before_the_dashboard_passes_over_it(
+    content_type: Optional[str],
+) -> None:
+    """Or a rollback of one rollout would be the rollback of the last."""
+    asked = sent('POST', '/api/rocksdb_tuner/rollback', content_type, json={'rollout_id': '1'})
+    with pytest.raises(cherrypy.HTTPError) as caught:
+        RocksDBTunerBody().filter_request_before_handler(asked)
+    assert caught.value.status == 415
+
+
+@pytest.mark.parametrize(
+    ('method', 'path', 'content_type'),
+    [
+        ('POST', '/api/rocksdb_tuner_x', 'text/plain'),
+        ('POST', '/api/osd', 'text/plain'),
+        ('GET', '/api/rocksdb_tuner', None),
+        ('DELETE', '/api/rocksdb_tuner/profile/x', None),
+        ('PUT', '/api/rocksdb_tuner/mode', 'application/json'),
+    ],
+)
+def test_every_other_request_goes_on(method: str, path: str, content_type: Optional[str]) -> None:
+    RocksDBTunerBody().filter_request_before_handler(sent(method, path, content_type, json={}))
+
+
+#: Endpoints that change something and answer with what a read does too.
+UNDESCRIBED = {'POST', 'DELETE'}
+
+
+@pytest.mark.parametrize(
+    'endpoint', [e for e in endpoints() if e.method not in UNDESCRIBED], ids=lambda e: e.__name__
+)
+def test_every_answer_is_described_by_its_names(endpoint: Any) -> None:
+    found = endpoint.responses[200]
+    names = found[0] if isinstance(found, list) else found
+    assert names
+    assert all(isinstance(kind_and_text, tuple) for kind_and_text in names.values())
+
+
+@pytest.mark.parametrize('path', sorted(SCHEMAS.glob('*.schema.json')), ids=lambda p: p.name)
+def test_every_published_schema_can_be_told_in_the_dashboards_form(path: Path) -> None:
+    def check(found: Any) -> None:
+        if isinstance(found, dict):
+            for kind, text in found.values():
+                assert isinstance(text, str)
+                check(kind)
+        elif isinstance(found, list):
+            (item,) = found
+            assert item not in ({}, list, dict)
+            check(item)
+        else:
+            assert found in (str, int, float, bool, list, dict)
+
+    check(described(json.loads(path.read_text())))
+
+
+def test_without_the_modules_files_the_api_is_there_undescribed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_rocksdb_tuner_schemas, 'SCHEMAS', tmp_path)
+    assert responses('status') is None

@@ -1,0 +1,118 @@
+"""The page of the dashboard gets the script of the tab, and no other answer is touched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import cherrypy
+import pytest
+from dashboard import mgr
+from dashboard.controllers import _rocksdb_tuner_tab as tab
+
+PAGE = b'<html><body><cd-root></cd-root></body></html>'
+
+
+@pytest.fixture(autouse=True)
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The built script, where the controller looks for it."""
+    path = tmp_path / 'tab.js'
+    path.write_text('let a;')
+    monkeypatch.setattr(tab, 'SCRIPT', path)
+    return path
+
+
+def request(path: str = '/', method: str = 'GET') -> Any:
+    attached: list[Any] = []
+    return SimpleNamespace(
+        path_info=path,
+        method=method,
+        headers={'If-None-Match': 'x', 'Accept': 'text/html'},
+        attached=attached,
+        hooks=SimpleNamespace(attach=lambda *hook, **_: attached.append(hook)),
+    )
+
+
+def ask(asked: Any) -> list[Any]:
+    """What is to be called when the answer to ``asked`` is finished."""
+    tab.RocksDBTunerPage().filter_request_before_handler(asked)
+    return [point for point, _ in asked.attached]
+
+
+@pytest.mark.parametrize('path', ['', '/', '/index.html'])
+def test_the_page_is_sent_whole_with_the_script(path: str) -> None:
+    asked = request(path)
+    assert ask(asked) == ['before_finalize']
+    # A cached page, or a part of one, has no script.
+    assert asked.headers == {'Accept': 'text/html'}
+
+
+@pytest.mark.parametrize(
+    ('path', 'method'),
+    [('/favicon.ico', 'GET'), ('/api/osd', 'GET'), ('/', 'POST'), ('/index.html/x', 'GET')],
+)
+def test_every_other_request_is_left_alone(path: str, method: str) -> None:
+    asked = request(path, method)
+    assert ask(asked) == []
+    assert 'If-None-Match' in asked.headers
+
+
+def test_below_a_prefix_the_page_and_the_script_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mgr, 'url_prefix', '/ceph')
+    assert ask(request('/ceph/')) == ['before_finalize']
+    assert b'src="/ceph/ui-api/rocksdb_tuner_tab/script"' in finished(200)['body']
+
+
+def test_without_the_script_or_with_half_a_file_nothing_is_added(
+    script: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tab, 'READY', False)
+    assert ask(request()) == []
+    monkeypatch.setattr(tab, 'READY', True)
+    script.unlink()
+    assert ask(request()) == []
+
+
+def finished(status: object, body: bytes = PAGE) -> dict[str, Any]:
+    """The answer after what was attached to it has run."""
+    response = SimpleNamespace(
+        status=status,
+        body=[body],
+        headers={'Content-Length': str(len(body)), 'Last-Modified': 'then'},
+        collapse_body=lambda: body,
+    )
+    serving: Any = cherrypy.serving
+    serving.response = response
+    tab._add_script()
+    return {'body': b''.join(response.body), 'headers': response.headers}
+
+
+@pytest.mark.parametrize('status', [None, 200, '200 OK'])
+def test_the_script_is_the_last_of_the_body_and_the_length_is_right(status: object) -> None:
+    answer = finished(status)
+    assert answer['body'] == PAGE.replace(
+        b'</body>', b'<script src="/ui-api/rocksdb_tuner_tab/script" defer></script></body>'
+    )
+    assert answer['headers'] == {'Content-Length': str(len(answer['body']))}
+
+
+@pytest.mark.parametrize('status', [304, '404 Not Found', '500 Internal Server Error'])
+def test_an_answer_that_is_not_the_page_stays_as_it_is(status: object) -> None:
+    assert finished(status)['body'] == PAGE
+
+
+def test_what_is_no_page_stays_as_it_is() -> None:
+    assert finished(200, b'{}')['body'] == b'{}'
+
+
+def test_the_script_is_served_as_bytes_of_its_type() -> None:
+    assert tab.RocksDBTunerTab().script() == [b'let a;']
+    assert cherrypy.response.headers['Content-Type'].startswith('application/javascript')
+
+
+def test_the_tab_is_shown_only_where_the_module_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mgr, 'answer', lambda *_: {'retval': 0})
+    assert tab.RocksDBTunerStatus().status()['available'] is True
+    monkeypatch.setattr(mgr, 'answer', None)
+    assert tab.RocksDBTunerStatus().status()['available'] is False

@@ -1,0 +1,99 @@
+"""The tab of the RocksDB Tuner on Cluster » OSDs: one script, added to the dashboard's page.
+
+No release has a place for another tab, so the page is given one `<script>` as it is sent. Nothing
+is added where the script is not installed or this file was not read to its end; the script itself
+adds nothing where it does not find the tabs, or where the user may not read.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any, Dict, List
+
+import cherrypy
+
+from .. import mgr
+from ..plugins import PLUGIN_MANAGER
+from ..plugins import interfaces as hooks
+from ..security import Scope
+from . import BaseController, Endpoint, ReadPermission, UIRouter
+
+logger = logging.getLogger(__name__)
+
+MODULE = 'rocksdb_tuner'
+SCRIPT = Path(__file__).with_name('_rocksdb_tuner_tab.js')
+URL = '/ui-api/rocksdb_tuner_tab/script'
+#: Before the dashboard's gzip (80).
+FINALIZE_PRIORITY = 60
+#: With one of these the answer would be an older page, or a part of one.
+CONDITIONAL = ('If-Modified-Since', 'If-None-Match', 'Range')
+#: Set in the last line: the plugin is registered when its class is made, and stays so.
+READY = False
+
+
+@UIRouter('/rocksdb_tuner', Scope.OSD)
+class RocksDBTunerStatus(BaseController):
+    """Whether the tab has something to show, in the form of the dashboard's other back ends."""
+
+    @Endpoint('GET', path='/status')
+    @ReadPermission
+    def status(self) -> Dict[str, Any]:
+        try:
+            mgr.remote(MODULE, 'remote_command', 'mode', {})
+        except Exception as error:  # noqa: BLE001 - the API says which, once somebody asks it
+            logger.debug('no tab: %s', type(error).__name__)
+            return {'available': False, 'message': 'The rocksdb_tuner module does not answer'}
+        return {'available': True, 'message': None}
+
+
+@UIRouter('/rocksdb_tuner_tab', secure=False)
+class RocksDBTunerTab(BaseController):
+    """The script: it holds no data, and a `<script>` sends no version header."""
+
+    @Endpoint('GET', path='/script', json_response=False, version=None)
+    def script(self) -> List[bytes]:
+        cherrypy.response.headers['Content-Type'] = 'application/javascript; charset=utf-8'
+        cherrypy.response.headers['Cache-Control'] = 'no-cache'
+        # The dashboard makes text of bytes, which CherryPy does not take.
+        return [SCRIPT.read_bytes()]
+
+
+def with_script(page: bytes, url: str) -> bytes:
+    """``page`` with a `<script>` before the end of its body; as it is where it has no such end."""
+    head, end, tail = page.rpartition(b'</body>')
+    return (
+        head + b'<script src="' + url.encode() + b'" defer></script>' + end + tail if end else page
+    )
+
+
+def _is_page(request: Any) -> bool:
+    path = request.path_info.removeprefix(mgr.url_prefix or '')
+    return request.method in {'GET', 'HEAD'} and path in {'', '/', '/index.html'}
+
+
+def _add_script() -> None:
+    response = cherrypy.serving.response
+    if str(response.status or '200').partition(' ')[0] != '200':
+        return
+    page = with_script(response.collapse_body(), (mgr.url_prefix or '') + URL)
+    response.body = [page]
+    response.headers['Content-Length'] = str(len(page))
+    # Of the file, which the script is no part of.
+    response.headers.pop('Last-Modified', None)
+
+
+@PLUGIN_MANAGER.add_plugin
+class RocksDBTunerPage(hooks.FilterRequest.BeforeHandler):
+    """Asked before every request; touches the one page only."""
+
+    @PLUGIN_MANAGER.add_hook
+    def filter_request_before_handler(self, request: Any) -> None:
+        if not (READY and _is_page(request) and SCRIPT.is_file()):
+            return
+        for name in CONDITIONAL:
+            request.headers.pop(name, None)
+        request.hooks.attach('before_finalize', _add_script, priority=FINALIZE_PRIORITY)
+
+
+READY = True

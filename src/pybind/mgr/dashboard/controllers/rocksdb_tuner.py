@@ -1,0 +1,22 @@
+"""Lets the dashboard load the controllers of the RocksDB Tuner, and start without them if need be.
+
+The dashboard imports every file here whose name has no leading underscore, and does not start if
+one of them fails. So this file only imports the others, and takes back what a broken one
+registered.
+"""
+
+import importlib
+import logging
+
+from ._base_controller import BaseController
+
+for _name in (f'{__package__}._rocksdb_tuner', f'{__package__}._rocksdb_tuner_tab'):
+    try:
+        importlib.import_module(_name)
+    except Exception:
+        # A class is registered when it is made, not when its file was read to the end.
+        registry = BaseController._registry  # noqa: SLF001 - no other way to take one back
+        registry[:] = [controller for controller in registry if controller.__module__ != _name]
+        logging.getLogger(__name__).exception(
+            '%s of the RocksDB Tuner is left out; everything else goes on', _name
+        )

@@ -1,0 +1,190 @@
+"""The last hours of what OSDs did, in bounded memory: for charts, never for a decision.
+
+All OSDs are sampled in the same tick, so one list of times serves all of them. An OSD has `WIDTH`
+four-byte numbers for each of `OSD_POINTS` times (4.2 KiB), a device class for each of
+`CLASS_POINTS` (56 KiB). Written by the serve thread, read by others.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from array import array
+from collections.abc import Iterable, Sequence
+from threading import Lock
+from typing import Generic, Mapping, NamedTuple, Optional, TypeVar
+
+from .signals import Signals
+
+#: What is kept of every OSD.
+TREND_SIGNALS = (
+    'kv_sync_ms',
+    'kv_sync_busy',
+    'commit_ms',
+    'write_iops',
+    'wal_bytes_per_s',
+    'sst_bytes_per_s',
+    'compaction_bytes_per_s',
+    'db_write_amp',
+    'db_used_bytes',
+)
+WIDTH = len(TREND_SIGNALS)
+#: Points of an OSD are at least this far apart, further where samples are: an hour or more.
+OSD_SPACING_S = 30.0
+OSD_POINTS = 120
+#: And those of a device class: a day or more.
+CLASS_SPACING_S = 60.0
+CLASS_POINTS = 1440
+#: Device classes with a trend; an operator names a handful.
+CLASSES_MAX = 32
+#: For these the OSDs of a class differ in kind, not in part: the one in the middle speaks for them.
+_MEDIAN = frozenset({'kv_sync_ms', 'kv_sync_busy', 'commit_ms', 'db_write_amp'})
+
+Key = TypeVar('Key')
+
+_UNKNOWN = math.nan
+_NOTHING_KNOWN = array('f', [_UNKNOWN] * WIDTH)
+
+
+class Trend(NamedTuple):
+    """What one OSD, or those of one device class, did; None: not known at that time."""
+
+    #: Seconds since the epoch, oldest first.
+    times_s: tuple[float, ...]
+    #: As many values for each of `TREND_SIGNALS`. Of a class: the median over its OSDs of times,
+    #: shares and ratios, and the mean of all others.
+    values: Mapping[str, tuple[Optional[float], ...]]
+
+
+class _Points(Generic[Key]):
+    """Rows of the same times, for several keys, as rings."""
+
+    def __init__(self, spacing_s: float, points: int) -> None:
+        self._spacing_s, self._points = spacing_s, points
+        self._times_s: array[float] = array('d')
+        self._next = 0
+        self._rows: dict[Key, array[float]] = {}
+
+    def due(self, time_s: float) -> bool:
+        if not self._times_s:
+            return True
+        newest_s = self._times_s[self._next - 1]
+        # A clock that was set back begins anew, see `add`. Ticks come a little early or late.
+        return time_s < newest_s or time_s - newest_s >= 0.9 * self._spacing_s
+
+    def add(self, time_s: float, rows: Mapping[Key, array[float]]) -> None:
+        if self._times_s and time_s < self._times_s[self._next - 1]:
+            self.clear()
+        slot = self._next
+        if len(self._times_s) < self._points:
+            self._times_s.append(time_s)
+        else:
+            self._times_s[slot] = time_s
+        self._next = (slot + 1) % self._points
+        for key in rows:
+            if key not in self._rows:
+                self._rows[key] = array('f', _NOTHING_KNOWN * self._points)
+        begin, end = slot * WIDTH, (slot + 1) * WIDTH
+        for key, kept in self._rows.items():
+            kept[begin:end] = rows.get(key, _NOTHING_KNOWN)
+
+    def keep_only(self, keys: Iterable[Key]) -> None:
+        gone = self._rows.keys() - set(keys)
+        for key in gone:
+            del self._rows[key]
+
+    def clear(self) -> None:
+        del self._times_s[:]
+        self._rows.clear()
+        self._next = 0
+
+    def read(self, key: Key) -> Optional[Trend]:
+        kept = self._rows.get(key)
+        if kept is None:
+            return None
+        count = len(self._times_s)
+        oldest = self._next if count == self._points else 0
+        order = [(oldest + i) % self._points for i in range(count)]
+        return Trend(
+            tuple(self._times_s[slot] for slot in order),
+            {
+                name: tuple(_known(kept[slot * WIDTH + column]) for slot in order)
+                for column, name in enumerate(TREND_SIGNALS)
+            },
+        )
+
+
+class Trends:
+    """The trends of a cluster; any thread may read while one adds."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._osds: _Points[int] = _Points(OSD_SPACING_S, OSD_POINTS)
+        self._classes: _Points[str] = _Points(CLASS_SPACING_S, CLASS_POINTS)
+
+    def add(
+        self,
+        signals: Mapping[int, Signals],
+        device_classes: Mapping[int, Optional[str]],
+        time_s: float,
+    ) -> None:
+        """Take the newest signals where a point is due.
+
+        ``device_classes``: of every OSD that there is; the points of all others are dropped.
+        """
+        osds_due, classes_due = self._osds.due(time_s), self._classes.due(time_s)
+        if not (osds_due or classes_due):
+            return
+        rows = {osd_id: _row(found) for osd_id, found in signals.items()}
+        with self._lock:
+            if osds_due:
+                self._osds.keep_only(device_classes)
+                self._osds.add(time_s, rows)
+            if classes_due:
+                by_class: dict[str, list[array[float]]] = {}
+                for osd_id, row in rows.items():
+                    name = device_classes.get(osd_id)
+                    if name is not None:
+                        by_class.setdefault(name, []).append(row)
+                named = sorted(by_class)[:CLASSES_MAX]
+                present = {name for name in device_classes.values() if name is not None}
+                self._classes.keep_only(present)
+                self._classes.add(time_s, {name: _together(by_class[name]) for name in named})
+
+    def of_osd(self, osd_id: int) -> Optional[Trend]:
+        """None of an OSD that was never sampled."""
+        with self._lock:
+            return self._osds.read(osd_id)
+
+    def of_class(self, device_class: str) -> Optional[Trend]:
+        """None of a class whose OSDs were never sampled."""
+        with self._lock:
+            return self._classes.read(device_class)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._osds.clear()
+            self._classes.clear()
+
+
+def _row(signals: Signals) -> array[float]:
+    values = (getattr(signals, name) for name in TREND_SIGNALS)
+    return array('f', [_UNKNOWN if value is None else value for value in values])
+
+
+def _together(rows: Sequence[array[float]]) -> array[float]:
+    """One row for the OSDs of a class, each signal over those of which it is known."""
+    combined = []
+    for column, name in enumerate(TREND_SIGNALS):
+        known = [row[column] for row in rows if not math.isnan(row[column])]
+        if not known:
+            combined.append(_UNKNOWN)
+        else:
+            combined.append(
+                statistics.median(known) if name in _MEDIAN else math.fsum(known) / len(known)
+            )
+    return array('f', combined)
+
+
+def _known(value: float) -> Optional[float]:
+    return value if math.isfinite(value) else None

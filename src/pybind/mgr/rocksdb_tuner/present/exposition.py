@@ -1,0 +1,53 @@
+"""Metrics as text, in Prometheus' exposition format 0.0.4.
+
+Prometheus, Exposition formats: https://prometheus.io/docs/instrumenting/exposition_formats/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+
+
+class Sample(NamedTuple):
+    #: (name, value) in the order in which they are written; names are ours, values may be anybody's
+    labels: tuple[tuple[str, str], ...]
+    #: Finite.
+    value: float
+
+
+class Metric(NamedTuple):
+    """One gauge with all its label sets; without a sample nothing is known of it."""
+
+    name: str
+    help: str
+    samples: tuple[Sample, ...]
+
+
+def exposition(metrics: Iterable[Metric]) -> str:
+    """The text of a scrape; a metric of which nothing is known is left out."""
+    lines: list[str] = []
+    for metric in metrics:
+        if not metric.samples:
+            continue
+        lines += (f'# HELP {metric.name} {_help(metric.help)}', f'# TYPE {metric.name} gauge')
+        lines += [_line(metric.name, sample) for sample in metric.samples]
+    return '\n'.join([*lines, ''])
+
+
+def _line(name: str, sample: Sample) -> str:
+    value = repr(sample.value)
+    if not sample.labels:
+        return f'{name} {value}'
+    labels = ','.join([f'{label}="{_label(text)}"' for label, text in sample.labels])
+    return f'{name}{{{labels}}} {value}'
+
+
+def _help(text: str) -> str:
+    return text.replace('\\', r'\\').replace('\n', r'\n')
+
+
+def _label(text: str) -> str:
+    return _help(text).replace('"', r'\"')

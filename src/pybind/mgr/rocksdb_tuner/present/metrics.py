@@ -1,0 +1,388 @@
+"""A snapshot as Prometheus metrics.
+
+Names are Prometheus' (base units, the unit last) below Ceph's prefix, and OSDs are labelled
+``ceph_daemon`` as Ceph's own metrics label them, so that both can be joined. All are gauges: rates
+and means were worked out between two reports of an OSD. What is not known has no sample.
+
+No label holds a text that somebody else chooses freely but the name of a device class and that of
+an operator's profile. Series: at most `SERIES_PER_OSD` for each OSD, `SERIES_PER_DEVICE_CLASS` for
+each class, one for each severity of each condition that is met, and fewer than 40 more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import NamedTuple, Optional
+
+from ..advise.records import GroupFacts, Kind, OsdFacts, Severity
+from ..observe.signals import Signals
+from ..rollout.records import Phase, RolloutState
+from ..snapshot import Mode, Snapshot
+from ..workload.records import Workload, WorkloadClass
+from .exposition import Metric, Sample
+from .summaries import options_in_use, osds_finished
+
+PREFIX = 'ceph_rocksdb_tuner_'
+
+
+class _OsdSignal(NamedTuple):
+    """How one signal of an OSD is exposed."""
+
+    name: str
+    help: str
+    read: Callable[[Signals], Optional[float]]
+
+
+class _ClassFigure(NamedTuple):
+    """One figure over the OSDs of a device class; each OSD that has none is left out of it."""
+
+    name: str
+    help: str
+    combine: Callable[[Iterable[float]], float]
+    read: Callable[[Signals], Optional[float]]
+
+
+def _seconds(milliseconds: Optional[float]) -> Optional[float]:
+    return None if milliseconds is None else milliseconds / 1000
+
+
+def _db_used_ratio(signals: Signals) -> Optional[float]:
+    if signals.db_used_bytes is None or not signals.db_total_bytes:
+        return None
+    return signals.db_used_bytes / signals.db_total_bytes
+
+
+_OSD_SIGNALS = (
+    _OsdSignal(
+        'osd_kv_sync_seconds',
+        'Mean duration of one round of the kv_sync thread.',
+        lambda s: _seconds(s.kv_sync_ms),
+    ),
+    _OsdSignal(
+        'osd_kv_sync_busy_ratio',
+        'Time inside kv_sync over wall time; at 1 this one thread bounds the writes of the OSD.',
+        lambda s: s.kv_sync_busy,
+    ),
+    _OsdSignal(
+        'osd_kv_flush_seconds',
+        'Mean duration of the device flush inside kv_sync.',
+        lambda s: _seconds(s.kv_flush_ms),
+    ),
+    _OsdSignal(
+        'osd_commit_seconds',
+        'Mean time from submission of a transaction to BlueStore until it is durable.',
+        lambda s: _seconds(s.commit_ms),
+    ),
+    _OsdSignal(
+        'osd_client_write_seconds',
+        'Mean latency of client writes.',
+        lambda s: _seconds(s.op_w_latency_ms),
+    ),
+    _OsdSignal(
+        'osd_client_writes_per_second',
+        'Client writes to this OSD as a primary.',
+        lambda s: s.write_iops,
+    ),
+    _OsdSignal(
+        'osd_client_reads_per_second',
+        'Client reads from this OSD as a primary.',
+        lambda s: s.read_iops,
+    ),
+    _OsdSignal(
+        'osd_client_write_bytes_per_second',
+        'Bytes that clients write to this OSD as a primary.',
+        lambda s: s.write_bytes_per_s,
+    ),
+    _OsdSignal(
+        'osd_wal_bytes_per_second',
+        'Bytes that BlueFS writes to the write-ahead log of RocksDB.',
+        lambda s: s.wal_bytes_per_s,
+    ),
+    _OsdSignal(
+        'osd_sst_bytes_per_second',
+        'Bytes that BlueFS writes to SST files.',
+        lambda s: s.sst_bytes_per_s,
+    ),
+    _OsdSignal(
+        'osd_slow_bytes_per_second',
+        'Bytes of RocksDB written to the slow device; contained in those of WAL and SST files.',
+        lambda s: s.slow_bytes_per_s,
+    ),
+    _OsdSignal(
+        'osd_compaction_bytes_per_second',
+        'Bytes that compaction writes, measured where RocksDB tells, else estimated.',
+        lambda s: s.compaction_bytes_per_s,
+    ),
+    _OsdSignal(
+        'osd_db_write_amplification_ratio',
+        'WAL and SST bytes over WAL bytes.',
+        lambda s: s.db_write_amp,
+    ),
+    _OsdSignal('osd_db_used_bytes', 'Bytes used by RocksDB.', lambda s: s.db_used_bytes),
+    _OsdSignal(
+        'osd_db_total_bytes',
+        'Size of the DB device; absent where the DB shares the device of the data.',
+        lambda s: s.db_total_bytes,
+    ),
+    _OsdSignal(
+        'osd_slow_used_bytes',
+        'Bytes of RocksDB on the slow device (spillover).',
+        lambda s: s.slow_used_bytes,
+    ),
+)
+
+_CLASS_FIGURES = (
+    _ClassFigure(
+        'device_class_kv_sync_max_seconds',
+        'Largest mean duration of a kv_sync round of any OSD.',
+        max,
+        lambda s: _seconds(s.kv_sync_ms),
+    ),
+    _ClassFigure(
+        'device_class_kv_sync_busy_max_ratio',
+        'Largest share of time inside kv_sync of any OSD.',
+        max,
+        lambda s: s.kv_sync_busy,
+    ),
+    _ClassFigure(
+        'device_class_db_used_max_ratio',
+        'Largest share of its DB device that any OSD uses.',
+        max,
+        _db_used_ratio,
+    ),
+    _ClassFigure(
+        'device_class_wal_bytes_per_second',
+        'Bytes that BlueFS writes to write-ahead logs, of all OSDs that tell.',
+        sum,
+        lambda s: s.wal_bytes_per_s,
+    ),
+    _ClassFigure(
+        'device_class_sst_bytes_per_second',
+        'Bytes that BlueFS writes to SST files, of all OSDs that tell.',
+        sum,
+        lambda s: s.sst_bytes_per_s,
+    ),
+    _ClassFigure(
+        'device_class_compaction_bytes_per_second',
+        'Bytes that compaction writes, of all OSDs that tell.',
+        sum,
+        lambda s: s.compaction_bytes_per_s,
+    ),
+)
+
+#: The signals, what the OSD is, its newest report, its pending restart, and two of the forecast.
+SERIES_PER_OSD = len(_OSD_SIGNALS) + 5
+#: The figures, what the class is, and its number of OSDs.
+SERIES_PER_DEVICE_CLASS = len(_CLASS_FIGURES) + 2
+
+
+def metrics(snapshot: Snapshot, osd_limit: int) -> tuple[Metric, ...]:
+    """All metrics of ``snapshot``; those of single OSDs only up to ``osd_limit`` OSDs."""
+    single = len(snapshot.osds) <= osd_limit
+    return (
+        *_module(snapshot, omitted_osds=0 if single else len(snapshot.osds)),
+        *_advice(snapshot),
+        *_rollout(snapshot.rollout),
+        *_device_classes(snapshot.groups),
+        *(_osds(snapshot.osds, snapshot.taken_s) if single else ()),
+    )
+
+
+def _module(snapshot: Snapshot, omitted_osds: int) -> Iterable[Metric]:
+    sampling = snapshot.sampling
+    yield _states('mode', 'The mode in force is 1.', [m.value for m in Mode], snapshot.mode.value)
+    yield _one('snapshot_timestamp_seconds', 'When all of this was worked out.', snapshot.taken_s)
+    yield _one(
+        'sample_interval_seconds', 'Time between two samples of an OSD.', sampling.interval_s
+    )
+    yield _one(
+        'tick_cpu_seconds',
+        'CPU time of the last round of sampling and evaluating.',
+        _seconds(sampling.tick_ms),
+    )
+    yield _one('osds', 'OSDs that the module looks at.', len(snapshot.osds))
+    yield _one('sampled_osds', 'OSDs with a usable sample.', sampling.osds)
+    yield _one(
+        'omitted_osds',
+        'OSDs without series of their own, since there are more than metrics_osd_limit.',
+        omitted_osds,
+    )
+    yield _one(
+        'managers_without_module',
+        'Managers that did not find the files of the module.',
+        sum(not manager.has_module for manager in snapshot.managers),
+    )
+
+
+def _advice(snapshot: Snapshot) -> Iterable[Metric]:
+    severities = Counter(finding.severity for finding in snapshot.findings)
+    yield _metric(
+        'findings',
+        'Conditions that are met now.',
+        [_labelled(severities[s], severity=s.value) for s in Severity],
+    )
+    affected: dict[tuple[str, str], set[int]] = {}
+    for finding in snapshot.findings:
+        key = (finding.finding_id, finding.severity.value)
+        affected.setdefault(key, set()).update(finding.osds)
+    yield _metric(
+        'finding_osds',
+        'OSDs on which a condition is met; 0 where it is of no single OSD.',
+        [
+            _labelled(len(osds), finding=finding_id, severity=severity)
+            for (finding_id, severity), osds in sorted(affected.items())
+        ],
+    )
+    kinds = Counter(r.kind for r in snapshot.recommendations)
+    yield _metric(
+        'recommendations',
+        'Changes that are recommended now.',
+        [_labelled(kinds[kind], kind=kind.value) for kind in Kind],
+    )
+
+
+def _rollout(state: Optional[RolloutState]) -> Iterable[Metric]:
+    """The rollout under way or the last one; nothing before the first."""
+    if state is None:
+        return
+    phases = [phase.value for phase in Phase]
+    yield _states('rollout_phase', 'The phase of the last rollout is 1.', phases, state.phase.value)
+    yield _one('rollout_osds', 'OSDs that the last rollout is for.', len(state.osds))
+    yield _one(
+        'rollout_finished_osds', 'OSDs that the last rollout is done with.', osds_finished(state)
+    )
+    yield _one('rollout_start_timestamp_seconds', 'When the last rollout began.', state.started_s)
+    yield _one(
+        'rollout_update_timestamp_seconds', 'When the last rollout last moved.', state.updated_s
+    )
+
+
+def _device_classes(groups: Sequence[GroupFacts]) -> Iterable[Metric]:
+    yield _metric(
+        'device_class_info',
+        'What the OSDs of a device class do and run.',
+        [
+            _labelled(
+                1,
+                device_class=group.device_class,
+                workload=_workload(group.workload),
+                profile=options_in_use(group.osds).profile or '',
+            )
+            for group in groups
+        ],
+    )
+    yield _metric(
+        'device_class_osds',
+        'OSDs of a device class.',
+        [_labelled(len(group.osds), device_class=group.device_class) for group in groups],
+    )
+    for figure in _CLASS_FIGURES:
+        samples = []
+        for group in groups:
+            read = [figure.read(osd.signals) for osd in group.osds if osd.signals]
+            known = [value for value in read if value is not None]
+            if known:
+                samples.append(_labelled(figure.combine(known), device_class=group.device_class))
+        yield _metric(figure.name, figure.help, samples)
+
+
+def _osds(osds: Sequence[OsdFacts], taken_s: Optional[float]) -> Iterable[Metric]:
+    yield _metric(
+        'osd_info',
+        'What an OSD does and runs.',
+        [
+            _labelled(
+                1,
+                ceph_daemon=_daemon(osd),
+                device_class=osd.info.device_class or '',
+                workload=_workload(osd.workload),
+                profile=(osd.options.profile if osd.options else None) or '',
+            )
+            for osd in osds
+        ],
+    )
+    for signal in _OSD_SIGNALS:
+        yield _of_osds(signal.name, signal.help, osds, partial(_read, signal))
+    yield _of_osds(
+        'osd_report_timestamp_seconds',
+        'When the OSD sent the newest report that was used.',
+        osds,
+        lambda o: _sent_s(o, taken_s),
+    )
+    yield _of_osds(
+        'osd_restart_pending',
+        '1 where the OSD runs another option string than it is set to, else 0.',
+        osds,
+        lambda o: o.options.pending_restart if o.options else None,
+    )
+    yield _of_osds(
+        'osd_db_full_timestamp_seconds',
+        'When the DB device will be full, as far as its growth tells.',
+        osds,
+        lambda o: _full_s(o, earliest=False),
+    )
+    yield _of_osds(
+        'osd_db_full_earliest_timestamp_seconds',
+        'When the DB device will be full at the earliest (90 % interval).',
+        osds,
+        lambda o: _full_s(o, earliest=True),
+    )
+
+
+def _read(signal: _OsdSignal, osd: OsdFacts) -> Optional[float]:
+    return None if osd.signals is None else signal.read(osd.signals)
+
+
+def _sent_s(osd: OsdFacts, taken_s: Optional[float]) -> Optional[float]:
+    if taken_s is None or osd.signals is None or osd.signals.sample_age_s is None:
+        return None
+    return taken_s - osd.signals.sample_age_s
+
+
+def _full_s(osd: OsdFacts, *, earliest: bool) -> Optional[float]:
+    if osd.forecast is None:
+        return None
+    in_s = osd.forecast.full_earliest_s if earliest else osd.forecast.full_in_s
+    return None if in_s is None else osd.forecast.time_s + in_s
+
+
+def _workload(found: Optional[Workload]) -> str:
+    return (found.workload_class if found else WorkloadClass.UNKNOWN).value
+
+
+def _daemon(osd: OsdFacts) -> str:
+    return f'osd.{osd.info.osd_id}'
+
+
+def _of_osds(
+    name: str, text: str, osds: Sequence[OsdFacts], read: Callable[[OsdFacts], Optional[float]]
+) -> Metric:
+    values = [(osd, read(osd)) for osd in osds]
+    return _metric(
+        name,
+        text,
+        [_labelled(value, ceph_daemon=_daemon(osd)) for osd, value in values if value is not None],
+    )
+
+
+def _states(name: str, text: str, states: Sequence[str], current: str) -> Metric:
+    """One sample for each state, as Prometheus has no enumerations."""
+    label = name.rsplit('_', 1)[-1]
+    return _metric(name, text, [_labelled(s == current, **{label: s}) for s in states])
+
+
+def _one(name: str, text: str, value: Optional[float]) -> Metric:
+    return _metric(name, text, [] if value is None else [_labelled(value)])
+
+
+def _labelled(value: float, **labels: str) -> Sample:
+    # A bool is an int to Python; its text would not be a number to Prometheus.
+    return Sample(tuple(labels.items()), float(value))
+
+
+def _metric(name: str, text: str, samples: Sequence[Sample]) -> Metric:
+    # A quotient by nothing is not known.
+    return Metric(PREFIX + name, text, tuple(s for s in samples if math.isfinite(s.value)))

@@ -1,0 +1,46 @@
+"""The module in a standby manager: its metrics endpoint, which has nothing to say."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from mgr_module import MgrStandbyModule
+
+from .metrics_endpoint import MetricsEndpoint
+from .metrics_settings import metrics_options, wanted_address
+
+log = logging.getLogger(__name__)
+
+#: A standby is not told when an option changes.
+PERIOD_S = 10.0
+#: Valid and without a sample: Prometheus sees every manager up, and each series once.
+NOTHING = '# This manager is a standby: the active one has the metrics.\n'
+
+
+class StandbyModule(MgrStandbyModule):
+    """Answers scrapes, so that all managers can be targets and an unreachable one is noticed."""
+
+    MODULE_OPTIONS = metrics_options()
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)
+        self._stop = threading.Event()
+
+    def serve(self) -> None:
+        """Listen where the options say until this manager ends or becomes the active one."""
+        endpoint = MetricsEndpoint(lambda: NOTHING)
+        known = None
+        try:
+            while not self._stop.is_set():
+                problem = endpoint.follow(wanted_address(self))
+                if problem != known:
+                    log.warning('metrics: %s', problem or 'served again')
+                known = problem
+                self._stop.wait(PERIOD_S)
+        finally:
+            # The active module of this process is to listen on the same port.
+            endpoint.close()
+
+    def shutdown(self) -> None:
+        self._stop.set()

@@ -1,0 +1,129 @@
+"""Trends hold the last points of what was measured, no more, and never invent one."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.observe.trend import (
+    CLASS_POINTS,
+    CLASS_SPACING_S,
+    CLASSES_MAX,
+    OSD_POINTS,
+    OSD_SPACING_S,
+    TREND_SIGNALS,
+    Trends,
+)
+
+
+def signals(osd_id: int, kv_sync_ms: Optional[float]) -> Signals:
+    return Signals(osd_id, kv_sync_ms=kv_sync_ms, wal_bytes_per_s=kv_sync_ms)
+
+
+def add(trends: Trends, time_s: float, values: dict[int, Optional[float]]) -> None:
+    found = {osd_id: signals(osd_id, value) for osd_id, value in values.items()}
+    trends.add(found, dict.fromkeys(values, 'ssd'), time_s)
+
+
+def test_every_point_of_an_osd_is_kept_in_order_with_its_gaps() -> None:
+    trends = Trends()
+    values: list[Optional[float]] = [1.0, None, 3.0]
+    for step, value in enumerate(values):
+        add(trends, 1000 + step * OSD_SPACING_S, {0: value})
+    found = trends.of_osd(0)
+    assert found is not None
+    assert list(found.times_s) == [1000, 1030, 1060]
+    assert list(found.values['kv_sync_ms']) == values
+    assert list(found.values['db_used_bytes']) == [None] * 3
+    assert tuple(found.values) == TREND_SIGNALS
+
+
+@given(st.integers(1, 3 * OSD_POINTS), st.integers(0, OSD_POINTS))
+def test_the_ring_keeps_the_newest_points_whenever_an_osd_came(steps: int, came: int) -> None:
+    trends = Trends()
+    for step in range(steps):
+        present = {0: float(step)} | ({1: float(step)} if step >= came else {})
+        add(trends, step * OSD_SPACING_S, dict(present))
+    found = trends.of_osd(0)
+    assert found is not None
+    kept = range(max(0, steps - OSD_POINTS), steps)
+    assert found.times_s == tuple(step * OSD_SPACING_S for step in kept)
+    assert found.values['kv_sync_ms'] == tuple(float(step) for step in kept)
+    later = trends.of_osd(1)
+    assert (later is not None) == (steps > came)
+    if later is not None:
+        expected = tuple(float(step) if step >= came else None for step in kept)
+        assert later.values['kv_sync_ms'] == expected
+
+
+def test_points_closer_than_the_spacing_are_passed_over() -> None:
+    trends = Trends()
+    for step in range(10):
+        add(trends, step * 10.0, {0: float(step)})
+    found = trends.of_osd(0)
+    assert found is not None
+    assert found.times_s == (0, 30, 60, 90)
+
+
+def test_a_class_is_the_median_of_times_and_the_mean_of_rates_over_those_that_are_known() -> None:
+    trends = Trends()
+    add(trends, 0, {0: 1.0, 1: 2.0, 2: 9.0, 3: None})
+    found = trends.of_class('ssd')
+    assert found is not None
+    assert found.values['kv_sync_ms'] == (2.0,)
+    assert found.values['wal_bytes_per_s'] == (4.0,)
+    assert found.values['db_write_amp'] == (None,)
+
+
+def test_a_class_reaches_further_back_than_an_osd() -> None:
+    assert CLASS_POINTS * CLASS_SPACING_S >= 24 * 3600
+    assert OSD_POINTS * OSD_SPACING_S >= 3600
+
+
+def test_a_clock_that_was_set_back_begins_anew() -> None:
+    trends = Trends()
+    add(trends, 1000, {0: 1.0})
+    add(trends, 500, {0: 2.0})
+    found = trends.of_osd(0)
+    assert found is not None
+    assert (found.times_s, found.values['kv_sync_ms']) == ((500,), (2.0,))
+
+
+def test_an_osd_that_is_removed_is_forgotten_and_one_that_is_down_is_not() -> None:
+    trends = Trends()
+    add(trends, 0, {0: 1.0, 1: 1.0})
+    trends.add({0: signals(0, 2.0)}, {0: 'ssd', 1: 'ssd'}, 30)
+    down = trends.of_osd(1)
+    assert down is not None
+    assert down.values['kv_sync_ms'] == (1.0, None)
+    trends.add({0: signals(0, 2.0)}, {0: 'ssd'}, 60)
+    assert trends.of_osd(1) is None
+
+
+def test_memory_is_bounded_whatever_classes_an_operator_makes() -> None:
+    trends = Trends()
+    many = {i: f'class{i:03}' for i in range(CLASSES_MAX + 5)}
+    trends.add({i: signals(i, 1.0) for i in many}, dict(many), 0)
+    kept = [name for name in many.values() if trends.of_class(name) is not None]
+    assert len(kept) == CLASSES_MAX
+
+
+@pytest.mark.parametrize('bad', [float('inf'), float('nan')])
+def test_what_is_no_number_is_not_known(bad: float) -> None:
+    trends = Trends()
+    add(trends, 0, {0: bad})
+    found = trends.of_osd(0)
+    assert found is not None
+    assert found.values['kv_sync_ms'] == (None,)
+
+
+def test_cleared_there_is_nothing() -> None:
+    trends = Trends()
+    add(trends, 0, {0: 1.0})
+    trends.clear()
+    assert trends.of_osd(0) is None
+    assert trends.of_class('ssd') is None
