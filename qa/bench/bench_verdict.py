@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""How often the verdict on a canary is wrong, by soak time and number of controls.
+"""How often the verdict on a canary, or a batch, is wrong, by soak time and number of controls.
 
 Canaries and controls are drawn from what real OSDs were recorded to do; each soaks as a rollout
 does, with a look at every block. Printed are shares of all verdicts: with a change of nothing how
@@ -14,6 +14,7 @@ import random
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from statistics import median
 
@@ -46,6 +47,10 @@ UNLIKE = ((1.0, 0.0), (4.0, 0.0), (4.0, 0.03))
 WORSENING = 0.2
 #: Shares of blocks in which an OSD has slow requests anyway.
 EVENT_RATES = (0.0, 0.1, 0.3)
+#: Changed OSDs that are compared, and with how many; and how many verdicts there are in all.
+BATCHES = (1, 4)
+BATCH_CONTROLS = (2, 4)
+VERDICTS = (5, 20)
 
 
 def _outcomes(
@@ -58,14 +63,60 @@ def _share(outcomes: Sequence[Outcome], verdict: Verdict) -> float:
     return sum(o.judgement.verdict is verdict for o in outcomes) / len(outcomes) * 100
 
 
+def _worse(shape: Trial, sources: Sequence[Source], runs: int, rng: random.Random) -> list[Outcome]:
+    """The same worsening in each signal in turn."""
+    return [
+        outcome
+        for signal in MEANS
+        for outcome in _outcomes(
+            replace(shape, worsening=WORSENING, worsened=signal), sources, runs // len(MEANS), rng
+        )
+    ]
+
+
+def _batches(sources: Sequence[Source], runs: int, rng: random.Random) -> None:
+    """What of a batch is seen in a short soak, by how many verdicts share the rate of errors."""
+    print(
+        'OSDs  controls  verdicts  noise  drift %   nothing: fail  inconcl.   '
+        f'+{WORSENING:.0%}: fail  pass  inconcl.'
+    )
+    for changed, controls, among, (noise, drift) in product(
+        BATCHES, BATCH_CONTROLS, VERDICTS, UNLIKE
+    ):
+        shape = Trial(
+            controls=controls,
+            before_blocks=10,
+            least_after=10,
+            most_after=30,
+            noise=noise,
+            drift=drift,
+            changed=changed,
+            among=among,
+        )
+        nothing = _outcomes(shape, sources, runs, rng)
+        worse = _worse(shape, sources, runs, rng)
+        print(
+            f'{changed:4d}  {controls:8d}  {among:8d}  {noise:5.0f}  {drift * 100:7.0f}'
+            f'  {_share(nothing, Verdict.FAILED):14.1f}'
+            f'  {_share(nothing, Verdict.INCONCLUSIVE):8.1f}'
+            f'  {_share(worse, Verdict.FAILED):11.1f}  {_share(worse, Verdict.PASSED):4.1f}'
+            f'  {_share(worse, Verdict.INCONCLUSIVE):8.1f}',
+            flush=True,
+        )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--batches', action='store_true', help='on batches, not on canaries')
     parser.add_argument('--runs', type=int, default=220, help='for each line and each worsening')
     parser.add_argument('--seed', type=int, default=random.randrange(2**32))
     arguments = parser.parse_args()
     rng = random.Random(arguments.seed)
     sources = [source(name) for name in RECORDINGS]
     print(f'seed {arguments.seed}, {arguments.runs} runs each, in percent of the runs')
+    if arguments.batches:
+        _batches(sources, arguments.runs, rng)
+        return 0
     print(
         'soak min  controls  noise  drift %   nothing: fail  better  inconcl.   '
         f'+{WORSENING:.0%}: fail  pass  inconcl.  took min'
@@ -82,16 +133,7 @@ def main() -> int:
                     drift=drift,
                 )
                 nothing = _outcomes(shape, sources, arguments.runs, rng)
-                worse = [
-                    outcome
-                    for signal in MEANS
-                    for outcome in _outcomes(
-                        replace(shape, worsening=WORSENING, worsened=signal),
-                        sources,
-                        arguments.runs // len(MEANS),
-                        rng,
-                    )
-                ]
+                worse = _worse(shape, sources, arguments.runs, rng)
                 better = sum(is_better(o.judgement) for o in nothing) / len(nothing) * 100
                 print(
                     f'{least_min:2d} to {most_min:2d}  {controls:8d}'
@@ -138,7 +180,7 @@ def _slow(rate: float, of_canary: float, rng: random.Random) -> Judgement:
         Block({n: Measured(5.0, 3.0, 4.0, 5.0, slow[n][i]) for n in slow})
         for i in range(blocks * 2)
     )
-    return judge(Evidence('r1', 0, (1, 2, 3), 30.0, made[:blocks], made[blocks:]))
+    return judge(Evidence('r1', 0, (0,), (1, 2, 3), 30.0, made[:blocks], made[blocks:]))
 
 
 def _bursts(rates: Sequence[float], rng: random.Random) -> list[float]:

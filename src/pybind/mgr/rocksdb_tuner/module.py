@@ -144,6 +144,34 @@ class Module(MgrModule):
             runtime=True,
         ),
         Option(
+            name='batch_soak_min',
+            type='secs',
+            default=300,
+            min=0,
+            max=7 * 86400,
+            desc='how long each batch after that is watched at least; never longer than soak_min',
+            runtime=True,
+        ),
+        Option(
+            name='batch_soak_max',
+            type='secs',
+            default=900,
+            min=0,
+            max=31 * 86400,
+            desc='how long at most for a verdict, never longer than soak_max; 0: not at all',
+            runtime=True,
+        ),
+        Option(
+            name='batch_soak_inconclusive',
+            type='str',
+            default=Inconclusive.PROMOTE.value,
+            enum_allowed=[policy.value for policy in Inconclusive],
+            desc='what follows where that time is over without a verdict on a batch',
+            long_desc='promote: the next batch, since the first OSD was judged already; wait: for '
+            'the operator; rollback: everything gets back what it had',
+            runtime=True,
+        ),
+        Option(
             name='maintenance_days',
             type='str',
             default='',
@@ -256,17 +284,27 @@ class Module(MgrModule):
             sample_interval_s=float(self.get_module_option('sample_interval')),
             auto_apply_after_s=float(self.get_module_option('auto_apply_after')),
             restart_timeout_s=float(self.get_module_option('restart_timeout')),
-            soak=SoakPlan(
-                least_s=float(self.get_module_option('soak_min')),
-                most_s=float(self.get_module_option('soak_max')),
-                inconclusive=Inconclusive(self.get_module_option('soak_inconclusive')),
-            ),
+            soak=self._soak(),
             maintenance=MaintenanceWindow(
                 days=str(self.get_module_option('maintenance_days')),
                 hours=str(self.get_module_option('maintenance_hours')),
             ),
             workload_memory_s=float(self.get_module_option('workload_memory')),
             limits={o.name: float(self.get_module_option(o.name)) for o in limit_options()},
+        )
+
+    def _soak(self) -> SoakPlan:
+        least_s = float(self.get_module_option('soak_min'))
+        most_s = float(self.get_module_option('soak_max'))
+        return SoakPlan(
+            least_s,
+            most_s,
+            Inconclusive(self.get_module_option('soak_inconclusive')),
+            batches=SoakPlan(
+                min(least_s, float(self.get_module_option('batch_soak_min'))),
+                min(most_s, float(self.get_module_option('batch_soak_max'))),
+                Inconclusive(self.get_module_option('batch_soak_inconclusive')),
+            ),
         )
 
     # -- commands that read

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Optional
 
-from ..rollout.order import canary_first, matched_controls
+from ..rollout.order import canary_first, in_batches, matched_controls
 from ..rollout.plan import commands, forward_actions, undo_actions
 from ..rollout.records import ChangeKind, ChangeRequest, Predicted
 from ..rollout.verdict import limits
@@ -63,6 +63,7 @@ def recommendation(
         risk=risk,
         restart_required=restart,
         controls=matched_controls(order, load, limits().most_controls),
+        batches=in_batches(order, hosts),
         commands=commands(forward_actions(request), candidate.orchestrated, hosts),
         undo_commands=commands(undo_actions(request, before), candidate.orchestrated, hosts),
     )
@@ -91,6 +92,7 @@ def change_request(recommendation: Recommendation, actor: str) -> ChangeRequest:
         actor=actor,
         restart=recommendation.restart_required,
         controls=recommendation.controls,
+        batches=recommendation.batches,
         prediction=_prediction_text(recommendation.prediction),
         predicted=_predicted(recommendation.prediction),
     )

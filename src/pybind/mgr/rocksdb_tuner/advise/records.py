@@ -191,6 +191,8 @@ class Recommendation:
     undo_commands: tuple[str, ...]
     #: OSDs that the first is compared with before the others follow, most alike first.
     controls: tuple[int, ...] = ()
+    #: ``osds`` in the pieces in which they would be changed, each watched before the next.
+    batches: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)

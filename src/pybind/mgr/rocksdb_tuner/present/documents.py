@@ -25,9 +25,10 @@ from ..observe.growth import Forecast
 from ..observe.latency import WriteLatency, bottleneck, parts
 from ..observe.signals import Signals
 from ..options.grammar import OptionDifference
+from ..rollout.batches import batches
 from ..rollout.gates import GATES
 from ..rollout.history import HistoryRecord
-from ..rollout.records import Judgement, Phase, RolloutState, SignalVerdict
+from ..rollout.records import Judgement, Phase, RolloutState, SignalVerdict, SoakPlan
 from ..rollout.track_record import Comparison, compared, track_record
 from ..rollout.verdict import is_better
 from ..snapshot import Mode, Snapshot
@@ -213,14 +214,20 @@ def _how(planned: Plan) -> JsonObject:
     recommendation = planned.recommendation
     return {
         'batches': [
-            {'osds': [osd_id], 'phase': Phase.PLANNED.value} for osd_id in recommendation.osds
+            {
+                'osds': list(batch.osds),
+                'phase': Phase.PLANNED.value,
+                'controls': list(batch.controls) if batch.judged else [],
+            }
+            for batch in planned.batches
         ],
-        'canary': recommendation.osds[0] if planned.judged else None,
+        'canary': recommendation.osds[0] if planned.judged and recommendation.osds else None,
         'controls': list(recommendation.controls) if planned.judged else [],
         'soak': {
             'least_s': rounded(planned.soak.least_s),
             'most_s': rounded(planned.soak.most_s),
             'inconclusive': planned.soak.inconclusive.value,
+            'batches': _soak_of_batches(planned.soak),
         },
         'gates': list(GATES),
         'expected_duration_s': rounded(planned.least_duration_s),
@@ -625,16 +632,25 @@ def _rollout(state: RolloutState) -> JsonObject:
     return {
         **_rollout_summary(state),
         'batches': [
-            {'osds': list(batch.osds), 'phase': batch.phase.value} for batch in state.batches
+            {
+                'osds': list(batch.osds),
+                'phase': batch.phase.value,
+                'verdict': None if batch.verdict is None else batch.verdict.value,
+                'controls': list(batch.controls),
+            }
+            for batch in batches(state)
         ],
         'soak': {
             'least_s': rounded(state.soak.least_s),
             'most_s': rounded(state.soak.most_s),
             'inconclusive': state.soak.inconclusive.value,
+            'batches': _soak_of_batches(state.soak),
             'soaked_s': rounded(state.soaked_s),
+            'batch_soaked_s': rounded(state.batch_soaked_s),
             'controls': list(state.controls),
         },
-        'judgement': None if state.judgement is None else _judgement(state.judgement),
+        'judgement': _judgement(state.judgement),
+        'batch_judgement': _judgement(state.batch_judgement),
         'direction': state.direction.value,
         'paused_by': state.paused_by,
         'last_error': state.last_error,
@@ -652,7 +668,20 @@ def _rollout(state: RolloutState) -> JsonObject:
     }
 
 
-def _judgement(judgement: Judgement) -> JsonObject:
+def _soak_of_batches(soak: SoakPlan) -> Optional[JsonObject]:
+    batches_soak = soak.batches
+    if batches_soak is None:
+        return None
+    return {
+        'least_s': rounded(batches_soak.least_s),
+        'most_s': rounded(batches_soak.most_s),
+        'inconclusive': batches_soak.inconclusive.value,
+    }
+
+
+def _judgement(judgement: Optional[Judgement]) -> Optional[JsonObject]:
+    if judgement is None:
+        return None
     return {
         'better': is_better(judgement),
         'signals': [_signal_verdict(one) for one in judgement.signals],

@@ -9,9 +9,9 @@ from typing import Optional
 from ..advise.proposal import change_request
 from ..advise.records import Finding, OsdFacts, Recommendation
 from ..deep.look import DeepLook
+from ..rollout.batches import PlannedBatch, planned_batches
 from ..rollout.plan import expected_duration_s
 from ..rollout.records import ChangeKind, SoakPlan
-from ..rollout.verdict import is_judged
 from ..snapshot import Snapshot
 from ..units import format_ids
 from .errors import PresentError
@@ -34,11 +34,16 @@ class Plan:
 
     recommendation: Recommendation
     soak: SoakPlan
-    #: Whether the first OSD is watched and judged before the others follow.
-    judged: bool
+    #: The first is the canary.
+    batches: tuple[PlannedBatch, ...]
     #: If nothing has to wait, and nobody has to decide.
     least_duration_s: float
     most_duration_s: float
+
+    @property
+    def judged(self) -> bool:
+        """Whether the first OSD is watched and judged before the others follow."""
+        return bool(self.batches) and self.batches[0].judged
 
 
 def osd_detail(snapshot: Snapshot, osd_id: int, deep: Optional[DeepLook] = None) -> OsdDetail:
@@ -72,7 +77,7 @@ def plan(recommendation: Recommendation, soak: SoakPlan) -> Plan:
         )
     request = change_request(recommendation, actor='')
     least_s, most_s = expected_duration_s(request, soak)
-    return Plan(recommendation, soak, is_judged(request, soak), least_s, most_s)
+    return Plan(recommendation, soak, planned_batches(request, soak), least_s, most_s)
 
 
 def plan_if_any(recommendation: Recommendation, soak: Optional[SoakPlan]) -> Optional[Plan]:

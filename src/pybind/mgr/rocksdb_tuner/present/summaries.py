@@ -8,6 +8,7 @@ from typing import Optional
 
 from ..advise.profiles import Profile
 from ..advise.records import Finding, OsdFacts, Severity
+from ..rollout.batches import batches
 from ..rollout.records import Phase, RolloutState
 from ..workload.records import WorkloadClass
 
@@ -71,7 +72,7 @@ def worst_first(findings: Sequence[Finding]) -> list[Finding]:
 def osds_finished(state: RolloutState) -> int:
     """How many OSDs a rollout has dealt with to the end, forward or back."""
     return sum(
-        len(batch.osds) for batch in state.batches if batch.phase in _PHASES_OF_FINISHED_OSDS
+        len(batch.osds) for batch in batches(state) if batch.phase in _PHASES_OF_FINISHED_OSDS
     )
 
 

@@ -7,7 +7,7 @@ from typing import Optional
 
 from .observation import Action, RestartOsd
 from .records import Direction, Ending, OsdProgress, OsdStep, Outcome, RolloutState
-from .soak import undecided
+from .soak import let_pass, undecided
 from .states import clip, ended, in_flight, paused_text, stamped, the_ending, with_osd
 
 
@@ -31,7 +31,7 @@ def resumed(state: RolloutState, now_s: float) -> RolloutState:
     waits no more.
     """
     if undecided(state):
-        state = replace(state, promoted=True)
+        state = let_pass(state)
     osd = _asked_in_vain(state)
     if osd is not None:
         state = with_osd(state, replace(osd, step=OsdStep.RESTART_DUE, restarts_asked=0))

@@ -103,6 +103,14 @@ def _refuse_malformed(request: ChangeRequest) -> None:
         raise RolloutRefused(
             errno.EINVAL, 'the request names an OSD or an entry twice, or not in its order'
         )
+    if request.batches and (
+        tuple(n for batch in request.batches for n in batch) != request.order
+        or len(request.batches[0]) != 1
+        or not all(request.batches)
+    ):
+        raise RolloutRefused(
+            errno.EINVAL, 'the batches do not hold the OSDs in their order, the first one alone'
+        )
     if set(request.controls) - set(request.order[1:]):
         raise RolloutRefused(
             errno.EINVAL, 'the request compares the first OSD with itself or with one outside'

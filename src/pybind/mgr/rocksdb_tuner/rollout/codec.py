@@ -17,8 +17,10 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from enum import Enum
+from itertools import islice
 from typing import Callable, NoReturn, Optional, TypeVar
 
+from .batches import count
 from .errors import RolloutRefused, StoredStateError
 from .evidence import Block, Evidence, Measured
 from .history import HistoryRecord
@@ -44,17 +46,19 @@ from .records import (
 )
 from .states import TEXT_MAX
 
-VERSION = 2
+VERSION = 3
 #: Without a soak and its verdict: what is read of it never soaks.
 _WITHOUT_SOAK = 1
+#: Without batches: after the canary, OSD follows OSD, and none of them is judged.
+_WITHOUT_BATCHES = 2
 
 #: The most that a monitor keeps under one key.
 LIMIT_BYTES = 65536
 #: Longer texts are compressed.
 _PLAIN_MAX_BYTES = 40000
 #: Room for the texts that come up on the way (reason, error, suspicion, ending), in UTF-8 and
-#: encoded, and for the verdict.
-_RESERVE_BYTES = 4 * TEXT_MAX * 5 + 4096
+#: encoded, and for the judgements on the canary and on a batch.
+_RESERVE_BYTES = 4 * TEXT_MAX * 5 + 2 * 4096
 _COMPRESSED = 'zlib:'
 #: A text that unpacks to more was not written here.
 _UNPACKED_MAX_BYTES = 16 * 1024 * 1024
@@ -84,6 +88,7 @@ def encode_state(state: RolloutState) -> str:
             'prediction': request.prediction,
             'predicted': _predicted_document(request.predicted),
             'option': request.option,
+            'batches': [len(batch) for batch in request.batches],
         },
         'before': {
             'entries': [[who, table.index(value)] for who, value in state.before.entries],
@@ -120,13 +125,14 @@ def encode_state(state: RolloutState) -> str:
         'last_error': state.last_error,
         'suspicion': state.suspicion,
         'soak': {
-            'least_s': state.soak.least_s,
-            'most_s': state.soak.most_s,
-            'inconclusive': state.soak.inconclusive.value,
+            **_soak_document(state.soak),
+            'batches': None if state.soak.batches is None else _soak_document(state.soak.batches),
             'controls': list(state.controls),
             'soaked_s': state.soaked_s,
-            'promoted': state.promoted,
-            'judgement': None if state.judgement is None else _judgement_document(state.judgement),
+            'batch_soaked_s': state.batch_soaked_s,
+            'verdicts': [verdict.value for verdict in state.verdicts],
+            'judgement': _judgement_document(state.judgement),
+            'batch_judgement': _judgement_document(state.batch_judgement),
         },
         'outcome': None if state.outcome is None else state.outcome.value,
         'failure': state.failure,
@@ -151,7 +157,9 @@ def refuse_if_too_large(state: RolloutState) -> None:
         *(who for who, _ in state.request.final_entries),
         *(f'osd.{osd.osd_id}' for osd in state.osds),
     )
-    size = len(encode_state(replace(state, osds=filled, restoring=whos)).encode())
+    verdicts = (Verdict.INCONCLUSIVE,) * count(state.request)
+    fullest = replace(state, osds=filled, restoring=whos, verdicts=verdicts)
+    size = len(encode_state(fullest).encode())
     _refuse_above(size + _RESERVE_BYTES, f'a rollout of {len(state.osds)} OSDs')
 
 
@@ -227,24 +235,23 @@ def decode_state(text: str) -> RolloutState:
         verdict = document.optional_choice('verdict', Verdict)
         state = replace(state, judgement=None if verdict is None else Judgement(verdict))
     else:
-        state = _with_soak(state, document.part('soak'))
+        soak = document.part('soak')
+        state = _with_soak(state, soak)
+        if document.value('version') == _WITHOUT_BATCHES:
+            state = _with_promoted(state, soak)
+        else:
+            state = _with_batches(state, request, soak)
     _refuse_contradictions(state)
     return state
 
 
 def _with_soak(state: RolloutState, soak: _Part) -> RolloutState:
-    judgement = soak.value('judgement')
     return replace(
         state,
-        soak=SoakPlan(
-            least_s=soak.number('least_s'),
-            most_s=soak.number('most_s'),
-            inconclusive=soak.choice('inconclusive', Inconclusive),
-        ),
+        soak=_soak(soak),
         request=replace(state.request, controls=tuple(soak.integers('controls'))),
         soaked_s=soak.number('soaked_s'),
-        promoted=soak.typed('promoted', _flag),
-        judgement=None if judgement is None else _judgement(soak.part('judgement')),
+        judgement=soak.typed('judgement', _optional(_judgement)),
     )
 
 
@@ -257,7 +264,41 @@ def _predicted(path: str, value: object) -> Predicted:
     )
 
 
-def _judgement(part: _Part) -> Judgement:
+def _with_promoted(state: RolloutState, soak: _Part) -> RolloutState:
+    """What the version without batches said of its canary."""
+    if not soak.typed('promoted', _flag):
+        return state
+    return replace(state, verdicts=(state.verdict or Verdict.NO_DATA,))
+
+
+def _with_batches(state: RolloutState, request: _Part, soak: _Part) -> RolloutState:
+    sizes = request.integers('batches')
+    if sizes and (sum(sizes) != len(state.osds) or 0 in sizes):
+        raise StoredStateError('"request.batches" does not hold the OSDs of the rollout')
+    order = iter(state.request.order)
+    followed_by = soak.value('batches')
+    return replace(
+        state,
+        request=replace(state.request, batches=tuple(tuple(islice(order, size)) for size in sizes)),
+        soak=replace(
+            state.soak, batches=None if followed_by is None else _soak(soak.part('batches'))
+        ),
+        verdicts=tuple(soak.column('verdicts', None, _verdict)),
+        batch_judgement=soak.typed('batch_judgement', _optional(_judgement)),
+        batch_soaked_s=soak.number('batch_soaked_s'),
+    )
+
+
+def _soak(part: _Part) -> SoakPlan:
+    return SoakPlan(
+        least_s=part.number('least_s'),
+        most_s=part.number('most_s'),
+        inconclusive=part.choice('inconclusive', Inconclusive),
+    )
+
+
+def _judgement(path: str, value: object) -> Judgement:
+    part = _object(path, value)
     return Judgement(
         verdict=part.choice('verdict', Verdict),
         signals=tuple(
@@ -291,7 +332,7 @@ def encode_record(record: HistoryRecord) -> str:
         'prediction': record.prediction,
         'measured': record.measured,
         'predicted': _predicted_document(record.predicted),
-        'judgement': None if record.judgement is None else _judgement_document(record.judgement),
+        'judgement': _judgement_document(record.judgement),
     }
     return _packed(document, f'the history record of {record.rollout_id}')
 
@@ -312,16 +353,18 @@ def decode_record(text: str) -> HistoryRecord:
         prediction=document.optional_text('prediction'),
         measured=document.optional_text('measured'),
         predicted=document.added_later('predicted', _predicted),
-        judgement=document.added_later('judgement', lambda p, v: _judgement(_object(p, v))),
+        judgement=document.added_later('judgement', _judgement),
     )
 
 
 def encode_evidence(evidence: Evidence) -> str:
     """Text of at most LIMIT_BYTES bytes; raises RolloutRefused with E2BIG."""
-    osds = (evidence.canary, *evidence.controls)
+    osds = evidence.osds
     document = {
         'version': VERSION,
         'id': evidence.rollout_id,
+        'batch': evidence.batch,
+        'changed': len(evidence.changed),
         'osds': list(osds),
         'block_s': evidence.block_s,
         'signals': list(Measured._fields),
@@ -347,10 +390,16 @@ def decode_evidence(text: str) -> Evidence:
     unknown = set(signals) - set(Measured._fields)
     if unknown or len(set(signals)) != len(signals):
         raise StoredStateError('"signals" are not those that this module measures')
+    batch, changed = 0, 1
+    if document.value('version') != _WITHOUT_BATCHES:
+        batch, changed = document.typed('batch', _count), document.typed('changed', _count)
+    if changed > len(osds):
+        raise StoredStateError('"changed" are more than there are OSDs')
     return Evidence(
         rollout_id=document.text('id'),
-        canary=osds[0],
-        controls=tuple(osds[1:]),
+        batch=batch,
+        changed=tuple(osds[:changed]),
+        controls=tuple(osds[changed:]),
         block_s=document.number('block_s'),
         before=_blocks(document, 'before', osds, signals),
         after=_blocks(document, 'after', osds, signals),
@@ -381,7 +430,17 @@ def _blocks(
 # -- writing
 
 
-def _judgement_document(judgement: Judgement) -> dict[str, object]:
+def _soak_document(soak: SoakPlan) -> dict[str, object]:
+    return {
+        'least_s': soak.least_s,
+        'most_s': soak.most_s,
+        'inconclusive': soak.inconclusive.value,
+    }
+
+
+def _judgement_document(judgement: Optional[Judgement]) -> Optional[dict[str, object]]:
+    if judgement is None:
+        return None
     return {
         'verdict': judgement.verdict.value,
         'signals': [
@@ -462,7 +521,7 @@ def _unpacked(text: str) -> _Part:
     if not isinstance(document, dict):
         raise StoredStateError('it is not a JSON object')
     version = document.get('version')
-    if isinstance(version, bool) or version not in (_WITHOUT_SOAK, VERSION):
+    if isinstance(version, bool) or version not in (_WITHOUT_SOAK, _WITHOUT_BATCHES, VERSION):
         raise StoredStateError(
             f'it was written in version {json.dumps(version)[:20]} of the format; this module '
             f'reads versions {_WITHOUT_SOAK} to {VERSION}'
@@ -535,6 +594,10 @@ def _member(path: str, value: object, kind: type[_E]) -> _E:
         if member.value == value:
             return member
     _wrong(path, value, 'one of ' + ', '.join(str(member.value) for member in kind))
+
+
+def _verdict(path: str, value: object) -> Verdict:
+    return _member(path, value, Verdict)
 
 
 def _ending(value: object) -> Ending:
@@ -643,5 +706,7 @@ def _refuse_contradictions(state: RolloutState) -> None:
         raise StoredStateError('"restoring" names an entry outside the request')
     if state.request.order[0] in state.controls or not set(ids) >= set(state.controls):
         raise StoredStateError('"soak.controls" names the canary, or an OSD outside the request')
+    if len(state.verdicts) > count(state.request):
+        raise StoredStateError('"soak.verdicts" are more than there are batches')
     if state.ended != (state.outcome is not None):
         raise StoredStateError('"outcome" and "stage" contradict each other')

@@ -31,12 +31,11 @@ from .foreign import entries_in_the_way
 from .history import HistoryRecord, record_of
 from .machine import Machine
 from .observation import Action, Needs, Observation, RemoveEntry, RestartOsd, SetEntry
-from .recorder import Part, Recorder, no_evidence, recorded_now
+from .recording import Recording
 from .records import (
     OPTION,
     ChangeRequest,
     Direction,
-    Judgement,
     Outcome,
     Phase,
     RolloutState,
@@ -46,7 +45,6 @@ from .rules import Limits
 from .states import in_flight
 from .stopwatch import Stopwatch
 from .storage import RolloutStorage
-from .verdict import judge
 
 log = logging.getLogger(__name__)
 
@@ -94,9 +92,7 @@ class Driver:
         #: An end that history does not know yet.
         self._unrecorded = False
         self._outside_window: Optional[str] = None
-        self._recorder: Optional[Recorder] = None
-        #: What follows from the blocks recorded so far.
-        self._judgement: Optional[Judgement] = None
+        self._recording = Recording(self._storage)
         self._watching = Stopwatch()
         self._waiting = Stopwatch()
         self._down = Stopwatch()
@@ -184,18 +180,7 @@ class Driver:
         state = self._state
         if state is None or state.ended or state.soak.most_s <= 0:
             return
-        recorder = self._recorder_of(state)
-        part = recorded_now(state)
-        watched = (recorder.evidence.canary, *recorder.evidence.controls)
-        told = {} if part is None else trouble(watched)
-        if not recorder.add(part, {n: newest(n) for n in watched}, now_s, told):
-            return
-        self._judgement = judge(recorder.evidence) if part is Part.AFTER else None
-        try:
-            self._storage.save_evidence(recorder.evidence)
-        except (CommandError, RolloutRefused) as error:
-            # A manager that takes over would know less, and wait for longer.
-            log.warning('what a verdict is made of cannot be stored: %s', error.message)
+        self._recording.add(state, newest, now_s, self._outside_window, trouble)
 
     def start(
         self, request: ChangeRequest, now_s: float, soak: Optional[SoakPlan] = None
@@ -284,18 +269,6 @@ class Driver:
             ) from error
         self._acknowledged = rollout_id
 
-    def _recorder_of(self, state: RolloutState) -> Recorder:
-        """What is recorded of this rollout, by this manager or the one before it."""
-        if self._recorder is None or self._recorder.evidence.rollout_id != state.rollout_id:
-            stored = self._storage.load_evidence()
-            known = stored is not None and (stored.rollout_id, stored.controls) == (
-                state.rollout_id,
-                state.controls,
-            )
-            self._recorder = Recorder(stored if stored and known else no_evidence(state))
-            self._judgement = judge(self._recorder.evidence) if stored and known else None
-        return self._recorder
-
     # -- one step
 
     def _step(self, state: RolloutState, now_s: float, *, may_act: bool, watched_s: float) -> bool:
@@ -318,7 +291,7 @@ class Driver:
         self, state: RolloutState, now_s: float, *, may_act: bool, watched_s: float
     ) -> Observation:
         needs = machine.needs(state)
-        evidence = self._recorder_of(state).evidence
+        found = self._recording.found(state)
         cluster = self._cluster.cluster_map()
         flying = in_flight(state)
         down = flying is not None and any(
@@ -341,9 +314,9 @@ class Driver:
             watched_s=watched_s,
             waited_s=self._waiting.look(machine.wait_key(state), now_s),
             down_s=down_s if down else 0.0,
-            before_s=len(evidence.before) * evidence.block_s,
-            after_s=len(evidence.after) * evidence.block_s,
-            judgement=self._judgement if evidence.after else None,
+            before_s=found.before_s,
+            after_s=found.after_s,
+            judgement=found.judgement,
             asked_by_us=flying is not None and self._asked == (state.rollout_id, flying.osd_id),
         )
 
@@ -435,8 +408,7 @@ class Driver:
         log.info('rollout %s: %s %s', state.rollout_id, state.stage.value, state.failure or '')
         self._storage.archive(state)
         self._record(state)
-        self._storage.save_evidence(None)
-        self._recorder = None
+        self._recording.end()
         self._unrecorded = False
 
     def _known(self, record: HistoryRecord) -> HistoryRecord:

@@ -40,14 +40,20 @@ class Block:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Blocks before the canary was changed, and after it had come up and settled."""
+    """Blocks before the OSDs of a batch were changed, and after the last of them had settled."""
 
     rollout_id: str
-    canary: int
+    #: The batch, from 0, which is the canary.
+    batch: int
+    changed: tuple[int, ...]
     controls: tuple[int, ...]
     block_s: float
     before: tuple[Block, ...] = ()
     after: tuple[Block, ...] = ()
+
+    @property
+    def osds(self) -> tuple[int, ...]:
+        return (*self.changed, *self.controls)
 
 
 def measured(

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import replace
 
 from ..mgr.records import OsdInfo
+from .batches import planned_batch, watched_batch
 from .collapse import collapse, collapse_osd
 from .entries import own
 from .failing import failing
@@ -14,9 +15,9 @@ from .records import Ending, OsdProgress, OsdStep, Outcome, Phase, RolloutState
 from .request import overruled, target
 from .restart import due, lost_again, restart_due, restarting, until_settled
 from .rules import Rules, Step, why_closed, write
-from .soak import soak, soaks
+from .soak import soak
 from .states import ended, first_at, in_flight, waiting, with_osd
-from .verdict import baseline_s, is_judged
+from .verdict import baseline_s
 
 
 def forward(rules: Rules, state: RolloutState, seen: Observation) -> Step:
@@ -29,8 +30,9 @@ def forward(rules: Rules, state: RolloutState, seen: Observation) -> Step:
         return Step(replace(state, stage=Phase.PREFLIGHT))
     if state.stage is Phase.COLLAPSING:
         return collapse(rules, state, seen)
-    if soaks(state):
-        return soak(state, seen)
+    watched = watched_batch(state)
+    if watched is not None:
+        return soak(state, watched, seen)
     following = first_at(state, OsdStep.PENDING)
     if following is None:
         return Step(replace(state, stage=Phase.COLLAPSING, shared_touched=True))
@@ -44,7 +46,7 @@ def _begin(state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
     closed = why_closed(state, n, seen) or seen.outside_window
     if closed is not None:
         return Step(waiting(state, closed))
-    first = n == state.request.order[0] and is_judged(state.request, state.soak)
+    first = n == state.request.order[0] and planned_batch(state.request, state.soak, 0).judged
     if first and seen.before_s < baseline_s(state.soak):
         # What the canary will be compared with.
         return Step(state)

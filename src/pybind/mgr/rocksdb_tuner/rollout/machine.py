@@ -14,13 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .back import back, recover
+from .batches import watched_batch
 from .entries import own
 from .foreign import changed_by_others
 from .forward import forward
 from .observation import Needs, Observation
 from .records import Direction, Ending, OsdStep, Outcome, RolloutState
 from .rules import Rules, Step
-from .soak import soaks
 from .states import clip, ended, first_at, in_flight, stamped, waiting
 
 
@@ -44,7 +44,7 @@ def needs(state: RolloutState) -> Needs:
     if state.ended:
         return Needs()
     osd = in_flight(state)
-    if osd is None and soaks(state):
+    if osd is None and watched_batch(state) is not None:
         return Needs()
     if osd is None:
         following = first_at(state, OsdStep.PENDING)

@@ -43,6 +43,27 @@ def canary_first(
     )
 
 
+def in_batches(
+    order: Sequence[int], hosts: Mapping[int, Optional[str]]
+) -> tuple[tuple[int, ...], ...]:
+    """``order`` in pieces of at most one host, each of which is watched before the next.
+
+    The canary, then one, two, four OSDs and so on: while little is known of the change little is
+    at stake, and later the watching does not take longer than the restarts. An OSD whose host is
+    not known is by itself.
+    """
+    found: list[tuple[int, ...]] = []
+    most = 1
+    while (start := sum(map(len, found))) < len(order):
+        host = hosts.get(order[start])
+        end = start + 1
+        while end < len(order) and end - start < most and host and hosts.get(order[end]) == host:
+            end += 1
+        found.append(tuple(order[start:end]))
+        most = most * 2 if len(found) > 1 else 1
+    return tuple(found)
+
+
 def matched_controls(
     order: Sequence[int], write_iops: Mapping[int, Optional[float]], most: int
 ) -> tuple[int, ...]:

@@ -6,11 +6,12 @@ import shlex
 from collections.abc import Mapping
 from typing import Optional
 
+from .batches import PlannedBatch, planned_batches
 from .entries import own
 from .observation import Action, RemoveEntry, RestartOsd, SetEntry
 from .records import OPTION, ChangeRequest, SoakPlan
 from .request import end_value, shared_entries
-from .verdict import baseline_s, is_judged, least_soak_s, limits
+from .verdict import baseline_s, least_soak_s, limits
 
 #: From the stop of an OSD to clean placement groups: 8 to 15 s to come up and 8 to 23 s to
 #: recover, measured on 16.2.15 with small OSDs under client load, and a wait of 10 s for the
@@ -89,12 +90,22 @@ def expected_duration_s(
     """
     restarts = len(request.order) if request.restart else 0
     restarts_s = restarts * (TYPICAL_RESTART_S if restart_s is None else restart_s)
-    if not is_judged(request, soak):
-        return restarts_s, restarts_s
-    warm_up_s = limits().warm_up_s
-    least_s = baseline_s(soak) + warm_up_s + least_soak_s(soak)
-    most_s = baseline_s(soak) + warm_up_s + max(soak.most_s, least_soak_s(soak))
-    return restarts_s + least_s, restarts_s + most_s
+    watched = [_watched_s(batch) for batch in planned_batches(request, soak)]
+    return restarts_s + sum(least for least, _ in watched), restarts_s + sum(
+        most for _, most in watched
+    )
+
+
+def _watched_s(batch: PlannedBatch) -> tuple[float, float]:
+    """How long one batch is watched at least and at most, for the canary with the time before."""
+    if not batch.watched or (batch.number == 0 and not batch.judged):
+        return 0.0, 0.0
+    if not batch.judged:
+        watched_s = limits().warm_up_s + batch.soak.least_s if batch.soak.least_s > 0 else 0.0
+        return watched_s, watched_s
+    before_s = baseline_s(batch.soak) if batch.number == 0 else 0.0
+    least_s = before_s + limits().warm_up_s + least_soak_s(batch.soak)
+    return least_s, max(least_s, before_s + limits().warm_up_s + batch.soak.most_s)
 
 
 def _entry(who: str, value: Optional[str]) -> Action:

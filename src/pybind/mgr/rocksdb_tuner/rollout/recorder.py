@@ -1,4 +1,4 @@
-"""Turns samples of the canary and its controls into the blocks that a verdict is made of."""
+"""Turns samples of changed OSDs and their controls into the blocks that a verdict is made of."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from typing import Optional
 from ..observe.sample import Sample
 from ..observe.trouble import Trouble
 from ..observe.window import window
+from .batches import PlannedBatch, count, planned_batch, watched_batch
 from .evidence import Block, Evidence, Measured, measured
-from .records import Direction, Phase, RolloutState
+from .records import Direction, OsdStep, Phase, RolloutState
+from .soak import judgement_in_view
+from .states import in_flight
 from .verdict import block_length_s, limits
 
 
@@ -20,25 +23,45 @@ class Part(Enum):
     AFTER = 'after'
 
 
-def recorded_now(state: RolloutState) -> Optional[Part]:
-    """Which side of the comparison is being measured; None: neither, or something disturbs it."""
-    disturbed = state.phase is Phase.WAITING and state.judgement is None
+def recorded_now(state: RolloutState, idle_reason: Optional[str] = None) -> Optional[Part]:
+    """Which side of the comparison is being measured; None: neither, or something disturbs it.
+
+    A rollout that waits for ``idle_reason`` is not disturbed by that.
+    """
+    disturbed = (
+        state.phase is Phase.WAITING
+        and judgement_in_view(state) is None
+        and state.paused_reason != idle_reason
+    )
     if state.soak.most_s <= 0 or state.direction is not Direction.FORWARD or disturbed:
         return None
-    return {Phase.PREFLIGHT: Part.BEFORE, Phase.SOAKING: Part.AFTER}.get(state.stage)
+    if watched_batch(state) is not None:
+        return Part.AFTER
+    number = len(state.verdicts)
+    if number == 0:
+        return Part.BEFORE if state.stage is Phase.PREFLIGHT else None
+    # What comes next waits: no change is under way.
+    waits = state.stage in {Phase.SOAKING, Phase.PROMOTING} and in_flight(state) is None
+    pending = number < count(state.request) and all(
+        osd.step is OsdStep.PENDING
+        for osd in state.osds
+        if osd.osd_id in planned_batch(state.request, state.soak, number).osds
+    )
+    return Part.BEFORE if waits and pending else None
 
 
-def no_evidence(state: RolloutState) -> Evidence:
+def no_evidence(state: RolloutState, batch: PlannedBatch) -> Evidence:
     return Evidence(
         rollout_id=state.rollout_id,
-        canary=state.request.order[0],
-        controls=state.controls,
-        block_s=block_length_s(state.soak),
+        batch=batch.number,
+        changed=batch.compared,
+        controls=batch.controls,
+        block_s=block_length_s(batch.soak),
     )
 
 
 class Recorder:
-    """Collects the evidence of one rollout; blocks hold undisturbed time only."""
+    """Collects the evidence on one batch; blocks hold undisturbed time only."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence

@@ -102,11 +102,13 @@ class Inconclusive(str, Enum):
 
 @dataclass(frozen=True)
 class SoakPlan:
-    """How long the canary is watched before the others follow; ``most_s`` 0: not at all."""
+    """How long changed OSDs are watched before others follow; ``most_s`` 0: not at all."""
 
     least_s: float = 0.0
     most_s: float = 0.0
     inconclusive: Inconclusive = Inconclusive.WAIT
+    #: The same for each batch after the canary; None: these are not watched.
+    batches: Optional[SoakPlan] = None
 
 
 class ChangeKind(str, Enum):
@@ -177,6 +179,9 @@ class ChangeRequest:
     restart: bool = True
     #: OSDs that the first is compared with; unchanged until it was judged.
     controls: tuple[int, ...] = ()
+    #: ``order`` in pieces, each of which is watched before the next one follows; the first is the
+    #: canary alone. Empty: every OSD by itself.
+    batches: tuple[tuple[int, ...], ...] = ()
     #: What was predicted, in words, kept as it is for `history`.
     prediction: Optional[str] = None
     #: The same in numbers.
@@ -233,12 +238,6 @@ class OsdProgress:
 
 
 @dataclass(frozen=True)
-class Batch:
-    osds: tuple[int, ...]
-    phase: Phase
-
-
-@dataclass(frozen=True)
 class Ending:
     """How the rollout will end once the OSD in flight is safe."""
 
@@ -282,10 +281,15 @@ class RolloutState:
     soak: SoakPlan = field(default_factory=SoakPlan)
     #: How long the canary was watched so far, without interruptions.
     soaked_s: float = 0.0
-    #: None: nothing was judged.
+    #: The same of the batch that is watched, after the canary.
+    batch_soaked_s: float = 0.0
+    #: Of the canary; None: nothing was judged.
     judgement: Optional[Judgement] = None
-    #: The canary was judged, or somebody decided without a verdict: the others may follow.
-    promoted: bool = False
+    #: Of the batch that is watched, after the canary; None: nothing was judged.
+    batch_judgement: Optional[Judgement] = None
+    #: Of each batch that was watched and others may follow, from the canary on: also where it was
+    #: decided without a clear one.
+    verdicts: tuple[Verdict, ...] = ()
     #: None until it ended.
     outcome: Optional[Outcome] = None
     #: What happened, where it did not go as planned.
@@ -294,6 +298,11 @@ class RolloutState:
     @property
     def controls(self) -> tuple[int, ...]:
         return self.request.controls
+
+    @property
+    def promoted(self) -> bool:
+        """Whether the canary was judged, or somebody decided without a verdict."""
+        return bool(self.verdicts)
 
     @property
     def verdict(self) -> Optional[Verdict]:
@@ -306,36 +315,3 @@ class RolloutState:
     @property
     def ended(self) -> bool:
         return self.stage in FINAL_PHASES
-
-    @property
-    def batches(self) -> tuple[Batch, ...]:
-        """The OSDs in the order in which they are changed; one at a time."""
-        return tuple(
-            Batch((osd.osd_id,), _batch_phase(self, osd, index))
-            for index, osd in enumerate(self.osds)
-        )
-
-
-_BATCH_PHASES = {
-    OsdStep.PENDING: Phase.PLANNED,
-    OsdStep.VERIFIED: Phase.DONE,
-    OsdStep.COLLAPSED: Phase.DONE,
-    OsdStep.RESTORED: Phase.ROLLED_BACK,
-    OsdStep.RESTORING: Phase.ROLLING_BACK,
-    OsdStep.COLLAPSING: Phase.COLLAPSING,
-    OsdStep.SHIELDING: Phase.COLLAPSING,
-}
-
-
-def _batch_phase(state: RolloutState, osd: OsdProgress, index: int) -> Phase:
-    if state.stage in {Phase.PLANNED, Phase.PREFLIGHT}:
-        return Phase.PLANNED
-    if state.stage is Phase.SOAKING and osd.step is OsdStep.VERIFIED:
-        return Phase.SOAKING
-    if osd.step in _BATCH_PHASES:
-        return _BATCH_PHASES[osd.step]
-    if state.ended:
-        return Phase.FAILED
-    if state.direction is not Direction.FORWARD:
-        return Phase.ROLLING_BACK
-    return Phase.CANARY if index == 0 else Phase.PROMOTING

@@ -1,80 +1,129 @@
-"""Watching the canary until there is a verdict on it."""
+"""Watching what was changed, the canary and later each batch, until there is a verdict on it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Optional
 
+from ..units import format_ids
 from .back import rolled_back
+from .batches import PlannedBatch, watched_batch
 from .gates import placement_groups
 from .observation import Observation
-from .records import Direction, Inconclusive, Judgement, OsdStep, Phase, RolloutState, Verdict
+from .records import Inconclusive, Judgement, Phase, RolloutState, Verdict
 from .rules import Step, why_held
 from .states import waiting
-from .verdict import in_words, is_judged, too_few_controls
+from .verdict import in_words, too_few_controls
 
 
-def soaks(state: RolloutState) -> bool:
-    """Whether the canary is changed, and the others wait for what is found of it."""
-    return (
-        state.soak.most_s > 0
-        and state.request.restart
-        and not state.promoted
-        and state.direction is Direction.FORWARD
-        and state.osds[0].step is OsdStep.VERIFIED
-    )
-
-
-def soak(state: RolloutState, seen: Observation) -> Step:
-    """Watch the canary until there is a verdict; the others follow only then."""
-    state = replace(state, stage=Phase.SOAKING, soaked_s=seen.after_s)
+def soak(state: RolloutState, batch: PlannedBatch, seen: Observation) -> Step:
+    """Watch ``batch`` until there is a verdict; the others follow only then."""
+    if batch.number == 0:
+        state = replace(state, stage=Phase.SOAKING, soaked_s=seen.after_s)
+    else:
+        state = replace(state, stage=Phase.PROMOTING, batch_soaked_s=seen.after_s)
     held = why_held(state, seen)
     if held is not None:
         return Step(waiting(state, held))
-    canary = state.osds[0]
-    info = seen.osd(canary.osd_id)
-    if info is None or not info.up or info.nonce != canary.nonce_after:
-        cause = f'the process of osd.{canary.osd_id} ended while it was watched'
-        judgement = Judgement(Verdict.FAILED, cause=cause)
-        return Step(_failed_verdict(state, judgement))
-    if not is_judged(state.request, state.soak):
-        return _without_verdict(state, too_few_controls(len(state.controls)))
+    lost = _lost(state, batch, seen)
+    if lost is not None:
+        cause = f'the process of osd.{lost} ended while it was watched'
+        return Step(_failed(state, batch, Judgement(Verdict.FAILED, cause=cause)))
+    incomparable = too_few_controls(len(batch.controls))
+    if not batch.judged and batch.number == 0:
+        return _without_verdict(state, batch, incomparable)
     unsettled = placement_groups(seen)
     if unsettled is not None:
-        return Step(waiting(replace(state, judgement=None), unsettled))
-    if seen.judgement is None:
-        return Step(state)
-    if seen.judgement.verdict is Verdict.FAILED:
-        return Step(_failed_verdict(state, seen.judgement))
-    if seen.judgement.verdict is Verdict.PASSED and seen.after_s >= state.soak.least_s:
-        return Step(replace(state, judgement=seen.judgement, promoted=True))
-    if seen.after_s >= state.soak.most_s:
-        return _without_verdict(state, seen.judgement)
+        return Step(waiting(_with_judgement(state, batch, None), unsettled))
+    if not batch.judged:
+        # The last ones: there is nothing left that would tell more, for whoever decides.
+        enough = seen.after_s >= batch.soak.least_s
+        return Step(_passed(state, batch, incomparable) if enough else state)
+    return Step(state) if seen.judgement is None else _judged(state, batch, seen, seen.judgement)
+
+
+def judgement_in_view(state: RolloutState) -> Optional[Judgement]:
+    """What was found so far of the batch that is watched."""
+    return state.batch_judgement if state.verdicts else state.judgement
+
+
+def undecided(state: RolloutState) -> bool:
+    """Whether a soak ended without a verdict."""
+    return (
+        watched_batch(state) is not None
+        and judgement_in_view(state) is not None
+        and state.paused_by is None
+    )
+
+
+def let_pass(state: RolloutState) -> RolloutState:
+    """The others follow, whatever was found of the batch that is watched."""
+    judgement = judgement_in_view(state)
+    found = Verdict.NO_DATA if judgement is None else judgement.verdict
+    return replace(
+        state, verdicts=(*state.verdicts, found), batch_judgement=None, batch_soaked_s=0.0
+    )
+
+
+def _lost(state: RolloutState, batch: PlannedBatch, seen: Observation) -> Optional[int]:
+    """An OSD of the batch whose process is not the one that was verified."""
+    for osd in state.osds:
+        if osd.osd_id in batch.osds:
+            info = seen.osd(osd.osd_id)
+            if info is None or not info.up or info.nonce != osd.nonce_after:
+                return osd.osd_id
+    return None
+
+
+def _judged(
+    state: RolloutState, batch: PlannedBatch, seen: Observation, judgement: Judgement
+) -> Step:
+    if judgement.verdict is Verdict.FAILED:
+        return Step(_failed(state, batch, judgement))
+    if judgement.verdict is Verdict.PASSED and seen.after_s >= batch.soak.least_s:
+        return Step(_passed(state, batch, judgement))
+    if seen.after_s >= batch.soak.most_s:
+        return _without_verdict(state, batch, judgement)
     return Step(state)
 
 
-def _without_verdict(state: RolloutState, judgement: Judgement) -> Step:
+def _without_verdict(state: RolloutState, batch: PlannedBatch, judgement: Judgement) -> Step:
     """The soak is over without a verdict: what follows was laid down before."""
-    judged = replace(state, judgement=judgement)
-    if state.soak.inconclusive is Inconclusive.PROMOTE:
-        return Step(replace(judged, promoted=True))
+    judged = _with_judgement(state, batch, judgement)
+    if batch.soak.inconclusive is Inconclusive.PROMOTE:
+        return Step(let_pass(judged))
     lacks = '; '.join(judgement.missing)
-    if state.soak.inconclusive is Inconclusive.ROLLBACK:
+    if batch.soak.inconclusive is Inconclusive.ROLLBACK:
         return Step(rolled_back(judged, f'the policy, for want of {lacks}', state.updated_s))
     return Step(
         waiting(
             judged,
-            f'the verdict on osd.{state.request.order[0]} is {judgement.verdict.value}: '
+            f'the verdict on {_named(batch)} is {judgement.verdict.value}: '
             '"ceph rocksdb-tuner rollout resume" changes the others all the same, "ceph '
             f'rocksdb-tuner rollback" takes it back; missing is {lacks}',
         )
     )
 
 
-def _failed_verdict(state: RolloutState, judgement: Judgement) -> RolloutState:
-    judged = replace(state, judgement=judgement)
-    return rolled_back(judged, f'the verdict: {in_words(judgement)}', state.updated_s)
+def _passed(state: RolloutState, batch: PlannedBatch, judgement: Judgement) -> RolloutState:
+    return let_pass(_with_judgement(state, batch, judgement))
 
 
-def undecided(state: RolloutState) -> bool:
-    """Whether the soak ended without a verdict."""
-    return soaks(state) and state.judgement is not None and state.paused_by is None
+def _failed(state: RolloutState, batch: PlannedBatch, judgement: Judgement) -> RolloutState:
+    on = '' if batch.number == 0 else f' on {_named(batch)}'
+    judged = _with_judgement(state, batch, judgement)
+    return rolled_back(judged, f'the verdict{on}: {in_words(judgement)}', state.updated_s)
+
+
+def _with_judgement(
+    state: RolloutState, batch: PlannedBatch, judgement: Optional[Judgement]
+) -> RolloutState:
+    if batch.number == 0:
+        return replace(state, judgement=judgement)
+    return replace(state, batch_judgement=judgement)
+
+
+def _named(batch: PlannedBatch) -> str:
+    if batch.number == 0:
+        return f'osd.{batch.osds[0]}'
+    return f'batch {batch.number + 1} ({format_ids(batch.osds)})'

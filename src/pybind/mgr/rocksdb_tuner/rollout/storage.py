@@ -28,8 +28,10 @@ from .records import RolloutState
 log = logging.getLogger(__name__)
 
 CURRENT = 'rollout/current'
-#: What the verdict on its canary is made of.
-EVIDENCE = 'rollout/evidence'
+#: What the verdict on each batch is made of, by the number of the batch.
+EVIDENCE = 'rollout/evidence/'
+#: The same in versions without batches.
+EVIDENCE_OF_CANARY = 'rollout/evidence'
 #: The id of the rollout whose end an operator has taken note of.
 ACKNOWLEDGED = 'rollout/acknowledged'
 ARCHIVE = 'rollout/archive/'
@@ -97,14 +99,24 @@ class RolloutStorage:
         """None: nothing is acknowledged any more. Raises CommandError."""
         self._store.set(ACKNOWLEDGED, rollout_id)
 
-    def load_evidence(self) -> Optional[Evidence]:
-        return self._read(EVIDENCE, decode_evidence)
+    def load_evidence(self) -> tuple[Evidence, ...]:
+        """One for each batch of which anything is kept."""
+        read = (self._read(key, decode_evidence) for key in self._evidence_keys())
+        return tuple(evidence for evidence in read if evidence is not None)
 
-    def save_evidence(self, evidence: Optional[Evidence]) -> None:
-        """None: nothing is kept any more. Raises RolloutRefused (E2BIG), CommandError."""
-        text = None if evidence is None else encode_evidence(evidence)
-        if text is not None or self._store.get(EVIDENCE) is not None:
-            self._store.set(EVIDENCE, text)
+    def save_evidence(self, kept: tuple[Evidence, ...]) -> None:
+        """Keep these and nothing else. Raises RolloutRefused (E2BIG), CommandError."""
+        texts = {f'{EVIDENCE}{evidence.batch}': encode_evidence(evidence) for evidence in kept}
+        for key, text in texts.items():
+            self._store.set(key, text)
+        for key in self._evidence_keys():
+            if key not in texts:
+                self._store.set(key, None)
+
+    def _evidence_keys(self) -> list[str]:
+        found = list(self._store.keys(EVIDENCE))
+        older = self._store.get(EVIDENCE_OF_CANARY) is not None
+        return [EVIDENCE_OF_CANARY, *found] if older else found
 
     def archive(self, state: RolloutState) -> None:
         """Keep a rollout that ended, so that it can be rolled back after others."""
@@ -170,7 +182,7 @@ def _taken_back(key: str, text: str) -> Optional[str]:
         state = decode_state(text)
         if not state.ended:
             return encode_state(acts.paused(state, 'the module', state.updated_s))
-    elif key == EVIDENCE:
+    elif key == EVIDENCE_OF_CANARY or key.startswith(EVIDENCE):
         decode_evidence(text)
     elif key.startswith(HISTORY):
         decode_record(text)

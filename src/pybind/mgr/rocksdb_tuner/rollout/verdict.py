@@ -1,8 +1,9 @@
 """Whether a changed OSD does better or worse than it would have: pure, no I/O, no clock.
 
-Difference in differences: how the canary moved against the controls, from before the change to
-after it. Block by block in time, so that what all of them feel (more clients, a busy network)
-cancels out. Everything is in logarithms: a shift of 0.1 is 10 % of whatever the OSD had before.
+Difference in differences: how the changed OSDs (the canary, later a batch) moved against their
+controls, from before the change to after it. Block by block in time, so that what all of them feel
+(more clients, a busy network) cancels out. Everything is in logarithms: a shift of 0.1 is 10 % of
+whatever the OSD had before.
 
 A verdict waits for precision, not for a result: it is given once the interval of every required
 signal is so narrow that a worsening of `detects` can be told from none. So looking again and
@@ -21,7 +22,7 @@ from typing import NamedTuple, Optional
 
 from ..knowledge import loader
 from .evidence import Block, Evidence
-from .records import ChangeRequest, Effect, Judgement, SignalVerdict, SoakPlan, Verdict
+from .records import Effect, Judgement, SignalVerdict, SoakPlan, Verdict
 from .robust import chance_of_as_many, shift
 
 
@@ -97,13 +98,6 @@ def block_length_s(soak: SoakPlan) -> float:
     return max(limits().block_s, soak.most_s / limits().most_blocks)
 
 
-def is_judged(request: ChangeRequest, soak: SoakPlan) -> bool:
-    """Whether the first OSD is watched, and can be compared with enough others."""
-    others = set(request.controls) & set(request.order[1:])
-    enough = len(others) >= limits().least_controls
-    return soak.most_s > 0 and request.restart and enough
-
-
 def least_soak_s(soak: SoakPlan) -> float:
     """The least time after which there can be a verdict."""
     return max(soak.least_s, limits().least_blocks * block_length_s(soak))
@@ -121,11 +115,11 @@ def too_few_controls(found: int) -> Judgement:
     )
 
 
-def judge(evidence: Evidence) -> Judgement:
-    """The verdict on what was measured so far."""
+def judge(evidence: Evidence, among: int = 1) -> Judgement:
+    """The verdict on what was measured so far, which is one of ``among`` that share the errors."""
     if len(evidence.controls) < limits().least_controls:
         return too_few_controls(len(evidence.controls))
-    judged = [_judge_signal(signal, evidence) for signal in judged_signals()]
+    judged = [_judge_signal(signal, evidence, among) for signal in judged_signals()]
     signals = tuple(one for one, _ in judged)
     if any(one.effect is Effect.WORSE for one in signals):
         return Judgement(Verdict.FAILED, signals)
@@ -144,13 +138,15 @@ def judge(evidence: Evidence) -> Judgement:
     return Judgement(Verdict.INCONCLUSIVE if known else Verdict.NO_DATA, signals, missing)
 
 
-def _judge_signal(signal: JudgedSignal, evidence: Evidence) -> tuple[SignalVerdict, Optional[str]]:
+def _judge_signal(
+    signal: JudgedSignal, evidence: Evidence, among: int
+) -> tuple[SignalVerdict, Optional[str]]:
     """The effect on one signal, and what is missing for it."""
     if signal.kind == 'events':
-        return _events(signal, evidence), None
+        return _events(signal, evidence, limits().event_error_rate / among), None
     least = limits()
     series = _series(signal.name, evidence)
-    if len(series.controls) < least.least_controls or series.canary is None:
+    if len(series.controls) < least.least_controls or not series.changed:
         found = (f'osd.{n} ({before} before, {after} after)' for n, before, after in series.short)
         return (
             SignalVerdict(signal.name, Effect.UNCLEAR),
@@ -165,11 +161,13 @@ def _judge_signal(signal: JudgedSignal, evidence: Evidence) -> tuple[SignalVerdi
         return (
             SignalVerdict(signal.name, Effect.UNCLEAR),
             (
-                f'{least.least_blocks} spans of {evidence.block_s:.0f} s in which canary and '
-                f'controls had writes; before: {len(before)}, after: {len(after)}'
+                f'{least.least_blocks} spans of {evidence.block_s:.0f} s in which changed OSDs '
+                f'and controls had writes; before: {len(before)}, after: {len(after)}'
             ),
         )
-    estimate, half_width = _level(series) if signal.kind == 'level' else _ratio(series)
+    estimate, half_width = (
+        _level(series) if signal.kind == 'level' else _ratio(series, _quantile(among))
+    )
     lack = None
     if half_width is None or half_width > signal.precision:
         width = 'unbounded' if half_width is None else f'{math.expm1(half_width) * 100:.0f} %'
@@ -202,13 +200,13 @@ def _effect(signal: JudgedSignal, estimate: float, half_width: Optional[float]) 
     return Effect.UNCLEAR if certain else Effect.SAME
 
 
-def _events(signal: JudgedSignal, evidence: Evidence) -> SignalVerdict:
+def _events(signal: JudgedSignal, evidence: Evidence, rate: float) -> SignalVerdict:
     """Blocks in which something happened that should not: against before, and against controls.
 
-    It needs both: what happens to all is not the change's, nor is what the canary did before.
+    It needs both: what happens to all is not the change's, nor is what the changed OSDs did before.
     """
     before, after = (
-        _with_events(signal.name, (evidence.canary,), part)
+        _with_events(signal.name, evidence.changed, part)
         for part in (evidence.before, evidence.after)
     )
     beside = _with_events(signal.name, evidence.controls, evidence.after)
@@ -216,7 +214,6 @@ def _events(signal: JudgedSignal, evidence: Evidence) -> SignalVerdict:
         return SignalVerdict(signal.name, Effect.UNCLEAR)
     share = after[0] / after[1]
     others = [found / of for found, of in (before, beside)]
-    rate = limits().event_error_rate
     effect = Effect.SAME
     if share - max(others) > signal.tolerance and _more(after, before, beside) <= rate:
         effect = Effect.WORSE
@@ -245,21 +242,20 @@ def _with_events(name: str, osd_ids: Sequence[int], blocks: Sequence[Block]) -> 
     return sum(value > 0 for value in known), len(known)
 
 
-def _quantile() -> float:
-    """Each signal gets its share of the rate of errors that events leave."""
+def _quantile(among: int) -> float:
+    """Each signal of each verdict gets its share of the rate of errors that events leave."""
     kinds = [signal.kind == 'events' for signal in judged_signals()]
     left = limits().error_rate - sum(kinds) * limits().event_error_rate
-    return NormalDist().inv_cdf(1 - left / (len(kinds) - sum(kinds)))
+    return NormalDist().inv_cdf(1 - left / (len(kinds) - sum(kinds)) / among)
 
 
-def _ratio(series: _Series) -> tuple[float, Optional[float]]:
-    """How far the canary moved, widened by how far the controls moved apart by themselves."""
-    z = _quantile()
+def _ratio(series: _Series, z: float) -> tuple[float, Optional[float]]:
+    """How far the changed OSDs moved, widened by how far the controls moved apart by themselves."""
     estimate, half_width = shift(*series.differences, z)
     if half_width is None:
         return estimate, None
     moved = [median(last) - median(first) for first, last in series.controls]
-    between = variance(moved) * (1 + 1 / len(moved))
+    between = variance(moved) * (1 / len(series.changed) + 1 / len(moved))
     within = (half_width / z) ** 2
     prior = limits().prior_controls
     free = len(moved) - 1
@@ -268,12 +264,11 @@ def _ratio(series: _Series) -> tuple[float, Optional[float]]:
 
 
 def _level(series: _Series) -> tuple[float, Optional[float]]:
-    """How far the canary went, against how far the controls went and differ in that."""
-    assert series.canary is not None
+    """How far the changed OSDs went, against how far the controls went and differ in that."""
     reached = [_reached(*control) for control in series.controls]
     middle = median(reached)
     spread = max(abs(value - middle) for value in reached)
-    return _reached(*series.canary) - middle, 2 * spread
+    return median(_reached(*osd) for osd in series.changed) - middle, 2 * spread
 
 
 def _reached(before: Sequence[float], after: Sequence[float]) -> float:
@@ -292,17 +287,18 @@ _Pair = tuple[Sequence[float], Sequence[float]]
 class _Series:
     """One signal of the OSDs that have enough of it, in logarithms."""
 
-    #: None: the canary has not enough of it.
-    canary: Optional[_Pair]
+    #: Empty where fewer than half of the changed OSDs have enough of it.
+    changed: tuple[_Pair, ...]
     controls: tuple[_Pair, ...]
     #: The OSDs that have too little of it, with their blocks before and after.
     short: tuple[tuple[int, int, int], ...]
-    #: Canary less the middle of its controls, for each block in which these are known.
+    #: The middle of the changed OSDs less that of the controls, for each block in which enough of
+    #: both are known.
     differences: _Pair
 
 
 def _series(name: str, evidence: Evidence) -> _Series:
-    osds = (evidence.canary, *evidence.controls)
+    osds = evidence.osds
     before = {n: _values(name, n, evidence.before) for n in osds}
     after = {n: _values(name, n, evidence.after) for n in osds}
     enough = limits().least_blocks
@@ -310,21 +306,25 @@ def _series(name: str, evidence: Evidence) -> _Series:
     pairs = {n: (tuple(before[n].values()), tuple(after[n].values())) for n in known}
     # Against its own before: a control that is missing from a block moves nothing then.
     own = {n: median(before[n].values()) for n in known}
-    controls = [n for n in known if n != evidence.canary]
+    controls = [n for n in known if n in evidence.controls]
+    changed = [n for n in known if n not in evidence.controls]
+    if 2 * len(changed) < len(evidence.changed):
+        changed = []
 
-    def apart(values: Mapping[int, Mapping[int, float]]) -> tuple[float, ...]:
+    def apart(values: Mapping[int, Mapping[int, float]], blocks: int) -> tuple[float, ...]:
         found = []
-        for block, value in values[evidence.canary].items():
+        for block in range(blocks):
+            ours = [values[n][block] - own[n] for n in changed if block in values[n]]
             others = [values[n][block] - own[n] for n in controls if block in values[n]]
-            if len(others) >= limits().least_controls:
-                found.append(value - own[evidence.canary] - median(others))
+            if 2 * len(ours) >= len(evidence.changed) and len(others) >= limits().least_controls:
+                found.append(median(ours) - median(others))
         return tuple(found)
 
     return _Series(
-        canary=pairs.get(evidence.canary),
+        changed=tuple(pairs[n] for n in changed),
         controls=tuple(pairs[n] for n in controls),
         short=tuple((n, len(before[n]), len(after[n])) for n in osds if n not in known),
-        differences=(apart(before), apart(after)) if evidence.canary in known else ((), ()),
+        differences=(apart(before, len(evidence.before)), apart(after, len(evidence.after))),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Optional
 
 from ...advise.records import Prediction, Reason, Recommendation
 from ...options.grammar import OptionDifference
+from ...rollout.batches import PlannedBatch
 from ...rollout.gates import GATES
 from ...snapshot import Mode, Snapshot
 from ...units import UNKNOWN, format_duration, format_ids, format_percent_range, format_plural
@@ -142,9 +143,15 @@ def _how(planned: Plan) -> Iterable[str]:
     if most > least:
         duration += f' to {format_duration(most)}'
     pairs = [
-        ('OSDs', f'{format_plural(len(r.osds), "OSD")}, one at a time, host by host'),
-        ('Order', ', '.join(f'osd.{osd_id}' for osd_id in r.osds)),
+        (
+            'OSDs',
+            (
+                f'{format_plural(len(r.osds), "OSD")}, one at a time, in '
+                f'{format_plural(len(planned.batches), "batch", "batches")} of at most one host'
+            ),
+        ),
         ('Canary', _watch(planned)),
+        *_watch_of_batches(planned),
         ('Duration', f'about {duration} if nothing has to wait'),
     ]
     steps = [
@@ -152,6 +159,7 @@ def _how(planned: Plan) -> Iterable[str]:
         'Go on only when it is up with the new value running and all placement groups are clean.',
     ]
     yield titled('How it is carried out', fields(pairs))
+    yield _batches(planned)
     if r.restart_required:
         yield titled('Before each restart', bullets(GATES))
         yield titled('For each OSD', bullets(steps))
@@ -174,6 +182,48 @@ def _watch(planned: Plan) -> str:
         f'osd.{r.osds[0]}, measured before and watched for {times} after, against {controls}; '
         f'without a verdict then: {soak.inconclusive.value}'
     )
+
+
+def _watch_of_batches(planned: Plan) -> Iterable[tuple[str, str]]:
+    soak = planned.soak.batches
+    if len(planned.batches) < 2 or not planned.batches[0].watched:
+        return
+    if soak is None or soak.most_s <= 0:
+        yield 'Batches', 'batch_soak_max is 0, so none is watched or judged'
+        return
+    times = f'{format_duration(soak.least_s)} to {format_duration(max(soak.least_s, soak.most_s))}'
+    yield (
+        'Batches',
+        (
+            f'each is watched for {times} after, against OSDs that are not changed yet; without a '
+            f'verdict then: {soak.inconclusive.value}'
+        ),
+    )
+
+
+def _batches(planned: Plan) -> str:
+    return table(
+        (
+            Column('BATCH', 'r'),
+            Column('OSDS IN THEIR ORDER', flexible=True, wrap=True, min_width=20),
+            Column('COMPARED WITH', flexible=True, wrap=True, min_width=20),
+        ),
+        [
+            (str(batch.number + 1), _ids_in_order(batch.osds), _compared_with(batch))
+            for batch in planned.batches
+        ],
+    )
+
+
+def _compared_with(batch: PlannedBatch) -> str:
+    if batch.judged:
+        return format_ids(batch.controls)
+    # Before the canary's verdict nobody decides; of the last ones nobody could.
+    return 'nothing: watched for crashes only' if batch.watched and batch.number else UNKNOWN
+
+
+def _ids_in_order(osd_ids: Sequence[int]) -> str:
+    return ','.join(map(str, osd_ids))
 
 
 def _conclusions(snapshot: Snapshot) -> str:

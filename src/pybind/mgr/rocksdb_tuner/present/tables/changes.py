@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional
 
+from ...rollout.batches import Batch, PlannedBatch, batches, watched_batch
 from ...rollout.history import HistoryRecord
-from ...rollout.records import Phase, RolloutState
+from ...rollout.records import Phase, RolloutState, Verdict
 from ...rollout.track_record import Rightness, compared, track_record
 from ...rollout.verdict import in_words
 from ...units import UNKNOWN, format_duration, format_ids, format_time
@@ -41,6 +42,7 @@ def rollout(state: Optional[RolloutState]) -> str:
         pairs.append(('Last error', state.last_error))
     pairs += [
         ('Verdict', _verdict(state)),
+        *_batch(state),
         ('Started', format_time(state.started_s) or UNKNOWN),
         ('Updated', format_time(state.updated_s) or UNKNOWN),
         ('Progress', progress_of(state)),
@@ -49,12 +51,29 @@ def rollout(state: Optional[RolloutState]) -> str:
 
 
 def _verdict(state: RolloutState) -> str:
+    """On the canary."""
     if state.judgement is not None:
         return in_words(state.judgement)
-    if state.stage is Phase.SOAKING:
-        least, most = format_duration(state.soak.least_s), format_duration(state.soak.most_s)
-        return f'none yet, after {format_duration(state.soaked_s)} of {least} to {most}'
-    return 'not judged'
+    watched = watched_batch(state)
+    return 'not judged' if watched is None else _not_yet(state, watched)
+
+
+def _batch(state: RolloutState) -> list[tuple[str, str]]:
+    """What is found of the batch after the canary that is watched."""
+    number = len(state.verdicts)
+    if state.batch_judgement is not None:
+        return [(f'Batch {number + 1}', in_words(state.batch_judgement))]
+    watched = watched_batch(state)
+    if watched is None or watched.number == 0:
+        return []
+    return [(f'Batch {number + 1}', _not_yet(state, watched))]
+
+
+def _not_yet(state: RolloutState, batch: PlannedBatch) -> str:
+    least, most = format_duration(batch.soak.least_s), format_duration(batch.soak.most_s)
+    times = f'{least} to {most}' if batch.judged else least
+    soaked_s = state.soaked_s if batch.number == 0 else state.batch_soaked_s
+    return f'none yet, after {format_duration(soaked_s)} of {times}'
 
 
 def history(records: Sequence[HistoryRecord]) -> str:
@@ -68,23 +87,27 @@ def history(records: Sequence[HistoryRecord]) -> str:
 
 
 def _rollout_osds(state: RolloutState) -> str:
-    """OSDs by phase: what a thousand of them have in common takes one line."""
+    """Batches by how far they are: what a hundred of them have in common takes one line."""
     steps = {osd.osd_id: osd.step.value for osd in state.osds}
-    by_phase: dict[Phase, list[int]] = {}
-    for batch in state.batches:
-        by_phase.setdefault(batch.phase, []).extend(batch.osds)
+    alike: dict[tuple[Phase, Optional[Verdict]], list[tuple[int, Batch]]] = {}
+    for number, batch in enumerate(batches(state), 1):
+        alike.setdefault((batch.phase, batch.verdict), []).append((number, batch))
     rows = [
         (
+            format_ids(number for number, _ in found),
             phase.value,
-            str(len(ids)),
-            format_ids(ids),
-            ', '.join(sorted({steps[osd_id] for osd_id in ids})),
+            UNKNOWN if verdict is None else verdict.value,
+            str(sum(len(batch.osds) for _, batch in found)),
+            format_ids(n for _, batch in found for n in batch.osds),
+            ', '.join(sorted({steps[n] for _, batch in found for n in batch.osds if n in steps})),
         )
-        for phase, ids in by_phase.items()
+        for (phase, verdict), found in alike.items()
     ]
     return table(
         (
+            Column('BATCH', flexible=True, wrap=True),
             Column('PHASE'),
+            Column('VERDICT'),
             Column('OSDS', 'r'),
             Column('IDS', flexible=True, wrap=True, min_width=20),
             Column('STEP', flexible=True, wrap=True),

@@ -30,6 +30,7 @@ from rocksdb_tuner.rollout.records import (
     ChangeRequest,
     Direction,
     Effect,
+    Inconclusive,
     Judgement,
     OsdBefore,
     OsdProgress,
@@ -153,7 +154,7 @@ def facts(osd_id: int, host: Optional[str] = None, device_class: Optional[str] =
     )
 
 
-SOAK = SoakPlan(600.0, 3600.0)
+SOAK = SoakPlan(600.0, 3600.0, batches=SoakPlan(300.0, 900.0, Inconclusive.PROMOTE))
 
 
 def recommendation(osds: tuple[int, ...] = (0, 1, 2), device_class: str = 'ssd') -> Recommendation:

@@ -295,9 +295,11 @@ def test_show_says_where_options_cannot_be_compared() -> None:
 
 
 def test_the_plan_says_that_nothing_was_changed_and_the_order() -> None:
-    text = render.plan(samples.recommendation(osds=(2, 0, 1)), samples.SOAK, 'plain')
+    planned = replace(samples.recommendation(osds=(2, 0, 1)), batches=((2,), (0, 1)))
+    text = render.plan(planned, samples.SOAK, 'plain')
     assert 'nothing was changed' in text
-    assert 'osd.2, osd.0, osd.1' in text
+    assert row_of(text, '1') == ['1', '2', '-']
+    assert row_of(text, '2') == ['2', '0,1', *['nothing:', 'watched', 'for', 'crashes', 'only']]
     assert 'To undo it:' in text
 
 
@@ -307,7 +309,8 @@ def test_the_plan_names_canary_controls_soak_gates_and_duration() -> None:
     assert 'osd.2, measured before and watched for 10m to 1h after, against osd.1, osd.0' in text
     assert 'without a verdict then: wait' in text
     assert 'ok-to-stop agrees' in text
-    assert 'about 23m to 1h 13m' in text
+    assert 'about 35m to 1h 25m' in text
+    assert 'each is watched for 5m to 15m after, against OSDs that are not changed yet' in text
     shown = ' '.join(render.show(planned, 'plain', samples.SOAK).split())
     assert 'against osd.1, osd.0' in shown
 
@@ -329,9 +332,9 @@ def test_the_plan_says_why_nothing_is_judged(
 
 def test_a_rollout_shows_where_it_stands() -> None:
     text = render.rollout(samples.rollout(), 'plain')
-    assert row_of(text, 'done') == ['done', '1', '0', 'verified']
-    assert row_of(text, 'promoting') == ['promoting', '1', '1', 'restarting']
-    assert row_of(text, 'planned') == ['planned', '1', '2', 'pending']
+    assert row_of(text, '1') == ['1', 'done', '-', '1', '0', 'verified']
+    assert row_of(text, '2') == ['2', 'promoting', '-', '1', '1', 'restarting']
+    assert row_of(text, '3') == ['3', 'planned', '-', '1', '2', 'pending']
     assert 'operator' in text
 
 
@@ -345,7 +348,7 @@ def test_a_waiting_rollout_names_what_it_waits_for() -> None:
 def test_a_failed_rollout_says_what_happened_and_what_was_not_touched() -> None:
     text = render.rollout(samples.failed_rollout(), 'plain')
     assert 'osd.0 did not come back within 300 s' in text
-    assert row_of(text, 'planned') == ['planned', '2', '1-2', 'pending']
+    assert row_of(text, '2-3') == ['2-3', 'planned', '-', '2', '1-2', 'pending']
 
 
 def test_before_the_first_rollout_plain_output_says_so() -> None:

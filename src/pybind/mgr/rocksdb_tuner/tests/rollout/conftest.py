@@ -89,6 +89,8 @@ class Clients:
         self.writes_per_s = writes_per_s
         #: Of an OSD that runs NEW, against others: 1.3 is 30 % more time and bytes.
         self.factor = 1.0
+        #: OSDs that take half as much again, whatever they run.
+        self.slow: set[int] = set()
         self._random = random.Random(7)
         self._samples: dict[int, Sample] = {}
 
@@ -105,6 +107,7 @@ class Clients:
             writes = int(self.writes_per_s * seconds)
             cost = common * self._random.uniform(0.97, 1.03) * (1 + n / 10)
             cost *= self.factor if self.cluster.runs(n) == NEW else 1.0
+            cost *= 1.5 if n in self.slow else 1.0
             self._samples[n] = old._replace(
                 time_s=self.cluster.now_s,
                 kv_sync=_more(old.kv_sync, writes, 0.5 * cost),

@@ -115,7 +115,7 @@ def _track(signal: str, columns: Sequence[Sequence[Measured]]) -> Track:
 
 @dataclass(frozen=True)
 class Trial:
-    """One canary, and how it differs from its controls."""
+    """One canary or batch, and how it differs from its controls."""
 
     controls: int
     before_blocks: int
@@ -131,6 +131,10 @@ class Trial:
     #: after, which no recording of minutes shows.
     drift: float = 0.0
     block_s: float = 30.0
+    #: How many OSDs are changed.
+    changed: int = 1
+    #: How many verdicts share the rate of errors.
+    among: int = 1
 
 
 class Outcome(NamedTuple):
@@ -148,12 +152,14 @@ def run(trial: Trial, drawn_from: Source, rng: random.Random) -> Outcome:
         judgement = judge(
             Evidence(
                 rollout_id='r1',
-                canary=0,
-                controls=tuple(range(1, trial.controls + 1)),
+                batch=0,
+                changed=tuple(range(trial.changed)),
+                controls=tuple(range(trial.changed, trial.changed + trial.controls)),
                 block_s=trial.block_s,
                 before=before,
                 after=blocks[trial.before_blocks : trial.before_blocks + after],
-            )
+            ),
+            trial.among,
         )
         if judgement.verdict is Verdict.FAILED:
             return Outcome(judgement, after)
@@ -166,14 +172,16 @@ def _blocks(trial: Trial, drawn_from: Source, rng: random.Random) -> tuple[Block
     windows = round(trial.block_s / WINDOW_S)
     count = trial.before_blocks + trial.most_after
     change_at = trial.before_blocks * windows
-    columns: dict[int, dict[str, list[float]]] = {n: {} for n in range(trial.controls + 1)}
+    columns: dict[int, dict[str, list[float]]] = {
+        n: {} for n in range(trial.changed + trial.controls)
+    }
     for signal, track in drawn_from.tracks.items():
         common = _drawn(track.common, count * windows, rng)
         for n, column in columns.items():
             own = _drawn(rng.choice(track.own), count * windows, rng)
             level = track.middle + rng.gauss(0, 0.2)
             moved = rng.gauss(0, trial.drift)
-            if n == 0 and signal == trial.worsened:
+            if n < trial.changed and signal == trial.worsened:
                 moved += math.log1p(trial.worsening)
             values = [
                 math.exp(level + c + trial.noise * o + moved * (i >= change_at))

@@ -10,13 +10,15 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rocksdb_tuner.rollout.batches import planned_batches, watched_batch
 from rocksdb_tuner.rollout.codec import (
     LIMIT_BYTES,
     decode_evidence,
@@ -50,7 +52,6 @@ from rocksdb_tuner.rollout.records import (
     SoakPlan,
     Verdict,
 )
-from rocksdb_tuner.rollout.soak import soaks
 from rocksdb_tuner.rollout.states import TEXT_MAX
 from rocksdb_tuner.rollout.verdict import limits
 
@@ -79,6 +80,13 @@ def judgements() -> st.SearchStrategy[Judgement]:
 
 JUDGEMENTS = judgements()
 PREDICTED = st.builds(Predicted, TEXTS, st.floats(-100, 1e4), st.floats(-100, 1e4))
+SOAKS = st.builds(SoakPlan, TIMES, TIMES, st.sampled_from(Inconclusive))
+
+
+def pieces(order: list[int], cuts: list[int]) -> tuple[tuple[int, ...], ...]:
+    """``order``, the first alone, the others cut where it is said."""
+    at = sorted({0, 1, *(cut for cut in cuts if cut < len(order)), len(order)})
+    return tuple(tuple(order[a:b]) for a, b in zip(at, at[1:]))
 
 
 @st.composite
@@ -104,6 +112,7 @@ def states(draw: st.DrawFn) -> RolloutState:
             predicted=draw(st.none() | PREDICTED),
             option=draw(TEXTS),
             controls=tuple(draw(st.permutations(order[1:]))),
+            batches=draw(st.just(()) | st.lists(st.integers(2, 6)).map(partial(pieces, order))),
         ),
         before=Before(
             entries=tuple(draw(st.dictionaries(TEXTS, TEXTS, max_size=3)).items()),
@@ -137,10 +146,12 @@ def states(draw: st.DrawFn) -> RolloutState:
         errors=draw(st.integers(0, 9)),
         last_error=draw(st.none() | TEXTS),
         suspicion=draw(st.none() | TEXTS),
-        soak=SoakPlan(draw(TIMES), draw(TIMES), draw(st.sampled_from(Inconclusive))),
+        soak=replace(draw(SOAKS), batches=draw(st.none() | SOAKS)),
         soaked_s=draw(TIMES),
+        batch_soaked_s=draw(TIMES),
         judgement=draw(st.none() | judgements()),
-        promoted=draw(st.booleans()),
+        verdicts=tuple(draw(st.lists(st.sampled_from(Verdict), max_size=1))),
+        batch_judgement=draw(st.none() | judgements()),
         outcome=outcome,
         failure=draw(st.none() | TEXTS),
     )
@@ -245,8 +256,8 @@ def broken_texts() -> Iterator[tuple[str, str]]:
     yield 'null', 'not a JSON object'
     yield '[1]', 'not a JSON object'
     yield '{}', 'version null'
-    yield good.replace('"version":2', '"version":3'), 'version 3 of the format'
-    yield good.replace('"version":2', '"version":true'), 'version true of the format'
+    yield good.replace('"version":3', '"version":4'), 'version 4 of the format'
+    yield good.replace('"version":3', '"version":true'), 'version true of the format'
     yield '[' * 100000, 'not JSON'
     yield large[: len(large) // 2], 'compressed text is'
     yield 'zlib:!!!', 'compressed text is damaged'
@@ -303,7 +314,11 @@ WRONG: list[tuple[str, object, str]] = [
     ('soak.inconclusive', 'hope', 'instead of one of wait, promote, rollback'),
     ('soak.controls', [0, 1], 'names the canary'),
     ('soak.controls', [1, 7], 'an OSD outside the request'),
-    ('soak.promoted', 1, 'instead of true or false'),
+    ('soak.verdicts', ['good'], 'instead of one of'),
+    ('soak.verdicts', ['pass'] * 4, 'more than there are batches'),
+    ('request.batches', [1, 1], 'does not hold the OSDs'),
+    ('request.batches', [1, 0, 2], 'does not hold the OSDs'),
+    ('soak.batches', 3, 'instead of an object'),
     ('soak.judgement', 'pass', '"soak.judgement" is "pass" instead of an object'),
     ('soak.judgement', {'verdict': 'maybe'}, 'instead of one of pass'),
 ]
@@ -374,19 +389,44 @@ def test_a_rollout_of_version_1_goes_on_without_a_soak() -> None:
     """Written by the module before it could judge, after its first OSD."""
     state = decode_state((DATA / 'state-version-1.json').read_text())
     assert state.soak == SoakPlan()
-    assert (state.controls, state.judgement, state.promoted) == ((), None, False)
+    assert (state.controls, state.judgement, state.verdicts) == ((), None, ())
     assert [osd.step for osd in state.osds] == [
         OsdStep.VERIFIED,
         OsdStep.RESTARTING,
         OsdStep.PENDING,
     ]
     assert decode_state(encode_state(state)) == state
-    assert not soaks(state)
+    assert watched_batch(state) is None
 
 
-def test_a_history_record_of_version_1_is_read() -> None:
-    record = decode_record((DATA / 'record-version-1.json').read_text())
-    assert (record.rollout_id, record.outcome) == ('r1', Outcome.WAITING)
+@pytest.mark.parametrize(
+    ('name', 'verdicts', 'batch'),
+    [('soaking', (), 0), ('promoting', (Verdict.PASSED,), None)],
+)
+def test_a_rollout_of_version_2_goes_on_osd_by_osd_and_judges_the_canary_alone(
+    name: str, verdicts: tuple[Verdict, ...], batch: Optional[int]
+) -> None:
+    """Written by the module before it had batches, of four OSDs."""
+    state = decode_state((DATA / f'state-version-2-{name}.json').read_text())
+    assert state.verdicts == verdicts
+    assert (state.controls, state.soak) == ((1, 2, 3), SoakPlan(300.0, 600.0))
+    assert [b.osds for b in planned_batches(state.request, state.soak)] == [(0,), (1,), (2,), (3,)]
+    watched = watched_batch(state)
+    assert batch == (None if watched is None else watched.number)
+    assert decode_state(encode_state(state)) == state
+
+
+def test_evidence_of_version_2_is_that_of_a_canary() -> None:
+    evidence = decode_evidence((DATA / 'evidence-version-2.json').read_text())
+    assert (evidence.batch, evidence.changed, evidence.controls) == (0, (0,), (1, 2, 3))
+    assert len(evidence.before) >= limits().least_blocks
+    assert decode_evidence(encode_evidence(evidence)) == evidence
+
+
+@pytest.mark.parametrize(('version', 'outcome'), [(1, Outcome.WAITING), (2, Outcome.DONE)])
+def test_a_history_record_of_an_older_version_is_read(version: int, outcome: Outcome) -> None:
+    record = decode_record((DATA / f'record-version-{version}.json').read_text())
+    assert (record.rollout_id, record.outcome) == ('r1', outcome)
     assert decode_record(encode_record(record)) == record
 
 
@@ -398,10 +438,11 @@ _FIGURES = st.none() | st.floats(1e-6, 1e12).map(lambda value: float(f'{value:.5
 @given(
     st.lists(st.integers(0, 4000), min_size=1, max_size=9, unique=True),
     st.integers(0, 4),
+    st.integers(1, 9),
     st.data(),
 )
 def test_evidence_that_was_written_is_read_back(
-    osds: list[int], count: int, data: st.DataObject
+    osds: list[int], count: int, changed: int, data: st.DataObject
 ) -> None:
     def blocks() -> tuple[Block, ...]:
         return tuple(
@@ -409,7 +450,9 @@ def test_evidence_that_was_written_is_read_back(
             for _ in range(count)
         )
 
-    written = Evidence('r7', osds[0], tuple(osds[1:]), 30.0, blocks(), blocks())
+    written = Evidence(
+        'r7', count, tuple(osds[:changed]), tuple(osds[changed:]), 30.0, blocks(), blocks()
+    )
     assert decode_evidence(encode_evidence(written)) == written
 
 
@@ -421,13 +464,13 @@ def test_the_most_evidence_fits_under_one_key() -> None:
         Block({n: Measured(*(drawn.uniform(1, 1e11) for _ in Measured._fields)) for n in osds})
         for _ in range(int(most.most_blocks))
     )
-    text = encode_evidence(Evidence('r7', 0, tuple(osds[1:]), 30.0, blocks, blocks))
+    text = encode_evidence(Evidence('r7', 0, (0,), tuple(osds[1:]), 30.0, blocks, blocks))
     assert len(text.encode()) <= LIMIT_BYTES
 
 
 def test_evidence_of_a_version_that_measured_less_is_read_with_the_rest_unknown() -> None:
     block = Block({0: Measured(1.0, 2.0, 3.0, 4.0, 5.0, 6.0), 1: Measured(2.0)})
-    document = json.loads(encode_evidence(Evidence('r7', 0, (1,), 30.0, before=(block,))))
+    document = json.loads(encode_evidence(Evidence('r7', 0, (0,), (1,), 30.0, (block,))))
     document['signals'] = document['signals'][:4]
     document['before'] = [[1.0, 2.0, 3.0, 4.0, 2.0, None, None, None]]
     (read,) = decode_evidence(json.dumps(document)).before
@@ -441,13 +484,15 @@ def test_evidence_of_a_version_that_measured_less_is_read_with_the_rest_unknown(
         ('osds', [], 'is empty'),
         ('osds', [1, 1], 'names an OSD twice'),
         ('signals', ['weather'], 'not those that this module measures'),
+        ('batch', -1, '"batch" is -1 instead of a number from 0 up'),
+        ('changed', 3, '"changed" are more'),
         ('block_s', None, '"block_s" is null instead of a number'),
         ('before', [[1.0]], '"before\\[0\\]" is \\[1.0\\] instead of 6 values for each of 2'),
         ('after', [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 'x', *[None] * 5]], '"x" instead of a number'),
     ],
 )
 def test_wrong_evidence_is_named(name: str, value: object, says: str) -> None:
-    document = json.loads(encode_evidence(Evidence('r7', 0, (1,), 30.0)))
+    document = json.loads(encode_evidence(Evidence('r7', 0, (0,), (1,), 30.0)))
     with pytest.raises(StoredStateError, match=says):
         decode_evidence(json.dumps({**document, name: value}))
 

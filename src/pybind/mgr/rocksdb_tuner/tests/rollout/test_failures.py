@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.rollout.batches import batches
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.machine import Machine, needs
 from rocksdb_tuner.rollout.observation import Needs, Observation
@@ -726,7 +727,7 @@ def test_an_osd_that_was_left_to_its_operator_is_shown_as_failed(run: Run) -> No
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.operator_sets('osd.0', OLD)
     state = run.to_the_end()
-    assert [b.phase for b in state.batches] == [Phase.FAILED, Phase.PLANNED, Phase.PLANNED]
+    assert [b.phase for b in batches(state)] == [Phase.FAILED, Phase.PLANNED, Phase.PLANNED]
 
 
 @pytest.mark.parametrize('value', [NEW, BAD])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rocksdb_tuner.rollout.batches import batches
 from rocksdb_tuner.rollout.plan import commands, forward_actions, undo_actions
 from rocksdb_tuner.rollout.records import OPTION, Direction, OsdStep, Outcome, Phase, RolloutState
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
@@ -87,19 +88,19 @@ def test_the_first_osd_is_the_canary_and_the_mask_comes_last(run: Run) -> None:
 
 def test_batches_show_each_osd_in_its_order(run: Run) -> None:
     state = run.start()
-    assert [(b.osds, b.phase) for b in state.batches] == [((n,), Phase.PLANNED) for n in range(3)]
+    assert [(b.osds, b.phase) for b in batches(state)] == [((n,), Phase.PLANNED) for n in range(3)]
     state = run.until(lambda s: s.osds[1].step is OsdStep.RESTARTING)
-    assert [b.phase for b in state.batches] == [Phase.DONE, Phase.PROMOTING, Phase.PLANNED]
-    assert {b.phase for b in run.to_the_end().batches} == {Phase.DONE}
+    assert [b.phase for b in batches(state)] == [Phase.DONE, Phase.PROMOTING, Phase.PLANNED]
+    assert {b.phase for b in batches(run.to_the_end())} == {Phase.DONE}
 
 
 def test_batches_tell_the_canary_from_the_others_and_a_way_back(run: Run) -> None:
     run.start()
     state = run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
-    assert state.batches[0].phase is Phase.CANARY
+    assert batches(state)[0].phase is Phase.CANARY
     run.driver.rollback(None, 'client.admin', run.cluster.now_s)
     state = run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
-    assert state.batches[0].phase is Phase.ROLLING_BACK
+    assert batches(state)[0].phase is Phase.ROLLING_BACK
 
 
 def test_what_is_carried_out_is_what_was_shown(run: Run) -> None:

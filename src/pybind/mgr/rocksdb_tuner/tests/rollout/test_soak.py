@@ -6,6 +6,7 @@ from typing import Optional
 
 import pytest
 
+from rocksdb_tuner.rollout.batches import batches, planned_batch
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.evidence import Block, Measured
 from rocksdb_tuner.rollout.recorder import Part, Recorder, no_evidence
@@ -40,7 +41,7 @@ def test_a_harmless_change_passes_and_the_others_follow(run: Run) -> None:
     assert state.soaked_s >= SOAK.least_s
     assert run.cluster.entries_of() == {ALL: NEW}
     assert 'pass: client write latency' in (run.driver.history[-1].measured or '')
-    assert EVIDENCE not in run.store.values
+    assert not run.store.keys(EVIDENCE)
 
 
 def test_what_is_compared_with_is_measured_before_anything_is_changed(run: Run) -> None:
@@ -53,7 +54,7 @@ def test_what_is_compared_with_is_measured_before_anything_is_changed(run: Run) 
 def test_no_other_osd_is_touched_while_the_canary_is_watched(run: Run) -> None:
     run.start(soak=SOAK)
     state = run.until(soaking)
-    assert [batch.phase for batch in state.batches] == [
+    assert [batch.phase for batch in batches(state)] == [
         Phase.SOAKING,
         Phase.PLANNED,
         Phase.PLANNED,
@@ -186,7 +187,7 @@ def test_lost_evidence_leads_to_no_verdict_instead_of_a_wrong_one(run: Run, lost
     run.clients.factor = 1.5
     run.start(soak=SOAK)
     run.until(lambda state: soaking(state) and state.soaked_s >= 120)
-    run.store.values[EVIDENCE] = lost
+    run.store.values[EVIDENCE + '0'] = lost
     run.fail_over()
     state = run.to_a_wait('the verdict on osd.0 is no-data')
     assert changed(run) == {0}
@@ -225,12 +226,12 @@ def test_an_abort_in_the_soak_leaves_the_change_on_the_canary_and_says_so(run: R
     assert state.outcome is Outcome.ABORTED
     assert 'the change stays on osd.0' in (state.failure or '')
     run.tick()
-    assert EVIDENCE not in run.store.values
+    assert not run.store.keys(EVIDENCE)
 
 
 def test_time_that_something_disturbs_is_in_no_block(run: Run) -> None:
     state = run.start(soak=SOAK)
-    recorder = Recorder(no_evidence(state))
+    recorder = Recorder(no_evidence(state, planned_batch(state.request, SOAK, 0)))
 
     def pass_s(part: Optional[Part], seconds: int) -> None:
         for _ in range(seconds // 10):
@@ -258,7 +259,7 @@ def test_time_that_something_disturbs_is_in_no_block(run: Run) -> None:
 
 def test_an_osd_whose_process_ended_within_a_block_has_no_figures_for_it(run: Run) -> None:
     state = run.start(soak=SOAK)
-    recorder = Recorder(no_evidence(state))
+    recorder = Recorder(no_evidence(state, planned_batch(state.request, SOAK, 0)))
     for second in range(0, 31, 10):
         if second == 20:
             run.cluster.osds[1].nonce += 1

@@ -65,7 +65,9 @@ def block(canary: float, *controls: Optional[float]) -> Block:
 def evidence(
     before: tuple[Block, ...], after: tuple[Block, ...], controls: tuple[int, ...] = (1, 2)
 ) -> Evidence:
-    return Evidence('r1', canary=0, controls=controls, block_s=30.0, before=before, after=after)
+    return Evidence(
+        'r1', 0, changed=(0,), controls=controls, block_s=30.0, before=before, after=after
+    )
 
 
 def wobble(count: int, factor: float = 1.0, common: float = 1.0) -> tuple[Block, ...]:

@@ -1,0 +1,173 @@
+"""In what batches a rollout changes its OSDs, and how each of them is watched: pure.
+
+The plan that is shown and the rollout that carries it out ask the same functions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional
+
+from .records import ChangeRequest, Direction, OsdStep, Phase, RolloutState, SoakPlan, Verdict
+from .verdict import limits
+
+
+@dataclass(frozen=True)
+class PlannedBatch:
+    """OSDs that are changed, one after the other, before others follow."""
+
+    #: From 0, which is the canary.
+    number: int
+    osds: tuple[int, ...]
+    #: Those of them that are compared with the controls; all are watched for crashes.
+    compared: tuple[int, ...]
+    #: OSDs that are changed only later, or never.
+    controls: tuple[int, ...]
+    soak: SoakPlan
+    #: How many verdicts share the rate of errors with this one, itself included.
+    among: int
+
+    @property
+    def watched(self) -> bool:
+        return self.soak.most_s > 0
+
+    @property
+    def judged(self) -> bool:
+        """Whether there is enough to compare it with."""
+        return self.watched and len(self.controls) >= limits().least_controls
+
+
+def planned_batches(request: ChangeRequest, soak: SoakPlan) -> tuple[PlannedBatch, ...]:
+    """All batches of a rollout, in order."""
+    return tuple(planned_batch(request, soak, n) for n in range(count(request)))
+
+
+def count(request: ChangeRequest) -> int:
+    """How many batches there are."""
+    return len(_pieces(request))
+
+
+def planned_batch(request: ChangeRequest, soak: SoakPlan, number: int) -> PlannedBatch:
+    """One batch; ``number`` is that of one of its batches."""
+    pieces = _pieces(request)
+    osds = pieces[number]
+    if number == 0:
+        return PlannedBatch(
+            number, osds, osds, request.controls, _canary_soak(request, soak), among=1
+        )
+    # No more OSDs than with a canary and its controls: what is kept of them has the same room.
+    most = limits().most_controls // 2
+    later = tuple(osd_id for piece in pieces[number + 1 :] for osd_id in piece)
+    # The canary's are typical of all; those that are changed last serve longest.
+    alike = tuple(n for n in request.controls if n in later)
+    others = tuple(n for n in reversed(later) if n not in alike)
+    return PlannedBatch(
+        number,
+        osds,
+        # Spread over the batch, whose OSDs stand in the order of their load.
+        osds[:: max(1, -(-len(osds) // most))],
+        (*alike, *others)[:most],
+        _batch_soak(request, soak),
+        among=_judged_after_the_canary(pieces),
+    )
+
+
+def watched_batch(state: RolloutState) -> Optional[PlannedBatch]:
+    """The batch that is changed, while the others wait for what is found of it."""
+    number = len(state.verdicts)
+    if state.direction is not Direction.FORWARD or number >= count(state.request):
+        return None
+    batch = planned_batch(state.request, state.soak, number)
+    steps = {osd.osd_id: osd.step for osd in state.osds}
+    changed = all(steps.get(osd_id) is OsdStep.VERIFIED for osd_id in batch.osds)
+    return batch if batch.watched and changed else None
+
+
+def _pieces(request: ChangeRequest) -> tuple[tuple[int, ...], ...]:
+    return request.batches or tuple((osd_id,) for osd_id in request.order)
+
+
+def _canary_soak(request: ChangeRequest, soak: SoakPlan) -> SoakPlan:
+    return soak if request.restart and soak.most_s > 0 else SoakPlan()
+
+
+def _batch_soak(request: ChangeRequest, soak: SoakPlan) -> SoakPlan:
+    """Who does not watch the canary watches nothing."""
+    return _canary_soak(request, soak).batches or SoakPlan()
+
+
+def _judged_after_the_canary(pieces: tuple[tuple[int, ...], ...]) -> int:
+    left, judged = sum(map(len, pieces[1:])), 0
+    for piece in pieces[1:]:
+        left -= len(piece)
+        judged += left >= limits().least_controls
+    return max(judged, 1)
+
+
+# -- how far each batch is
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One batch as far as it is."""
+
+    osds: tuple[int, ...]
+    phase: Phase
+    #: None: not watched, or not yet.
+    verdict: Optional[Verdict]
+    controls: tuple[int, ...]
+
+
+def batches(state: RolloutState) -> tuple[Batch, ...]:
+    """All batches of a rollout, in the order in which they are changed."""
+    watched = watched_batch(state)
+    steps = {osd.osd_id: osd.step for osd in state.osds}
+    return tuple(
+        Batch(
+            osds=batch.osds,
+            phase=Phase.SOAKING
+            if watched is not None and watched.number == batch.number
+            else _phase(state, batch, steps),
+            verdict=_verdict(state, batch.number),
+            controls=batch.controls if batch.judged else (),
+        )
+        for batch in planned_batches(state.request, state.soak)
+    )
+
+
+_PHASES = {
+    OsdStep.PENDING: Phase.PLANNED,
+    OsdStep.VERIFIED: Phase.DONE,
+    OsdStep.COLLAPSED: Phase.DONE,
+    OsdStep.RESTORED: Phase.ROLLED_BACK,
+    OsdStep.RESTORING: Phase.ROLLING_BACK,
+    OsdStep.COLLAPSING: Phase.COLLAPSING,
+    OsdStep.SHIELDING: Phase.COLLAPSING,
+}
+
+
+def _phase(state: RolloutState, batch: PlannedBatch, steps: dict[int, OsdStep]) -> Phase:
+    if state.stage in {Phase.PLANNED, Phase.PREFLIGHT}:
+        return Phase.PLANNED
+    under_way = Phase.CANARY if batch.number == 0 else Phase.PROMOTING
+    if state.direction is not Direction.FORWARD:
+        under_way = Phase.ROLLING_BACK
+    if state.ended:
+        under_way = Phase.FAILED
+    found = {_PHASES.get(steps.get(osd_id, OsdStep.PENDING), under_way) for osd_id in batch.osds}
+    if len(found) == 1:
+        return found.pop()
+    # Of one that was only begun, those that were left alone say nothing of the others.
+    found.discard(Phase.PLANNED)
+    if found == {Phase.ROLLED_BACK} and state.ended:
+        return Phase.ROLLED_BACK
+    return Phase.COLLAPSING if Phase.COLLAPSING in found else under_way
+
+
+def _verdict(state: RolloutState, number: int) -> Optional[Verdict]:
+    if number < len(state.verdicts):
+        return state.verdicts[number]
+    if number > len(state.verdicts):
+        return None
+    judgement = state.judgement if number == 0 else state.batch_judgement
+    return None if judgement is None else judgement.verdict

@@ -1,0 +1,150 @@
+"""What is measured of the batch in view and of the next one, kept over a failover."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Callable, NamedTuple, Optional
+
+from ..mgr.protocols import CommandError
+from ..observe.sample import Sample
+from ..observe.trouble import Trouble
+from .batches import PlannedBatch, count, planned_batch
+from .errors import RolloutRefused
+from .recorder import Part, Recorder, no_evidence, recorded_now
+from .records import Judgement, RolloutState
+from .storage import RolloutStorage
+from .verdict import judge
+
+log = logging.getLogger(__name__)
+
+
+class Found(NamedTuple):
+    """What is known of the batch in view so far."""
+
+    #: How long it was measured before the change, and after it.
+    before_s: float
+    after_s: float
+    #: None: nothing follows from that yet.
+    judgement: Optional[Judgement]
+
+
+class Recording:
+    """The evidence of one rollout at a time.
+
+    While a batch is watched, the next one is unchanged and undisturbed: what it is to be compared
+    with later is measured then, and costs no time of its own.
+    """
+
+    def __init__(self, storage: RolloutStorage) -> None:
+        self._storage = storage
+        self._rollout_id: Optional[str] = None
+        self._recorders: dict[int, Recorder] = {}
+        #: On the batch in view.
+        self._judgement: Optional[Judgement] = None
+
+    def found(self, state: RolloutState) -> Found:
+        """What is known of the batch in view."""
+        evidence = self._in_view(state).evidence
+        return Found(
+            before_s=len(evidence.before) * evidence.block_s,
+            after_s=len(evidence.after) * evidence.block_s,
+            judgement=self._judgement if evidence.after else None,
+        )
+
+    def add(
+        self,
+        state: RolloutState,
+        newest: Callable[[int], Optional[Sample]],
+        now_s: float,
+        idle_reason: Optional[str] = None,
+        trouble: Callable[[Iterable[int]], Mapping[int, Trouble]] = lambda _: {},
+    ) -> None:
+        """Take the newest samples; see `recorded_now` for ``idle_reason``.
+
+        ``trouble`` is asked for those that are measured, and only while they are.
+        """
+        in_view = self._in_view(state)
+        part = recorded_now(state, idle_reason)
+        number = in_view.evidence.batch
+        following = _following(state, number)
+        upcoming = None if following is None else self._recorder_of(state, following)
+        told: Mapping[int, Trouble] = {}
+        if part is not None:
+            beside = () if upcoming is None or part is Part.BEFORE else upcoming.evidence.osds
+            told = trouble(sorted({*in_view.evidence.osds, *beside}))
+        completed = _add(in_view, part, newest, now_s, told)
+        if completed and part is Part.AFTER:
+            among = planned_batch(state.request, state.soak, number).among
+            self._judgement = judge(in_view.evidence, among)
+        if upcoming is not None:
+            before = Part.BEFORE if part is Part.AFTER else None
+            completed = _add(upcoming, before, newest, now_s, told) or completed
+        if completed:
+            self._save()
+
+    def end(self) -> None:
+        """Nothing of the rollout is needed any more; raises CommandError."""
+        self._recorders = {}
+        self._rollout_id = self._judgement = None
+        self._storage.save_evidence(())
+
+    def _in_view(self, state: RolloutState) -> Recorder:
+        if self._rollout_id != state.rollout_id:
+            self._rollout_id = state.rollout_id
+            self._recorders = {
+                evidence.batch: Recorder(evidence)
+                for evidence in self._storage.load_evidence()
+                if evidence.rollout_id == state.rollout_id
+            }
+            self._judgement = None
+        batch = _batch_in_view(state)
+        passed = [number for number in self._recorders if number < batch.number]
+        for number in passed:
+            del self._recorders[number]
+        recorder = self._recorder_of(state, batch)
+        if passed:
+            self._judgement = None
+        if self._judgement is None and recorder.evidence.after:
+            self._judgement = judge(recorder.evidence, batch.among)
+        return recorder
+
+    def _recorder_of(self, state: RolloutState, batch: PlannedBatch) -> Recorder:
+        known = self._recorders.get(batch.number)
+        wanted = no_evidence(state, batch)
+        if known is None or known.evidence.osds != wanted.osds:
+            known = self._recorders[batch.number] = Recorder(wanted)
+        return known
+
+    def _save(self) -> None:
+        try:
+            self._storage.save_evidence(tuple(r.evidence for r in self._recorders.values()))
+        except (CommandError, RolloutRefused) as error:
+            # A manager that takes over would know less, and wait for longer.
+            log.warning('what a verdict is made of cannot be stored: %s', error.message)
+
+
+def _add(
+    recorder: Recorder,
+    part: Optional[Part],
+    newest: Callable[[int], Optional[Sample]],
+    now_s: float,
+    told: Mapping[int, Trouble],
+) -> bool:
+    osds = recorder.evidence.osds
+    trouble = {n: told[n] for n in osds if n in told}
+    return recorder.add(part, {n: newest(n) for n in osds}, now_s, trouble)
+
+
+def _batch_in_view(state: RolloutState) -> PlannedBatch:
+    """The batch that is changed or watched, or the last one."""
+    last = count(state.request) - 1
+    return planned_batch(state.request, state.soak, min(len(state.verdicts), last))
+
+
+def _following(state: RolloutState, number: int) -> Optional[PlannedBatch]:
+    """The next batch, if it is to be compared with anything."""
+    if number + 1 >= count(state.request):
+        return None
+    batch = planned_batch(state.request, state.soak, number + 1)
+    return batch if batch.judged else None
