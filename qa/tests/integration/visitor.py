@@ -49,7 +49,17 @@ class Visitor:
     def shot(self, name: str) -> None:
         """For people to look at: kept as an artefact."""
         SHOTS.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=SHOTS / f'{self.release}-{name}.png', full_page=True)
+        size = self.page.viewport_size
+        assert size is not None
+        # The page scrolls inside itself, so that only a high window shows all of it.
+        height = self.page.evaluate(
+            f"""Math.max({size['height']}, 150 + Math.ceil(
+              document.querySelector('{PANEL}')?.getBoundingClientRect().height ?? 0))"""
+        )
+        self.page.set_viewport_size({'width': size['width'], 'height': min(height, 6000)})
+        self.page.wait_for_timeout(300)
+        self.page.screenshot(path=SHOTS / f'{self.release}-{name}.png')
+        self.page.set_viewport_size(size)
 
     def violations(self, where: str = PANEL) -> list[str]:
         """What axe finds in a part of the page, by its rules and with the elements."""

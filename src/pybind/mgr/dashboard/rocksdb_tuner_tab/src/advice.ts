@@ -129,7 +129,7 @@ function body(r: Recommendation, host: AdviceHost): TemplateResult {
           <button class="btn btn-light" @click=${() => host.showPlan(r.id)}>Dry run</button>
           ${host.mayChange
             ? html`<button
-                class="btn btn-accent"
+                class="btn btn-accent rt-act"
                 ?disabled=${host.busy}
                 @click=${() => host.apply(r)}
               >

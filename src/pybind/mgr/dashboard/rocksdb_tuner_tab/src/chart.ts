@@ -89,7 +89,7 @@ export class RocksDbTunerChart extends LitElement {
   }
 
   private width(): number {
-    return Math.max(220, Math.floor(this.clientWidth));
+    return Math.max(100, Math.floor(this.clientWidth));
   }
 
   private resize(): void {

@@ -57,7 +57,7 @@ export class RocksDbTunerDialog extends LitElement {
               : nothing}
             ${refusal ? html`<div class="alert alert-danger" role="alert">${refusal}</div>` : nothing}
             <div class="rt-row">
-              <button class="btn btn-accent" ?disabled=${busy} @click=${() => void this.run()}>
+              <button class="btn btn-accent rt-act" ?disabled=${busy} @click=${() => void this.run()}>
                 ${question.action}
               </button>
               <button class="btn btn-light" autofocus @click=${() => this.close()}>Cancel</button>
