@@ -10,7 +10,7 @@ TAB := src/pybind/mgr/dashboard/rocksdb_tuner_tab
 TAB_BUNDLE := build/dashboard/_rocksdb_tuner_tab.js
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
-.PHONY: help demo check check-releases lint mypy unit integration smoke oracle bench mixin tab install install-dashboard \
+.PHONY: help demo check check-releases lint mypy unit integration dashboard smoke oracle bench mixin tab install install-dashboard \
   install-monitoring clean
 
 help:
@@ -18,12 +18,12 @@ help:
 	@echo '              KEEP=1 leaves the cluster up'
 	@echo 'make check    all tests: lint, mypy, unit, integration on real clusters of Pacific, and'
 	@echo '              in short on Reef and Tentacle (root)'
-	@echo 'make lint | mypy | unit | integration | smoke | oracle   one of them'
+	@echo 'make lint | mypy | unit | integration | dashboard | smoke | oracle   one of them'
 	@echo 'make check-releases   all integration tests on Pacific, Reef and Tentacle, and 3000 new'
 	@echo '              option strings on the binaries of each'
 	@echo 'make bench    measure the cost of a tick, of answers of the model and of the dashboard, and of a check'
 	@echo 'make mixin    write the Grafana dashboard and the alert rules anew from their source'
-	@echo 'make tab      bundle the tab of the Ceph Dashboard (node 20 and npm)'
+	@echo 'make tab      bundle the tab of the Ceph Dashboard (node and npm)'
 	@echo 'make install DESTDIR=...   lay the module out for a package'
 	@echo 'make install-dashboard DESTDIR=...   the same for the REST API and the tab in the Ceph Dashboard'
 	@echo 'make install-monitoring DESTDIR=...   the same for the dashboard and the alert rules'
@@ -38,12 +38,12 @@ $(TOX):
 # comes too early waits for its chroot, or makes it where that has failed, and says why.
 check: $(TOX)
 	@qa/cluster chroot build > build/chroots.log 2>&1 & trap "kill $$! 2>/dev/null; wait" EXIT; \
-	$(TOX) run -e lint,mypy,py3,integration,smoke
+	$(TOX) run -e lint,mypy,py3,integration,dashboard,smoke
 
 check-releases: $(TOX)
-	$(TOX) run -e integration,oracle,reef,tentacle
+	$(TOX) run -e integration,oracle,dashboard,reef,dashboard-reef,tentacle,dashboard-tentacle
 
-lint mypy integration smoke oracle: $(TOX)
+lint mypy integration dashboard smoke oracle: $(TOX)
 	$(TOX) run -e $@
 
 unit: $(TOX)
@@ -67,7 +67,7 @@ mixin: $(TOX)
 # Nothing of it is asked for at run time; the bundle is made anew when its source changes
 tab: $(TAB_BUNDLE)
 
-$(TAB_BUNDLE): $(TAB)/package-lock.json $(TAB)/tsconfig.json $(wildcard $(TAB)/src/*.ts)
+$(TAB_BUNDLE): $(TAB)/package-lock.json $(TAB)/tsconfig.json $(wildcard $(TAB)/src/*)
 	rm -rf build/tab && mkdir -p build/tab build/dashboard
 	cp -R $(TAB)/. build/tab
 	cd build/tab && npm ci --no-audit --no-fund && npm run check && npm run build -- --outfile=$(notdir $@)

@@ -9,6 +9,7 @@ from typing import Any
 import cherrypy
 import pytest
 from dashboard import mgr
+from dashboard.controllers import BaseController
 from dashboard.controllers import _rocksdb_tuner_tab as tab
 
 PAGE = b'<html><body><cd-root></cd-root></body></html>'
@@ -116,3 +117,31 @@ def test_the_tab_is_shown_only_where_the_module_answers(monkeypatch: pytest.Monk
     assert tab.RocksDBTunerStatus().status()['available'] is True
     monkeypatch.setattr(mgr, 'answer', None)
     assert tab.RocksDBTunerStatus().status()['available'] is False
+
+
+@pytest.mark.parametrize(
+    ('permissions', 'may_change'),
+    [
+        (set(), False),
+        ({('osd', 'update')}, False),
+        ({('config-opt', 'update')}, False),
+        ({('osd', 'update'), ('config-opt', 'update')}, True),
+    ],
+)
+def test_the_tab_knows_whether_its_user_may_change_something(
+    monkeypatch: pytest.MonkeyPatch, permissions: set[tuple[str, str]], may_change: bool
+) -> None:
+    monkeypatch.setattr(mgr, 'answer', lambda *_: {'retval': 0})
+    monkeypatch.setattr(BaseController, 'permissions', permissions)
+    assert tab.RocksDBTunerStatus().status()['may_change'] is may_change
+
+
+def test_a_tab_without_a_place_is_told_to_the_module_where_there_is_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[Any] = []
+    monkeypatch.setattr(mgr, 'answer', lambda *asked: told.append(asked))
+    tab.RocksDBTunerStatus().unplaced()
+    assert told == [('rocksdb_tuner', 'tab_has_no_place')]
+    monkeypatch.setattr(mgr, 'answer', None)
+    tab.RocksDBTunerStatus().unplaced()

@@ -5,24 +5,20 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
-from typing import Any
-from urllib.error import HTTPError, URLError
+from urllib.error import URLError
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 
 import pytest
 
+from dashboard_client import API, PASSWORD, VERSION, Answer, User, make_users
 from harness import Cluster, ClusterSpec, Progress
 from module_client import ModuleClient
 
 pytestmark = pytest.mark.integration
 
-API = '/api/rocksdb_tuner'
-VERSION = 'application/vnd.ceph.api.v1.0+json'
-PASSWORD = 'kv-sync-7-Theil'
 #: Name of the role, whether it may read, whether it may change.
 ROLES = [
     ('administrator', True, True),
@@ -31,53 +27,6 @@ ROLES = [
     ('block-manager', False, False),
     ('rgw-manager', False, False),
 ]
-
-
-@dataclass(frozen=True)
-class Answer:
-    status: int
-    body: Any
-
-
-@dataclass(frozen=True)
-class User:
-    """Somebody who may have logged in to the dashboard."""
-
-    url: str
-    token: str | None = None
-
-    def ask(
-        self,
-        method: str,
-        path: str,
-        body: object = None,
-        accept: str = VERSION,
-        content_type: str = 'application/json',
-    ) -> Answer:
-        headers = {'Accept': accept, 'Content-Type': content_type}
-        if self.token:
-            headers['Authorization'] = f'Bearer {self.token}'
-        data = body if isinstance(body, bytes) else None
-        if data is None and body is not None:
-            data = json.dumps(body).encode()
-        request = Request(self.url + path, data=data, headers=headers, method=method)
-        try:
-            with urlopen(request, timeout=60) as answer:
-                return Answer(answer.status, json.loads(answer.read() or b'null'))
-        except HTTPError as error:
-            text = error.read().decode()
-            try:
-                return Answer(error.code, json.loads(text))
-            except ValueError:
-                return Answer(error.code, text)
-
-    def get(self, path: str) -> Answer:
-        return self.ask('GET', API + path)
-
-    def logged_in(self, name: str, password: str) -> User:
-        answer = self.ask('POST', '/api/auth', {'username': name, 'password': password})
-        assert answer.status == 201, answer
-        return User(self.url, answer.body['token'])
 
 
 @pytest.fixture(scope='module')
@@ -104,14 +53,7 @@ def nobody(cluster: Cluster) -> User:
 @pytest.fixture(scope='module')
 def users(cluster: Cluster, nobody: User) -> dict[str, User]:
     """One of each role, by its name."""
-    file: Path = cluster.client.host.outside(cluster.layout.dir / 'password')
-    file.write_text(PASSWORD)
-    found = {}
-    for role, _, _ in ROLES:
-        cluster.ceph('dashboard', 'ac-user-create', f'the-{role}', '-i', str(file), role)
-        found[role] = nobody.logged_in(f'the-{role}', PASSWORD)
-    file.unlink()
-    return found
+    return make_users(cluster, nobody.url, [role for role, _, _ in ROLES])
 
 
 @pytest.fixture(scope='module')
@@ -132,6 +74,11 @@ READS = [
     ('/history', ('history',)),
     ('/rollout', ('rollout', 'status')),
     ('/mode', ('mode',)),
+    ('/option', ('explain',)),
+    (
+        '/derivation?workload=rgw-metadata&cores=4',
+        ('profile', 'derive', '--workload', 'rgw-metadata', '--cores', '4'),
+    ),
 ]
 
 
@@ -173,6 +120,45 @@ def test_roles_read_and_change_what_they_may(
     tuner.cluster.ceph('rocksdb-tuner', 'mode', 'recommend')
 
 
+def test_charts_have_what_every_osd_and_its_class_did(admin: User, tuner: ModuleClient) -> None:
+    drawn = admin.get('/map').body
+    assert sorted(drawn['osds']) == [0, 1, 2]
+    assert drawn['device_classes']['names'] == ['ssd']
+
+    def measured() -> bool:
+        (trend,) = admin.get('/trend?device_class=ssd').body or [None]
+        return trend is not None and any(v is not None for v in trend['kv_sync_busy'])
+
+    tuner.wait_for(measured, 90, 'a point of the device class with a window')
+    trends = admin.get('/trend?osds=0,2').body
+    assert [trend['osd'] for trend in trends] == [0, 2]
+    assert admin.get('/osd/1/growth').body['osd'] == 1
+
+
+def test_a_deep_look_leaves_nothing_switched_on(admin: User, tuner: ModuleClient) -> None:
+    seen = admin.ask('POST', f'{API}/osd/1/deep', {}).body
+    assert seen['deep']['column_families']
+    assert seen['deep']['not_put_back'] == []
+    assert tuner.cluster.ceph('tell', 'osd.1', 'config', 'get', 'rocksdb_perf').find('false') > 0
+
+
+def test_a_profile_of_ones_own_comes_and_goes(admin: User, users: dict[str, User]) -> None:
+    own = {
+        'name': 'mine',
+        'title': 'Ours',
+        'options': 'compression=kLZ4Compression',
+        'releases': ['reef'],
+        'source': 'a test',
+    }
+    assert users['read-only'].ask('POST', f'{API}/profile', own).status == 403
+    assert admin.ask('POST', f'{API}/profile', own).status == 200
+    assert admin.ask('POST', f'{API}/profile', own).status == 409
+    assert admin.get('/profile/mine').body['own'] is True
+    assert users['read-only'].ask('DELETE', f'{API}/profile/mine').status == 403
+    assert admin.ask('DELETE', f'{API}/profile/mine').status in {200, 204}
+    assert admin.get('/profile/mine').status == 404
+
+
 CHANGES = [
     ('PUT', '/mode', {'mode': 'off'}),
     ('POST', '/recommendation/x/apply', {}),
@@ -180,6 +166,8 @@ CHANGES = [
     ('POST', '/rollout/pause', {}),
     ('POST', '/rollout/resume', {}),
     ('POST', '/rollout/abort', {}),
+    ('POST', '/osd/1/deep', {}),
+    ('POST', '/profile', {}),
 ]
 
 
@@ -190,7 +178,7 @@ def test_who_may_not_change_is_refused_whatever_is_asked(
     assert nobody.ask(method, API + path, body).status == 401
     assert users['read-only'].ask(method, API + path, body).status == 403
     # By GET there is nothing of the kind, or a read.
-    if path != '/mode':
+    if path not in {'/mode', '/profile'}:
         assert admin.get(path).status in {404, 405}
 
 
@@ -202,6 +190,20 @@ def test_who_may_not_change_is_refused_whatever_is_asked(
         ('PUT', '/mode', {'mode': ['off']}, 400, 'mode'),
         ('PUT', '/mode', {'mode': 'off', 'force': 1}, 400, 'force'),
         ('PUT', '/mode', b'{"mode": ', 400, ''),
+        ('PUT', '/mode', b'\xff\xfe', 400, ''),
+        ('PUT', '/mode', [], 400, 'object'),
+        ('PUT', '/mode', [{'mode': 'off'}], 400, 'object'),
+        ('PUT', '/mode', b'null', 400, 'object'),
+        ('PUT', '/mode', 'mode', 400, 'object'),
+        ('PUT', '/mode', 7, 400, 'object'),
+        ('PUT', '/mode', {'mode': {}}, 400, 'mode'),
+        ('PUT', '/mode', {'mode': None}, 400, 'mode'),
+        ('PUT', '/mode', {'mode': 'x' * 20000}, 400, '20000'),
+        ('POST', '/rollback', {'rollout_id': []}, 400, 'rollout_id'),
+        ('POST', '/profile', {'name': 'x'}, 400, 'title'),
+        ('GET', '/trend', None, 400, 'device_class'),
+        ('GET', '/trend?osds=1&osds=2', None, 400, 'osds'),
+        ('GET', '/osd/99/growth', None, 404, '99'),
         ('GET', '?nope=1', None, 400, 'nope'),
         ('GET', '/osd/seven', None, 400, 'seven'),
         ('GET', '/osd/99', None, 404, '99'),
@@ -228,9 +230,12 @@ def test_without_the_version_header_nothing_is_answered(admin: User) -> None:
     assert admin.ask('GET', API, accept='*/*').status == 415
 
 
-@pytest.mark.parametrize('content_type', ['application/x-www-form-urlencoded', 'text/plain'])
+@pytest.mark.parametrize(
+    'content_type',
+    ['application/x-www-form-urlencoded', 'text/plain', 'application/json; charset=utf-8'],
+)
 @pytest.mark.parametrize(('method', 'path', 'body'), CHANGES)
-def test_a_change_takes_nothing_that_a_foreign_page_could_send_unasked(
+def test_a_change_takes_nothing_but_json_which_no_foreign_page_can_send_unasked(
     admin: User, content_type: str, method: str, path: str, body: object
 ) -> None:
     answer = admin.ask(method, API + path, b'mode=off', content_type=content_type)
@@ -243,8 +248,11 @@ def test_every_endpoint_is_in_the_openapi_document(admin: User) -> None:
     ours = {path: set(methods) for path, methods in paths.items() if path.startswith(API)}
     assert ours[API] == {'get'}
     assert ours[f'{API}/mode'] == {'get', 'put'}
+    assert ours[f'{API}/profile/{{name}}'] == {'get', 'delete'}
     assert ours[f'{API}/recommendation/{{recommendation_id}}/apply'] == {'post'}
-    assert len(ours) >= 20
+    assert len(ours) >= 25
+    described = paths[f'{API}/map']['get']['responses']['200']['content'][VERSION]['schema']
+    assert described['properties']['kv_sync_busy']['type'] == 'array'
 
 
 @pytest.fixture

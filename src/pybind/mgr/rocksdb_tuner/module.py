@@ -7,6 +7,7 @@ postponed here, and use `typing`'s names, which Pacific's mgr compares as types.
 import errno
 import logging
 import threading
+from dataclasses import replace
 from typing import Any, Callable, Dict, List, Optional
 
 from mgr_module import HandleCommandResult, MgrModule, Option
@@ -45,6 +46,11 @@ OPERATOR = 'operator'
 CARRIED_OUT = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE})
 #: As many lines as one tells apart in a chart, and a canary with its controls.
 TREND_OSDS_MAX = 24
+#: What `status` says after a browser found no place for the tab.
+TAB_NOTICE = (
+    'The tab of the Ceph Dashboard cannot be placed: the page Cluster » OSDs of this release is '
+    'otherwise than the tab knows it. Its REST API and the command line have everything.'
+)
 #: After an unexpected error the loop goes on, but not as fast as it can.
 ERROR_PAUSE_S = 10.0
 
@@ -223,6 +229,8 @@ class Module(MgrModule):
             )
         )
         self._metrics_uri = ''
+        #: What is wrong with the tab in the dashboard, since this manager became active.
+        self._tab_notice: Optional[str] = None
 
     # -- the loop
 
@@ -312,7 +320,10 @@ class Module(MgrModule):
     @CLIReadCommand('rocksdb-tuner status')
     def cmd_status(self, format: str = 'plain') -> HandleCommandResult:
         """Show mode, sampling, groups with their workload and options, and what is open"""
-        return self._answer(lambda: render.status(self._tuner.snapshot, format))
+        snapshot = self._tuner.snapshot
+        if self._tab_notice is not None:
+            snapshot = replace(snapshot, notices=(*snapshot.notices, self._tab_notice))
+        return self._answer(lambda: render.status(snapshot, format))
 
     @CLIReadCommand('rocksdb-tuner osd')
     def cmd_osd(
@@ -623,6 +634,10 @@ class Module(MgrModule):
         finally:
             del self._asking.actor
         return {'retval': result.retval, 'stdout': result.stdout, 'stderr': result.stderr}
+
+    def tab_has_no_place(self) -> None:
+        """A browser found the page of the dashboard otherwise than its tab must have it."""
+        self._tab_notice = TAB_NOTICE
 
     def view_osd_map(self) -> HandleCommandResult:
         """What all OSDs do, by columns: JSON only"""

@@ -16,7 +16,7 @@ import cherrypy
 from .. import mgr
 from ..plugins import PLUGIN_MANAGER
 from ..plugins import interfaces as hooks
-from ..security import Scope
+from ..security import Permission, Scope
 from . import BaseController, Endpoint, ReadPermission, UIRouter
 
 logger = logging.getLogger(__name__)
@@ -39,12 +39,26 @@ class RocksDBTunerStatus(BaseController):
     @Endpoint('GET', path='/status')
     @ReadPermission
     def status(self) -> Dict[str, Any]:
+        message = None
         try:
             mgr.remote(MODULE, 'remote_command', 'mode', {})
         except Exception as error:  # noqa: BLE001 - the API says which, once somebody asks it
             logger.debug('no tab: %s', type(error).__name__)
-            return {'available': False, 'message': 'The rocksdb_tuner module does not answer'}
-        return {'available': True, 'message': None}
+            message = 'The rocksdb_tuner module does not answer'
+        may_change = all(
+            self._has_permissions([Permission.UPDATE], scope)
+            for scope in (Scope.OSD, Scope.CONFIG_OPT)
+        )
+        return {'available': message is None, 'message': message, 'may_change': may_change}
+
+    @Endpoint('POST', path='/unplaced')
+    @ReadPermission
+    def unplaced(self) -> None:
+        """The script found no place for the tab on the page: let the module's status say so."""
+        try:
+            mgr.remote(MODULE, 'tab_has_no_place')
+        except Exception as error:  # noqa: BLE001 - a module that is not there needs no tab
+            logger.debug('nobody to tell: %s', type(error).__name__)
 
 
 @UIRouter('/rocksdb_tuner_tab', secure=False)

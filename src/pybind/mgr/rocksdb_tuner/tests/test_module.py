@@ -157,3 +157,12 @@ def test_a_view_is_asked_for_as_a_command_is(module: Any) -> None:
     assert (answer['retval'], json.loads(answer['stdout'])['osds']) == (0, [])
     assert json.loads(module.remote_command('trend', {'device_class': 'ssd'})['stdout']) == []
     assert module.remote_command('nope', {})['retval'] == -errno.EINVAL
+
+
+def test_a_tab_that_cannot_be_placed_is_said_in_the_status(module: Any) -> None:
+    assert json.loads(module.cmd_status('json').stdout)['notices'] == []
+    module.tab_has_no_place()
+    module.tab_has_no_place()
+    (notice,) = json.loads(module.cmd_status('json').stdout)['notices']
+    assert 'cannot be placed' in notice
+    assert 'cannot be placed' in ' '.join(module.cmd_status().stdout.split())

@@ -1,4 +1,4 @@
-/** The answers of /api/rocksdb_tuner that the tab shows: the JSON of the command line. */
+/** The REST API of the RocksDB Tuner: its answers are the JSON of the command line. */
 
 export interface Workload {
   class: string;
@@ -9,18 +9,40 @@ export interface Group {
   who: string;
   osds: number[];
   workload: Workload;
-  options: { profile: string | null; source: string | null; pending_restart: number[] };
+  options: {
+    profile: string | null;
+    source: string | null;
+    pending_restart: number[];
+    variants: { profile: string | null; source: string | null; osds: number[] }[];
+  };
   conclusion: string | null;
+}
+
+export interface RolloutSummary {
+  id: string;
+  recommendation: string;
+  phase: string;
+  who: string;
+  actor: string;
+  osds_total: number;
+  osds_finished: number;
+  verdict: string | null;
+  started: string | null;
+  updated: string | null;
+  paused_reason: string | null;
+  outcome: string | null;
+  failure: string | null;
 }
 
 export interface Status {
   time: string | null;
   mode: string;
+  release: string | null;
   sampling: { interval_s: number | null; osds: number; last_sample_age_s: number | null };
   groups: Group[];
   findings: { error: number; warning: number; info: number };
   recommendations: number;
-  rollout: { id: string; phase: string; osds_total: number; osds_finished: number } | null;
+  rollout: RolloutSummary | null;
   notices: string[];
 }
 
@@ -42,16 +64,127 @@ export interface Recommendation {
   kind: string;
   profile: string | null;
   osds: number[];
+  options_from: string;
+  options_to: string;
   reasons: { statement: string; source: string }[];
+  prediction: {
+    metric: string;
+    low_percent: number;
+    high_percent: number;
+    basis: string;
+  } | null;
   risk: string;
   restart_required: boolean;
   commands: string[];
+  undo_commands: string[];
 }
 
-export interface Overview {
-  status: Status;
-  findings: Finding[];
-  recommendations: Recommendation[];
+export interface RecommendationInFull extends Recommendation {
+  difference: { option: string; from: string | null; to: string | null }[] | null;
+}
+
+export interface Plan {
+  batches: { osds: number[] }[];
+  commands: string[];
+  undo_commands: string[];
+  expected_duration_s: number | null;
+}
+
+export interface KnownOption {
+  option: string;
+  meaning: string;
+}
+
+/** Newer modules say more of a rollout: what they may say is optional. */
+export interface Rollout extends RolloutSummary {
+  batches: { osds: number[]; phase: string }[];
+  direction: string;
+  paused_by: string | null;
+  last_error: string | null;
+  osds: { osd: number; step: string; from: string | null; to: string | null }[];
+  soak?: { least_s: number | null; most_s: number | null; soaked_s: number | null; controls: number[] };
+  judgement?: {
+    signals: {
+      signal: string;
+      effect: string;
+      change_percent: number | null;
+      low_percent: number | null;
+      high_percent: number | null;
+    }[];
+    missing: string[];
+    cause: string | null;
+  } | null;
+}
+
+export interface Change {
+  id: string;
+  time: string | null;
+  who: string;
+  from: string;
+  to: string;
+  actor: string;
+  outcome: string;
+  reason: string | null;
+  prediction: string | null;
+  measured: string | null;
+}
+
+export interface Named {
+  names: (string | null)[];
+  index: number[];
+}
+
+/** By columns: every list has as many items as `osds`. */
+export interface OsdMap {
+  osds: number[];
+  up: boolean[];
+  hosts: Named;
+  device_classes: Named;
+  workloads: Named;
+  profiles: Named;
+  pending_restart: (boolean | null)[];
+  kv_sync_ms: (number | null)[];
+  kv_sync_busy: (number | null)[];
+  db_used_ratio: (number | null)[];
+  spilled: (boolean | null)[];
+}
+
+type Values = (number | null)[];
+
+export interface Trend {
+  osd: number | null;
+  device_class: string | null;
+  time_s: number[];
+  kv_sync_ms: Values;
+  kv_sync_busy: Values;
+  commit_ms: Values;
+  write_iops: Values;
+  wal_bytes_per_s: Values;
+  sst_bytes_per_s: Values;
+  compaction_bytes_per_s: Values;
+  db_write_amp: Values;
+  db_used_bytes: Values;
+}
+
+export interface Growth {
+  osd: number;
+  time_s: number[];
+  used_bytes: number[];
+  total_bytes: number | null;
+  forecast: {
+    outlook: string;
+    growth_bytes_per_day: number | null;
+    growth_low_bytes_per_day: number | null;
+    growth_high_bytes_per_day: number | null;
+    full_in_s: number | null;
+    full_earliest_s: number | null;
+    full_latest_s: number | null;
+  } | null;
+}
+
+export interface Access {
+  available: boolean;
+  may_change: boolean;
 }
 
 /** What the dashboard answered instead; ``status`` 0: it did not answer. */
@@ -67,39 +200,54 @@ export class ApiError extends Error {
 
 const VERSION = 'application/vnd.ceph.api.v1.0+json';
 
-async function get<T>(base: string, path: string, signal?: AbortSignal): Promise<T> {
-  let response: Response;
-  try {
-    response = await fetch(base + path, {
-      headers: { Accept: VERSION },
-      credentials: 'same-origin',
-      ...(signal && { signal }),
-    });
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    throw new ApiError(0, 'unreachable', 'The dashboard does not answer.');
-  }
-  if (!response.ok) {
-    const body: { code?: string; detail?: string } = await response.json().catch(() => ({}));
-    throw new ApiError(response.status, body.code ?? '', body.detail ?? response.statusText);
-  }
-  return (await response.json()) as T;
-}
+export class Api {
+  constructor(private readonly base: string) {}
 
-/** Whether the user may read and the module answers, in one request. */
-export async function mayShow(base: string): Promise<boolean> {
-  try {
-    return (await get<{ available: boolean }>(base, 'ui-api/rocksdb_tuner/status')).available;
-  } catch {
-    return false;
+  get<T>(path: string, signal?: AbortSignal): Promise<T> {
+    return this.ask<T>('GET', `api/rocksdb_tuner${path}`, undefined, signal);
   }
-}
 
-export async function overview(base: string, signal: AbortSignal): Promise<Overview> {
-  const [status, findings, recommendations] = await Promise.all([
-    get<Status>(base, 'api/rocksdb_tuner', signal),
-    get<Finding[]>(base, 'api/rocksdb_tuner/findings', signal),
-    get<Recommendation[]>(base, 'api/rocksdb_tuner/recommendation', signal),
-  ]);
-  return { status, findings, recommendations };
+  change<T>(method: 'POST' | 'PUT', path: string, body: object = {}): Promise<T> {
+    return this.ask<T>(method, `api/rocksdb_tuner${path}`, body);
+  }
+
+  /** What the user may do; nothing where the user may not even read. */
+  async access(): Promise<Access> {
+    try {
+      return await this.ask<Access>('GET', 'ui-api/rocksdb_tuner/status');
+    } catch {
+      return { available: false, may_change: false };
+    }
+  }
+
+  /** Let the module's status say that there is no place for the tab. */
+  async cannotBePlaced(): Promise<void> {
+    await this.ask('POST', 'ui-api/rocksdb_tuner/unplaced', {}).catch(() => undefined);
+  }
+
+  private async ask<T>(
+    method: string,
+    path: string,
+    body?: object,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    let response: Response;
+    try {
+      response = await fetch(this.base + path, {
+        method,
+        headers: { Accept: VERSION, ...(body && { 'Content-Type': 'application/json' }) },
+        credentials: 'same-origin',
+        ...(body && { body: JSON.stringify(body) }),
+        ...(signal && { signal }),
+      });
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      throw new ApiError(0, 'unreachable', 'The dashboard does not answer.');
+    }
+    const text: { code?: string; detail?: string } | null = await response.json().catch(() => null);
+    if (!response.ok) {
+      throw new ApiError(response.status, text?.code ?? '', text?.detail ?? response.statusText);
+    }
+    return text as T;
+  }
 }

@@ -1,3 +1,6 @@
+import { RocksDbTunerChart } from './chart';
+import { RocksDbTunerDialog } from './dialog';
+import { RocksDbTunerMap } from './map';
 import { RocksDbTunerPanel } from './panel';
 import { watch } from './tab';
 
@@ -5,5 +8,8 @@ import { watch } from './tab';
 const script = document.currentScript as HTMLScriptElement;
 const base = script.src.split('ui-api/')[0] ?? '/';
 
+customElements.define('rocksdb-tuner-chart', RocksDbTunerChart);
+customElements.define('rocksdb-tuner-dialog', RocksDbTunerDialog);
+customElements.define('rocksdb-tuner-map', RocksDbTunerMap);
 customElements.define('rocksdb-tuner-panel', RocksDbTunerPanel);
 watch(base);

@@ -1,12 +1,63 @@
 import { LitElement, html, nothing, type TemplateResult } from 'lit';
 
-import { ApiError, overview, type Finding, type Group, type Overview, type Recommendation } from './api';
+import uplotStyle from 'uplot/dist/uPlot.min.css';
+
+import { findings, recommendations, type AdviceHost, type Reading } from './advice';
+import {
+  Api,
+  ApiError,
+  type Change,
+  type Finding,
+  type Growth,
+  type Group,
+  type KnownOption,
+  type OsdMap,
+  type Plan,
+  type Recommendation,
+  type RecommendationInFull,
+  type Rollout,
+  type Status,
+  type Trend,
+} from './api';
+import type { Picture } from './chart';
+import { canaryPicture, growthPicture, pictures } from './charts';
+import type { Question, RocksDbTunerDialog } from './dialog';
+import { duration, ids, moment, plural, who } from './format';
+import { COLOURINGS, type Colouring } from './map';
+import { facts, label, TABLE } from './parts';
+import { history, rolloutSection, underWay, type Control } from './rollout';
+import style from './style.css';
 
 const REFRESH_MS = 10_000;
+/** While something moves. */
+const ROLLOUT_REFRESH_MS = 4_000;
+const TREND_REFRESH_MS = 30_000;
 /** Older than this, what is shown is said to be old. */
 const STALE_MS = 60_000;
+/** Samples older than this many intervals are said to be old. */
+const STALE_INTERVALS = 5;
+const CONTROLS_MAX = 12;
+/** Set when the login was lost while the tab was open; read by `tab.ts`. */
+export const RETURN_KEY = 'rocksdb-tuner-return';
 
-const BADGE = { error: 'danger', warning: 'warning', info: 'info' } as const;
+const MODES: Record<string, string> = {
+  off: 'nothing is read, and a rollout stands still',
+  observe: 'measure and recognise',
+  recommend: 'also advise, and apply what an operator asks for',
+  'auto-apply': 'also apply recommendations of low risk that have stood long enough',
+};
+
+interface Overview {
+  status: Status;
+  findings: Finding[];
+  recommendations: Recommendation[];
+  osdMap: OsdMap;
+  rollout: Rollout | null;
+  history: Change[];
+}
+
+/** What charts are about. */
+type Subject = { osd: number } | { device_class: string };
 
 /**
  * The panel below the tab. Without shadow DOM: the dashboard's own classes then give it the look of
@@ -14,19 +65,38 @@ const BADGE = { error: 'danger', warning: 'warning', info: 'info' } as const;
  */
 export class RocksDbTunerPanel extends LitElement {
   static override properties = {
-    base: { attribute: false },
+    mayChange: { attribute: false },
     data: { state: true },
     error: { state: true },
     now: { state: true },
+    colouring: { state: true },
+    subject: { state: true },
+    trend: { state: true },
+    growth: { state: true },
+    canary: { state: true },
+    read: { state: true },
   };
 
   base = '';
+  mayChange = false;
   private data: Overview | null = null;
   private error: ApiError | null = null;
   private now = Date.now();
   private readAt = 0;
+  private trendAt = 0;
   private timer: number | undefined;
   private abort: AbortController | null = null;
+  private colouring: Colouring = 'workloads';
+  private subject: Subject | null = null;
+  private trend: Trend | null = null;
+  private growth: Growth | null = null;
+  private canary: Picture[] = [];
+  private read: ReadonlyMap<string, Reading> = new Map();
+  private meanings: ReadonlyMap<string, string> = new Map();
+
+  private get api(): Api {
+    return new Api(this.base);
+  }
 
   protected override createRenderRoot(): HTMLElement {
     return this;
@@ -35,145 +105,527 @@ export class RocksDbTunerPanel extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     void this.refresh();
-    this.timer = window.setInterval(() => void this.refresh(), REFRESH_MS);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    window.clearInterval(this.timer);
+    window.clearTimeout(this.timer);
     this.abort?.abort();
+    this.abort = null;
   }
 
   private async refresh(): Promise<void> {
+    window.clearTimeout(this.timer);
     this.now = Date.now();
-    if (document.hidden || this.abort) return;
-    this.abort = new AbortController();
+    if (!document.hidden && !this.abort) await this.readAll();
+    if (!this.isConnected) return;
+    const pause = underWay(this.data?.rollout ?? null) ? ROLLOUT_REFRESH_MS : REFRESH_MS;
+    window.clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.refresh(), pause);
+  }
+
+  private async readAll(): Promise<void> {
+    const { api } = this;
+    const abort = (this.abort = new AbortController());
     try {
-      this.data = await overview(this.base, this.abort.signal);
+      const { signal } = abort;
+      const [status, found, advice, osdMap, rollout, changes] = await Promise.all([
+        api.get<Status>('', signal),
+        api.get<Finding[]>('/findings', signal),
+        api.get<Recommendation[]>('/recommendation', signal),
+        api.get<OsdMap>('/map', signal),
+        api.get<Rollout | null>('/rollout', signal),
+        api.get<Change[]>('/history', signal),
+      ]);
+      this.data = {
+        status,
+        findings: found,
+        recommendations: advice,
+        osdMap,
+        rollout,
+        history: changes,
+      };
       this.readAt = this.now = Date.now();
       this.error = null;
+      this.subject = this.stillThere(this.subject) ?? firstClass(status.groups);
+      if (this.now - this.trendAt >= TREND_REFRESH_MS || underWay(rollout)) {
+        await this.readTrends(signal);
+      }
     } catch (error) {
-      if (error instanceof ApiError) this.error = error;
+      if (abort.signal.aborted) return;
+      if (!(error instanceof ApiError)) throw error;
+      this.error = error;
+      if (error.status === 401) sessionStorage.setItem(RETURN_KEY, '1');
     } finally {
-      this.abort = null;
+      if (this.abort === abort) this.abort = null;
     }
+  }
+
+  private stillThere(subject: Subject | null): Subject | null {
+    if (!subject || !this.data) return null;
+    const known =
+      'osd' in subject
+        ? this.data.osdMap.osds.includes(subject.osd)
+        : this.data.osdMap.device_classes.names.includes(subject.device_class);
+    return known ? subject : null;
+  }
+
+  private async readTrends(signal?: AbortSignal): Promise<void> {
+    const { api, subject, data } = this;
+    if (!subject || !data) return;
+    this.trendAt = Date.now();
+    const query =
+      'osd' in subject
+        ? `osds=${subject.osd}`
+        : `device_class=${encodeURIComponent(subject.device_class)}`;
+    const of = 'osd' in subject ? subject.osd : fullest(data.osdMap, subject.device_class);
+    const [trends, growth, canary] = await Promise.all([
+      api.get<Trend[]>(`/trend?${query}`, signal),
+      of === null ? null : api.get<Growth>(`/osd/${of}/growth`, signal),
+      this.readCanary(signal),
+    ]);
+    // Somebody may have chosen something else meanwhile.
+    if (this.subject !== subject) return;
+    this.trend = trends[0] ?? null;
+    this.growth = growth;
+    this.canary = canary;
+  }
+
+  private async readCanary(signal?: AbortSignal): Promise<Picture[]> {
+    const rollout = this.data?.rollout;
+    const canary = rollout?.batches[0]?.osds ?? [];
+    if (!rollout || !canary.length) return [];
+    const rest = rollout.batches.slice(1).flatMap((batch) => batch.osds);
+    const controls = (rollout.soak?.controls.length ? rollout.soak.controls : rest).slice(
+      0,
+      CONTROLS_MAX,
+    );
+    const known = [...canary, ...controls].filter((osd) => this.data?.osdMap.osds.includes(osd));
+    if (!known.length) return [];
+    const trends = await this.api.get<Trend[]>(`/trend?osds=${known.join(',')}`, signal);
+    return (['kv_sync_ms', 'commit_ms'] as const).flatMap(
+      (name) => canaryPicture(trends, canary, name) ?? [],
+    );
   }
 
   protected override render(): TemplateResult {
     const { data, error } = this;
-    if (!data) return error ? this.failure(error) : html`<p role="status">Loading …</p>`;
     return html`
-      ${error ? this.failure(error) : nothing} ${this.stale()}
-      ${data.status.notices.map((n) => html`<div class="alert alert-warning">${n}</div>`)}
-      ${this.summary(data)} ${this.groups(data.status.groups)} ${this.findings(data.findings)}
-      ${this.recommendations(data.recommendations)}
+      <style>
+        ${uplotStyle}${style}
+      </style>
+      ${error ? this.failure(error) : nothing}
+      ${data
+        ? html`${this.stale()} ${this.shown(data)}`
+        : error
+          ? nothing
+          : html`<p class="rt-empty-state" role="status">Loading …</p>`}
+      <rocksdb-tuner-dialog></rocksdb-tuner-dialog>
     `;
   }
 
-  private failure(error: ApiError): TemplateResult {
-    const kind = error.status === 503 || error.status === 403 ? 'info' : 'warning';
-    return html`<div class="alert alert-${kind}" role="alert">${error.message}</div>`;
-  }
-
-  private stale(): TemplateResult | typeof nothing {
-    const ageMs = this.now - this.readAt;
-    if (ageMs <= STALE_MS) return nothing;
-    return html`<div class="alert alert-warning" role="status">
-      This is of ${new Date(this.readAt).toLocaleTimeString()}: nothing newer could be read.
+  private shown(data: Overview): TemplateResult {
+    const { status } = data;
+    const old = this.error !== null || this.now - this.readAt > STALE_MS;
+    return html`<div class=${old ? 'rt-old' : ''}>
+      ${status.notices.map((n) => html`<div class="alert alert-warning" role="status">${n}</div>`)}
+      ${this.headline(data)} ${this.figures(status)}
+      ${data.rollout && underWay(data.rollout) ? this.rollout(data.rollout) : nothing}
+      ${status.mode === 'off' || status.groups.length === 0
+        ? this.nothing(status)
+        : html`${this.groups(status.groups)} ${recommendations(data.recommendations, this.adviceHost(data))}
+          ${findings(data.findings)} ${this.osdMap(data)} ${this.charts(data)}`}
+      ${data.rollout && !underWay(data.rollout) ? this.rollout(data.rollout) : nothing}
+      ${history(data.history)}
     </div>`;
   }
 
-  private summary({ status }: Overview): TemplateResult {
-    const { findings: f, rollout } = status;
-    return html`<p>
-      <strong>Mode:</strong> ${status.mode} · <strong>OSDs measured:</strong> ${status.sampling.osds}
-      · <strong>Findings:</strong> ${f.error} errors, ${f.warning} warnings, ${f.info} for
-      information · <strong>Recommendations:</strong> ${status.recommendations} ·
-      <strong>Rollout:</strong> ${rollout
-        ? `${rollout.phase}, ${rollout.osds_finished} of ${rollout.osds_total} OSDs`
-        : 'none'}
-      ${status.time
-        ? html`· <strong>As of:</strong>
-            <time datetime=${status.time}>${new Date(status.time).toLocaleString()}</time>`
-        : nothing}
-    </p>`;
+  private failure(error: ApiError): TemplateResult {
+    if (error.status === 503 && error.code === 'module_disabled') {
+      return html`<div class="rt-empty-state" role="alert">
+        <p><strong>The RocksDB Tuner is disabled.</strong></p>
+        <p>To enable it: <code>ceph mgr module enable rocksdb_tuner</code></p>
+      </div>`;
+    }
+    if (error.status === 403) {
+      return html`<div class="rt-empty-state" role="alert">
+        <p><strong>You may not see this.</strong></p>
+        <p>It needs permission to read OSDs; ask an administrator of the dashboard for it.</p>
+      </div>`;
+    }
+    const text =
+      error.status === 401 ? 'Your login has ended: log in again to go on.' : error.message;
+    return html`<div class="alert alert-warning rt-row" role="alert">
+      <span>${text}</span>
+      <button class="btn btn-light" @click=${() => void this.refresh()}>Try again</button>
+    </div>`;
+  }
+
+  private stale(): TemplateResult | typeof nothing {
+    const { sampling } = this.data?.status ?? {};
+    if (this.now - this.readAt > STALE_MS) {
+      return html`<div class="alert alert-warning" role="status">
+        This is of ${new Date(this.readAt).toLocaleTimeString()}: nothing newer could be read.
+      </div>`;
+    }
+    const age_s = sampling?.last_sample_age_s ?? null;
+    if (age_s === null || age_s <= STALE_INTERVALS * Math.max(10, sampling?.interval_s ?? 0)) {
+      return nothing;
+    }
+    return html`<div class="alert alert-warning" role="status">
+      The newest sample is ${duration(age_s)} old: OSDs do not report to the manager as they should.
+    </div>`;
+  }
+
+  private headline({ status, rollout }: Overview): TemplateResult {
+    const [kind, text] = state(status, rollout);
+    return html`<div class=${`rt-headline rt-${kind}`} role="status">
+      <strong>${text}</strong>
+    </div>`;
+  }
+
+  private figures(status: Status): TemplateResult {
+    const { findings: f, sampling } = status;
+    const mode = this.mayChange
+      ? html`<button class="btn btn-light" aria-label=${`Mode ${status.mode}, change`} @click=${() => this.askMode(status.mode)}>
+          ${status.mode} …
+        </button>`
+      : status.mode;
+    return facts([
+      ['Mode', mode],
+      ['OSDs measured', sampling.osds.toLocaleString()],
+      ['Every', duration(sampling.interval_s)],
+      ['Findings', `${plural(f.error, 'error')}, ${plural(f.warning, 'warning')}, ${f.info} for information`],
+      ['As of', html`<time datetime=${status.time ?? ''}>${moment(status.time)}</time>`],
+    ]);
+  }
+
+  private nothing(status: Status): TemplateResult {
+    return html`<div class="rt-empty-state" role="status">
+      ${status.mode === 'off'
+        ? html`<p><strong>The mode is off: nothing is measured.</strong></p>
+            <p>To measure and advise: <code>ceph rocksdb-tuner mode recommend</code></p>`
+        : html`<p><strong>Nothing has been measured yet.</strong></p>
+            <p>
+              OSDs report every few seconds; after two reports there is something to see. A cluster
+              without OSDs stays like this.
+            </p>`}
+    </div>`;
   }
 
   private groups(groups: Group[]): TemplateResult {
-    if (!groups.length) return html`<p>No device class has been measured yet.</p>`;
-    return html`<div class="table-responsive"><table class="table table-striped cds--data-table">
-      <caption class="visually-hidden sr-only">Device classes</caption>
-      <thead>
-        <tr>
-          ${['Device class', 'OSDs', 'Workload', 'Option set', 'Conclusion'].map(
-            (t) => html`<th scope="col">${t}</th>`,
+    return html`<h3>Device classes</h3>
+      <div class="rt-scroll"><table class=${TABLE}>
+        <thead>
+          <tr>
+            ${['Device class', 'OSDs', 'Workload', 'Option set', 'Conclusion'].map(
+              (t) => html`<th scope="col">${t}</th>`,
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          ${groups.map(
+            (g) => html`<tr>
+              <th scope="row">${g.who.replace('osd/class:', '')}</th>
+              <td>${g.osds.length.toLocaleString()}</td>
+              <td>${g.workload.class}${confidence(g.workload.confidence)}</td>
+              <td>
+                ${g.options.profile ?? `${plural(g.options.variants.length, 'option string')}`}
+                ${g.options.pending_restart.length
+                  ? label(`restart pending on ${g.options.pending_restart.length}`, 'warning')
+                  : nothing}
+              </td>
+              <td>${g.conclusion ?? '–'}</td>
+            </tr>`,
           )}
-        </tr>
-      </thead>
-      <tbody>
-        ${groups.map(
-          (g) => html`<tr>
-            <th scope="row">${g.who.replace('osd/class:', '')}</th>
-            <td>${g.osds.length}</td>
-            <td>${g.workload.class} (${Math.round(g.workload.confidence * 100)} %)</td>
-            <td>
-              ${g.options.profile ?? 'several, or none that is known'}${g.options.pending_restart
-                .length
-                ? html`, restart pending on ${g.options.pending_restart.length}`
-                : nothing}
-            </td>
-            <td>${g.conclusion ?? '-'}</td>
-          </tr>`,
-        )}
-      </tbody>
-    </table></div>`;
+        </tbody>
+      </table></div>`;
   }
 
-  private findings(findings: Finding[]): TemplateResult {
-    return html`<h3>Findings</h3>
-      ${findings.length ? nothing : html`<p>None: nothing is worth attention.</p>`}
-      ${findings.map(
-        (f) => html`<details>
-          <summary>
-            <span class="badge badge-${BADGE[f.severity]} bg-${BADGE[f.severity]}">${f.severity}</span>
-            ${f.summary}
-          </summary>
-          <p>${f.remedy} ${f.do_not ?? nothing}</p>
-          ${this.commands(f.commands)}
-          <p><small>OSDs: ${osdNames(f.osds)}. Source: ${f.source}</small></p>
-        </details>`,
-      )}`;
+  private osdMap({ osdMap }: Overview): TemplateResult {
+    const chosen = this.subject && 'osd' in this.subject ? this.subject.osd : null;
+    return html`<h3>OSDs</h3>
+      <div class="rt-row">
+        <label>
+          Colour by
+          <select
+            class="form-control form-select custom-select"
+            @change=${(event: Event) =>
+              (this.colouring = (event.currentTarget as HTMLSelectElement).value as Colouring)}
+          >
+            ${Object.entries(COLOURINGS).map(
+              ([value, text]) =>
+                html`<option value=${value} ?selected=${value === this.colouring}>${text}</option>`,
+            )}
+          </select>
+        </label>
+        <span class="rt-note">
+          Choose an OSD to see its charts.${osdMap.spilled.some(Boolean)
+            ? ' A red frame: a part of its DB is on the slow device.'
+            : ''}
+        </span>
+      </div>
+      <rocksdb-tuner-map
+        .osdMap=${osdMap}
+        .colouring=${this.colouring}
+        .selected=${chosen}
+        @choose=${(event: CustomEvent<number>) => this.choose({ osd: event.detail })}
+      ></rocksdb-tuner-map>`;
   }
 
-  private recommendations(found: Recommendation[]): TemplateResult {
-    return html`<h3>Recommendations</h3>
-      ${found.length ? nothing : html`<p>Nothing to change.</p>`}
-      ${found.map(
-        (r) => html`<details>
-          <summary>
-            ${r.kind} ${r.profile ?? ''} for ${r.who}: ${r.osds.length} OSDs, risk
-            ${r.risk}${r.restart_required ? ', restarts them one at a time' : ''}
-          </summary>
-          <ul>
-            ${r.reasons.map((x) => html`<li>${x.statement} <small>(${x.source})</small></li>`)}
-          </ul>
-          ${this.commands([
-            `ceph rocksdb-tuner apply ${r.id} --dry-run`,
-            `ceph rocksdb-tuner apply ${r.id}`,
-          ])}
-        </details>`,
-      )}`;
+  private charts({ osdMap }: Overview): TemplateResult {
+    const { subject, trend, growth } = this;
+    const names = osdMap.device_classes.names.filter((n): n is string => n !== null);
+    const osd = subject && 'osd' in subject ? subject.osd : null;
+    return html`<h3>Over time</h3>
+      <div class="rt-row">
+        <label>
+          Device class
+          <select
+            class="form-control form-select custom-select"
+            .value=${subject && 'device_class' in subject ? subject.device_class : ''}
+            @change=${(event: Event) => {
+              const { value } = event.currentTarget as HTMLSelectElement;
+              if (value) this.choose({ device_class: value });
+            }}
+          >
+            ${osd === null ? nothing : html`<option value="" selected>–</option>`}
+            ${names.map(
+              (name) =>
+                html`<option
+                  value=${name}
+                  ?selected=${subject && 'device_class' in subject && subject.device_class === name}
+                >
+                  ${name}
+                </option>`,
+            )}
+          </select>
+        </label>
+        <label>
+          or OSD
+          <input
+            class="form-control"
+            type="number"
+            min="0"
+            .value=${osd === null ? '' : `${osd}`}
+            @change=${(event: Event) => {
+              const number = (event.currentTarget as HTMLInputElement).valueAsNumber;
+              if (osdMap.osds.includes(number)) this.choose({ osd: number });
+            }}
+          />
+        </label>
+      </div>
+      ${trend
+        ? html`<div class="rt-charts">
+            ${[...pictures(trend), ...(growth?.time_s.length ? [growthPicture(growth)] : [])].map(
+              (picture) => html`<rocksdb-tuner-chart .picture=${picture}></rocksdb-tuner-chart>`,
+            )}
+          </div>`
+        : html`<p class="rt-empty">Nothing was measured over time yet.</p>`}`;
   }
 
-  private commands(lines: string[]): TemplateResult | typeof nothing {
-    if (!lines.length) return nothing;
-    return html`<pre tabindex="0" aria-label="Commands">${lines.join('\n')}</pre>`;
+  private rollout(rollout: Rollout): TemplateResult {
+    return rolloutSection(rollout, {
+      mayChange: this.mayChange,
+      control: (what, of) => this.askControl(what, of),
+      chart: this.canary.length
+        ? html`<div class="rt-charts">
+            ${this.canary.map(
+              (picture) => html`<rocksdb-tuner-chart .picture=${picture}></rocksdb-tuner-chart>`,
+            )}
+          </div>`
+        : nothing,
+    });
+  }
+
+  private choose(subject: Subject): void {
+    this.subject = subject;
+    void this.readTrends().catch((error: unknown) => {
+      if (!(error instanceof ApiError)) throw error;
+      this.error = error;
+    });
+  }
+
+  private adviceHost(data: Overview): AdviceHost {
+    return {
+      mayChange: this.mayChange,
+      busy: underWay(data.rollout),
+      read: this.read,
+      meanings: this.meanings,
+      conclusions: data.status.groups.flatMap((g) => g.conclusion ?? []),
+      open: (id) => void this.readOn(id, 'full'),
+      showPlan: (id) => void this.readOn(id, 'plan'),
+      apply: (r) => void this.askApply(r),
+    };
+  }
+
+  /** Read more of a recommendation; what was read stays while it stands. */
+  private async readOn(id: string, what: 'full' | 'plan'): Promise<Reading | null> {
+    const before = this.read.get(id) ?? { full: null, plan: null };
+    if (before[what]) return before;
+    const path = `/recommendation/${encodeURIComponent(id)}`;
+    try {
+      if (!this.meanings.size) {
+        const options = await this.api.get<KnownOption[]>('/option');
+        this.meanings = new Map(options.map((o) => [o.option, o.meaning]));
+      }
+      const found =
+        what === 'full'
+          ? { full: await this.api.get<RecommendationInFull>(path) }
+          : { plan: await this.api.get<Plan>(`${path}/plan`) };
+      const reading = { ...before, ...this.read.get(id), ...found };
+      this.read = new Map([...this.read, [id, reading]]);
+      return reading;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.error = error;
+      return null;
+    }
+  }
+
+  private ask(question: Question): void {
+    void this.querySelector<RocksDbTunerDialog>('rocksdb-tuner-dialog')?.ask({
+      ...question,
+      run: async () => {
+        await question.run();
+        void this.refresh();
+      },
+    });
+  }
+
+  private async askApply(r: Recommendation): Promise<void> {
+    const reading = await this.readOn(r.id, 'plan');
+    const canary = reading?.plan?.batches[0]?.osds ?? [];
+    this.ask({
+      title: `Apply ${r.profile ?? r.kind} to ${who(r.who)}`,
+      lines: [
+        `The option string of ${plural(r.osds.length, 'OSD')} (${ids(r.osds)}) is changed.`,
+        r.restart_required
+          ? `Each of them is restarted${canary.length ? `, ${ids(canary)} first, alone` : ''}; no other is touched before it is back and does what it should.`
+          : 'None of them is restarted: they run this already, and only entries of the configuration change.',
+        `Expected to take ${duration(reading?.plan?.expected_duration_s)} without waiting.`,
+        'You can pause it, abort it, or roll it back to exactly what is there now.',
+      ],
+      command: `ceph rocksdb-tuner apply ${r.id}`,
+      action: 'Apply',
+      run: async () => {
+        await this.api.change('POST', `/recommendation/${encodeURIComponent(r.id)}/apply`);
+      },
+    });
+  }
+
+  private askControl(what: Control, rollout: Rollout): void {
+    const { api } = this;
+    const done = rollout.batches.filter((b) => b.phase === 'done').flatMap((b) => b.osds);
+    const finished = done.length ? ids(done) : 'no OSD';
+    const questions: Record<Control, Question> = {
+      pause: {
+        title: 'Pause the rollout',
+        lines: [
+          'The OSD in flight is brought to safety first, then nothing more is changed.',
+          `Changed so far: ${finished}. They keep what they have.`,
+        ],
+        command: 'ceph rocksdb-tuner rollout pause',
+        action: 'Pause',
+        run: async () => void (await api.change('POST', '/rollout/pause')),
+      },
+      resume: {
+        title: 'Resume the rollout',
+        lines: [
+          `It goes on with ${plural(rollout.osds_total - rollout.osds_finished, 'OSD')}, each restarted as planned.`,
+        ],
+        command: 'ceph rocksdb-tuner rollout resume',
+        action: 'Resume',
+        run: async () => void (await api.change('POST', '/rollout/resume')),
+      },
+      abort: {
+        title: 'Abort the rollout',
+        lines: [
+          'The OSD in flight is brought to safety, then the rollout ends where it is.',
+          `Changed so far: ${finished}. They keep what they have; roll back to restore them.`,
+        ],
+        command: 'ceph rocksdb-tuner rollout abort',
+        action: 'Abort',
+        run: async () => void (await api.change('POST', '/rollout/abort')),
+      },
+      rollback: {
+        title: 'Roll back',
+        lines: [
+          `Exactly what was there before rollout ${rollout.id} is restored for ${who(rollout.who)}.`,
+          `Every OSD that runs the new options is restarted once more, one at a time: ${finished}.`,
+        ],
+        command: `ceph rocksdb-tuner rollback ${rollout.id}`,
+        action: 'Roll back',
+        run: async () => void (await api.change('POST', '/rollback', { rollout_id: rollout.id })),
+      },
+    };
+    this.ask(questions[what]);
+  }
+
+  private askMode(current: string): void {
+    let wanted = current;
+    const choose = (event: Event): void => {
+      wanted = (event.currentTarget as HTMLSelectElement).value;
+    };
+    this.ask({
+      title: 'Change the mode',
+      lines: Object.entries(MODES).map(([name, does]) => `${name}: ${does}`),
+      choice: html`<label>
+        Mode
+        <select class="form-control form-select custom-select" @change=${choose}>
+          ${Object.keys(MODES).map(
+            (name) => html`<option value=${name} ?selected=${name === current}>${name}</option>`,
+          )}
+        </select>
+      </label>`,
+      action: 'Change',
+      run: async () => void (await this.api.change('PUT', '/mode', { mode: wanted })),
+    });
   }
 }
 
-/** At most as many as can be read. */
-function osdNames(osds: number[], limit = 20): string {
-  if (!osds.length) return 'none in particular';
-  const names = osds.slice(0, limit).map((id) => `osd.${id}`).join(', ');
-  return osds.length > limit ? `${names} and ${osds.length - limit} more` : names;
+/** How things stand, in one line. */
+function state(status: Status, rollout: Rollout | null): [string, string] {
+  const { findings: f, sampling } = status;
+  const advice = status.recommendations
+    ? `${plural(status.recommendations, 'recommendation')}`
+    : '';
+  if (rollout && underWay(rollout)) {
+    const progress = `${rollout.osds_finished} of ${plural(rollout.osds_total, 'OSD')}`;
+    return rollout.phase === 'waiting'
+      ? ['warning', `A rollout waits for you: ${rollout.paused_reason ?? ''} (${progress})`]
+      : ['busy', `A rollout is under way: ${rollout.phase}, ${progress}`];
+  }
+  if (status.mode === 'off') return ['', 'The mode is off.'];
+  if (!sampling.osds) return ['', 'Nothing has been measured yet.'];
+  const parts = [
+    f.error ? plural(f.error, 'error') : '',
+    f.warning ? plural(f.warning, 'warning') : '',
+    advice,
+  ].filter(Boolean);
+  if (f.error) return ['danger', `Needs attention: ${parts.join(', ')}.`];
+  if (parts.length) return ['warning', `Could be better: ${parts.join(', ')}.`];
+  return ['good', `All is well: ${plural(sampling.osds, 'OSD')}, and nothing to change.`];
+}
+
+function confidence(value: number): string {
+  return value > 0 ? ` (${Math.round(value * 100)} % sure)` : '';
+}
+
+function firstClass(groups: Group[]): Subject | null {
+  const largest = [...groups].sort((a, b) => b.osds.length - a.osds.length)[0];
+  return largest ? { device_class: largest.who.replace('osd/class:', '') } : null;
+}
+
+/** The OSD of a class whose DB device is used most; null where none has one. */
+function fullest(osdMap: OsdMap, deviceClass: string): number | null {
+  const { names, index } = osdMap.device_classes;
+  let found: number | null = null;
+  let most = -1;
+  osdMap.osds.forEach((osd, at) => {
+    const used = osdMap.db_used_ratio[at];
+    if (names[index[at] ?? 0] !== deviceClass || used === null || used === undefined) return;
+    if (used > most) [found, most] = [osd, used];
+  });
+  return found;
 }

@@ -1,26 +1,56 @@
 /** Places the tab beside those of Cluster » OSDs, which Angular draws and takes away. */
 
-import { mayShow } from './api';
-import type { RocksDbTunerPanel } from './panel';
+import { Api } from './api';
+import { RETURN_KEY, type RocksDbTunerPanel } from './panel';
 
 const TAB_ID = 'rocksdb-tuner-tab';
 const PANEL_ID = 'rocksdb-tuner-panel';
 const NAME = 'rocksdb-tuner';
+/** A page that has no place for a tab by then has changed since this was written. */
+const PLACE_TIMEOUT_MS = 20_000;
 
 /** Pages that were asked about; of each anew, since users log in and out without a reload. */
 const asked = new WeakSet<Element>();
+let waiting: number | undefined;
+let reported = false;
 
 export function watch(base: string): void {
+  const api = new Api(base);
   const look = (): void => {
     const page = document.querySelector('cd-osd-list');
-    if (!page || asked.has(page) || !places(page)) return;
+    if (!onPage()) {
+      window.clearTimeout(waiting);
+      waiting = undefined;
+      return;
+    }
+    if (!page || !places(page)) {
+      // Counted from when the page was opened, however often it is drawn.
+      waiting ??= window.setTimeout(() => void report(api), PLACE_TIMEOUT_MS);
+      return;
+    }
+    window.clearTimeout(waiting);
+    waiting = undefined;
+    if (asked.has(page)) return;
     asked.add(page);
-    void mayShow(base).then((may) => {
-      if (may && page.isConnected) place(page, base);
+    void api.access().then(({ available, may_change }) => {
+      if (available && page.isConnected) place(page, base, may_change);
     });
   };
   new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
   look();
+}
+
+function onPage(): boolean {
+  return /^#\/osd(\?|$)/.test(location.hash);
+}
+
+/** Once: the module's status says it to whoever looks. */
+async function report(api: Api): Promise<void> {
+  if (reported || !onPage()) return;
+  const { available } = await api.access();
+  if (!available) return;
+  reported = true;
+  await api.cannotBePlaced();
 }
 
 function places(page: Element): { tabs: Element; content: HTMLElement } | null {
@@ -29,7 +59,14 @@ function places(page: Element): { tabs: Element; content: HTMLElement } | null {
   return tabs && content ? { tabs, content } : null;
 }
 
-function place(page: Element, base: string): void {
+/** Whether the tab is to be open: by the address, or because the login was lost while it was. */
+function wanted(): boolean {
+  const lost = sessionStorage.getItem(RETURN_KEY) !== null;
+  sessionStorage.removeItem(RETURN_KEY);
+  return lost || location.hash.includes(`tab=${NAME}`);
+}
+
+function place(page: Element, base: string, mayChange: boolean): void {
   const found = places(page);
   if (!found || page.querySelector(`#${TAB_ID}`)) return;
   const { tabs, content } = found;
@@ -44,11 +81,11 @@ function place(page: Element, base: string): void {
 
   const panel = document.createElement('rocksdb-tuner-panel') as RocksDbTunerPanel;
   panel.base = base;
+  panel.mayChange = mayChange;
   panel.id = PANEL_ID;
   panel.tabIndex = 0;
   panel.setAttribute('role', 'tabpanel');
   panel.setAttribute('aria-labelledby', TAB_ID);
-  panel.style.display = 'block';
 
   const native = (): HTMLElement[] =>
     [...tabs.querySelectorAll<HTMLElement>('a.nav-link')].filter((a) => a !== link);
@@ -79,17 +116,35 @@ function place(page: Element, base: string): void {
     history.replaceState(history.state, '', '#/osd');
     select(false);
   });
-  tabs.addEventListener('keydown', (event) => {
-    const { key } = event as KeyboardEvent;
-    const all = [...native(), link];
-    const at = all.indexOf(document.activeElement as HTMLElement);
-    const step = key === 'ArrowRight' ? 1 : key === 'ArrowLeft' ? -1 : 0;
-    // ngbNav moves between its own tabs.
-    if (at < 0 || !step || (all[at] !== link && all[at + step] !== link)) return;
-    event.preventDefault();
-    event.stopImmediatePropagation();
-    const next = all[(at + step + all.length) % all.length];
-    next?.focus();
+  // Before ngbNav, which moves between its own tabs only: from its last one it would go on to its
+  // first.
+  tabs.addEventListener(
+    'keydown',
+    (event) => {
+      const { key } = event as KeyboardEvent;
+      const all = [...native(), link];
+      const at = all.indexOf(document.activeElement as HTMLElement);
+      if (at < 0) return;
+      const last = all.length - 1;
+      const to: Record<string, number> = {
+        ArrowRight: at === last ? 0 : at + 1,
+        ArrowLeft: at === 0 ? last : at - 1,
+        Home: 0,
+        End: last,
+      };
+      const next = to[key];
+      if (next === undefined || (all[at] !== link && all[next] !== link)) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      all[next]?.focus();
+    },
+    { capture: true },
+  );
+  link.addEventListener('keydown', (event) => {
+    if (event.key === ' ') {
+      event.preventDefault();
+      link.click();
+    }
   });
 
   if (tabs.tagName === 'UL') {
@@ -101,5 +156,5 @@ function place(page: Element, base: string): void {
   } else {
     tabs.append(link);
   }
-  select(location.hash.includes(`tab=${NAME}`));
+  select(wanted());
 }

@@ -1,0 +1,87 @@
+"""A browser at the dashboard of a real cluster, users of each role, and the tab as it is built."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, ViewportSize, sync_playwright
+
+from cluster_reports import pytest_configure, pytest_runtest_makereport
+from dashboard_client import User, make_users
+from harness import Cluster, ClusterSpec, Progress
+from harness.host import Host
+from harness.packages import install
+from module_client import CHECKOUT, ModuleClient
+from tests.conftest import pytest_addoption, release
+from visitor import TIMEOUT_MS, Visitor
+
+__all__ = ['pytest_addoption', 'pytest_configure', 'pytest_runtest_makereport', 'release']
+
+CHROMIUM = '/usr/bin/chromium'
+WIDE: ViewportSize = {'width': 1280, 'height': 900}
+
+
+@pytest.fixture(scope='session', autouse=True)
+def bundle() -> None:
+    """The tab, built from its source, and a browser to look at it with."""
+    progress = Progress()
+    install(Host(), ['chromium'] + ['npm'] * (shutil.which('npm') is None), progress)
+    subprocess.run(['make', 'tab'], cwd=CHECKOUT, check=True, stdout=subprocess.DEVNULL)
+
+
+@pytest.fixture(scope='session')
+def cluster(release: str, bundle: None) -> Iterator[Cluster]:
+    directory = tempfile.mkdtemp(prefix='tuner-tab-')
+    spec = ClusterSpec(release=release, osds=3, dashboard=True)
+    with Cluster.up(spec, directory, Progress()) as made:
+        for name, value in {'sample_interval': '5', 'soak_max': '0'}.items():
+            made.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
+        yield made
+
+
+@pytest.fixture(scope='session')
+def tuner(cluster: Cluster) -> ModuleClient:
+    client = ModuleClient(cluster)
+    client.wait_for(lambda: client.status()['sampling']['osds'] == 3, 60, 'samples of all OSDs')
+    return client
+
+
+@pytest.fixture(scope='session')
+def url(cluster: Cluster) -> str:
+    return cluster.env()['DASHBOARD_URL'].rstrip('/')
+
+
+@pytest.fixture(scope='session')
+def users(cluster: Cluster, url: str) -> dict[str, User]:
+    return make_users(cluster, url, ['administrator', 'read-only', 'block-manager'])
+
+
+@pytest.fixture(scope='session')
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=['--no-sandbox'])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def visitor(browser: Browser, url: str, release: str) -> Iterator[Visitor]:
+    """With nobody logged in, in a browser that knows nothing."""
+    context = browser.new_context(viewport=WIDE)
+    context.set_default_timeout(TIMEOUT_MS)
+    page = context.new_page()
+    made = Visitor(page, url, release)
+    page.on('pageerror', lambda error: made.errors.append(str(error.stack)))
+    yield made
+    context.close()
+
+
+@pytest.fixture
+def admin(visitor: Visitor, users: dict[str, User], tuner: ModuleClient) -> Visitor:
+    assert tuner.status()['mode'] == 'recommend'
+    visitor.log_in('administrator')
+    return visitor

@@ -1,0 +1,99 @@
+"""Whatever is sent to our endpoints, none of them fails: schemathesis, by the OpenAPI document."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis.core.result import Ok
+
+from dashboard_client import API, VERSION, User
+from module_client import ModuleClient
+
+pytestmark = pytest.mark.integration
+
+#: Of each endpoint.
+EXAMPLES = 12
+#: What the API may answer; 405 and 404 are CherryPy's for a path that is none.
+FINE = {200, 204, 400, 403, 404, 405, 409, 411, 415, 422}
+#: These would do what they say: changes are tried without the permission for them.
+CHANGING = ('post', 'put', 'delete')
+
+
+@pytest.fixture(scope='module')
+def document(users: dict[str, User]) -> Any:
+    """The dashboard's own document, but for the endpoints that are not ours."""
+    whole = users['administrator'].ask('GET', '/docs/openapi.json', accept='application/json').body
+    whole['paths'] = {path: found for path, found in whole['paths'].items() if path.startswith(API)}
+    for methods in whole['paths'].values():
+        for method in methods.values():
+            # The dashboard writes null where there is no text, and "type" where a schema belongs:
+            # none of it is about our endpoints, and the tool reads neither.
+            method['description'] = method.get('description') or ''
+            for answer in method['responses'].values():
+                answer.pop('content', None)
+    assert len(whole['paths']) >= 25
+    return whole
+
+
+def test_no_request_makes_an_endpoint_fail(
+    document: Any, users: dict[str, User], tuner: ModuleClient, url: str
+) -> None:
+    """Reads as an administrator, changes as somebody who may read only."""
+    schema = schemathesis.openapi.from_dict(document)
+    schema.config.base_url = url
+    seen = 0
+    for result in schema.get_all_operations():
+        assert isinstance(result, Ok), result
+        operation = result.ok()
+        changing = operation.method.lower() in CHANGING
+        user = users['read-only' if changing else 'administrator']
+        headers = {'Authorization': f'Bearer {user.token}', 'Accept': VERSION}
+
+        @given(case=operation.as_strategy())
+        @settings(
+            max_examples=EXAMPLES,
+            deadline=None,
+            phases=[Phase.explicit, Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        def send(case: Any, headers: dict[str, str] = headers) -> None:
+            nonlocal seen
+            answer = case.call(headers=headers)
+            seen += 1
+            assert answer.status_code in FINE, (case.method, case.path, answer.text)
+            assert 'Traceback' not in answer.text
+
+        send()
+    assert seen >= 25 * EXAMPLES / 2
+    assert tuner.status()['mode'] == 'recommend'
+
+
+bodies = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner),
+    max_leaves=6,
+)
+
+
+@pytest.mark.parametrize('path', ['/rollback', '/rollout/pause', '/osd/99/deep', '/profile'])
+def test_no_body_makes_a_change_fail_or_happen(
+    users: dict[str, User], tuner: ModuleClient, path: str
+) -> None:
+    """As an administrator, who may: there is no rollout, no such OSD, and no such profile."""
+    before = tuner.json('profile', 'ls', schema='profile-ls')
+
+    @given(bodies)
+    @settings(max_examples=40, deadline=None)
+    def send(body: Any) -> None:
+        answer = users['administrator'].ask('POST', API + path, json.dumps(body).encode())
+        assert answer.status in {400, 404, 409}, (body, answer)
+        assert 'Traceback' not in json.dumps(answer.body)
+
+    send()
+    assert tuner.json('profile', 'ls', schema='profile-ls') == before
+    assert tuner.rollout() is None

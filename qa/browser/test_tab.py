@@ -1,0 +1,373 @@
+"""The tab in the dashboard of a real cluster, as a person with a browser meets it."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from dashboard_client import PASSWORD, User
+from made_answers import answers
+from module_client import ALTERNATE_2019, OPTION, ModuleClient
+from real_workload import ended, run_workload
+from visitor import API, PANEL, SHOTS, TAB, TIMEOUT_MS, Visitor
+
+pytestmark = pytest.mark.integration
+
+WIDTHS = (1280, 1920, 400)
+#: After a restart of the manager its dashboard takes some seconds.
+RESTART_S = 60
+
+
+def headline(page: Page) -> str:
+    return page.locator(f'{PANEL} .rt-headline').inner_text()
+
+
+def test_the_address_opens_the_tab_and_it_says_how_things_stand(admin: Visitor) -> None:
+    admin.open_tab()
+    page = admin.page
+    expect(page.locator(TAB)).to_have_attribute('aria-selected', 'true')
+    assert 'Needs attention' not in headline(page)
+    expect(page.locator(f'{PANEL} table').first).to_contain_text('ssd')
+    expect(page.locator(f'{PANEL} canvas').first).to_be_visible()
+    # It is the third, beside the dashboard's own two.
+    tabs = page.locator('cd-osd-list > .nav-tabs a.nav-link')
+    expect(tabs).to_have_text([re.compile('OSDs List'), re.compile('Overall'), 'RocksDB Tuner'])
+    for width in WIDTHS:
+        page.set_viewport_size({'width': width, 'height': 900})
+        page.wait_for_timeout(300)
+        admin.shot(f'overview-{width}')
+        # Nothing of it is wider than the page.
+        wide = page.evaluate(
+            f"""[...document.querySelectorAll('{PANEL} *')].filter((e) =>
+              !e.closest('.rt-scroll') && !e.closest('.visually-hidden') &&
+              e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML)"""
+        )
+        assert wide == [], width
+    assert admin.our_errors() == []
+
+
+def test_the_tab_is_usable_within_a_second_of_the_page(admin: Visitor) -> None:
+    """What the tab itself adds, measured in the browser; said, and bounded with room."""
+    admin.page.goto(f'{admin.url}/#/osd')
+    admin.page.wait_for_selector(TAB)
+    began_s = time.monotonic()
+    admin.page.click(TAB)
+    admin.page.wait_for_selector(f'{PANEL} .rt-headline')
+    print(f'the tab is usable after {time.monotonic() - began_s:.2f} s')
+
+
+def test_the_tab_survives_a_walk_a_reload_and_the_loss_of_the_login(admin: Visitor) -> None:
+    page = admin.page
+    admin.open_tab()
+    page.click('cd-osd-list > .nav-tabs a.nav-link >> nth=0')
+    expect(page.locator(PANEL)).to_have_count(0)
+    expect(page.locator('cd-osd-list > .tab-content')).to_be_visible()
+    page.click(TAB)
+    expect(page.locator(f'{PANEL} .rt-headline')).to_be_visible()
+    assert page.evaluate('location.hash') == '#/osd?tab=rocksdb-tuner'
+    page.reload()
+    expect(page.locator(f'{PANEL} .rt-headline')).to_be_visible()
+    expect(page.locator(TAB)).to_have_count(1)
+    page.goto(f'{admin.url}/#/pool')
+    expect(page.locator('cd-pool-list')).to_be_visible()
+    expect(page.locator(PANEL)).to_have_count(0)
+    page.go_back()
+    expect(page.locator(TAB)).to_have_count(1)
+    expect(page.locator(f'{PANEL} .rt-headline')).to_be_visible()
+    page.context.clear_cookies()
+    page.wait_for_url('**/#/login**')
+    admin.fill_in('administrator')
+    page.wait_for_url('**/#/**')
+    if not page.locator(PANEL).count():
+        page.goto(f'{admin.url}/#/osd')
+    expect(page.locator(f'{PANEL} .rt-headline')).to_be_visible()
+    assert admin.our_errors() == []
+
+
+def test_the_keyboard_reaches_the_tab_and_keeps_its_place_while_figures_refresh(
+    admin: Visitor,
+) -> None:
+    page = admin.page
+    page.goto(f'{admin.url}/#/osd')
+    page.wait_for_selector(TAB)
+    own = page.locator('cd-osd-list > .nav-tabs a.nav-link')
+    own.nth(1).focus()
+    page.keyboard.press('ArrowRight')
+    expect(page.locator(TAB)).to_be_focused()
+    page.keyboard.press('Enter')
+    expect(page.locator(f'{PANEL} .rt-headline')).to_be_visible()
+    page.keyboard.press('ArrowRight')
+    expect(own.nth(0)).to_be_focused()
+    page.keyboard.press('ArrowLeft')
+    expect(page.locator(TAB)).to_be_focused()
+    with admin.answering(answers(osds=60)):
+        page.reload()
+        summary = page.locator(f'{PANEL} summary', has_text='slow device').first
+        summary.focus()
+        page.keyboard.press('Enter')
+        with page.expect_response('**/api/rocksdb_tuner/map'):
+            pass
+        with page.expect_response('**/api/rocksdb_tuner/map'):
+            pass
+        expect(summary).to_be_focused()
+        expect(page.locator(f'{PANEL} details[open]')).to_have_count(1)
+        page.locator(f'{PANEL} canvas').first.focus()
+        page.keyboard.press('ArrowRight')
+        page.keyboard.press('ArrowRight')
+        expect(page.locator('rocksdb-tuner-map [role=status]')).to_contain_text('osd.1 ')
+
+
+def test_a_read_only_user_sees_all_and_is_offered_no_change(
+    visitor: Visitor, users: dict[str, User]
+) -> None:
+    assert 'read-only' in users
+    visitor.log_in('read-only')
+    with visitor.answering(answers(osds=3)):
+        visitor.open_tab()
+        visitor.page.click(f'{PANEL} summary:has-text("Set option set")')
+        expect(visitor.page.get_by_text('needs permission to update')).to_be_visible()
+        expect(visitor.page.get_by_role('button', name='Dry run')).to_be_visible()
+        for name in ('Apply …', 'Pause …', 'Abort …', 'Roll back …', 'recommend …'):
+            expect(visitor.page.get_by_role('button', name=name)).to_have_count(0)
+        visitor.shot('read-only')
+
+
+def test_who_may_not_read_osds_gets_no_tab(visitor: Visitor, users: dict[str, User]) -> None:
+    assert 'block-manager' in users
+    visitor.log_in('block-manager')
+    visitor.page.goto(f'{visitor.url}/#/osd?tab=rocksdb-tuner')
+    visitor.page.wait_for_timeout(4000)
+    expect(visitor.page.locator(TAB)).to_have_count(0)
+    expect(visitor.page.locator(PANEL)).to_have_count(0)
+    visitor.shot('block-manager')
+
+
+def test_who_is_not_logged_in_is_sent_to_the_login_and_from_there_to_the_tab(
+    visitor: Visitor, users: dict[str, User]
+) -> None:
+    assert 'administrator' in users
+    visitor.page.goto(f'{visitor.url}/#/osd?tab=rocksdb-tuner')
+    visitor.page.wait_for_url('**/#/login**')
+    visitor.fill_in('administrator')
+    expect(visitor.page.locator(f'{PANEL} .rt-headline')).to_be_visible()
+
+
+ERROR = {'detail': 'The rocksdb_tuner module failed; the mgr log has the details'}
+DISABLED = {'code': 'module_disabled', 'detail': 'The rocksdb_tuner module is not enabled.'}
+
+
+@pytest.mark.parametrize(
+    ('state', 'status', 'body', 'shown'),
+    [
+        ('error', 500, ERROR, 'the mgr log has the details'),
+        ('disabled', 503, DISABLED, 'ceph mgr module enable rocksdb_tuner'),
+        ('no-permission', 403, {'detail': 'forbidden'}, 'permission to read OSDs'),
+    ],
+)
+def test_a_module_that_does_not_answer_is_said_as_what_it_is(
+    admin: Visitor, state: str, status: int, body: Any, shown: str
+) -> None:
+    with admin.answering({'': body}, status):
+        admin.page.goto(f'{admin.url}/#/osd?tab=rocksdb-tuner')
+        expect(admin.page.locator(f'{PANEL} [role=alert]')).to_contain_text(shown)
+        admin.shot(f'state-{state}')
+        assert admin.violations() == []
+    assert admin.our_errors() == []
+
+
+@pytest.mark.parametrize(
+    ('state', 'shown'),
+    [
+        ('empty', 'Nothing has been measured yet'),
+        ('off', 'The mode is off'),
+        ('stale', 'The newest sample is'),
+        ('quiet', 'All is well'),
+        ('waiting', 'A rollout waits for you'),
+        ('broken', 'Needs attention'),
+    ],
+)
+def test_every_state_is_said_and_accessible(admin: Visitor, state: str, shown: str) -> None:
+    with admin.answering(answers(osds=12, state=state)):
+        admin.open_tab()
+        expect(admin.page.locator(PANEL)).to_contain_text(shown)
+        for summary in admin.page.locator(f'{PANEL} summary').all():
+            summary.click()
+        admin.page.wait_for_timeout(500)
+        admin.shot(f'state-{state}')
+        assert admin.violations() == []
+        assert admin.violations(TAB) == []
+    assert admin.our_errors() == []
+
+
+def test_while_loading_and_when_nothing_answers_any_more_it_says_so(admin: Visitor) -> None:
+    page = admin.page
+    page.route(f'{API}/map', lambda _route: None)
+    page.goto(f'{admin.url}/#/osd?tab=rocksdb-tuner')
+    expect(page.locator(f'{PANEL} [role=status]')).to_contain_text('Loading')
+    admin.shot('state-loading')
+    page.unroute(f'{API}/map')
+    page.reload()
+    expect(page.locator(f'{PANEL} .rt-headline')).to_be_visible()
+    page.route(f'{API}/map', lambda route: route.abort())
+    expect(page.locator(f'{PANEL} [role=alert]')).to_contain_text('does not answer')
+    # What was read before stays, and can be told to be old.
+    expect(page.locator(f'{PANEL} .rt-old .rt-headline')).to_be_visible()
+    admin.shot('state-unreachable')
+    page.unroute(f'{API}/map')
+    page.get_by_role('button', name='Try again').click()
+    expect(page.locator(f'{PANEL} [role=alert]')).to_have_count(0)
+
+
+@pytest.mark.parametrize('osds', [1000, 10_000])
+def test_the_map_shows_many_osds_and_answers(admin: Visitor, osds: int) -> None:
+    page = admin.page
+    with admin.answering(answers(osds)):
+        admin.open_tab()
+        canvas = page.locator(f'{PANEL} canvas').first
+        box = canvas.bounding_box()
+        assert box is not None
+        assert 50 < box['height'] < 900
+        for value in ('kv_sync_busy', 'db_used_ratio', 'profiles', 'workloads'):
+            began_s = time.monotonic()
+            page.select_option(f'{PANEL} select >> nth=0', value)
+            page.evaluate('new Promise((done) => requestAnimationFrame(done))')
+            print(f'{osds} OSDs coloured anew after {time.monotonic() - began_s:.3f} s')
+            admin.shot(f'map-{osds}-{value}')
+        with page.expect_response('**/api/rocksdb_tuner/trend?osds=**'):
+            canvas.click(position={'x': 4, 'y': 22})
+        canvas.hover(position={'x': 4, 'y': 22})
+        expect(page.locator('.rt-tooltip')).to_contain_text('osd.')
+    assert admin.our_errors() == []
+
+
+def test_a_workload_appears_while_it_runs(admin: Visitor, tuner: ModuleClient) -> None:
+    admin.open_tab()
+    client = run_workload(tuner.cluster, 'rbd-randwrite', 45)
+    try:
+        row = admin.page.locator(f'{PANEL} table').first
+        expect(row).to_contain_text('rbd-small-write', timeout=60_000)
+        admin.page.wait_for_timeout(8000)
+        admin.shot('workload')
+        assert ended(client)['errors'] == 0
+    finally:
+        if client.poll() is None:
+            client.terminate()
+            client.wait(30)
+
+
+def test_a_recommendation_goes_from_dry_run_to_done_and_back(
+    admin: Visitor, tuner: ModuleClient
+) -> None:
+    page, cluster = admin.page, tuner.cluster
+    cluster.ceph('config', 'set', 'osd.1', OPTION, ALTERNATE_2019)
+    tuner.restart(1)
+    tuner.wait_for_clean()
+    found = tuner.wait_for_recommendation('remove-override', timeout_s=90)
+    admin.open_tab()
+    item = page.locator(f'{PANEL} details[data-id="{found["id"]}"]')
+    item.locator('summary').click()
+    expect(item).to_contain_text('What changes')
+    item.get_by_role('button', name='Dry run').click()
+    expect(item).to_contain_text('nothing was changed')
+    admin.shot('recommendation')
+    assert admin.violations() == []
+    assert tuner.rollout() is None or tuner.rollout()['recommendation'] != found['id']
+    item.get_by_role('button', name='Apply …').click()
+    dialog = page.get_by_role('dialog')
+    expect(dialog).to_contain_text('osd 1')
+    expect(dialog).to_contain_text('restarted')
+    expect(dialog.get_by_role('button', name='Cancel')).to_be_focused()
+    admin.shot('apply-dialog')
+    assert admin.violations('dialog') == []
+    # Escape changes nothing.
+    page.keyboard.press('Escape')
+    expect(dialog).to_have_count(0)
+    assert tuner.entries() == [('osd.1', '', ALTERNATE_2019)]
+    item.get_by_role('button', name='Apply …').click()
+    page.get_by_role('dialog').get_by_role('button', name='Apply', exact=True).click()
+    expect(page.locator(PANEL)).to_contain_text('Rollout under way')
+    admin.shot('rollout')
+    expect(page.locator(PANEL)).to_contain_text('Last rollout', timeout=180_000)
+    assert tuner.rollout()['phase'] == 'done'
+    assert tuner.entries() == []
+    expect(page.locator(PANEL)).to_contain_text('dashboard:the-administrator')
+    admin.shot('rollout-done')
+    page.get_by_role('button', name='Roll back …').click()
+    expect(page.get_by_role('dialog')).to_contain_text('Exactly what was there before')
+    page.get_by_role('dialog').get_by_role('button', name='Roll back', exact=True).click()
+    tuner.wait_for_phase('rolled-back', 'failed')
+    assert tuner.entries() == [('osd.1', '', ALTERNATE_2019)]
+    expect(page.locator(PANEL)).to_contain_text('rolled-back', timeout=TIMEOUT_MS)
+    admin.shot('rolled-back')
+    actors = [entry['actor'] for entry in tuner.json('history', schema='history')]
+    assert set(actors) == {'dashboard:the-administrator'}
+    tuner.remove_entries()
+
+
+def test_a_page_without_a_place_for_the_tab_is_told_in_the_status(
+    visitor: Visitor, users: dict[str, User], tuner: ModuleClient
+) -> None:
+    """As a later release may have it; the page itself stays as it is."""
+    assert 'administrator' in users
+    visitor.page.add_init_script(
+        """new MutationObserver(() => document.querySelectorAll('cd-osd-list > .nav-tabs')
+          .forEach((e) => e.classList.replace('nav-tabs', 'other-tabs')))
+          .observe(document, { childList: true, subtree: true });"""
+    )
+    visitor.log_in('administrator')
+    visitor.page.goto(f'{visitor.url}/#/osd')
+    expect(visitor.page.locator('cd-osd-list > .other-tabs a').first).to_be_visible()
+    told = tuner.wait_for(lambda: tuner.status()['notices'], 60, 'a notice')
+    assert 'cannot be placed' in told[0]
+    expect(visitor.page.locator(TAB)).to_have_count(0)
+
+
+def test_the_dashboards_own_pages_are_as_before_with_the_drop_in_broken(
+    visitor: Visitor, users: dict[str, User], tuner: ModuleClient
+) -> None:
+    """A file that fails on its last line: the page has no tab, and everything else goes on."""
+    cluster = tuner.cluster
+    controllers = cluster.client.host.outside(cluster.layout.mgr_modules / 'dashboard/controllers')
+    files = [controllers / '_rocksdb_tuner.py', controllers / '_rocksdb_tuner_tab.py']
+    shipped = [file.read_text() for file in files]
+    try:
+        for file, text in zip(files, shipped):
+            file.write_text(f'{text}\n1 / 0\n')
+        user = start_over(tuner, users)
+        assert user.get('').status == 404
+        visitor.log_in('administrator')
+        for page, element in (('osd', 'cd-osd-list'), ('pool', 'cd-pool-list')):
+            visitor.page.goto(f'{visitor.url}/#/{page}')
+            expect(visitor.page.locator(f'{element} cd-table').first).to_be_visible()
+        expect(visitor.page.locator(TAB)).to_have_count(0)
+        assert 'rocksdb_tuner' not in visitor.page.content()
+    finally:
+        for file, text in zip(files, shipped):
+            file.write_text(text)
+        assert start_over(tuner, users).get('').status == 200
+
+
+def start_over(tuner: ModuleClient, users: dict[str, User]) -> User:
+    """Let the manager start anew; returns the administrator, logged in to its dashboard."""
+
+    def logged_in() -> User | None:
+        try:
+            found = users['administrator'].logged_in('the-administrator', PASSWORD)
+        except (OSError, AssertionError):
+            return None
+        return found if found.ask('GET', '/api/summary').status == 200 else None
+
+    tuner.cluster.ceph('mgr', 'fail')
+    time.sleep(2)
+    found: User = tuner.wait_for(logged_in, RESTART_S, 'the dashboard after a restart')
+    return found
+
+
+def test_there_are_pictures_to_look_at(release: str) -> None:
+    """Of this run, for each width and state."""
+    names = {path.name for path in SHOTS.glob(f'{release}-*.png')}
+    assert {f'{release}-overview-{width}.png' for width in WIDTHS} <= names

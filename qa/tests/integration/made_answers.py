@@ -1,0 +1,134 @@
+"""What the module would answer for clusters that no test can start: large ones, and ill ones.
+
+Made by the module's own code from made-up records, and so in the form that it really has.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from dataclasses import replace
+from typing import Any
+
+from rocksdb_tuner.observe.growth import GrowthPoints
+from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.observe.trend import TREND_SIGNALS, Trend
+from rocksdb_tuner.options.verdict import all_options
+from rocksdb_tuner.present import render
+from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
+from rocksdb_tuner.tests.present import samples
+from rocksdb_tuner.workload.records import Workload, WorkloadClass
+
+CLASSES = (
+    WorkloadClass.RBD_SMALL_WRITE,
+    WorkloadClass.RGW_METADATA,
+    WorkloadClass.IDLE,
+    WorkloadClass.READ_MOSTLY,
+)
+PER_HOST = 24
+DB_BYTES = 60 << 30
+STEP_S = 30.0
+
+
+def answers(osds: int, state: str = 'rollout') -> dict[str, Any]:
+    """The answer by the end of its path."""
+    snapshot = in_state(of_size(osds), state)
+    texts = {
+        '': render.status(snapshot, 'json'),
+        '/findings': render.findings(snapshot, 'json'),
+        '/recommendation': render.recommend(snapshot, 'json'),
+        '/map': render.osd_map(snapshot),
+        '/rollout': render.rollout(snapshot.rollout, 'json'),
+        '/history': render.history(snapshot, 'json'),
+        '/option': render.option_list(tuple(all_options().values()), 'json'),
+        '/trend': render.trend([(0, trend(0)), (1, trend(1)), (2, trend(2))], None),
+    }
+    for recommendation in snapshot.recommendations:
+        path = f'/recommendation/{recommendation.recommendation_id}'
+        texts[path] = render.show(recommendation, 'json')
+        texts[f'{path}/plan'] = render.plan(recommendation, 'json')
+    for facts in snapshot.osds:
+        osd_id = facts.info.osd_id
+        texts[f'/osd/{osd_id}/growth'] = render.growth(snapshot, osd_id, growth())
+        if osd_id > 100:
+            break
+    return {path: json.loads(text) for path, text in texts.items()}
+
+
+def of_size(osds: int) -> Snapshot:
+    """A cluster whose hosts do different things."""
+    few, rng = samples.small_cluster(), random.Random(7)
+    made = []
+    for osd_id in range(osds):
+        host = osd_id // PER_HOST
+        facts = few.osds[osd_id % len(few.osds)]
+        signals = Signals(
+            osd_id,
+            kv_sync_ms=rng.expovariate(1),
+            kv_sync_busy=rng.random() ** 2,
+            db_used_bytes=int(rng.random() ** 2 * DB_BYTES),
+            db_total_bytes=DB_BYTES,
+            slow_used_bytes=int(rng.random() < 0.02),
+        )
+        made.append(
+            replace(
+                facts,
+                info=replace(
+                    facts.info,
+                    osd_id=osd_id,
+                    host=f'node{host}',
+                    up=rng.random() > 0.005,
+                    device_class='ssd' if host % 4 else 'nvme',
+                ),
+                signals=signals,
+                workload=Workload(CLASSES[host % len(CLASSES)], 0.9, ()),
+            )
+        )
+    return replace(few, osds=tuple(made), sampling=Sampling(10.0, osds, 3.0, 12.0))
+
+
+def in_state(snapshot: Snapshot, state: str) -> Snapshot:
+    quiet = replace(
+        snapshot, rollout=None, findings=(), alarms=(), assessments=(), limitations=(), notices=()
+    )
+    nothing = replace(quiet, osds=(), groups=(), sampling=Sampling(10.0, 0, None, None))
+    return {
+        'rollout': snapshot,
+        'waiting': replace(snapshot, rollout=samples.waiting_rollout()),
+        'broken': replace(snapshot, rollout=samples.failed_rollout()),
+        'quiet': quiet,
+        'stale': replace(quiet, sampling=replace(snapshot.sampling, last_sample_age_s=900.0)),
+        'empty': replace(nothing, history=()),
+        'off': replace(nothing, mode=Mode.OFF),
+    }[state]
+
+
+def trend(osd_id: int) -> Trend:
+    """An hour with a gap."""
+    rng = random.Random(osd_id)
+
+    def value(scale: float, step: int) -> float | None:
+        if step == 40:
+            return None
+        return scale * (1 + 0.2 * rng.random() + 0.5 * math.sin(step / 9 + osd_id))
+
+    scales = {'kv_sync_ms': 3, 'commit_ms': 5, 'kv_sync_busy': 0.4, 'db_write_amp': 3}
+    return Trend(
+        tuple(samples.NOW_S - STEP_S * (120 - step) for step in range(120)),
+        {
+            name: tuple(value(scales.get(name, 3e6), step) for step in range(120))
+            for name in TREND_SIGNALS
+        },
+    )
+
+
+def growth() -> GrowthPoints:
+    """A day of a DB that grows."""
+    rng = random.Random(3)
+    return GrowthPoints(
+        tuple(samples.NOW_S - 1800.0 * (48 - step) for step in range(49)),
+        tuple(int(20e9 + step * 3e8 + rng.random() * 4e8) for step in range(49)),
+        DB_BYTES,
+        0,
+    )

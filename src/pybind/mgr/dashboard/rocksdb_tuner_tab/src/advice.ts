@@ -1,0 +1,203 @@
+/** Findings and recommendations. */
+
+import { html, nothing, type TemplateResult } from 'lit';
+import { repeat } from 'lit/directives/repeat.js';
+
+import type { Finding, Plan, Recommendation, RecommendationInFull } from './api';
+import { duration, evidence, ids, plural, signedPercent, who } from './format';
+import { commands, label, TABLE } from './parts';
+
+const SEVERITY = { error: 'danger', warning: 'warning', info: 'info' } as const;
+const KIND: Record<string, string> = {
+  'set-profile': 'Set option set',
+  'remove-override': 'Remove override',
+  compact: 'Compact',
+  manual: 'By hand',
+};
+
+export function findings(found: readonly Finding[]): TemplateResult {
+  return html`<h3>Findings</h3>
+    ${found.length ? nothing : html`<p>None: nothing is worth attention.</p>`}
+    ${repeat(
+      found,
+      (f) => `${f.id} ${f.summary}`,
+      (f) => html`<details class="rt-item">
+        <summary>
+          ${label(f.severity, SEVERITY[f.severity])}
+          <span class="rt-main">${f.summary}</span>
+          <span class="rt-side">${f.osds.length ? plural(f.osds.length, 'OSD') : nothing}</span>
+        </summary>
+        <div class="rt-body">
+          <p>${f.remedy}</p>
+          ${f.do_not ? html`<p><strong>Do not:</strong> ${f.do_not}</p>` : nothing}
+          ${commands(f.commands, 'Remedy')} ${evidenceTable(f)}
+          <p class="rt-note">
+            ${f.osds.length ? html`On ${ids(f.osds)}. ` : nothing}Source: ${f.source}
+          </p>
+        </div>
+      </details>`,
+    )}`;
+}
+
+function evidenceTable(finding: Finding): TemplateResult | typeof nothing {
+  if (!finding.evidence.length) return nothing;
+  return html`<div class="rt-scroll"><table class=${TABLE}>
+    <thead>
+      <tr><th scope="col">Evidence</th><th scope="col">Value</th><th scope="col">Over</th></tr>
+    </thead>
+    <tbody>
+      ${finding.evidence.map(
+        (e) => html`<tr>
+          <th scope="row">${e.signal}</th>
+          <td class="rt-long">${evidence(e.value, e.unit)}</td>
+          <td>${e.window_s === null ? '–' : duration(e.window_s)}</td>
+        </tr>`,
+      )}
+    </tbody>
+  </table></div>`;
+}
+
+export interface Reading {
+  full: RecommendationInFull | null;
+  plan: Plan | null;
+}
+
+export interface AdviceHost {
+  mayChange: boolean;
+  /** Whether a rollout is under way, beside which none can begin. */
+  busy: boolean;
+  read: ReadonlyMap<string, Reading>;
+  meanings: ReadonlyMap<string, string>;
+  conclusions: string[];
+  open(id: string): void;
+  showPlan(id: string): void;
+  apply(recommendation: Recommendation): void;
+}
+
+export function recommendations(
+  found: readonly Recommendation[],
+  host: AdviceHost,
+): TemplateResult {
+  return html`<h3>Recommendations</h3>
+    ${found.length
+      ? nothing
+      : html`<p>Nothing to change.${host.conclusions.map((text) => html` ${text}`)}</p>`}
+    ${repeat(
+      found,
+      (r) => r.id,
+      (r) => html`<details
+        class="rt-item"
+        data-id=${r.id}
+        @toggle=${(event: Event) => {
+          if ((event.currentTarget as HTMLDetailsElement).open) host.open(r.id);
+        }}
+      >
+        <summary>
+          ${label(`${r.risk} risk`, r.risk === 'low' ? 'info' : r.risk === 'medium' ? 'warning' : 'danger')}
+          <span class="rt-main">
+            ${KIND[r.kind] ?? r.kind}${r.profile ? html` <strong>${r.profile}</strong>` : nothing} for
+            ${who(r.who)}
+          </span>
+          <span class="rt-side">
+            ${plural(r.osds.length, 'OSD')}${r.restart_required ? ', each restarted' : ''}
+          </span>
+        </summary>
+        <div class="rt-body">${body(r, host)}</div>
+      </details>`,
+    )}`;
+}
+
+function body(r: Recommendation, host: AdviceHost): TemplateResult {
+  const reading = host.read.get(r.id);
+  const carriedOut = r.kind === 'set-profile' || r.kind === 'remove-override';
+  return html`
+    <h4>Why</h4>
+    <ul>
+      ${r.reasons.map((x) => html`<li>${x.statement} <small class="rt-note">(${x.source})</small></li>`)}
+    </ul>
+    <h4>Predicted effect</h4>
+    ${r.prediction
+      ? html`<p>
+          ${r.prediction.metric}: <strong>${signedPercent(r.prediction.low_percent)} to
+          ${signedPercent(r.prediction.high_percent)}</strong>
+          <small class="rt-note">(${r.prediction.basis})</small>
+        </p>`
+      : html`<p>Nothing was published that would let one predict it.</p>`}
+    ${difference(r, reading, host)}
+    ${carriedOut
+      ? html`<div class="rt-row">
+          <button class="btn btn-light" @click=${() => host.showPlan(r.id)}>Dry run</button>
+          ${host.mayChange
+            ? html`<button
+                class="btn btn-accent rt-act"
+                ?disabled=${host.busy}
+                @click=${() => host.apply(r)}
+              >
+                Apply …
+              </button>`
+            : html`<span class="rt-note">
+                Applying needs permission to update OSDs and the configuration.
+              </span>`}
+          ${host.busy ? html`<span class="rt-note">A rollout is under way.</span>` : nothing}
+        </div>`
+      : nothing}
+    ${reading?.plan ? plan(reading.plan) : nothing}
+    <h4>Commands</h4>
+    ${commands(carriedOut ? [`ceph rocksdb-tuner apply ${r.id}`] : r.commands, 'Commands')}
+    ${carriedOut
+      ? html`<p class="rt-note">Or, by hand, and back again:</p>
+          ${commands(r.commands, 'Commands by hand')} ${commands(r.undo_commands, 'Undo')}`
+      : nothing}
+  `;
+}
+
+function difference(
+  r: Recommendation,
+  reading: Reading | undefined,
+  host: AdviceHost,
+): TemplateResult | typeof nothing {
+  if (r.options_from === r.options_to) return nothing;
+  const changes = reading?.full?.difference;
+  if (!changes) {
+    return reading?.full
+      ? html`<h4>Option string</h4>
+          ${commands([r.options_to], 'New option string')}`
+      : html`<p role="status">Loading the differences …</p>`;
+  }
+  return html`<h4>What changes</h4>
+    <div class="rt-scroll"><table class=${TABLE}>
+      <thead>
+        <tr>
+          <th scope="col">Option</th><th scope="col">Now</th><th scope="col">Then</th>
+          <th scope="col">What it does</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${changes.map(
+          (c) => html`<tr>
+            <th scope="row">${c.option}</th>
+            <td>${c.from ?? 'default'}</td>
+            <td>${c.to ?? 'default'}</td>
+            <td>${host.meanings.get(c.option) ?? '–'}</td>
+          </tr>`,
+        )}
+      </tbody>
+    </table></div>`;
+}
+
+function plan(planned: Plan): TemplateResult {
+  const [canary, ...rest] = planned.batches;
+  return html`<div role="status">
+    <h4>Dry run: nothing was changed</h4>
+    <ol>
+      <li>${canary ? ids(canary.osds) : 'no OSD'} first, alone, and judged before any other</li>
+      ${rest.length
+        ? html`<li>
+            then ${plural(rest.length, 'batch', 'batches')}:
+            ${ids(rest.flatMap((b) => b.osds))}
+          </li>`
+        : nothing}
+      <li>expected to take ${duration(planned.expected_duration_s)} without waiting</li>
+    </ol>
+  </div>`;
+}

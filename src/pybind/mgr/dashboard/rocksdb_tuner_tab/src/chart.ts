@@ -1,0 +1,149 @@
+import { LitElement, html, nothing, type PropertyValues, type TemplateResult } from 'lit';
+import uPlot from 'uplot';
+
+export interface Line {
+  label: string;
+  values: (number | null)[];
+  color: string;
+  /** Thin: one of many that are compared with. */
+  faint?: boolean;
+  dashed?: boolean;
+}
+
+export interface Picture {
+  title: string;
+  /** Seconds since the epoch, oldest first. */
+  time_s: number[];
+  lines: Line[];
+  format: (value: number | null) => string;
+  /** Bytes: the marks of the axis are powers of two. */
+  binary?: boolean;
+  /** What to say below the title. */
+  note?: string;
+}
+
+const POWERS = Array.from({ length: 60 }, (_, i) => 2 ** i);
+const HEIGHT = 190;
+/** Of the variables that all three releases have, with what they hold there. */
+export const COLORS = {
+  blue: '#0072b2',
+  orange: '#d55e00',
+  green: '#008a5e',
+  gray: '#737373',
+  red: '#c9190b',
+} as const;
+
+/** Lines over time, drawn by uPlot; said in words for those who do not see them. */
+export class RocksDbTunerChart extends LitElement {
+  static override properties = { picture: { attribute: false } };
+
+  picture: Picture | null = null;
+  private plot: uPlot | null = null;
+  private shape = '';
+  private readonly sizes = new ResizeObserver(() => this.resize());
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.sizes.observe(this);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.sizes.disconnect();
+    this.drop();
+  }
+
+  protected override render(): TemplateResult | typeof nothing {
+    const { picture } = this;
+    if (!picture) return nothing;
+    const known = picture.lines.some((line) => line.values.some((value) => value !== null));
+    return html`
+      <h4 class="rt-chart-title">${picture.title}</h4>
+      ${picture.note ? html`<p class="rt-note">${picture.note}</p>` : nothing}
+      <div class="rt-plot" role="img" aria-label=${words(picture)} ?hidden=${!known}></div>
+      ${known ? nothing : html`<p class="rt-empty">Nothing was measured yet.</p>`}
+    `;
+  }
+
+  protected override updated(_: PropertyValues): void {
+    const { picture } = this;
+    const place = this.querySelector<HTMLElement>('.rt-plot');
+    if (!picture || !place || place.hidden) {
+      this.drop();
+      return;
+    }
+    const data = [picture.time_s, ...picture.lines.map((line) => line.values)] as uPlot.AlignedData;
+    const shape = JSON.stringify(picture.lines.map((l) => [l.label, l.color, l.faint, l.dashed]));
+    if (this.plot && shape === this.shape) {
+      // In place: the cursor and a zoom stay where they are.
+      this.plot.setData(data, this.plot.select.width === 0);
+      return;
+    }
+    this.drop();
+    this.shape = shape;
+    this.plot = new uPlot(options(picture, this.width()), data, place);
+  }
+
+  private width(): number {
+    return Math.max(100, Math.floor(this.clientWidth));
+  }
+
+  private resize(): void {
+    if (this.plot && this.plot.width !== this.width()) {
+      this.plot.setSize({ width: this.width(), height: HEIGHT });
+    }
+  }
+
+  private drop(): void {
+    this.plot?.destroy();
+    this.plot = null;
+  }
+}
+
+function options(picture: Picture, width: number): uPlot.Options {
+  const axis = { stroke: '#525252', grid: { stroke: '#e0e0e0', width: 1 }, ticks: { show: false } };
+  return {
+    width,
+    height: HEIGHT,
+    legend: { show: picture.lines.length <= 6 },
+    cursor: { y: false },
+    scales: {
+      y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] },
+    },
+    axes: [
+      { ...axis, size: 42 },
+      {
+        ...axis,
+        size: 68,
+        ...(picture.binary && { incrs: POWERS }),
+        values: (_, splits) => splits.map((value) => picture.format(value)),
+      },
+    ],
+    series: [
+      { label: 'Time' },
+      ...picture.lines.map((line) => ({
+        label: line.label,
+        stroke: line.color,
+        width: line.faint ? 0.7 : 1.8,
+        ...(line.dashed && { dash: [6, 4] }),
+        points: { show: line.values.length < 3 },
+        value: (_: uPlot, value: number | null) => picture.format(value),
+      })),
+    ],
+  };
+}
+
+/** The newest value of every line. */
+function words({ title, lines, format }: Picture): string {
+  const said = lines
+    .filter((line) => !line.faint)
+    .map((line) => {
+      const newest = [...line.values].reverse().find((value) => value !== null);
+      return `${line.label} ${newest === undefined ? 'not known' : format(newest)}`;
+    });
+  return `${title}, newest values: ${said.join('; ')}`;
+}

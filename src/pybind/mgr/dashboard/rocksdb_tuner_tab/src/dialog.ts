@@ -1,0 +1,87 @@
+import { LitElement, html, nothing, type TemplateResult } from 'lit';
+
+import { ApiError } from './api';
+
+export interface Question {
+  title: string;
+  /** What will happen, one sentence each. */
+  lines: string[];
+  /** Something to choose before. */
+  choice?: TemplateResult;
+  /** What the same is on the command line. */
+  command?: string;
+  /** The words of the button that does it. */
+  action: string;
+  run: () => Promise<void>;
+}
+
+/** Asks before anything is changed; stays open, with the reason, where the change is refused. */
+export class RocksDbTunerDialog extends LitElement {
+  static override properties = {
+    question: { state: true },
+    busy: { state: true },
+    refusal: { state: true },
+  };
+
+  private question: Question | null = null;
+  private busy = false;
+  private refusal = '';
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  async ask(question: Question): Promise<void> {
+    this.question = question;
+    this.refusal = '';
+    this.busy = false;
+    await this.updateComplete;
+    this.querySelector('dialog')?.showModal();
+  }
+
+  protected override render(): TemplateResult | typeof nothing {
+    const { question, busy, refusal } = this;
+    return html`<dialog
+      class="rt-dialog"
+      aria-labelledby="rt-dialog-title"
+      @close=${() => (this.question = null)}
+    >
+      ${question
+        ? html`<h4 id="rt-dialog-title">${question.title}</h4>
+            <ul>
+              ${question.lines.map((line) => html`<li>${line}</li>`)}
+            </ul>
+            ${question.choice ?? nothing}
+            ${question.command
+              ? html`<p class="rt-note">The same on the command line: <code>${question.command}</code></p>`
+              : nothing}
+            ${refusal ? html`<div class="alert alert-danger" role="alert">${refusal}</div>` : nothing}
+            <div class="rt-row">
+              <button class="btn btn-accent rt-act" ?disabled=${busy} @click=${() => void this.run()}>
+                ${question.action}
+              </button>
+              <button class="btn btn-light" autofocus @click=${() => this.close()}>Cancel</button>
+            </div>`
+        : nothing}
+    </dialog>`;
+  }
+
+  private close(): void {
+    this.querySelector('dialog')?.close();
+  }
+
+  private async run(): Promise<void> {
+    if (!this.question || this.busy) return;
+    this.busy = true;
+    this.refusal = '';
+    try {
+      await this.question.run();
+      this.close();
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.refusal = error.message;
+    } finally {
+      this.busy = false;
+    }
+  }
+}

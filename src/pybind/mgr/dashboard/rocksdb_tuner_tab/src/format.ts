@@ -1,0 +1,83 @@
+/** Numbers with their units, and times in the browser's zone. */
+
+const UNKNOWN = '–';
+const IEC = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi'];
+
+export function number(value: number | null | undefined, digits = 2): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return UNKNOWN;
+  const size = Math.abs(value);
+  return size >= 100 || Number.isInteger(value)
+    ? Math.round(value).toLocaleString()
+    : value.toPrecision(digits + (size >= 10 ? 1 : 0));
+}
+
+export function bytes(value: number | null | undefined, per = ''): string {
+  if (value === null || value === undefined) return UNKNOWN;
+  let scaled = value;
+  let at = 0;
+  while (Math.abs(scaled) >= 1023.5 && at < IEC.length - 1) {
+    scaled /= 1024;
+    at += 1;
+  }
+  return `${number(scaled)} ${IEC[at]}B${per}`;
+}
+
+export function percent(ratio: number | null | undefined): string {
+  return ratio === null || ratio === undefined ? UNKNOWN : `${number(Math.round(ratio * 1000) / 10)} %`;
+}
+
+export function signedPercent(value: number | null): string {
+  if (value === null) return UNKNOWN;
+  const rounded = Math.round(value);
+  return `${rounded > 0 ? '+' : ''}${rounded} %`;
+}
+
+export function duration(seconds: number | null | undefined): string {
+  if (seconds === null || seconds === undefined) return UNKNOWN;
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 172800) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86400)} days`;
+}
+
+/** A point in time, ISO 8601, in the browser's zone. */
+export function moment(iso: string | null): string {
+  return iso === null ? UNKNOWN : new Date(iso).toLocaleString();
+}
+
+export function plural(count: number, noun: string, nouns = `${noun}s`): string {
+  return `${count.toLocaleString()} ${count === 1 ? noun : nouns}`;
+}
+
+/** "osd/class:ssd" as its device class, anything else as it is. */
+export function who(mask: string): string {
+  return mask.startsWith('osd/class:') ? `device class ${mask.slice(10)}` : mask;
+}
+
+/** Ids as ranges, at most as many as can be read: "0–3, 7 and 12 more". */
+export function ids(osds: readonly number[], limit = 12): string {
+  const ranges: [number, number][] = [];
+  for (const id of [...osds].sort((a, b) => a - b)) {
+    const last = ranges[ranges.length - 1];
+    if (last && last[1] === id - 1) last[1] = id;
+    else ranges.push([id, id]);
+  }
+  const shown = ranges.slice(0, limit);
+  const rest = ranges.slice(limit).reduce((sum, [a, b]) => sum + b - a + 1, 0);
+  const text = shown.map(([a, b]) => (a === b ? `${a}` : b === a + 1 ? `${a}, ${b}` : `${a}–${b}`));
+  return `osd ${text.join(', ')}${rest ? ` and ${rest} more` : ''}`;
+}
+
+/** A value of a finding's evidence, with its unit. */
+export function evidence(value: unknown, unit: string): string {
+  if (value === null || value === undefined) return UNKNOWN;
+  if (typeof value === 'number') {
+    if (unit === 'bytes') return bytes(value);
+    if (unit === 'bytes/s') return bytes(value, '/s');
+    if (unit === 's') return duration(value);
+    return `${number(value)} ${unit}`.trim();
+  }
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return `${text} ${unit}`.trim();
+}

@@ -1,0 +1,61 @@
+/** Small pieces that several sections are made of. */
+
+import { html, nothing, type TemplateResult } from 'lit';
+
+export const TABLE = 'table table-striped cds--data-table rt-table';
+
+/** Commands to copy, each on a line. */
+export function commands(lines: readonly string[], what = 'Commands'): TemplateResult | typeof nothing {
+  if (!lines.length) return nothing;
+  const text = lines.join('\n');
+  return html`<div class="rt-commands">
+    <pre tabindex="0" role="group" aria-label=${what}>${text}</pre>
+    <button class="rt-copy" aria-label=${`Copy: ${what}`} @click=${(e: Event) => void copy(e, text)}>
+      Copy
+    </button>
+  </div>`;
+}
+
+async function copy(event: Event, text: string): Promise<void> {
+  const button = event.currentTarget as HTMLElement;
+  const said = (await written(text)) ? 'Copied' : 'Select and copy';
+  button.textContent = said;
+  window.setTimeout(() => (button.textContent = 'Copy'), 2000);
+}
+
+/** The clipboard of browsers is for pages that came by TLS only; dashboards often did not. */
+async function written(text: string): Promise<boolean> {
+  if (navigator.clipboard) {
+    try {
+      await navigator.clipboard.writeText(text);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+  const area = document.createElement('textarea');
+  area.value = text;
+  area.style.position = 'fixed';
+  area.style.opacity = '0';
+  const before = document.activeElement as HTMLElement | null;
+  document.body.append(area);
+  area.select();
+  // Deprecated, and the only way without TLS.
+  const done = document.execCommand('copy');
+  area.remove();
+  before?.focus();
+  return done;
+}
+
+export function label(
+  text: string,
+  kind: 'danger' | 'warning' | 'info' | 'good' | 'busy' | '' = '',
+): TemplateResult {
+  return html`<span class=${`rt-label${kind ? ` rt-${kind}` : ''}`}>${text}</span>`;
+}
+
+export function facts(pairs: [string, unknown][]): TemplateResult {
+  return html`<dl class="rt-facts">
+    ${pairs.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}
+  </dl>`;
+}

@@ -1,0 +1,177 @@
+/** The rollout under way, or the last one, and the history of all. */
+
+import { html, nothing, type TemplateResult } from 'lit';
+import { repeat } from 'lit/directives/repeat.js';
+
+import type { Change, Rollout } from './api';
+import { duration, ids, moment, signedPercent, who } from './format';
+import { commands, facts, label, TABLE } from './parts';
+
+const FINAL = new Set(['done', 'rolled-back', 'failed']);
+const STAGES = ['preflight', 'canary', 'soaking', 'judging', 'promoting', 'collapsing', 'done'];
+
+const OUTCOME: Record<string, 'good' | 'warning' | 'danger' | 'busy' | ''> = {
+  done: 'good',
+  'rolled-back': 'warning',
+  failed: 'danger',
+  aborted: 'warning',
+  waiting: 'busy',
+};
+
+export function underWay(rollout: { phase: string } | null): boolean {
+  return rollout !== null && !FINAL.has(rollout.phase);
+}
+
+export type Control = 'pause' | 'resume' | 'abort' | 'rollback';
+
+export interface RolloutHost {
+  mayChange: boolean;
+  control(what: Control, rollout: Rollout): void;
+  chart: TemplateResult | typeof nothing;
+}
+
+export function rolloutSection(rollout: Rollout, host: RolloutHost): TemplateResult {
+  const going = underWay(rollout);
+  const waiting = rollout.phase === 'waiting';
+  return html`<h3>${going ? 'Rollout under way' : 'Last rollout'}</h3>
+    ${waiting
+      ? html`<div class="alert alert-warning" role="status">
+          It waits: ${rollout.paused_reason}${rollout.paused_by ? ` (${rollout.paused_by})` : ''}
+        </div>`
+      : nothing}
+    ${rollout.failure ? html`<div class="alert alert-warning">${rollout.failure}</div>` : nothing}
+    ${rollout.direction === 'forward' && !waiting ? stages(rollout.phase) : nothing}
+    ${facts([
+      ['Phase', label(rollout.phase, going ? 'busy' : (OUTCOME[rollout.phase] ?? ''))],
+      ['For', who(rollout.who)],
+      ['OSDs', `${rollout.osds_finished} of ${rollout.osds_total}`],
+      ['Verdict', rollout.verdict ?? 'none yet'],
+      ['By', rollout.actor],
+      ['Started', moment(rollout.started)],
+      ['Updated', moment(rollout.updated)],
+    ])}
+    <progress
+      max=${rollout.osds_total || 1}
+      value=${rollout.osds_finished}
+      aria-label="OSDs that are finished"
+    ></progress>
+    ${rollout.last_error
+      ? html`<p class="rt-note">The last action that failed answered: ${rollout.last_error}</p>`
+      : nothing}
+    ${controls(rollout, host, going, waiting)} ${soak(rollout)} ${judgement(rollout)} ${host.chart}
+    <details class="rt-item">
+      <summary><span class="rt-main">OSDs, in the order in which they are changed</span></summary>
+      <div class="rt-body rt-scroll"><table class=${TABLE}>
+        <thead>
+          <tr><th scope="col">Batch</th><th scope="col">OSDs</th><th scope="col">Phase</th></tr>
+        </thead>
+        <tbody>
+          ${rollout.batches.map(
+            (batch, i) => html`<tr>
+              <th scope="row">${i === 0 ? 'Canary' : i}</th>
+              <td>${ids(batch.osds)}</td>
+              <td>${batch.phase}</td>
+            </tr>`,
+          )}
+        </tbody>
+      </table></div>
+    </details>`;
+}
+
+function stages(phase: string): TemplateResult {
+  const at = STAGES.indexOf(phase);
+  return html`<ol class="rt-steps" aria-label="Phases">
+    ${STAGES.map((stage, i) =>
+      i === at
+        ? html`<li aria-current="step">${stage}</li>`
+        : html`<li class=${i < at ? 'rt-past' : ''}>${stage}</li>`,
+    )}
+  </ol>`;
+}
+
+function controls(
+  rollout: Rollout,
+  host: RolloutHost,
+  going: boolean,
+  waiting: boolean,
+): TemplateResult | typeof nothing {
+  if (!host.mayChange) return nothing;
+  const button = (what: Control, text: string): TemplateResult =>
+    html`<button class="btn btn-light" @click=${() => host.control(what, rollout)}>${text}</button>`;
+  return html`<div class="rt-row">
+    ${going && !waiting ? button('pause', 'Pause …') : nothing}
+    ${going && waiting ? button('resume', 'Resume …') : nothing}
+    ${going && rollout.direction === 'forward' ? button('abort', 'Abort …') : nothing}
+    ${rollout.phase !== 'rolled-back' && rollout.direction !== 'back'
+      ? button('rollback', 'Roll back …')
+      : nothing}
+  </div>`;
+}
+
+function soak({ soak: found }: Rollout): TemplateResult | typeof nothing {
+  if (!found || !found.most_s) return nothing;
+  return html`<p>
+    The canary was watched for ${duration(found.soaked_s)} of at least ${duration(found.least_s)}, at
+    most ${duration(found.most_s)}; it is compared with ${ids(found.controls)}.
+  </p>`;
+}
+
+function judgement({ judgement: found }: Rollout): TemplateResult | typeof nothing {
+  if (!found) return nothing;
+  return html`<h4>What the verdict rests on</h4>
+    <div class="rt-scroll"><table class=${TABLE}>
+      <thead>
+        <tr>
+          <th scope="col">Signal</th><th scope="col">Effect</th>
+          <th scope="col">Change against the controls</th><th scope="col">Interval</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${found.signals.map(
+          (s) => html`<tr>
+            <th scope="row">${s.signal}</th>
+            <td>${s.effect}</td>
+            <td>${signedPercent(s.change_percent)}</td>
+            <td>${signedPercent(s.low_percent)} to ${signedPercent(s.high_percent)}</td>
+          </tr>`,
+        )}
+      </tbody>
+    </table></div>
+    ${found.cause ? html`<p>${found.cause}</p>` : nothing}
+    ${found.missing.length ? html`<p>Missing: ${found.missing.join('; ')}</p>` : nothing}`;
+}
+
+export function history(changes: readonly Change[] | null): TemplateResult {
+  return html`<h3>History</h3>
+    ${changes === null
+      ? html`<p role="status">Loading …</p>`
+      : changes.length === 0
+        ? html`<p>The module has not changed anything yet.</p>`
+        : repeat(
+            [...changes].reverse(),
+            (c) => c.id,
+            (c) => html`<details class="rt-item">
+              <summary>
+                ${label(c.outcome, OUTCOME[c.outcome] ?? '')}
+                <span class="rt-main">${who(c.who)}, by ${c.actor}</span>
+                <time class="rt-side" datetime=${c.time ?? ''}>${moment(c.time)}</time>
+              </summary>
+              <div class="rt-body">
+                ${c.reason ? html`<p>${c.reason}</p>` : nothing}
+                <div class="rt-scroll"><table class=${TABLE}>
+                  <thead>
+                    <tr><th scope="col">Effect</th><th scope="col">How much</th></tr>
+                  </thead>
+                  <tbody>
+                    <tr><th scope="row">Predicted</th><td>${c.prediction ?? 'nothing'}</td></tr>
+                    <tr><th scope="row">Measured</th><td>${c.measured ?? 'nothing'}</td></tr>
+                  </tbody>
+                </table></div>
+                <h4>From</h4>
+                ${commands([c.from], 'Option string before')}
+                <h4>To</h4>
+                ${commands([c.to], 'Option string after')}
+              </div>
+            </details>`,
+          )}`;
+}
