@@ -7,7 +7,7 @@ TOX := $(VENV)/bin/tox
 DESTDIR ?=
 MGR_DIR ?= /usr/share/ceph/mgr
 
-.PHONY: help demo check check-releases lint mypy unit integration smoke oracle bench install clean
+.PHONY: help demo check check-releases check-faults lint mypy unit integration smoke oracle bench install clean
 
 help:
 	@echo 'make demo     the main job on a real Pacific cluster, end to end (root, Debian 12)'
@@ -17,6 +17,7 @@ help:
 	@echo 'make lint | mypy | unit | integration | smoke | oracle   one of them'
 	@echo 'make check-releases   all integration tests on Pacific, Reef and Tentacle, and 3000 new'
 	@echo '              option strings on the binaries of each'
+	@echo 'make check-faults     rollouts on a real cluster under every fault, with clients that verify'
 	@echo 'make bench    measure the cost of a tick, of an answer of the model, and of a check'
 	@echo 'make install DESTDIR=...   lay the module out for a package'
 
@@ -34,6 +35,9 @@ check: $(TOX)
 
 check-releases: $(TOX)
 	$(TOX) run -e integration,oracle,reef,tentacle
+
+check-faults: $(TOX)
+	$(TOX) run -e faults
 
 lint mypy integration smoke oracle: $(TOX)
 	$(TOX) run -e $@
