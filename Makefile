@@ -10,17 +10,18 @@ TAB := src/pybind/mgr/dashboard/rocksdb_tuner_tab
 TAB_BUNDLE := build/dashboard/_rocksdb_tuner_tab.js
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
-.PHONY: help demo check check-releases lint mypy unit integration dashboard smoke oracle bench mixin tab install install-dashboard \
-  install-monitoring clean
+.PHONY: help demo check check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
+  oracle bench mixin tab install install-dashboard install-monitoring clean
 
 help:
 	@echo 'make demo     the main job on a real Pacific cluster, end to end (root, Debian 12)'
 	@echo '              KEEP=1 leaves the cluster up'
 	@echo 'make check    all tests: lint, mypy, unit, integration on real clusters of Pacific, and'
-	@echo '              in short on Reef and Tentacle (root)'
+	@echo '              in short under faults, and on Reef and Tentacle (root)'
 	@echo 'make lint | mypy | unit | integration | dashboard | smoke | oracle   one of them'
 	@echo 'make check-releases   all integration tests on Pacific, Reef and Tentacle, and 3000 new'
 	@echo '              option strings on the binaries of each'
+	@echo 'make check-faults     rollouts on a real cluster under every fault, with clients that verify'
 	@echo 'make bench    measure the cost of a tick, of answers of the model and of the dashboard, and of a check'
 	@echo 'make mixin    write the Grafana dashboard and the alert rules anew from their source'
 	@echo 'make tab      bundle the tab of the Ceph Dashboard (node and npm)'
@@ -34,16 +35,22 @@ demo:
 $(TOX):
 	qa/bootstrap $(VENV)
 
+# Tests on clusters mostly wait, for OSDs that start and samples that come: two clusters at a time
+# keep two cores busy.
 # The chroots of the other releases are made beside the first tests, which need none. A test that
 # comes too early waits for its chroot, or makes it where that has failed, and says why.
 check: $(TOX)
 	@qa/cluster chroot build > build/chroots.log 2>&1 & trap "kill $$! 2>/dev/null; wait" EXIT; \
-	$(TOX) run -e lint,mypy,py3,integration,dashboard,smoke
+	$(TOX) run -e lint,mypy,py3 && \
+	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e integration,faults-short,dashboard,smoke
 
 check-releases: $(TOX)
 	$(TOX) run -e integration,oracle,dashboard,reef,dashboard-reef,tentacle,dashboard-tentacle
 
-lint mypy integration dashboard smoke oracle: $(TOX)
+check-faults: $(TOX)
+	$(TOX) run -e faults
+
+lint mypy integration faults-short dashboard smoke oracle: $(TOX)
 	$(TOX) run -e $@
 
 unit: $(TOX)
