@@ -42,8 +42,9 @@ def forward(rules: Rules, state: RolloutState, seen: Observation) -> Step:
 def _begin(state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
     """Change the next OSD's entry, if everything allows its restart."""
     n = osd.osd_id
-    # An OSD that was begun is finished, and what goes back does not wait for the window.
-    closed = why_closed(state, n, seen) or seen.outside_window
+    # An OSD that was begun is finished, and what goes back waits neither for the window nor for
+    # the next day.
+    closed = why_closed(state, n, seen) or seen.not_now
     if closed is not None:
         return Step(waiting(state, closed))
     first = n == state.request.order[0] and planned_batch(state.request, state.soak, 0).judged
