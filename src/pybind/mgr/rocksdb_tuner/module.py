@@ -192,6 +192,15 @@ class Module(MgrModule):
             runtime=True,
         ),
         Option(
+            name='restarts_per_day',
+            type='uint',
+            default=0,
+            min=0,
+            max=10000,
+            desc='no OSD is begun after so many restarts by this module in 24 hours; 0: no limit',
+            runtime=True,
+        ),
+        Option(
             name='workload_memory',
             type='secs',
             default=86400,
@@ -297,6 +306,7 @@ class Module(MgrModule):
                 days=str(self.get_module_option('maintenance_days')),
                 hours=str(self.get_module_option('maintenance_hours')),
             ),
+            restarts_per_day=int(self.get_module_option('restarts_per_day')),
             workload_memory_s=float(self.get_module_option('workload_memory')),
             limits={o.name: float(self.get_module_option(o.name)) for o in limit_options()},
         )

@@ -76,6 +76,8 @@ log = logging.getLogger(__name__)
 ROLLOUT_PERIOD_S = 2.0
 #: Ceph's own health checks come and go within minutes.
 HEALTH_PERIOD_S = 30.0
+#: No report of any OSD for so long, and for three samples, means that the manager is cut off.
+DEAF_S = 60.0
 #: A command of an operator that is not taken within this time is withdrawn.
 SUBMIT_TIMEOUT_S = 30.0
 
@@ -120,6 +122,8 @@ class Settings:
     soak: SoakPlan = field(default_factory=SoakPlan)
     #: When an OSD may be begun.
     maintenance: MaintenanceWindow = field(default_factory=MaintenanceWindow)
+    #: 0: no limit.
+    restarts_per_day: int = 0
     #: Thresholds of conditions that the operator set, by module option.
     limits: Mapping[str, float] = field(default_factory=dict)
 
@@ -267,6 +271,8 @@ class Tuner:
             outside_window=outside(
                 settings.maintenance, local.tm_wday, local.tm_hour * 60 + local.tm_min
             ),
+            restarts_per_day=settings.restarts_per_day,
+            deaf=self._deaf(now_s),
         )
         if under_way and not self._rollout_under_way():
             self._options.entries_changed()
@@ -359,6 +365,16 @@ class Tuner:
         """Whether anything may be changed: never through an interface that nobody has tried."""
         known = self._known_release is not None
         return settings.mode is not Mode.OFF and known and self._has_looked()
+
+    def _deaf(self, now_s: float) -> Optional[str]:
+        """Why this manager does not know how the OSDs are; None while they report to it."""
+        ages = [s.sample_age_s for s in self._observer.signals().values()]
+        youngest_s = min((age for age in ages if age is not None), default=None)
+        if youngest_s is not None and self._observed_s is not None:
+            silent_s = youngest_s + max(0.0, now_s - self._observed_s)
+            if silent_s < max(DEAF_S, 3 * self._interval_s):
+                return None
+        return 'no OSD reports to this manager'
 
     def _rollout_under_way(self) -> bool:
         state = self._driver.state

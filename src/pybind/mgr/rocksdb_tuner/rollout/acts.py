@@ -68,9 +68,10 @@ def action_failed(state: RolloutState, action: Action, error: str, now_s: float)
 
 
 def _asked_in_vain(state: RolloutState) -> Optional[OsdProgress]:
-    """The OSD that is not asked to restart any more on the way back."""
+    """The OSD that is not asked to restart any more."""
     osd = in_flight(state)
     if osd is None or osd.step is not OsdStep.RESTARTING or osd.restarts_asked < 2:
         return None
     waits = state.paused_by is None and state.paused_reason is not None
-    return osd if waits and state.direction is not Direction.FORWARD else None
+    often = osd.restarts_asked > 2 or state.direction is not Direction.FORWARD
+    return osd if waits and often else None

@@ -12,7 +12,16 @@ from .records import Direction, Ending, OsdProgress, OsdStep, Outcome, Phase, Ro
 from .request import shared_entries, target
 from .restart import due, lost_again, restart_due, restarting, until_settled
 from .rules import Rules, Step, entry_action, with_trouble, write
-from .states import UNCHANGED, clip, ended, finished, in_flight, the_ending, with_osd
+from .states import (
+    UNCHANGED,
+    clip,
+    ended,
+    finished,
+    in_flight,
+    others_changed,
+    the_ending,
+    with_osd,
+)
 
 
 def rolled_back(state: RolloutState, actor: str, now_s: float) -> RolloutState:
@@ -46,7 +55,7 @@ def rolled_back(state: RolloutState, actor: str, now_s: float) -> RolloutState:
 def recover(rules: Rules, state: RolloutState, seen: Observation) -> Step:
     osd = in_flight(state)
     if osd is None:
-        return Step(ended(state, the_ending(state)))
+        return _after_recovery(state, the_ending(state))
     if osd.step is OsdStep.RESTORING:
         who = own(osd.osd_id)
         value = state.before.entry(who)
@@ -61,6 +70,17 @@ def recover(rules: Rules, state: RolloutState, seen: Observation) -> Step:
     if osd.step is OsdStep.RESTARTING:
         return restarting(rules, state, osd, seen)
     return _checking(rules, state, osd, seen)
+
+
+def _after_recovery(state: RolloutState, ending: Ending) -> Step:
+    """An OSD that failed fails the change: no part of the cluster is left with it.
+
+    Where an operator ended the rollout, what was changed until then is for him to decide.
+    """
+    if ending.outcome is Outcome.FAILED and others_changed(state):
+        told = replace(state, failure=ending.reason)
+        return Step(rolled_back(told, 'the module, of all OSDs', state.updated_s))
+    return Step(ended(state, ending))
 
 
 def back(rules: Rules, state: RolloutState, seen: Observation) -> Step:

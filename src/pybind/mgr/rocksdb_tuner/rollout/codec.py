@@ -44,6 +44,7 @@ from .records import (
     SoakPlan,
     Verdict,
 )
+from .restart_log import RestartLog
 from .states import TEXT_MAX
 
 VERSION = 3
@@ -355,6 +356,17 @@ def decode_record(text: str) -> HistoryRecord:
         predicted=document.added_later('predicted', _predicted),
         judgement=document.added_later('judgement', _judgement),
     )
+
+
+def encode_restarts(restarts: RestartLog) -> str:
+    """Text of at most LIMIT_BYTES bytes; raises RolloutRefused with E2BIG."""
+    document = {'version': VERSION, 'times_s': [round(at_s) for at_s in restarts.times_s]}
+    return _packed(document, 'the restarts of a day')
+
+
+def decode_restarts(text: str) -> RestartLog:
+    """The log that `encode_restarts` wrote, to the second; raises StoredStateError."""
+    return RestartLog(tuple(_unpacked(text).column('times_s', None, _number)))
 
 
 def encode_evidence(evidence: Evidence) -> str:

@@ -41,6 +41,7 @@ from .records import (
     RolloutState,
     SoakPlan,
 )
+from .restart_log import RestartLog
 from .rules import Limits
 from .states import in_flight
 from .stopwatch import Stopwatch
@@ -91,7 +92,11 @@ class Driver:
         self._loaded = False
         #: An end that history does not know yet.
         self._unrecorded = False
-        self._outside_window: Optional[str] = None
+        #: The restarts of the last day, of all rollouts.
+        self._restarts = RestartLog()
+        #: Why no OSD may be begun now, though nothing is wrong.
+        self._not_now: Optional[str] = None
+        self._deaf: Optional[str] = None
         self._recording = Recording(self._storage)
         self._watching = Stopwatch()
         self._waiting = Stopwatch()
@@ -129,23 +134,36 @@ class Driver:
         if self._loaded:
             return
         self._loaded = True
-        self._storage.take_back_readable()
+        # Whoever saw it fail to load does not expect it to go on by itself.
+        self._storage.take_back_readable(lambda s: acts.paused(s, 'the module', s.updated_s))
         self._state = self._storage.load_current()
         self._acknowledged = self._storage.load_acknowledged()
+        self._restarts = self._storage.load_restarts()
         self._history = tuple(map(self._known, self._storage.load_history()))
         self._problems = self._storage.problems()
         if self._state is not None and self._state.ended:
             self._unrecorded = record_of(self._state) not in self._history
 
-    def tick(self, now_s: float, may_act: bool, outside_window: Optional[str] = None) -> None:
+    def tick(
+        self,
+        now_s: float,
+        may_act: bool,
+        outside_window: Optional[str] = None,
+        restarts_per_day: int = 0,
+        deaf: Optional[str] = None,
+    ) -> None:
         """Look, decide, save, act; returns at once where nothing is being rolled out.
 
         ``now_s`` is the time of day. ``may_act`` False is the kill switch: nothing new is
         changed, only an OSD that this rollout left unable to start is put back.
         ``outside_window`` says why no further OSD may be begun now; None if one may.
+        ``restarts_per_day`` 0 sets no limit. ``deaf`` says why the manager does not know how the
+        OSDs are; None if it does.
         """
         self.load()
-        self._outside_window = outside_window
+        self._restarts = self._restarts.looked_at(now_s)
+        self._not_now = outside_window or self._restarts.used_up(restarts_per_day)
+        self._deaf = deaf
         watched_s = self._watching.look(None, now_s)
         if self._problems:
             self._problems = self._storage.problems()
@@ -180,7 +198,7 @@ class Driver:
         state = self._state
         if state is None or state.ended or state.soak.most_s <= 0:
             return
-        self._recording.add(state, newest, now_s, self._outside_window, trouble)
+        self._recording.add(state, newest, now_s, self._not_now, trouble)
 
     def start(
         self, request: ChangeRequest, now_s: float, soak: Optional[SoakPlan] = None
@@ -280,6 +298,7 @@ class Driver:
         for action in step.actions:
             if isinstance(action, RestartOsd):
                 self._asked = (state.rollout_id, action.osd_id)
+                self._count_restart(now_s)
             error = self._carry_out(action)
             if error is not None:
                 log.warning('rollout %s: %s failed: %s', state.rollout_id, action, error)
@@ -287,10 +306,19 @@ class Driver:
                 return False
         return bool(step.actions) or step.state != state
 
+    def _count_restart(self, now_s: float) -> None:
+        self._restarts = self._restarts.with_one(now_s)
+        try:
+            self._storage.save_restarts(self._restarts)
+        except (CommandError, RolloutRefused) as error:
+            # The state was stored just before: what is asked for is not held up for its count.
+            log.warning('a restart cannot be counted: %s', error.message)
+
     def _observe(
         self, state: RolloutState, now_s: float, *, may_act: bool, watched_s: float
     ) -> Observation:
-        needs = machine.needs(state)
+        waited_s = self._waiting.look(machine.wait_key(state), now_s)
+        needs = self._machine.needs(state, waited_s)
         found = self._recording.found(state)
         cluster = self._cluster.cluster_map()
         flying = in_flight(state)
@@ -310,9 +338,10 @@ class Driver:
             resolved=self._resolved(needs),
             orchestrator_reason=self._orchestrator_reason(needs),
             may_act=may_act,
-            outside_window=self._outside_window,
+            not_now=self._not_now,
+            deaf=self._deaf,
             watched_s=watched_s,
-            waited_s=self._waiting.look(machine.wait_key(state), now_s),
+            waited_s=waited_s,
             down_s=down_s if down else 0.0,
             before_s=found.before_s,
             after_s=found.after_s,

@@ -16,8 +16,10 @@ from .request import overruled, target
 from .restart import due, lost_again, restart_due, restarting, until_settled
 from .rules import Rules, Step, why_closed, write
 from .soak import soak
-from .states import ended, first_at, in_flight, waiting, with_osd
+from .states import ended, first_at, in_flight, others_changed, waiting, with_osd
 from .verdict import baseline_s
+
+_ROLLBACK = 'ceph rocksdb-tuner rollback'
 
 
 def forward(rules: Rules, state: RolloutState, seen: Observation) -> Step:
@@ -42,8 +44,9 @@ def forward(rules: Rules, state: RolloutState, seen: Observation) -> Step:
 def _begin(state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
     """Change the next OSD's entry, if everything allows its restart."""
     n = osd.osd_id
-    # An OSD that was begun is finished, and what goes back does not wait for the window.
-    closed = why_closed(state, n, seen) or seen.outside_window
+    # An OSD that was begun is finished, and what goes back waits neither for the window nor for
+    # the next day.
+    closed = why_closed(state, n, seen) or seen.not_now
     if closed is not None:
         return Step(waiting(state, closed))
     first = n == state.request.order[0] and planned_batch(state.request, state.soak, 0).judged
@@ -53,25 +56,25 @@ def _begin(state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
     info = _present(seen, n)
     recorded = next(b for b in state.before.osds if b.osd_id == n)
     if info.release != recorded.release:
-        return Step(
-            ended(
-                state,
-                Ending(
-                    Outcome.FAILED,
-                    f'osd.{n} now runs {info.release}: this was planned for {recorded.release}',
-                ),
-            )
-        )
+        reason = f'osd.{n} now runs {info.release}: this was planned for {recorded.release}'
+        return _not_as_planned(state, reason)
     running = seen.running.get(n)
     if running is None:
         return Step(waiting(state, f'what osd.{n} runs cannot be read'))
     if running.beats_config_store:
-        return Step(ended(state, Ending(Outcome.FAILED, overruled(state.request, n, running))))
+        return _not_as_planned(state, overruled(state.request, n, running))
     stage = Phase.CANARY if n == state.request.order[0] else Phase.PROMOTING
     begun = replace(osd, step=OsdStep.SETTING, nonce_before=info.nonce)
     return Step(
         with_osd(replace(state, stage=stage), begun), (SetEntry(own(n), target(state.request, n)),)
     )
+
+
+def _not_as_planned(state: RolloutState, reason: str) -> Step:
+    """Somebody made the plan wrong: it ends, or waits where part of it is carried out."""
+    if others_changed(state):
+        return Step(waiting(state, f'{reason}; or take back what was changed: "{_ROLLBACK}"'))
+    return Step(ended(state, Ending(Outcome.FAILED, reason)))
 
 
 def _drive(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:

@@ -86,6 +86,8 @@ _UPGRADED_TOGETHER = frozenset({'mon', 'mgr', 'osd'})
 GATES = (
     'the mode of the module allows changes, and nobody paused the rollout',
     'it is within maintenance_days and maintenance_hours, where these are set',
+    'restarts_per_day is not used up, where it is set',
+    'OSDs report to this manager',
     'no OSD of the cluster is down, and this one has told its version',
     'no flag such as noout or nobackfill is set, nor on single OSDs',
     'no health check of space, redundancy or quorum (nearfull, PG_DEGRADED, MON_DOWN)',
@@ -99,6 +101,7 @@ def closed_gate(seen: Observation, osd_id: int) -> Optional[str]:
     """Why this OSD, which is up, may not be restarted now; None if it may."""
     return (
         _mode(seen)
+        or seen.deaf
         or _osds(seen, osd_id)
         or _held_cluster(seen)
         or placement_groups(seen)

@@ -38,9 +38,21 @@ class Machine(Rules):
             result = _checked(self, replace(state, paused_reason=None), seen)
         return Step(stamped(state, result.state, now_s), result.actions)
 
+    def needs(self, state: RolloutState, waited_s: float) -> Needs:
+        """What the next observation must contain, so that nothing else is asked for.
 
-def needs(state: RolloutState) -> Needs:
-    """What the next observation must contain, so that nothing else is asked for."""
+        ``waited_s`` is that of the observation.
+        """
+        osd = in_flight(state)
+        if osd is not None and osd.step is OsdStep.RESTARTING:
+            # Until it is time to ask once more there is nothing to decide.
+            patient_s = min(self.limits.restart_s, self.limits.boot_s)
+            if waited_s < patient_s:
+                return Needs()
+        return _needs(state)
+
+
+def _needs(state: RolloutState) -> Needs:
     if state.ended:
         return Needs()
     osd = in_flight(state)

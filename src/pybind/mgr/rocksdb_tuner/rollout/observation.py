@@ -46,8 +46,11 @@ class Observation:
     orchestrator_reason: Optional[str] = None
     #: False: the operator switched changes off.
     may_act: bool = True
-    #: Why no OSD may be begun now by the operator's maintenance window; None inside it.
-    outside_window: Optional[str] = None
+    #: Why no OSD may be begun now, though nothing is wrong: the operator's maintenance window, or
+    #: daily limit; None if one may.
+    not_now: Optional[str] = None
+    #: Why this manager does not know how the OSDs are; None while they report to it.
+    deaf: Optional[str] = None
     #: How long this manager has been looking at the cluster.
     watched_s: float = 0.0
     #: How long this manager has seen the rollout wait in `machine.wait_key`.

@@ -15,7 +15,7 @@ from .gates import placement_groups
 from .observation import Observation, RestartOsd
 from .records import Direction, Ending, OsdProgress, OsdStep, Outcome, RolloutState
 from .rules import Rules, Step, trouble_of, why_closed, why_held
-from .states import waiting, with_osd
+from .states import others_changed, waiting, with_osd
 
 
 def due(osd: OsdProgress, seen: Observation) -> OsdProgress:
@@ -63,7 +63,9 @@ def restarting(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observ
     forward = state.direction is Direction.FORWARD
     if forward and state.ending is not None:
         return Step(failing(rules, state, osd, seen, state.ending))
-    if forward and osd.restarts_asked > 1:
+    # Where others are changed already, the operator's hand is better than taking all of them back:
+    # that this one is not restarted says nothing of its options.
+    if forward and osd.restarts_asked > 1 and not others_changed(state, n):
         ending = Ending(
             Outcome.FAILED,
             f'osd.{n} was asked to restart {osd.restarts_asked} times and did not',

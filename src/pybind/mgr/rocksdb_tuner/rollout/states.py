@@ -39,6 +39,11 @@ def first_at(state: RolloutState, step: OsdStep) -> Optional[OsdProgress]:
     return next((osd for osd in state.osds if osd.step is step), None)
 
 
+def others_changed(state: RolloutState, osd_id: Optional[int] = None) -> bool:
+    """Whether anything was changed of an OSD other than this one."""
+    return any(osd.step not in UNCHANGED for osd in state.osds if osd.osd_id != osd_id)
+
+
 def the_ending(state: RolloutState) -> Ending:
     """How a recovery ends: it always begins with one."""
     assert state.ending is not None

@@ -11,19 +11,21 @@ import logging
 from typing import Callable, Optional, TypeVar
 
 from ..mgr.protocols import CommandError, Store
-from . import acts
 from .codec import (
     decode_evidence,
     decode_record,
+    decode_restarts,
     decode_state,
     encode_evidence,
     encode_record,
+    encode_restarts,
     encode_state,
 )
 from .errors import StoredStateError
 from .evidence import Evidence
 from .history import HistoryRecord
 from .records import RolloutState
+from .restart_log import RestartLog
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +34,8 @@ CURRENT = 'rollout/current'
 EVIDENCE = 'rollout/evidence/'
 #: The same in versions without batches.
 EVIDENCE_OF_CANARY = 'rollout/evidence'
+#: When OSDs were restarted, by whatever rollout.
+RESTARTS = 'rollout/restarts'
 #: The id of the rollout whose end an operator has taken note of.
 ACKNOWLEDGED = 'rollout/acknowledged'
 ARCHIVE = 'rollout/archive/'
@@ -61,18 +65,17 @@ class RolloutStorage:
             if key in aside or self._store.get(key) is not None
         )
 
-    def take_back_readable(self) -> None:
+    def take_back_readable(self, held: Callable[[RolloutState], RolloutState]) -> None:
         """Move back what was set aside and can be read now, as after a downgrade is undone.
 
-        A rollout in the middle of its work comes back paused: whoever saw it fail to load does
-        not expect it to go on by itself.
+        A rollout in the middle of its work comes back as ``held`` makes it.
         """
         for aside in self._store.keys(BROKEN):
             key = aside[len(BROKEN) :]
             if self._store.get(key) is not None:
                 continue
             try:
-                text = _taken_back(key, self._store.get(aside) or '')
+                text = _taken_back(key, self._store.get(aside) or '', held)
             except StoredStateError:
                 continue
             if text is None:
@@ -98,6 +101,13 @@ class RolloutStorage:
     def save_acknowledged(self, rollout_id: Optional[str]) -> None:
         """None: nothing is acknowledged any more. Raises CommandError."""
         self._store.set(ACKNOWLEDGED, rollout_id)
+
+    def load_restarts(self) -> RestartLog:
+        return self._read(RESTARTS, decode_restarts) or RestartLog()
+
+    def save_restarts(self, restarts: RestartLog) -> None:
+        """Raises RolloutRefused (E2BIG), CommandError."""
+        self._store.set(RESTARTS, encode_restarts(restarts))
 
     def load_evidence(self) -> tuple[Evidence, ...]:
         """One for each batch of which anything is kept."""
@@ -173,7 +183,7 @@ class RolloutStorage:
             self._store.set(key, None)
 
 
-def _taken_back(key: str, text: str) -> Optional[str]:
+def _taken_back(key: str, text: str, held: Callable[[RolloutState], RolloutState]) -> Optional[str]:
     """What is stored again of a text that was set aside; None of one that is not a rollout's.
 
     Raises StoredStateError.
@@ -181,9 +191,11 @@ def _taken_back(key: str, text: str) -> Optional[str]:
     if key == CURRENT:
         state = decode_state(text)
         if not state.ended:
-            return encode_state(acts.paused(state, 'the module', state.updated_s))
+            return encode_state(held(state))
     elif key == EVIDENCE_OF_CANARY or key.startswith(EVIDENCE):
         decode_evidence(text)
+    elif key == RESTARTS:
+        decode_restarts(text)
     elif key.startswith(HISTORY):
         decode_record(text)
     elif key.startswith(ARCHIVE):

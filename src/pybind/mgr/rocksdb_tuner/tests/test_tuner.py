@@ -377,3 +377,18 @@ def test_what_a_manager_left_on_is_put_back_by_the_next_one(mode: Mode) -> None:
     world.run(2)
     assert world.cluster.told.count((1, 'config unset')) == 4
     assert world.store.keys('') == []
+
+
+def test_a_manager_that_no_osd_reports_to_begins_with_none(world: World) -> None:
+    recommendation_id = world.recommended_for_rbd()
+    world.cluster.flags.add('noout')
+    world.apply(recommendation_id)
+    # The reports stop; everything else that the manager shows stays as it was.
+    world.report = lambda: None  # type: ignore[method-assign]
+    world.run(120)
+    world.cluster.flags.discard('noout')
+    world.run(60)
+    state = world.tuner.snapshot.rollout
+    assert state is not None
+    assert state.paused_reason == 'no OSD reports to this manager'
+    assert not world.cluster.commands

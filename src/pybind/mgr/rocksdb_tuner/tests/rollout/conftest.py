@@ -142,6 +142,8 @@ class Run:
         self.store = FakeStore()
         self.may_act = True
         self.outside_window: Optional[str] = None
+        self.restarts_per_day = 0
+        self.deaf: Optional[str] = None
         self.clients = Clients(self.cluster)
         self.announcer = Announcer(self.cluster)
         self.driver = self.new_driver()
@@ -176,7 +178,13 @@ class Run:
                 self.cluster.now_s,
                 lambda osd_ids: read_trouble(self.cluster, osd_ids),
             )
-        self.driver.tick(self.cluster.now_s, self.may_act, self.outside_window)
+        self.driver.tick(
+            self.cluster.now_s,
+            self.may_act,
+            self.outside_window,
+            self.restarts_per_day,
+            self.deaf,
+        )
         self.cluster.advance(seconds)
         self.clients.write(seconds)
 

@@ -10,6 +10,7 @@ from typing import Any, Callable
 import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.mgr.records import DaemonVersions
 from rocksdb_tuner.rollout import codec
 from rocksdb_tuner.rollout.driver import Driver
 from rocksdb_tuner.rollout.errors import RolloutRefused
@@ -328,3 +329,25 @@ def test_a_tick_ends_after_a_bounded_number_of_steps(
     run.start()
     run.tick()
     assert run.cluster.commands == [c for c in run.cluster.commands if 'config set' in c]
+
+
+def test_nothing_is_asked_of_monitors_about_upgrades_while_an_osd_restarts(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only once it is time to ask for the restart again."""
+    asked: list[float] = []
+    versions = run.cluster.daemon_versions
+
+    def count() -> tuple[DaemonVersions, ...]:
+        asked.append(run.cluster.now_s)
+        return versions()
+
+    monkeypatch.setattr(run.cluster, 'daemon_versions', count)
+    run.cluster.orchestrator_idle = True
+    run.start()
+    run.until(lambda state: state.osds[0].step is OsdStep.RESTARTING)
+    asked.clear()
+    began_s = run.cluster.now_s
+    run.until(lambda state: state.osds[0].restarts_asked == 2)
+    assert asked
+    assert min(asked) - began_s >= 290.0

@@ -9,7 +9,7 @@ import pytest
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.rollout.batches import batches
 from rocksdb_tuner.rollout.errors import RolloutRefused
-from rocksdb_tuner.rollout.machine import Machine, needs
+from rocksdb_tuner.rollout.machine import Machine
 from rocksdb_tuner.rollout.observation import Needs, Observation
 from rocksdb_tuner.rollout.records import OPTION, Direction, OsdStep, Outcome, Phase
 from rocksdb_tuner.rollout.restart import by_hand
@@ -59,19 +59,34 @@ def test_the_entry_of_an_osd_that_does_not_start_goes_back_to_what_it_was() -> N
     assert cluster.runs(0) == OLD
 
 
-def test_a_later_osd_that_does_not_start_leaves_the_others_as_they_are(run: Run) -> None:
+def test_a_later_osd_that_does_not_start_takes_everything_back(run: Run) -> None:
+    """No part of the cluster is left with options with which an OSD did not start."""
     run.start()
     run.until(lambda s: s.osds[1].step is OsdStep.RESTARTING)
     run.cluster.osds[1].broken = True
     run.until(lambda s: s.direction is Direction.RECOVER)
     run.cluster.osds[1].broken = False
     state = run.to_the_end()
-    assert state.phase is Phase.FAILED
-    assert run.cluster.entries_of() == {'osd.0': NEW}
-    assert [run.cluster.runs(n) for n in range(3)] == [NEW, DEFAULT, DEFAULT]
-    assert 'the change stays on osd.0: "ceph rocksdb-tuner rollback r1" takes it back' in (
-        state.failure or ''
+    assert (state.phase, state.outcome) == (Phase.ROLLED_BACK, Outcome.ROLLED_BACK)
+    assert run.cluster.entries_of() == {}
+    assert [run.cluster.runs(n) for n in range(3)] == [DEFAULT] * 3
+    assert state.failure == (
+        'osd.1 did not come back up within 300 s; rolled back by the module, of all OSDs'
     )
+    # It was started again once, with what it had, and not once more for the others' sake.
+    assert [osd.boots for osd in run.cluster.osds.values()] == [3, 2, 1]
+
+
+def test_a_later_osd_that_is_not_restarted_is_left_to_the_operators_hand(run: Run) -> None:
+    """That the orchestrator does nothing is no reason to restart all others once more."""
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
+    run.cluster.orchestrator_idle = True
+    run.to_a_wait('systemctl restart ceph-osd@1')
+    assert run.state.osds[1].restarts_asked == 3
+    run.cluster.orchestrator_idle = False
+    run.driver.resume(run.cluster.now_s)
+    assert run.to_the_end().phase is Phase.DONE
 
 
 def test_an_osd_that_the_former_managers_orchestrator_only_stopped_is_started(run: Run) -> None:
@@ -227,14 +242,17 @@ def test_what_the_process_before_reported_is_not_believed_of_the_new_one() -> No
     )
 
 
-def test_a_ceph_conf_that_came_before_the_osd_was_touched_ends_the_rollout(run: Run) -> None:
+def test_a_ceph_conf_that_came_before_the_osd_was_touched_is_waited_for(run: Run) -> None:
     run.start()
     run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
     run.cluster.osds[1].shown[OPTION] = RunningOption(OLD, 'file', ignores_mon=False)
-    state = run.to_the_end()
-    assert state.phase is Phase.FAILED
-    assert 'of osd.1 comes from its ceph.conf' in (state.failure or '')
+    state = run.to_a_wait('of osd.1 comes from its ceph.conf')
+    assert '"ceph rocksdb-tuner rollback"' in (state.paused_reason or '')
     assert 'osd.1' not in run.cluster.entries_of()
+    del run.cluster.osds[1].shown[OPTION]
+    run.cluster.advance(10)
+    run.cluster.osds[1].reported = dict(run.cluster.osds[1].shown)
+    assert run.to_the_end().phase is Phase.DONE
 
 
 def test_an_osd_that_does_not_tell_what_it_runs_is_put_back(run: Run) -> None:
@@ -734,7 +752,7 @@ def test_an_osd_that_was_left_to_its_operator_is_shown_as_failed(run: Run) -> No
 def test_a_rollout_that_ended_does_nothing_more_whatever_is_seen(run: Run, value: str) -> None:
     run.start(set_profile(run.cluster, value))
     state = run.to_the_end()
-    assert needs(state) == Needs()
+    assert Machine(same_meaning).needs(state, 1e6) == Needs()
     run.cluster.stop_osd(1)
     seen = Observation(
         cluster=run.cluster.cluster_map(),

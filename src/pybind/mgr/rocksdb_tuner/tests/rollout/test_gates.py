@@ -152,3 +152,8 @@ def test_placement_groups_close_the_gate_even_if_the_osd_is_ok_to_stop() -> None
     """`ok-to-stop` looks no further than min_size."""
     pgs = PgSummary(33, 32, (('active+clean', 32), ('active+undersized+degraded', 1)))
     assert 'degraded' in (closed_gate(seen(pgs=pgs), 0) or '')
+
+
+def test_a_manager_that_hears_of_no_osd_restarts_none() -> None:
+    closed = closed_gate(seen(deaf='no OSD reports to this manager'), 0)
+    assert closed == 'no OSD reports to this manager'

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.rollout import acts
 from rocksdb_tuner.rollout.history import record_of
-from rocksdb_tuner.rollout.records import Outcome, Phase
+from rocksdb_tuner.rollout.records import Outcome, Phase, RolloutState
 from rocksdb_tuner.rollout.storage import (
     ARCHIVE_MAX,
     BROKEN,
@@ -140,6 +141,10 @@ def test_the_archive_is_bounded(store: FakeStore) -> None:
     assert storage.archived('r5') is not None
 
 
+def paused(state: RolloutState) -> RolloutState:
+    return acts.paused(state, 'the module', state.updated_s)
+
+
 def test_what_a_newer_version_wrote_is_read_again_once_that_version_is_back(
     store: FakeStore,
 ) -> None:
@@ -152,7 +157,7 @@ def test_what_a_newer_version_wrote_is_read_again_once_that_version_is_back(
     kept = dict(store.values)
     store.values = {BROKEN + key: value for key, value in kept.items()}
     storage = RolloutStorage(store)
-    storage.take_back_readable()
+    storage.take_back_readable(paused)
     assert store.values == kept
     assert storage.problems() == ()
 
@@ -161,7 +166,7 @@ def test_a_rollout_that_was_set_aside_in_its_middle_comes_back_paused(store: Fak
     RolloutStorage(store).save_current(example())
     store.values = {BROKEN + CURRENT: store.values[CURRENT]}
     storage = RolloutStorage(store)
-    storage.take_back_readable()
+    storage.take_back_readable(paused)
     found = storage.load_current()
     assert found is not None
     assert found.paused_by == 'the module'
@@ -175,12 +180,12 @@ def test_what_is_set_aside_replaces_nothing_that_was_written_since(store: FakeSt
     storage.save_current(example())
     store.values[BROKEN + CURRENT] = store.values[CURRENT]
     storage.save_current(ended('r9'))  # type: ignore[arg-type]
-    storage.take_back_readable()
+    storage.take_back_readable(paused)
     assert storage.load_current() == ended('r9')
     assert len(storage.problems()) == 1
 
 
 def test_what_still_cannot_be_read_stays_aside(store: FakeStore) -> None:
     store.values = {BROKEN + CURRENT: 'nonsense', BROKEN + HISTORY + 'r1': '{}'}
-    RolloutStorage(store).take_back_readable()
+    RolloutStorage(store).take_back_readable(paused)
     assert set(store.values) == {BROKEN + CURRENT, BROKEN + HISTORY + 'r1'}
