@@ -166,6 +166,7 @@ CHANGES = [
     ('POST', '/rollout/pause', {}),
     ('POST', '/rollout/resume', {}),
     ('POST', '/rollout/abort', {}),
+    ('POST', '/rollout/ack', {}),
     ('POST', '/osd/1/deep', {}),
     ('POST', '/profile', {}),
 ]

@@ -599,6 +599,13 @@ class RocksDBTuner(BaseController):
     def abort(self) -> Any:
         return self._change('rollout_abort')
 
+    @Endpoint('POST', path='/rollout/ack')
+    @UpdatePermission
+    @EndpointDoc('Take note of a rollout that failed or was rolled back: its health check clears')
+    @_checked
+    def acknowledge(self) -> Any:
+        return self._change('rollout_ack')
+
     @Endpoint('POST', path='/rollback')
     @UpdatePermission
     @EndpointDoc(
