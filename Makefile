@@ -8,6 +8,8 @@ DESTDIR ?=
 MGR_DIR ?= /usr/share/ceph/mgr
 TAB := src/pybind/mgr/dashboard/rocksdb_tuner_tab
 TAB_BUNDLE := build/dashboard/_rocksdb_tuner_tab.js
+# As the browser gets it, compressed: every page of the dashboard has it
+TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
@@ -78,6 +80,7 @@ $(TAB_BUNDLE): $(TAB)/package-lock.json $(TAB)/tsconfig.json $(wildcard $(TAB)/s
 	rm -rf build/tab && mkdir -p build/tab build/dashboard
 	cp -R $(TAB)/. build/tab
 	cd build/tab && npm ci --no-audit --no-fund && npm run check && npm run build -- --outfile=$(notdir $@)
+	test $$(gzip -9 -c build/tab/$(notdir $@) | wc -c) -le $(TAB_BYTES_MAX)
 	mv build/tab/$(notdir $@) $@
 
 # Real files: the dashboard does not load a controller that is a link

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.integration
 #: Of each endpoint.
 EXAMPLES = 12
 #: What the API may answer; 405 and 404 are CherryPy's for a path that is none.
-FINE = {200, 204, 400, 403, 404, 405, 409, 411, 415, 422}
+FINE = {200, 204, 400, 403, 404, 405, 409, 411, 413, 415}
 #: These would do what they say: changes are tried without the permission for them.
 CHANGING = ('post', 'put', 'delete')
 
@@ -66,7 +66,7 @@ def test_no_request_makes_an_endpoint_fail(
             answer = case.call(headers=headers)
             seen += 1
             assert answer.status_code in FINE, (case.method, case.path, answer.text)
-            assert 'Traceback' not in answer.text
+            assert 'Traceback (most' not in answer.text
 
         send()
     assert seen >= 25 * EXAMPLES / 2
@@ -92,7 +92,7 @@ def test_no_body_makes_a_change_fail_or_happen(
     def send(body: Any) -> None:
         answer = users['administrator'].ask('POST', API + path, json.dumps(body).encode())
         assert answer.status in {400, 404, 409}, (body, answer)
-        assert 'Traceback' not in json.dumps(answer.body)
+        assert 'Traceback (most' not in json.dumps(answer.body)
 
     send()
     assert tuner.json('profile', 'ls', schema='profile-ls') == before

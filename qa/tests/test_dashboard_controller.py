@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import io
 import json
 import re
 import sys
@@ -18,7 +19,7 @@ from dashboard.controllers import BaseController, _rocksdb_tuner_schemas
 from dashboard.controllers._rocksdb_tuner import (
     MAX_TEXT_CHARACTERS,
     RocksDBTuner,
-    RocksDBTunerBody,
+    read_body,
 )
 from dashboard.controllers._rocksdb_tuner_schemas import SCHEMAS, described, responses
 from dashboard.exceptions import DashboardException
@@ -114,6 +115,7 @@ def test_a_change_needs_permission_for_the_configuration_too(
         api.pause,
         api.resume,
         api.abort,
+        api.acknowledge,
         lambda: api.deep(osd_id='0'),
         lambda: api.add_profile(**OWN),
         lambda: api.remove_profile(name='mine'),
@@ -278,6 +280,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
         (lambda a: a.pause(), 'rollout_pause', {}),
         (lambda a: a.abort(), 'rollout_abort', {}),
         (lambda a: a.resume(), 'rollout_resume', {}),
+        (lambda a: a.acknowledge(), 'rollout_ack', {}),
         (lambda a: a.deep(osd_id='3'), 'osd', {'osd_id': '3', 'deep': True}),
         (lambda a: a.remove_profile(name='mine'), 'profile_rm', {'name': 'mine'}),
     ],
@@ -304,51 +307,58 @@ def test_a_profile_of_ones_own_is_given_as_the_document_of_the_command_line(
     assert decode_own_profile(arguments['inbuf']).name == 'mine'
 
 
-def sent(method: str, path: str, content_type: Optional[str], **read: Any) -> SimpleNamespace:
-    return SimpleNamespace(
-        path_info=path,
-        method=method,
-        methods_with_bodies=('POST', 'PUT', 'PATCH'),
-        headers={} if content_type is None else {'Content-Type': content_type},
-        show_tracebacks=True,
-        **read,
-    )
+def entity(body: bytes, content_type: Optional[str] = 'application/json', **more: str) -> Any:
+    headers = {'Content-Length': str(len(body)), **more}
+    if content_type is not None:
+        headers['Content-Type'] = content_type
+    return SimpleNamespace(headers=headers, fp=io.BytesIO(body))
 
 
-@pytest.mark.parametrize('body', [None, 'text', [], [1], 7, True])
-def test_a_body_that_is_no_object_is_refused_before_the_dashboard_fails_on_it(body: Any) -> None:
-    asked = sent('POST', '/api/rocksdb_tuner/rollback', 'application/json', json=body)
-    with pytest.raises(cherrypy.HTTPError) as caught:
-        RocksDBTunerBody().filter_request_before_handler(asked)
-    assert caught.value.status == 400
-    assert asked.show_tracebacks is False
+@pytest.fixture
+def request_of_body(monkeypatch: pytest.MonkeyPatch) -> Any:
+    request = SimpleNamespace()
+    monkeypatch.setattr(cherrypy, 'serving', SimpleNamespace(request=request))
+    return request
 
 
-@pytest.mark.parametrize(
-    'content_type', [None, 'application/json; charset=utf-8', 'text/javascript', 'text/plain']
-)
-def test_a_body_of_another_type_is_refused_before_the_dashboard_passes_over_it(
-    content_type: Optional[str],
-) -> None:
-    """Or a rollback of one rollout would be the rollback of the last."""
-    asked = sent('POST', '/api/rocksdb_tuner/rollback', content_type, json={'rollout_id': '1'})
-    with pytest.raises(cherrypy.HTTPError) as caught:
-        RocksDBTunerBody().filter_request_before_handler(asked)
-    assert caught.value.status == 415
+def test_a_body_that_is_an_object_is_read(request_of_body: Any) -> None:
+    read_body(entity(b'{"mode": "off"}'))
+    assert request_of_body.json == {'mode': 'off'}
 
 
 @pytest.mark.parametrize(
-    ('method', 'path', 'content_type'),
+    ('sent', 'status'),
     [
-        ('POST', '/api/rocksdb_tuner_x', 'text/plain'),
-        ('POST', '/api/osd', 'text/plain'),
-        ('GET', '/api/rocksdb_tuner', None),
-        ('DELETE', '/api/rocksdb_tuner/profile/x', None),
-        ('PUT', '/api/rocksdb_tuner/mode', 'application/json'),
+        (entity(b'null'), 400),
+        (entity(b'"text"'), 400),
+        (entity(b'[{"mode": "off"}]'), 400),
+        (entity(b'7'), 400),
+        (entity(b'{"mode": '), 400),
+        (entity(b''), 400),
+        (entity(b'\xff\xfe{'), 400),
+        (entity(b'[' * 200_000), 400),
+        (entity(b'{}', 'text/javascript'), 415),
+        (entity(b'{}', None), 415),
+        # Or a rollback of one rollout would be the rollback of the last.
+        (entity(b'{"rollout_id": "1"}', 'application/json; charset=utf-8'), 415),
+        (entity(b'{}', **{'Content-Length': ''}), 411),
+        (entity(b'{}', **{'Content-Length': str(1 << 30)}), 413),
     ],
 )
-def test_every_other_request_goes_on(method: str, path: str, content_type: Optional[str]) -> None:
-    RocksDBTunerBody().filter_request_before_handler(sent(method, path, content_type, json={}))
+def test_any_other_body_is_refused_before_the_dashboard_gets_it_wrong(
+    request_of_body: Any, sent: Any, status: int
+) -> None:
+    with pytest.raises(cherrypy.HTTPError) as caught:
+        read_body(sent)
+    assert caught.value.status == status
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+    assert not hasattr(request_of_body, 'json')
+
+
+def test_our_endpoints_read_bodies_so_and_show_no_traceback() -> None:
+    config = RocksDBTuner._cp_config
+    assert config['tools.json_in.processor'] is read_body
+    assert config['request.show_tracebacks'] is False
 
 
 #: Endpoints that change something and answer with what a read does too.

@@ -16,7 +16,6 @@ from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.observe.trend import TREND_SIGNALS, Trend
 from rocksdb_tuner.options.verdict import all_options
 from rocksdb_tuner.present import render
-from rocksdb_tuner.rollout.records import SoakPlan
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.tests.present import samples
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
@@ -48,7 +47,7 @@ def answers(osds: int, state: str = 'rollout') -> dict[str, Any]:
     for recommendation in snapshot.recommendations:
         path = f'/recommendation/{recommendation.recommendation_id}'
         texts[path] = render.show(recommendation, 'json')
-        texts[f'{path}/plan'] = render.plan(recommendation, SoakPlan(), 'json')
+        texts[f'{path}/plan'] = render.plan(recommendation, samples.SOAK, 'json')
     for facts in snapshot.osds:
         osd_id = facts.info.osd_id
         texts[f'/osd/{osd_id}/growth'] = render.growth(snapshot, osd_id, growth())

@@ -166,6 +166,7 @@ CHANGES = [
     ('POST', '/rollout/pause', {}),
     ('POST', '/rollout/resume', {}),
     ('POST', '/rollout/abort', {}),
+    ('POST', '/rollout/ack', {}),
     ('POST', '/osd/1/deep', {}),
     ('POST', '/profile', {}),
 ]
@@ -194,6 +195,8 @@ def test_who_may_not_change_is_refused_whatever_is_asked(
         ('PUT', '/mode', [], 400, 'object'),
         ('PUT', '/mode', [{'mode': 'off'}], 400, 'object'),
         ('PUT', '/mode', b'null', 400, 'object'),
+        ('PUT', '/mode', b'[' * 100_000, 400, 'JSON'),
+        ('PUT', '/mode', b'{}' + b' ' * (1 << 18), 413, ''),
         ('PUT', '/mode', 'mode', 400, 'object'),
         ('PUT', '/mode', 7, 400, 'object'),
         ('PUT', '/mode', {'mode': {}}, 400, 'mode'),

@@ -620,6 +620,11 @@ class Module(MgrModule):
         actor = self._actor()
         return self._answer(lambda: self._change(lambda: self._tuner.abort(actor), format))
 
+    @CLIWriteCommand('rocksdb-tuner rollout ack')
+    def cmd_rollout_ack(self, format: str = 'plain') -> HandleCommandResult:
+        """Take note of a rollout that failed or was rolled back: its health check clears"""
+        return self._answer(lambda: self._change(self._tuner.acknowledge, format))
+
     # -- for the dashboard
 
     def remote_command(
@@ -689,11 +694,6 @@ class Module(MgrModule):
             return render.growth(self._tuner.snapshot, number, points)
 
         return self._answer(answer)
-
-    @CLIWriteCommand('rocksdb-tuner rollout ack')
-    def cmd_rollout_ack(self, format: str = 'plain') -> HandleCommandResult:
-        """Take note of a rollout that failed or was rolled back: its health check clears"""
-        return self._answer(lambda: self._change(self._tuner.acknowledge, format))
 
     # -- shared by the handlers
 

@@ -20,8 +20,6 @@ import cherrypy
 
 from .. import mgr
 from ..exceptions import DashboardException
-from ..plugins import PLUGIN_MANAGER
-from ..plugins import interfaces as hooks
 from ..security import Permission, Scope
 from ..services.auth import JwtManager
 from . import (
@@ -39,9 +37,10 @@ logger = logging.getLogger(__name__)
 
 MODULE = 'rocksdb_tuner'
 COMPONENT = 'rocksdb_tuner'
-PATH = '/api/rocksdb_tuner'
 #: Longer than any option string that somebody could mean.
 MAX_TEXT_CHARACTERS = 16384
+#: More than any body that has such texts.
+MAX_BODY_BYTES = 1 << 18
 #: More than any list of texts that somebody could mean.
 MAX_ITEMS = 100
 #: Parameters that are lists of texts; all others are one text, number or yes/no.
@@ -151,6 +150,28 @@ def _ask(command: str, actor: Optional[str] = None, **arguments: Optional[object
     return json.loads(answer['stdout'])
 
 
+def read_body(entity: Any) -> None:
+    """Take the body of a request, in place of CherryPy's own reader of JSON.
+
+    The dashboard fails with a traceback for a body that is no object, and passes over one whose
+    type is followed by a charset, as if nothing had been said in it.
+    """
+    if entity.headers.get('Content-Type') != 'application/json':
+        raise cherrypy.HTTPError(415, 'Content-Type must be "application/json", as it is here')
+    length = entity.headers.get('Content-Length', '')
+    if not length.isdecimal():
+        raise cherrypy.HTTPError(411, 'Content-Length is needed')
+    if int(length) > MAX_BODY_BYTES:
+        raise cherrypy.HTTPError(413, f'A body has at most {MAX_BODY_BYTES} bytes')
+    try:
+        body = json.loads(entity.fp.read())
+    except (ValueError, RecursionError):
+        raise cherrypy.HTTPError(400, 'The body is no JSON document') from None
+    if not isinstance(body, dict):
+        raise cherrypy.HTTPError(400, 'The body must be a JSON object, "{}" at least')
+    cherrypy.serving.request.json = body
+
+
 def _flag(name: str, text: str) -> bool:
     if text not in {'true', 'false'}:
         raise _bad(f'"{name}" is "{text}": give true or false')
@@ -182,6 +203,12 @@ _SAID = {
 @APIDoc('Measure, explain and change how OSDs use RocksDB', 'RocksDBTuner')
 class RocksDBTuner(BaseController):
     """The names and fields of all answers are those of the command line's JSON."""
+
+    _cp_config = {
+        'tools.json_in.processor': read_body,
+        # Whatever fails before a handler is asked is told in the log, not to the browser.
+        'request.show_tracebacks': False,
+    }
 
     @Endpoint('GET', path='')
     @ReadPermission
@@ -599,6 +626,13 @@ class RocksDBTuner(BaseController):
     def abort(self) -> Any:
         return self._change('rollout_abort')
 
+    @Endpoint('POST', path='/rollout/ack')
+    @UpdatePermission
+    @EndpointDoc('Take note of a rollout that failed or was rolled back: its health check clears')
+    @_checked
+    def acknowledge(self) -> Any:
+        return self._change('rollout_ack')
+
     @Endpoint('POST', path='/rollback')
     @UpdatePermission
     @EndpointDoc(
@@ -628,26 +662,3 @@ class RocksDBTuner(BaseController):
             )
         user = str(JwtManager.get_username())[:MAX_ACTOR_CHARACTERS]
         return _ask(command, f'dashboard:{user}', **arguments)
-
-
-@PLUGIN_MANAGER.add_plugin
-class RocksDBTunerBody(hooks.FilterRequest.BeforeHandler):
-    """Asked before every request; refuses those to this API that the dashboard would get wrong.
-
-    It fails with a traceback for a body that is no object, and reads no body whose type is followed
-    by a charset, as if nothing had been said in it.
-    """
-
-    @PLUGIN_MANAGER.add_hook
-    def filter_request_before_handler(self, request: Any) -> None:
-        path = request.path_info.removeprefix(mgr.url_prefix or '')
-        if path != PATH and not path.startswith(f'{PATH}/'):
-            return
-        # Whatever fails from here on is told in the log, not to the browser.
-        request.show_tracebacks = False
-        if request.method not in request.methods_with_bodies:
-            return
-        if request.headers.get('Content-Type') != 'application/json':
-            raise cherrypy.HTTPError(415, 'Content-Type must be "application/json", as it is here')
-        if not isinstance(getattr(request, 'json', None), dict):
-            raise cherrypy.HTTPError(400, 'The body must be a JSON object, "{}" at least')

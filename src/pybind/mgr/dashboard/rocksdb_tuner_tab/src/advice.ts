@@ -186,18 +186,33 @@ function difference(
 }
 
 function plan(planned: Plan): TemplateResult {
-  const [canary, ...rest] = planned.batches;
+  const [first, ...rest] = planned.batches;
+  const { soak, controls } = planned;
   return html`<div role="status">
     <h4>Dry run: nothing was changed</h4>
     <ol>
-      <li>${canary ? ids(canary.osds) : 'no OSD'} first, alone, and judged before any other</li>
-      ${rest.length
+      <li>${first ? ids(first.osds) : 'no OSD'} first, alone: the canary</li>
+      ${soak.most_s
         ? html`<li>
-            then ${plural(rest.length, 'batch', 'batches')}:
-            ${ids(rest.flatMap((b) => b.osds))}
+            watched for ${duration(soak.least_s)} to ${duration(soak.most_s)}, and judged
+            ${controls.length ? html`against ${ids(controls)}` : nothing}
           </li>`
         : nothing}
-      <li>expected to take ${duration(planned.expected_duration_s)} without waiting</li>
+      ${rest.length
+        ? html`<li>
+            then ${plural(rest.length, 'batch', 'batches')}: ${ids(rest.flatMap((b) => b.osds))}
+          </li>`
+        : nothing}
+      <li>
+        expected to take ${duration(planned.expected_duration_s)} to
+        ${duration(planned.expected_duration_most_s)} without waiting
+      </li>
     </ol>
+    ${planned.gates.length
+      ? html`<p>Before each step:</p>
+          <ul>
+            ${planned.gates.map((gate) => html`<li>${gate}</li>`)}
+          </ul>`
+      : nothing}
   </div>`;
 }

@@ -43,6 +43,13 @@ export interface Status {
   findings: { error: number; warning: number; info: number };
   recommendations: number;
   rollout: RolloutSummary | null;
+  track_record: {
+    changes: number;
+    compared: number;
+    right: number;
+    direction: number;
+    wrong: number;
+  };
   notices: string[];
 }
 
@@ -85,9 +92,14 @@ export interface RecommendationInFull extends Recommendation {
 
 export interface Plan {
   batches: { osds: number[] }[];
+  canary: number | null;
+  controls: number[];
+  soak: { least_s: number | null; most_s: number | null; inconclusive: string };
+  gates: string[];
   commands: string[];
   undo_commands: string[];
-  expected_duration_s: number | null;
+  expected_duration_s: number;
+  expected_duration_most_s: number;
 }
 
 export interface KnownOption {
@@ -95,22 +107,30 @@ export interface KnownOption {
   meaning: string;
 }
 
-/** Newer modules say more of a rollout: what they may say is optional. */
+/** By how much more than its controls an OSD moved. */
+export interface Effect {
+  signal: string;
+  effect: string;
+  change_percent: number | null;
+  low_percent: number | null;
+  high_percent: number | null;
+}
+
 export interface Rollout extends RolloutSummary {
   batches: { osds: number[]; phase: string }[];
   direction: string;
   paused_by: string | null;
   last_error: string | null;
   osds: { osd: number; step: string; from: string | null; to: string | null }[];
-  soak?: { least_s: number | null; most_s: number | null; soaked_s: number | null; controls: number[] };
-  judgement?: {
-    signals: {
-      signal: string;
-      effect: string;
-      change_percent: number | null;
-      low_percent: number | null;
-      high_percent: number | null;
-    }[];
+  soak: {
+    least_s: number | null;
+    most_s: number | null;
+    soaked_s: number | null;
+    controls: number[];
+  };
+  judgement: {
+    better: boolean;
+    signals: Effect[];
     missing: string[];
     cause: string | null;
   } | null;
@@ -127,6 +147,17 @@ export interface Change {
   reason: string | null;
   prediction: string | null;
   measured: string | null;
+  verdict: string | null;
+  measured_effects: Effect[];
+  comparison: {
+    signal: string;
+    predicted_low_percent: number | null;
+    predicted_high_percent: number | null;
+    measured_percent: number | null;
+    measured_low_percent: number | null;
+    measured_high_percent: number | null;
+    result: string;
+  } | null;
 }
 
 export interface Named {

@@ -196,7 +196,7 @@ export class RocksDbTunerPanel extends LitElement {
     const canary = rollout?.batches[0]?.osds ?? [];
     if (!rollout || !canary.length) return [];
     const rest = rollout.batches.slice(1).flatMap((batch) => batch.osds);
-    const controls = (rollout.soak?.controls.length ? rollout.soak.controls : rest).slice(
+    const controls = (rollout.soak.controls.length ? rollout.soak.controls : rest).slice(
       0,
       CONTROLS_MAX,
     );
@@ -236,7 +236,7 @@ export class RocksDbTunerPanel extends LitElement {
         : html`${this.groups(status.groups)} ${recommendations(data.recommendations, this.adviceHost(data))}
           ${findings(data.findings)} ${this.osdMap(data)} ${this.charts(data)}`}
       ${data.rollout && !underWay(data.rollout) ? this.rollout(data.rollout) : nothing}
-      ${history(data.history)}
+      ${history(data.history, data.status.track_record)}
     </div>`;
   }
 
@@ -495,15 +495,19 @@ export class RocksDbTunerPanel extends LitElement {
 
   private async askApply(r: Recommendation): Promise<void> {
     const reading = await this.readOn(r.id, 'plan');
-    const canary = reading?.plan?.batches[0]?.osds ?? [];
+    const planned = reading?.plan;
+    const canary = planned?.batches[0]?.osds ?? [];
+    const watched = planned?.soak.most_s
+      ? ` It is watched for ${duration(planned.soak.least_s)} to ${duration(planned.soak.most_s)} before any other.`
+      : '';
     this.ask({
       title: `Apply ${r.profile ?? r.kind} to ${who(r.who)}`,
       lines: [
         `The option string of ${plural(r.osds.length, 'OSD')} (${ids(r.osds)}) is changed.`,
         r.restart_required
-          ? `Each of them is restarted${canary.length ? `, ${ids(canary)} first, alone` : ''}; no other is touched before it is back and does what it should.`
+          ? `Each of them is restarted${canary.length ? `, ${ids(canary)} first, alone` : ''}; the next is touched only when it is back and does what it should.${watched}`
           : 'None of them is restarted: they run this already, and only entries of the configuration change.',
-        `Expected to take ${duration(reading?.plan?.expected_duration_s)} without waiting.`,
+        `Expected to take ${duration(planned?.expected_duration_s)} to ${duration(planned?.expected_duration_most_s)} without waiting.`,
         'You can pause it, abort it, or roll it back to exactly what is there now.',
       ],
       command: `ceph rocksdb-tuner apply ${r.id}`,
@@ -557,6 +561,13 @@ export class RocksDbTunerPanel extends LitElement {
         command: `ceph rocksdb-tuner rollback ${rollout.id}`,
         action: 'Roll back',
         run: async () => void (await api.change('POST', '/rollback', { rollout_id: rollout.id })),
+      },
+      ack: {
+        title: 'Take note of the rollout',
+        lines: ['Nothing is changed; its health check in the cluster clears.'],
+        command: 'ceph rocksdb-tuner rollout ack',
+        action: 'Take note',
+        run: async () => void (await api.change('POST', '/rollout/ack')),
       },
     };
     this.ask(questions[what]);

@@ -3,8 +3,8 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
-import type { Change, Rollout } from './api';
-import { duration, ids, moment, signedPercent, who } from './format';
+import type { Change, Effect, Rollout, Status } from './api';
+import { duration, ids, moment, plural, signedPercent, who } from './format';
 import { commands, facts, label, TABLE } from './parts';
 
 const FINAL = new Set(['done', 'rolled-back', 'failed']);
@@ -22,7 +22,7 @@ export function underWay(rollout: { phase: string } | null): boolean {
   return rollout !== null && !FINAL.has(rollout.phase);
 }
 
-export type Control = 'pause' | 'resume' | 'abort' | 'rollback';
+export type Control = 'pause' | 'resume' | 'abort' | 'rollback' | 'ack';
 
 export interface RolloutHost {
   mayChange: boolean;
@@ -105,73 +105,104 @@ function controls(
     ${rollout.phase !== 'rolled-back' && rollout.direction !== 'back'
       ? button('rollback', 'Roll back …')
       : nothing}
+    ${rollout.phase === 'failed' || rollout.phase === 'rolled-back'
+      ? button('ack', 'Take note …')
+      : nothing}
   </div>`;
 }
 
 function soak({ soak: found }: Rollout): TemplateResult | typeof nothing {
-  if (!found || !found.most_s) return nothing;
+  if (!found.most_s) return nothing;
   return html`<p>
     The canary was watched for ${duration(found.soaked_s)} of at least ${duration(found.least_s)}, at
-    most ${duration(found.most_s)}; it is compared with ${ids(found.controls)}.
+    most
+    ${duration(found.most_s)}${found.controls.length
+      ? html`; it is compared with ${ids(found.controls)}`
+      : nothing}.
   </p>`;
 }
 
 function judgement({ judgement: found }: Rollout): TemplateResult | typeof nothing {
   if (!found) return nothing;
   return html`<h4>What the verdict rests on</h4>
-    <div class="rt-scroll"><table class=${TABLE}>
-      <thead>
-        <tr>
-          <th scope="col">Signal</th><th scope="col">Effect</th>
-          <th scope="col">Change against the controls</th><th scope="col">Interval</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${found.signals.map(
-          (s) => html`<tr>
-            <th scope="row">${s.signal}</th>
-            <td>${s.effect}</td>
-            <td>${signedPercent(s.change_percent)}</td>
-            <td>${signedPercent(s.low_percent)} to ${signedPercent(s.high_percent)}</td>
-          </tr>`,
-        )}
-      </tbody>
-    </table></div>
+    ${effects(found.signals)}
     ${found.cause ? html`<p>${found.cause}</p>` : nothing}
     ${found.missing.length ? html`<p>Missing: ${found.missing.join('; ')}</p>` : nothing}`;
 }
 
-export function history(changes: readonly Change[] | null): TemplateResult {
+function effects(found: readonly Effect[]): TemplateResult | typeof nothing {
+  if (!found.length) return nothing;
+  return html`<div class="rt-scroll"><table class=${TABLE}>
+    <thead>
+      <tr>
+        <th scope="col">Signal</th><th scope="col">Effect</th>
+        <th scope="col">Change against the controls</th><th scope="col">Interval</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${found.map(
+        (s) => html`<tr>
+          <th scope="row">${s.signal}</th>
+          <td>${s.effect}</td>
+          <td>${signedPercent(s.change_percent)}</td>
+          <td>${interval(s.low_percent, s.high_percent)}</td>
+        </tr>`,
+      )}
+    </tbody>
+  </table></div>`;
+}
+
+function interval(low: number | null, high: number | null): string {
+  return low === null && high === null
+    ? 'not bounded'
+    : `${signedPercent(low)} to ${signedPercent(high)}`;
+}
+
+const RESULT: Record<string, string> = {
+  right: 'as predicted',
+  direction: 'in the predicted direction, by another amount',
+  wrong: 'not as predicted',
+};
+
+export function history(
+  changes: readonly Change[],
+  record: Status['track_record'],
+): TemplateResult {
   return html`<h3>History</h3>
-    ${changes === null
-      ? html`<p role="status">Loading …</p>`
-      : changes.length === 0
-        ? html`<p>The module has not changed anything yet.</p>`
-        : repeat(
-            [...changes].reverse(),
-            (c) => c.id,
-            (c) => html`<details class="rt-item">
-              <summary>
-                ${label(c.outcome, OUTCOME[c.outcome] ?? '')}
-                <span class="rt-main">${who(c.who)}, by ${c.actor}</span>
-                <time class="rt-side" datetime=${c.time ?? ''}>${moment(c.time)}</time>
-              </summary>
-              <div class="rt-body">
-                ${c.reason ? html`<p>${c.reason}</p>` : nothing}
-                <div class="rt-scroll"><table class=${TABLE}>
-                  <thead>
-                    <tr><th scope="col">Effect</th><th scope="col">How much</th></tr>
-                  </thead>
-                  <tbody>
-                    <tr><th scope="row">Predicted</th><td>${c.prediction ?? 'nothing'}</td></tr>
-                    <tr><th scope="row">Measured</th><td>${c.measured ?? 'nothing'}</td></tr>
-                  </tbody>
-                </table></div>
-                <h4>From</h4>
-                ${commands([c.from], 'Option string before')}
-                <h4>To</h4>
-                ${commands([c.to], 'Option string after')}
-              </div>
-            </details>`,
-          )}`;
+    ${record.compared
+      ? html`<p>
+          Of ${plural(record.compared, 'change')} whose outcome could be compared with the prediction:
+          ${record.right} as predicted, ${record.direction} in the predicted direction,
+          ${record.wrong} not.
+        </p>`
+      : nothing}
+    ${changes.length === 0
+      ? html`<p>The module has not changed anything yet.</p>`
+      : repeat(
+          [...changes].reverse(),
+          (c) => c.id,
+          (c) => html`<details class="rt-item">
+            <summary>
+              ${label(c.outcome, OUTCOME[c.outcome] ?? '')}
+              <span class="rt-main">${who(c.who)}, by ${c.actor}</span>
+              <time class="rt-side" datetime=${c.time ?? ''}>${moment(c.time)}</time>
+            </summary>
+            <div class="rt-body">
+              ${c.reason ? html`<p>${c.reason}</p>` : nothing}
+              ${facts([
+                ['Predicted', c.prediction ?? 'nothing'],
+                ['Measured', c.measured ?? 'nothing'],
+                ['Verdict', c.verdict ?? 'none'],
+                ...(c.comparison
+                  ? [['Outcome', RESULT[c.comparison.result] ?? c.comparison.result] as [string, string]]
+                  : []),
+              ])}
+              ${effects(c.measured_effects)}
+              <h4>From</h4>
+              ${commands([c.from], 'Option string before')}
+              <h4>To</h4>
+              ${commands([c.to], 'Option string after')}
+            </div>
+          </details>`,
+        )}`;
 }
