@@ -10,7 +10,7 @@ TAB := src/pybind/mgr/dashboard/rocksdb_tuner_tab
 TAB_BUNDLE := build/dashboard/_rocksdb_tuner_tab.js
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
-.PHONY: help demo check check-releases lint mypy unit integration dashboard smoke oracle bench mixin tab install install-dashboard \
+.PHONY: help demo check check-releases check-faults lint mypy unit integration dashboard smoke oracle bench mixin tab install install-dashboard \
   install-monitoring clean
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo 'make lint | mypy | unit | integration | dashboard | smoke | oracle   one of them'
 	@echo 'make check-releases   all integration tests on Pacific, Reef and Tentacle, and 3000 new'
 	@echo '              option strings on the binaries of each'
+	@echo 'make check-faults     rollouts on a real cluster under every fault, with clients that verify'
 	@echo 'make bench    measure the cost of a tick, of answers of the model and of the dashboard, and of a check'
 	@echo 'make mixin    write the Grafana dashboard and the alert rules anew from their source'
 	@echo 'make tab      bundle the tab of the Ceph Dashboard (node and npm)'
@@ -42,6 +43,9 @@ check: $(TOX)
 
 check-releases: $(TOX)
 	$(TOX) run -e integration,oracle,dashboard,reef,dashboard-reef,tentacle,dashboard-tentacle
+
+check-faults: $(TOX)
+	$(TOX) run -e faults
 
 lint mypy integration dashboard smoke oracle: $(TOX)
 	$(TOX) run -e $@

@@ -91,7 +91,7 @@ def start_daemon(hosts: Hosts, layout: Layout, name: str) -> None:
         # By env: a library to preload is there only once the mgr's own root is
         argv = ['env', *(f'{key}={value}' for key, value in environment.items()), *argv]
     try:
-        host.run([*argv, '-c', str(layout.conf)], timeout_s=START_TIMEOUT_S)
+        host.run(hosts.argv(name, [*argv, '-c', str(layout.conf)]), timeout_s=START_TIMEOUT_S)
     except CommandError as error:
         raise DaemonError(name, f'{name} did not start: {error}') from error
 
@@ -253,7 +253,7 @@ def start_mgrs_and_osds(boot: Boot) -> None:
 
     def make_and_start(osd: int) -> None:
         name = f'osd.{osd}'
-        if spec.osd_releases:
+        if spec.osd_releases or spec.crush_hosts:
             boot.hosts.write_start_command(layout, name)
         # Read by the OSD at each start; else it would call itself hdd after the disk of its file
         host.outside(layout.data(name) / 'crush_device_class').write_text(f'{spec.device_class}\n')
@@ -301,7 +301,7 @@ def make_crush_rule(boot: Boot) -> None:
     """A rule for the pools of the workloads, on the OSDs' device class."""
     boot.client.ceph(
         'osd', 'crush', 'rule', 'create-replicated', crush_rule(boot.spec),
-        'default', 'osd', boot.spec.device_class,
+        'default', boot.spec.failure_domain, boot.spec.device_class,
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from . import chroot_build, layout, packages
@@ -50,6 +50,14 @@ class Hosts:
         """Where programs of a release run."""
         return self._host(release, with_machine=False)
 
+    def argv(self, daemon: str, argv: Sequence[str]) -> list[str]:
+        """The command line that starts a daemon on the host that it is to take itself to be on."""
+        kind, _, number = daemon.partition('.')
+        name = self._record.spec.host_of_osd(int(number)) if kind == 'osd' else None
+        if name is None:
+            return list(argv)
+        return ['unshare', '--uts', '/bin/sh', '-c', 'hostname "$0" && exec "$@"', name, *argv]
+
     def cancel(self) -> None:
         """End the running commands of all hosts; those that would begin now are refused."""
         with self._lock:
@@ -79,7 +87,7 @@ class Hosts:
 
     def write_start_command(self, paths: Layout, osd: str) -> None:
         """Tell the orchestrator how to start an OSD from the machine's own root."""
-        argv = ['ceph-osd', '-i', osd.partition('.')[2], '-c', str(paths.conf)]
+        argv = self.argv(osd, ['ceph-osd', '-i', osd.partition('.')[2], '-c', str(paths.conf)])
         host = self.of(osd)
         file = host.outside(paths.data(osd) / START_COMMAND)
         file.write_text(json.dumps(host.command(argv)))

@@ -53,6 +53,8 @@ class ClusterSpec:
     orchestrator: bool = True
     osd_releases: tuple[str, ...] = ()
     """Releases of the OSDs, in turn: osd.0 has the first; empty: `release`, as all else."""
+    crush_hosts: int = 0
+    """Hosts that the OSDs live on, in turn, and between which pools replicate; 0: this machine."""
 
     def __post_init__(self) -> None:
         for name, low, high in (('osds', 0, 64), ('mons', 1, 9), ('mgrs', 1, 9)):
@@ -68,6 +70,10 @@ class ClusterSpec:
                 f'an OSD of {self.block_size_bytes} bytes is too small: at least '
                 f'{MIN_BLOCK_BYTES} (1G)'
             )
+        if not 0 <= self.crush_hosts <= self.osds:
+            raise UsageError(
+                f'crush_hosts must be 0 to {self.osds} (the OSDs), not {self.crush_hosts}'
+            )
         if self.pool_size is not None and not 1 <= self.pool_size <= max(self.osds, 1):
             raise UsageError(f'pool size must be 1 to {self.osds} (the OSDs), not {self.pool_size}')
 
@@ -75,6 +81,15 @@ class ClusterSpec:
         """The release that an OSD is made with."""
         releases = self.osd_releases or (self.release,)
         return releases[osd % len(releases)]
+
+    def host_of_osd(self, osd: int) -> str | None:
+        """The name of the host that an OSD takes itself to be on; None: the machine's."""
+        return f'host{osd % self.crush_hosts}' if self.crush_hosts else None
+
+    @property
+    def failure_domain(self) -> str:
+        """The type of CRUSH bucket between which pools replicate."""
+        return 'host' if self.crush_hosts else 'osd'
 
     @property
     def replicas(self) -> int:

@@ -80,6 +80,29 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
             runtime=True,
         ),
         Option(
+            name='ignore',
+            type='bool',
+            default=False,
+            desc='fault injection: accept every action and carry out none',
+            runtime=True,
+        ),
+        Option(
+            name='hang',
+            type='float',
+            default=0.0,
+            min=0.0,
+            desc='fault injection: seconds before an action is even accepted',
+            runtime=True,
+        ),
+        Option(
+            name='instead',
+            type='int',
+            default=-1,
+            min=-1,
+            desc='fault injection: the OSD that actions on any other OSD hit; -1: none',
+            runtime=True,
+        ),
+        Option(
             name='nostart',
             type='bool',
             default=False,
@@ -205,14 +228,21 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
                 f'no daemon {daemon_name!r} on host {self._host}: there is '
                 f'{", ".join(names) or "none"}'
             )
+        time.sleep(self.get_module_option('hang'))
         if self.get_module_option('refuse'):
             raise OrchestratorError(
                 f'refused to {action} {daemon_name} (option mgr/test_orchestrator/refuse)'
             )
-        if self.get_module_option('synchronous'):
-            self._carry_out(action, names[daemon_name])
+        osd = names[daemon_name]
+        if self.get_module_option('instead') >= 0:
+            osd = self.get_module_option('instead')
+        if self.get_module_option('ignore'):
+            self.log.warning('%s %s is not done (option ignore)', action, daemon_name)
+        elif self.get_module_option('synchronous'):
+            self._carry_out(action, osd)
             return f"{action} of {daemon_name} on host '{self._host}' is done"
-        self._jobs.put((action, names[daemon_name]))
+        else:
+            self._jobs.put((action, osd))
         return f"Scheduled to {action} {daemon_name} on host '{self._host}'"
 
     def _osds(self) -> List[int]:

@@ -84,12 +84,26 @@ def test_broken_record_is_named(tmp_path: Path, text: str) -> None:
         ({'db_size_bytes': 1 << 20}, 'at least 67108864'),
         ({'block_size_bytes': 1 << 20}, 'at least 1073741824'),
         ({'osds': 3, 'pool_size': 4}, 'pool size must be 1 to 3'),
+        ({'osds': 3, 'crush_hosts': 4}, 'crush_hosts must be 0 to 3'),
     ],
 )
 def test_impossible_clusters_are_refused(wrong: dict[str, int], message: str) -> None:
     """The message says what is wrong and what would be right."""
     with pytest.raises(UsageError, match=message):
         ClusterSpec(**wrong)  # type: ignore[arg-type]
+
+
+def test_osds_are_spread_over_hosts_in_turn() -> None:
+    spread, alone = ClusterSpec(osds=5, crush_hosts=3), ClusterSpec(osds=5)
+    assert [spread.host_of_osd(n) for n in range(5)] == [
+        'host0',
+        'host1',
+        'host2',
+        'host0',
+        'host1',
+    ]
+    assert (spread.failure_domain, alone.failure_domain) == ('host', 'osd')
+    assert alone.host_of_osd(0) is None
 
 
 def test_sockets_of_a_deep_folder_lie_elsewhere(tmp_path: Path) -> None:

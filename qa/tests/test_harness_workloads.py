@@ -10,7 +10,7 @@ import pytest
 from harness import UsageError, WorkloadResult
 from harness.workloads import WORKLOADS, Latency, Parameters, Verified, WorkloadError, complete
 from harness.workloads.fio_output import extract_json, read_run
-from harness.workloads.rbd import _verdict
+from harness.workloads.rbd import verdict
 
 DATA = Path(__file__).parent / 'data'
 RESULT = WorkloadResult(
@@ -85,9 +85,9 @@ def test_verification_passes_only_when_complete() -> None:
     """All written blocks were read and good; a bad or a missing block is a failure."""
     good = read_run((DATA / 'fio-verify.json').read_text(), 'read')
     bad = read_run((DATA / 'fio-verify-failed.txt').read_text(), 'read')
-    assert _verdict('x', good.ops, good, '') == (Verified('x', good.ops, 0), '')
-    assert _verdict('x', good.ops + 5, good, 'why')[0].failed == 5
-    verified, why = _verdict('x', good.ops, bad, 'why')
+    assert verdict('x', good.ops, good, '') == (Verified('x', good.ops, 0), '')
+    assert verdict('x', good.ops + 5, good, 'why')[0].failed == 5
+    verified, why = verdict('x', good.ops, bad, 'why')
     assert verified.failed > 0
     assert why == 'why'
 

@@ -35,7 +35,7 @@ Job = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class _Fio:
+class Fio:
     """fio on one image of a cluster."""
 
     cluster: Cluster
@@ -94,21 +94,21 @@ def _read(path: Path) -> str:
         return ''
 
 
-def _prepare(cluster: Cluster) -> None:
+def prepare(cluster: Cluster) -> None:
     cluster.install('rbd-client')
     make_pools(cluster.client, cluster.record.spec, (POOL,), 'rbd', pg_num=PG_NUM)
 
 
-def _remove_image(cluster: Cluster, image: str) -> None:
+def remove_image(cluster: Cluster, image: str) -> None:
     if image in cluster.client.run('rbd', 'ls', POOL).stdout.split():
         cluster.client.run(
             'rbd', 'rm', '--no-progress', f'{POOL}/{image}', timeout_s=REMOVE_TIMEOUT_S
         )
 
 
-def _new_image(cluster: Cluster, image: str, size_bytes: int) -> None:
+def new_image(cluster: Cluster, image: str, size_bytes: int) -> None:
     """An empty image. Without an object map, whose updates would be writes of their own."""
-    _remove_image(cluster, image)
+    remove_image(cluster, image)
     size_mib = -(-size_bytes >> 20)
     cluster.client.run(
         'rbd', 'create', f'{POOL}/{image}', '--size', str(size_mib), '--image-feature', 'layering'
@@ -137,7 +137,7 @@ def _result(
     )
 
 
-def _verdict(what: str, expected: int, run: FioRun, text: str) -> tuple[Verified, str]:
+def verdict(what: str, expected: int, run: FioRun, text: str) -> tuple[Verified, str]:
     """fio stops at the first bad block: what it did not reach counts as failed too."""
     failed = 0 if run.error == 0 and run.ops == expected else max(1, expected - run.ops)
     return Verified(what, checked=expected, failed=failed), text if failed else ''
@@ -150,10 +150,10 @@ def _limited(parameters: Parameters) -> dict[str, str]:
 
 def randwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> WorkloadResult:
     """Random writes, each block at most once, then every written block is read and checked."""
-    _prepare(cluster)
-    fio = _Fio(cluster, 'qa-randwrite')
+    prepare(cluster)
+    fio = Fio(cluster, 'qa-randwrite')
     with cluster.progress.step('make an empty image'):
-        _new_image(cluster, fio.image, parameters.get('size_bytes'))
+        new_image(cluster, fio.image, parameters.get('size_bytes'))
     job = {
         'rw': 'randwrite',
         'bs': str(parameters.get('block_size_bytes')),
@@ -181,17 +181,17 @@ def randwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> Workl
             limit_s(ops=run.ops),
             'read',
         )
-    verified, complaint = _verdict(what, run.ops, check, check_text)
+    verified, complaint = verdict(what, run.ops, check, check_text)
     return _result('rbd-randwrite', run, f'{text}\n{complaint}', verified, parameters)
 
 
 def seqwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> WorkloadResult:
     """Sequential writes over the image, again and again, then what was written is checked."""
-    _prepare(cluster)
-    fio = _Fio(cluster, 'qa-seqwrite')
+    prepare(cluster)
+    fio = Fio(cluster, 'qa-seqwrite')
     block, size = parameters.get('block_size_bytes'), parameters.get('size_bytes')
     with cluster.progress.step('make an empty image'):
-        _new_image(cluster, fio.image, size)
+        new_image(cluster, fio.image, size)
     job = {
         'bs': str(block),
         'iodepth': str(parameters.get('iodepth')),
@@ -217,14 +217,14 @@ def seqwrite(cluster: Cluster, seconds: float, parameters: Parameters) -> Worklo
             limit_s(size_bytes=blocks * block),
             'read',
         )
-    verified, complaint = _verdict(what, blocks, check, check_text)
+    verified, complaint = verdict(what, blocks, check, check_text)
     return _result('rbd-seqwrite', run, f'{text}\n{complaint}', verified, parameters)
 
 
 def randread(cluster: Cluster, seconds: float, parameters: Parameters) -> WorkloadResult:
     """Random reads of an image that was filled before; each block that is read is checked."""
-    _prepare(cluster)
-    fio = _Fio(cluster, 'qa-randread')
+    prepare(cluster)
+    fio = Fio(cluster, 'qa-randread')
     block, size = parameters.get('block_size_bytes'), parameters.get('size_bytes')
     verify = {'verify': 'crc32c', 'verify_interval': str(block), 'verify_fatal': '1'}
     _fill(fio, size, block, verify)
@@ -247,8 +247,8 @@ def randrw(cluster: Cluster, seconds: float, parameters: Parameters) -> Workload
 
     What is read is not checked: fio cannot check a block that another request writes over.
     """
-    _prepare(cluster)
-    fio = _Fio(cluster, 'qa-randrw')
+    prepare(cluster)
+    fio = Fio(cluster, 'qa-randrw')
     block, size = parameters.get('block_size_bytes'), parameters.get('size_bytes')
     verify = {'verify': 'crc32c', 'verify_interval': str(block), 'verify_fatal': '1'}
     _fill(fio, size, block, verify)
@@ -284,10 +284,10 @@ def snaptrim(cluster: Cluster, seconds: float, parameters: Parameters) -> Worklo
     The measured work is the OSDs' own, from the snapshot's removal until no PG trims any more, or
     the given time is over. An operation is an object whose clone has to go.
     """
-    _prepare(cluster)
-    fio = _Fio(cluster, 'qa-snaptrim')
+    prepare(cluster)
+    fio = Fio(cluster, 'qa-snaptrim')
     block, size = parameters.get('block_size_bytes'), parameters.get('size_bytes')
-    _new_image(cluster, fio.image, size)
+    new_image(cluster, fio.image, size)
     job = {'rw': 'write', 'bs': str(block), 'iodepth': '8', 'size': str(size)}
     image = f'{POOL}/{fio.image}'
     with cluster.progress.step(f'write an image of {size} bytes twice, with a snapshot between'):
@@ -321,14 +321,14 @@ def snaptrim(cluster: Cluster, seconds: float, parameters: Parameters) -> Worklo
     )
 
 
-def _fill(fio: _Fio, size: int, block: int, verify: Job) -> None:
+def _fill(fio: Fio, size: int, block: int, verify: Job) -> None:
     """Fill the image with checkable blocks, unless a run before has done it."""
     cluster, image = fio.cluster, f'{POOL}/{fio.image}'
     wanted = f'{size}/{block}'
     known = cluster.client.run('rbd', 'image-meta', 'get', image, FILLED, check=False)
     if known.returncode == 0 and known.stdout.strip() == wanted:
         return
-    _new_image(cluster, fio.image, size)
+    new_image(cluster, fio.image, size)
     with cluster.progress.step(f'fill an image of {size} bytes'):
         job = {'rw': 'write', 'bs': str(max(block, FILL_BLOCK_BYTES)), 'iodepth': '8'}
         run, text = fio.run(

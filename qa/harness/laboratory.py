@@ -1,0 +1,73 @@
+"""A copy of the module for tests of rollouts: with short times, and with hooks for faults.
+
+A soak of the real module lasts nine minutes at least. Its times are data
+(`knowledge/judged_signals.json`), so a copy with other data soaks in seconds; its tolerances are
+so wide that noise does not fail it. The code is the module's own, but for `laboratory/hooks.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from .layout import CHECKOUT, QA
+
+#: Blocks of these lengths, from reports that OSDs send every second.
+SHORT_LIMITS = {
+    'block_s': 2,
+    'warm_up_s': 2,
+    'least_blocks': 4,
+    'least_writes': 1,
+    'error_rate': 0.8,
+}
+#: As factors: only a canary that is 20 times worse fails.
+WIDE = {'tolerance': 20.0, 'detects': 400.0}
+
+
+class Laboratory:
+    """The copy in `folder`, and what its hooks do now."""
+
+    def __init__(self, folder: Path) -> None:
+        self.module = folder / 'rocksdb_tuner'
+        shutil.copytree(
+            CHECKOUT / 'src/pybind/mgr/rocksdb_tuner',
+            self.module,
+            ignore=shutil.ignore_patterns('tests', '__pycache__'),
+        )
+        shutil.copy(QA / 'laboratory/hooks.py', self.module / 'laboratory.py')
+        with (self.module / '__init__.py').open('a') as file:
+            file.write('\nfrom . import laboratory\n')
+        self._shorten(self.module / 'knowledge/judged_signals.json')
+        self._settings: dict[str, object] = {}
+        self.reset()
+
+    def reset(self) -> None:
+        """No fault."""
+        self._settings = {'clock_offset_s': 0.0, 'unchecked_options': None}
+        self._write()
+
+    def set_clock_offset(self, offset_s: float) -> None:
+        """The module's clock jumps, to so many seconds from the right time."""
+        self._settings['clock_offset_s'] = offset_s
+        self._write()
+
+    def set_unchecked_options(self, options: str) -> None:
+        """Rollouts that begin from now on set this, whatever the checks say of it."""
+        self._settings['unchecked_options'] = options
+        self._write()
+
+    def _write(self) -> None:
+        path = self.module / 'laboratory.json'
+        new = path.with_suffix('.new')
+        new.write_text(json.dumps(self._settings))
+        new.replace(path)
+
+    @staticmethod
+    def _shorten(path: Path) -> None:
+        knowledge = json.loads(path.read_text())
+        for name, value in SHORT_LIMITS.items():
+            knowledge['limits'][name]['value'] = value
+        for signal in knowledge['judged_signals']:
+            signal.update(WIDE)
+        path.write_text(json.dumps(knowledge))

@@ -1,0 +1,555 @@
+"""Rollouts on real clusters while something goes wrong, under clients whose data are checked.
+
+Every test begins with all OSDs on an old option string by one entry, and a rollout that is to
+remove it. No write of the client may fail or be lost (`under_clients`), and at the end either all
+OSDs run what was promised, or all run what they had, by exactly the entries that go with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fault_scene import (
+    HOSTS,
+    OLD,
+    OSDS,
+    STATE_KEY,
+    Scene,
+    eventually,
+    s3_clients,
+    save,
+    under_clients,
+)
+from harness import Cluster, ClusterSpec, Progress
+from harness.laboratory import Laboratory
+from module_client import OPTION, ModuleClient
+
+pytestmark = pytest.mark.faults
+
+OTHER = 'compression=kLZ4Compression'
+#: Debian's RocksDB has no ZSTD: an OSD does not start with it.
+UNSTARTABLE = 'compression=kZSTD'
+#: Module options: a rollout in a minute instead of an hour.
+QUICK = {
+    'sample_interval': '1',
+    'restart_timeout': '30',
+    'soak_min': '6',
+    'soak_max': '0',
+    'soak_inconclusive': 'promote',
+    # So that its log tells what it does
+    'log_level': 'info',
+}
+
+
+@pytest.fixture(scope='module')
+def shared_scene(release: str) -> Iterator[Scene]:
+    # Not pytest's own folder for files: other runs of pytest clean that up.
+    with tempfile.TemporaryDirectory(prefix='tuner-faults-') as directory:
+        laboratory = Laboratory(Path(directory) / 'module')
+        spec = ClusterSpec(
+            release=release,
+            osds=OSDS,
+            crush_hosts=HOSTS,
+            mons=3,
+            mgrs=2,
+            rgw=True,
+            module=str(laboratory.module),
+        )
+        with Cluster.up(spec, Path(directory) / 'cluster', Progress()) as cluster:
+            _configure(cluster)
+            version = cluster.ceph_json('version')['version'].split()[2]
+            scene = Scene(cluster, ModuleClient(cluster), laboratory)
+            yield scene
+    folder = os.environ.get('ROCKSDB_TUNER_FAULT_RESULTS')
+    if folder and scene.results:
+        save(scene.results, Path(folder) / f'faults-{release}.json', f'{release} {version}')
+
+
+def _configure(cluster: Cluster) -> None:
+    for name, value in QUICK.items():
+        cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
+    # OSDs report to the manager every second: a soak of seconds has samples
+    cluster.ceph('config', 'set', 'mgr', 'mgr_stats_period', '1')
+    # An OSD that is down stays in until a test takes it out
+    cluster.ceph('config', 'set', 'mon', 'mon_osd_down_out_interval', '3600')
+
+
+@pytest.fixture
+def scene(shared_scene: Scene) -> Iterator[Scene]:
+    shared_scene.restore()
+    with under_clients(shared_scene):
+        yield shared_scene
+
+
+# -- the manager
+
+
+@pytest.mark.integration
+def test_a_rollout_is_finished_though_its_manager_is_killed_in_every_phase(scene: Scene) -> None:
+    scene.soak()
+    before = scene.tuner.nonces()
+    scene.apply()
+
+    def kill(phase: str) -> None:
+        with scene.fault('manager killed', phase) as event:
+            began_s = time.monotonic()
+            steps = scene.kill_active_manager()
+            scene.wait_until_answered()
+            busy = [
+                f'osd.{n} {step}'
+                for n, step in steps.items()
+                if step not in ('pending', 'verified', 'collapsed')
+            ]
+            event.happened = (
+                f'the standby answered after {time.monotonic() - began_s:.0f} s '
+                f'({", ".join(busy) or "no OSD in flight"}), and went on'
+            )
+
+    with s3_clients(scene, 120):
+        scene.wait_for_phase('preflight')
+        kill('preflight')
+        scene.wait_for_action(f"SetEntry(who='osd.{scene.canary}'")
+        kill('canary, its entry being written')
+        scene.wait_for_step(scene.canary, 'restarting')
+        kill('canary, restarting')
+        scene.wait_for_phase('soaking')
+        kill('soaking')
+        second = scene.order[1]
+        eventually(scene, lambda: not scene.tuner.osd_up(second), f'osd.{second} down', 180)
+        kill('promoting')
+        scene.wait_for_action("RemoveEntry(who='osd'")
+        kill('collapsing')
+        scene.wait_for_end('done')
+    scene.assert_done()
+    after = scene.tuner.nonces()
+    assert all(after[n] != before[n] for n in before)
+
+
+def test_a_rollback_is_finished_though_its_manager_is_killed(scene: Scene) -> None:
+    scene.apply()
+    scene.wait_for_step(scene.order[1], 'checking', 'settling', 'verified')
+    scene.tuner.plain('rollback')
+    scene.wait_for_phase('rolling-back')
+    with scene.fault('manager killed', 'rolling-back') as event:
+        scene.kill_active_manager()
+        scene.wait_for_end('rolled-back')
+        event.happened = 'the standby finished the rollback'
+    scene.assert_as_before()
+
+
+def test_a_rollout_goes_on_when_the_module_was_disabled_and_enabled(scene: Scene) -> None:
+    scene.soak()
+    scene.apply()
+
+    def off_and_on(phase: str) -> None:
+        with scene.fault('module disabled for 10 s', phase) as event:
+            scene.cluster.ceph('mgr', 'module', 'disable', 'rocksdb_tuner')
+            time.sleep(10)
+            scene.cluster.ceph('mgr', 'module', 'enable', 'rocksdb_tuner')
+            scene.wait_until_answered()
+            event.happened = 'nothing was begun meanwhile; enabled again, it went on'
+
+    scene.wait_for_step(scene.canary, 'restarting')
+    off_and_on('canary')
+    scene.wait_for_phase('soaking')
+    off_and_on('soaking')
+    scene.wait_for_step(scene.order[1], 'restarting')
+    off_and_on('promoting')
+    scene.wait_for_end('done')
+    scene.assert_done()
+
+
+# -- OSDs
+
+
+@pytest.mark.integration
+def test_a_canary_that_cannot_start_with_its_options_gets_the_old_ones_back(scene: Scene) -> None:
+    before = scene.tuner.nonces()
+    scene.laboratory.set_unchecked_options(UNSTARTABLE)
+    with scene.fault('OSD does not start with the options', 'canary') as event:
+        scene.apply()
+        eventually(
+            scene,
+            lambda: (f'osd.{scene.canary}', '', UNSTARTABLE) in scene.tuner.entries(),
+            'the bad options set',
+        )
+        state = scene.wait_for_end('failed')
+        event.happened = 'its entry was taken back, it was started again, no other was touched'
+    assert f'osd.{scene.canary} did not come back up' in state['failure']
+    scene.assert_untouched(before, scene.canary)
+    scene.assert_as_before()
+
+
+@pytest.mark.integration
+def test_a_canary_that_dies_while_it_is_watched_fails_the_verdict(scene: Scene) -> None:
+    scene.soak()
+    before = scene.tuner.nonces()
+    scene.apply()
+    scene.wait_for_phase('soaking')
+    with scene.fault('canary killed', 'soaking') as event:
+        scene.kill_osd(scene.canary)
+        state = scene.wait_for_end('rolled-back')
+        event.happened = 'the verdict was fail; rolled back, and the OSD was started'
+    assert state['verdict'] == 'fail'
+    assert state['judgement']['cause'] is not None
+    scene.assert_untouched(before, scene.canary)
+    scene.assert_as_before()
+
+
+def test_a_control_that_dies_and_an_osd_that_goes_out_only_delay_the_rollout(scene: Scene) -> None:
+    scene.soak()
+    scene.apply()
+    scene.wait_for_phase('soaking')
+    control, last = scene.tuner.rollout()['soak']['controls'][0], scene.order[-1]
+    with scene.fault('control killed', 'soaking') as event:
+        scene.kill_osd(control)
+        scene.wait_for_reason('placement groups')
+        scene.start_osd(control)
+        event.happened = 'it waited for clean placement groups, and went on'
+    scene.wait_for_step(scene.order[1], 'restarting')
+    with scene.fault('another OSD killed and out', 'promoting') as event:
+        scene.kill_osd(last)
+        scene.cluster.ceph('osd', 'out', str(last))
+        scene.wait_for_reason(f'osd.{last} is down', timeout_s=300)
+        assert scene.tuner.rollout()['osds_finished'] >= OSDS - 2
+        scene.cluster.ceph('osd', 'in', str(last))
+        scene.start_osd(last)
+        event.happened = 'the others were changed; it waited for this one, and went on'
+    scene.wait_for_end('done')
+    scene.assert_done()
+
+
+# -- the operator
+
+
+def test_another_option_is_left_alone_and_a_new_entry_for_a_mask_stops_the_rollout(
+    scene: Scene,
+) -> None:
+    ceph = scene.cluster.ceph
+    scene.apply()
+    scene.wait_for_step(scene.canary, 'restarting')
+    with scene.fault('operator sets another option', 'canary') as event:
+        ceph('config', 'set', 'osd', 'osd_max_backfills', '2')
+        scene.wait_for_step(scene.order[1], 'restarting')
+        event.happened = 'nothing: the rollout went on, the option stayed'
+    try:
+        assert ceph('config', 'get', 'osd.0', 'osd_max_backfills').strip() == '2'
+        with scene.fault('operator sets a mask', 'promoting') as event:
+            ceph('config', 'set', 'osd/class:ssd', OPTION, OTHER)
+            state = scene.wait_for_end('failed')
+            event.happened = 'the OSD in flight was brought to safety, then it stopped'
+        assert 'somebody else' in state['failure']
+        assert ('osd', 'class:ssd', OTHER) in scene.tuner.entries()
+    finally:
+        ceph('config', 'rm', 'osd', 'osd_max_backfills')
+        ceph('config', 'rm', 'osd/class:ssd', OPTION)
+    scene.rolled_back()
+
+
+def test_an_operators_value_for_the_osd_in_flight_is_kept(scene: Scene) -> None:
+    ceph = scene.cluster.ceph
+    scene.apply()
+    scene.wait_for_step(scene.canary, 'restarting', 'checking', 'settling')
+    canary = f'osd.{scene.canary}'
+    with scene.fault('operator sets the OSD in flight', 'canary') as event:
+        ceph('config', 'set', canary, OPTION, OTHER)
+        state = scene.wait_for_end('failed')
+        event.happened = 'it stopped at once; the value stayed as the operator set it'
+    assert 'somebody else' in state['failure']
+    assert (canary, '', OTHER) in scene.tuner.entries()
+    code, text = scene.tuner.refused('rollback')
+    assert (code, canary in text) == (16, True), text
+    ceph('config', 'rm', canary, OPTION)
+    scene.rolled_back()
+
+
+def test_an_operators_value_for_all_osds_is_kept(scene: Scene) -> None:
+    ceph = scene.cluster.ceph
+    scene.apply()
+    scene.wait_for_step(scene.order[1], 'restarting')
+    with scene.fault('operator changes the common entry', 'promoting') as event:
+        ceph('config', 'set', 'osd', OPTION, OTHER)
+        state = scene.wait_for_end('failed')
+        event.happened = 'the OSD in flight was brought to safety, then it stopped'
+    assert 'somebody else' in state['failure']
+    assert ('osd', '', OTHER) in scene.tuner.entries()
+    ceph('config', 'set', 'osd', OPTION, OLD[2])
+    scene.rolled_back()
+
+
+def test_pause_holds_the_rollout_in_any_phase_and_resume_goes_on(scene: Scene) -> None:
+    scene.soak()
+    scene.apply()
+
+    def pause(phase: str) -> None:
+        with scene.fault('operator pauses and resumes', phase) as event:
+            scene.tuner.plain('rollout', 'pause')
+            scene.wait_for_reason('paused')
+            # Whoever is in flight may still come up
+            time.sleep(12)
+            still = scene.tuner.nonces()
+            time.sleep(6)
+            assert scene.tuner.nonces() == still
+            scene.tuner.plain('rollout', 'resume')
+            event.happened = 'no OSD was begun until resume'
+
+    scene.wait_for_step(scene.canary, 'restarting')
+    pause('canary')
+    scene.wait_for_phase('soaking')
+    pause('soaking')
+    scene.wait_for_step(scene.order[1], 'restarting')
+    pause('promoting')
+    scene.wait_for_end('done')
+    scene.assert_done()
+
+
+def test_abort_brings_the_osd_in_flight_to_safety_and_rollback_restores_all(scene: Scene) -> None:
+    before = scene.tuner.nonces()
+    scene.apply()
+    scene.wait_for_step(scene.canary, 'restarting')
+    with scene.fault('operator aborts', 'canary') as event:
+        scene.tuner.plain('rollout', 'abort')
+        state = scene.wait_for_end('failed')
+        event.happened = 'the OSD in flight came up, then it ended; the change stayed on it'
+    assert state['outcome'] == 'aborted'
+    scene.assert_untouched(before, scene.canary)
+    scene.rolled_back()
+
+
+def test_rollback_restores_exactly_what_was_there_from_soak_and_from_collapse(
+    scene: Scene,
+) -> None:
+    scene.soak()
+    scene.apply()
+    for phase in ('soaking', 'collapsing'):
+        scene.wait_for_phase(phase)
+        with scene.fault('operator rolls back', phase) as event:
+            scene.rolled_back()
+            event.happened = 'all entries and processes as before'
+        if phase == 'soaking':
+            scene.set_module_option('soak_max', '0')
+            scene.apply()
+
+
+def test_two_changes_of_the_same_osds_never_run_at_once(scene: Scene) -> None:
+    recommendation = scene.recommendation()
+    rollout = scene.apply()
+    scene.wait_for_step(scene.canary, 'restarting')
+    with scene.fault('a second recommendation is applied', 'canary') as event:
+        code, text = scene.tuner.refused('apply', recommendation['id'])
+        event.happened = 'it was refused, and said which rollout is running'
+    assert code in (2, 16), text
+    assert rollout in text or code == 2
+    assert len(scene.tuner.json('history', schema='history')) >= 1
+    scene.tuner.plain('rollout', 'abort')
+    scene.wait_for_end('failed')
+    scene.rolled_back()
+
+
+# -- the orchestrator
+
+
+def test_an_orchestrator_that_refuses_or_is_gone_only_delays_the_rollout(scene: Scene) -> None:
+    scene.orchestrator(refuse='true')
+    before = scene.tuner.nonces()
+    scene.apply()
+    with scene.fault('orchestrator refuses', 'canary') as event:
+        scene.wait_for_step(scene.canary, 'restart-due', 'restarting')
+        time.sleep(10)
+        assert scene.tuner.rollout()['last_error'] is not None
+        assert scene.tuner.nonces() == before
+        scene.orchestrator(refuse='false')
+        scene.wait_for_step(scene.canary, 'settling', 'verified')
+        event.happened = 'it asked again after 30 s, and went on'
+    scene.wait_for_step(scene.canary, 'verified')
+    with scene.fault('orchestrator gone', 'promoting') as event:
+        scene.cluster.ceph('orch', 'set', 'backend', '')
+        try:
+            state = scene.wait_for_reason('systemctl restart')
+            reason = state['paused_reason']
+            hand = next(n for n in scene.order if f'restart osd.{n} next' in reason)
+            scene.cluster.restart_osd(hand)
+            scene.wait_for_step(hand, 'settling', 'verified')
+        finally:
+            scene.cluster.ceph('orch', 'set', 'backend', 'test_orchestrator')
+        event.happened = 'it named the OSD to restart by hand, and went on when that was done'
+    scene.wait_for_end('done')
+    scene.assert_done()
+
+
+def test_an_orchestrator_that_does_nothing_ends_the_rollout_with_nothing_changed(
+    scene: Scene,
+) -> None:
+    scene.orchestrator(ignore='true')
+    before = scene.tuner.nonces()
+    with scene.fault('orchestrator accepts and does nothing', 'canary') as event:
+        scene.apply()
+        state = scene.wait_for_end('failed')
+        event.happened = 'it asked twice, then took the entry back; no OSD was restarted'
+    assert 'and did not' in state['failure']
+    scene.assert_untouched(before)
+    scene.assert_as_before()
+
+
+def test_an_orchestrator_that_restarts_the_wrong_osd_is_noticed(scene: Scene) -> None:
+    before = scene.tuner.nonces()
+    wrong = scene.recommendation()['osds'][-1]
+    scene.orchestrator(instead=str(wrong))
+    with scene.fault('orchestrator restarts another OSD', 'canary') as event:
+        scene.apply()
+        state = scene.wait_for_end('failed')
+        event.happened = 'it asked twice, then took the entry back; the other OSD ran as before'
+    assert 'and did not' in state['failure']
+    scene.assert_untouched(before, wrong)
+    scene.assert_as_before()
+
+
+def test_an_orchestrator_that_hangs_only_delays_the_rollout(scene: Scene) -> None:
+    scene.orchestrator(hang='40')
+    with scene.fault('orchestrator hangs for 40 s', 'canary') as event:
+        scene.apply()
+        scene.wait_for_step(scene.canary, 'restarting')
+        scene.orchestrator(hang='0')
+        scene.wait_for_step(scene.canary, 'settling', 'verified')
+        event.happened = 'the manager and its module answered meanwhile; it went on'
+    scene.tuner.plain('rollout', 'abort')
+    scene.wait_for_end('failed')
+    scene.rolled_back()
+
+
+# -- monitors, space, flags
+
+
+@pytest.mark.integration
+def test_without_a_monitor_it_waits_and_without_a_quorum_too(scene: Scene) -> None:
+    cluster = scene.cluster
+    scene.apply()
+    scene.wait_for_step(scene.canary, 'restarting')
+    with scene.fault('one of three monitors down', 'canary') as event:
+        cluster.stop_daemon('mon.c')
+        scene.wait_for_step(scene.canary, 'verified')
+        scene.wait_for_reason('MON_DOWN')
+        cluster.start_daemon('mon.c')
+        event.happened = 'the canary was finished; no other was begun until the monitor was back'
+    scene.wait_for_step(scene.order[1], 'restarting')
+    with s3_clients(scene, 45), scene.fault('no quorum for 20 s', 'promoting') as event:
+        cluster.stop_daemon('mon.c', kill=True)
+        cluster.stop_daemon('mon.b', kill=True)
+        time.sleep(20)
+        cluster.start_daemon('mon.b')
+        cluster.start_daemon('mon.c')
+        scene.wait_until_answered()
+        scene.wait_for_step(scene.order[1], 'verified')
+        event.happened = 'everything stood still; with the quorum it went on by itself'
+    scene.wait_for_end('done')
+    scene.assert_done()
+
+
+def test_flags_of_others_and_nearfull_hold_the_next_osd_until_they_are_gone(scene: Scene) -> None:
+    ceph = scene.cluster.ceph
+    scene.apply()
+    scene.wait_for_step(scene.canary, 'restarting')
+    before = scene.tuner.nonces()
+    with scene.fault('noout set by others', 'canary') as event:
+        ceph('osd', 'set', 'noout')
+        scene.wait_for_reason('noout')
+        scene.assert_untouched(before, scene.canary)
+        ceph('osd', 'unset', 'noout')
+        scene.wait_for_step(scene.order[1], 'restarting')
+        event.happened = 'the canary was finished; no other was begun while the flag was set'
+    before = scene.tuner.nonces()
+    with scene.fault('nearfull', 'promoting') as event:
+        ceph('osd', 'set-nearfull-ratio', '0.0001')
+        scene.wait_for_reason('NEARFULL')
+        scene.assert_untouched(before, scene.order[1])
+        ceph('osd', 'set-nearfull-ratio', '0.85')
+        scene.wait_for_step(scene.order[2], 'restarting')
+        event.happened = 'no other OSD was begun until there was room'
+    scene.wait_for_end('done')
+    scene.assert_done()
+
+
+# -- the clock and the store
+
+
+def test_a_clock_that_jumps_hurries_and_stops_nothing(scene: Scene) -> None:
+    scene.soak()
+    scene.apply()
+
+    def jump(phase: str, offset_s: float) -> None:
+        with scene.fault(f"the module's clock jumps to {offset_s / 3600:+.0f} h", phase) as event:
+            scene.laboratory.set_clock_offset(offset_s)
+            time.sleep(10)
+            assert scene.tuner.rollout()['phase'] != 'failed'
+            event.happened = 'nothing: waits are counted, not read from the clock'
+
+    scene.wait_for_step(scene.canary, 'restarting')
+    jump('canary', 7200.0)
+    scene.wait_for_phase('soaking')
+    jump('soaking', -7200.0)
+    scene.wait_for_step(scene.order[1], 'restarting')
+    jump('promoting', 86400.0)
+    scene.wait_for_end('done')
+    scene.assert_done()
+
+
+def test_what_an_older_version_stored_is_carried_on(scene: Scene) -> None:
+    scene.apply()
+    scene.wait_for_step(scene.order[1], 'restarting', 'checking', 'settling')
+    with scene.fault('store of an older version', 'promoting') as event:
+        standby = scene.cluster.ceph_json('mgr', 'dump')['standbys'][0]['name']
+        active = scene.active_manager()
+        for name in (standby, active):
+            scene.cluster.stop_daemon(f'mgr.{name}', kill=True)
+        document = scene.stored()
+        # As version 1 had it, which knew of no soak
+        del document['soak']
+        old = {**document, 'version': 1, 'verdict': None}
+        scene.cluster.ceph('config-key', 'set', STATE_KEY, '-i', '-', stdin=json.dumps(old))
+        for name in (standby, active):
+            scene.cluster.start_daemon(f'mgr.{name}')
+        scene.wait_until_answered()
+        event.happened = 'the new manager read it, and went on'
+    scene.wait_for_end('done')
+    scene.assert_done()
+
+
+def test_from_a_corrupted_store_nothing_is_done_and_a_repaired_one_is_carried_on(
+    scene: Scene,
+) -> None:
+    cluster = scene.cluster
+    scene.apply()
+    scene.wait_for_step(scene.canary, 'verified')
+    scene.tuner.plain('rollout', 'pause')
+    scene.wait_for_reason('paused')
+    with scene.fault('corrupted store', 'promoting') as event:
+        whole = cluster.ceph('config-key', 'get', STATE_KEY)
+        cluster.ceph('config-key', 'set', STATE_KEY, '-i', '-', stdin=whole[: len(whole) // 2])
+        entries, nonces = scene.tuner.entries(), scene.tuner.nonces()
+        cluster.ceph('mgr', 'fail', scene.active_manager())
+        eventually(
+            scene,
+            lambda: 'ROCKSDB_TUNER_STATE_BROKEN' in cluster.ceph_json('health')['checks'],
+            'the health check',
+            90,
+        )
+        assert scene.tuner.rollout() is None
+        assert (scene.tuner.entries(), scene.tuner.nonces()) == (entries, nonces)
+        aside = 'mgr/rocksdb_tuner/broken/rollout/current'
+        cluster.ceph('config-key', 'set', aside, '-i', '-', stdin=whole)
+        scene.wait_for_standby()
+        cluster.ceph('mgr', 'fail', scene.active_manager())
+        scene.wait_until_answered()
+        state = scene.wait_for_reason('paused')
+        assert state['phase'] == 'waiting'
+        event.happened = 'nothing was done but a health check; once repaired, resume went on'
+        scene.tuner.plain('rollout', 'resume')
+    scene.wait_for_end('done')
+    scene.assert_done()
