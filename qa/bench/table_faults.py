@@ -45,7 +45,8 @@ def main() -> int:
     parser.add_argument('--release', default='pacific')
     release = parser.parse_args().release
     document = json.loads((RESULTS / f'faults-{release}.json').read_text())
-    results = document['results']
+    # What a rollout costs by itself comes first
+    results = sorted(document['results'], key=lambda result: result['fault'] != 'none')
     writes = sum({(r['writes'], r['failed_writes']) for r in results}, ())[::2]
     lost = sum(r['failed_writes'] for r in results)
     print(

@@ -24,7 +24,7 @@ from harness.workloads.steady import SteadyWriter, Written
 from module_client import ALTERNATE_2019, CHECKOUT, OPTION, ModuleClient
 from real_workload import ended
 
-OSDS = 5
+OSDS = 4
 HOSTS = 4
 #: An entry that decides for all OSDs, and that a recommendation wants gone.
 OLD = ('osd', '', ALTERNATE_2019)

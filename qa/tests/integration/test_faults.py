@@ -326,16 +326,22 @@ def test_abort_brings_the_osd_in_flight_to_safety_and_rollback_restores_all(scen
 def test_rollback_restores_exactly_what_was_there_from_soak_and_from_collapse(
     scene: Scene,
 ) -> None:
-    scene.soak()
-    scene.apply()
-    for phase in ('soaking', 'collapsing'):
-        scene.wait_for_phase(phase)
+
+    def roll_back(phase: str) -> None:
         with scene.fault('operator rolls back', phase) as event:
             scene.rolled_back()
             event.happened = 'all entries and processes as before'
-        if phase == 'soaking':
-            scene.set_module_option('soak_max', '0')
-            scene.apply()
+
+    scene.soak()
+    scene.apply()
+    scene.wait_for_phase('soaking')
+    roll_back('soaking')
+    scene.set_module_option('soak_max', '0')
+    with scene.fault('none', 'all') as event:
+        scene.apply()
+        scene.wait_for_action("RemoveEntry(who='osd'")
+        event.happened = 'every OSD was restarted, one after the other'
+    roll_back('collapsing')
 
 
 def test_two_changes_of_the_same_osds_never_run_at_once(scene: Scene) -> None:
