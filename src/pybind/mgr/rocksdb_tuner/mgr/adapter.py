@@ -70,12 +70,11 @@ class MgrCluster:
 
     # -- CounterReader
 
-    def latest(self, osd_id: int, path: str) -> Optional[CounterPoint]:
+    def latest(self, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
+        read, name = self._latest_counter, str(osd_id)
+        points = [read('osd', name, path).get(path) for path in paths]
         # [] stands for a counter that this daemon never sent.
-        point = self._latest_counter('osd', str(osd_id), path).get(path)
-        if not point:
-            return None
-        return CounterPoint(point[0], point[1], point[2] if len(point) > 2 else None)
+        return [CounterPoint(*point) if point else None for point in points]
 
     # -- ClusterReader
 

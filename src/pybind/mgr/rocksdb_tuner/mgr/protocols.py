@@ -36,8 +36,11 @@ class CommandError(Exception):
 class CounterReader(Protocol):
     """Perf counters that OSDs sent to the mgr."""
 
-    def latest(self, osd_id: int, path: str) -> Optional[CounterPoint]:
-        """Newest point of ``path`` ("bluestore.kv_sync_lat"); None if it was never reported."""
+    def latest(self, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
+        """Newest point of each path ("bluestore.kv_sync_lat"); None if it was never reported.
+
+        All of an OSD at once: this is most of what a tick costs.
+        """
 
 
 class ClusterReader(Protocol):

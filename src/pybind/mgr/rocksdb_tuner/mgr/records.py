@@ -16,7 +16,7 @@ class CounterPoint(NamedTuple):
 
     time_s: float
     value: int
-    avgcount: Optional[int]
+    avgcount: Optional[int] = None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ All of them have a priority that sends them to the mgr by default, checked in th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Mapping, NamedTuple, Optional
 
@@ -91,11 +92,14 @@ class _ByAnyName:
     def __init__(self, reader: CounterReader) -> None:
         self._reader = reader
 
-    def latest(self, osd_id: int, path: str) -> Optional[CounterPoint]:
-        point = self._reader.latest(osd_id, path)
-        if point is None and path in _older_names():
-            return self._reader.latest(osd_id, _older_names()[path])
-        return point
+    def latest(self, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
+        points, older = self._reader.latest(osd_id, paths), _older_names()
+        return [
+            self._reader.latest(osd_id, (older[path],))[0]
+            if point is None and path in older
+            else point
+            for path, point in zip(paths, points)
+        ]
 
 
 @lru_cache(maxsize=1)

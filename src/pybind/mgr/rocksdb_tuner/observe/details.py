@@ -73,8 +73,9 @@ def take_details(
 ) -> DetailSample:
     """A close look at the report that ``sample`` was taken from."""
     values: list[object] = []
+    points = iter(reader.latest(osd_id, [path for path in names if path]))
     for path, is_gauge in zip(names, _IS_GAUGE):
-        point = reader.latest(osd_id, path) if path else None
+        point = next(points) if path else None
         if (
             point is None
             or abs(point.time_s - sample.time_s) > SAME_REPORT_S

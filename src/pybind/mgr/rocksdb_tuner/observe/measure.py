@@ -8,11 +8,14 @@ from ..mgr.records import OsdInfo
 from .deep import CompactionRate
 from .history import OsdHistory, WrittenBytes
 from .signals import Signals
-from .window import Window
+from .window import Latency, Window
 
 #: SST bytes below which a write amplification says only how full the memtables were: RocksDB's
 #: default for one memtable and one SST file.
 MIN_SST_BYTES = 64 * 1024 * 1024
+
+#: What nothing is known of; its length divides nothing.
+_NO_WINDOW = Window(0.0, *(None for _ in Window._fields[1:]))
 
 
 def signals(
@@ -22,46 +25,45 @@ def signals(
     newest = history.newest
     if newest is None:
         return Signals(osd_id=osd.osd_id)
-    window = history.short
+    window = history.short or _NO_WINDOW
+    window_s = window.window_s
     written = history.written()
     shared = None if osd.dedicated_db is None else not osd.dedicated_db
-    kv_sync = window.kv_sync if window else None
-    wal_bytes = window.bytes_written_wal if window else None
-    write_ops = _sum(window.op_w, window.op_rw) if window else None
-    client_bytes = _sum(window.op_w_in_bytes, window.op_rw_in_bytes) if window else None
+    kv_sync, wal_bytes = window.kv_sync, window.bytes_written_wal
+    write_ops = _sum(window.op_w, window.op_rw)
+    client_bytes = _sum(window.op_w_in_bytes, window.op_rw_in_bytes)
+    write_amp = _write_amplification(written)
     rate, source, rate_window_s = _compaction(compaction, written)
     return Signals(
         osd_id=osd.osd_id,
-        window_s=window.window_s if window else None,
+        window_s=window_s or None,
         sample_age_s=max(0.0, now_s - newest.time_s),
-        kv_sync_ms=kv_sync.mean_ms if kv_sync else None,
+        kv_sync_ms=_mean_ms(kv_sync),
         # Rounds that end just inside the window may have begun before it.
-        kv_sync_busy=min(1.0, kv_sync.total_s / window.window_s) if window and kv_sync else None,
-        kv_flush_ms=window.kv_flush.mean_ms if window and window.kv_flush else None,
-        commit_ms=window.commit.mean_ms if window and window.commit else None,
-        write_iops=_rate(window, window.op_w if window else None),
-        read_iops=_rate(window, window.op_r if window else None),
-        rw_iops=_rate(window, window.op_rw if window else None),
-        write_bytes_per_s=_rate(window, window.op_w_in_bytes if window else None),
-        read_bytes_per_s=_rate(window, window.op_r_out_bytes if window else None),
-        rw_bytes_per_s=_rate(window, window.op_rw_in_bytes if window else None),
-        write_bytes_avg=_mean(window.op_w_in_bytes, window.op_w) if window else None,
-        read_bytes_avg=_mean(window.op_r_out_bytes, window.op_r) if window else None,
-        op_w_latency_ms=window.op_w_latency.mean_ms if window and window.op_w_latency else None,
-        recovery_ops_per_s=_rate(window, window.recovery_ops if window else None),
-        recovery_bytes_per_s=_rate(window, window.recovery_bytes if window else None),
-        wal_bytes_per_s=_rate(window, wal_bytes),
-        sst_bytes_per_s=_rate(window, window.bytes_written_sst if window else None),
-        slow_bytes_per_s=_rate(window, window.bytes_written_slow if window else None),
+        kv_sync_busy=min(1.0, kv_sync.total_s / window_s) if kv_sync else None,
+        kv_flush_ms=_mean_ms(window.kv_flush),
+        commit_ms=_mean_ms(window.commit),
+        write_iops=_rate(window.op_w, window_s),
+        read_iops=_rate(window.op_r, window_s),
+        rw_iops=_rate(window.op_rw, window_s),
+        write_bytes_per_s=_rate(window.op_w_in_bytes, window_s),
+        read_bytes_per_s=_rate(window.op_r_out_bytes, window_s),
+        rw_bytes_per_s=_rate(window.op_rw_in_bytes, window_s),
+        write_bytes_avg=_mean(window.op_w_in_bytes, window.op_w),
+        read_bytes_avg=_mean(window.op_r_out_bytes, window.op_r),
+        op_w_latency_ms=_mean_ms(window.op_w_latency),
+        recovery_ops_per_s=_rate(window.recovery_ops, window_s),
+        recovery_bytes_per_s=_rate(window.recovery_bytes, window_s),
+        wal_bytes_per_s=_rate(wal_bytes, window_s),
+        sst_bytes_per_s=_rate(window.bytes_written_sst, window_s),
+        slow_bytes_per_s=_rate(window.bytes_written_slow, window_s),
         wal_bytes_per_client_byte=_mean(wal_bytes, client_bytes),
         wal_bytes_per_write_op=_mean(wal_bytes, write_ops),
         compaction_bytes_per_s=rate,
         compaction_source=source,
         compaction_window_s=rate_window_s,
-        db_write_amp=_write_amplification(written),
-        db_write_amp_window_s=written.window_s
-        if _write_amplification(written) and written
-        else None,
+        db_write_amp=write_amp,
+        db_write_amp_window_s=written.window_s if written and write_amp is not None else None,
         db_device_shared=shared,
         db_used_bytes=newest.db_used_bytes,
         # On a shared device db_total is the whole device, which the DB may not fill: no limit.
@@ -74,8 +76,12 @@ def signals(
     )
 
 
-def _rate(window: Optional[Window], amount: Optional[int]) -> Optional[float]:
-    return None if window is None or amount is None else amount / window.window_s
+def _rate(amount: Optional[int], window_s: float) -> Optional[float]:
+    return None if amount is None else amount / window_s
+
+
+def _mean_ms(latency: Optional[Latency]) -> Optional[float]:
+    return latency.mean_ms if latency is not None else None
 
 
 def _mean(total: Optional[int], count: Optional[int]) -> Optional[float]:

@@ -83,6 +83,7 @@ class Observer:
                 names_for(osd.release),
                 now_s,
                 watched.not_before_s,
+                watched.history.newest,
             )
             if sample is None:
                 watched.history.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple, Optional
 
 from ..mgr.protocols import CounterReader
@@ -49,7 +50,49 @@ class Sample(NamedTuple):
 
 
 _LATENCIES = frozenset({'kv_sync', 'kv_flush', 'commit', 'op_w_latency'})
-_IS_LATENCY = tuple(field in _LATENCIES for field in CounterNames._fields)
+#: Of a sample's fields the first one that is a counter; they are in the order of the names.
+_FIRST = Sample._fields.index(CounterNames._fields[0])
+
+
+class _Asked(NamedTuple):
+    """Which counters to read of an OSD."""
+
+    paths: tuple[str, ...]
+    is_latency: tuple[bool, ...]
+    #: Places among the counters of those that are not read again, in order.
+    settled: tuple[int, ...] = ()
+
+
+@lru_cache(maxsize=256)
+def _all(names: CounterNames) -> _Asked:
+    return _Asked(tuple(names), tuple(field in _LATENCIES for field in names._fields))
+
+
+@lru_cache(maxsize=256)
+def _not_settled(
+    names: CounterNames,
+    db_total_bytes: Optional[int],
+    wal_total_bytes: Optional[int],
+    slow_total_bytes: Optional[int],
+) -> _Asked:
+    """What may change while an OSD's process runs.
+
+    The sizes of its devices do not, nor what is used of a device that is not there: BlueFS says 0
+    of both.
+    """
+    settled = {
+        'db_total_bytes': db_total_bytes is not None,
+        'wal_total_bytes': wal_total_bytes is not None,
+        'wal_used_bytes': wal_total_bytes == 0,
+        'slow_total_bytes': slow_total_bytes is not None,
+        'slow_used_bytes': slow_total_bytes == 0,
+    }
+    left = [i for i, field in enumerate(names._fields) if not settled.get(field)]
+    return _Asked(
+        tuple(names[i] for i in left),
+        tuple(names._fields[i] in _LATENCIES for i in left),
+        tuple(i for i in range(len(names)) if i not in left),
+    )
 
 
 def take_sample(
@@ -59,13 +102,21 @@ def take_sample(
     names: CounterNames,
     now_s: float,
     not_before_s: float = 0.0,
+    known: Optional[Sample] = None,
 ) -> Optional[Sample]:
     """The OSD's newest report; None if there is none, or none fresh enough.
 
     ``not_before_s`` is when this process was first seen: after a restart the mgr holds the
-    counters of the process before until the new one reports.
+    counters of the process before until the new one reports. Of ``known``, an earlier sample, is
+    taken what does not change while a process runs.
     """
-    points = [reader.latest(osd_id, path) for path in names]
+    if known is None or known.nonce != nonce:
+        asked = _all(names)
+    else:
+        asked = _not_settled(
+            names, known.db_total_bytes, known.wal_total_bytes, known.slow_total_bytes
+        )
+    points = reader.latest(osd_id, asked.paths)
     times = [point.time_s for point in points if point is not None]
     if not times:
         return None
@@ -73,19 +124,22 @@ def take_sample(
     if min(times) < time_s - SAME_REPORT_S:
         # A report arrived while these were read: what was read before it is of the report before.
         points = [
-            reader.latest(osd_id, path) if point is None or point.time_s < time_s else point
-            for path, point in zip(names, points)
+            old if old is not None and old.time_s >= time_s else new
+            for old, new in zip(points, reader.latest(osd_id, asked.paths))
         ]
     if time_s <= not_before_s or now_s - time_s > MAX_REPORT_AGE_S:
         return None
     oldest_s = time_s - SAME_REPORT_S
-    values = [
+    values: list[object] = [
         None
         # A counter whose kind is not the expected one is another counter of the same name.
         if point is None or point.time_s < oldest_s or is_latency != (point.avgcount is not None)
         else (point.value, point.avgcount)
         if is_latency
         else point.value
-        for point, is_latency in zip(points, _IS_LATENCY)
+        for point, is_latency in zip(points, asked.is_latency)
     ]
+    if known is not None:
+        for place in asked.settled:
+            values.insert(place, known[_FIRST + place])
     return Sample(time_s, nonce, *values)  # type: ignore[arg-type]  # by the order of the names

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Optional
+from typing import NamedTuple, Optional
 
 
-@dataclass(frozen=True)
-class Signals:
+class Signals(NamedTuple):
     """Rates, means and sizes of one OSD over its newest window.
 
     None is "not known": the counter was never reported, is stale, or was reset inside the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Optional
 
@@ -48,8 +49,8 @@ class _Dump(CounterReader):
     def __init__(self, dump: CounterDump) -> None:
         self._points = dump.points
 
-    def latest(self, osd_id: int, path: str) -> Optional[CounterPoint]:  # noqa: ARG002
-        return self._points.get(path)
+    def latest(self, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:  # noqa: ARG002
+        return [self._points.get(path) for path in paths]
 
 
 def measure(
@@ -117,7 +118,7 @@ def _observe(
         # other latencies of a closer look.
         if any(isinstance(value, int) for value in sample[_FIRST_COUNTER:]):
             history.add(sample)
-        if any(path and reader.latest(osd.osd_id, path) for path in detail_names):
+        if any(reader.latest(osd.osd_id, [path for path in detail_names if path])):
             after = take_details(reader, osd.osd_id, detail_names, sample)
             before, found = after, details(before, after)
     return history, found

@@ -12,6 +12,7 @@ from typing import Callable, Iterator, Mapping, Optional
 from ..units import format_bytes
 from .effective import effective
 from .hardware import Hardware
+from .memtables import bound_bytes, full_bytes, limits
 from .problems import Problem, problem
 from .syntax import OptionSet
 from .values import ValueRefusedError
@@ -134,7 +135,7 @@ def _memtable_bytes(
     option_set: OptionSet, values: Mapping[str, str], version: str, hardware: Hardware
 ) -> int:
     """All memtables of all column families full."""
-    one = _full(values)
+    one = full_bytes(values)
     if hardware.families is None:
         return _FAMILIES * one
     return sum(
@@ -148,33 +149,24 @@ def _full_of_family(
 ) -> int:
     try:
         own = effective(option_set.replaced(family.as_dict()), version)
-        return _full(own)
+        return full_bytes(own)
     except (ValueRefusedError, KeyError):
         # No OSD has such a family, or what is in effect in it is not known.
         return of_database
-
-
-def _full(values: Mapping[str, str]) -> int:
-    return int(values['write_buffer_size']) * int(values['max_write_buffer_number'])
 
 
 def _memtables_beyond_memory(
     option_set: OptionSet, values: Mapping[str, str], version: str, hardware: Hardware
 ) -> Iterator[Problem]:
     full = _memtable_bytes(option_set, values, version, hardware)
-    limits = {
-        name: int(values[name])
-        for name in ('max_total_wal_size', 'db_write_buffer_size')
-        if values.get(name, '0') != '0'
-    }
-    # What fills memtables stands in the log: a limit of the one limits the other.
-    bound = min([full, *limits.values()])
+    number = _FAMILIES if hardware.families is None else len(hardware.families)
+    bound, limiting = bound_bytes(values, full, number), limits(values, number)
     target = hardware.memory_target_bytes or _MEMORY_TARGET_BYTES
     left = target - _MEMORY_BASE_BYTES - _CACHE_LEAST_BYTES
     if bound > left:
         yield problem(
             'memtables-beyond-memory',
-            min(limits, key=lambda name: limits[name], default='write_buffer_size'),
+            min(limiting, key=lambda name: limiting[name], default='write_buffer_size'),
             f'Memtables can take {format_bytes(bound)}; osd_memory_target of '
             f'{format_bytes(target)} leaves {format_bytes(left)} for them and for all caches, '
             'so the OSD grows beyond it',

@@ -259,8 +259,8 @@ class FakeCluster:
 
     # -- CounterReader
 
-    def latest(self, osd_id: int, path: str) -> Optional[CounterPoint]:
-        return self.counters.get((osd_id, path))
+    def latest(self, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
+        return [self.counters.get((osd_id, path)) for path in paths]
 
     # -- ClusterReader
 

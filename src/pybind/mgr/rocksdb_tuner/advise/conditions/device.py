@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Mapping, Optional
+from functools import partial
+from typing import Optional
 
-from ...observe.growth import Outlook
+from ...mgr.records import OsdInfo
+from ...observe.growth import Forecast, Outlook
+from ...observe.signals import Signals
 from ...workload.records import WorkloadClass
 from ..facts import release_of_osd
 from ..naming import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
-from ..strings import check
 from .catalogue import Condition
-from .facts import ClusterFacts, Measured, ids_of, worst_evidence, worst_first
+from .facts import ClusterFacts, Measured, effective_options, worst_of
 
 #: Work that puts its weight on metadata.
 METADATA_WORK = frozenset({WorkloadClass.RGW_METADATA, WorkloadClass.CEPHFS_METADATA})
@@ -26,74 +28,65 @@ def spillover(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     flash = [m for m in spilled if m.osd.info.main_rotational is False]
     slow = [m for m in spilled if m.osd.info.main_rotational is not False]
     for measured, severity in ((slow, Severity.WARNING), (flash, Severity.INFO)):
-        if not measured:
-            continue
-        found = worst_first(measured)
-        signals = found[0].osd.signals
-        assert signals is not None
-        yield condition.finding(
-            f'{name_osds(ids_of(found))} '
-            + ('keeps' if len(found) == 1 else 'keep')
-            + ' RocksDB data on the device of the data',
-            ids_of(found),
-            worst_evidence(
-                found,
-                FindingEvidence('slow_used_bytes', signals.slow_used_bytes, 'bytes', None),
-                FindingEvidence('db_used_bytes', signals.db_used_bytes, 'bytes', None),
-                FindingEvidence('db_total_bytes', signals.db_total_bytes, 'bytes', None),
-            ),
-            severity=severity,
-        )
+        worst = worst_of(measured)
+        if worst:
+            yield condition.finding(
+                f'{worst.names} '
+                + ('keeps' if len(worst.ids) == 1 else 'keep')
+                + ' RocksDB data on the device of the data',
+                worst.ids,
+                worst.evidence,
+                severity=severity,
+            )
 
 
 def _spilled(cluster: ClusterFacts) -> list[Measured]:
-    return [
-        Measured(osd.signals.slow_used_bytes, osd)
-        for osd in cluster.osds
-        if osd.signals is not None and osd.info.dedicated_db and osd.signals.slow_used_bytes
-    ]
+    measured = []
+    for osd in cluster.osds:
+        signals = osd.signals
+        if signals is not None and osd.info.dedicated_db and signals.slow_used_bytes:
+            evidence = partial(_spillover, signals)
+            measured.append(Measured(signals.slow_used_bytes, osd, evidence))
+    return measured
+
+
+def _spillover(signals: Signals) -> tuple[FindingEvidence, ...]:
+    slow = FindingEvidence('slow_used_bytes', signals.slow_used_bytes, 'bytes', None)
+    return (slow, *_db_use(signals))
 
 
 def level_does_not_fit(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Spillover with room on the DB device: RocksDB places a level on one device as a whole."""
     limit = condition.limit('used_share', cluster.limits)
-    found = []
-    for measured in _spilled(cluster):
-        signals = measured.osd.signals
-        assert signals is not None
-        if signals.db_used_bytes is None or not signals.db_total_bytes:
+    measured = []
+    for spilled in _spilled(cluster):
+        signals = spilled.osd.signals
+        if signals is None or signals.db_used_bytes is None or not signals.db_total_bytes:
             continue
         if signals.db_used_bytes < limit * signals.db_total_bytes:
-            found.append(measured)
-    if not found:
-        return
-    found = worst_first(found)
-    worst = found[0].osd
-    assert worst.signals is not None
-    assert worst.signals.db_total_bytes is not None
-    sizes = _level_sizes(worst)
-    yield condition.finding(
-        f'{name_osds(ids_of(found))}: RocksDB data spilled while the DB device has room; '
-        + _what_does_not_fit(sizes, worst.signals.db_total_bytes),
-        ids_of(found),
-        worst_evidence(
-            found,
-            FindingEvidence('db_used_bytes', worst.signals.db_used_bytes, 'bytes', None),
-            FindingEvidence('db_total_bytes', worst.signals.db_total_bytes, 'bytes', None),
-            FindingEvidence('slow_used_bytes', worst.signals.slow_used_bytes, 'bytes', None),
-            *(
-                FindingEvidence(f'level_{number}', size, 'bytes', None)
-                for number, size in enumerate(sizes or (), start=1)
+            measured.append(spilled)
+    worst = worst_of(measured)
+    total = worst.osd.signals.db_total_bytes if worst and worst.osd.signals else None
+    if worst and total:
+        sizes = _level_sizes(worst.osd, total)
+        yield condition.finding(
+            f'{worst.names}: RocksDB data spilled while the DB device has room; '
+            + _what_does_not_fit(sizes, total),
+            worst.ids,
+            (
+                *worst.evidence,
+                *(
+                    FindingEvidence(f'level_{number}', size, 'bytes', None)
+                    for number, size in enumerate(sizes or (), start=1)
+                ),
             ),
-        ),
-    )
+        )
 
 
-def _level_sizes(osd: OsdFacts) -> Optional[tuple[int, ...]]:
+def _level_sizes(osd: OsdFacts, total: int) -> Optional[tuple[int, ...]]:
     """Target sizes from level 1 on, up to the first that does not fit; None if not known."""
-    effective = _effective(osd)
-    total = osd.signals.db_total_bytes if osd.signals else None
-    if effective is None or not total:
+    effective = effective_options(osd)
+    if effective is None:
         return None
     if effective.get('level_compaction_dynamic_level_bytes') == 'true':
         return None
@@ -123,15 +116,6 @@ def _what_does_not_fit(sizes: Optional[tuple[int, ...]], total_bytes: int) -> st
     return f'levels 1 to {fits[-1]} fit, level {fits[-1] + 1} does not'
 
 
-def _effective(osd: OsdFacts) -> Optional[Mapping[str, str]]:
-
-    release = release_of_osd(osd.info)
-    if osd.options is None or release is None:
-        return None
-    checked = check(osd.options.running, release.rocksdb_version)
-    return checked.effective if checked.accepted else None
-
-
 def db_device_small(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """A DB device below what the documentation advises for the size of the OSD."""
     for_metadata = condition.limit('share_rgw', cluster.limits)
@@ -145,20 +129,23 @@ def db_device_small(cluster: ClusterFacts, condition: Condition) -> Iterable[Fin
         advised = for_metadata if metadata else for_others
         share = info.db_device_bytes / info.main_device_bytes
         if share < advised:
-            by_share.setdefault(advised, []).append(Measured(-share, osd))
+            by_share.setdefault(advised, []).append(Measured(-share, osd, partial(_sizes, info)))
     for advised, measured in by_share.items():
-        found = worst_first(measured)
-        worst = found[0].osd.info
-        yield condition.finding(
-            f'the DB device of {name_osds(ids_of(found))} has less than {advised:.0%} of the '
-            "data device's size",
-            ids_of(found),
-            worst_evidence(
-                found,
-                FindingEvidence('db_device_bytes', worst.db_device_bytes, 'bytes', None),
-                FindingEvidence('main_device_bytes', worst.main_device_bytes, 'bytes', None),
-            ),
-        )
+        worst = worst_of(measured)
+        if worst:
+            yield condition.finding(
+                f"the DB device of {worst.names} has less than {advised:.0%} of the data device's "
+                'size',
+                worst.ids,
+                worst.evidence,
+            )
+
+
+def _sizes(info: OsdInfo) -> tuple[FindingEvidence, ...]:
+    return (
+        FindingEvidence('db_device_bytes', info.db_device_bytes, 'bytes', None),
+        FindingEvidence('main_device_bytes', info.main_device_bytes, 'bytes', None),
+    )
 
 
 def db_device_nearly_full(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
@@ -173,19 +160,15 @@ def db_device_nearly_full(cluster: ClusterFacts, condition: Condition) -> Iterab
             continue
         share = signals.db_used_bytes / signals.db_total_bytes
         if share >= limit:
-            measured.append(Measured(share, osd))
-    if measured:
-        found = worst_first(measured)
+            measured.append(Measured(share, osd, partial(_db_use, signals)))
+    worst = worst_of(measured)
+    if worst:
         yield condition.finding(
-            f'the DB device of {name_osds(ids_of(found))} is nearly full',
-            ids_of(found),
-            worst_evidence(found, *_db_use(found[0].osd)),
+            f'the DB device of {worst.names} is nearly full', worst.ids, worst.evidence
         )
 
 
-def _db_use(osd: OsdFacts) -> tuple[FindingEvidence, ...]:
-    signals = osd.signals
-    assert signals is not None
+def _db_use(signals: Signals) -> tuple[FindingEvidence, ...]:
     return (
         FindingEvidence('db_used_bytes', signals.db_used_bytes, 'bytes', None),
         FindingEvidence('db_total_bytes', signals.db_total_bytes, 'bytes', None),
@@ -197,30 +180,33 @@ def db_device_filling(cluster: ClusterFacts, condition: Condition) -> Iterable[F
     horizon_s = condition.limit('horizon_s', cluster.limits)
     measured = []
     for osd in cluster.osds:
-        forecast = osd.forecast
+        forecast, signals = osd.forecast, osd.signals
         # An OSD that is not seen now is not forecast by what it did before.
-        if forecast is None or osd.signals is None or forecast.outlook is not Outlook.FILLING:
+        if forecast is None or signals is None or forecast.outlook is not Outlook.FILLING:
             continue
         if forecast.full_in_s is not None and forecast.full_in_s <= horizon_s:
-            measured.append(Measured(-forecast.full_in_s, osd))
-    if measured:
-        found = worst_first(measured)
-        forecast = found[0].osd.forecast
-        assert forecast is not None
-        assert forecast.full_in_s is not None
+            evidence = partial(_growth, forecast, signals)
+            measured.append(Measured(-forecast.full_in_s, osd, evidence))
+    worst = worst_of(measured)
+    forecast = worst.osd.forecast if worst else None
+    if worst and forecast and forecast.full_in_s is not None:
         yield condition.finding(
-            f'the DB device of {name_osds(ids_of(found))} will be full in '
+            f'the DB device of {worst.names} will be full in '
             f'{forecast.full_in_s / _DAY_S:.1f} days, if it grows as in the last '
             f'{forecast.history_s / 3600:.0f} hours',
-            ids_of(found),
-            worst_evidence(
-                found,
-                FindingEvidence('full_in', forecast.full_in_s, 's', forecast.history_s),
-                FindingEvidence('full_earliest', forecast.full_earliest_s, 's', forecast.history_s),
-                FindingEvidence('full_latest', forecast.full_latest_s, 's', forecast.history_s),
-                *_db_use(found[0].osd),
-            ),
+            worst.ids,
+            worst.evidence,
         )
+
+
+def _growth(forecast: Forecast, signals: Signals) -> tuple[FindingEvidence, ...]:
+    history_s = forecast.history_s
+    return (
+        FindingEvidence('full_in', forecast.full_in_s, 's', history_s),
+        FindingEvidence('full_earliest', forecast.full_earliest_s, 's', history_s),
+        FindingEvidence('full_latest', forecast.full_latest_s, 's', history_s),
+        *_db_use(signals),
+    )
 
 
 def metadata_fills_device(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
@@ -234,22 +220,21 @@ def metadata_fills_device(cluster: ClusterFacts, condition: Condition) -> Iterab
             continue
         used = signals.db_used_bytes
         if used is not None and used >= least_bytes and used >= limit * size:
-            measured.append(Measured(used / size, osd))
-    if measured:
-        found = worst_first(measured)
-        worst = found[0].osd
-        assert worst.signals is not None
+            measured.append(Measured(used / size, osd, partial(_metadata, used, size)))
+    worst = worst_of(measured)
+    if worst:
         yield condition.finding(
-            f'{name_osds(ids_of(found))} mostly '
-            + ('holds' if len(found) == 1 else 'hold')
-            + ' metadata',
-            ids_of(found),
-            worst_evidence(
-                found,
-                FindingEvidence('db_used_bytes', worst.signals.db_used_bytes, 'bytes', None),
-                FindingEvidence('main_device_bytes', worst.info.main_device_bytes, 'bytes', None),
-            ),
+            f'{worst.names} mostly ' + ('holds' if len(worst.ids) == 1 else 'hold') + ' metadata',
+            worst.ids,
+            worst.evidence,
         )
+
+
+def _metadata(used_bytes: int, device_bytes: int) -> tuple[FindingEvidence, ...]:
+    return (
+        FindingEvidence('db_used_bytes', used_bytes, 'bytes', None),
+        FindingEvidence('main_device_bytes', device_bytes, 'bytes', None),
+    )
 
 
 def wal_device_small(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
@@ -260,26 +245,25 @@ def wal_device_small(cluster: ClusterFacts, condition: Condition) -> Iterable[Fi
         size = info.wal_device_bytes
         if not info.dedicated_wal or not size:
             continue
-        effective = _effective(osd)
+        effective = effective_options(osd)
         limit = int(effective.get('max_total_wal_size', '-1')) if effective is not None else -1
         if limit == 0 or limit > size:
-            measured.append(Measured(-size, osd))
-    if measured:
-        found = worst_first(measured)
-        worst = found[0].osd.info
-        effective = _effective(found[0].osd) or {}
+            measured.append(Measured(-size, osd, partial(_wal, size, limit)))
+    worst = worst_of(measured)
+    if worst:
         yield condition.finding(
-            f'the WAL of {name_osds(ids_of(found))} may grow beyond its device',
-            ids_of(found),
-            worst_evidence(
-                found,
-                FindingEvidence('wal_device_bytes', worst.wal_device_bytes, 'bytes', None),
-                FindingEvidence(
-                    'max_total_wal_size', int(effective['max_total_wal_size']), 'bytes', None
-                ),
-            ),
-            fits=worst.wal_device_bytes,
+            f'the WAL of {worst.names} may grow beyond its device',
+            worst.ids,
+            worst.evidence,
+            fits=worst.osd.info.wal_device_bytes,
         )
+
+
+def _wal(device_bytes: int, limit_bytes: int) -> tuple[FindingEvidence, ...]:
+    return (
+        FindingEvidence('wal_device_bytes', device_bytes, 'bytes', None),
+        FindingEvidence('max_total_wal_size', limit_bytes, 'bytes', None),
+    )
 
 
 def large_min_alloc_size(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
@@ -300,7 +284,6 @@ def large_min_alloc_size(cluster: ClusterFacts, condition: Condition) -> Iterabl
 
 def unsharded(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """RocksDB with the default column family only."""
-
     by_release: dict[str, list[int]] = {}
     for osd in cluster.osds:
         if osd.sharded is False:

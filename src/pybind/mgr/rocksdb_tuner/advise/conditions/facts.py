@@ -11,6 +11,7 @@ from ...mgr.records import ConfigEntry
 from ...options.checks import CheckResult
 from ...options.releases import KnownRelease
 from ..facts import release_of_osd
+from ..naming import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts
 from ..strings import check
 from .catalogue import Condition
@@ -50,6 +51,22 @@ class Measured(NamedTuple):
 
     value: float
     osd: OsdFacts
+    #: Asked of the worst OSD only.
+    evidence: Callable[[], tuple[FindingEvidence, ...]]
+
+
+class Worst(NamedTuple):
+    """The OSDs that a condition holds for, by the worst of them."""
+
+    osd: OsdFacts
+    #: The ids of all, the worst first: a command then names the worst.
+    ids: tuple[int, ...]
+    #: The evidence of the worst, with its name where there are several.
+    evidence: tuple[FindingEvidence, ...]
+
+    @property
+    def names(self) -> str:
+        return name_osds(self.ids)
 
 
 @dataclass(frozen=True)
@@ -103,20 +120,22 @@ def compacts_on_deletion(release: KnownRelease) -> bool:
 ConditionFunction = Callable[[ClusterFacts, Condition], Iterable[Finding]]
 
 
-def worst_first(measured: Sequence[Measured]) -> list[Measured]:
-    """The largest value first; of equals the lowest id."""
-    return sorted(measured, key=lambda m: (-m.value, m.osd.info.osd_id))
+def worst_of(measured: Sequence[Measured]) -> Optional[Worst]:
+    """The largest value first, of equals the lowest id; None where there is none at all."""
+    if not measured:
+        return None
+    found = sorted(measured, key=lambda m: (-m.value, m.osd.info.osd_id))
+    ids = tuple(m.osd.info.osd_id for m in found)
+    evidence = found[0].evidence()
+    if len(ids) > 1:
+        evidence = (FindingEvidence('worst', f'osd.{ids[0]}', '', None), *evidence)
+    return Worst(found[0].osd, ids, evidence)
 
 
-def ids_of(measured: Sequence[Measured]) -> tuple[int, ...]:
-    """Their ids, the worst first: a command then names the worst."""
-    return tuple(m.osd.info.osd_id for m in measured)
-
-
-def worst_evidence(
-    measured: Sequence[Measured], *evidence: FindingEvidence
-) -> tuple[FindingEvidence, ...]:
-    """The evidence of the worst OSD, and its name where there are several."""
-    if len(measured) == 1:
-        return evidence
-    return (FindingEvidence('worst', f'osd.{measured[0].osd.info.osd_id}', '', None), *evidence)
+def effective_options(osd: OsdFacts) -> Optional[Mapping[str, str]]:
+    """What RocksDB makes of the string that runs; None where that is not known."""
+    release = release_of_osd(osd.info)
+    if osd.options is None or release is None:
+        return None
+    checked = check(osd.options.running, release.rocksdb_version)
+    return checked.effective if checked.accepted else None

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Optional
 
+from ...observe.deep import RocksdbTimes
+from ...observe.details import Details
+from ...observe.signals import Signals
+from ...workload.records import Workload
 from ..facts import BUFFERED_IO, COMPACT_ON_DELETION, release_of_osd
 from ..naming import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts
-from ..strings import check
 from .catalogue import Condition
 from .device import METADATA_WORK
 from .facts import (
     ClusterFacts,
     Measured,
     compacts_on_deletion,
-    ids_of,
-    worst_evidence,
-    worst_first,
+    effective_options,
+    worst_of,
 )
 
 _NO_COMPRESSION = 'kNoCompression'
@@ -25,52 +28,46 @@ _NO_COMPRESSION = 'kNoCompression'
 
 def uncompressed_metadata(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Metadata is what the clients write, and nothing compresses it."""
-    measured = [
-        Measured(osd.signals.db_used_bytes or 0 if osd.signals else 0, osd)
-        for osd in _with_metadata_work(cluster, condition)
-        if _compression(osd) == _NO_COMPRESSION
-    ]
-    if measured:
-        found = worst_first(measured)
-        workload, signals = found[0].osd.workload, found[0].osd.signals
-        assert workload is not None
+    measured = []
+    for osd, workload in _with_metadata_work(cluster, condition):
+        effective = effective_options(osd)
+        if effective is not None and effective.get('compression') == _NO_COMPRESSION:
+            used_bytes = osd.signals.db_used_bytes if osd.signals else None
+            evidence = partial(_uncompressed, workload, used_bytes)
+            measured.append(Measured(used_bytes or 0, osd, evidence))
+    worst = worst_of(measured)
+    if worst:
         yield condition.finding(
-            f'{name_osds(ids_of(found))} keep metadata uncompressed',
-            ids_of(found),
-            worst_evidence(
-                found,
-                FindingEvidence('workload', workload.workload_class.value, 'class', None),
-                FindingEvidence('compression', _NO_COMPRESSION, 'option', None),
-                FindingEvidence(
-                    'db_used_bytes', signals.db_used_bytes if signals else None, 'bytes', None
-                ),
-            ),
+            f'{worst.names} keep metadata uncompressed', worst.ids, worst.evidence
         )
 
 
-def _with_metadata_work(cluster: ClusterFacts, condition: Condition) -> list[OsdFacts]:
+def _uncompressed(workload: Workload, used_bytes: Optional[int]) -> tuple[FindingEvidence, ...]:
+    return (
+        FindingEvidence('workload', workload.workload_class.value, 'class', None),
+        FindingEvidence('compression', _NO_COMPRESSION, 'option', None),
+        FindingEvidence('db_used_bytes', used_bytes, 'bytes', None),
+    )
+
+
+def _with_metadata_work(
+    cluster: ClusterFacts, condition: Condition
+) -> Iterator[tuple[OsdFacts, Workload]]:
     confidence = condition.limit('confidence', cluster.limits)
-    return [
-        osd
-        for osd in cluster.osds
-        if osd.workload is not None
-        and osd.workload.workload_class in METADATA_WORK
-        and osd.workload.confidence >= confidence
-    ]
-
-
-def _compression(osd: OsdFacts) -> Optional[str]:
-    release = release_of_osd(osd.info)
-    if osd.options is None or release is None:
-        return None
-    checked = check(osd.options.running, release.rocksdb_version)
-    return checked.effective.get('compression') if checked.accepted else None
+    for osd in cluster.osds:
+        workload = osd.workload
+        if (
+            workload is not None
+            and workload.workload_class in METADATA_WORK
+            and workload.confidence >= confidence
+        ):
+            yield osd, workload
 
 
 def compact_on_deletion_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Clients delete and rewrite metadata, and tombstones stay until compaction comes by."""
     ids, values = [], set()
-    for osd in _with_metadata_work(cluster, condition):
+    for osd, _ in _with_metadata_work(cluster, condition):
         release = release_of_osd(osd.info)
         if release is None or osd.settings is None:
             continue
@@ -120,22 +117,21 @@ def kv_sync_bound(cluster: ClusterFacts, condition: Condition) -> Iterable[Findi
         if signals is None or signals.kv_sync_busy is None or signals.kv_sync_busy < busy:
             continue
         if signals.write_bytes_avg is not None and signals.write_bytes_avg <= small_bytes:
-            measured.append(Measured(signals.kv_sync_busy, osd))
-    if measured:
-        found = worst_first(measured)
-        signals = found[0].osd.signals
-        assert signals is not None
-        window_s = signals.window_s
+            measured.append(Measured(signals.kv_sync_busy, osd, partial(_kv_sync, signals)))
+    worst = worst_of(measured)
+    if worst:
         yield condition.finding(
-            f'the kv_sync thread of {name_osds(ids_of(found))} bounds small writes',
-            ids_of(found),
-            worst_evidence(
-                found,
-                FindingEvidence('kv_sync_busy', signals.kv_sync_busy, 'ratio', window_s),
-                FindingEvidence('write_bytes_avg', signals.write_bytes_avg, 'bytes', window_s),
-                FindingEvidence('write_iops', signals.write_iops, 'operations/s', window_s),
-            ),
+            f'the kv_sync thread of {worst.names} bounds small writes', worst.ids, worst.evidence
         )
+
+
+def _kv_sync(signals: Signals) -> tuple[FindingEvidence, ...]:
+    window_s = signals.window_s
+    return (
+        FindingEvidence('kv_sync_busy', signals.kv_sync_busy, 'ratio', window_s),
+        FindingEvidence('write_bytes_avg', signals.write_bytes_avg, 'bytes', window_s),
+        FindingEvidence('write_iops', signals.write_iops, 'operations/s', window_s),
+    )
 
 
 def slow_iterators(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
@@ -151,21 +147,22 @@ def slow_iterators(cluster: ClusterFacts, condition: Condition) -> Iterable[Find
             continue
         limit_ms = rotational_ms if osd.info.db_rotational else usual_ms
         if details.omap_seeks >= seeks and details.omap_seek_ms >= limit_ms:
-            measured.append(Measured(details.omap_seek_ms, osd))
-    if measured:
-        found = worst_first(measured)
-        details = found[0].osd.details
-        assert details is not None
-        window_s = details.latency.window_s if details.latency else None
+            measured.append(Measured(details.omap_seek_ms, osd, partial(_seeks, details)))
+    worst = worst_of(measured)
+    if worst:
         yield condition.finding(
-            f'RocksDB iterators of {name_osds(ids_of(found))} are slow, as after a mass delete',
-            ids_of(found),
-            worst_evidence(
-                found,
-                FindingEvidence('omap_seek_ms', details.omap_seek_ms, 'ms', window_s),
-                FindingEvidence('omap_seeks', details.omap_seeks, 'seeks', window_s),
-            ),
+            f'RocksDB iterators of {worst.names} are slow, as after a mass delete',
+            worst.ids,
+            worst.evidence,
         )
+
+
+def _seeks(details: Details) -> tuple[FindingEvidence, ...]:
+    window_s = details.latency.window_s if details.latency else None
+    return (
+        FindingEvidence('omap_seek_ms', details.omap_seek_ms, 'ms', window_s),
+        FindingEvidence('omap_seeks', details.omap_seeks, 'seeks', window_s),
+    )
 
 
 def compaction_storm(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
@@ -185,76 +182,69 @@ def compaction_storm(cluster: ClusterFacts, condition: Condition) -> Iterable[Fi
             continue
         seen[device_class] = seen.get(device_class, 0) + 1
         if sst >= least_rate and sst >= ratio * wal:
-            compacting.setdefault(device_class, []).append(Measured(sst, osd))
+            evidence = partial(_storm, signals)
+            compacting.setdefault(device_class, []).append(Measured(sst, osd, evidence))
     for device_class, measured in compacting.items():
-        if len(measured) < least_osds or len(measured) < share * seen[device_class]:
-            continue
-        found = worst_first(measured)
-        signals = found[0].osd.signals
-        assert signals is not None
-        yield condition.finding(
-            f'{len(found)} of {seen[device_class]} OSDs of class {device_class} compact at once',
-            ids_of(found),
-            worst_evidence(
-                found,
-                FindingEvidence(
-                    'sst_bytes_per_s', signals.sst_bytes_per_s, 'bytes/s', signals.window_s
-                ),
-                FindingEvidence(
-                    'wal_bytes_per_s', signals.wal_bytes_per_s, 'bytes/s', signals.window_s
-                ),
-            ),
-        )
+        worst = worst_of(measured)
+        if worst and len(measured) >= max(least_osds, share * seen[device_class]):
+            yield condition.finding(
+                f'{len(measured)} of {seen[device_class]} OSDs of class {device_class} compact at '
+                'once',
+                worst.ids,
+                worst.evidence,
+            )
+
+
+def _storm(signals: Signals) -> tuple[FindingEvidence, ...]:
+    window_s = signals.window_s
+    return (
+        FindingEvidence('sst_bytes_per_s', signals.sst_bytes_per_s, 'bytes/s', window_s),
+        FindingEvidence('wal_bytes_per_s', signals.wal_bytes_per_s, 'bytes/s', window_s),
+    )
 
 
 def write_stalls(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """RocksDB itself counts time in which it let writes wait."""
     limit = condition.limit('stall_share', cluster.limits)
-    measured = [
-        Measured(osd.rocksdb_times.stall_share, osd)
-        for osd in cluster.osds
-        if osd.rocksdb_times is not None
-        and osd.rocksdb_times.stall_share is not None
-        and osd.rocksdb_times.stall_share >= limit
-    ]
-    if measured:
-        found = worst_first(measured)
-        times = found[0].osd.rocksdb_times
-        assert times is not None
+    measured = []
+    for osd in cluster.osds:
+        times = osd.rocksdb_times
+        if times is not None and times.stall_share is not None and times.stall_share >= limit:
+            measured.append(Measured(times.stall_share, osd, partial(_stalls, times)))
+    worst = worst_of(measured)
+    if worst:
         yield condition.finding(
-            f'RocksDB holds up writes of {name_osds(ids_of(found))}',
-            ids_of(found),
-            worst_evidence(
-                found, FindingEvidence('stalled', times.stall_share, 'ratio', times.window_s)
-            ),
+            f'RocksDB holds up writes of {worst.names}', worst.ids, worst.evidence
         )
+
+
+def _stalls(times: RocksdbTimes) -> tuple[FindingEvidence, ...]:
+    return (FindingEvidence('stalled', times.stall_share, 'ratio', times.window_s),)
 
 
 def slow_sync(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """A flash device that takes milliseconds to make a commit durable."""
     limit_ms = condition.limit('round_ms', cluster.limits)
-    measured = [
-        Measured(osd.signals.kv_sync_ms, osd)
-        for osd in cluster.osds
-        if osd.info.db_rotational is False
-        and osd.signals is not None
-        and osd.signals.kv_sync_ms is not None
-        and osd.signals.kv_sync_ms >= limit_ms
-    ]
-    if measured:
-        found = worst_first(measured)
-        signals = found[0].osd.signals
-        assert signals is not None
-        window_s = signals.window_s
+    measured = []
+    for osd in cluster.osds:
+        signals = osd.signals
+        if osd.info.db_rotational is not False or signals is None or signals.kv_sync_ms is None:
+            continue
+        if signals.kv_sync_ms >= limit_ms:
+            measured.append(Measured(signals.kv_sync_ms, osd, partial(_commits, signals)))
+    worst = worst_of(measured)
+    if worst:
         yield condition.finding(
-            f'commits of {name_osds(ids_of(found))} wait long for a flash device',
-            ids_of(found),
-            worst_evidence(
-                found,
-                FindingEvidence('kv_sync_ms', signals.kv_sync_ms, 'ms', window_s),
-                FindingEvidence('kv_flush_ms', signals.kv_flush_ms, 'ms', window_s),
-            ),
+            f'commits of {worst.names} wait long for a flash device', worst.ids, worst.evidence
         )
+
+
+def _commits(signals: Signals) -> tuple[FindingEvidence, ...]:
+    window_s = signals.window_s
+    return (
+        FindingEvidence('kv_sync_ms', signals.kv_sync_ms, 'ms', window_s),
+        FindingEvidence('kv_flush_ms', signals.kv_flush_ms, 'ms', window_s),
+    )
 
 
 def slow_op_alert(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Mapping, Optional
+from typing import Optional
 
 from ...mgr.records import ConfigEntry, OsdInfo
 from ...options.checks import Problem
 from ...options.grammar import combine
+from ...options.memtables import bound_bytes, full_bytes
 from ...options.syntax import parse
 from ..facts import ANNEX, OPTION, release_of_osd
 from ..naming import name_osds
@@ -379,13 +380,14 @@ def memtables_exceed_memory(cluster: ClusterFacts, condition: Condition) -> Iter
         checked = running.checked
         if checked is None or not checked.accepted:
             continue
-        over = []
+        one, over = full_bytes(checked.effective), []
         for osd in running.osds:
             details = osd.details
             if details is None or details.memory_target_bytes is None:
                 continue
-            bound = memtable_bound_bytes(checked.effective, 1 if osd.sharded is False else families)
-            if bound is not None and bound > share * details.memory_target_bytes:
+            number = 1 if osd.sharded is False else families
+            bound = bound_bytes(checked.effective, number * one, number)
+            if bound > share * details.memory_target_bytes:
                 over.append((osd, bound, details.memory_target_bytes, details.memory_mapped_bytes))
         if over:
             ids = tuple(osd.info.osd_id for osd, _, _, _ in over)
@@ -399,17 +401,3 @@ def memtables_exceed_memory(cluster: ClusterFacts, condition: Condition) -> Iter
                     FindingEvidence('memory_mapped', mapped, 'bytes', None),
                 ),
             )
-
-
-def memtable_bound_bytes(effective: Mapping[str, str], column_families: int) -> Optional[int]:
-    """The most that memtables take; None where the options do not say."""
-    try:
-        size = int(effective['write_buffer_size'])
-        number = int(effective['max_write_buffer_number'])
-        wal_limit = int(effective['max_total_wal_size'])
-        whole_limit = int(effective.get('db_write_buffer_size', '0'))
-    except (KeyError, ValueError):
-        return None
-    # What is in a memtable is also in the WAL: its limit flushes them.
-    limits = [limit for limit in (wal_limit, whole_limit) if limit > 0]
-    return min([size * number * column_families, *limits])

@@ -156,10 +156,12 @@ def test_a_counter_that_was_never_reported_is_unknown(module: Any) -> None:
     module.counters['0', 'osd.op_w'] = (17.5, 42)
     module.counters['0', 'bluestore.kv_sync_lat'] = (17.5, 9000, 3)
     cluster = MgrCluster(module)
-    assert cluster.latest(0, 'osd.op_w') == CounterPoint(17.5, 42, None)
-    assert cluster.latest(0, 'bluestore.kv_sync_lat') == CounterPoint(17.5, 9000, 3)
-    assert cluster.latest(0, 'rocksdb.compact') is None
-    assert cluster.latest(1, 'osd.op_w') is None
+    assert cluster.latest(0, ['osd.op_w', 'rocksdb.compact', 'bluestore.kv_sync_lat']) == [
+        CounterPoint(17.5, 42, None),
+        None,
+        CounterPoint(17.5, 9000, 3),
+    ]
+    assert cluster.latest(1, ['osd.op_w']) == [None]
 
 
 def test_config_entries_carry_section_and_mask(module: Any) -> None:

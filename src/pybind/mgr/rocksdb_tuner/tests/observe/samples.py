@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Optional
 
 from rocksdb_tuner.mgr.records import CounterPoint, OsdInfo
@@ -66,8 +67,8 @@ class CounterTable:
     def __init__(self) -> None:
         self.points: dict[tuple[int, str], CounterPoint] = {}
 
-    def latest(self, osd_id: int, path: str) -> Optional[CounterPoint]:
-        return self.points.get((osd_id, path))
+    def latest(self, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
+        return [self.points.get((osd_id, path)) for path in paths]
 
     def report(self, osd_id: int, values: Sample) -> None:
         """As if the OSD had sent these values at their time."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Sequence
 from typing import Optional
 
 import pytest
@@ -63,7 +63,7 @@ def test_one_sample_gives_sizes_and_no_rates() -> None:
     table.report(0, sample(100.0, 1000))
     found = observed(table, observer, osd_info(), 101.0)
     assert found.db_used_bytes == 10 * MIB
-    rates = [f.name for f in fields(Signals) if f.name.endswith(('_per_s', '_iops', '_ms'))]
+    rates = [f for f in Signals._fields if f.endswith(('_per_s', '_iops', '_ms'))]
     assert all(getattr(found, name) is None for name in rates)
 
 
@@ -123,11 +123,14 @@ class ReportsWhileRead(CounterTable):
         self._then = then
         self._left = len(NAMES) // 2
 
-    def latest(self, osd_id: int, path: str) -> Optional[CounterPoint]:
-        self._left -= 1
-        if self._left == 0:
-            self.report(osd_id, self._then)
-        return super().latest(osd_id, path)
+    def latest(self, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
+        points: list[Optional[CounterPoint]] = []
+        for path in paths:
+            self._left -= 1
+            if self._left == 0:
+                self.report(osd_id, self._then)
+            points += super().latest(osd_id, [path])
+        return points
 
 
 def test_a_report_that_arrives_while_counters_are_read_is_taken_whole() -> None:
@@ -135,6 +138,37 @@ def test_a_report_that_arrives_while_counters_are_read_is_taken_whole() -> None:
     table = ReportsWhileRead(then)
     table.report(0, sample(100.0, 1000))
     assert take_sample(table, 0, 7, NAMES, 105.0) == then
+
+
+def test_sizes_of_devices_and_the_use_of_none_are_read_once_of_a_process() -> None:
+    table = CounterTable()
+    table.report(0, sample(100.0, 1000))
+    first = take_sample(table, 0, 7, NAMES, 100.0)
+    assert first is not None
+    then = sample(105.0, 2000)
+    table.report(0, then)
+    of_devices = {
+        NAMES.db_total_bytes, NAMES.wal_total_bytes, NAMES.wal_used_bytes, NAMES.slow_total_bytes,
+        NAMES.slow_used_bytes,
+    }  # fmt: skip
+    for path in of_devices:
+        table.points[0, path] = CounterPoint(105.0, 1 << 40)
+    assert take_sample(table, 0, 7, NAMES, 105.0, known=first) == then
+    # Another process may have other devices.
+    other = take_sample(table, 0, 8, NAMES, 105.0, known=first)
+    assert other is not None
+    assert other.wal_used_bytes == 1 << 40
+
+
+def test_what_is_used_of_a_device_that_is_there_is_read_again() -> None:
+    table = CounterTable()
+    table.report(0, sample(100.0, 1000)._replace(wal_total_bytes=MIB, slow_total_bytes=MIB))
+    first = take_sample(table, 0, 7, NAMES, 100.0)
+    for path in (NAMES.db_used_bytes, NAMES.wal_used_bytes, NAMES.slow_used_bytes):
+        table.points[0, path] = CounterPoint(100.0, 4096)
+    found = take_sample(table, 0, 7, NAMES, 100.0, known=first)
+    assert found is not None
+    assert (found.db_used_bytes, found.wal_used_bytes, found.slow_used_bytes) == (4096,) * 3
 
 
 def test_a_counter_of_another_kind_than_expected_is_unknown() -> None:

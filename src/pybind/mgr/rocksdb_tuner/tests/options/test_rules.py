@@ -200,6 +200,14 @@ BY_HARDWARE = [
         Hardware(families=(OptionSet((('max_write_buffer_number', '64'),)),)),
         Hardware(families=(OptionSet(()),)),
     ),
+    # With one family RocksDB does not look at the limit of the WAL, with two it does.
+    (
+        'memtables-beyond-memory',
+        'write_buffer_size',
+        'write_buffer_size=64M,max_write_buffer_number=64,max_total_wal_size=1G',
+        Hardware(families=(OptionSet(()),)),
+        Hardware(families=(OptionSet(()), OptionSet(()))),
+    ),
     (
         'wal-beyond-device',
         'max_total_wal_size',

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Optional
 
 from hypothesis import strategies as st
@@ -354,8 +354,7 @@ def large_cluster() -> Snapshot:
         assert base.signals is not None
         assert base.options is not None
         slow_bytes = 3435973836 if osd_id == 17 else 0
-        measured = replace(
-            base.signals,
+        measured = base.signals._replace(
             db_device_shared=False,
             db_used_bytes=(20 + osd_id) << 30,
             db_total_bytes=120 << 30,
@@ -474,7 +473,7 @@ def partial_cluster() -> Snapshot:
             annex='compaction_readahead_size=2MB',
             next_start=None,
         ),
-        signals=replace(signals(2), compaction_source=None, compaction_bytes_per_s=None),
+        signals=signals(2)._replace(compaction_source=None, compaction_bytes_per_s=None),
     )
     osds = (down, never, overruled)
     unknown = Workload(WorkloadClass.UNKNOWN, 0.0, ())
@@ -519,15 +518,15 @@ for _record, _strategy in (
         st.builds(
             Signals,
             **{
-                field.name: st.none() | st.floats() | st.integers(0, 2**63)
-                for field in fields(Signals)
-                if field.name not in {'osd_id', 'compaction_source', 'db_device_shared'}
-                and not field.name.endswith('_bytes')
+                name: st.none() | st.floats() | st.integers(0, 2**63)
+                for name in Signals._fields
+                if name not in {'osd_id', 'compaction_source', 'db_device_shared'}
+                and not name.endswith('_bytes')
             },
             **{
-                field.name: st.none() | st.integers(0, 2**63)
-                for field in fields(Signals)
-                if field.name.endswith('_bytes')
+                name: st.none() | st.integers(0, 2**63)
+                for name in Signals._fields
+                if name.endswith('_bytes')
             },
             compaction_source=st.sampled_from([None, 'measured', 'estimated']),
             db_device_shared=st.none() | st.booleans(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -134,8 +134,9 @@ class _Mgr:
     def receive(self, report: Report) -> None:
         self._newest[report.osd_id] = report.points
 
-    def latest(self, osd_id: int, path: str) -> Optional[CounterPoint]:
-        return self._newest.get(osd_id, {}).get(path)
+    def latest(self, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
+        known = self._newest.get(osd_id, {})
+        return [known.get(path) for path in paths]
 
 
 def load(name: str) -> Recording:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -120,14 +119,14 @@ def recognised(replica: Signals, *others: Signals) -> tuple[str, str]:
 
 
 def test_an_osd_that_only_replicates_does_what_its_group_does() -> None:
-    replica = replace(signals(), wal_bytes_per_s=2e6)
+    replica = signals()._replace(wal_bytes_per_s=2e6)
     assert recognised(replica, signals(write_iops=500.0)) == ('rbd-small-write',) * 2
     assert recognised(replica, signals(recovery=20.0)) == ('recovery',) * 2
     assert recognised(replica, signals()) == ('idle',) * 2
 
 
 def test_an_osd_that_does_nothing_is_idle_whatever_its_group_does() -> None:
-    still = replace(signals(), wal_bytes_per_s=20e3)
+    still = signals()._replace(wal_bytes_per_s=20e3)
     assert recognised(still, signals(write_iops=500.0)) == ('idle', 'rbd-small-write')
 
 

@@ -274,6 +274,12 @@ MEMORY = Details(0.0, None, None, None, None, memory_target_bytes=4 << 30)
             True,
             False,
         ),
+        # With one column family RocksDB does not look at the limit of the WAL.
+        (
+            'write_buffer_size=67108864,max_write_buffer_number=128,max_total_wal_size=1073741824',
+            False,
+            True,
+        ),
         (
             'write_buffer_size=268435456,max_write_buffer_number=64,max_total_wal_size=4294967296',
             True,
