@@ -86,8 +86,9 @@ class Scene:
 
     # -- the rollout
 
-    def soak(self) -> None:
-        """Watch the canary for some seconds; else the others follow at once."""
+    def soak(self, *, batches: bool = False) -> None:
+        """Watch the canary for some seconds, and each later batch; else others follow at once."""
+        self.set_module_option('batch_soak_max', '10' if batches else '0')
         self.set_module_option('soak_max', '20')
         self.tuner.wait_for(
             lambda: (
