@@ -66,12 +66,7 @@ def shared_scene(release: str) -> Iterator[Scene]:
         )
         with Cluster.up(spec, Path(directory) / 'cluster', Progress()) as cluster:
             _configure(cluster)
-            version = cluster.ceph_json('version')['version'].split()[2]
-            scene = Scene(cluster, ModuleClient(cluster), laboratory)
-            yield scene
-    folder = os.environ.get('ROCKSDB_TUNER_FAULT_RESULTS')
-    if folder and scene.results:
-        save(scene.results, Path(folder) / f'faults-{release}.json', f'{release} {version}')
+            yield Scene(cluster, ModuleClient(cluster), laboratory)
 
 
 def _configure(cluster: Cluster) -> None:
@@ -84,10 +79,14 @@ def _configure(cluster: Cluster) -> None:
 
 
 @pytest.fixture
-def scene(shared_scene: Scene) -> Iterator[Scene]:
+def scene(shared_scene: Scene, release: str) -> Iterator[Scene]:
     shared_scene.restore()
     with under_clients(shared_scene):
         yield shared_scene
+    folder = os.environ.get('ROCKSDB_TUNER_FAULT_RESULTS')
+    if folder:
+        version = shared_scene.cluster.ceph_json('version')['version'].split()[2]
+        save(shared_scene.results, Path(folder) / f'faults-{release}.json', f'{release} {version}')
 
 
 # -- the manager
