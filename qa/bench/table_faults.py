@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""The table of the developer document: what each fault in each phase did to rollout and client.
+"""Write the table of the developer document: what each fault did to rollout and client.
 
-Reads what `make check-faults` with ROCKSDB_TUNER_FAULT_RESULTS=qa/bench/results has measured.
+Reads what `make check-faults` with ROCKSDB_TUNER_FAULT_RESULTS=qa/bench/results has measured, and
+puts the table between the two comments in the document.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / 'results'
+DOCUMENT = Path(__file__).parents[2] / 'doc/dev/rocksdb_tuner.rst'
 HEADINGS = ('Fault', 'Phase', 'What happened', 'Lasted, s', 'Longest write, s', 'No write for, s')
 WIDTHS = (25, 10, 38, 9, 9, 9)
 
@@ -47,15 +49,19 @@ def main() -> int:
     document = json.loads((RESULTS / f'faults-{release}.json').read_text())
     # What a rollout costs by itself comes first
     results = sorted(document['results'], key=lambda result: result['fault'] != 'none')
-    writes = sum({(r['writes'], r['failed_writes']) for r in results}, ())[::2]
-    lost = sum(r['failed_writes'] for r in results)
-    print(
-        table(
-            results,
-            f'Faults of rollouts on {document["version"]}: {len(results)} faults, '
-            f'{sum(writes)} writes read back, {lost} failed or lost',
-        )
+    # The faults of one test share a client
+    clients = {(r['writes'], r['failed_writes']) for r in results}
+    written, lost = (sum(column) for column in zip(*clients))
+    title = (
+        f'Faults of rollouts on {document["version"]}: {written} writes were read back, {lost} '
+        'failed or were lost'
     )
+    begin, end = f'.. faults of {release}\n', f'.. end of faults of {release}\n'
+    before, _, rest = DOCUMENT.read_text().partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise SystemExit(f'{DOCUMENT} has no "{begin.strip()}" with a "{end.strip()}" after it')
+    DOCUMENT.write_text(f'{before}{begin}\n{table(results, title)}\n\n{end}{after}')
     return 0
 
 

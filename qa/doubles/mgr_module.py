@@ -141,11 +141,21 @@ class MgrModule:
         return self.mon_answers.pop(0)
 
 
+class MgrLogHandler(logging.NullHandler):
+    """Takes what a module logs to the mgr's log."""
+
+
 class MgrStandbyModule:
     MODULE_OPTIONS: List[Option] = []
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.options = {o['name']: o.get('default') for o in self.MODULE_OPTIONS}
+
+    def __del__(self) -> None:
+        # As Ceph's: all handlers of its kind, whoever configured logging last.
+        log = logging.getLogger()
+        for handler in [h for h in log.handlers if isinstance(h, MgrLogHandler)]:
+            log.removeHandler(handler)
 
     def get_localized_module_option(self, key: str, default: Any = None) -> Any:
         return self.options.get(key, default)

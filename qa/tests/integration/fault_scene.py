@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import Cluster
-from harness.errors import CommandError, HarnessError
+from harness.errors import CommandError
 from harness.laboratory import Laboratory
 from harness.workloads.steady import SteadyWriter, Written
 from module_client import ALTERNATE_2019, CHECKOUT, OPTION, ModuleClient
@@ -31,15 +31,7 @@ OLD = ('osd', '', ALTERNATE_2019)
 WRITES_PER_S = 60
 FINAL = ('done', 'failed', 'rolled-back')
 STATE_KEY = 'mgr/rocksdb_tuner/rollout/current'
-ORCHESTRATOR_FAULTS = {
-    'refuse': 'false',
-    'ignore': 'false',
-    'nostart': 'false',
-    'synchronous': 'false',
-    'hang': '0',
-    'delay': '0',
-    'instead': '-1',
-}
+ORCHESTRATOR_FAULTS = ('refuse', 'ignore', 'nostart', 'synchronous', 'hang', 'delay', 'instead')
 #: Of the cluster's flags, those that a test sets.
 FLAGS = ('noout', 'norecover')
 #: Ceph's own default.
@@ -86,8 +78,9 @@ class Scene:
 
     # -- the rollout
 
-    def soak(self) -> None:
-        """Watch the canary for some seconds; else the others follow at once."""
+    def soak(self, *, batches: bool = False) -> None:
+        """Watch the canary for some seconds, and each later batch; else others follow at once."""
+        self.set_module_option('batch_soak_max', '10' if batches else '0')
         self.set_module_option('soak_max', '20')
         self.tuner.wait_for(
             lambda: (
@@ -192,21 +185,15 @@ class Scene:
 
     # -- what holds at the end
 
-    def running(self) -> dict[int, tuple[str, str]]:
-        """(value, source) of every OSD, once the manager knows it of all."""
-
-        def told() -> dict[int, tuple[str, str]] | None:
-            try:
-                return {n: self.tuner.running(n) for n in range(OSDS)}
-            except HarnessError:
-                # A manager that has just taken over answers with nothing
-                return None
-
-        found: dict[int, tuple[str, str]] = self.tuner.wait_for(told, 60, 'what every OSD runs')
-        return found
+    def running(self) -> dict[int, str]:
+        """The option string of each OSD's process, as it says itself; all must be up."""
+        # One command is as fast for all of them as for one
+        said = self.cluster.ceph('tell', 'osd.*', 'config', 'get', OPTION, '--format', 'json')
+        lines = (line.partition(': ') for line in said.splitlines() if line.startswith('osd.'))
+        return {int(name[4:]): json.loads(text)[OPTION] for name, _, text in lines}
 
     def all_run(self, value: str) -> bool:
-        return all(found == value for found, _ in self.running().values())
+        return list(self.running().values()) == [value] * OSDS
 
     def assert_done(self) -> None:
         """Everything is as the recommendation promised."""
@@ -315,11 +302,12 @@ class Scene:
         self._clear_cluster()
         self.wait_until_answered()
         self._end_rollout()
+        self._wait_until_up()
         for section, mask, _ in self.tuner.entries():
             who = f'{section}/{mask}' if mask else section
             self.cluster.ceph('config', 'rm', who, OPTION)
         self.cluster.ceph('config', 'set', 'osd', OPTION, ALTERNATE_2019)
-        other = [n for n, found in self.running().items() if found != (ALTERNATE_2019, 'mon')]
+        other = [n for n, found in self.running().items() if found != ALTERNATE_2019]
         # Nobody writes now: all at once
         with ThreadPoolExecutor(max(1, len(other))) as pool:
             list(pool.map(self.cluster.restart_osd, other))
@@ -340,8 +328,7 @@ class Scene:
         entries = self.tuner.entries()
         if entries not in ([], [OLD]):
             found.append(f'a mixture of entries: {entries}')
-        values = {value for value, _ in self.running().values()}
-        if len(values) != 1:
+        if not found and len(values := set(self.running().values())) != 1:
             found.append(f'OSDs run {len(values)} different option strings')
         rollout = self.tuner.rollout()
         if rollout and rollout['phase'] not in FINAL:
@@ -366,10 +353,10 @@ class Scene:
                 ceph('osd', 'in', str(osd['osd']))
         if 'rocksdb_tuner' not in self.cluster.ceph_json('mgr', 'module', 'ls')['enabled_modules']:
             ceph('mgr', 'module', 'enable', 'rocksdb_tuner')
-        for name, value in ORCHESTRATOR_FAULTS.items():
-            option = f'mgr/test_orchestrator/{name}'
-            if ceph('config', 'get', 'mgr', option).strip() not in (value, f'{value}.0'):
-                ceph('config', 'set', 'mgr', option, value)
+        for entry in self.cluster.ceph_json('config', 'dump'):
+            module, _, name = entry['name'].rpartition('/')
+            if module == 'mgr/test_orchestrator' and name in ORCHESTRATOR_FAULTS:
+                ceph('config', 'rm', 'mgr', entry['name'])
 
     def _end_rollout(self) -> None:
         state = self.tuner.rollout()
@@ -378,11 +365,14 @@ class Scene:
             self.tuner.wait_for_phase(*FINAL, timeout_s=180)
 
     def _wait_until_quiet(self) -> None:
-        self.tuner.wait_for(
-            lambda: all(self.tuner.osd_up(n) for n in range(OSDS)), 90, 'all OSDs up'
-        )
+        self._wait_until_up()
         self.tuner.wait_for_clean(180)
         self.wait_for_standby()
+
+    def _wait_until_up(self) -> None:
+        self.tuner.wait_for(
+            lambda: self.cluster.ceph_json('osd', 'stat')['num_up_osds'] == OSDS, 90, 'all OSDs up'
+        )
 
 
 @contextlib.contextmanager

@@ -43,6 +43,8 @@ QUICK = {
     'soak_min': '6',
     'soak_max': '0',
     'soak_inconclusive': 'promote',
+    'batch_soak_min': '4',
+    'batch_soak_max': '0',
     # So that its log tells what it does
     'log_level': 'info',
 }
@@ -64,12 +66,7 @@ def shared_scene(release: str) -> Iterator[Scene]:
         )
         with Cluster.up(spec, Path(directory) / 'cluster', Progress()) as cluster:
             _configure(cluster)
-            version = cluster.ceph_json('version')['version'].split()[2]
-            scene = Scene(cluster, ModuleClient(cluster), laboratory)
-            yield scene
-    folder = os.environ.get('ROCKSDB_TUNER_FAULT_RESULTS')
-    if folder and scene.results:
-        save(scene.results, Path(folder) / f'faults-{release}.json', f'{release} {version}')
+            yield Scene(cluster, ModuleClient(cluster), laboratory)
 
 
 def _configure(cluster: Cluster) -> None:
@@ -82,10 +79,14 @@ def _configure(cluster: Cluster) -> None:
 
 
 @pytest.fixture
-def scene(shared_scene: Scene) -> Iterator[Scene]:
+def scene(shared_scene: Scene, release: str) -> Iterator[Scene]:
     shared_scene.restore()
     with under_clients(shared_scene):
         yield shared_scene
+    folder = os.environ.get('ROCKSDB_TUNER_FAULT_RESULTS')
+    if folder:
+        version = shared_scene.cluster.ceph_json('version')['version'].split()[2]
+        save(shared_scene.results, Path(folder) / f'faults-{release}.json', f'{release} {version}')
 
 
 # -- the manager
@@ -93,7 +94,7 @@ def scene(shared_scene: Scene) -> Iterator[Scene]:
 
 @pytest.mark.integration
 def test_a_rollout_is_finished_though_its_manager_is_killed_in_every_phase(scene: Scene) -> None:
-    scene.soak()
+    scene.soak(batches=True)
     before = scene.tuner.nonces()
     scene.apply()
 
@@ -200,6 +201,20 @@ def test_a_canary_that_dies_while_it_is_watched_fails_the_verdict(scene: Scene) 
     assert state['verdict'] == 'fail'
     assert state['judgement']['cause'] is not None
     scene.assert_untouched(before, scene.canary)
+    scene.assert_as_before()
+
+
+def test_an_osd_of_a_later_batch_that_dies_while_it_is_watched_takes_all_back(scene: Scene) -> None:
+    scene.soak(batches=True)
+    scene.apply()
+    second = scene.order[1]
+    scene.wait_for_step(second, 'verified')
+    scene.wait_for_phase('soaking')
+    with scene.fault('OSD of a later batch killed', 'soaking') as event:
+        scene.kill_osd(second)
+        state = scene.wait_for_end('rolled-back')
+        event.happened = 'the verdict on its batch was fail; all was rolled back'
+    assert state['batches'][1]['verdict'] == 'fail'
     scene.assert_as_before()
 
 

@@ -36,6 +36,7 @@ class JudgedSignal(NamedTuple):
     required: bool
     tolerance: float
     detects: float
+    floor: float
 
     @property
     def precision(self) -> float:
@@ -331,4 +332,5 @@ def _series(name: str, evidence: Evidence) -> _Series:
 def _values(name: str, osd_id: int, blocks: Sequence[Block]) -> dict[int, float]:
     """Logarithms by number of the block."""
     found = ((i, getattr(block.of(osd_id), name)) for i, block in enumerate(blocks))
-    return {i: math.log(value) for i, value in found if value is not None and value > 0}
+    floor = next(signal.floor for signal in judged_signals() if signal.name == name)
+    return {i: math.log(max(value, floor)) for i, value in found if value is not None and value > 0}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import logging
 import socket
 import threading
 from collections.abc import Iterator
@@ -9,6 +11,7 @@ from dataclasses import replace
 from http.client import HTTPConnection, HTTPResponse, RemoteDisconnected
 from typing import Any
 
+import mgr_module
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -269,6 +272,20 @@ def test_a_standby_answers_without_a_sample_and_frees_its_port_when_it_ends() ->
         standby.shutdown()
         thread.join()
     assert refuses(address)
+
+
+def test_a_standby_that_is_gone_leaves_the_active_module_its_log() -> None:
+    """Both live in one interpreter, and Ceph's own standby takes away the handlers of both."""
+    double: Any = mgr_module  # not of the real one
+    handler = double.MgrLogHandler()
+    logging.getLogger().addHandler(handler)
+    try:
+        standby: Any = StandbyModule('rocksdb_tuner', None)
+        del standby
+        gc.collect()
+        assert handler in logging.getLogger().handlers
+    finally:
+        logging.getLogger().removeHandler(handler)
 
 
 def test_active_and_standby_have_the_same_options_in_lists_of_their_own() -> None:
