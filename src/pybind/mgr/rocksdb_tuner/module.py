@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, List, Optional
 
 from mgr_module import HandleCommandResult, MgrModule, Option
 
+from .advise.automatic import Policy
 from .advise.check_subjects import subjects
 from .advise.compare import compare, sides
 from .advise.conditions.catalogue import LimitOption, limit_options
@@ -110,6 +111,24 @@ class Module(MgrModule):
             min=60,
             max=31 * 86400,
             desc='how long a recommendation must have stood before auto-apply takes it',
+            runtime=True,
+        ),
+        Option(
+            name='auto_apply_cooldown',
+            type='secs',
+            default=86400,
+            min=0,
+            max=31 * 86400,
+            desc='how long after the end of any change auto-apply begins no other',
+            runtime=True,
+        ),
+        Option(
+            name='auto_apply_confidence',
+            type='float',
+            default=0.9,
+            min=0.8,
+            max=1.0,
+            desc='least confidence in the workload for which auto-apply changes anything',
             runtime=True,
         ),
         Option(
@@ -299,7 +318,11 @@ class Module(MgrModule):
         return Settings(
             mode=Mode(self.get_module_option('mode')),
             sample_interval_s=float(self.get_module_option('sample_interval')),
-            auto_apply_after_s=float(self.get_module_option('auto_apply_after')),
+            auto_apply=Policy(
+                after_s=float(self.get_module_option('auto_apply_after')),
+                cooldown_s=float(self.get_module_option('auto_apply_cooldown')),
+                least_confidence=float(self.get_module_option('auto_apply_confidence')),
+            ),
             restart_timeout_s=float(self.get_module_option('restart_timeout')),
             soak=self._soak(),
             maintenance=MaintenanceWindow(

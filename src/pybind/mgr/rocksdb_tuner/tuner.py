@@ -112,8 +112,8 @@ class Settings:
     mode: Mode = Mode.RECOMMEND
     #: Seconds; 0 lets the module choose by the number of OSDs.
     sample_interval_s: float = 0.0
-    #: How long a recommendation must have stood before auto-apply takes it.
-    auto_apply_after_s: float = 86400.0
+    #: What auto-apply may take.
+    auto_apply: automatic.Policy = field(default_factory=automatic.Policy)
     #: How long an OSD may take to restart before it counts as not coming back.
     restart_timeout_s: float = 300.0
     #: An idle group keeps its last client workload as the reason for advice this long.
@@ -176,6 +176,8 @@ class Tuner:
         self._pending_since_s: Mapping[int, float] = {}
         self._alarms: HoldState = {}
         self._standing = automatic.Standing()
+        #: Why auto-apply leaves what is recommended.
+        self._refusals: tuple[automatic.Refusal, ...] = ()
         self._announcer = Announcer(cluster)
         self._driver = Driver(
             config=cluster,
@@ -277,8 +279,12 @@ class Tuner:
         if under_way and not self._rollout_under_way():
             self._options.entries_changed()
         self._take_requests()
+        self._refusals = ()
         if settings.mode is Mode.AUTO_APPLY and self._has_looked():
-            self._apply_automatically(settings, now_s)
+            decision = self._decide_automatically(settings, now_s)
+            self._refusals = decision.refusals
+            if decision.chosen is not None:
+                self._apply_automatically(decision.chosen)
         self._publish_rollout()
         if sampled:
             # After all that could matter more: an answer may take its time.
@@ -577,22 +583,21 @@ class Tuner:
             rollout_acknowledged=self._driver.acknowledged,
             history=self._driver.history,
             notices=self._driver.problems,
+            auto_apply_refusals=self._refusals,
         )
 
-    def _apply_automatically(self, settings: Settings, now_s: float) -> None:
-        if self._rollout_under_way():
-            return
-        if self._cluster.unavailable_reason() is not None:
-            return
-        chosen = automatic.next_automatic(
-            self._snapshot.recommendations,
-            self._standing,
-            {record.recommendation_id for record in self._driver.history},
-            now_s,
-            settings.auto_apply_after_s,
+    def _decide_automatically(self, settings: Settings, now_s: float) -> automatic.Decision:
+        past = automatic.Past(
+            self._driver.history,
+            self._driver.state,
+            self._driver.acknowledged,
+            self._cluster.unavailable_reason(),
         )
-        if chosen is None:
-            return
+        return automatic.decide(
+            self._snapshot.recommendations, self._standing, past, now_s, settings.auto_apply
+        )
+
+    def _apply_automatically(self, chosen: Recommendation) -> None:
         log.info('auto-apply starts %s', chosen.recommendation_id)
         try:
             self.start(chosen, actor='auto-apply')

@@ -26,6 +26,7 @@ def recommendation(
     reasons: tuple[Reason, ...],
     prediction: Optional[Prediction],
     risk: Risk,
+    confidence: Optional[float] = None,
 ) -> Recommendation:
     """The advice in full: the order of the OSDs, the exact commands and the exact undo."""
     load = {o.info.osd_id: o.signals.write_iops if o.signals else None for o in candidate.osds}
@@ -64,6 +65,7 @@ def recommendation(
         restart_required=restart,
         controls=matched_controls(order, load, limits().most_controls),
         batches=in_batches(order, hosts),
+        confidence=confidence,
         commands=commands(forward_actions(request), candidate.orchestrated, hosts),
         undo_commands=commands(undo_actions(request, before), candidate.orchestrated, hosts),
     )

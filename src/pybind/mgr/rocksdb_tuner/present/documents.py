@@ -99,6 +99,10 @@ def status(snapshot: Snapshot) -> JsonObject:
         'findings': dict(counts),
         'recommendations': len(snapshot.recommendations),
         'rollout': None if snapshot.rollout is None else _rollout_summary(snapshot.rollout),
+        'auto_apply': [
+            {'recommendation': refusal.recommendation_id, 'not_yet_because': refusal.reason}
+            for refusal in snapshot.auto_apply_refusals
+        ],
         'track_record': dict(track_record(snapshot.history)._asdict()),
         'managers': [
             {
@@ -551,6 +555,7 @@ def _recommendation(recommendation: Recommendation) -> JsonObject:
         ],
         'prediction': _prediction(recommendation.prediction),
         'risk': recommendation.risk.value,
+        'confidence': rounded(recommendation.confidence),
         'restart_required': recommendation.restart_required,
         'commands': list(recommendation.commands),
         'undo_commands': list(recommendation.undo_commands),

@@ -9,6 +9,7 @@ from typing import Optional
 
 import pytest
 
+from rocksdb_tuner.advise.automatic import Policy
 from rocksdb_tuner.deep.look import DeepLookRefused
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint, ManagerInfo
@@ -22,6 +23,10 @@ from rocksdb_tuner.tuner import Settings, Tuner
 from .fake_cluster import OPTION, FakeCluster, FakeStore
 
 ALL = 'osd'
+
+
+def automatically(after_s: float, cooldown_s: float = 86400.0) -> Policy:
+    return Policy(after_s=after_s, cooldown_s=cooldown_s)
 
 
 class World:
@@ -252,7 +257,7 @@ def test_a_new_manager_shows_the_rollout_before_its_first_tick(world: World) -> 
 
 
 def test_auto_apply_does_nothing_risky(world: World) -> None:
-    world.settings = replace(world.settings, mode=Mode.AUTO_APPLY, auto_apply_after_s=60.0)
+    world.settings = replace(world.settings, mode=Mode.AUTO_APPLY, auto_apply=automatically(60.0))
     world.recommended_for_rbd()
     world.run(600)
     assert world.cluster.commands == []
@@ -261,7 +266,7 @@ def test_auto_apply_does_nothing_risky(world: World) -> None:
 def test_auto_apply_removes_an_override_that_equals_the_default(world: World) -> None:
     default = world.cluster.mon_defaults[OPTION]
     world.cluster.store[ALL, OPTION] = default
-    world.settings = replace(world.settings, mode=Mode.AUTO_APPLY, auto_apply_after_s=120.0)
+    world.settings = replace(world.settings, mode=Mode.AUTO_APPLY, auto_apply=automatically(120.0))
     world.run(100)
     assert world.phase() is None
     world.run(300)
@@ -269,6 +274,59 @@ def test_auto_apply_removes_an_override_that_equals_the_default(world: World) ->
     assert world.cluster.store == {}
     (record,) = world.tuner.snapshot.history
     assert record.actor == 'auto-apply'
+
+
+def test_auto_apply_says_what_it_waits_for(world: World) -> None:
+    world.cluster.store[ALL, OPTION] = world.cluster.mon_defaults[OPTION]
+    world.settings = replace(world.settings, mode=Mode.AUTO_APPLY, auto_apply=automatically(600.0))
+    world.run(100)
+    (refusal,) = world.tuner.snapshot.auto_apply_refusals
+    assert refusal.reason.startswith('it has stood for')
+    world.settings = replace(world.settings, mode=Mode.RECOMMEND)
+    world.run(10)
+    assert world.tuner.snapshot.auto_apply_refusals == ()
+
+
+def test_auto_apply_does_not_do_again_what_was_undone_by_hand_also_after_a_failover(
+    world: World,
+) -> None:
+    default = world.cluster.mon_defaults[OPTION]
+    world.cluster.store[ALL, OPTION] = default
+    world.settings = replace(
+        world.settings, mode=Mode.AUTO_APPLY, auto_apply=automatically(120.0, cooldown_s=0.0)
+    )
+    world.run(400)
+    assert world.phase() is Phase.DONE
+    world.cluster.operator_sets(ALL, default)
+    world.takeover()
+    world.run(1200)
+    assert world.cluster.store == {(ALL, OPTION): default}
+    assert len(world.tuner.snapshot.history) == 1
+    assert 'the same was tried in r1 (done)' in world.tuner.snapshot.auto_apply_refusals[0].reason
+
+
+@pytest.mark.parametrize('after_s', range(0, 120, 7))
+def test_mode_off_stops_a_rollout_within_a_tick_and_leaves_nothing_half_done(
+    world: World, after_s: int
+) -> None:
+    """Whatever the rollout was at: no command follows, and it goes on where it stopped."""
+    recommendation_id = world.recommended_for_rbd()
+    world.apply(recommendation_id)
+    world.run(after_s)
+    commands = list(world.cluster.commands)
+    world.settings = replace(world.settings, mode=Mode.OFF)
+    world.run(300)
+    assert world.cluster.commands == commands
+    assert world.cluster.down == set()
+    rollout = world.tuner.snapshot.rollout
+    assert rollout is not None
+    assert rollout.ended or rollout.paused_reason or not commands
+    world.takeover()
+    world.settings = replace(world.settings, mode=Mode.RECOMMEND)
+    world.run(900)
+    assert world.phase() is Phase.DONE
+    wanted = rollout.request.targets[0][1]
+    assert {world.cluster.runs(n) for n in world.cluster.osds} == {wanted}
 
 
 def test_a_second_rollout_at_the_same_time_is_refused(world: World) -> None:
