@@ -35,7 +35,7 @@ from .options.verdict import BadQuestionError, all_options, find_option, judge_f
 from .present import render
 from .rollout.errors import RolloutRefused
 from .rollout.maintenance import MaintenanceWindow
-from .rollout.records import Inconclusive, RolloutState, SoakPlan
+from .rollout.records import Inconclusive, SoakPlan
 from .snapshot import Mode
 from .tuner import BusyError, Settings, Tuner
 
@@ -43,8 +43,8 @@ log = logging.getLogger(__name__)
 
 #: Who asked, for the history: the mgr does not tell a module which client sent a command.
 OPERATOR = 'operator'
-#: Kinds of recommendations that a rollout can carry out.
-CARRIED_OUT = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE})
+#: Kinds of recommendations that a rollout or a compaction campaign can carry out.
+CARRIED_OUT = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE, Kind.COMPACT})
 #: As many lines as one tells apart in a chart, and a canary with its controls.
 TREND_OSDS_MAX = 24
 #: What `status` says after a browser found no place for the tab.
@@ -197,6 +197,15 @@ class Module(MgrModule):
             runtime=True,
         ),
         Option(
+            name='compaction_parallel',
+            type='int',
+            default=1,
+            min=1,
+            max=16,
+            desc='how many OSDs of one host compact at once in a compaction campaign',
+            runtime=True,
+        ),
+        Option(
             name='maintenance_days',
             type='str',
             default='',
@@ -325,6 +334,7 @@ class Module(MgrModule):
             ),
             restart_timeout_s=float(self.get_module_option('restart_timeout')),
             soak=self._soak(),
+            compaction_parallel=int(self.get_module_option('compaction_parallel')),
             maintenance=MaintenanceWindow(
                 days=str(self.get_module_option('maintenance_days')),
                 hours=str(self.get_module_option('maintenance_hours')),
@@ -551,8 +561,9 @@ class Module(MgrModule):
 
     @CLIReadCommand('rocksdb-tuner rollout status')
     def cmd_rollout_status(self, format: str = 'plain') -> HandleCommandResult:
-        """Show the rollout under way, or the last one"""
-        return self._answer(lambda: render.rollout(self._tuner.snapshot.rollout, format))
+        """Show the rollout or compaction campaign under way, or the last ones"""
+        snapshot = self._tuner.snapshot
+        return self._answer(lambda: render.rollout(snapshot.rollout, snapshot.campaign, format))
 
     # -- commands that change
 
@@ -599,7 +610,7 @@ class Module(MgrModule):
     def cmd_apply(
         self, recommendation_id: str, dry_run: bool = False, format: str = 'plain'
     ) -> HandleCommandResult:
-        """Carry out a recommendation, one OSD at a time; --dry-run only prints the plan"""
+        """Carry out a recommendation, step by step; --dry-run only prints the plan"""
 
         def answer() -> str:
             recommendation = self._recommendation(recommendation_id)
@@ -609,10 +620,14 @@ class Module(MgrModule):
                     f'"{recommendation_id}" is nothing that can be applied; "ceph rocksdb-tuner '
                     f'show {recommendation_id}" says what to do',
                 )
+            compact = recommendation.kind is Kind.COMPACT
+            if dry_run and compact:
+                return render.show(recommendation, format)
             if dry_run:
                 return render.plan(recommendation, self._settings().soak, format)
             actor = self._actor()
-            return self._change(lambda: self._tuner.start(recommendation, actor), format)
+            begin = self._tuner.compact if compact else self._tuner.start
+            return self._change(lambda: begin(recommendation, actor), format)
 
         return self._answer(answer)
 
@@ -724,10 +739,11 @@ class Module(MgrModule):
         """Who asked for what the calling thread does."""
         return getattr(self._asking, 'actor', OPERATOR)
 
-    def _change(self, work: Callable[[], RolloutState], format: str) -> str:
+    def _change(self, work: Callable[[], object], format: str) -> str:
         # A wrong format must not leave a change behind that was answered with an error.
         render.check_format(format)
-        return render.rollout(self._tuner.submit(work), format)
+        self._tuner.submit(work)
+        return render.rollout(*self._tuner.changes, format)
 
     def _situation(self, osd: Optional[str], release: Optional[str], said: Given) -> Situation:
         osd_id = None if osd is None else _osd_number(osd)

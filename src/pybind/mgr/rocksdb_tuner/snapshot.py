@@ -11,6 +11,7 @@ from typing import Optional
 
 from .advise.automatic import Refusal
 from .advise.records import Assessment, Finding, GroupFacts, OsdFacts, Recommendation
+from .campaign.records import CampaignState
 from .mgr.records import ManagerInfo
 from .rollout.history import HistoryRecord
 from .rollout.records import RolloutState
@@ -58,6 +59,8 @@ class Snapshot:
     notices: tuple[str, ...]
     #: The findings that lasted long enough to be health checks.
     alarms: tuple[Finding, ...] = ()
+    #: The compaction campaign under way, or the last one.
+    campaign: Optional[CampaignState] = None
     #: Why auto-apply leaves what is recommended; empty in other modes.
     auto_apply_refusals: tuple[Refusal, ...] = ()
     #: An operator has taken note of how the rollout ended.

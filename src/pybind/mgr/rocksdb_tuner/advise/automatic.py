@@ -52,6 +52,8 @@ class Past:
     acknowledged: bool = False
     #: Why no orchestrator restarts OSDs; None where one does.
     no_orchestrator: Optional[str] = None
+    #: OSDs are being compacted.
+    campaign_under_way: bool = False
 
 
 class Refusal(NamedTuple):
@@ -93,6 +95,8 @@ def _why_nothing(past: Past, now_s: float, policy: Policy) -> Optional[str]:
     last = past.last
     if past.no_orchestrator is not None:
         return f'nothing restarts OSDs: {past.no_orchestrator}'
+    if past.campaign_under_way:
+        return 'a compaction campaign is under way'
     if last is None:
         return None
     if not last.ended:

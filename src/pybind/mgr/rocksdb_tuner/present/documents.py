@@ -20,6 +20,7 @@ from ..advise.records import (
     Recommendation,
     Severity,
 )
+from ..campaign.records import CampaignState
 from ..deep.look import DeepLook
 from ..observe.growth import Forecast
 from ..observe.latency import WriteLatency, bottleneck, parts
@@ -239,9 +240,48 @@ def _how(planned: Plan) -> JsonObject:
     }
 
 
-def rollout(state: Optional[RolloutState]) -> Optional[JsonObject]:
-    """The running or the last rollout; null before the first."""
-    return None if state is None else _rollout(state)
+def rollout(
+    state: Optional[RolloutState], campaign: Optional[CampaignState] = None
+) -> Optional[JsonObject]:
+    """The running or the last rollout, and compaction campaign; null before the first rollout."""
+    if state is None:
+        return None
+    return {
+        **_rollout(state),
+        'campaign': None if campaign is None else _campaign(campaign),
+    }
+
+
+def _campaign(state: CampaignState) -> JsonObject:
+    used = state.used_bytes
+    return {
+        'id': state.campaign_id,
+        'recommendation': state.request.recommendation_id,
+        'who': state.request.who,
+        'actor': state.request.actor,
+        'phase': state.phase.value,
+        'parallel': state.request.parallel,
+        'started': format_time(state.started_s),
+        'updated': format_time(state.updated_s),
+        'paused_reason': state.paused_reason,
+        'outcome': None if state.outcome is None else state.outcome.value,
+        'failure': state.failure,
+        'baseline_ms': rounded(state.baseline_ms),
+        'used_before_bytes': None if used is None else used[0],
+        'used_after_bytes': None if used is None else used[1],
+        'osds': [
+            {
+                'osd': osd.osd_id,
+                'host': osd.host,
+                'step': osd.step.value,
+                'used_before_bytes': osd.used_before_bytes,
+                'used_after_bytes': osd.used_after_bytes,
+                'latency_ms': rounded(osd.latency_ms),
+                'reason': osd.reason,
+            }
+            for osd in state.osds
+        ],
+    }
 
 
 def history(records: Sequence[HistoryRecord]) -> list[JsonObject]:

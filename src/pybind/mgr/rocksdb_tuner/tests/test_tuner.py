@@ -10,13 +10,14 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.advise.automatic import Policy
+from rocksdb_tuner.advise.records import Kind
 from rocksdb_tuner.deep.look import DeepLookRefused
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint, ManagerInfo
 from rocksdb_tuner.observe.counters import names_for
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.maintenance import MaintenanceWindow
-from rocksdb_tuner.rollout.records import Phase, SoakPlan, Verdict
+from rocksdb_tuner.rollout.records import Outcome, Phase, SoakPlan, Verdict
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tuner import Settings, Tuner
 
@@ -72,6 +73,8 @@ class World:
             values: dict[str, tuple[int, Optional[int]]] = dict.fromkeys(names, (0, None))
             values[names.op_w] = (n, None)
             values[names.op_w_in_bytes] = (n * 4096, None)
+            used = self.cluster.compactions.used_bytes.get(osd.osd_id, 0)
+            values[names.db_used_bytes] = (used, None)
             values[names.bytes_written_wal] = (n * 16384, None)
             for path in (names.kv_sync, names.commit, names.op_w_latency, names.kv_flush):
                 values[path] = (n * 500_000, n)
@@ -110,6 +113,31 @@ class World:
             thread.join(0.01)
         if errors:
             raise errors[0]
+
+    def compact(self, recommendation_id: str) -> None:
+        wanted = next(
+            r
+            for r in self.tuner.snapshot.recommendations
+            if r.recommendation_id == recommendation_id
+        )
+        self.submit(lambda: self.tuner.compact(wanted, 'operator'))
+
+    def changed_compression(self) -> str:
+        """A rollout that changed it is done; the id of the compaction that is offered then."""
+        lz4 = self.cluster.mon_defaults[OPTION].replace('kNoCompression', 'kLZ4Compression')
+        self.cluster.store[ALL, OPTION] = lz4 + ',disable_auto_compactions=true'
+        for n in self.cluster.osds:
+            self.cluster.restart_by_hand(n)
+            self.cluster.advance(60)
+        self.cluster.compactions.used_bytes = dict.fromkeys(self.cluster.osds, 100_000_000)
+        self.run(60)
+        (recommendation,) = self.tuner.snapshot.recommendations
+        self.apply(recommendation.recommendation_id)
+        self.run_until(Phase.DONE)
+        self.run(30)
+        (offered,) = self.tuner.snapshot.recommendations
+        assert offered.kind is Kind.COMPACT
+        return offered.recommendation_id
 
     def phase(self) -> Optional[Phase]:
         state = self.tuner.snapshot.rollout
@@ -327,6 +355,77 @@ def test_mode_off_stops_a_rollout_within_a_tick_and_leaves_nothing_half_done(
     assert world.phase() is Phase.DONE
     wanted = rollout.request.targets[0][1]
     assert {world.cluster.runs(n) for n in world.cluster.osds} == {wanted}
+
+
+def test_after_a_change_of_compression_a_campaign_compacts_every_osd(world: World) -> None:
+    offered = world.changed_compression()
+    world.compact(offered)
+    world.cluster.told.clear()
+    world.run(600)
+    campaign = world.tuner.snapshot.campaign
+    assert campaign is not None
+    assert campaign.outcome is Outcome.DONE
+    assert sorted(world.cluster.compactions.told) == [0, 1, 2]
+    assert campaign.used_bytes == (300_000_000, 180_000_000)
+    record = world.tuner.snapshot.history[-1]
+    assert (record.rollout_id, record.outcome) == ('c2', Outcome.DONE)
+    assert record.measured == '3 of 3 OSD(s) compacted, DB 286 MiB -> 172 MiB (-40 %)'
+    assert world.tuner.snapshot.recommendations == ()
+    world.takeover()
+    assert world.tuner.snapshot.campaign == campaign
+    world.run(60)
+    assert world.tuner.snapshot.recommendations == ()
+
+
+def test_while_osds_compact_nothing_else_is_asked_of_them_and_nothing_else_begins(
+    world: World,
+) -> None:
+    offered = world.changed_compression()
+    world.cluster.compactions.takes_s = 1000.0
+    world.compact(offered)
+    world.run(120)
+    assert world.cluster.compactions.running() != set()
+    world.cluster.told.clear()
+    world.run(700)
+    assert world.cluster.told == []
+    with pytest.raises(DeepLookRefused, match='is being compacted'):
+        world.submit(lambda: world.tuner.look_deep(0))
+    with pytest.raises(RolloutRefused, match='campaign is under way'):
+        world.apply(offered)
+    with pytest.raises(RolloutRefused, match='is under way'):
+        world.compact(offered)
+
+
+def test_pause_resume_and_abort_mean_the_campaign_that_is_under_way(world: World) -> None:
+    offered = world.changed_compression()
+    world.compact(offered)
+    world.submit(lambda: world.tuner.pause('operator'))
+    world.run(200)
+    # The first may have been asked before the pause.
+    told = len(world.cluster.compactions.told)
+    assert told <= 1
+    world.submit(world.tuner.resume)
+    world.run(50)
+    assert len(world.cluster.compactions.told) == told + 1
+    world.submit(lambda: world.tuner.abort('operator'))
+    world.run(100)
+    campaign = world.tuner.snapshot.campaign
+    assert campaign is not None
+    assert campaign.outcome is Outcome.ABORTED
+    assert len(world.cluster.compactions.told) == told + 1
+
+
+def test_a_rollback_ends_the_campaign_of_what_it_takes_back(world: World) -> None:
+    offered = world.changed_compression()
+    world.compact(offered)
+    world.run(90)
+    world.submit(lambda: world.tuner.rollback(None, 'operator'))
+    world.run_until(Phase.ROLLED_BACK)
+    world.run(120)
+    campaign = world.tuner.snapshot.campaign
+    assert campaign is not None
+    assert campaign.outcome is Outcome.ABORTED
+    assert not [r for r in world.tuner.snapshot.recommendations if r.kind is Kind.COMPACT]
 
 
 def test_a_second_rollout_at_the_same_time_is_refused(world: World) -> None:
