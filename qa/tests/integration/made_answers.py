@@ -39,7 +39,7 @@ def answers(osds: int, state: str = 'rollout') -> dict[str, Any]:
         '/findings': render.findings(snapshot, 'json'),
         '/recommendation': render.recommend(snapshot, 'json'),
         '/map': render.osd_map(snapshot),
-        '/rollout': render.rollout(snapshot.rollout, 'json'),
+        '/rollout': render.rollout(snapshot.rollout, None, 'json'),
         '/history': render.history(snapshot, 'json'),
         '/option': render.option_list(tuple(all_options().values()), 'json'),
         '/trend': render.trend([(0, trend(0)), (1, trend(1)), (2, trend(2))], None),

@@ -6,14 +6,16 @@ The same for the module, which measured it, and for `offline`, which read it fro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Mapping, Optional
 
+from .advise.compaction import compaction_advice
 from .advise.conditions import ClusterFacts, findings
 from .advise.facts import groups
 from .advise.recommend import assess
 from .advise.records import Assessment, Finding, GroupFacts, OsdFacts
 from .mgr.records import ConfigEntry
+from .rollout.history import HistoryRecord
 from .snapshot import Mode
 from .workload.records import Workload
 
@@ -37,6 +39,8 @@ class Circumstances:
     health_codes: frozenset[str] = frozenset()
     #: For how long each OSD has been waiting for its restart, in seconds.
     pending_s: Mapping[int, float] = field(default_factory=dict)
+    #: What was changed before.
+    history: tuple[HistoryRecord, ...] = ()
     #: Thresholds that the operator set, by module option.
     limits: Mapping[str, float] = field(default_factory=dict)
 
@@ -93,12 +97,19 @@ def _assessments(
         return ()
     if circumstances.no_advice is not None:
         return tuple(Assessment(g.who, circumstances.no_advice, ()) for g in found_groups)
-    return tuple(
-        assess(
-            group,
-            osds,
-            orchestrated=circumstances.orchestrated,
-            rollout_under_way=circumstances.rollout_under_way,
-        )
-        for group in groups(osds, advised_on)
+    return tuple(_assessment(group, osds, circumstances) for group in groups(osds, advised_on))
+
+
+def _assessment(
+    group: GroupFacts, osds: tuple[OsdFacts, ...], circumstances: Circumstances
+) -> Assessment:
+    assessment = assess(
+        group,
+        osds,
+        orchestrated=circumstances.orchestrated,
+        rollout_under_way=circumstances.rollout_under_way,
     )
+    compaction = compaction_advice(group, circumstances.history)
+    if compaction is None or circumstances.rollout_under_way:
+        return assessment
+    return replace(assessment, recommendations=(*assessment.recommendations, compaction))

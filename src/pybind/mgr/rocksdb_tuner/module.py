@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, List, Optional
 
 from mgr_module import HandleCommandResult, MgrModule, Option
 
+from .advise.automatic import Policy
 from .advise.check_subjects import subjects
 from .advise.compare import compare, sides
 from .advise.conditions.catalogue import LimitOption, limit_options
@@ -34,7 +35,7 @@ from .options.verdict import BadQuestionError, all_options, find_option, judge_f
 from .present import render
 from .rollout.errors import RolloutRefused
 from .rollout.maintenance import MaintenanceWindow
-from .rollout.records import Inconclusive, RolloutState, SoakPlan
+from .rollout.records import Inconclusive, SoakPlan
 from .snapshot import Mode
 from .tuner import BusyError, Settings, Tuner
 
@@ -42,8 +43,8 @@ log = logging.getLogger(__name__)
 
 #: Who asked, for the history: the mgr does not tell a module which client sent a command.
 OPERATOR = 'operator'
-#: Kinds of recommendations that a rollout can carry out.
-CARRIED_OUT = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE})
+#: Kinds of recommendations that a rollout or a compaction campaign can carry out.
+CARRIED_OUT = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE, Kind.COMPACT})
 #: As many lines as one tells apart in a chart, and a canary with its controls.
 TREND_OSDS_MAX = 24
 #: What `status` says after a browser found no place for the tab.
@@ -113,6 +114,24 @@ class Module(MgrModule):
             runtime=True,
         ),
         Option(
+            name='auto_apply_cooldown',
+            type='secs',
+            default=86400,
+            min=0,
+            max=31 * 86400,
+            desc='how long after the end of any change auto-apply begins no other',
+            runtime=True,
+        ),
+        Option(
+            name='auto_apply_confidence',
+            type='float',
+            default=0.9,
+            min=0.8,
+            max=1.0,
+            desc='least confidence in the workload for which auto-apply changes anything',
+            runtime=True,
+        ),
+        Option(
             name='restart_timeout',
             type='secs',
             default=300,
@@ -175,6 +194,15 @@ class Module(MgrModule):
             desc='what follows where that time is over without a verdict on a batch',
             long_desc='promote: the next batch, since the first OSD was judged already; wait: for '
             'the operator; rollback: everything gets back what it had',
+            runtime=True,
+        ),
+        Option(
+            name='compaction_parallel',
+            type='int',
+            default=1,
+            min=1,
+            max=16,
+            desc='how many OSDs of one host compact at once in a compaction campaign',
             runtime=True,
         ),
         Option(
@@ -299,9 +327,14 @@ class Module(MgrModule):
         return Settings(
             mode=Mode(self.get_module_option('mode')),
             sample_interval_s=float(self.get_module_option('sample_interval')),
-            auto_apply_after_s=float(self.get_module_option('auto_apply_after')),
+            auto_apply=Policy(
+                after_s=float(self.get_module_option('auto_apply_after')),
+                cooldown_s=float(self.get_module_option('auto_apply_cooldown')),
+                least_confidence=float(self.get_module_option('auto_apply_confidence')),
+            ),
             restart_timeout_s=float(self.get_module_option('restart_timeout')),
             soak=self._soak(),
+            compaction_parallel=int(self.get_module_option('compaction_parallel')),
             maintenance=MaintenanceWindow(
                 days=str(self.get_module_option('maintenance_days')),
                 hours=str(self.get_module_option('maintenance_hours')),
@@ -528,8 +561,9 @@ class Module(MgrModule):
 
     @CLIReadCommand('rocksdb-tuner rollout status')
     def cmd_rollout_status(self, format: str = 'plain') -> HandleCommandResult:
-        """Show the rollout under way, or the last one"""
-        return self._answer(lambda: render.rollout(self._tuner.snapshot.rollout, format))
+        """Show the rollout or compaction campaign under way, or the last ones"""
+        snapshot = self._tuner.snapshot
+        return self._answer(lambda: render.rollout(snapshot.rollout, snapshot.campaign, format))
 
     # -- commands that change
 
@@ -576,7 +610,7 @@ class Module(MgrModule):
     def cmd_apply(
         self, recommendation_id: str, dry_run: bool = False, format: str = 'plain'
     ) -> HandleCommandResult:
-        """Carry out a recommendation, one OSD at a time; --dry-run only prints the plan"""
+        """Carry out a recommendation, step by step; --dry-run only prints the plan"""
 
         def answer() -> str:
             recommendation = self._recommendation(recommendation_id)
@@ -586,10 +620,14 @@ class Module(MgrModule):
                     f'"{recommendation_id}" is nothing that can be applied; "ceph rocksdb-tuner '
                     f'show {recommendation_id}" says what to do',
                 )
+            compact = recommendation.kind is Kind.COMPACT
+            if dry_run and compact:
+                return render.show(recommendation, format)
             if dry_run:
                 return render.plan(recommendation, self._settings().soak, format)
             actor = self._actor()
-            return self._change(lambda: self._tuner.start(recommendation, actor), format)
+            begin = self._tuner.compact if compact else self._tuner.start
+            return self._change(lambda: begin(recommendation, actor), format)
 
         return self._answer(answer)
 
@@ -701,10 +739,11 @@ class Module(MgrModule):
         """Who asked for what the calling thread does."""
         return getattr(self._asking, 'actor', OPERATOR)
 
-    def _change(self, work: Callable[[], RolloutState], format: str) -> str:
+    def _change(self, work: Callable[[], object], format: str) -> str:
         # A wrong format must not leave a change behind that was answered with an error.
         render.check_format(format)
-        return render.rollout(self._tuner.submit(work), format)
+        self._tuner.submit(work)
+        return render.rollout(*self._tuner.changes, format)
 
     def _situation(self, osd: Optional[str], release: Optional[str], said: Given) -> Situation:
         osd_id = None if osd is None else _osd_number(osd)

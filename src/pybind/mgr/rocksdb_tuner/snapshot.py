@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Optional
 
+from .advise.automatic import Refusal
 from .advise.records import Assessment, Finding, GroupFacts, OsdFacts, Recommendation
+from .campaign.records import CampaignState
 from .mgr.records import ManagerInfo
 from .rollout.history import HistoryRecord
 from .rollout.records import RolloutState
@@ -57,6 +59,10 @@ class Snapshot:
     notices: tuple[str, ...]
     #: The findings that lasted long enough to be health checks.
     alarms: tuple[Finding, ...] = ()
+    #: The compaction campaign under way, or the last one.
+    campaign: Optional[CampaignState] = None
+    #: Why auto-apply leaves what is recommended; empty in other modes.
+    auto_apply_refusals: tuple[Refusal, ...] = ()
     #: An operator has taken note of how the rollout ended.
     rollout_acknowledged: bool = False
 

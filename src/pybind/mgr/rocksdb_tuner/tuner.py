@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Callable, Mapping, Optional, Protocol, TypeVar
 
 from .advise import automatic
+from .advise.compaction import CAMPAIGN, campaign_request
 from .advise.conditions.hold import HoldState, hold, raised, since
 from .advise.facts import (
     ANNEX,
@@ -29,6 +30,9 @@ from .advise.memory import WorkloadMemory
 from .advise.proposal import change_request
 from .advise.records import OsdFacts, OsdOptions, Recommendation, Setting
 from .advise.strings import same_meaning
+from .campaign.driver import Allowed, CampaignDriver, Measured
+from .campaign.history import record_of as campaign_record
+from .campaign.records import CampaignState
 from .collection.collect import collect
 from .collection.records import Collection, ModuleState
 from .deep.look import DeepLook, DeepLooker, DeepLookRefused
@@ -42,6 +46,7 @@ from .mgr.protocols import (
     CounterReader,
     Orchestrator,
     OsdCommands,
+    OsdQuestions,
     Store,
     Upgrades,
 )
@@ -91,6 +96,7 @@ class Cluster(
     ClusterReader,
     ConfigStore,
     OsdCommands,
+    OsdQuestions,
     Orchestrator,
     Upgrades,
     Announcements,
@@ -112,14 +118,16 @@ class Settings:
     mode: Mode = Mode.RECOMMEND
     #: Seconds; 0 lets the module choose by the number of OSDs.
     sample_interval_s: float = 0.0
-    #: How long a recommendation must have stood before auto-apply takes it.
-    auto_apply_after_s: float = 86400.0
+    #: What auto-apply may take.
+    auto_apply: automatic.Policy = field(default_factory=automatic.Policy)
     #: How long an OSD may take to restart before it counts as not coming back.
     restart_timeout_s: float = 300.0
     #: An idle group keeps its last client workload as the reason for advice this long.
     workload_memory_s: float = 86400.0
     #: How long a changed OSD is watched before the others follow.
     soak: SoakPlan = field(default_factory=SoakPlan)
+    #: How many OSDs of one host compact at once.
+    compaction_parallel: int = 1
     #: When an OSD may be begun.
     maintenance: MaintenanceWindow = field(default_factory=MaintenanceWindow)
     #: 0: no limit.
@@ -176,6 +184,8 @@ class Tuner:
         self._pending_since_s: Mapping[int, float] = {}
         self._alarms: HoldState = {}
         self._standing = automatic.Standing()
+        #: Why auto-apply leaves what is recommended.
+        self._refusals: tuple[automatic.Refusal, ...] = ()
         self._announcer = Announcer(cluster)
         self._driver = Driver(
             config=cluster,
@@ -187,6 +197,7 @@ class Tuner:
             same_meaning=lambda a, b: same_meaning(a, b, None),
             on_change=self._announcer.changed,
         )
+        self._campaign = CampaignDriver(cluster, store, on_end=self._campaign_ended)
         self._deep = DeepLooker(cluster, store)
         self._requests: queue.SimpleQueue[tuple[Future[object], Callable[[], object]]] = (
             queue.SimpleQueue()
@@ -213,6 +224,7 @@ class Tuner:
         loader.load_all()
         self._driver.load()
         self._announcer.taken_over(self._driver.state)
+        self._campaign.load()
         self._deep.load()
         # The first tick may wait for a monitor, or for OSDs to report.
         self._snapshot = replace(self._snapshot, mode=self._read_settings().mode)
@@ -237,7 +249,7 @@ class Tuner:
 
     def next_tick_in_s(self) -> float:
         """Seconds until `tick` has something to do."""
-        if self._rollout_under_way():
+        if self._rollout_under_way() or self._campaign.under_way:
             return ROLLOUT_PERIOD_S
         if self._sampled_s is None:
             return 0.0
@@ -261,36 +273,65 @@ class Tuner:
             Limits(restart_s=settings.restart_timeout_s, boot_s=settings.restart_timeout_s)
         )
         # Also in mode off: what the module itself switched on is not left on.
-        if self._deep.unfinished:
+        if self._deep.unfinished and not self._compacting():
             self._deep.put_back(self._cluster.cluster_map(), now_s)
         under_way = self._rollout_under_way()
         local = time.localtime(now_s)
+        outside_window = outside(
+            settings.maintenance, local.tm_wday, local.tm_hour * 60 + local.tm_min
+        )
+        may_act, deaf = self._may_act(settings), self._deaf(now_s)
         self._driver.tick(
             now_s,
-            may_act=self._may_act(settings),
-            outside_window=outside(
-                settings.maintenance, local.tm_wday, local.tm_hour * 60 + local.tm_min
-            ),
+            may_act=may_act,
+            outside_window=outside_window,
             restarts_per_day=settings.restarts_per_day,
-            deaf=self._deaf(now_s),
+            deaf=deaf,
         )
+        self._campaign.tick(now_s, self._measured(), Allowed(may_act, outside_window, deaf))
         if under_way and not self._rollout_under_way():
             self._options.entries_changed()
         self._take_requests()
+        self._refusals = ()
         if settings.mode is Mode.AUTO_APPLY and self._has_looked():
-            self._apply_automatically(settings, now_s)
+            decision = self._decide_automatically(settings, now_s)
+            self._refusals = decision.refusals
+            if decision.chosen is not None:
+                self._apply_automatically(decision.chosen)
         self._publish_rollout()
-        if sampled:
-            # After all that could matter more: an answer may take its time.
+        if sampled and not self._compacting():
+            # After all that could matter more: an answer may take its time. While it compacts, an
+            # OSD of Pacific answers nothing else.
             self._ask_kv_stats(now_s)
             self._ask_files(now_s)
 
     def start(self, recommendation: Recommendation, actor: str) -> RolloutState:
         """Begin to carry out ``recommendation``; only in the serve thread."""
+        if self._campaign.under_way:
+            raise RolloutRefused(
+                errno.EBUSY, 'a compaction campaign is under way: wait for it, or abort it'
+            )
         request = change_request(recommendation, actor)
         return self._driver.start(request, self._clock(), self._read_settings().soak)
 
+    def compact(self, recommendation: Recommendation, actor: str) -> CampaignState:
+        """Begin the compaction campaign of ``recommendation``; only in the serve thread."""
+        if self._rollout_under_way():
+            raise RolloutRefused(errno.EBUSY, 'a rollout is under way: wait for it, or abort it')
+        hosts = {osd.osd_id: osd.host for osd in self._cluster.cluster_map().osds}
+        parallel = self._read_settings().compaction_parallel
+        request = campaign_request(recommendation, hosts, actor, parallel)
+        return self._campaign.start(CAMPAIGN + self._driver.next_number(), request, self._clock())
+
+    @property
+    def changes(self) -> tuple[Optional[RolloutState], Optional[CampaignState]]:
+        """The last rollout and the last campaign, as they are now."""
+        return self._driver.state, self._campaign.state
+
     def rollback(self, rollout_id: Optional[str], actor: str) -> RolloutState:
+        """What compacts now goes on in its OSD; nothing more is compacted."""
+        if self._campaign.under_way:
+            self._campaign.abort(actor, self._clock())
         return self._driver.rollback(rollout_id, actor, self._clock())
 
     def look_deep(self, osd_id: int) -> DeepLook:
@@ -308,6 +349,10 @@ class Tuner:
         osds = {osd.osd_id: osd for osd in self._cluster.cluster_map().osds}
         if osd_id not in osds:
             raise DeepLookRefused(errno.ENOENT, f'osd.{osd_id} does not exist')
+        if self._compacting():
+            raise DeepLookRefused(
+                errno.EBUSY, 'an OSD is being compacted, and may not answer before that is over'
+            )
         return self._deep.look(osds[osd_id], self._clock())
 
     def growth(self, osd_id: int) -> Optional[GrowthPoints]:
@@ -341,7 +386,7 @@ class Tuner:
             orchestrated=self._orchestrated,
             rollout_under_way=self._rollout_under_way(),
             limits=self._read_settings().limits,
-            notices=self._driver.problems,
+            notices=self._problems(),
             pending_since_s=self._pending_since_s,
             advised_on=self._advised_on,
             memories=self._recogniser.memories,
@@ -349,14 +394,24 @@ class Tuner:
             growth=self._observer.growth(),
         )
 
-    def pause(self, actor: str) -> RolloutState:
-        return self._driver.pause(actor, self._clock())
+    def pause(self, actor: str) -> None:
+        """Pause what is under way; raises RolloutRefused. So do `resume` and `abort`."""
+        if self._campaign_is_meant():
+            self._campaign.pause(actor, self._clock())
+        else:
+            self._driver.pause(actor, self._clock())
 
-    def resume(self) -> RolloutState:
-        return self._driver.resume(self._clock())
+    def resume(self) -> None:
+        if self._campaign_is_meant():
+            self._campaign.resume(self._clock())
+        else:
+            self._driver.resume(self._clock())
 
-    def abort(self, actor: str) -> RolloutState:
-        return self._driver.abort(actor, self._clock())
+    def abort(self, actor: str) -> None:
+        if self._campaign_is_meant():
+            self._campaign.abort(actor, self._clock())
+        else:
+            self._driver.abort(actor, self._clock())
 
     def acknowledge(self) -> RolloutState:
         return self._driver.acknowledge()
@@ -375,6 +430,33 @@ class Tuner:
             if silent_s < max(DEAF_S, 3 * self._interval_s):
                 return None
         return 'no OSD reports to this manager'
+
+    def _campaign_is_meant(self) -> bool:
+        return self._campaign.under_way and not self._rollout_under_way()
+
+    def _compacting(self) -> bool:
+        """Whether an OSD may be busy with a compaction of ours."""
+        state = self._campaign.state
+        return state is not None and bool(state.in_flight)
+
+    def _campaign_ended(self, state: CampaignState) -> None:
+        self._driver.add_record(campaign_record(state))
+
+    def _measured(self) -> Measured:
+        """What a campaign goes by."""
+        signals = self._observer.signals()
+        writes = [
+            (s.op_w_latency_ms, s.write_iops)
+            for s in signals.values()
+            if s.op_w_latency_ms is not None and s.write_iops
+        ]
+        total = sum(iops for _, iops in writes)
+        mean_ms = sum(ms * iops for ms, iops in writes) / total if total else None
+        return Measured(
+            {n: s.db_used_bytes for n, s in signals.items() if s.db_used_bytes is not None},
+            {n: s.db_total_bytes for n, s in signals.items() if s.db_total_bytes is not None},
+            None if mean_ms is None else round(mean_ms, 3),
+        )
 
     def _rollout_under_way(self) -> bool:
         state = self._driver.state
@@ -489,6 +571,7 @@ class Tuner:
                 health_codes=self._health_codes,
                 pending_s={i: now_s - at_s for i, at_s in self._pending_since_s.items()},
                 limits=settings.limits,
+                history=self._driver.history,
             ),
         )
         assessments, found = concluded.assessments, concluded.findings
@@ -513,11 +596,15 @@ class Tuner:
             assessments=assessments,
             rollout=self._driver.state,
             rollout_acknowledged=self._driver.acknowledged,
+            campaign=self._campaign.state,
             history=self._driver.history,
             managers=self._managers,
             limitations=self._limitations(),
-            notices=self._driver.problems,
+            notices=self._problems(),
         )
+
+    def _problems(self) -> tuple[str, ...]:
+        return (*self._driver.problems, *self._campaign.problems)
 
     def _limitations(self) -> tuple[str, ...]:
         """What an operator must know of where the module runs."""
@@ -575,24 +662,25 @@ class Tuner:
             self._snapshot,
             rollout=self._driver.state,
             rollout_acknowledged=self._driver.acknowledged,
+            campaign=self._campaign.state,
             history=self._driver.history,
-            notices=self._driver.problems,
+            notices=self._problems(),
+            auto_apply_refusals=self._refusals,
         )
 
-    def _apply_automatically(self, settings: Settings, now_s: float) -> None:
-        if self._rollout_under_way():
-            return
-        if self._cluster.unavailable_reason() is not None:
-            return
-        chosen = automatic.next_automatic(
-            self._snapshot.recommendations,
-            self._standing,
-            {record.recommendation_id for record in self._driver.history},
-            now_s,
-            settings.auto_apply_after_s,
+    def _decide_automatically(self, settings: Settings, now_s: float) -> automatic.Decision:
+        past = automatic.Past(
+            self._driver.history,
+            self._driver.state,
+            self._driver.acknowledged,
+            self._cluster.unavailable_reason(),
+            self._campaign.under_way,
         )
-        if chosen is None:
-            return
+        return automatic.decide(
+            self._snapshot.recommendations, self._standing, past, now_s, settings.auto_apply
+        )
+
+    def _apply_automatically(self, chosen: Recommendation) -> None:
         log.info('auto-apply starts %s', chosen.recommendation_id)
         try:
             self.start(chosen, actor='auto-apply')

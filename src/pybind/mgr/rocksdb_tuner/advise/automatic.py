@@ -1,11 +1,17 @@
-"""When auto-apply may take a recommendation: never anything that `apply` would not do."""
+"""When auto-apply may take a recommendation: never anything that `apply` would not do. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Optional
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Optional
 
+from ..rollout.alarm import why_failed
+from ..rollout.history import HistoryRecord
+from ..rollout.records import RolloutState
+from ..units import format_duration
 from .records import Recommendation, Risk
+from .strings import same_meaning
 
 
 class Standing:
@@ -24,25 +30,128 @@ class Standing:
         return self._since_s.get(recommendation_id)
 
 
-def next_automatic(
+@dataclass(frozen=True)
+class Policy:
+    """Module options."""
+
+    #: How long a recommendation must have stood.
+    after_s: float = 86400.0
+    #: How long nothing is begun after a change has ended, whoever asked for that one.
+    cooldown_s: float = 86400.0
+    #: Of the workload that is the reason, 0..1.
+    least_confidence: float = 0.9
+
+
+@dataclass(frozen=True)
+class Past:
+    """What was changed before, by whomever."""
+
+    history: tuple[HistoryRecord, ...] = ()
+    #: The rollout under way or the last one, and whether somebody took note of its end.
+    last: Optional[RolloutState] = None
+    acknowledged: bool = False
+    #: Why no orchestrator restarts OSDs; None where one does.
+    no_orchestrator: Optional[str] = None
+    #: OSDs are being compacted.
+    campaign_under_way: bool = False
+
+
+class Refusal(NamedTuple):
+    """Why a recommendation is not carried out now without being asked."""
+
+    recommendation_id: str
+    reason: str
+
+
+class Decision(NamedTuple):
+    """At most one recommendation to carry out now, and why each other is not."""
+
+    chosen: Optional[Recommendation]
+    refusals: tuple[Refusal, ...]
+
+
+def decide(
     recommendations: Sequence[Recommendation],
     standing: Standing,
-    tried: Collection[str],
+    past: Past,
     now_s: float,
-    after_s: float,
-) -> Optional[Recommendation]:
-    """The recommendation to carry out now without being asked, None if there is none.
-
-    Only one of low risk that has stood for ``after_s`` seconds, and none that was tried before:
-    a change that had no effect, or was rolled back, is the operator's to decide.
-    """
+    policy: Policy,
+) -> Decision:
+    """The one to begin with now, the first that nothing speaks against."""
+    for_all = _why_nothing(past, now_s, policy)
+    chosen: Optional[Recommendation] = None
+    refusals = []
     for recommendation in recommendations:
-        since_s = standing.since_s(recommendation.recommendation_id)
-        if (
-            recommendation.risk is Risk.LOW
-            and recommendation.recommendation_id not in tried
-            and since_s is not None
-            and now_s - since_s >= after_s
-        ):
-            return recommendation
+        reason = _why_not(recommendation, standing, past.history, now_s, policy) or for_all
+        if reason is None and chosen is None:
+            chosen = recommendation
+        else:
+            one_at_a_time = 'one recommendation is carried out at a time'
+            refusals.append(Refusal(recommendation.recommendation_id, reason or one_at_a_time))
+    return Decision(chosen, tuple(refusals))
+
+
+def _why_nothing(past: Past, now_s: float, policy: Policy) -> Optional[str]:
+    last = past.last
+    if past.no_orchestrator is not None:
+        return f'nothing restarts OSDs: {past.no_orchestrator}'
+    if past.campaign_under_way:
+        return 'a compaction campaign is under way'
+    if last is None:
+        return None
+    if not last.ended:
+        return f'rollout {last.rollout_id} is under way'
+    if why_failed(last) is not None and not past.acknowledged:
+        return (
+            f'rollout {last.rollout_id} did not succeed: "ceph rocksdb-tuner rollout ack" takes '
+            'note of it'
+        )
+    # A clock that was set back is no reason to hurry.
+    left_s = last.updated_s + policy.cooldown_s - now_s
+    if left_s > 0:
+        return (
+            f'rollout {last.rollout_id} ended less than {format_duration(policy.cooldown_s)} ago; '
+            f'{format_duration(left_s)} are left'
+        )
     return None
+
+
+def _why_not(
+    recommendation: Recommendation,
+    standing: Standing,
+    history: Iterable[HistoryRecord],
+    now_s: float,
+    policy: Policy,
+) -> Optional[str]:
+    if recommendation.risk is not Risk.LOW:
+        return f'its risk is {recommendation.risk.value}, and only what is of low risk is taken'
+    confidence = recommendation.confidence
+    if confidence is not None and confidence < policy.least_confidence:
+        return (
+            f'the confidence in the workload is {confidence:.2f}, below '
+            f'{policy.least_confidence:.2f}'
+        )
+    tried = next((r for r in history if _is_same(r, recommendation)), None)
+    if tried is not None:
+        return (
+            f'the same was tried in {tried.rollout_id} ({tried.outcome.value}): a second time is '
+            'for you to decide'
+        )
+    since_s = standing.since_s(recommendation.recommendation_id)
+    stood_s = 0.0 if since_s is None else now_s - since_s
+    if since_s is None or stood_s < policy.after_s:
+        return f'it has stood for {format_duration(stood_s)} of {format_duration(policy.after_s)}'
+    return None
+
+
+def _is_same(record: HistoryRecord, recommendation: Recommendation) -> bool:
+    """Whether a change made these OSDs run these options, under this name or another.
+
+    A group that is the whole cluster today is called otherwise once an OSD of another class joins.
+    """
+    if record.recommendation_id == recommendation.recommendation_id:
+        return True
+    wider = {record.who, recommendation.who} & {'osd', 'global'}
+    return (record.who == recommendation.who or bool(wider)) and same_meaning(
+        record.options_to, recommendation.options_to, None
+    )

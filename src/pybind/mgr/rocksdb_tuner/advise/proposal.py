@@ -26,6 +26,7 @@ def recommendation(
     reasons: tuple[Reason, ...],
     prediction: Optional[Prediction],
     risk: Risk,
+    confidence: Optional[float] = None,
 ) -> Recommendation:
     """The advice in full: the order of the OSDs, the exact commands and the exact undo."""
     load = {o.info.osd_id: o.signals.write_iops if o.signals else None for o in candidate.osds}
@@ -64,6 +65,7 @@ def recommendation(
         restart_required=restart,
         controls=matched_controls(order, load, limits().most_controls),
         batches=in_batches(order, hosts),
+        confidence=confidence,
         commands=commands(forward_actions(request), candidate.orchestrated, hosts),
         undo_commands=commands(undo_actions(request, before), candidate.orchestrated, hosts),
     )
@@ -93,18 +95,20 @@ def change_request(recommendation: Recommendation, actor: str) -> ChangeRequest:
         restart=recommendation.restart_required,
         controls=recommendation.controls,
         batches=recommendation.batches,
-        prediction=_prediction_text(recommendation.prediction),
-        predicted=_predicted(recommendation.prediction),
+        prediction=prediction_text(recommendation.prediction),
+        predicted=predicted_effect(recommendation.prediction),
     )
 
 
-def _prediction_text(prediction: Optional[Prediction]) -> Optional[str]:
+def prediction_text(prediction: Optional[Prediction]) -> Optional[str]:
+    """For the history, in words."""
     if prediction is None:
         return None
     return f'{prediction.metric}: {prediction.low_percent:+.0f} to {prediction.high_percent:+.0f} %'
 
 
-def _predicted(prediction: Optional[Prediction]) -> Optional[Predicted]:
+def predicted_effect(prediction: Optional[Prediction]) -> Optional[Predicted]:
+    """The same in numbers."""
     if prediction is None:
         return None
     return Predicted(prediction.metric, prediction.low_percent, prediction.high_percent)

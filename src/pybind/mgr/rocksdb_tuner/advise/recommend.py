@@ -133,6 +133,7 @@ def _profile_change(
             reasons=reasons,
             prediction=prediction,
             risk=Risk.LOW,
+            confidence=workload.confidence,
         )
     refusals = safe_to_apply(best.options, release.rocksdb_version)
     if refusals:
@@ -151,6 +152,7 @@ def _profile_change(
         reasons=reasons,
         prediction=prediction,
         risk=Risk.LOW if is_default else Risk.MEDIUM,
+        confidence=workload.confidence,
     )
 
 

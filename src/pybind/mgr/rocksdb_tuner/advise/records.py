@@ -193,6 +193,8 @@ class Recommendation:
     controls: tuple[int, ...] = ()
     #: ``osds`` in the pieces in which they would be changed, each watched before the next.
     batches: tuple[tuple[int, ...], ...] = ()
+    #: In the workload that is the reason, 0..1; None where no workload is.
+    confidence: Optional[float] = None
 
 
 @dataclass(frozen=True)

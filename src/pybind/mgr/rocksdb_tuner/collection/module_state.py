@@ -8,12 +8,12 @@ from typing import Any, Callable, Mapping, TypeVar
 from ..mgr.records import ManagerInfo
 from ..observe.growth import GrowthPoints
 from ..observe.pool_rates import PoolRates
+from ..shapes import NUMBER, Each, Shape, ShapeError, require
 from ..snapshot import Mode
 from ..workload.hysteresis import Memory
 from ..workload.recogniser import Memories
 from ..workload.records import Evidence, Workload, WorkloadClass
 from .records import ModuleState
-from .shapes import NUMBER, Each, Shape, ShapeError, require
 
 _E = TypeVar('_E', bound=Enum)
 _T = TypeVar('_T')

@@ -15,11 +15,11 @@ from ..advise.facts import ANNEX, OPTION, WATCHED_IF_SET
 from ..mgr.parse import parse_cluster_map, parse_config_dump, parse_running_option
 from ..mgr.records import RunningOption
 from ..observe.sharding import is_sharded
+from ..shapes import Each, Shape, ShapeError, require
 from .counters import parse_perf_dump
 from .module_state import parse_module_state
 from .names import COMMANDS, TIMED, FileName, Kind, parse_name
 from .records import Collection, CounterDump, KvStatsText, OsdCollection
-from .shapes import Each, Shape, ShapeError, require
 
 #: Of the document that holds all files.
 FORMAT = 'ceph-rocksdb-tuner-report'

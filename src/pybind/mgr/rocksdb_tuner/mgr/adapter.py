@@ -50,6 +50,25 @@ ORCHESTRATOR_MAX_AGE_S = 15.0
 PROGRESS_ORIGIN = 'rocksdb_tuner'
 
 
+class MgrAnswer:
+    """The answer of one OSD, which the mgr fills in from a thread of its own."""
+
+    def __init__(self, osd_id: int, result: CommandResult) -> None:
+        self._osd_id = osd_id
+        self._result = result
+
+    def output(self, wait_s: float = 0.0) -> Optional[str]:
+        """None if there is none within ``wait_s``; raises CommandError."""
+        result = self._result
+        if not result.ev.wait(wait_s):
+            return None
+        # The return code is 0 for every error of an OSD ("unknown command", "osd down"): only
+        # the error text tells.
+        if result.r != 0 or (result.outs and not result.outb):
+            raise CommandError(abs(result.r) or errno.EIO, f'osd.{self._osd_id}: {result.outs}')
+        return result.outb
+
+
 class MgrCluster:
     """One object for all that is read from and done to the cluster.
 
@@ -154,17 +173,18 @@ class MgrCluster:
 
     # -- OsdCommands
 
-    def tell(self, osd_id: int, prefix: str, args: TellArguments) -> str:
+    def ask(self, osd_id: int, prefix: str, args: TellArguments) -> MgrAnswer:
         result = CommandResult()
         command = json.dumps({'prefix': prefix, **args})
         self._module.send_command(result, 'osd', str(osd_id), command, '')
-        if not result.ev.wait(TELL_TIMEOUT_S):
+        return MgrAnswer(osd_id, result)
+
+    def tell(self, osd_id: int, prefix: str, args: TellArguments) -> str:
+        answer = self.ask(osd_id, prefix, args)
+        output = answer.output(TELL_TIMEOUT_S)
+        if output is None:
             raise CommandError(errno.ETIMEDOUT, f'osd.{osd_id} did not answer to "{prefix}"')
-        # The return code is 0 for every error of an OSD ("unknown command", "osd down"): only
-        # the error text tells.
-        if result.r != 0 or (result.outs and not result.outb):
-            raise CommandError(abs(result.r) or errno.EIO, f'osd.{osd_id}: {result.outs}')
-        return result.outb
+        return output
 
     def ok_to_stop(self, osd_ids: Sequence[int]) -> Optional[str]:
         code, _, message = self._module.mon_command(

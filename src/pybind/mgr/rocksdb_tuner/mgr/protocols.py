@@ -85,6 +85,20 @@ class ConfigStore(Protocol):
         """
 
 
+class Answer(Protocol):
+    """What an OSD will say to a command that was sent to it."""
+
+    def output(self) -> Optional[str]:
+        """None while there is no answer; raises CommandError, like `tell`. Never waits."""
+
+
+class OsdQuestions(Protocol):
+    """Commands whose answers are not waited for."""
+
+    def ask(self, osd_id: int, prefix: str, args: TellArguments) -> Answer:
+        """Send `ceph tell osd.N PREFIX`; the answer may take hours."""
+
+
 class OsdCommands(Protocol):
     """Commands to and about single OSDs. May wait for a mon or the OSD."""
 

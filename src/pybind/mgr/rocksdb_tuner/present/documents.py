@@ -19,6 +19,7 @@ from ..advise.records import (
     Recommendation,
     Severity,
 )
+from ..campaign.records import CampaignState
 from ..deep.look import DeepLook
 from ..observe.growth import Forecast
 from ..observe.latency import WriteLatency, bottleneck, parts
@@ -98,6 +99,10 @@ def status(snapshot: Snapshot) -> JsonObject:
         'findings': dict(counts),
         'recommendations': len(snapshot.recommendations),
         'rollout': None if snapshot.rollout is None else _rollout_summary(snapshot.rollout),
+        'auto_apply': [
+            {'recommendation': refusal.recommendation_id, 'not_yet_because': refusal.reason}
+            for refusal in snapshot.auto_apply_refusals
+        ],
         'track_record': dict(track_record(snapshot.history)._asdict()),
         'managers': [
             {
@@ -234,9 +239,48 @@ def _how(planned: Plan) -> JsonObject:
     }
 
 
-def rollout(state: Optional[RolloutState]) -> Optional[JsonObject]:
-    """The running or the last rollout; null before the first."""
-    return None if state is None else _rollout(state)
+def rollout(
+    state: Optional[RolloutState], campaign: Optional[CampaignState] = None
+) -> Optional[JsonObject]:
+    """The running or the last rollout, and compaction campaign; null before the first rollout."""
+    if state is None:
+        return None
+    return {
+        **_rollout(state),
+        'campaign': None if campaign is None else _campaign(campaign),
+    }
+
+
+def _campaign(state: CampaignState) -> JsonObject:
+    used = state.used_bytes
+    return {
+        'id': state.campaign_id,
+        'recommendation': state.request.recommendation_id,
+        'who': state.request.who,
+        'actor': state.request.actor,
+        'phase': state.phase.value,
+        'parallel': state.request.parallel,
+        'started': format_time(state.started_s),
+        'updated': format_time(state.updated_s),
+        'paused_reason': state.paused_reason,
+        'outcome': None if state.outcome is None else state.outcome.value,
+        'failure': state.failure,
+        'baseline_ms': rounded(state.baseline_ms),
+        'used_before_bytes': None if used is None else used[0],
+        'used_after_bytes': None if used is None else used[1],
+        'osds': [
+            {
+                'osd': osd.osd_id,
+                'host': osd.host,
+                'step': osd.step.value,
+                'used_before_bytes': osd.used_before_bytes,
+                'used_after_bytes': osd.used_after_bytes,
+                'latency_ms': rounded(osd.latency_ms),
+                'reason': osd.reason,
+            }
+            for osd in state.osds
+        ],
+    }
 
 
 def history(records: Sequence[HistoryRecord]) -> list[JsonObject]:
@@ -550,6 +594,7 @@ def _recommendation(recommendation: Recommendation) -> JsonObject:
         ],
         'prediction': _prediction(recommendation.prediction),
         'risk': recommendation.risk.value,
+        'confidence': rounded(recommendation.confidence),
         'restart_required': recommendation.restart_required,
         'commands': list(recommendation.commands),
         'undo_commands': list(recommendation.undo_commands),

@@ -16,6 +16,7 @@ from ..advise.derive import Derivation
 from ..advise.profiles import Profile
 from ..advise.records import Recommendation
 from ..advise.tree import TreeAnswer
+from ..campaign.records import CampaignState
 from ..deep.look import DeepLook
 from ..observe.growth import GrowthPoints
 from ..observe.trend import Trend
@@ -128,9 +129,16 @@ def plan(recommendation: Recommendation, soak: SoakPlan, output_format: str) -> 
     return _render(documents.plan, advice_tables.plan, planned, output_format)
 
 
-def rollout(state: Optional[RolloutState], output_format: str) -> str:
-    """The rollout under way or the last one: also the answer to a command that changed it."""
-    return _render(documents.rollout, change_tables.rollout, state, output_format)
+def rollout(
+    state: Optional[RolloutState], campaign: Optional[CampaignState], output_format: str
+) -> str:
+    """What is under way, or was last: also the answer to a command that changed it."""
+    return _render(
+        lambda pair: documents.rollout(*pair),
+        lambda pair: change_tables.rollout(*pair),
+        (state, campaign),
+        output_format,
+    )
 
 
 def history(snapshot: Snapshot, output_format: str) -> str:

@@ -242,6 +242,15 @@ class Driver:
             )
         return self._begin(rolled_back(state, actor, now_s))
 
+    def next_number(self) -> str:
+        """A running number for a change that is no rollout, which no other had before."""
+        self.load()
+        return self._storage.next_id()[1:]
+
+    def add_record(self, record: HistoryRecord) -> None:
+        """Keep a change that was no rollout; raises CommandError."""
+        self._keep_record(record)
+
     def pause(self, actor: str, now_s: float) -> RolloutState:
         """Begin nothing more until `resume`; raises RolloutRefused."""
         state = self._running_rollout()
@@ -452,7 +461,9 @@ class Driver:
         )
 
     def _record(self, state: RolloutState) -> None:
-        record = record_of(state)
+        self._keep_record(record_of(state))
+
+    def _keep_record(self, record: HistoryRecord) -> None:
         self._storage.save_record(record)
         others = (r for r in self._history if r.rollout_id != record.rollout_id)
         self._history = (*others, record)

@@ -34,6 +34,7 @@ from rocksdb_tuner.mgr.records import (
     PoolInfo,
     RunningOption,
 )
+from rocksdb_tuner.tests.fake_compaction import FakeAnswer, FakeCompactions
 
 OPTION = 'bluestore_rocksdb_options'
 
@@ -114,6 +115,7 @@ class FakeCluster:
         self.flags: set[str] = {'sortbitwise', 'recovery_deletes', 'purged_snapdirs'}
         #: Health checks beside those that follow from the state of the OSDs.
         self.health: dict[str, str] = {}
+        self.compactions = FakeCompactions(self)
         #: The cluster log: text, and whether it is a warning.
         self.logged: list[tuple[str, bool]] = []
         #: What `ceph -s` shows: message and share by event, and what ended, with its failure.
@@ -332,6 +334,9 @@ class FakeCluster:
         return beside | {name: osd.reported.get(name, default[name]) for name in names}
 
     # -- OsdCommands
+
+    def ask(self, osd_id: int, prefix: str, args: TellArguments) -> FakeAnswer:
+        return self.compactions.ask(osd_id, prefix)
 
     def tell(self, osd_id: int, prefix: str, args: TellArguments) -> str:
         self.told.append((osd_id, prefix))

@@ -9,19 +9,25 @@ from typing import Optional
 
 import pytest
 
+from rocksdb_tuner.advise.automatic import Policy
+from rocksdb_tuner.advise.records import Kind
 from rocksdb_tuner.deep.look import DeepLookRefused
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint, ManagerInfo
 from rocksdb_tuner.observe.counters import names_for
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.maintenance import MaintenanceWindow
-from rocksdb_tuner.rollout.records import Phase, SoakPlan, Verdict
+from rocksdb_tuner.rollout.records import Outcome, Phase, SoakPlan, Verdict
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tuner import Settings, Tuner
 
 from .fake_cluster import OPTION, FakeCluster, FakeStore
 
 ALL = 'osd'
+
+
+def automatically(after_s: float, cooldown_s: float = 86400.0) -> Policy:
+    return Policy(after_s=after_s, cooldown_s=cooldown_s)
 
 
 class World:
@@ -67,6 +73,8 @@ class World:
             values: dict[str, tuple[int, Optional[int]]] = dict.fromkeys(names, (0, None))
             values[names.op_w] = (n, None)
             values[names.op_w_in_bytes] = (n * 4096, None)
+            used = self.cluster.compactions.used_bytes.get(osd.osd_id, 0)
+            values[names.db_used_bytes] = (used, None)
             values[names.bytes_written_wal] = (n * 16384, None)
             for path in (names.kv_sync, names.commit, names.op_w_latency, names.kv_flush):
                 values[path] = (n * 500_000, n)
@@ -105,6 +113,31 @@ class World:
             thread.join(0.01)
         if errors:
             raise errors[0]
+
+    def compact(self, recommendation_id: str) -> None:
+        wanted = next(
+            r
+            for r in self.tuner.snapshot.recommendations
+            if r.recommendation_id == recommendation_id
+        )
+        self.submit(lambda: self.tuner.compact(wanted, 'operator'))
+
+    def changed_compression(self) -> str:
+        """A rollout that changed it is done; the id of the compaction that is offered then."""
+        lz4 = self.cluster.mon_defaults[OPTION].replace('kNoCompression', 'kLZ4Compression')
+        self.cluster.store[ALL, OPTION] = lz4 + ',disable_auto_compactions=true'
+        for n in self.cluster.osds:
+            self.cluster.restart_by_hand(n)
+            self.cluster.advance(60)
+        self.cluster.compactions.used_bytes = dict.fromkeys(self.cluster.osds, 100_000_000)
+        self.run(60)
+        (recommendation,) = self.tuner.snapshot.recommendations
+        self.apply(recommendation.recommendation_id)
+        self.run_until(Phase.DONE)
+        self.run(30)
+        (offered,) = self.tuner.snapshot.recommendations
+        assert offered.kind is Kind.COMPACT
+        return offered.recommendation_id
 
     def phase(self) -> Optional[Phase]:
         state = self.tuner.snapshot.rollout
@@ -252,7 +285,7 @@ def test_a_new_manager_shows_the_rollout_before_its_first_tick(world: World) -> 
 
 
 def test_auto_apply_does_nothing_risky(world: World) -> None:
-    world.settings = replace(world.settings, mode=Mode.AUTO_APPLY, auto_apply_after_s=60.0)
+    world.settings = replace(world.settings, mode=Mode.AUTO_APPLY, auto_apply=automatically(60.0))
     world.recommended_for_rbd()
     world.run(600)
     assert world.cluster.commands == []
@@ -261,7 +294,7 @@ def test_auto_apply_does_nothing_risky(world: World) -> None:
 def test_auto_apply_removes_an_override_that_equals_the_default(world: World) -> None:
     default = world.cluster.mon_defaults[OPTION]
     world.cluster.store[ALL, OPTION] = default
-    world.settings = replace(world.settings, mode=Mode.AUTO_APPLY, auto_apply_after_s=120.0)
+    world.settings = replace(world.settings, mode=Mode.AUTO_APPLY, auto_apply=automatically(120.0))
     world.run(100)
     assert world.phase() is None
     world.run(300)
@@ -269,6 +302,130 @@ def test_auto_apply_removes_an_override_that_equals_the_default(world: World) ->
     assert world.cluster.store == {}
     (record,) = world.tuner.snapshot.history
     assert record.actor == 'auto-apply'
+
+
+def test_auto_apply_says_what_it_waits_for(world: World) -> None:
+    world.cluster.store[ALL, OPTION] = world.cluster.mon_defaults[OPTION]
+    world.settings = replace(world.settings, mode=Mode.AUTO_APPLY, auto_apply=automatically(600.0))
+    world.run(100)
+    (refusal,) = world.tuner.snapshot.auto_apply_refusals
+    assert refusal.reason.startswith('it has stood for')
+    world.settings = replace(world.settings, mode=Mode.RECOMMEND)
+    world.run(10)
+    assert world.tuner.snapshot.auto_apply_refusals == ()
+
+
+def test_auto_apply_does_not_do_again_what_was_undone_by_hand_also_after_a_failover(
+    world: World,
+) -> None:
+    default = world.cluster.mon_defaults[OPTION]
+    world.cluster.store[ALL, OPTION] = default
+    world.settings = replace(
+        world.settings, mode=Mode.AUTO_APPLY, auto_apply=automatically(120.0, cooldown_s=0.0)
+    )
+    world.run(400)
+    assert world.phase() is Phase.DONE
+    world.cluster.operator_sets(ALL, default)
+    world.takeover()
+    world.run(1200)
+    assert world.cluster.store == {(ALL, OPTION): default}
+    assert len(world.tuner.snapshot.history) == 1
+    assert 'the same was tried in r1 (done)' in world.tuner.snapshot.auto_apply_refusals[0].reason
+
+
+@pytest.mark.parametrize('after_s', range(0, 120, 7))
+def test_mode_off_stops_a_rollout_within_a_tick_and_leaves_nothing_half_done(
+    world: World, after_s: int
+) -> None:
+    """Whatever the rollout was at: no command follows, and it goes on where it stopped."""
+    recommendation_id = world.recommended_for_rbd()
+    world.apply(recommendation_id)
+    world.run(after_s)
+    commands = list(world.cluster.commands)
+    world.settings = replace(world.settings, mode=Mode.OFF)
+    world.run(300)
+    assert world.cluster.commands == commands
+    assert world.cluster.down == set()
+    rollout = world.tuner.snapshot.rollout
+    assert rollout is not None
+    assert rollout.ended or rollout.paused_reason or not commands
+    world.takeover()
+    world.settings = replace(world.settings, mode=Mode.RECOMMEND)
+    world.run(900)
+    assert world.phase() is Phase.DONE
+    wanted = rollout.request.targets[0][1]
+    assert {world.cluster.runs(n) for n in world.cluster.osds} == {wanted}
+
+
+def test_after_a_change_of_compression_a_campaign_compacts_every_osd(world: World) -> None:
+    offered = world.changed_compression()
+    world.compact(offered)
+    world.cluster.told.clear()
+    world.run(600)
+    campaign = world.tuner.snapshot.campaign
+    assert campaign is not None
+    assert campaign.outcome is Outcome.DONE
+    assert sorted(world.cluster.compactions.told) == [0, 1, 2]
+    assert campaign.used_bytes == (300_000_000, 180_000_000)
+    record = world.tuner.snapshot.history[-1]
+    assert (record.rollout_id, record.outcome) == ('c2', Outcome.DONE)
+    assert record.measured == '3 of 3 OSD(s) compacted, DB 286 MiB -> 172 MiB (-40 %)'
+    assert world.tuner.snapshot.recommendations == ()
+    world.takeover()
+    assert world.tuner.snapshot.campaign == campaign
+    world.run(60)
+    assert world.tuner.snapshot.recommendations == ()
+
+
+def test_while_osds_compact_nothing_else_is_asked_of_them_and_nothing_else_begins(
+    world: World,
+) -> None:
+    offered = world.changed_compression()
+    world.cluster.compactions.takes_s = 1000.0
+    world.compact(offered)
+    world.run(120)
+    assert world.cluster.compactions.running() != set()
+    world.cluster.told.clear()
+    world.run(700)
+    assert world.cluster.told == []
+    with pytest.raises(DeepLookRefused, match='is being compacted'):
+        world.submit(lambda: world.tuner.look_deep(0))
+    with pytest.raises(RolloutRefused, match='campaign is under way'):
+        world.apply(offered)
+    with pytest.raises(RolloutRefused, match='is under way'):
+        world.compact(offered)
+
+
+def test_pause_resume_and_abort_mean_the_campaign_that_is_under_way(world: World) -> None:
+    offered = world.changed_compression()
+    world.compact(offered)
+    world.submit(lambda: world.tuner.pause('operator'))
+    world.run(200)
+    # The first may have been asked before the pause.
+    told = len(world.cluster.compactions.told)
+    assert told <= 1
+    world.submit(world.tuner.resume)
+    world.run(50)
+    assert len(world.cluster.compactions.told) == told + 1
+    world.submit(lambda: world.tuner.abort('operator'))
+    world.run(100)
+    campaign = world.tuner.snapshot.campaign
+    assert campaign is not None
+    assert campaign.outcome is Outcome.ABORTED
+    assert len(world.cluster.compactions.told) == told + 1
+
+
+def test_a_rollback_ends_the_campaign_of_what_it_takes_back(world: World) -> None:
+    offered = world.changed_compression()
+    world.compact(offered)
+    world.run(90)
+    world.submit(lambda: world.tuner.rollback(None, 'operator'))
+    world.run_until(Phase.ROLLED_BACK)
+    world.run(120)
+    campaign = world.tuner.snapshot.campaign
+    assert campaign is not None
+    assert campaign.outcome is Outcome.ABORTED
+    assert not [r for r in world.tuner.snapshot.recommendations if r.kind is Kind.COMPACT]
 
 
 def test_a_second_rollout_at_the_same_time_is_refused(world: World) -> None:

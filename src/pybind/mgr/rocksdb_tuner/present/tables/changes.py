@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional
 
+from ...campaign.records import CampaignState
 from ...rollout.batches import Batch, PlannedBatch, batches, watched_batch
 from ...rollout.history import HistoryRecord
 from ...rollout.records import Phase, RolloutState, Verdict
@@ -13,6 +14,7 @@ from ...rollout.verdict import in_words
 from ...units import UNKNOWN, format_duration, format_ids, format_time
 from ..difference import difference
 from ..layout import Column, fields, paragraph, table
+from .compaction import campaign as campaign_table
 from .phrases import option_value, phase_of, progress_of, sections, track_record_line
 
 _RIGHTNESS = {
@@ -22,10 +24,15 @@ _RIGHTNESS = {
 }
 
 
-def rollout(state: Optional[RolloutState]) -> str:
-    """The rollout under way, or the last one."""
+def rollout(state: Optional[RolloutState], campaign: Optional[CampaignState] = None) -> str:
+    """The rollout under way, or the last one; beside it the compaction campaign."""
+    told = '' if campaign is None else campaign_table(campaign)
     if state is None:
-        return 'There was no rollout yet.'
+        return told or 'There was no rollout yet.'
+    return sections(_rollout(state), told)
+
+
+def _rollout(state: RolloutState) -> str:
     request = state.request
     pairs = [
         ('Rollout', state.rollout_id),

@@ -47,7 +47,19 @@ def status(snapshot: Snapshot) -> str:
             ('Track record', track_record_line(track_record(snapshot.history))),
         ]
     )
-    return sections(head, _groups(snapshot), _notices((*snapshot.limitations, *snapshot.notices)))
+    return sections(
+        head,
+        _auto_apply(snapshot),
+        _groups(snapshot),
+        _notices((*snapshot.limitations, *snapshot.notices)),
+    )
+
+
+def _auto_apply(snapshot: Snapshot) -> str:
+    return '\n'.join(
+        paragraph(f'Not applied by itself yet: {refusal.recommendation_id}: {refusal.reason}.')
+        for refusal in snapshot.auto_apply_refusals
+    )
 
 
 def mode(current: Mode) -> str:

@@ -62,7 +62,7 @@ def documents(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
         ('workload', render.workload(snapshot, 'json')),
         ('findings', render.findings(snapshot, 'json')),
         ('recommend', render.recommend(snapshot, 'json')),
-        ('rollout', render.rollout(snapshot.rollout, 'json')),
+        ('rollout', render.rollout(snapshot.rollout, snapshot.campaign, 'json')),
         ('history', render.history(snapshot, 'json')),
         ('mode', render.mode(snapshot.mode, 'json')),
         ('osd-map', render.osd_map(snapshot)),
@@ -137,7 +137,7 @@ def test_documents_of_every_state_are_what_their_schema_says(state: str) -> None
     'rollout', [samples.rollout(), samples.waiting_rollout(), samples.failed_rollout(), None]
 )
 def test_rollouts_of_every_kind_are_what_their_schema_says(rollout: Any) -> None:
-    found = json.loads(render.rollout(rollout, 'json'))
+    found = json.loads(render.rollout(rollout, None, 'json'))
     validator('rollout').validate(found)
     status = render.status(replace(samples.small_cluster(), rollout=rollout), 'json')
     validator('status').validate(json.loads(status))
@@ -388,13 +388,13 @@ def test_rollout_tells_how_far_each_osd_is() -> None:
 
 
 def test_a_waiting_rollout_says_for_what() -> None:
-    found = json.loads(render.rollout(samples.waiting_rollout(), 'json'))
+    found = json.loads(render.rollout(samples.waiting_rollout(), None, 'json'))
     assert found['phase'] == 'waiting'
     assert 'restart osd.1' in found['paused_reason']
 
 
 def test_before_the_first_rollout_there_is_null() -> None:
-    assert render.rollout(None, 'json') == 'null'
+    assert render.rollout(None, None, 'json') == 'null'
 
 
 def test_modes_of_the_document_are_all_modes() -> None:

@@ -33,7 +33,7 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield 'workload', render.workload(snapshot, 'plain')
     yield 'findings', render.findings(snapshot, 'plain')
     yield 'recommend', render.recommend(snapshot, 'plain')
-    yield 'rollout', render.rollout(snapshot.rollout, 'plain')
+    yield 'rollout', render.rollout(snapshot.rollout, snapshot.campaign, 'plain')
     yield 'history', render.history(snapshot, 'plain')
     yield 'mode', render.mode(snapshot.mode, 'plain')
     for facts in snapshot.osds:
@@ -123,7 +123,7 @@ def test_a_thousand_osds_fit_in_lines_and_status_on_one_screen() -> None:
         rollout=samples.rollout(ids),
     )
     assert len(render.status(snapshot, 'plain').split('\n')) <= 24
-    assert len(render.rollout(snapshot.rollout, 'plain').split('\n')) <= 24
+    assert len(render.rollout(snapshot.rollout, snapshot.campaign, 'plain').split('\n')) <= 24
     rows = render.osds(snapshot, 'plain').split('\n')
     assert len(rows) == 1001
     assert not [row for row in rows if len(row) > WIDTH]
@@ -331,7 +331,7 @@ def test_the_plan_says_why_nothing_is_judged(
 
 
 def test_a_rollout_shows_where_it_stands() -> None:
-    text = render.rollout(samples.rollout(), 'plain')
+    text = render.rollout(samples.rollout(), None, 'plain')
     assert row_of(text, '1') == ['1', 'done', '-', '1', '0', 'verified']
     assert row_of(text, '2') == ['2', 'promoting', '-', '1', '1', 'restarting']
     assert row_of(text, '3') == ['3', 'planned', '-', '1', '2', 'pending']
@@ -339,20 +339,20 @@ def test_a_rollout_shows_where_it_stands() -> None:
 
 
 def test_a_waiting_rollout_names_what_it_waits_for() -> None:
-    text = render.rollout(samples.waiting_rollout(), 'plain')
+    text = render.rollout(samples.waiting_rollout(), None, 'plain')
     assert 'waiting (in promoting)' in text
     assert 'restart osd.1 yourself, on node1' in text
     assert 'No orchestrator configured' in text
 
 
 def test_a_failed_rollout_says_what_happened_and_what_was_not_touched() -> None:
-    text = render.rollout(samples.failed_rollout(), 'plain')
+    text = render.rollout(samples.failed_rollout(), None, 'plain')
     assert 'osd.0 did not come back within 300 s' in text
     assert row_of(text, '2-3') == ['2-3', 'planned', '-', '2', '1-2', 'pending']
 
 
 def test_before_the_first_rollout_plain_output_says_so() -> None:
-    assert render.rollout(None, 'plain') == 'There was no rollout yet.'
+    assert render.rollout(None, None, 'plain') == 'There was no rollout yet.'
 
 
 def test_history_compares_prediction_and_outcome() -> None:

@@ -1,18 +1,11 @@
-"""What advice outlives, and when auto-apply may take it."""
+"""What advice outlives."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import pytest
-
-from rocksdb_tuner.advise.automatic import Standing, next_automatic
 from rocksdb_tuner.advise.memory import LASTING_S, WorkloadMemory
-from rocksdb_tuner.advise.recommend import assess
-from rocksdb_tuner.advise.records import Recommendation, Risk
 from rocksdb_tuner.workload.records import Recognition, Workload, WorkloadClass
 
-from .scenes import facts, group, osd_info, workload
+from .scenes import workload
 
 IDLE = workload(WorkloadClass.IDLE)
 RBD = workload(WorkloadClass.RBD_SMALL_WRITE)
@@ -77,34 +70,3 @@ def test_doubtful_work_is_not_remembered() -> None:
     memory = WorkloadMemory()
     lasting(memory, workload(confidence=0.5), 100.0)
     assert recalled(memory, IDLE, 110.0) == IDLE
-
-
-@pytest.fixture
-def low_risk() -> Recommendation:
-    osds = (facts(osd_info(0)),)
-    (recommendation,) = assess(group(*osds, does=RBD), osds).recommendations
-    return replace(recommendation, risk=Risk.LOW)
-
-
-def test_auto_apply_waits_until_advice_has_stood_long_enough(low_risk: Recommendation) -> None:
-    standing = Standing()
-    standing.update([low_risk], 100.0)
-    assert next_automatic([low_risk], standing, (), 100.0 + DAY_S - 1, DAY_S) is None
-    assert next_automatic([low_risk], standing, (), 100.0 + DAY_S, DAY_S) == low_risk
-
-
-def test_advice_that_went_away_in_between_starts_anew(low_risk: Recommendation) -> None:
-    standing = Standing()
-    standing.update([low_risk], 0.0)
-    standing.update([], 50.0)
-    standing.update([low_risk], 100.0)
-    assert next_automatic([low_risk], standing, (), DAY_S + 99, DAY_S) is None
-
-
-def test_auto_apply_takes_nothing_risky_and_nothing_twice(low_risk: Recommendation) -> None:
-    standing = Standing()
-    standing.update([low_risk], 0.0)
-    tried = {low_risk.recommendation_id}
-    assert next_automatic([low_risk], standing, tried, DAY_S, DAY_S) is None
-    risky = replace(low_risk, risk=Risk.MEDIUM)
-    assert next_automatic([risky], standing, (), DAY_S, DAY_S) is None

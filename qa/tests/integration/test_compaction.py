@@ -1,0 +1,148 @@
+"""A compaction campaign on a real cluster: old data get the compression that only new files had."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from harness import Cluster, ClusterSpec, Progress
+from module_client import ALTERNATE_2019, OPTION, ModuleClient
+from real_workload import recognised_during
+
+pytestmark = pytest.mark.integration
+
+POOL = 'filled'
+OBJECTS, KEYS, VALUE_BYTES = 300, 400, 1000
+#: Keys with values that compress well, as those of bucket indexes and directories do.
+FILL = f"""
+import rados
+cluster = rados.Rados(conffile='')
+cluster.connect()
+ioctx = cluster.open_ioctx({POOL!r})
+for number in range({OBJECTS}):
+    with rados.WriteOpCtx() as operation:
+        keys = tuple(f'key-{{number:06d}}-{{i:06d}}' for i in range({KEYS}))
+        value = (f'owner=client.{{number}} etag=0123456789abcdef size=4096 ' * 40).encode()
+        ioctx.set_omap(operation, keys, (value[:{VALUE_BYTES}],) * {KEYS})
+        ioctx.operate_write_op(operation, f'omap-{{number}}')
+ioctx.close()
+cluster.shutdown()
+"""
+
+
+@pytest.fixture(scope='module')
+def cluster(release: str) -> Iterator[Cluster]:
+    directory = tempfile.mkdtemp(prefix='tuner-compact-')
+    # On Pacific the change of compression is one for object gateways.
+    spec = ClusterSpec(release=release, osds=3, mgrs=2, rgw=release == 'pacific')
+    with Cluster.up(spec, directory, Progress()) as cluster:
+        for option, value in (('sample_interval', '5'), ('soak_max', '0')):
+            cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{option}', value)
+        cluster.ceph('osd', 'pool', 'create', POOL, '16')
+        yield cluster
+
+
+@pytest.fixture(scope='module')
+def tuner(cluster: Cluster) -> ModuleClient:
+    return ModuleClient(cluster)
+
+
+def used_bytes(tuner: ModuleClient) -> dict[int, int]:
+    return {osd['osd']: osd['db_used_bytes'] for osd in tuner.osds()}
+
+
+def uncompressed(tuner: ModuleClient, release: str) -> None:
+    """Every OSD writes its files without compression: by default on Pacific, by hand later."""
+    if release != 'pacific':
+        tuner.cluster.ceph('config', 'set', 'osd', OPTION, ALTERNATE_2019)
+        tuner.restart_all()
+    tuner.cluster.client.run('/usr/bin/python3', '-', stdin=FILL, timeout_s=300)
+    for osd_id in tuner.nonces():
+        # Into files: what is only in the log would be written compressed at the next start.
+        tuner.cluster.ceph('tell', f'osd.{osd_id}', 'compact', timeout_s=120)
+    time.sleep(15)
+
+
+def compressed(tuner: ModuleClient, release: str) -> Any:
+    """The module's own recommendation, carried out."""
+    if release == 'pacific':
+        recognised_during(tuner, 's3-put', 'rgw-metadata', 60)
+    kind = 'set-profile' if release == 'pacific' else 'remove-override'
+    recommendation = tuner.wait_for_recommendation(kind, timeout_s=120)
+    tuner.plain('apply', recommendation['id'])
+    state = tuner.wait_for_phase('done', 'failed', timeout_s=420)
+    assert state['phase'] == 'done', tuner.plain('rollout', 'status')
+    return recommendation
+
+
+def campaign(tuner: ModuleClient) -> Any:
+    return tuner.rollout()['campaign']
+
+
+def test_old_data_are_compacted_one_osd_after_the_other_and_the_space_is_told(
+    tuner: ModuleClient, release: str
+) -> None:
+    uncompressed(tuner, release)
+    assert not [r for r in tuner.recommendations() if r['kind'] == 'compact']
+    compressed(tuner, release)
+    offer = tuner.wait_for_recommendation('compact')
+    before = used_bytes(tuner)
+    shown = tuner.json('show', offer['id'], schema='show')
+    assert shown['commands'] == [f'ceph tell osd.{n} compact' for n in offer['osds']]
+    tuner.plain('apply', offer['id'], '--dry-run')
+    assert campaign(tuner) is None
+    tuner.plain('apply', offer['id'])
+
+    most = 0
+    slowest_s = 0.0
+    failed_over = False
+    deadline_s = time.monotonic() + 600
+    while (state := campaign(tuner))['outcome'] is None:
+        assert time.monotonic() < deadline_s, json.dumps(state)
+        busy = [osd for osd in state['osds'] if osd['step'] in ('compacting', 'settling')]
+        most = max(most, len(busy))
+        if not failed_over and state['osds'][0]['step'] == 'compacting':
+            # The manager that asked for it ends; the next one only watches.
+            tuner.cluster.ceph('mgr', 'fail')
+            failed_over = True
+        begin_s = time.monotonic()
+        tuner.status()
+        slowest_s = max(slowest_s, time.monotonic() - begin_s)
+        time.sleep(0.5)
+    print(tuner.plain('rollout', 'status'))
+    assert (state['phase'], state['outcome'], state['failure']) == ('done', 'done', None)
+    assert most == 1
+    assert failed_over
+    assert [osd['step'] for osd in state['osds']] == ['done'] * 3
+    told = before.values(), (state['used_before_bytes'], state['used_after_bytes'])
+    print(
+        f'{release}: used before {sum(told[0])}, told {told[1]}, answers within {slowest_s:.1f} s'
+    )
+    # 120 MB of values that LZ4 makes a tenth of.
+    assert state['used_before_bytes'] - state['used_after_bytes'] > 3 * 60e6
+    assert sum(used_bytes(tuner).values()) < sum(before.values()) - 3 * 60e6
+    record = tuner.json('history', schema='history')[-1]
+    assert (record['recommendation'], record['outcome']) == (offer['id'], 'done')
+    assert record['measured_effects'][0]['effect'] == 'better'
+    assert not [r for r in tuner.recommendations() if r['kind'] == 'compact']
+
+
+def test_every_osd_compacted_once_however_many_managers_there_were(tuner: ModuleClient) -> None:
+    """By the OSDs' own count, which began anew when they restarted with the change."""
+    for osd_id in tuner.nonces():
+        counters = json.loads(
+            tuner.cluster.ceph('tell', f'osd.{osd_id}', 'perf', 'dump', 'rocksdb')
+        )
+        assert counters['rocksdb']['compact'] == 1
+
+
+def test_the_campaign_is_in_the_cluster_log(tuner: ModuleClient) -> None:
+    logged = tuner.cluster.ceph('log', 'last', '200', 'info', 'cluster')
+    assert 'rocksdb_tuner: compaction campaign c' in logged
+    assert 'has compacted' in logged
+    assert 'rocksdb_tuner: rollout r1: done' in logged

@@ -1,0 +1,320 @@
+"""What to do next about a compaction campaign: pure, no I/O, no clock.
+
+As in a rollout, the driver stores the next state before it carries an action out. A compaction
+cannot be taken back or stopped: pause, abort and the kill switch only keep the next from beginning.
+That an OSD is asked twice is harmless, that two compact at once is not: whatever may still run is
+watched until the OSD itself says that it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Optional
+
+from ..rollout.gates import closed_gate
+from ..rollout.records import Outcome, Phase
+from ..rollout.states import clip, paused_text
+from .records import FINISHED, CampaignState, CompactionStep, OsdCompaction
+from .view import Probe, View
+
+
+@dataclass(frozen=True)
+class Limits:
+    """In seconds as seen by one manager, where nothing else is said."""
+
+    #: A manager that became active looks this long before it does anything.
+    look_first_s: float = 10.0
+    #: So long the clients are watched before anything is compacted.
+    baseline_s: float = 60.0
+    #: A compaction that was asked for may be counted this late.
+    begin_s: float = 15.0
+    #: Files that a compaction made superfluous are removed, and reported, within this time.
+    settle_s: float = 30.0
+    #: No further OSD is begun while clients' writes take longer than before by this factor.
+    slower: float = 1.5
+    #: An OSD that did not begin when asked so often is left.
+    tries: int = 2
+
+
+@dataclass(frozen=True)
+class Step:
+    state: CampaignState
+    #: The OSD to be asked to compact now.
+    compact: Optional[int] = None
+
+
+def step(state: CampaignState, view: View, now_s: float, limits: Limits) -> Step:
+    """The next state and at most one action. ``now_s`` only stamps the state."""
+    if state.ended:
+        return Step(state)
+    if view.watched_s < limits.look_first_s:
+        result = Step(_waiting(state, 'this manager has just become active and looks first'))
+    else:
+        result = _next(replace(state, paused_reason=None), view, limits)
+    changed = _with_pause(result.state)
+    return Step(changed if changed == state else replace(changed, updated_s=now_s), result.compact)
+
+
+def probed(state: CampaignState) -> tuple[int, ...]:
+    """The OSDs whose compactions must be known next."""
+    if state.ended:
+        return ()
+    asked = [osd.osd_id for osd in state.osds if osd.step is CompactionStep.COMPACTING]
+    following = None if state.ending or state.paused_by else _following(state)
+    return (*asked, *(() if following is None else (following.osd_id,)))
+
+
+def gated(state: CampaignState, probes: Mapping[int, Probe]) -> tuple[int, ...]:
+    """The OSDs of which must be known whether they may be asked to compact now."""
+    found = []
+    for osd in state.osds:
+        probe = probes.get(osd.osd_id)
+        not_begun = probe is not None and not probe.running and probe.begun <= osd.begun_before
+        if osd.step is CompactionStep.COMPACTING and (not_begun or _is_new(osd, probe)):
+            found.append(osd.osd_id)
+    following = None if state.ended or state.ending or state.paused_by else _following(state)
+    return (*found, *(() if following is None else (following.osd_id,)))
+
+
+def _is_new(osd: OsdCompaction, probe: Optional[Probe]) -> bool:
+    """Whether the OSD's process is another than that which was asked."""
+    return probe is not None and probe.nonce != osd.nonce
+
+
+def paused(state: CampaignState, actor: str, now_s: float) -> CampaignState:
+    """Nothing more is begun until `resumed`."""
+    return replace(state, paused_by=actor, paused_reason=paused_text(actor), updated_s=now_s)
+
+
+def resumed(state: CampaignState, now_s: float) -> CampaignState:
+    """Go on, and take the clients' latency of now for what it is without a compaction."""
+    stage = state.stage if state.in_flight else Phase.PREFLIGHT
+    return replace(
+        state,
+        stage=stage,
+        baseline_ms=state.baseline_ms if state.in_flight else None,
+        paused_by=None,
+        paused_reason=None,
+        errors=0,
+        updated_s=now_s,
+    )
+
+
+def aborted(state: CampaignState, actor: str, now_s: float) -> CampaignState:
+    """Begin nothing more; what runs is watched to its end."""
+    ending = replace(
+        state,
+        ending=f'aborted by {actor}',
+        paused_by=None,
+        paused_reason=None,
+        updated_s=now_s,
+    )
+    return ending if ending.in_flight else _end(ending)
+
+
+def ask_failed(state: CampaignState, osd_id: int, error: str, now_s: float) -> CampaignState:
+    """The state after the command to compact was refused, or its answer never came.
+
+    Whether the OSD compacts all the same is for its counters to say.
+    """
+    told = clip(f'osd.{osd_id}: {error}')
+    return replace(state, errors=state.errors + 1, last_error=told, updated_s=now_s)
+
+
+def _next(state: CampaignState, view: View, limits: Limits) -> Step:
+    compact: Optional[int] = None
+    for osd in state.in_flight:
+        watched = _watched(state, osd, view, limits)
+        changed, reason = watched.osd, watched.waits
+        state = _with(state, changed)
+        if reason is not None and state.paused_reason is None:
+            state = _waiting(state, reason)
+        if watched.ask_again and compact is None:
+            compact = osd.osd_id
+    if compact is not None:
+        return Step(state, compact)
+    if state.ending is not None:
+        return Step(state if state.in_flight else _end(state))
+    following = _following(state)
+    if following is None:
+        return Step(state if state.in_flight else _end(state))
+    if state.paused_reason is not None:
+        return Step(state)
+    return _begin(state, following, view, limits)
+
+
+@dataclass(frozen=True)
+class _Watched:
+    osd: OsdCompaction
+    waits: Optional[str] = None
+    ask_again: bool = False
+
+
+def _watched(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits) -> _Watched:
+    """One OSD on which something may run."""
+    n = osd.osd_id
+    osd = replace(osd, latency_ms=_higher(osd.latency_ms, view.latency_ms))
+    if osd.step is CompactionStep.SETTLING:
+        if view.in_step_s.get(n, 0.0) < limits.settle_s:
+            return _Watched(osd)
+        used = view.used_bytes.get(n)
+        return _Watched(replace(osd, step=CompactionStep.DONE, used_after_bytes=used))
+    info = view.cluster.osd(n)
+    if info is None:
+        return _Watched(_skipped(osd, 'it is not in the OSD map any more'))
+    if not info.up:
+        return _Watched(osd, waits=f'osd.{n} is down')
+    probe = view.probes.get(n)
+    if probe is None or probe.running or probe.nonce != info.nonce:
+        return _Watched(osd)
+    if _is_new(osd, probe):
+        # Another process: what the one before it did ended with it, and its count began anew.
+        return _Watched(replace(osd, nonce=probe.nonce, begun_before=0))
+    if probe.begun > osd.begun_before:
+        return _Watched(replace(osd, step=CompactionStep.SETTLING))
+    if view.in_step_s.get(n, 0.0) < limits.begin_s:
+        return _Watched(osd)
+    return _not_begun(state, osd, view, limits)
+
+
+def _not_begun(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits) -> _Watched:
+    """It was asked, and does not compact."""
+    if osd.asked >= limits.tries:
+        reason = f'it was asked {osd.asked} times to compact and did not'
+        told = f'{reason} ({state.last_error})' if state.last_error else reason
+        return _Watched(_skipped(osd, clip(told)))
+    if state.ending is not None:
+        return _Watched(_skipped(osd, 'it had not begun at the end'))
+    closed = _held(state, view) or closed_gate(view.cluster, osd.osd_id)
+    if closed is not None:
+        return _Watched(osd, waits=closed)
+    return _Watched(replace(osd, asked=osd.asked + 1), ask_again=True)
+
+
+def _begin(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits) -> Step:
+    """Compact one more OSD, if everything allows it."""
+    n = osd.osd_id
+    held = _held(state, view)
+    if held is not None:
+        return Step(_waiting(state, held))
+    if view.cluster.osd(n) is None:
+        return Step(_with(state, _skipped(osd, 'it is not in the OSD map any more')))
+    closed = closed_gate(view.cluster, n) or view.cluster.not_now
+    if closed is not None:
+        return Step(_waiting(state, closed))
+    if state.stage is Phase.PREFLIGHT and not state.in_flight:
+        if view.watched_s < limits.baseline_s:
+            return Step(state)
+        return Step(replace(state, stage=_stage(state), baseline_ms=view.latency_ms))
+    slower = _slower(state, view, limits)
+    if slower is not None:
+        return Step(_waiting(state, slower))
+    probe = view.probes.get(n)
+    info = view.cluster.osd(n)
+    if probe is None or info is None or probe.nonce != info.nonce:
+        return Step(state)
+    if probe.running:
+        return Step(_waiting(state, f'osd.{n} compacts already, by somebody else'))
+    used, total = view.used_bytes.get(n), view.total_bytes.get(n)
+    if used is not None and total is not None and 2 * used > total:
+        reason = 'its DB device has no room for a second copy of what is compacted'
+        return Step(_with(state, _skipped(osd, reason)))
+    return _asked(state, osd, probe, used)
+
+
+def _asked(
+    state: CampaignState, osd: OsdCompaction, probe: Probe, used_bytes: Optional[int]
+) -> Step:
+    begun = replace(
+        osd,
+        step=CompactionStep.COMPACTING,
+        nonce=probe.nonce,
+        begun_before=probe.begun,
+        asked=1,
+        used_before_bytes=used_bytes,
+    )
+    changed = _with(state, begun)
+    return Step(replace(changed, stage=_stage(changed), errors=0, last_error=None), osd.osd_id)
+
+
+def _following(state: CampaignState) -> Optional[OsdCompaction]:
+    """The OSD to begin with next; None while as many compact as may, or none is left."""
+    flying = state.in_flight
+    following = next((o for o in state.osds if o.step is CompactionStep.PENDING), None)
+    if following is None or not flying:
+        return following
+    # The first of all is alone: what it does to the clients is seen before there are two.
+    first_done = any(osd.step in FINISHED for osd in state.osds)
+    together = following.host is not None and all(o.host == following.host for o in flying)
+    return following if together and first_done and len(flying) < state.request.parallel else None
+
+
+def _slower(state: CampaignState, view: View, limits: Limits) -> Optional[str]:
+    if state.baseline_ms is None or view.latency_ms is None:
+        return None
+    if view.latency_ms <= state.baseline_ms * limits.slower:
+        return None
+    # Without the figure of now: the text would change, and be stored, at every look.
+    return (
+        f'writes of clients take more than {limits.slower:g} times the {state.baseline_ms:.1f} ms '
+        'of before; "ceph rocksdb-tuner rollout resume" takes the latency of then for the usual one'
+    )
+
+
+def _held(state: CampaignState, view: View) -> Optional[str]:
+    if state.paused_by is not None:
+        return paused_text(state.paused_by)
+    return None if view.cluster.may_act else 'the mode of the module does not allow changes'
+
+
+def _stage(state: CampaignState) -> Phase:
+    first_done = any(osd.step in FINISHED for osd in state.osds)
+    return Phase.PROMOTING if first_done else Phase.CANARY
+
+
+def _end(state: CampaignState) -> CampaignState:
+    skipped = [osd for osd in state.osds if osd.step is CompactionStep.SKIPPED]
+    done = [osd for osd in state.osds if osd.step is CompactionStep.DONE]
+    told = '; '.join(f'osd.{osd.osd_id}: {osd.reason}' for osd in skipped[:5])
+    if len(skipped) > 5:
+        told += f'; and {len(skipped) - 5} more'
+    if state.ending is not None:
+        stage, outcome = Phase.FAILED, Outcome.ABORTED
+        told = f'{state.ending}; {told}' if told else state.ending
+    elif done:
+        stage, outcome = Phase.DONE, Outcome.DONE
+    else:
+        stage, outcome = Phase.FAILED, Outcome.FAILED
+    return replace(
+        state,
+        stage=stage,
+        outcome=outcome,
+        failure=clip(told) or None,
+        ending=None,
+        paused_by=None,
+        paused_reason=None,
+    )
+
+
+def _skipped(osd: OsdCompaction, reason: str) -> OsdCompaction:
+    return replace(osd, step=CompactionStep.SKIPPED, reason=reason)
+
+
+def _with(state: CampaignState, osd: OsdCompaction) -> CampaignState:
+    return replace(state, osds=tuple(osd if o.osd_id == osd.osd_id else o for o in state.osds))
+
+
+def _waiting(state: CampaignState, reason: str) -> CampaignState:
+    return replace(state, paused_reason=clip(reason))
+
+
+def _with_pause(state: CampaignState) -> CampaignState:
+    if state.paused_by is None or state.ended:
+        return state
+    return replace(state, paused_reason=paused_text(state.paused_by))
+
+
+def _higher(one: Optional[float], other: Optional[float]) -> Optional[float]:
+    known = [value for value in (one, other) if value is not None]
+    return max(known, default=None)

@@ -1,0 +1,56 @@
+"""A compaction campaign: how far it is, and the space that it gave back."""
+
+from __future__ import annotations
+
+from ...campaign.announce import change_percent, in_words
+from ...campaign.records import CampaignState, OsdCompaction
+from ...units import UNKNOWN, format_bytes, format_ms, format_time
+from ..layout import Column, fields, table
+from .phrases import sections
+
+
+def campaign(state: CampaignState) -> str:
+    """The campaign under way, or the last one."""
+    phase = state.phase.value
+    if state.paused_reason is not None:
+        phase += f' (in {state.stage.value})'
+    pairs = [
+        ('Campaign', f'{state.campaign_id} (compact)'),
+        ('Recommendation', state.request.recommendation_id),
+        ('Who', state.request.who),
+        ('Phase', phase),
+    ]
+    if state.paused_reason is not None:
+        pairs.append(('Waits because', state.paused_reason))
+    if state.last_error is not None and not state.ended:
+        pairs.append(('Last error', state.last_error))
+    pairs += [
+        ('So far' if not state.ended else 'Result', in_words(state)),
+        ('Writes before', format_ms(state.baseline_ms)),
+        ('Started', format_time(state.started_s) or UNKNOWN),
+        ('Updated', format_time(state.updated_s) or UNKNOWN),
+    ]
+    columns = (
+        Column('OSD', 'r'),
+        Column('HOST', flexible=True),
+        Column('STEP'),
+        Column('DB BEFORE', 'r'),
+        Column('AFTER', 'r'),
+        Column('CHANGE', 'r'),
+        Column('WRITES', 'r'),
+    )
+    return sections(fields(pairs), table(columns, [_row(osd) for osd in state.osds]))
+
+
+def _row(osd: OsdCompaction) -> tuple[str, ...]:
+    before, after = osd.used_before_bytes, osd.used_after_bytes
+    percent = None if before is None or after is None else change_percent(before, after)
+    return (
+        str(osd.osd_id),
+        osd.host or UNKNOWN,
+        osd.step.value,
+        format_bytes(before),
+        format_bytes(after),
+        UNKNOWN if percent is None else f'{percent:+.0f} %',
+        format_ms(osd.latency_ms),
+    )

@@ -1,0 +1,113 @@
+"""A compaction is offered after a change that only new files have, and until it was done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rocksdb_tuner.advise.compaction import campaign_request, compaction_advice
+from rocksdb_tuner.advise.records import GroupFacts, Kind, Recommendation, Risk
+from rocksdb_tuner.rollout.history import HistoryRecord
+from rocksdb_tuner.rollout.records import Outcome
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS
+
+from .scenes import facts, group, osd_info
+
+PLAIN = DEFAULTS['pacific']
+LZ4 = PLAIN.replace('kNoCompression', 'kLZ4Compression')
+
+
+def changed(
+    rollout_id: str = 'r1',
+    before: str = PLAIN,
+    after: str = LZ4,
+    who: str = 'osd',
+    outcome: Outcome = Outcome.DONE,
+) -> HistoryRecord:
+    return HistoryRecord(
+        rollout_id=rollout_id,
+        time_s=0.0,
+        recommendation_id='ssd-1',
+        who=who,
+        options_from=before,
+        options_to=after,
+        actor='operator',
+        outcome=outcome,
+        reason=None,
+        prediction=None,
+        measured=None,
+    )
+
+
+def running(options: str, osds: int = 3) -> GroupFacts:
+    return group(*(facts(osd_info(n), options) for n in range(osds)))
+
+
+def offered(*history: HistoryRecord, options: str = LZ4) -> Recommendation:
+    advice = compaction_advice(running(options), history)
+    assert advice is not None
+    return advice
+
+
+def campaign_of(advice: Recommendation, number: int, outcome: Outcome) -> HistoryRecord:
+    record = changed(f'c{number}', LZ4, LZ4, advice.who, outcome)
+    return replace(record, recommendation_id=advice.recommendation_id)
+
+
+def test_after_a_change_of_compression_compaction_is_offered_with_its_commands() -> None:
+    advice = offered(changed())
+    assert advice.kind is Kind.COMPACT
+    assert sorted(advice.osds) == [0, 1, 2]
+    assert sorted(advice.commands) == [f'ceph tell osd.{n} compact' for n in range(3)]
+    assert advice.undo_commands == ()
+    assert not advice.restart_required
+    assert 'r1 changed compression' in advice.reasons[0].statement
+    assert advice.risk is Risk.MEDIUM
+
+
+def test_a_change_that_old_files_need_not_be_rewritten_for_offers_nothing() -> None:
+    other = PLAIN.replace('write_buffer_size=268435456', 'write_buffer_size=67108864')
+    assert compaction_advice(running(other), [changed(after=other)]) is None
+
+
+@pytest.mark.parametrize('outcome', [o for o in Outcome if o is not Outcome.DONE])
+def test_a_change_that_did_not_stay_offers_nothing(outcome: Outcome) -> None:
+    assert compaction_advice(running(LZ4), [changed(outcome=outcome)]) is None
+
+
+def test_only_osds_that_run_the_changed_options_are_compacted() -> None:
+    osds = (facts(osd_info(0), LZ4), facts(osd_info(1), PLAIN))
+    advice = compaction_advice(group(*osds), [changed()])
+    assert advice is not None
+    assert advice.osds == (0,)
+    assert compaction_advice(running(PLAIN), [changed()]) is None
+
+
+def test_a_change_of_another_group_offers_nothing_here() -> None:
+    assert compaction_advice(running(LZ4), [changed(who='osd/class:other')]) is None
+
+
+def test_it_is_offered_until_it_was_done_and_again_after_the_next_change() -> None:
+    advice = offered(changed())
+    for outcome in (Outcome.ABORTED, Outcome.FAILED):
+        assert offered(changed(), campaign_of(advice, 2, outcome)) == advice
+    done = campaign_of(advice, 2, Outcome.DONE)
+    assert compaction_advice(running(LZ4), [changed(), done]) is None
+    back = changed('r3', LZ4, PLAIN)
+    again = changed('r4')
+    assert offered(changed(), done, back, again).recommendation_id == advice.recommendation_id
+
+
+def test_a_change_back_offers_compaction_too() -> None:
+    back = changed('r2', LZ4, PLAIN)
+    assert offered(changed(), back, options=PLAIN).options_to == PLAIN
+
+
+def test_what_is_carried_out_is_what_it_shows() -> None:
+    advice = offered(changed())
+    request = campaign_request(advice, {0: 'a', 1: 'b', 2: None}, 'operator', 2)
+    assert [n for n, _ in request.osds] == list(advice.osds)
+    assert dict(request.osds) == {0: 'a', 1: 'b', 2: None}
+    assert (request.options, request.parallel) == (LZ4, 2)
+    assert request.recommendation_id == advice.recommendation_id
