@@ -1,6 +1,7 @@
 /** Findings and recommendations. */
 
-import { html, nothing, type TemplateResult } from 'lit';
+import { html, nothing } from 'lit';
+import type { TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
 import type { Finding, Plan, Recommendation, RecommendationInFull } from './api';
@@ -200,7 +201,10 @@ function plan(planned: Plan): TemplateResult {
         : nothing}
       ${rest.length
         ? html`<li>
-            then ${plural(rest.length, 'batch', 'batches')}: ${ids(rest.flatMap((b) => b.osds))}
+            then ${plural(rest.length, 'batch', 'batches')} of at most a host each:
+            ${ids(rest.flatMap((b) => b.osds))}${soak.batches?.most_s
+              ? `, each watched for ${duration(soak.batches.least_s)} to ${duration(soak.batches.most_s)}`
+              : nothing}
           </li>`
         : nothing}
       <li>

@@ -90,11 +90,17 @@ export interface RecommendationInFull extends Recommendation {
   difference: { option: string; from: string | null; to: string | null }[] | null;
 }
 
+export interface SoakTime {
+  least_s: number | null;
+  most_s: number | null;
+  inconclusive: string;
+}
+
 export interface Plan {
   batches: { osds: number[] }[];
   canary: number | null;
   controls: number[];
-  soak: { least_s: number | null; most_s: number | null; inconclusive: string };
+  soak: SoakTime & { batches: SoakTime | null };
   gates: string[];
   commands: string[];
   undo_commands: string[];
@@ -116,24 +122,27 @@ export interface Effect {
   high_percent: number | null;
 }
 
+export interface Judgement {
+  better: boolean;
+  signals: Effect[];
+  missing: string[];
+  cause: string | null;
+}
+
 export interface Rollout extends RolloutSummary {
-  batches: { osds: number[]; phase: string }[];
+  batches: { osds: number[]; phase: string; controls: number[]; verdict: string | null }[];
   direction: string;
   paused_by: string | null;
   last_error: string | null;
   osds: { osd: number; step: string; from: string | null; to: string | null }[];
-  soak: {
-    least_s: number | null;
-    most_s: number | null;
+  soak: SoakTime & {
     soaked_s: number | null;
     controls: number[];
+    batches: SoakTime | null;
+    batch_soaked_s: number | null;
   };
-  judgement: {
-    better: boolean;
-    signals: Effect[];
-    missing: string[];
-    cause: string | null;
-  } | null;
+  judgement: Judgement | null;
+  batch_judgement: Judgement | null;
 }
 
 export interface Change {

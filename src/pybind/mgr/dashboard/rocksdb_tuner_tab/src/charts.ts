@@ -1,7 +1,8 @@
 /** What the trends of an OSD or a device class look like. */
 
 import type { Growth, Trend } from './api';
-import { COLORS, type Picture } from './chart';
+import { COLORS } from './chart';
+import type { Picture } from './chart';
 import { bytes, duration, number, percent } from './format';
 
 /** With its unit, and without one where nothing is known. */

@@ -1,4 +1,5 @@
-import { LitElement, html, nothing, type TemplateResult } from 'lit';
+import { LitElement, html, nothing } from 'lit';
+import type { TemplateResult } from 'lit';
 
 import { ApiError } from './api';
 

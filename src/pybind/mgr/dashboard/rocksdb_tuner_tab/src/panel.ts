@@ -1,32 +1,32 @@
-import { LitElement, html, nothing, type TemplateResult } from 'lit';
+import { LitElement, html, nothing } from 'lit';
+import type { TemplateResult } from 'lit';
 
-import uplotStyle from 'uplot/dist/uPlot.min.css';
-
-import { findings, recommendations, type AdviceHost, type Reading } from './advice';
-import {
-  Api,
-  ApiError,
-  type Change,
-  type Finding,
-  type Growth,
-  type Group,
-  type KnownOption,
-  type OsdMap,
-  type Plan,
-  type Recommendation,
-  type RecommendationInFull,
-  type Rollout,
-  type Status,
-  type Trend,
+import { findings, recommendations } from './advice';
+import type { AdviceHost, Reading } from './advice';
+import { Api, ApiError } from './api';
+import type {
+  Change,
+  Finding,
+  Growth,
+  Group,
+  KnownOption,
+  OsdMap,
+  Plan,
+  Recommendation,
+  RecommendationInFull,
+  Rollout,
+  Status,
+  Trend,
 } from './api';
 import type { Picture } from './chart';
 import { canaryPicture, growthPicture, pictures } from './charts';
 import type { Question, RocksDbTunerDialog } from './dialog';
 import { duration, ids, moment, plural, who } from './format';
-import { COLOURINGS, type Colouring } from './map';
+import { COLOURINGS } from './map';
+import type { Colouring } from './map';
 import { facts, label, TABLE } from './parts';
-import { history, rolloutSection, underWay, type Control } from './rollout';
-import style from './style.css';
+import { history, rolloutSection, underWay } from './rollout';
+import type { Control } from './rollout';
 
 const REFRESH_MS = 10_000;
 /** While something moves. */
@@ -76,6 +76,9 @@ export class RocksDbTunerPanel extends LitElement {
     canary: { state: true },
     read: { state: true },
   };
+
+  /** Rules of style, where the page does not have them already. */
+  static sheet = '';
 
   base = '';
   mayChange = false;
@@ -211,9 +214,7 @@ export class RocksDbTunerPanel extends LitElement {
   protected override render(): TemplateResult {
     const { data, error } = this;
     return html`
-      <style>
-        ${uplotStyle}${style}
-      </style>
+      ${RocksDbTunerPanel.sheet ? html`<style>${RocksDbTunerPanel.sheet}</style>` : nothing}
       ${error ? this.failure(error) : nothing}
       ${data
         ? html`${this.stale()} ${this.shown(data)}`

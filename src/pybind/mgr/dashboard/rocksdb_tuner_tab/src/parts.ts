@@ -1,6 +1,7 @@
 /** Small pieces that several sections are made of. */
 
-import { html, nothing, type TemplateResult } from 'lit';
+import { html, nothing } from 'lit';
+import type { TemplateResult } from 'lit';
 
 export const TABLE = 'table table-striped cds--data-table rt-table';
 

@@ -1,9 +1,10 @@
 /** The rollout under way, or the last one, and the history of all. */
 
-import { html, nothing, type TemplateResult } from 'lit';
+import { html, nothing } from 'lit';
+import type { TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
-import type { Change, Effect, Rollout, Status } from './api';
+import type { Change, Effect, Judgement, Rollout, Status } from './api';
 import { duration, ids, moment, plural, signedPercent, who } from './format';
 import { commands, facts, label, TABLE } from './parts';
 
@@ -58,12 +59,18 @@ export function rolloutSection(rollout: Rollout, host: RolloutHost): TemplateRes
     ${rollout.last_error
       ? html`<p class="rt-note">The last action that failed answered: ${rollout.last_error}</p>`
       : nothing}
-    ${controls(rollout, host, going, waiting)} ${soak(rollout)} ${judgement(rollout)} ${host.chart}
+    ${controls(rollout, host, going, waiting)} ${soak(rollout)}
+    ${judgement('What the verdict of the canary rests on', rollout.judgement)}
+    ${judgement('What the verdict of the newest batch rests on', rollout.batch_judgement)}
+    ${host.chart}
     <details class="rt-item">
       <summary><span class="rt-main">OSDs, in the order in which they are changed</span></summary>
       <div class="rt-body rt-scroll"><table class=${TABLE}>
         <thead>
-          <tr><th scope="col">Batch</th><th scope="col">OSDs</th><th scope="col">Phase</th></tr>
+          <tr>
+            <th scope="col">Batch</th><th scope="col">OSDs</th><th scope="col">Phase</th>
+            <th scope="col">Compared with</th><th scope="col">Verdict</th>
+          </tr>
         </thead>
         <tbody>
           ${rollout.batches.map(
@@ -71,6 +78,8 @@ export function rolloutSection(rollout: Rollout, host: RolloutHost): TemplateRes
               <th scope="row">${i === 0 ? 'Canary' : i}</th>
               <td>${ids(batch.osds)}</td>
               <td>${batch.phase}</td>
+              <td>${batch.controls.length ? ids(batch.controls) : 'nothing: watched for crashes'}</td>
+              <td>${batch.verdict ?? '–'}</td>
             </tr>`,
           )}
         </tbody>
@@ -122,9 +131,9 @@ function soak({ soak: found }: Rollout): TemplateResult | typeof nothing {
   </p>`;
 }
 
-function judgement({ judgement: found }: Rollout): TemplateResult | typeof nothing {
+function judgement(title: string, found: Judgement | null): TemplateResult | typeof nothing {
   if (!found) return nothing;
-  return html`<h4>What the verdict rests on</h4>
+  return html`<h4>${title}</h4>
     ${effects(found.signals)}
     ${found.cause ? html`<p>${found.cause}</p>` : nothing}
     ${found.missing.length ? html`<p>Missing: ${found.missing.join('; ')}</p>` : nothing}`;

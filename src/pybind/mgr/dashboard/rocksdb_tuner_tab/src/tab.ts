@@ -1,7 +1,8 @@
 /** Places the tab beside those of Cluster » OSDs, which Angular draws and takes away. */
 
 import { Api } from './api';
-import { RETURN_KEY, type RocksDbTunerPanel } from './panel';
+import { RETURN_KEY } from './panel';
+import type { RocksDbTunerPanel } from './panel';
 
 const TAB_ID = 'rocksdb-tuner-tab';
 const PANEL_ID = 'rocksdb-tuner-panel';

@@ -1,0 +1,13 @@
+import { RocksDbTunerChart } from './chart';
+import { RocksDbTunerDialog } from './dialog';
+import { RocksDbTunerMap } from './map';
+import { RocksDbTunerPanel } from './panel';
+
+/** Make the elements known to the browser; again, it does nothing. */
+export function define(): void {
+  if (customElements.get('rocksdb-tuner-panel')) return;
+  customElements.define('rocksdb-tuner-chart', RocksDbTunerChart);
+  customElements.define('rocksdb-tuner-dialog', RocksDbTunerDialog);
+  customElements.define('rocksdb-tuner-map', RocksDbTunerMap);
+  customElements.define('rocksdb-tuner-panel', RocksDbTunerPanel);
+}
