@@ -23,7 +23,7 @@ ALERTS = 'prometheus_alerts.yml'
 
 def labels_by_metric() -> dict[str, set[str]]:
     """Every metric that there can be, with its labels."""
-    signals = replace(samples.signals(0), db_total_bytes=4_000_000_000)
+    signals = samples.signals(0)._replace(db_total_bytes=4_000_000_000)
     filling = Forecast(Outlook.FILLING, samples.NOW_S, 9e4, 49, 1.0, 1.0, 1.0, 1e5, 5e4, 2e5)
     osds = (replace(samples.facts(0), signals=signals, forecast=filling),)
     groups = (GroupFacts('ssd', samples.SMALL_WRITES, osds),)

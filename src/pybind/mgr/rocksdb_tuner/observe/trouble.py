@@ -26,7 +26,7 @@ class TroubleReader(ClusterReader, CounterReader, Protocol):
 
 def read_trouble(cluster: TroubleReader, osd_ids: Iterable[int]) -> Mapping[int, Trouble]:
     slow_ops = cluster.slow_ops()
-    points = {n: cluster.latest(n, SLOW_COMMITS) for n in osd_ids}
+    points = {n: cluster.latest(n, (SLOW_COMMITS,))[0] for n in osd_ids}
     return {
         n: Trouble(slow_ops.get(n), None if point is None else point.value)
         for n, point in points.items()

@@ -107,7 +107,7 @@ def test_every_documented_series_of_an_osd_and_a_class_is_there() -> None:
     osds = (
         replace(
             samples.facts(0),
-            signals=replace(samples.signals(0), db_total_bytes=4_000_000_000),
+            signals=samples.signals(0)._replace(db_total_bytes=4_000_000_000),
             forecast=Forecast(
                 Outlook.FILLING, samples.NOW_S, 86400.0, 49, 1.0, 1.0, 1.0, 100.0, 50.0, 200.0
             ),
@@ -149,11 +149,11 @@ def test_values_are_in_base_units() -> None:
 
 def test_a_device_class_shows_its_worst_osd_and_its_sum() -> None:
     busy = replace(
-        samples.facts(1), signals=replace(samples.signals(1), kv_sync_busy=0.9, wal_bytes_per_s=5.0)
+        samples.facts(1), signals=samples.signals(1)._replace(kv_sync_busy=0.9, wal_bytes_per_s=5.0)
     )
     unknown = replace(samples.facts(2), signals=None)
     calm = replace(
-        samples.facts(3), signals=replace(samples.signals(3), kv_sync_busy=0.1, wal_bytes_per_s=7.0)
+        samples.facts(3), signals=samples.signals(3)._replace(kv_sync_busy=0.1, wal_bytes_per_s=7.0)
     )
     osds = (busy, unknown, calm)
     snapshot = replace(

@@ -51,8 +51,8 @@ class _OneReport:
     def __init__(self, report: Report) -> None:
         self._points = report.points
 
-    def latest(self, osd_id: int, path: str) -> Optional[CounterPoint]:
-        return self._points.get(path)
+    def latest(self, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
+        return [self._points.get(path) for path in paths]
 
 
 class Track(NamedTuple):
