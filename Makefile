@@ -12,7 +12,7 @@ TAB_BUNDLE := build/dashboard/_rocksdb_tuner_tab.js
 TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
-.PHONY: help demo check check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
+.PHONY: help demo check chaos check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
   oracle bench mixin tab install install-dashboard install-monitoring clean
 
 help:
@@ -43,7 +43,7 @@ $(TOX):
 # comes too early waits for its chroot, or makes it where that has failed, and says why.
 check: $(TOX)
 	@qa/cluster chroot build > build/chroots.log 2>&1 & trap "kill $$! 2>/dev/null; wait" EXIT; \
-	$(TOX) run -e lint,mypy,py3 && \
+	$(TOX) run -e lint,mypy,py3,chaos && \
 	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e integration,faults-short,dashboard,smoke
 
 check-releases: $(TOX)
@@ -52,7 +52,7 @@ check-releases: $(TOX)
 check-faults: $(TOX)
 	$(TOX) run -e faults
 
-lint mypy integration faults-short dashboard smoke oracle: $(TOX)
+lint mypy chaos integration faults-short dashboard smoke oracle: $(TOX)
 	$(TOX) run -e $@
 
 unit: $(TOX)

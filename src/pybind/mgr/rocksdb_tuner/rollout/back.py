@@ -20,6 +20,7 @@ from .states import (
     in_flight,
     others_changed,
     the_ending,
+    waiting,
     with_osd,
 )
 
@@ -175,6 +176,9 @@ def _checking(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observa
     if running is not None:
         found = f'it runs {shlex.quote(running.value)} (source {running.source})'
     reason = f'osd.{n} was restarted on the way back, but {found}'
+    if others_changed(state, n):
+        # Ending here would leave them as they are.
+        return Step(waiting(state, f'{reason}; put that right and restart it'))
     if state.ending is not None:
         reason = f'{state.ending.reason}; {reason}'
     return Step(ended(state, Ending(Outcome.FAILED, reason)))

@@ -32,5 +32,5 @@ def overruled(request: ChangeRequest, osd_id: int, running: RunningOption) -> st
     }.get(running.source, 'a value set in the running daemon')
     return (
         f'{request.option} of osd.{osd_id} comes from {origin}, which the config store '
-        'does not override: remove it there first'
+        'does not override: remove it there first, and restart it'
     )

@@ -91,6 +91,8 @@ class Clients:
         self.factor = 1.0
         #: OSDs that take half as much again, whatever they run.
         self.slow: set[int] = set()
+        #: How far the manager's clock, which stamps reports, is from the time that has passed.
+        self.offset_s = 0.0
         self._random = random.Random(7)
         self._samples: dict[int, Sample] = {}
 
@@ -109,7 +111,7 @@ class Clients:
             cost *= self.factor if self.cluster.runs(n) == NEW else 1.0
             cost *= 1.5 if n in self.slow else 1.0
             self._samples[n] = old._replace(
-                time_s=self.cluster.now_s,
+                time_s=self.cluster.now_s + self.offset_s,
                 kv_sync=_more(old.kv_sync, writes, 0.5 * cost),
                 commit=_more(old.commit, writes, 2 * cost),
                 op_w_latency=_more(old.op_w_latency, writes, 5 * cost),

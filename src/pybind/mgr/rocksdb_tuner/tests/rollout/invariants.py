@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from typing import Optional
 
+from rocksdb_tuner.rollout.batches import planned_batches
 from rocksdb_tuner.rollout.codec import decode_state
 from rocksdb_tuner.rollout.gates import HOLDING_FLAGS, HOLDING_HEALTH
-from rocksdb_tuner.rollout.records import Direction, OsdStep, RolloutState, Verdict
+from rocksdb_tuner.rollout.records import Direction, OsdStep, Outcome, Phase, RolloutState, Verdict
 from rocksdb_tuner.rollout.storage import CURRENT
 
 from .conftest import Run
@@ -23,17 +24,34 @@ class Invariants:
         self.restarted: list[int] = []
         #: Entries that the operator wrote last.
         self.operators: set[str] = set()
+        #: Entries that an operator removed as the rollout does: it may take them for its own.
+        self.anybodys: set[str] = set()
+        #: What entries held before an operator first set them.
+        self._found: dict[str, Optional[str]] = {}
         #: OSDs that somebody may have restarted with a value of their own, unasked.
         self.beside_itself: set[int] = set()
+        #: OSDs that the rollout had restarted, and that have not come back yet: how often they had
+        #: booted until then.
+        self._ours: dict[int, int] = {}
+        #: When it asked for restarts, by the manager's clock.
+        self._restarts_s: list[float] = []
         run.cluster.on_command = self.check
 
     def operator_sets(self, who: str, value: str) -> None:
+        self._found.setdefault(who, self.run.cluster.entries_of().get(who))
         self.operators.add(who)
         self.run.cluster.operator_sets(who, value)
 
     def operator_removes(self, who: str) -> None:
-        self.operators.add(who)
+        final = dict(self.run.state.request.final_entries)
+        # An entry that the rollout removes, too, tells nobody who did.
+        alike = final.get(who) is None and (who in final or who.startswith('osd.'))
+        (self.anybodys if alike else self.operators).add(who)
         self.run.cluster.operator_removes(who)
+        if who in self._found and self._found[who] is None:
+            # Set and removed: nobody need have seen it.
+            self.operators.discard(who)
+            self.anybodys.add(who)
 
     def check(self, command: str) -> None:
         # The stored state, not the driver's: another manager must find the intention there.
@@ -53,20 +71,83 @@ class Invariants:
         again = state.direction is not Direction.FORWARD or progress[osd_id].restarts_asked > 1
         if again and not cluster.osds[osd_id].up:
             # Nothing is hurt by starting what is down.
+            self._asked(osd_id)
             self.restarted.append(osd_id)
             return
-        assert cluster.osds[osd_id].up, f'{command}: it is down'
-        assert cluster.down == {n for n in cluster.down if not cluster.osds[n].in_cluster}, command
-        assert not HOLDING_FLAGS & cluster.flags, f'{command} with flags {cluster.flags}'
-        assert not HOLDING_HEALTH & set(cluster.health_codes()), f'{command} in bad health'
-        summary = cluster.pg_summary()
-        assert summary.active_clean == summary.total, f'{command}: PGs not clean'
-        assert cluster.ok_to_stop((osd_id,)) is None, f'{command}: not ok to stop'
-        assert cluster.upgrades_to is None, f'{command}: Ceph is being upgraded'
-        versions = {v for found in cluster.daemon_versions() for v in found.versions}
-        assert len(versions) == 1, f'{command}: daemons run {versions}'
-        assert self.run.may_act, f'{command} in spite of the mode'
+        self._gates(osd_id, command)
+        self._asked(osd_id)
         self.restarted.append(osd_id)
+
+    def changed(self, old: Optional[RolloutState], new: RolloutState) -> None:
+        """Called with each state once it is stored: no OSD is begun that may not be."""
+        if old is None or new.direction is not Direction.FORWARD:
+            return
+        for before, after in zip(old.osds, new.osds):
+            if before.step is OsdStep.PENDING and after.step is not OsdStep.PENDING:
+                self._begun(new, after.osd_id)
+
+    def _begun(self, state: RolloutState, osd_id: int) -> None:
+        told = f'osd.{osd_id} is begun'
+        run = self.run
+        self._gates(osd_id, told)
+        assert state.paused_by is None, f'{told} though paused'
+        assert run.outside_window is None, f'{told} outside the window'
+        assert run.deaf is None, f'{told} though nothing is heard of OSDs'
+        self._restarts_s = self._of_the_last_day(self._restarts_s)
+        today = len(self._restarts_s)
+        assert not 0 < run.restarts_per_day <= today, f'{told} after {today} restarts'
+        others = {osd.osd_id: osd.step for osd in state.osds if osd.osd_id != osd_id}
+        allowed = {OsdStep.PENDING, OsdStep.VERIFIED}
+        assert set(others.values()) <= allowed, f'{told} beside {others}'
+        for number, batch in enumerate(planned_batches(state.request, state.soak)):
+            if osd_id in batch.osds:
+                break
+            assert all(others[n] is OsdStep.VERIFIED for n in batch.osds), f'{told} too early'
+            judged = number < len(state.verdicts)
+            assert judged or not batch.watched, f'{told} before the verdict on batch {number}'
+
+    def looked(self) -> None:
+        """Called after each look: never is more than one OSD down by the rollout's hand."""
+        osds = self.run.cluster.osds
+        self._ours = {n: boots for n, boots in self._ours.items() if osds[n].boots == boots}
+        down = {n for n in self._ours if not osds[n].up}
+        assert len(down) <= 1, f'{down} are down by our hand'
+        self._restarts_s = self._of_the_last_day(self._restarts_s)
+        state = self.run.state
+        assert state.phase is not Phase.WAITING or state.paused_reason
+
+    def _now_s(self) -> float:
+        return self.run.cluster.now_s + self.run.clients.offset_s
+
+    def _of_the_last_day(self, times_s: list[float]) -> list[float]:
+        now_s = self._now_s()
+        return [min(at_s, now_s) for at_s in times_s if now_s - at_s < 86400]
+
+    def _asked(self, osd_id: int) -> None:
+        cluster = self.run.cluster
+        self._restarts_s = self._of_the_last_day([*self._restarts_s, self._now_s()])
+        does = cluster.orchestrator_reason is None and 'orch daemon' not in cluster.errors
+        # Where it takes the wrong one, that is the orchestrator's hand.
+        right = cluster.orchestrator_restarts in {None, osd_id}
+        if does and right and not cluster.orchestrator_idle:
+            self._ours[osd_id] = cluster.osds[osd_id].boots
+
+    def _gates(self, osd_id: int, told: str) -> None:
+        """All that must hold of the cluster itself before an OSD that is up is stopped."""
+        cluster = self.run.cluster
+        assert cluster.osds[osd_id].up, f'{told}: it is down'
+        assert cluster.down == {n for n in cluster.down if not cluster.osds[n].in_cluster}, told
+        assert not HOLDING_FLAGS & cluster.flags, f'{told} with flags {cluster.flags}'
+        assert not HOLDING_HEALTH & set(cluster.health_codes()), f'{told} in bad health'
+        summary = cluster.pg_summary()
+        assert summary.active_clean == summary.total, f'{told}: PGs not clean'
+        assert not {'osd ok-to-stop', 'versions'} & set(cluster.errors), f'{told} unasked'
+        assert cluster.ok_to_stop((osd_id,)) is None, f'{told}: not ok to stop'
+        assert cluster.upgrades_to is None, f'{told}: Ceph is being upgraded'
+        versions = {v for found in cluster.daemon_versions() for v in found.versions}
+        assert len(versions) == 1, f'{told}: daemons run {versions}'
+        assert self.run.may_act, f'{told} in spite of the mode'
+        assert self.run.deaf is None, f'{told} though nothing is heard of OSDs'
 
     def _write(self, state: RolloutState, who: str, command: str) -> None:
         assert who not in self.operators, f'{command}: the operator changed that'
@@ -89,15 +170,17 @@ class Invariants:
         state, cluster = self.run.state, self.run.cluster
         assert state.ended
         entries = cluster.entries_of()
-        for who in self.operators:
+        touched = self.operators | self.anybodys
+        for who in touched:
             entries.pop(who, None)
-        expected = {who: value for who, value in before.items() if who not in self.operators}
+        expected = {who: value for who, value in before.items() if who not in touched}
         targets = dict(state.request.targets)
         if state.phase.value == 'done':
             assert state.soak.most_s == 0 or state.promoted
             assert state.verdict is not Verdict.FAILED
             for who, value in state.request.final_entries:
-                _put(expected, who, value)
+                if who not in self.anybodys:
+                    _put(expected, who, value)
             assert entries == expected
             for n in set(targets) - self.beside_itself:
                 assert cluster.runs(n) == targets[n]
@@ -105,12 +188,26 @@ class Invariants:
             assert entries == expected
         else:
             assert state.failure
+            self._no_mixture(state)
             for osd in state.osds:
                 who = f'osd.{osd.osd_id}'
                 allowed = {before.get(who)}
                 if osd.step not in {OsdStep.PENDING, OsdStep.RESTORED}:
                     allowed |= {targets[osd.osd_id], dict(state.request.final_entries).get(who)}
-                assert who in self.operators or entries.get(who) in allowed
+                assert who in touched or entries.get(who) in allowed
+
+    def _no_mixture(self, state: RolloutState) -> None:
+        """Only an operator leaves a part of the OSDs changed, and is told of which."""
+        changed = [
+            o.osd_id for o in state.osds if o.step not in {OsdStep.PENDING, OsdStep.RESTORED}
+        ]
+        failure = state.failure or ''
+        by_an_operator = state.outcome is Outcome.ABORTED or 'aborted by' in failure
+        # One that does not run what it had, though it was restarted with that, is no mixture.
+        alone = len(changed) == 1 and 'on the way back' in failure
+        assert by_an_operator or alone or len(changed) in {0, len(state.osds)}, failure
+        if changed and state.direction is not Direction.BACK:
+            assert f'the change stays on osd.{changed[0]}' in failure
 
 
 def _put(entries: dict[str, str], who: str, value: Optional[str]) -> None:
