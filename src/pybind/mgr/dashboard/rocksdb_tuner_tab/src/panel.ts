@@ -124,7 +124,9 @@ export class RocksDbTunerPanel extends LitElement {
     if (!this.isConnected) return;
     const pause = underWay(this.data?.rollout ?? null) ? ROLLOUT_REFRESH_MS : REFRESH_MS;
     window.clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => void this.refresh(), pause);
+    this.timer = window.setTimeout(() => {
+      void this.refresh();
+    }, pause);
   }
 
   private async readAll(): Promise<void> {
@@ -206,9 +208,10 @@ export class RocksDbTunerPanel extends LitElement {
     const known = [...canary, ...controls].filter((osd) => this.data?.osdMap.osds.includes(osd));
     if (!known.length) return [];
     const trends = await this.api.get<Trend[]>(`/trend?osds=${known.join(',')}`, signal);
-    return (['kv_sync_ms', 'commit_ms'] as const).flatMap(
-      (name) => canaryPicture(trends, canary, name) ?? [],
+    const found = (['kv_sync_ms', 'commit_ms'] as const).map((name) =>
+      canaryPicture(trends, canary, name),
     );
+    return found.filter((picture): picture is Picture => picture !== null);
   }
 
   protected override render(): TemplateResult {
@@ -258,7 +261,9 @@ export class RocksDbTunerPanel extends LitElement {
       error.status === 401 ? 'Your login has ended: log in again to go on.' : error.message;
     return html`<div class="alert alert-warning rt-row" role="alert">
       <span>${text}</span>
-      <button class="btn btn-light" @click=${() => void this.refresh()}>Try again</button>
+      <button class="btn btn-light" @click=${() => {
+  void this.refresh();
+}}>Try again</button>
     </div>`;
   }
 
@@ -351,8 +356,9 @@ export class RocksDbTunerPanel extends LitElement {
           Colour by
           <select
             class="form-control form-select custom-select"
-            @change=${(event: Event) =>
-              (this.colouring = (event.currentTarget as HTMLSelectElement).value as Colouring)}
+            @change=${(event: Event) => {
+              this.colouring = (event.currentTarget as HTMLSelectElement).value as Colouring;
+            }}
           >
             ${Object.entries(COLOURINGS).map(
               ([value, text]) =>
