@@ -184,7 +184,7 @@ def test_a_module_that_does_not_answer_is_said_as_what_it_is(
     [
         ('empty', 'Nothing has been measured yet'),
         ('off', 'The mode is off'),
-        ('stale', 'The newest sample is'),
+        ('stale', 'Nothing new is measured'),
         ('quiet', 'All is well'),
         ('waiting', 'A rollout waits for you'),
         ('broken', 'Needs attention'),
