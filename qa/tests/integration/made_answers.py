@@ -48,12 +48,12 @@ def answers(osds: int, state: str = 'rollout') -> dict[str, Any]:
         path = f'/recommendation/{recommendation.recommendation_id}'
         texts[path] = render.show(recommendation, 'json')
         texts[f'{path}/plan'] = render.plan(recommendation, samples.SOAK, 'json')
-    for facts in snapshot.osds:
-        osd_id = facts.info.osd_id
-        texts[f'/osd/{osd_id}/growth'] = render.growth(snapshot, osd_id, growth())
-        if osd_id > 100:
-            break
-    return {path: json.loads(text) for path, text in texts.items()}
+    found = {path: json.loads(text) for path, text in texts.items()}
+    if snapshot.osds:
+        first = snapshot.osds[0].info.osd_id
+        grown = json.loads(render.growth(snapshot, first, growth()))
+        found |= {f'/osd/{facts.info.osd_id}/growth': grown for facts in snapshot.osds}
+    return found
 
 
 def of_size(osds: int) -> Snapshot:

@@ -5,11 +5,16 @@ import { COLORS } from './chart';
 import type { Picture } from './chart';
 import { bytes, duration, number, percent } from './format';
 
+const COMPACT = new Intl.NumberFormat(undefined, {
+  notation: 'compact',
+  maximumFractionDigits: 1,
+} as Intl.NumberFormatOptions);
+const short = (value: number): string => (value < 1000 ? number(value) : COMPACT.format(value));
 /** With its unit, and without one where nothing is known. */
 const unit =
   (text: string) =>
   (value: number | null): string =>
-    value === null ? number(value) : `${number(value)}${text}`;
+    value === null ? number(value) : `${short(value)}${text}`;
 const ms = unit(' ms');
 const rate = (value: number | null): string => bytes(value, '/s');
 

@@ -45,7 +45,9 @@ export class RocksDbTunerDialog extends LitElement {
     return html`<dialog
       class="rt-dialog"
       aria-labelledby="rt-dialog-title"
-      @close=${() => (this.question = null)}
+      @close=${() => {
+        this.question = null;
+      }}
     >
       ${question
         ? html`<h4 id="rt-dialog-title">${question.title}</h4>
@@ -58,7 +60,9 @@ export class RocksDbTunerDialog extends LitElement {
               : nothing}
             ${refusal ? html`<div class="alert alert-danger" role="alert">${refusal}</div>` : nothing}
             <div class="rt-row">
-              <button class="btn btn-accent rt-act" ?disabled=${busy} @click=${() => void this.run()}>
+              <button class="btn btn-accent rt-act" ?disabled=${busy} @click=${() => {
+  void this.run();
+}}>
                 ${question.action}
               </button>
               <button class="btn btn-light" autofocus @click=${() => this.close()}>Cancel</button>

@@ -85,8 +85,12 @@ export class RocksDbTunerMap extends LitElement {
           role="application"
           aria-roledescription="map of OSDs"
           aria-label=${`${osdMap.osds.length} OSDs by ${COLOURINGS[this.colouring]}: ${said}. Arrow keys choose an OSD.`}
-          @mousemove=${(event: MouseEvent) => (this.hovered = this.under(event))}
-          @mouseleave=${() => (this.hovered = null)}
+          @mousemove=${(event: MouseEvent) => {
+            this.hovered = this.under(event);
+          }}
+          @mouseleave=${() => {
+            this.hovered = null;
+          }}
           @click=${(event: MouseEvent) => this.choose(this.under(event)?.at)}
           @keydown=${this.move}
         ></canvas>

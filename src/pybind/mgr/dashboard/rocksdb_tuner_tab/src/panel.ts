@@ -73,6 +73,7 @@ export class RocksDbTunerPanel extends LitElement {
     subject: { state: true },
     trend: { state: true },
     growth: { state: true },
+    chartError: { state: true },
     canary: { state: true },
     read: { state: true },
   };
@@ -93,6 +94,7 @@ export class RocksDbTunerPanel extends LitElement {
   private subject: Subject | null = null;
   private trend: Trend | null = null;
   private growth: Growth | null = null;
+  private chartError = '';
   private canary: Picture[] = [];
   private read: ReadonlyMap<string, Reading> = new Map();
   private meanings: ReadonlyMap<string, string> = new Map();
@@ -124,7 +126,9 @@ export class RocksDbTunerPanel extends LitElement {
     if (!this.isConnected) return;
     const pause = underWay(this.data?.rollout ?? null) ? ROLLOUT_REFRESH_MS : REFRESH_MS;
     window.clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => void this.refresh(), pause);
+    this.timer = window.setTimeout(() => {
+      void this.refresh();
+    }, pause);
   }
 
   private async readAll(): Promise<void> {
@@ -152,7 +156,7 @@ export class RocksDbTunerPanel extends LitElement {
       this.error = null;
       this.subject = this.stillThere(this.subject) ?? firstClass(status.groups);
       if (this.now - this.trendAt >= TREND_REFRESH_MS || underWay(rollout)) {
-        await this.readTrends(signal);
+        await this.readCharts(signal);
       }
     } catch (error) {
       if (abort.signal.aborted) return;
@@ -171,6 +175,17 @@ export class RocksDbTunerPanel extends LitElement {
         ? this.data.osdMap.osds.includes(subject.osd)
         : this.data.osdMap.device_classes.names.includes(subject.device_class);
     return known ? subject : null;
+  }
+
+  /** What charts show; without it everything else is as good as before. */
+  private async readCharts(signal?: AbortSignal): Promise<void> {
+    try {
+      await this.readTrends(signal);
+      this.chartError = '';
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.chartError = error.message;
+    }
   }
 
   private async readTrends(signal?: AbortSignal): Promise<void> {
@@ -206,9 +221,10 @@ export class RocksDbTunerPanel extends LitElement {
     const known = [...canary, ...controls].filter((osd) => this.data?.osdMap.osds.includes(osd));
     if (!known.length) return [];
     const trends = await this.api.get<Trend[]>(`/trend?osds=${known.join(',')}`, signal);
-    return (['kv_sync_ms', 'commit_ms'] as const).flatMap(
-      (name) => canaryPicture(trends, canary, name) ?? [],
+    const found = (['kv_sync_ms', 'commit_ms'] as const).map((name) =>
+      canaryPicture(trends, canary, name),
     );
+    return found.filter((picture): picture is Picture => picture !== null);
   }
 
   protected override render(): TemplateResult {
@@ -258,7 +274,9 @@ export class RocksDbTunerPanel extends LitElement {
       error.status === 401 ? 'Your login has ended: log in again to go on.' : error.message;
     return html`<div class="alert alert-warning rt-row" role="alert">
       <span>${text}</span>
-      <button class="btn btn-light" @click=${() => void this.refresh()}>Try again</button>
+      <button class="btn btn-light" @click=${() => {
+  void this.refresh();
+}}>Try again</button>
     </div>`;
   }
 
@@ -269,12 +287,10 @@ export class RocksDbTunerPanel extends LitElement {
         This is of ${new Date(this.readAt).toLocaleTimeString()}: nothing newer could be read.
       </div>`;
     }
-    const age_s = sampling?.last_sample_age_s ?? null;
-    if (age_s === null || age_s <= STALE_INTERVALS * Math.max(10, sampling?.interval_s ?? 0)) {
-      return nothing;
-    }
+    if (!sampling || !isOld(sampling)) return nothing;
     return html`<div class="alert alert-warning" role="status">
-      The newest sample is ${duration(age_s)} old: OSDs do not report to the manager as they should.
+      The newest sample is ${duration(sampling.last_sample_age_s)} old: OSDs do not report to the
+      manager as they should.
     </div>`;
   }
 
@@ -351,8 +367,9 @@ export class RocksDbTunerPanel extends LitElement {
           Colour by
           <select
             class="form-control form-select custom-select"
-            @change=${(event: Event) =>
-              (this.colouring = (event.currentTarget as HTMLSelectElement).value as Colouring)}
+            @change=${(event: Event) => {
+              this.colouring = (event.currentTarget as HTMLSelectElement).value as Colouring;
+            }}
           >
             ${Object.entries(COLOURINGS).map(
               ([value, text]) =>
@@ -416,6 +433,11 @@ export class RocksDbTunerPanel extends LitElement {
           />
         </label>
       </div>
+      ${this.chartError
+        ? html`<div class="alert alert-warning" role="status">
+            The charts could not be read: ${this.chartError}
+          </div>`
+        : nothing}
       ${trend
         ? html`<div class="rt-charts">
             ${[...pictures(trend), ...(growth?.time_s.length ? [growthPicture(growth)] : [])].map(
@@ -441,10 +463,7 @@ export class RocksDbTunerPanel extends LitElement {
 
   private choose(subject: Subject): void {
     this.subject = subject;
-    void this.readTrends().catch((error: unknown) => {
-      if (!(error instanceof ApiError)) throw error;
-      this.error = error;
-    });
+    void this.readCharts();
   }
 
   private adviceHost(data: Overview): AdviceHost {
@@ -610,6 +629,7 @@ function state(status: Status, rollout: Rollout | null): [string, string] {
   }
   if (status.mode === 'off') return ['', 'The mode is off.'];
   if (!sampling.osds) return ['', 'Nothing has been measured yet.'];
+  if (isOld(sampling)) return ['warning', 'Nothing new is measured: what is shown is old.'];
   const parts = [
     f.error ? plural(f.error, 'error') : '',
     f.warning ? plural(f.warning, 'warning') : '',
@@ -618,6 +638,10 @@ function state(status: Status, rollout: Rollout | null): [string, string] {
   if (f.error) return ['danger', `Needs attention: ${parts.join(', ')}.`];
   if (parts.length) return ['warning', `Could be better: ${parts.join(', ')}.`];
   return ['good', `All is well: ${plural(sampling.osds, 'OSD')}, and nothing to change.`];
+}
+
+function isOld({ last_sample_age_s, interval_s }: Status['sampling']): boolean {
+  return (last_sample_age_s ?? 0) > STALE_INTERVALS * Math.max(10, interval_s ?? 0);
 }
 
 function confidence(value: number): string {

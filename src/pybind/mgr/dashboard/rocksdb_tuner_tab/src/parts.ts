@@ -11,7 +11,9 @@ export function commands(lines: readonly string[], what = 'Commands'): TemplateR
   const text = lines.join('\n');
   return html`<div class="rt-commands">
     <pre tabindex="0" role="group" aria-label=${what}>${text}</pre>
-    <button class="rt-copy" aria-label=${`Copy: ${what}`} @click=${(e: Event) => void copy(e, text)}>
+    <button class="rt-copy" aria-label=${`Copy: ${what}`} @click=${(e: Event) => {
+  void copy(e, text);
+}}>
       Copy
     </button>
   </div>`;
