@@ -208,9 +208,13 @@ def test_an_osd_of_a_later_batch_that_dies_while_it_is_watched_takes_all_back(sc
     scene.soak(batches=True)
     scene.apply()
     second = scene.order[1]
-    scene.wait_for_step(second, 'verified')
-    scene.wait_for_phase('soaking')
-    with scene.fault('OSD of a later batch killed', 'soaking') as event:
+    eventually(
+        scene,
+        lambda: scene.rollout()['batches'][1]['phase'] == 'soaking',
+        f'the batch of osd.{second} watched',
+        240,
+    )
+    with scene.fault('OSD of a later batch killed', 'promoting') as event:
         scene.kill_osd(second)
         state = scene.wait_for_end('rolled-back')
         event.happened = 'the verdict on its batch was fail; all was rolled back'

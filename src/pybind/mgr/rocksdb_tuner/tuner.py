@@ -253,7 +253,8 @@ class Tuner:
             return ROLLOUT_PERIOD_S
         if self._sampled_s is None:
             return 0.0
-        return max(0.5, self._sampled_s + self._interval_s - self._clock())
+        # A clock that was set back must not make it sleep until it has caught up.
+        return min(self._interval_s, max(0.5, self._sampled_s + self._interval_s - self._clock()))
 
     def tick(self) -> None:
         """Do what is due, then publish a new snapshot."""
@@ -491,7 +492,7 @@ class Tuner:
 
     def _sample(self, settings: Settings, now_s: float) -> bool:
         """Sample if that is due; True if it was."""
-        if self._sampled_s is not None and now_s < self._sampled_s + self._interval_s:
+        if self._sampled_s is not None and abs(now_s - self._sampled_s) < self._interval_s:
             return False
         cluster_map = self._cluster.cluster_map()
         self._sampled_s = self._observed_s = now_s

@@ -223,6 +223,8 @@ class Observer:
         elif watched.nonce != nonce:
             watched = _Watched(nonce, not_before_s=now_s)
         else:
+            # Where the clock was set back, the reports of this process have earlier stamps.
+            watched.not_before_s = min(watched.not_before_s, now_s)
             return watched
         self._watched[osd.osd_id] = watched
         return watched

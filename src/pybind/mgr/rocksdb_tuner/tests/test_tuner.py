@@ -40,6 +40,8 @@ class World:
         self.settings = Settings(sample_interval_s=5.0)
         self.progress = 0
         self.load_ops_per_s = 0
+        #: By how much the manager's clock is wrong.
+        self.clock_offset_s = 0.0
         self.tuner = self.takeover()
 
     def takeover(self) -> Tuner:
@@ -50,7 +52,7 @@ class World:
             lambda: self.settings,
             manager_version=self.manager_version,
             manager_release='pacific',
-            wall_clock=lambda: self.cluster.now_s,
+            wall_clock=lambda: self.cluster.now_s + self.clock_offset_s,
         )
         self.tuner.load()
         return self.tuner
@@ -66,7 +68,7 @@ class World:
     def report(self) -> None:
         """All OSDs that are up send their counters: 4 KiB writes at the present load."""
         names = names_for('pacific')
-        n, now_s = self.progress, self.cluster.now_s
+        n, now_s = self.progress, self.cluster.now_s + self.clock_offset_s
         for osd in self.cluster.osds.values():
             if not osd.up:
                 continue
@@ -185,6 +187,23 @@ def test_the_first_osd_is_judged_by_what_is_sampled_before_the_others_follow(
     assert state is not None
     assert (state.phase, state.verdict) == (Phase.DONE, Verdict.PASSED)
     assert state.soaked_s >= 240.0
+
+
+@pytest.mark.parametrize('jump_s', [-4 * 3600.0, 4 * 3600.0])
+def test_a_clock_that_is_set_stops_neither_samples_nor_a_soak(world: World, jump_s: float) -> None:
+    recommendation_id = world.recommended_for_rbd()
+    world.settings = replace(world.settings, soak=SoakPlan(240.0, 1800.0))
+    world.load_ops_per_s = 800
+    world.apply(recommendation_id)
+    world.run_until(Phase.SOAKING, Phase.FAILED)
+    world.clock_offset_s = jump_s
+    assert world.tuner.next_tick_in_s() <= 5.0
+    world.run(20)
+    age_s = world.tuner.snapshot.sampling.last_sample_age_s
+    assert age_s is not None
+    assert 0 <= age_s <= 10
+    world.run_until(Phase.DONE, Phase.FAILED)
+    assert world.phase() is Phase.DONE
 
 
 def test_a_rollout_keeps_the_soak_that_was_set_when_it_began(world: World) -> None:
