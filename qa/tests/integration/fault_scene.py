@@ -261,6 +261,21 @@ class Scene:
         self.wait_for_standby()
         return steps
 
+    @contextlib.contextmanager
+    def without_managers(self) -> Iterator[None]:
+        """No manager runs, so that nobody writes over what a test writes to the store."""
+        for name in self.managers:
+            self.cluster.stop_daemon(f'mgr.{name}', kill=True)
+        try:
+            yield
+        finally:
+            for name in self.managers:
+                self.cluster.start_daemon(f'mgr.{name}')
+        self.tuner.wait_for(
+            lambda: self.cluster.ceph_json('mgr', 'stat')['available'], 60, 'an active manager'
+        )
+        self.wait_until_answered()
+
     def wait_for_standby(self) -> None:
         self.tuner.wait_for(
             lambda: (

@@ -529,18 +529,12 @@ def test_what_an_older_version_stored_is_carried_on(scene: Scene) -> None:
     scene.apply()
     scene.wait_for_step(scene.order[1], 'restarting', 'checking', 'settling')
     with scene.fault('store of an older version', 'promoting') as event:
-        standby = scene.cluster.ceph_json('mgr', 'dump')['standbys'][0]['name']
-        active = scene.active_manager()
-        for name in (standby, active):
-            scene.cluster.stop_daemon(f'mgr.{name}', kill=True)
-        document = scene.stored()
-        # As version 1 had it, which knew of no soak
-        del document['soak']
-        old = {**document, 'version': 1, 'verdict': None}
-        scene.cluster.ceph('config-key', 'set', STATE_KEY, '-i', '-', stdin=json.dumps(old))
-        for name in (standby, active):
-            scene.cluster.start_daemon(f'mgr.{name}')
-        scene.wait_until_answered()
+        with scene.without_managers():
+            document = scene.stored()
+            # As version 1 had it, which knew of no soak
+            del document['soak']
+            old = {**document, 'version': 1, 'verdict': None}
+            scene.cluster.ceph('config-key', 'set', STATE_KEY, '-i', '-', stdin=json.dumps(old))
         event.happened = 'the new manager read it, and went on'
     scene.wait_for_end('done')
     scene.assert_done()
@@ -555,10 +549,11 @@ def test_from_a_corrupted_store_nothing_is_done_and_a_repaired_one_is_carried_on
     scene.tuner.plain('rollout', 'pause')
     scene.wait_for_reason('paused')
     with scene.fault('corrupted store', 'promoting') as event:
-        whole = cluster.ceph('config-key', 'get', STATE_KEY)
-        cluster.ceph('config-key', 'set', STATE_KEY, '-i', '-', stdin=whole[: len(whole) // 2])
+        with scene.without_managers():
+            whole = cluster.ceph('config-key', 'get', STATE_KEY)
+            half = whole[: len(whole) // 2]
+            cluster.ceph('config-key', 'set', STATE_KEY, '-i', '-', stdin=half)
         entries, nonces = scene.tuner.entries(), scene.tuner.nonces()
-        cluster.ceph('mgr', 'fail', scene.active_manager())
         eventually(
             scene,
             lambda: 'ROCKSDB_TUNER_STATE_BROKEN' in cluster.ceph_json('health')['checks'],
