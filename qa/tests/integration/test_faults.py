@@ -547,7 +547,11 @@ def test_from_a_corrupted_store_nothing_is_done_and_a_repaired_one_is_carried_on
     scene.apply()
     scene.wait_for_step(scene.canary, 'verified')
     scene.tuner.plain('rollout', 'pause')
-    scene.wait_for_reason('paused')
+    eventually(
+        scene,
+        lambda: not {'restarting', 'checking', 'settling'} & {*scene.stored_steps().values()},
+        'no OSD in flight',
+    )
     with scene.fault('corrupted store', 'promoting') as event:
         with scene.without_managers():
             whole = cluster.ceph('config-key', 'get', STATE_KEY)
