@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -155,7 +155,8 @@ def schedule(seed: str) -> Schedule:
         value=drawn.choice((NEW,) * 7 + (BAD,)),
         soak=soak,
         look_every_s=drawn.choice((2.0, 5.0, 10.0)),
-        acts=tuple(
+        acts=tuple([Planned(0, Act.DAILY_LIMIT, drawn.randrange(2))] * (drawn.random() < 0.2))
+        + tuple(
             Planned(int(drawn.expovariate(1 / 12)), drawn.choice(tuple(Act)), drawn.randrange(osds))
             for _ in range(drawn.randrange(16))
         ),
@@ -178,6 +179,8 @@ class ChaosRun(Run):
         self.dies_in: Optional[int] = None
         self.dies_after = False
         super().__init__(cluster)
+        # As real ones, it looks no further than min_size: recovery is no matter to it.
+        cluster.ok_to_stop = self._ok_to_stop  # type: ignore[method-assign]
         for owner, name in (
             (self.store, 'set'),
             (self.cluster, 'set'),
@@ -194,6 +197,11 @@ class ChaosRun(Run):
         created = super().new_driver(limits)
         created._on_change = self._changed
         return created
+
+    def _ok_to_stop(self, osd_ids: Sequence[int]) -> Optional[str]:
+        self.cluster._maybe_fail('osd ok-to-stop')
+        down = [osd for osd in self.cluster.osds.values() if osd.in_cluster and not osd.up]
+        return f'unsafe to stop osd(s) {osd_ids} at this time' if down else None
 
     def _changed(self, old: Optional[RolloutState], new: RolloutState) -> None:
         self.on_change(old, new)

@@ -9,6 +9,7 @@ from rocksdb_tuner.rollout.batches import planned_batches
 from rocksdb_tuner.rollout.codec import decode_state
 from rocksdb_tuner.rollout.gates import HOLDING_FLAGS, HOLDING_HEALTH
 from rocksdb_tuner.rollout.records import Direction, OsdStep, Outcome, Phase, RolloutState, Verdict
+from rocksdb_tuner.rollout.states import in_flight
 from rocksdb_tuner.rollout.storage import CURRENT
 
 from .conftest import Run
@@ -82,9 +83,23 @@ class Invariants:
         """Called with each state once it is stored: no OSD is begun that may not be."""
         if old is None or new.direction is not Direction.FORWARD:
             return
+        if len(new.verdicts) > len(old.verdicts) and old.phase is not Phase.WAITING:
+            self._passed(old)
         for before, after in zip(old.osds, new.osds):
             if before.step is OsdStep.PENDING and after.step is not OsdStep.PENDING:
                 self._begun(new, after.osd_id)
+            if (before.step, after.step) == (OsdStep.CHECKING, OsdStep.SETTLING):
+                runs = self.run.cluster.runs(after.osd_id)
+                assert runs == dict(new.request.targets)[after.osd_id], f'verified with {runs}'
+
+    def _passed(self, state: RolloutState) -> None:
+        """No batch passes one of whose processes is not the one that was verified."""
+        batch = planned_batches(state.request, state.soak)[len(state.verdicts)]
+        for osd in state.osds:
+            found = self.run.cluster.osds[osd.osd_id]
+            if osd.osd_id in batch.osds:
+                assert found.up, f'osd.{osd.osd_id} passed while it is down'
+                assert found.nonce == osd.nonce_after, f'osd.{osd.osd_id} passed after a crash'
 
     def _begun(self, state: RolloutState, osd_id: int) -> None:
         told = f'osd.{osd_id} is begun'
@@ -189,6 +204,8 @@ class Invariants:
         else:
             assert state.failure
             self._no_mixture(state)
+            if state.failure.startswith('aborted by') and state.direction is Direction.FORWARD:
+                assert in_flight(state) is None, 'an OSD was left in flight'
             for osd in state.osds:
                 who = f'osd.{osd.osd_id}'
                 allowed = {before.get(who)}
