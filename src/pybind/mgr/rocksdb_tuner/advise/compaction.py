@@ -32,7 +32,8 @@ ONLY_NEW_FILES = frozenset(
 DB_USED = 'BlueFS db_used_bytes'
 SOURCE = (
     'RocksDB wiki, Compression and Manual Compaction: a changed compression applies to files that '
-    'are written from then on; existing ones are rewritten by compaction'
+    'are written from then on; existing ones are rewritten by compaction, at the lowest level '
+    'only where newer ones overlap them (CompactRangeOptions::bottommost_level_compaction)'
 )
 #: What ids of campaigns begin with in the history, where those of rollouts begin with "r".
 CAMPAIGN = 'c'
@@ -77,7 +78,8 @@ def compaction_advice(
         reasons=(
             Reason(
                 f'{change.rollout_id} changed {" and ".join(options)}, which only files have that '
-                'were written since: the data from before are rewritten by a compaction.',
+                'were written since: a compaction rewrites those from before, as far as newer data '
+                'overlap them.',
                 SOURCE,
             ),
         ),
