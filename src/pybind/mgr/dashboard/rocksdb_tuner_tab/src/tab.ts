@@ -18,6 +18,7 @@ let reported = false;
 export function watch(base: string): void {
   const api = new Api(base);
   const look = (): void => {
+    comeBackAfterLogin();
     const page = document.querySelector('cd-osd-list');
     if (!onPage()) {
       window.clearTimeout(waiting);
@@ -39,6 +40,18 @@ export function watch(base: string): void {
   };
   new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
   look();
+}
+
+/**
+ * After a login the dashboard goes back to where one was, but takes what follows a "?" for a part
+ * of the path, and finds no such page: so it is told the page only, and the tab is kept here.
+ */
+function comeBackAfterLogin(): void {
+  const [, query = ''] = /^#\/login\?(.*)$/.exec(location.hash) ?? [];
+  const back = new URLSearchParams(query).get('returnUrl') ?? '';
+  if (!back.startsWith('/osd?') || !back.includes(`tab=${NAME}`)) return;
+  sessionStorage.setItem(RETURN_KEY, '1');
+  location.replace('#/login?returnUrl=%2Fosd');
 }
 
 function onPage(): boolean {
@@ -64,6 +77,7 @@ function places(page: Element): { tabs: Element; content: HTMLElement } | null {
 function wanted(): boolean {
   const lost = sessionStorage.getItem(RETURN_KEY) !== null;
   sessionStorage.removeItem(RETURN_KEY);
+  if (lost) history.replaceState(history.state, '', `#/osd?tab=${NAME}`);
   return lost || location.hash.includes(`tab=${NAME}`);
 }
 
