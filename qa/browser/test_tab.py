@@ -81,7 +81,7 @@ def test_the_tab_survives_a_walk_a_reload_and_the_loss_of_the_login(admin: Visit
     page.context.clear_cookies()
     page.wait_for_url('**/#/login**')
     admin.fill_in('administrator')
-    page.wait_for_url('**/#/**')
+    page.wait_for_function("!location.hash.startsWith('#/login')")
     if not page.locator(PANEL).count():
         page.goto(f'{admin.url}/#/osd')
     expect(page.locator(f'{PANEL} .rt-headline')).to_be_visible()

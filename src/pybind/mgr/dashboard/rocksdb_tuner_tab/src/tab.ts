@@ -14,11 +14,13 @@ const PLACE_TIMEOUT_MS = 20_000;
 const asked = new WeakSet<Element>();
 let waiting: number | undefined;
 let reported = false;
+/** Whether the tab was the open one when the page was last there. */
+let open = false;
 
 export function watch(base: string): void {
   const api = new Api(base);
   const look = (): void => {
-    comeBackAfterLogin();
+    keepThroughLogin();
     const page = document.querySelector('cd-osd-list');
     if (!onPage()) {
       window.clearTimeout(waiting);
@@ -46,7 +48,11 @@ export function watch(base: string): void {
  * After a login the dashboard goes back to where one was, but takes what follows a "?" for a part
  * of the path, and finds no such page: so it is told the page only, and the tab is kept here.
  */
-function comeBackAfterLogin(): void {
+function keepThroughLogin(): void {
+  if (open && !onPage()) {
+    if (location.hash.startsWith('#/login')) sessionStorage.setItem(RETURN_KEY, '1');
+    open = false;
+  }
   const [, query = ''] = /^#\/login\?(.*)$/.exec(location.hash) ?? [];
   const back = new URLSearchParams(query).get('returnUrl') ?? '';
   if (!back.startsWith('/osd?') || !back.includes(`tab=${NAME}`)) return;
@@ -106,6 +112,7 @@ function place(page: Element, base: string, mayChange: boolean): void {
     [...tabs.querySelectorAll<HTMLElement>('a.nav-link')].filter((a) => a !== link);
   let before: HTMLElement | undefined;
   const select = (ours: boolean): void => {
+    open = ours;
     if (ours && !panel.isConnected) {
       before = native().find((a) => a.classList.contains('active'));
       content.after(panel);
