@@ -180,6 +180,12 @@ def test_bad_input_is_named_with_the_right_status(
     assert api.mode() == before
 
 
+def test_an_error_has_nothing_that_the_log_of_a_manager_fails_on(api: Any) -> None:
+    error = refusal(lambda: api.check(options='a=b', release='x\0\ud800y'))
+    assert 'x\\x00\\ud800y' in str(error)
+    str(error).encode()
+
+
 @given(
     st.dictionaries(
         st.sampled_from(['options', 'release', 'osd', 'cores', 'memory', 'nope']),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -68,9 +69,9 @@ def test_below_a_prefix_the_page_and_the_script_have_it(monkeypatch: pytest.Monk
 def test_without_the_script_or_with_half_a_file_nothing_is_added(
     script: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tab, 'READY', False)
-    assert ask(request()) == []
-    monkeypatch.setattr(tab, 'READY', True)
+    with monkeypatch.context() as broken:
+        broken.delitem(sys.modules, tab.__name__)
+        assert ask(request()) == []
     script.unlink()
     assert ask(request()) == []
 

@@ -63,7 +63,10 @@ _Handler = TypeVar('_Handler', bound=Callable[..., Any])
 
 
 def _error(status: int, code: str, text: str) -> DashboardException:
-    return DashboardException(msg=text, code=code, component=COMPONENT, http_status_code=status)
+    # The dashboard writes the text to the log of the manager, which fails on a NUL, and on half a
+    # character: both can be in what was asked.
+    shown = ''.join(c if c.isprintable() or c == '\n' else ascii(c)[1:-1] for c in text)
+    return DashboardException(msg=shown, code=code, component=COMPONENT, http_status_code=status)
 
 
 def _checked(handler: _Handler) -> _Handler:

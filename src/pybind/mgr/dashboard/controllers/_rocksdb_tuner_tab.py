@@ -8,6 +8,7 @@ adds nothing where it does not find the tabs, or where the user may not read.
 from __future__ import annotations
 
 import logging
+import sys
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -28,8 +29,6 @@ URL = '/ui-api/rocksdb_tuner_tab/script'
 FINALIZE_PRIORITY = 60
 #: With one of these the answer would be an older page, or a part of one.
 CONDITIONAL = ('If-Modified-Since', 'If-None-Match', 'Range')
-#: Set in the last line: the plugin is registered when its class is made, and stays so.
-READY = False
 
 
 @UIRouter('/rocksdb_tuner', Scope.OSD)
@@ -103,11 +102,10 @@ class RocksDBTunerPage(hooks.FilterRequest.BeforeHandler):
 
     @PLUGIN_MANAGER.add_hook
     def filter_request_before_handler(self, request: Any) -> None:
-        if not (READY and _is_page(request) and SCRIPT.is_file()):
+        # The plugin is registered when its class is made, and stays so; a file that fails later is
+        # taken out of the modules.
+        if not (__name__ in sys.modules and _is_page(request) and SCRIPT.is_file()):
             return
         for name in CONDITIONAL:
             request.headers.pop(name, None)
         request.hooks.attach('before_finalize', _add_script, priority=FINALIZE_PRIORITY)
-
-
-READY = True

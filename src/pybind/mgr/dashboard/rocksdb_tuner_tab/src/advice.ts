@@ -82,7 +82,9 @@ export function recommendations(
   return html`<h3>Recommendations</h3>
     ${found.length
       ? nothing
-      : html`<p>Nothing to change.${host.conclusions.map((text) => html` ${text}`)}</p>`}
+      : host.conclusions.length
+        ? host.conclusions.map((text) => html`<p>${text}</p>`)
+        : html`<p>Nothing to change.</p>`}
     ${repeat(
       found,
       (r) => r.id,

@@ -14,10 +14,13 @@ const PLACE_TIMEOUT_MS = 20_000;
 const asked = new WeakSet<Element>();
 let waiting: number | undefined;
 let reported = false;
+/** Whether the tab was the open one when the page was last there. */
+let open = false;
 
 export function watch(base: string): void {
   const api = new Api(base);
   const look = (): void => {
+    keepThroughLogin();
     const page = document.querySelector('cd-osd-list');
     if (!onPage()) {
       window.clearTimeout(waiting);
@@ -39,6 +42,22 @@ export function watch(base: string): void {
   };
   new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
   look();
+}
+
+/**
+ * After a login the dashboard goes back to where one was, but takes what follows a "?" for a part
+ * of the path, and finds no such page: so it is told the page only, and the tab is kept here.
+ */
+function keepThroughLogin(): void {
+  if (open && !onPage()) {
+    if (location.hash.startsWith('#/login')) sessionStorage.setItem(RETURN_KEY, '1');
+    open = false;
+  }
+  const [, query = ''] = /^#\/login\?(.*)$/.exec(location.hash) ?? [];
+  const back = new URLSearchParams(query).get('returnUrl') ?? '';
+  if (!back.startsWith('/osd?') || !back.includes(`tab=${NAME}`)) return;
+  sessionStorage.setItem(RETURN_KEY, '1');
+  location.replace('#/login?returnUrl=%2Fosd');
 }
 
 function onPage(): boolean {
@@ -64,6 +83,7 @@ function places(page: Element): { tabs: Element; content: HTMLElement } | null {
 function wanted(): boolean {
   const lost = sessionStorage.getItem(RETURN_KEY) !== null;
   sessionStorage.removeItem(RETURN_KEY);
+  if (lost) history.replaceState(history.state, '', `#/osd?tab=${NAME}`);
   return lost || location.hash.includes(`tab=${NAME}`);
 }
 
@@ -92,6 +112,7 @@ function place(page: Element, base: string, mayChange: boolean): void {
     [...tabs.querySelectorAll<HTMLElement>('a.nav-link')].filter((a) => a !== link);
   let before: HTMLElement | undefined;
   const select = (ours: boolean): void => {
+    open = ours;
     if (ours && !panel.isConnected) {
       before = native().find((a) => a.classList.contains('active'));
       content.after(panel);
