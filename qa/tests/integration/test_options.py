@@ -139,6 +139,12 @@ def test_a_profile_of_one_s_own_is_kept_compared_and_removed(tuner: ModuleClient
     cluster.ceph('rocksdb-tuner', 'profile', 'add', '-i', '-', stdin=json.dumps(document))
     listed = tuner.json('profile', 'ls', schema='profile-ls')
     assert [p['name'] for p in listed if p['own']] == ['ours']
+    # The OSD may have been restarted just now.
+
+    def runs() -> Any:
+        return tuner.json('osd', '0', schema='osd-detail')['options']['running']
+
+    tuner.wait_for(runs, 60, 'what osd.0 runs')
     changes = tuner.json('profile', 'diff', 'ours', '--osd', '0', schema='profile-diff')['changes']
     of_buffers = next(c for c in changes if c['option'] == 'write_buffer_size')
     assert (of_buffers['effective_from'], of_buffers['effective_to']) == ('8388608', '16777216')

@@ -350,6 +350,8 @@ class _Sanitiser:
         archived = self._number('WAL_ttl_seconds') > 0 or self._number('WAL_size_limit_MB') > 0
         if archived or self._values['wal_recovery_mode'] not in self._recycling_modes():
             self._set('recycle_log_file_num', 0)
+        if self._values['allow_2pc'] == 'true':
+            self._values['avoid_flush_during_recovery'] = 'false'
         if self._values['paranoid_checks'] == 'false':
             self._values['skip_checking_sst_file_sizes_on_db_open'] = 'true'
         direct = self._values['use_direct_reads'] == 'true'

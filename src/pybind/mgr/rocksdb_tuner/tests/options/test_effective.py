@@ -137,6 +137,11 @@ def test_braces_with_a_blank_in_them_are_not_empty(version: str) -> None:
         ),
         ('compaction_style=kCompactionStyleFIFO,ttl=9,periodic_compaction_seconds=7', 'ttl', '7'),
         ('compaction_style=kCompactionStyleFIFO,ttl=9,periodic_compaction_seconds=0', 'ttl', '9'),
+        (
+            'allow_2pc=true,avoid_flush_during_recovery=true',
+            'avoid_flush_during_recovery',
+            'false',
+        ),
     ],
 )
 def test_corrections_that_the_oracle_found(text: str, name: str, value: str) -> None:
