@@ -44,7 +44,7 @@ from .records import (
 from .restart_log import RestartLog
 from .rules import Limits
 from .states import in_flight
-from .stopwatch import Stopwatch
+from .stopwatch import LastChange, Stopwatch
 from .storage import RolloutStorage
 
 log = logging.getLogger(__name__)
@@ -101,6 +101,7 @@ class Driver:
         self._watching = Stopwatch()
         self._waiting = Stopwatch()
         self._down = Stopwatch()
+        self._osds_changed = LastChange()
         #: The restart that this manager asked for last.
         self._asked: Optional[tuple[str, int]] = None
 
@@ -335,6 +336,8 @@ class Driver:
             osd.osd_id == flying.osd_id and not osd.up for osd in cluster.osds
         )
         down_s = self._down.look((state.rollout_id, flying and flying.osd_id, down), now_s)
+        processes = tuple((osd.osd_id, osd.up, osd.in_cluster, osd.nonce) for osd in cluster.osds)
+        changed_ago_s = self._osds_changed.look(processes, now_s)
         return Observation(
             cluster=cluster,
             pgs=self._cluster.pg_summary(),
@@ -349,6 +352,7 @@ class Driver:
             may_act=may_act,
             not_now=self._not_now,
             deaf=self._deaf,
+            osds_moved=changed_ago_s < self._machine.limits.report_s,
             watched_s=watched_s,
             waited_s=waited_s,
             down_s=down_s if down else 0.0,
@@ -416,6 +420,8 @@ class Driver:
     # -- keeping
 
     def _begin(self, state: RolloutState) -> RolloutState:
+        # What changed while nobody looked did not change just now.
+        self._osds_changed = LastChange()
         if self._acknowledged is not None:
             self._save_acknowledged(None)
         self._keep(state)

@@ -89,6 +89,7 @@ GATES = (
     'restarts_per_day is not used up, where it is set',
     'OSDs report to this manager',
     'no OSD of the cluster is down, and this one has told its version',
+    'none came, went or restarted since the placement groups were reported',
     'no flag such as noout or nobackfill is set, nor on single OSDs',
     'no health check of space, redundancy or quorum (nearfull, PG_DEGRADED, MON_DOWN)',
     'all placement groups are active+clean, and none recovers or is damaged',
@@ -103,11 +104,20 @@ def closed_gate(seen: Observation, osd_id: int) -> Optional[str]:
         _mode(seen)
         or seen.deaf
         or _osds(seen, osd_id)
+        or _moved(seen)
         or _held_cluster(seen)
         or placement_groups(seen)
         or _upgrade(seen)
         or _ok_to_stop(seen, osd_id)
     )
+
+
+def _moved(seen: Observation) -> Optional[str]:
+    # An OSD that comes in makes PGs peer and remap at once; their states reach the manager with
+    # the next report, and until then they look as clean as before (seen on 16.2.15).
+    if not seen.osds_moved:
+        return None
+    return 'an OSD came, went or restarted just now: placement groups are to be reported first'
 
 
 def placement_groups(seen: Observation) -> Optional[str]:

@@ -51,6 +51,9 @@ class Observation:
     not_now: Optional[str] = None
     #: Why this manager does not know how the OSDs are; None while they report to it.
     deaf: Optional[str] = None
+    #: An OSD came, went or got another process so short a time ago that the placement groups may
+    #: not have been reported since.
+    osds_moved: bool = False
     #: How long this manager has been looking at the cluster.
     watched_s: float = 0.0
     #: How long this manager has seen the rollout wait in `machine.wait_key`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Optional
 
 #: A longer pause between two looks says nothing of the time between: the manager waited for a
@@ -26,3 +27,19 @@ class Stopwatch:
         self._key = key
         self._looked_s = now_s
         return self._elapsed_s
+
+
+class LastChange:
+    """How long ago something changed, as one manager sees it."""
+
+    def __init__(self) -> None:
+        self._seen: object = None
+        self._changed = False
+        self._since = Stopwatch()
+
+    def look(self, seen: object, now_s: float) -> float:
+        """Seconds since ``seen`` was another than at the look before; infinite if it never was."""
+        self._changed = self._changed or self._seen not in (None, seen)
+        self._seen = seen
+        since_s = self._since.look(seen, now_s)
+        return since_s if self._changed else math.inf
