@@ -47,12 +47,12 @@ class Invariants:
         final = dict(self.run.state.request.final_entries)
         # An entry that the rollout removes, too, tells nobody who did.
         alike = final.get(who) is None and (who in final or who.startswith('osd.'))
-        (self.anybodys if alike else self.operators).add(who)
         self.run.cluster.operator_removes(who)
-        if who in self._found and self._found[who] is None:
-            # Set and removed: nobody need have seen it.
+        # Set and removed by the operator while the rollout looked elsewhere: that tells nobody, too.
+        alike = alike or (who in self._found and self._found[who] is None)
+        if alike:
             self.operators.discard(who)
-            self.anybodys.add(who)
+        (self.anybodys if alike else self.operators).add(who)
 
     def check(self, command: str) -> None:
         # The stored state, not the driver's: another manager must find the intention there.
