@@ -22,6 +22,7 @@ from fault_scene import (
     OSDS,
     STATE_KEY,
     Scene,
+    commit_of_checkout,
     eventually,
     s3_clients,
     save,
@@ -52,6 +53,7 @@ QUICK = {
 
 @pytest.fixture(scope='module')
 def shared_scene(release: str) -> Iterator[Scene]:
+    commit = commit_of_checkout()
     # Not pytest's own folder for files: other runs of pytest clean that up.
     with tempfile.TemporaryDirectory(prefix='tuner-faults-') as directory:
         laboratory = Laboratory(Path(directory) / 'module')
@@ -66,7 +68,7 @@ def shared_scene(release: str) -> Iterator[Scene]:
         )
         with Cluster.up(spec, Path(directory) / 'cluster', Progress()) as cluster:
             _configure(cluster)
-            yield Scene(cluster, ModuleClient(cluster), laboratory)
+            yield Scene(cluster, ModuleClient(cluster), laboratory, commit)
 
 
 def _configure(cluster: Cluster) -> None:
