@@ -480,6 +480,38 @@ def test_without_a_monitor_it_waits_and_without_a_quorum_too(scene: Scene) -> No
     scene.assert_done()
 
 
+def test_nothing_is_begun_that_the_monitors_refuse_to_store(scene: Scene) -> None:
+    """Each step is stored before its action: where the one is refused, the other is not done."""
+    ceph, limit = scene.cluster.ceph, ('mon', 'mon_config_key_max_entry_size')
+    before = scene.tuner.nonces()
+    scene.apply()
+    scene.wait_for_step(scene.canary, 'restarting')
+    with scene.fault('monitors refuse to store', 'canary') as event:
+        ceph('config', 'set', *limit, '16')
+        try:
+            eventually(
+                scene,
+                lambda: 'is not stored: error: entry size' in str(scene.tuner.status()['notices']),
+                'the refusal told',
+            )
+            stored, entries = scene.stored(), scene.tuner.entries()
+            scene.kill_active_manager()
+            scene.wait_until_answered()
+            # Long enough for the next OSD to be begun, were it not for that
+            time.sleep(30)
+            assert (scene.stored(), scene.tuner.entries()) == (stored, entries)
+            scene.assert_untouched(before, scene.canary)
+        finally:
+            ceph('config', 'rm', *limit)
+        scene.wait_for_step(scene.order[1], 'restarting')
+        event.happened = (
+            'no other OSD was begun, also by the standby when the manager was killed; it went on '
+            'when they stored again'
+        )
+    scene.wait_for_end('done')
+    scene.assert_done()
+
+
 def test_flags_of_others_and_nearfull_hold_the_next_osd_until_they_are_gone(scene: Scene) -> None:
     ceph = scene.cluster.ceph
     scene.apply()
