@@ -95,6 +95,7 @@ def scene(shared_scene: Scene, release: str) -> Iterator[Scene]:
 
 
 @pytest.mark.integration
+@pytest.mark.every_release
 def test_a_rollout_is_finished_though_its_manager_is_killed_in_every_phase(scene: Scene) -> None:
     scene.soak(batches=True)
     before = scene.tuner.nonces()
@@ -136,6 +137,7 @@ def test_a_rollout_is_finished_though_its_manager_is_killed_in_every_phase(scene
     assert all(after[n] != before[n] for n in before)
 
 
+@pytest.mark.every_release
 def test_a_rollback_is_finished_though_its_manager_is_killed(scene: Scene) -> None:
     scene.apply()
     scene.wait_for_step(scene.order[1], 'checking', 'settling', 'verified')
@@ -148,6 +150,7 @@ def test_a_rollback_is_finished_though_its_manager_is_killed(scene: Scene) -> No
     scene.assert_as_before()
 
 
+@pytest.mark.every_release
 def test_a_rollout_goes_on_when_the_module_was_disabled_and_enabled(scene: Scene) -> None:
     scene.soak()
     scene.apply()
@@ -174,6 +177,7 @@ def test_a_rollout_goes_on_when_the_module_was_disabled_and_enabled(scene: Scene
 
 
 @pytest.mark.integration
+@pytest.mark.every_release
 def test_a_canary_that_cannot_start_with_its_options_gets_the_old_ones_back(scene: Scene) -> None:
     before = scene.tuner.nonces()
     scene.laboratory.set_unchecked_options(UNSTARTABLE)
@@ -192,6 +196,7 @@ def test_a_canary_that_cannot_start_with_its_options_gets_the_old_ones_back(scen
 
 
 @pytest.mark.integration
+@pytest.mark.every_release
 def test_a_canary_that_dies_while_it_is_watched_fails_the_verdict(scene: Scene) -> None:
     scene.soak()
     before = scene.tuner.nonces()
@@ -456,6 +461,7 @@ def test_an_orchestrator_that_hangs_only_delays_the_rollout(scene: Scene) -> Non
 
 
 @pytest.mark.integration
+@pytest.mark.every_release
 def test_without_a_monitor_it_waits_and_without_a_quorum_too(scene: Scene) -> None:
     cluster = scene.cluster
     scene.apply()
@@ -480,6 +486,7 @@ def test_without_a_monitor_it_waits_and_without_a_quorum_too(scene: Scene) -> No
     scene.assert_done()
 
 
+@pytest.mark.every_release
 def test_nothing_is_begun_that_the_monitors_refuse_to_store(scene: Scene) -> None:
     """Each step is stored before its action: where the one is refused, the other is not done."""
     ceph, limit = scene.cluster.ceph, ('mon', 'mon_config_key_max_entry_size')
