@@ -62,7 +62,8 @@ def shared_scene(release: str) -> Iterator[Scene]:
             osds=OSDS,
             crush_hosts=HOSTS,
             mons=3,
-            mgrs=2,
+            # One is ready to take over while another that was killed comes back
+            mgrs=3,
             rgw=True,
             module=str(laboratory.module),
         )
