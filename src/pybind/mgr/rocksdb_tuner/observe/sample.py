@@ -70,28 +70,38 @@ def _all(names: CounterNames) -> _Asked:
 
 @lru_cache(maxsize=256)
 def _not_settled(
-    names: CounterNames,
-    db_total_bytes: Optional[int],
-    wal_total_bytes: Optional[int],
-    slow_total_bytes: Optional[int],
+    names: CounterNames, *, db: bool, wal: Optional[bool], slow: Optional[bool]
 ) -> _Asked:
     """What may change while an OSD's process runs.
 
     The sizes of its devices do not, nor what is used of a device that is not there: BlueFS says 0
-    of both.
+    of both. ``db`` is whether the size of the device is known; ``wal`` and ``slow`` are whether
+    there is such a device, None where that is not known.
     """
     settled = {
-        'db_total_bytes': db_total_bytes is not None,
-        'wal_total_bytes': wal_total_bytes is not None,
-        'wal_used_bytes': wal_total_bytes == 0,
-        'slow_total_bytes': slow_total_bytes is not None,
-        'slow_used_bytes': slow_total_bytes == 0,
+        'db_total_bytes': db,
+        'wal_total_bytes': wal is not None,
+        'wal_used_bytes': wal is False,
+        'slow_total_bytes': slow is not None,
+        'slow_used_bytes': slow is False,
     }
     left = [i for i, field in enumerate(names._fields) if not settled.get(field)]
     return _Asked(
         tuple(names[i] for i in left),
         tuple(names._fields[i] in _LATENCIES for i in left),
         tuple(i for i in range(len(names)) if i not in left),
+    )
+
+
+def _asked(names: CounterNames, known: Optional[Sample]) -> _Asked:
+    if known is None:
+        return _all(names)
+    wal, slow = known.wal_total_bytes, known.slow_total_bytes
+    return _not_settled(
+        names,
+        db=known.db_total_bytes is not None,
+        wal=None if wal is None else wal > 0,
+        slow=None if slow is None else slow > 0,
     )
 
 
@@ -110,33 +120,33 @@ def take_sample(
     counters of the process before until the new one reports. Of ``known``, an earlier sample, is
     taken what does not change while a process runs.
     """
-    if known is None or known.nonce != nonce:
-        asked = _all(names)
-    else:
-        asked = _not_settled(
-            names, known.db_total_bytes, known.wal_total_bytes, known.slow_total_bytes
-        )
+    if known is not None and known.nonce != nonce:
+        known = None
+    asked = _asked(names, known)
     points = reader.latest(osd_id, asked.paths)
     times = [point.time_s for point in points if point is not None]
     if not times:
         return None
-    time_s = max(times)
-    if min(times) < time_s - SAME_REPORT_S:
-        # A report arrived while these were read: what was read before it is of the report before.
-        points = [
-            old if old is not None and old.time_s >= time_s else new
-            for old, new in zip(points, reader.latest(osd_id, asked.paths))
-        ]
+    time_s = times[0]
+    # Counters of one report have one time: mostly all that were read.
+    if times.count(time_s) < len(times):
+        time_s = max(times)
+        if min(times) < time_s - SAME_REPORT_S:
+            # A report arrived while these were read: what was read before it is of the one before.
+            points = [
+                old if old is not None and old.time_s >= time_s else new
+                for old, new in zip(points, reader.latest(osd_id, asked.paths))
+            ]
     if time_s <= not_before_s or now_s - time_s > MAX_REPORT_AGE_S:
         return None
     oldest_s = time_s - SAME_REPORT_S
     values: list[object] = [
         None
         # A counter whose kind is not the expected one is another counter of the same name.
-        if point is None or point.time_s < oldest_s or is_latency != (point.avgcount is not None)
-        else (point.value, point.avgcount)
+        if point is None or point[0] < oldest_s or is_latency is (point[2] is None)
+        else point[1:]
         if is_latency
-        else point.value
+        else point[1]
         for point, is_latency in zip(points, asked.is_latency)
     ]
     if known is not None:
