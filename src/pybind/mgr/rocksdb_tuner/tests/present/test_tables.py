@@ -19,7 +19,7 @@ from rocksdb_tuner.observe.growth import Forecast, Outlook
 from rocksdb_tuner.observe.latency import WriteLatency
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.layout import WIDTH, display_width, paragraph
-from rocksdb_tuner.rollout.records import SoakPlan
+from rocksdb_tuner.rollout.records import Inconclusive, SoakPlan
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
@@ -318,6 +318,12 @@ def test_the_plan_names_canary_controls_soak_gates_and_duration() -> None:
     ('changes', 'soak', 'says'),
     [
         ({'controls': ()}, SoakPlan(600.0, 3600.0), 'too few OSDs to compare it with'),
+        ({'osds': (1,), 'controls': ()}, SoakPlan(600.0, 3600.0), 'ends as done, "not judged"'),
+        (
+            {'osds': (1,), 'controls': ()},
+            SoakPlan(600.0, 3600.0, Inconclusive.ROLLBACK),
+            'says what follows (rollback)',
+        ),
         ({'controls': (1, 2)}, SoakPlan(), 'soak_max is 0, so nothing is judged'),
         ({'restart_required': False}, SoakPlan(600.0, 3600.0), 'no OSD is restarted'),
     ],
