@@ -21,15 +21,18 @@ _TYPES = {'string': str, 'integer': int, 'number': float, 'boolean': bool}
 Described = Union[Dict[str, Any], List[Any]]
 
 
-def responses(name: str) -> Optional[Dict[int, Described]]:
-    """What ``EndpointDoc`` takes as its responses; None where the module's files are not there."""
+def responses(name: str, status: int = 200) -> Optional[Dict[int, Described]]:
+    """What ``EndpointDoc`` takes as its responses; None where the module's files are not there.
+
+    Its document has 200 of GET and PUT, 201 and 202 of POST, and leaves any other ``status`` out.
+    """
     try:
         schema = json.loads((SCHEMAS / f'{name}.schema.json').read_text(encoding='utf-8'))
     except (OSError, ValueError) as error:
         # The API works all the same.
         logger.warning('the answer "%s" is left undocumented: %s', name, error)
         return None
-    return {200: described(schema)}
+    return {status: described(schema)}
 
 
 def described(schema: Dict[str, Any]) -> Described:
@@ -53,16 +56,22 @@ def _type(schema: Dict[str, Any], defs: Dict[str, Any]) -> Any:
             return dict
         return {name: (_type(part, defs), _text(part, defs)) for name, part in names.items()}
     if kind == 'array':
-        item = _type(schema.get('items', {}), defs)
+        if 'items' not in schema or _kind(schema['items']) == 'anything':
+            return list
+        item = _type(schema['items'], defs)
         # The dashboard has no lists of lists.
         return list if isinstance(item, list) or item in (list, dict) else [item]
     return _TYPES.get(kind, str)
 
 
 def _kind(schema: Dict[str, Any]) -> str:
-    kind = schema.get('type', 'string')
+    kind = schema.get('type', 'anything')
     if isinstance(kind, list):
-        kind = next((k for k in kind if k != 'null'), 'string')
+        kind = next((k for k in kind if k != 'null'), 'anything')
+    if kind == 'anything' and isinstance(schema.get('const'), int):
+        return 'integer'
+    if kind == 'anything' and ('$ref' in schema or 'enum' in schema):
+        return 'string'
     return str(kind)
 
 
