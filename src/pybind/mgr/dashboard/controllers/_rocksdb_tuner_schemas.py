@@ -16,6 +16,9 @@ logger = logging.getLogger(__name__)
 #: Beside the dashboard, where every mgr module is.
 SCHEMAS = Path(__file__).resolve().parents[2] / 'rocksdb_tuner/present/schemas'
 
+#: Stands for names that are not known beforehand.
+ANY_NAME = '<name>'
+
 _TYPES = {'string': str, 'integer': int, 'number': float, 'boolean': bool}
 
 Described = Union[Dict[str, Any], List[Any]]
@@ -53,14 +56,18 @@ def _type(schema: Dict[str, Any], defs: Dict[str, Any]) -> Any:
     if kind == 'object':
         names = schema.get('properties')
         if not names:
-            return dict
+            # An object of any names is told by one that it need not have: without a name the
+            # dashboard writes a list instead.
+            values = schema.get('additionalProperties')
+            kind_of_all = _type(values, defs) if isinstance(values, dict) else str
+            return {ANY_NAME: (kind_of_all, 'One for each name', True)}
         return {name: (_type(part, defs), _text(part, defs)) for name, part in names.items()}
     if kind == 'array':
         if 'items' not in schema or _kind(schema['items']) == 'anything':
             return list
         item = _type(schema['items'], defs)
         # The dashboard has no lists of lists.
-        return list if isinstance(item, list) or item in (list, dict) else [item]
+        return list if isinstance(item, list) or item is list else [item]
     return _TYPES.get(kind, str)
 
 
