@@ -40,7 +40,8 @@ UNSTARTABLE = 'compression=kZSTD'
 #: Module options: a rollout in a minute instead of an hour.
 QUICK = {
     'sample_interval': '1',
-    'restart_timeout': '30',
+    # On a machine that others keep busy an OSD takes half of it to start
+    'restart_timeout': '60',
     'soak_min': '6',
     'soak_max': '0',
     'soak_inconclusive': 'promote',
