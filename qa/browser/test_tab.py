@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import statistics
 import time
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +23,8 @@ from visitor import API, PANEL, SHOTS, TAB, TIMEOUT_MS, Visitor
 pytestmark = pytest.mark.integration
 
 WIDTHS = (1280, 1920, 400)
+#: How often the tab is opened to see how long it takes.
+LOOKS = 9
 #: After a restart of the manager its dashboard takes some seconds.
 RESTART_S = 120
 
@@ -50,14 +57,50 @@ def test_the_address_opens_the_tab_and_it_says_how_things_stand(admin: Visitor) 
     assert admin.our_errors() == []
 
 
-def test_the_tab_is_usable_within_a_second_of_the_page(admin: Visitor) -> None:
-    """What the tab itself adds, measured in the browser; said, and bounded with room."""
-    admin.page.goto(f'{admin.url}/#/osd')
-    admin.page.wait_for_selector(TAB)
-    began_s = time.monotonic()
-    admin.page.click(TAB)
-    admin.page.wait_for_selector(f'{PANEL} .rt-headline')
-    print(f'the tab is usable after {time.monotonic() - began_s:.2f} s')
+@pytest.mark.parametrize('osds', [None, 1000, 10_000])
+def test_how_long_until_the_tab_is_usable_is_measured(
+    admin: Visitor, release: str, osds: int | None
+) -> None:
+    """From the click to state, map and charts, with the cluster's answers or with made ones.
+
+    Nothing is asserted of time: the machine has others at work. The first look is the slowest.
+    """
+    page = admin.page
+    took_s = []
+    with nullcontext() if osds is None else admin.answering(answers(osds)):
+        for _ in range(LOOKS):
+            page.goto(f'{admin.url}/#/osd')
+            page.reload()
+            page.wait_for_selector(TAB)
+            began_s = time.monotonic()
+            page.click(TAB)
+            for shown in ('.rt-headline', 'canvas', '.rt-charts'):
+                page.locator(f'{PANEL} {shown}').first.wait_for()
+            took_s.append(round(time.monotonic() - began_s, 3))
+    figures = {
+        'release': release,
+        'date': time.strftime('%Y-%m-%d'),
+        'osds': osds or 3,
+        'answers': 'of the cluster' if osds is None else 'made, given by the browser',
+        'cpus': os.cpu_count(),
+        'load': round(os.getloadavg()[0], 1),
+        'looks': LOOKS,
+        'usable_s': {
+            'least': min(took_s),
+            'median': statistics.median(took_s),
+            'most': max(took_s),
+        },
+    }
+    print(json.dumps(figures))
+    if folder := os.environ.get('ROCKSDB_TUNER_TAB_RESULTS'):
+        keep(Path(folder) / f'tab-{release}.json', figures)
+
+
+def keep(path: Path, figures: dict[str, Any]) -> None:
+    """In place of those of as many OSDs from before."""
+    kept = json.loads(path.read_text()) if path.exists() else []
+    others = [one for one in kept if one['osds'] != figures['osds']]
+    path.write_text(json.dumps([*others, figures], indent=1) + '\n')
 
 
 def test_the_tab_survives_a_walk_a_reload_and_the_loss_of_the_login(admin: Visitor) -> None:
@@ -187,6 +230,10 @@ def test_a_module_that_does_not_answer_is_said_as_what_it_is(
         ('stale', 'Nothing new is measured'),
         ('quiet', 'All is well'),
         ('waiting', 'A rollout waits for you'),
+        ('offer', 'Compact'),
+        ('campaign', 'A compaction campaign is under way: 6 of 12 OSDs'),
+        ('campaign-waiting', 'A compaction campaign waits: writes of clients take'),
+        ('campaign-done', 'Last compaction campaign'),
         ('broken', 'Needs attention'),
     ],
 )
@@ -194,12 +241,66 @@ def test_every_state_is_said_and_accessible(admin: Visitor, state: str, shown: s
     with admin.answering(answers(osds=12, state=state)):
         admin.open_tab()
         expect(admin.page.locator(PANEL)).to_contain_text(shown)
-        for summary in admin.page.locator(f'{PANEL} summary').all():
-            summary.click()
+        closed = admin.page.locator(f'{PANEL} details:not([open]) > summary')
+        while closed.count():
+            closed.first.click()
         admin.page.wait_for_timeout(500)
         admin.shot(f'state-{state}')
         assert admin.violations() == []
         assert admin.violations(TAB) == []
+    assert admin.our_errors() == []
+
+
+def test_a_campaign_moves_osd_by_osd_and_is_controlled_behind_a_question(admin: Visitor) -> None:
+    page = admin.page
+    asked: list[str] = []
+
+    def change(route: Any) -> None:
+        asked.append(f'{route.request.method} {route.request.url.partition("/rocksdb_tuner")[2]}')
+        route.fulfill(status=202, json=None)
+
+    with admin.answering(answers(osds=12, state='offer')):
+        admin.open_tab()
+        item = page.locator(f'{PANEL} details[data-id="ssd-compact-1a2b3c"]')
+        item.locator('summary').click()
+        # It has no plan: what would be done is what it shows.
+        expect(item.get_by_role('button', name='Dry run')).to_have_count(0)
+        item.get_by_role('button', name='Apply …').click()
+        dialog = page.get_by_role('dialog')
+        expect(dialog).to_contain_text('cannot be taken back or stopped')
+        admin.shot('compact-dialog')
+        assert admin.violations('dialog') == []
+        page.route(f'{API}/recommendation/*/apply', change)
+        dialog.get_by_role('button', name='Compact', exact=True).click()
+        expect(dialog).to_have_count(0)
+    page.route(f'{API}/rollout/*', change)
+    with admin.answering(answers(osds=12, state='campaign')):
+        # At the next refresh.
+        expect(page.locator(PANEL)).to_contain_text('Compaction campaign under way')
+        row = page.locator(
+            f'{PANEL} tr', has=page.get_by_role('rowheader', name='osd.1', exact=True)
+        )
+        expect(row).to_contain_text('done')
+        expect(row).to_contain_text('10.0 GiB (DB -33 %)')
+        expect(page.locator(f'{PANEL} tr', has_text='osd.6')).to_contain_text('compacting')
+        expect(page.locator(f'{PANEL} tr', has_text='osd.2')).to_contain_text('no room')
+        for name, told in (('Pause', 'osd 6 cannot be stopped'), ('Abort', '5 OSDs are left')):
+            page.get_by_role('button', name=f'{name} …').click()
+            expect(dialog).to_contain_text(told)
+            dialog.get_by_role('button', name=name, exact=True).click()
+            expect(dialog).to_have_count(0)
+    with admin.answering(answers(osds=12, state='campaign-waiting')):
+        page.get_by_role('button', name='Resume …').click()
+        dialog.get_by_role('button', name='Resume', exact=True).click()
+        expect(dialog).to_have_count(0)
+    assert asked == [
+        'POST /recommendation/ssd-compact-1a2b3c/apply',
+        *(f'POST /rollout/{control}' for control in ('pause', 'abort', 'resume')),
+    ]
+    with admin.answering(answers(osds=12, state='campaign-done')):
+        expect(page.locator(PANEL)).to_contain_text('Last compaction campaign')
+        expect(page.locator(PANEL)).to_contain_text('Compaction of device class ssd')
+        expect(page.get_by_role('button', name='Pause …')).to_have_count(0)
     assert admin.our_errors() == []
 
 

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 serving = SimpleNamespace(response=None)
-response = SimpleNamespace(headers={})
+response = SimpleNamespace(headers={}, status=None)
 
 
 class HTTPError(Exception):

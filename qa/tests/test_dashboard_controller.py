@@ -25,9 +25,12 @@ from dashboard.controllers._rocksdb_tuner_schemas import SCHEMAS, described, res
 from dashboard.exceptions import DashboardException
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from rocksdb_tuner import Module
 from rocksdb_tuner.advise.own_profiles import decode_own_profile
+from rocksdb_tuner.tests.present.samples import all_snapshots
+from rocksdb_tuner.tests.present.test_documents import documents
 
 CONTROLLERS = Path(__file__).resolve().parents[2] / 'src/pybind/mgr/dashboard/controllers'
 MAY_CHANGE = {('config-opt', 'update')}
@@ -298,6 +301,41 @@ def test_a_change_is_asked_for_in_the_name_of_the_user(
     assert asked == [(command, arguments, 'dashboard:alice')]
 
 
+CHANGES: dict[str, dict[str, Any]] = {
+    'apply': {'recommendation_id': 'r1'},
+    'rollback': {},
+    'pause': {},
+    'resume': {},
+    'abort': {},
+    'acknowledge': {},
+    'deep': {'osd_id': '3'},
+    'add_profile': OWN,
+    'remove_profile': {'name': 'mine'},
+    'set_mode': {'mode': 'off'},
+}
+
+
+@pytest.mark.parametrize('endpoint', endpoints(), ids=lambda e: e.__name__)
+def test_a_change_is_answered_with_the_status_under_which_it_is_described(
+    api: Any, asked: list[tuple[Any, ...]], endpoint: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cherrypy.response, 'status', None)
+    if endpoint.method == 'GET':
+        assert endpoint.__name__ not in CHANGES
+        return
+    getattr(api, endpoint.__name__)(**CHANGES[endpoint.__name__])
+    assert len(asked) == 1
+    assert cherrypy.response.status in (endpoint.responses or {204: None})
+
+
+def test_a_refused_change_has_the_status_of_its_error_only(
+    api: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cherrypy.response, 'status', None)
+    refusal(lambda: api.apply(recommendation_id='nope'))
+    assert cherrypy.response.status is None
+
+
 def test_a_read_is_asked_for_in_nobodys_name(api: Any, asked: list[tuple[Any, ...]]) -> None:
     api.osd(osd_id='3')
     assert asked == [('osd', {'osd_id': '3'})]
@@ -367,15 +405,19 @@ def test_our_endpoints_read_bodies_so_and_show_no_traceback() -> None:
     assert config['request.show_tracebacks'] is False
 
 
-#: Endpoints that change something and answer with what a read does too.
-UNDESCRIBED = {'POST', 'DELETE'}
+#: Statuses of answers that the dashboard's document has, and shows with what they are made of.
+DOCUMENTED = {'GET': {200}, 'PUT': {200}, 'POST': {201, 202}}
 
 
 @pytest.mark.parametrize(
-    'endpoint', [e for e in endpoints() if e.method not in UNDESCRIBED], ids=lambda e: e.__name__
+    # What was deleted is not answered with.
+    'endpoint',
+    [e for e in endpoints() if e.method != 'DELETE'],
+    ids=lambda e: e.__name__,
 )
 def test_every_answer_is_described_by_its_names(endpoint: Any) -> None:
-    found = endpoint.responses[200]
+    ((status, found),) = endpoint.responses.items()
+    assert status in DOCUMENTED[endpoint.method]
     names = found[0] if isinstance(found, list) else found
     assert names
     assert all(isinstance(kind_and_text, tuple) for kind_and_text in names.values())
@@ -385,17 +427,50 @@ def test_every_answer_is_described_by_its_names(endpoint: Any) -> None:
 def test_every_published_schema_can_be_told_in_the_dashboards_form(path: Path) -> None:
     def check(found: Any) -> None:
         if isinstance(found, dict):
-            for kind, text in found.values():
+            assert found
+            for kind, text, *optional in found.values():
                 assert isinstance(text, str)
+                assert optional in ([], [True])
                 check(kind)
         elif isinstance(found, list):
             (item,) = found
-            assert item not in ({}, list, dict)
+            assert item is not list
             check(item)
         else:
-            assert found in (str, int, float, bool, list, dict)
+            # Of `dict` the dashboard makes a list of objects.
+            assert found in (str, int, float, bool, list)
 
     check(described(json.loads(path.read_text())))
+
+
+JSON_TYPES = {
+    str: 'string',
+    int: 'integer',
+    float: 'number',
+    bool: 'boolean',
+    list: 'array',
+}
+
+
+def as_documented(found: Any) -> dict[str, Any]:
+    """A JSON Schema of what the dashboard is told, in which every value may be null too."""
+    if isinstance(found, dict):
+        names = {name: as_documented(kind) for name, (kind, *_) in found.items()}
+        required = [name for name, (_, _, *optional) in found.items() if not optional]
+        return {'type': ['object', 'null'], 'properties': names, 'required': required}
+    if isinstance(found, list):
+        return {'type': ['array', 'null'], 'items': as_documented(found[0])}
+    return {'type': [JSON_TYPES[found], 'null']}
+
+
+@pytest.mark.parametrize('state', sorted(all_snapshots()))
+def test_answers_are_what_the_dashboard_says_of_them(state: str) -> None:
+    for name, answer in documents(all_snapshots()[state]):
+        path = SCHEMAS / f'{name}.schema.json'
+        checked = Draft202012Validator(as_documented(described(json.loads(path.read_text()))))
+        for error in checked.iter_errors(answer):
+            # Values of evidence are numbers or texts, and the dashboard has no word for "or".
+            assert error.absolute_path[-1] == 'value', (name, error)
 
 
 def test_without_the_modules_files_the_api_is_there_undescribed(

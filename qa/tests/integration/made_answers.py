@@ -11,11 +11,21 @@ import random
 from dataclasses import replace
 from typing import Any
 
+from rocksdb_tuner.advise.records import Assessment, Kind, Risk
+from rocksdb_tuner.campaign.history import record_of
+from rocksdb_tuner.campaign.records import (
+    CampaignRequest,
+    CampaignState,
+    CompactionStep,
+    OsdCompaction,
+    planned,
+)
 from rocksdb_tuner.observe.growth import GrowthPoints
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.observe.trend import TREND_SIGNALS, Trend
 from rocksdb_tuner.options.verdict import all_options
 from rocksdb_tuner.present import render
+from rocksdb_tuner.rollout.records import Outcome, Phase
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.tests.present import samples
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
@@ -39,7 +49,7 @@ def answers(osds: int, state: str = 'rollout') -> dict[str, Any]:
         '/findings': render.findings(snapshot, 'json'),
         '/recommendation': render.recommend(snapshot, 'json'),
         '/map': render.osd_map(snapshot),
-        '/rollout': render.rollout(snapshot.rollout, None, 'json'),
+        '/rollout': render.rollout(snapshot.rollout, snapshot.campaign, 'json'),
         '/history': render.history(snapshot, 'json'),
         '/option': render.option_list(tuple(all_options().values()), 'json'),
         '/trend': render.trend([(0, trend(0)), (1, trend(1)), (2, trend(2))], None),
@@ -47,7 +57,8 @@ def answers(osds: int, state: str = 'rollout') -> dict[str, Any]:
     for recommendation in snapshot.recommendations:
         path = f'/recommendation/{recommendation.recommendation_id}'
         texts[path] = render.show(recommendation, 'json')
-        texts[f'{path}/plan'] = render.plan(recommendation, samples.SOAK, 'json')
+        if recommendation.kind is not Kind.COMPACT:
+            texts[f'{path}/plan'] = render.plan(recommendation, samples.SOAK, 'json')
     found = {path: json.loads(text) for path, text in texts.items()}
     if snapshot.osds:
         first = snapshot.osds[0].info.osd_id
@@ -72,8 +83,7 @@ def of_size(osds: int) -> Snapshot:
             slow_used_bytes=int(rng.random() < 0.02),
         )
         made.append(
-            replace(
-                facts,
+            facts._replace(
                 info=replace(
                     facts.info,
                     osd_id=osd_id,
@@ -92,16 +102,82 @@ def in_state(snapshot: Snapshot, state: str) -> Snapshot:
     quiet = replace(
         snapshot, rollout=None, findings=(), alarms=(), assessments=(), limitations=(), notices=()
     )
+    changed = replace(quiet, rollout=replace(samples.rollout(), stage=Phase.DONE))
+    compacted = compacting(len(snapshot.osds), ended=True)
     nothing = replace(quiet, osds=(), groups=(), sampling=Sampling(10.0, 0, None, None))
     return {
         'rollout': snapshot,
         'waiting': replace(snapshot, rollout=samples.waiting_rollout()),
         'broken': replace(snapshot, rollout=samples.failed_rollout()),
         'quiet': quiet,
+        'offer': replace(changed, assessments=(offer(snapshot),)),
+        'campaign': replace(changed, campaign=compacting(len(snapshot.osds))),
+        'campaign-waiting': replace(
+            changed,
+            campaign=replace(
+                compacting(len(snapshot.osds)),
+                paused_reason='writes of clients take 9.1 ms, 1.5 times the 2.4 ms of before',
+            ),
+        ),
+        'campaign-done': replace(
+            changed, campaign=compacted, history=(*changed.history, record_of(compacted))
+        ),
         'stale': replace(quiet, sampling=replace(snapshot.sampling, last_sample_age_s=900.0)),
         'empty': replace(nothing, history=()),
         'off': replace(nothing, mode=Mode.OFF),
     }[state]
+
+
+def offer(snapshot: Snapshot) -> Assessment:
+    """All OSDs may be compacted."""
+    osds = tuple(facts.info.osd_id for facts in snapshot.osds)
+    recommendation = replace(
+        samples.recommendation(osds),
+        recommendation_id='ssd-compact-1a2b3c',
+        kind=Kind.COMPACT,
+        profile=None,
+        options_from=samples.LZ4,
+        options_to=samples.LZ4,
+        final_entries=(),
+        risk=Risk.MEDIUM,
+        restart_required=False,
+        commands=tuple(f'ceph tell osd.{osd_id} compact' for osd_id in osds),
+        undo_commands=(),
+    )
+    return Assessment('osd/class:ssd', 'Compaction gives space back.', (recommendation,))
+
+
+def compacting(osds: int, ended: bool = False) -> CampaignState:
+    """A campaign in its middle, or at its end; the third OSD had no room."""
+
+    def one(osd: OsdCompaction) -> OsdCompaction:
+        before = 31_000_000_000 + osd.osd_id * 1_100_000_000
+        measured = replace(osd, used_before_bytes=before, latency_ms=3.1 + osd.osd_id / 7)
+        if osd.osd_id == 2:
+            reason = 'its DB device has no room for a second copy'
+            return replace(osd, step=CompactionStep.SKIPPED, reason=reason)
+        if ended or osd.osd_id < osds / 2:
+            return replace(measured, step=CompactionStep.DONE, used_after_bytes=before * 2 // 3)
+        running = osd.osd_id < osds / 2 + 1
+        return replace(measured, step=CompactionStep.COMPACTING) if running else osd
+
+    request = CampaignRequest(
+        recommendation_id='ssd-compact-1a2b3c',
+        who='osd/class:ssd',
+        options=samples.LZ4,
+        osds=tuple((osd_id, f'node{osd_id // PER_HOST}') for osd_id in range(osds)),
+        actor='dashboard:alice',
+        prediction='BlueFS db_used_bytes -40% to 0%',
+    )
+    state = planned('c8', request, samples.NOW_S - 600)
+    return replace(
+        state,
+        osds=tuple(one(osd) for osd in state.osds),
+        stage=Phase.DONE if ended else Phase.PROMOTING,
+        outcome=Outcome.DONE if ended else None,
+        failure='osd.2: its DB device has no room for a second copy' if ended else None,
+        baseline_ms=2.41,
+    )
 
 
 def trend(osd_id: int) -> Trend:

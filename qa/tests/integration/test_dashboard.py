@@ -136,7 +136,9 @@ def test_charts_have_what_every_osd_and_its_class_did(admin: User, tuner: Module
 
 
 def test_a_deep_look_leaves_nothing_switched_on(admin: User, tuner: ModuleClient) -> None:
-    seen = admin.ask('POST', f'{API}/osd/1/deep', {}).body
+    answer = admin.ask('POST', f'{API}/osd/1/deep', {})
+    assert answer.status == 201
+    seen = answer.body
     assert seen['deep']['column_families']
     assert seen['deep']['not_put_back'] == []
     assert tuner.cluster.ceph('tell', 'osd.1', 'config', 'get', 'rocksdb_perf').find('false') > 0
@@ -151,11 +153,11 @@ def test_a_profile_of_ones_own_comes_and_goes(admin: User, users: dict[str, User
         'source': 'a test',
     }
     assert users['read-only'].ask('POST', f'{API}/profile', own).status == 403
-    assert admin.ask('POST', f'{API}/profile', own).status == 200
+    assert admin.ask('POST', f'{API}/profile', own).status == 201
     assert admin.ask('POST', f'{API}/profile', own).status == 409
     assert admin.get('/profile/mine').body['own'] is True
     assert users['read-only'].ask('DELETE', f'{API}/profile/mine').status == 403
-    assert admin.ask('DELETE', f'{API}/profile/mine').status in {200, 204}
+    assert admin.ask('DELETE', f'{API}/profile/mine').status == 204
     assert admin.get('/profile/mine').status == 404
 
 
@@ -256,6 +258,9 @@ def test_every_endpoint_is_in_the_openapi_document(admin: User) -> None:
     assert len(ours) >= 25
     described = paths[f'{API}/map']['get']['responses']['200']['content'][VERSION]['schema']
     assert described['properties']['kv_sync_busy']['type'] == 'array'
+    # And what changes answer.
+    answers = paths[f'{API}/rollout/pause']['post']['responses']
+    assert 'campaign' in answers['202']['content'][VERSION]['schema']['properties']
 
 
 @pytest.fixture

@@ -59,6 +59,12 @@ _STATUS_OF_ERRNO = {
     errno.EAGAIN: 503,
 }
 
+#: A change that goes on after its answer, which is how things stand by then.
+ACCEPTED = 202
+CREATED = 201
+OK = 200
+NO_CONTENT = 204
+
 _Handler = TypeVar('_Handler', bound=Callable[..., Any])
 
 
@@ -320,7 +326,8 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/recommendation/{recommendation_id}/plan')
     @ReadPermission
     @EndpointDoc(
-        'What applying it would do, step by step',
+        'What applying it would do, step by step; of a compaction, which has no more steps than it '
+        'shows, the recommendation itself',
         parameters={'recommendation_id': _ID},
         responses=responses('plan'),
     )
@@ -530,7 +537,8 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/rollout')
     @ReadPermission
     @EndpointDoc(
-        'The rollout under way, or the last one; null before the first',
+        'The rollout under way, or the last one; null before the first. Beside it the compaction '
+        'campaign',
         responses=responses('rollout'),
     )
     @_checked
@@ -553,10 +561,11 @@ class RocksDBTuner(BaseController):
         "All that is known of one OSD, with RocksDB's own statistics: what of them is off is "
         'switched on for the moment',
         parameters={'osd_id': _OSD},
+        responses=responses('osd-detail', CREATED),
     )
     @_checked
     def deep(self, osd_id: str) -> Any:
-        return self._change('osd', osd_id=osd_id, deep=True)
+        return self._change(CREATED, 'osd', osd_id=osd_id, deep=True)
 
     @Endpoint('POST', path='/profile')
     @UpdatePermission
@@ -570,6 +579,7 @@ class RocksDBTuner(BaseController):
             'source': (str, 'Where it comes from'),
             'cautions': ([str], 'What to look out for', True),
         },
+        responses=responses('profile-show', CREATED),
     )
     @_checked
     def add_profile(
@@ -589,7 +599,7 @@ class RocksDBTuner(BaseController):
             'source': source,
             'cautions': cautions or [],
         }
-        return self._change('profile_add', inbuf=json.dumps(own))
+        return self._change(CREATED, 'profile_add', inbuf=json.dumps(own))
 
     @Endpoint('DELETE', path='/profile/{name}')
     @UpdatePermission
@@ -599,52 +609,70 @@ class RocksDBTuner(BaseController):
     )
     @_checked
     def remove_profile(self, name: str) -> Any:
-        return self._change('profile_rm', name=name)
+        return self._change(NO_CONTENT, 'profile_rm', name=name)
 
     @Endpoint('POST', path='/recommendation/{recommendation_id}/apply')
     @UpdatePermission
-    @EndpointDoc('Carry out a recommendation as a rollout', parameters={'recommendation_id': _ID})
+    @EndpointDoc(
+        'Carry out a recommendation, as a rollout or a compaction campaign',
+        parameters={'recommendation_id': _ID},
+        responses=responses('rollout', ACCEPTED),
+    )
     @_checked
     def apply(self, recommendation_id: str) -> Any:
-        return self._change('apply', recommendation_id=recommendation_id)
+        return self._change(ACCEPTED, 'apply', recommendation_id=recommendation_id)
 
     @Endpoint('POST', path='/rollout/pause')
     @UpdatePermission
-    @EndpointDoc('Let the rollout stand still once the OSD in flight is safe')
+    @EndpointDoc(
+        'Let the rollout, or the compaction campaign, stand still once the OSD in flight is safe',
+        responses=responses('rollout', ACCEPTED),
+    )
     @_checked
     def pause(self) -> Any:
-        return self._change('rollout_pause')
+        return self._change(ACCEPTED, 'rollout_pause')
 
     @Endpoint('POST', path='/rollout/resume')
     @UpdatePermission
-    @EndpointDoc('Go on with a paused rollout')
+    @EndpointDoc(
+        'Go on with a paused rollout or compaction campaign',
+        responses=responses('rollout', ACCEPTED),
+    )
     @_checked
     def resume(self) -> Any:
-        return self._change('rollout_resume')
+        return self._change(ACCEPTED, 'rollout_resume')
 
     @Endpoint('POST', path='/rollout/abort')
     @UpdatePermission
-    @EndpointDoc('End the rollout where it is, with the OSD in flight brought to safety')
+    @EndpointDoc(
+        'End the rollout, or the compaction campaign, where it is, with the OSD in flight brought '
+        'to safety',
+        responses=responses('rollout', ACCEPTED),
+    )
     @_checked
     def abort(self) -> Any:
-        return self._change('rollout_abort')
+        return self._change(ACCEPTED, 'rollout_abort')
 
     @Endpoint('POST', path='/rollout/ack')
     @UpdatePermission
-    @EndpointDoc('Take note of a rollout that failed or was rolled back: its health check clears')
+    @EndpointDoc(
+        'Take note of a rollout that failed or was rolled back: its health check clears',
+        responses=responses('rollout', ACCEPTED),
+    )
     @_checked
     def acknowledge(self) -> Any:
-        return self._change('rollout_ack')
+        return self._change(ACCEPTED, 'rollout_ack')
 
     @Endpoint('POST', path='/rollback')
     @UpdatePermission
     @EndpointDoc(
         'Restore exactly what was there before a rollout',
         parameters={'rollout_id': (str, 'Id of a rollout; the last one without', True)},
+        responses=responses('rollout', ACCEPTED),
     )
     @_checked
     def rollback(self, rollout_id: Optional[str] = None) -> Any:
-        return self._change('rollback', rollout_id=rollout_id)
+        return self._change(ACCEPTED, 'rollback', rollout_id=rollout_id)
 
     @Endpoint('PUT', path='/mode')
     @UpdatePermission
@@ -655,13 +683,16 @@ class RocksDBTuner(BaseController):
     )
     @_checked
     def set_mode(self, mode: str) -> Any:
-        return self._change('mode', mode=mode)
+        return self._change(OK, 'mode', mode=mode)
 
-    def _change(self, command: str, **arguments: Optional[object]) -> Any:
+    def _change(self, status: int, command: str, **arguments: Optional[object]) -> Any:
+        """``status``: of an answer that is no error. The document knows 200 of PUT only."""
         # The scope of the endpoints is that of OSDs; what is changed is the configuration.
         if not self._has_permissions([Permission.UPDATE], Scope.CONFIG_OPT):
             raise _error(
                 403, 'forbidden', 'This needs permission to update the configuration (config-opt)'
             )
         user = str(JwtManager.get_username())[:MAX_ACTOR_CHARACTERS]
-        return _ask(command, f'dashboard:{user}', **arguments)
+        answer = _ask(command, f'dashboard:{user}', **arguments)
+        cherrypy.response.status = status
+        return answer

@@ -16,20 +16,26 @@ logger = logging.getLogger(__name__)
 #: Beside the dashboard, where every mgr module is.
 SCHEMAS = Path(__file__).resolve().parents[2] / 'rocksdb_tuner/present/schemas'
 
+#: Stands for names that are not known beforehand.
+ANY_NAME = '<name>'
+
 _TYPES = {'string': str, 'integer': int, 'number': float, 'boolean': bool}
 
 Described = Union[Dict[str, Any], List[Any]]
 
 
-def responses(name: str) -> Optional[Dict[int, Described]]:
-    """What ``EndpointDoc`` takes as its responses; None where the module's files are not there."""
+def responses(name: str, status: int = 200) -> Optional[Dict[int, Described]]:
+    """What ``EndpointDoc`` takes as its responses; None where the module's files are not there.
+
+    Its document has 200 of GET and PUT, 201 and 202 of POST, and leaves any other ``status`` out.
+    """
     try:
         schema = json.loads((SCHEMAS / f'{name}.schema.json').read_text(encoding='utf-8'))
     except (OSError, ValueError) as error:
         # The API works all the same.
         logger.warning('the answer "%s" is left undocumented: %s', name, error)
         return None
-    return {200: described(schema)}
+    return {status: described(schema)}
 
 
 def described(schema: Dict[str, Any]) -> Described:
@@ -50,19 +56,29 @@ def _type(schema: Dict[str, Any], defs: Dict[str, Any]) -> Any:
     if kind == 'object':
         names = schema.get('properties')
         if not names:
-            return dict
+            # An object of any names is told by one that it need not have: without a name the
+            # dashboard writes a list instead.
+            values = schema.get('additionalProperties')
+            kind_of_all = _type(values, defs) if isinstance(values, dict) else str
+            return {ANY_NAME: (kind_of_all, 'One for each name', True)}
         return {name: (_type(part, defs), _text(part, defs)) for name, part in names.items()}
     if kind == 'array':
-        item = _type(schema.get('items', {}), defs)
+        if 'items' not in schema or _kind(schema['items']) == 'anything':
+            return list
+        item = _type(schema['items'], defs)
         # The dashboard has no lists of lists.
-        return list if isinstance(item, list) or item in (list, dict) else [item]
+        return list if isinstance(item, list) or item is list else [item]
     return _TYPES.get(kind, str)
 
 
 def _kind(schema: Dict[str, Any]) -> str:
-    kind = schema.get('type', 'string')
+    kind = schema.get('type', 'anything')
     if isinstance(kind, list):
-        kind = next((k for k in kind if k != 'null'), 'string')
+        kind = next((k for k in kind if k != 'null'), 'anything')
+    if kind == 'anything' and isinstance(schema.get('const'), int):
+        return 'integer'
+    if kind == 'anything' and ('$ref' in schema or 'enum' in schema):
+        return 'string'
     return str(kind)
 
 

@@ -65,8 +65,8 @@ export interface Reading {
 
 export interface AdviceHost {
   mayChange: boolean;
-  /** Whether a rollout is under way, beside which none can begin. */
-  busy: boolean;
+  /** What is under way, beside which nothing else can begin. */
+  busy: string | null;
   read: ReadonlyMap<string, Reading>;
   meanings: ReadonlyMap<string, string>;
   conclusions: string[];
@@ -112,7 +112,8 @@ export function recommendations(
 
 function body(r: Recommendation, host: AdviceHost): TemplateResult {
   const reading = host.read.get(r.id);
-  const carriedOut = r.kind === 'set-profile' || r.kind === 'remove-override';
+  const rolledOut = r.kind === 'set-profile' || r.kind === 'remove-override';
+  const carriedOut = rolledOut || r.kind === 'compact';
   return html`
     <h4>Why</h4>
     <ul>
@@ -129,11 +130,13 @@ function body(r: Recommendation, host: AdviceHost): TemplateResult {
     ${difference(r, reading, host)}
     ${carriedOut
       ? html`<div class="rt-row">
-          <button class="btn btn-light" @click=${() => host.showPlan(r.id)}>Dry run</button>
+          ${rolledOut
+            ? html`<button class="btn btn-light" @click=${() => host.showPlan(r.id)}>Dry run</button>`
+            : nothing}
           ${host.mayChange
             ? html`<button
                 class="btn btn-accent rt-act"
-                ?disabled=${host.busy}
+                ?disabled=${host.busy !== null}
                 @click=${() => host.apply(r)}
               >
                 Apply …
@@ -141,14 +144,16 @@ function body(r: Recommendation, host: AdviceHost): TemplateResult {
             : html`<span class="rt-note">
                 Applying needs permission to update OSDs and the configuration.
               </span>`}
-          ${host.busy ? html`<span class="rt-note">A rollout is under way.</span>` : nothing}
+          ${host.busy ? html`<span class="rt-note">A ${host.busy} is under way.</span>` : nothing}
         </div>`
       : nothing}
     ${reading?.plan ? plan(reading.plan) : nothing}
     <h4>Commands</h4>
     ${commands(carriedOut ? [`ceph rocksdb-tuner apply ${r.id}`] : r.commands, 'Commands')}
     ${carriedOut
-      ? html`<p class="rt-note">Or, by hand, and back again:</p>
+      ? html`<p class="rt-note">
+            Or, by hand${r.undo_commands.length ? ', and back again' : ''}:
+          </p>
           ${commands(r.commands, 'Commands by hand')} ${commands(r.undo_commands, 'Undo')}`
       : nothing}
   `;

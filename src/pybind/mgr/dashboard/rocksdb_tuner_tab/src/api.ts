@@ -143,6 +143,39 @@ export interface Rollout extends RolloutSummary {
   };
   judgement: Judgement | null;
   batch_judgement: Judgement | null;
+  campaign: Campaign | null;
+}
+
+export interface OsdCompaction {
+  osd: number;
+  host: string | null;
+  step: string;
+  used_before_bytes: number | null;
+  used_after_bytes: number | null;
+  /** The highest client write latency of the cluster while it compacted. */
+  latency_ms: number | null;
+  reason: string | null;
+}
+
+/** OSDs are compacted one after the other, so that old data get what a change gave new ones. */
+export interface Campaign {
+  id: string;
+  recommendation: string;
+  who: string;
+  actor: string;
+  phase: string;
+  /** Of one host at once. */
+  parallel: number;
+  started: string | null;
+  updated: string | null;
+  paused_reason: string | null;
+  outcome: string | null;
+  failure: string | null;
+  baseline_ms: number | null;
+  /** Of the OSDs that are measured before and after. */
+  used_before_bytes: number | null;
+  used_after_bytes: number | null;
+  osds: OsdCompaction[];
 }
 
 export interface Change {

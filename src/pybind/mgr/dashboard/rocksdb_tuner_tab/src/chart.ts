@@ -24,6 +24,7 @@ export interface Picture {
 }
 
 const POWERS = Array.from({ length: 60 }, (_, i) => 2 ** i);
+const DAY_S = 86_400;
 const HEIGHT = 190;
 /** Of the variables that all three releases have, with what they hold there. */
 export const COLORS = {
@@ -116,7 +117,8 @@ function options(picture: Picture, width: number): uPlot.Options {
       y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] },
     },
     axes: [
-      { ...axis, size: 42 },
+      // Marks as far apart as a time with its seconds is wide.
+      { ...axis, size: 42, space: 84, values: (_, splits, __, ___, step) => clock(splits, step) },
       {
         ...axis,
         size: 68,
@@ -132,10 +134,34 @@ function options(picture: Picture, width: number): uPlot.Options {
         width: line.faint ? 0.7 : 1.8,
         ...(line.dashed && { dash: [6, 4] }),
         points: { show: line.values.length < 3 },
-        value: (_: uPlot, value: number | null) => picture.format(value),
+        // Where no cursor is, the newest.
+        value: (plot: uPlot, value: number | null, series: number, at: number | null) =>
+          picture.format(at === null ? newest(plot.data[series] ?? []) : value),
       })),
     ],
   };
+}
+
+/** Marks of the time axis: times of the day, with the date where it is another. */
+function clock(times_s: number[], step_s: number): string[] {
+  let before = '';
+  return times_s.map((time_s) => {
+    const at = new Date(time_s * 1000);
+    const day = at.toLocaleDateString(undefined, { month: 'short', day: 'numeric' });
+    const time = at.toLocaleTimeString(undefined, {
+      hour: '2-digit',
+      minute: '2-digit',
+      ...(step_s < 60 && { second: '2-digit' }),
+    });
+    const parts = step_s < DAY_S ? [time] : [];
+    if (day !== before) parts.push(day);
+    before = day;
+    return parts.join('\n');
+  });
+}
+
+function newest(values: ArrayLike<number | null | undefined>): number | null {
+  return Array.from(values).reverse().find((value) => value != null) ?? null;
 }
 
 /** The newest value of every line. */
@@ -143,8 +169,8 @@ function words({ title, lines, format }: Picture): string {
   const said = lines
     .filter((line) => !line.faint)
     .map((line) => {
-      const newest = [...line.values].reverse().find((value) => value !== null);
-      return `${line.label} ${newest === undefined ? 'not known' : format(newest)}`;
+      const value = newest(line.values);
+      return `${line.label} ${value === null ? 'not known' : format(value)}`;
     });
   return `${title}, newest values: ${said.join('; ')}`;
 }

@@ -26,6 +26,10 @@ export function percent(ratio: number | null | undefined): string {
   return ratio === null || ratio === undefined ? UNKNOWN : `${number(Math.round(ratio * 1000) / 10)} %`;
 }
 
+export function milliseconds(value: number | null | undefined): string {
+  return value === null || value === undefined ? UNKNOWN : `${number(value)} ms`;
+}
+
 export function signedPercent(value: number | null): string {
   if (value === null) return UNKNOWN;
   const rounded = Math.round(value);

@@ -5,6 +5,7 @@ import { findings, recommendations } from './advice';
 import type { AdviceHost, Reading } from './advice';
 import { Api, ApiError } from './api';
 import type {
+  Campaign,
   Change,
   Finding,
   Growth,
@@ -19,6 +20,8 @@ import type {
   Trend,
 } from './api';
 import type { Picture } from './chart';
+import { campaignSection, finished, inFlight } from './campaign';
+import type { CampaignControl } from './campaign';
 import { canaryPicture, growthPicture, pictures } from './charts';
 import type { Question, RocksDbTunerDialog } from './dialog';
 import { duration, ids, moment, plural, who } from './format';
@@ -124,7 +127,7 @@ export class RocksDbTunerPanel extends LitElement {
     this.now = Date.now();
     if (!document.hidden && !this.abort) await this.readAll();
     if (!this.isConnected) return;
-    const pause = underWay(this.data?.rollout ?? null) ? ROLLOUT_REFRESH_MS : REFRESH_MS;
+    const pause = busyWith(this.data?.rollout ?? null) ? ROLLOUT_REFRESH_MS : REFRESH_MS;
     window.clearTimeout(this.timer);
     this.timer = window.setTimeout(() => {
       void this.refresh();
@@ -243,15 +246,18 @@ export class RocksDbTunerPanel extends LitElement {
 
   private shown(data: Overview): TemplateResult {
     const { status } = data;
+    const campaign = data.rollout?.campaign ?? null;
     const old = this.error !== null || this.now - this.readAt > STALE_MS;
     return html`<div class=${old ? 'rt-old' : ''}>
       ${status.notices.map((n) => html`<div class="alert alert-warning" role="status">${n}</div>`)}
       ${this.headline(data)} ${this.figures(status)}
       ${data.rollout && underWay(data.rollout) ? this.rollout(data.rollout) : nothing}
+      ${campaign && underWay(campaign) ? this.campaign(campaign) : nothing}
       ${status.mode === 'off' || status.groups.length === 0
         ? this.nothing(status)
         : html`${this.groups(status.groups)} ${recommendations(data.recommendations, this.adviceHost(data))}
           ${findings(data.findings)} ${this.osdMap(data)} ${this.charts(data)}`}
+      ${campaign && !underWay(campaign) ? this.campaign(campaign) : nothing}
       ${data.rollout && !underWay(data.rollout) ? this.rollout(data.rollout) : nothing}
       ${history(data.history, data.status.track_record)}
     </div>`;
@@ -461,6 +467,13 @@ export class RocksDbTunerPanel extends LitElement {
     });
   }
 
+  private campaign(campaign: Campaign): TemplateResult {
+    return campaignSection(campaign, {
+      mayChange: this.mayChange,
+      control: (what, of) => this.askCampaignControl(what, of),
+    });
+  }
+
   private choose(subject: Subject): void {
     this.subject = subject;
     void this.readCharts();
@@ -469,7 +482,7 @@ export class RocksDbTunerPanel extends LitElement {
   private adviceHost(data: Overview): AdviceHost {
     return {
       mayChange: this.mayChange,
-      busy: underWay(data.rollout),
+      busy: busyWith(data.rollout),
       read: this.read,
       meanings: this.meanings,
       conclusions: data.status.groups.flatMap((g) => g.conclusion ?? []),
@@ -514,6 +527,10 @@ export class RocksDbTunerPanel extends LitElement {
   }
 
   private async askApply(r: Recommendation): Promise<void> {
+    if (r.kind === 'compact') {
+      this.askCompact(r);
+      return;
+    }
     const reading = await this.readOn(r.id, 'plan');
     const planned = reading?.plan;
     const canary = planned?.batches[0]?.osds ?? [];
@@ -538,16 +555,71 @@ export class RocksDbTunerPanel extends LitElement {
     });
   }
 
+  private askCompact(r: Recommendation): void {
+    this.ask({
+      title: `Compact the RocksDB of ${who(r.who)}`,
+      lines: [
+        `${plural(r.osds.length, 'OSD')} (${ids(r.osds)}) are compacted, ${ids(r.osds.slice(0, 1))} first, alone; then host by host. None is restarted, and no option is changed.`,
+        'An OSD is slower while it compacts. No other begins while writes of clients take longer than before, or the cluster is not healthy enough for it.',
+        'A compaction cannot be taken back or stopped: pause and abort keep the next from beginning.',
+      ],
+      command: `ceph rocksdb-tuner apply ${r.id}`,
+      action: 'Compact',
+      run: async () => {
+        await this.api.change('POST', `/recommendation/${encodeURIComponent(r.id)}/apply`);
+      },
+    });
+  }
+
+  private askCampaignControl(what: CampaignControl, campaign: Campaign): void {
+    const { api } = this;
+    const running = inFlight(campaign).map((o) => o.osd);
+    const runs = running.length
+      ? `The compaction of ${ids(running)} cannot be stopped, and is watched to its end.`
+      : 'No OSD compacts at the moment.';
+    const left = campaign.osds.length - finished(campaign) - running.length;
+    const questions: Record<CampaignControl, Question> = {
+      pause: {
+        title: 'Pause the campaign',
+        lines: [runs, `None of the other ${plural(left, 'OSD')} begins until you resume it.`],
+        command: 'ceph rocksdb-tuner rollout pause',
+        action: 'Pause',
+        run: async () => void (await api.change('POST', '/rollout/pause')),
+      },
+      resume: {
+        title: 'Resume the campaign',
+        lines: [
+          `It goes on with ${plural(left, 'OSD')}.`,
+          'How long writes of clients take by then counts as usual from there on.',
+        ],
+        command: 'ceph rocksdb-tuner rollout resume',
+        action: 'Resume',
+        run: async () => void (await api.change('POST', '/rollout/resume')),
+      },
+      abort: {
+        title: 'Abort the campaign',
+        lines: [
+          runs,
+          `${plural(left, 'OSD')} ${left === 1 ? 'is' : 'are'} left as they are. What was compacted stays so.`,
+        ],
+        command: 'ceph rocksdb-tuner rollout abort',
+        action: 'Abort',
+        run: async () => void (await api.change('POST', '/rollout/abort')),
+      },
+    };
+    this.ask(questions[what]);
+  }
+
   private askControl(what: Control, rollout: Rollout): void {
     const { api } = this;
     const done = rollout.batches.filter((b) => b.phase === 'done').flatMap((b) => b.osds);
-    const finished = done.length ? ids(done) : 'no OSD';
+    const changed = done.length ? ids(done) : 'no OSD';
     const questions: Record<Control, Question> = {
       pause: {
         title: 'Pause the rollout',
         lines: [
           'The OSD in flight is brought to safety first, then nothing more is changed.',
-          `Changed so far: ${finished}. They keep what they have.`,
+          `Changed so far: ${changed}. They keep what they have.`,
         ],
         command: 'ceph rocksdb-tuner rollout pause',
         action: 'Pause',
@@ -566,7 +638,7 @@ export class RocksDbTunerPanel extends LitElement {
         title: 'Abort the rollout',
         lines: [
           'The OSD in flight is brought to safety, then the rollout ends where it is.',
-          `Changed so far: ${finished}. They keep what they have; roll back to restore them.`,
+          `Changed so far: ${changed}. They keep what they have; roll back to restore them.`,
         ],
         command: 'ceph rocksdb-tuner rollout abort',
         action: 'Abort',
@@ -576,7 +648,10 @@ export class RocksDbTunerPanel extends LitElement {
         title: 'Roll back',
         lines: [
           `Exactly what was there before rollout ${rollout.id} is restored for ${who(rollout.who)}.`,
-          `Every OSD that runs the new options is restarted once more, one at a time: ${finished}.`,
+          `Every OSD that runs the new options is restarted once more, one at a time: ${changed}.`,
+          ...(underWay(rollout.campaign)
+            ? ['The compaction campaign ends before that; what was compacted stays so.']
+            : []),
         ],
         command: `ceph rocksdb-tuner rollback ${rollout.id}`,
         action: 'Roll back',
@@ -615,6 +690,13 @@ export class RocksDbTunerPanel extends LitElement {
   }
 }
 
+/** What is under way, beside which nothing else can begin. */
+function busyWith(rollout: Rollout | null): 'rollout' | 'compaction campaign' | null {
+  if (rollout === null) return null;
+  if (underWay(rollout)) return 'rollout';
+  return underWay(rollout.campaign) ? 'compaction campaign' : null;
+}
+
 /** How things stand, in one line. */
 function state(status: Status, rollout: Rollout | null): [string, string] {
   const { findings: f, sampling } = status;
@@ -626,6 +708,13 @@ function state(status: Status, rollout: Rollout | null): [string, string] {
     return rollout.phase === 'waiting'
       ? ['warning', `A rollout waits for you: ${rollout.paused_reason ?? ''} (${progress})`]
       : ['busy', `A rollout is under way: ${rollout.phase}, ${progress}`];
+  }
+  const campaign = rollout?.campaign ?? null;
+  if (campaign && underWay(campaign)) {
+    const progress = `${finished(campaign)} of ${plural(campaign.osds.length, 'OSD')}`;
+    return campaign.phase === 'waiting'
+      ? ['warning', `A compaction campaign waits: ${campaign.paused_reason ?? ''} (${progress})`]
+      : ['busy', `A compaction campaign is under way: ${progress}`];
   }
   if (status.mode === 'off') return ['', 'The mode is off.'];
   if (!sampling.osds) return ['', 'Nothing has been measured yet.'];

@@ -11,7 +11,8 @@ import { commands, facts, label, TABLE } from './parts';
 const FINAL = new Set(['done', 'rolled-back', 'failed']);
 const STAGES = ['preflight', 'canary', 'soaking', 'judging', 'promoting', 'collapsing', 'done'];
 
-const OUTCOME: Record<string, 'good' | 'warning' | 'danger' | 'busy' | ''> = {
+/** By how a change ended. */
+export const OUTCOME: Record<string, 'good' | 'warning' | 'danger' | 'busy' | ''> = {
   done: 'good',
   'rolled-back': 'warning',
   failed: 'danger',
@@ -139,13 +140,16 @@ function judgement(title: string, found: Judgement | null): TemplateResult | typ
     ${found.missing.length ? html`<p>Missing: ${found.missing.join('; ')}</p>` : nothing}`;
 }
 
-function effects(found: readonly Effect[]): TemplateResult | typeof nothing {
+function effects(
+  found: readonly Effect[],
+  change = 'Change against the controls',
+): TemplateResult | typeof nothing {
   if (!found.length) return nothing;
   return html`<div class="rt-scroll"><table class=${TABLE}>
     <thead>
       <tr>
         <th scope="col">Signal</th><th scope="col">Effect</th>
-        <th scope="col">Change against the controls</th><th scope="col">Interval</th>
+        <th scope="col">${change}</th><th scope="col">Interval</th>
       </tr>
     </thead>
     <tbody>
@@ -166,6 +170,9 @@ function interval(low: number | null, high: number | null): string {
     ? 'not bounded'
     : `${signedPercent(low)} to ${signedPercent(high)}`;
 }
+
+/** Ids of campaigns begin with it, those of rollouts with another. */
+const CAMPAIGN = 'c';
 
 const RESULT: Record<string, string> = {
   right: 'as predicted',
@@ -193,7 +200,9 @@ export function history(
           (c) => html`<details class="rt-item">
             <summary>
               ${label(c.outcome, OUTCOME[c.outcome] ?? '')}
-              <span class="rt-main">${who(c.who)}, by ${c.actor}</span>
+              <span class="rt-main">
+                ${c.id.startsWith(CAMPAIGN) ? 'Compaction of ' : nothing}${who(c.who)}, by ${c.actor}
+              </span>
               <time class="rt-side" datetime=${c.time ?? ''}>${moment(c.time)}</time>
             </summary>
             <div class="rt-body">
@@ -206,11 +215,13 @@ export function history(
                   ? [['Outcome', RESULT[c.comparison.result] ?? c.comparison.result] as [string, string]]
                   : []),
               ])}
-              ${effects(c.measured_effects)}
-              <h4>From</h4>
-              ${commands([c.from], 'Option string before')}
-              <h4>To</h4>
-              ${commands([c.to], 'Option string after')}
+              ${c.id.startsWith(CAMPAIGN) ? effects(c.measured_effects, 'Change') : effects(c.measured_effects)}
+              ${c.id.startsWith(CAMPAIGN)
+                ? nothing
+                : html`<h4>From</h4>
+                    ${commands([c.from], 'Option string before')}
+                    <h4>To</h4>
+                    ${commands([c.to], 'Option string after')}`}
             </div>
           </details>`,
         )}`;

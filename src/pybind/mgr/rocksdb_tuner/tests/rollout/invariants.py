@@ -49,7 +49,7 @@ class Invariants:
         # An entry that the rollout removes, too, tells nobody who did.
         alike = final.get(who) is None and (who in final or who.startswith('osd.'))
         self.run.cluster.operator_removes(who)
-        # Set and removed by the operator while the rollout looked elsewhere tells nobody, too.
+        # Set and removed while the rollout looked elsewhere: that tells nobody, too.
         alike = alike or (who in self._found and self._found[who] is None)
         if alike:
             self.operators.discard(who)

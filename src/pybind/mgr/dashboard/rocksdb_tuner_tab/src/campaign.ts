@@ -1,0 +1,115 @@
+/** The compaction campaign under way, or the last one: OSD by OSD, with the space it gave back. */
+
+import { html, nothing } from 'lit';
+import type { TemplateResult } from 'lit';
+
+import type { Campaign, OsdCompaction } from './api';
+import { bytes, milliseconds, moment, plural, signedPercent, who } from './format';
+import { facts, label, TABLE } from './parts';
+import { OUTCOME, underWay } from './rollout';
+
+export type CampaignControl = 'pause' | 'resume' | 'abort';
+
+export interface CampaignHost {
+  mayChange: boolean;
+  control(what: CampaignControl, campaign: Campaign): void;
+}
+
+const STEP: Record<string, 'good' | 'warning' | 'busy' | ''> = {
+  compacting: 'busy',
+  settling: 'busy',
+  done: 'good',
+  skipped: 'warning',
+};
+
+export function finished({ osds }: Campaign): number {
+  return osds.filter((o) => o.step === 'done' || o.step === 'skipped').length;
+}
+
+export function inFlight({ osds }: Campaign): OsdCompaction[] {
+  return osds.filter((o) => o.step === 'compacting' || o.step === 'settling');
+}
+
+export function campaignSection(campaign: Campaign, host: CampaignHost): TemplateResult {
+  const going = underWay(campaign);
+  const waiting = campaign.phase === 'waiting';
+  const skipped = campaign.osds.filter((o) => o.step === 'skipped').length;
+  const kind = going ? 'busy' : (OUTCOME[campaign.outcome ?? campaign.phase] ?? '');
+  return html`<h3>${going ? 'Compaction campaign under way' : 'Last compaction campaign'}</h3>
+    ${waiting
+      ? html`<div class="alert alert-warning" role="status">It waits: ${campaign.paused_reason}</div>`
+      : nothing}
+    ${campaign.failure ? html`<div class="alert alert-warning">${campaign.failure}</div>` : nothing}
+    ${facts([
+      ['Phase', label(campaign.outcome ?? campaign.phase, kind)],
+      ['For', who(campaign.who)],
+      [
+        'OSDs',
+        `${finished(campaign)} of ${campaign.osds.length}${skipped ? `, ${skipped} of them skipped` : ''}`,
+      ],
+      ['Given back', givenBack(campaign.used_before_bytes, campaign.used_after_bytes)],
+      ['Client writes before', milliseconds(campaign.baseline_ms)],
+      ['By', campaign.actor],
+      ['Started', moment(campaign.started)],
+      ['Updated', moment(campaign.updated)],
+    ])}
+    <progress
+      max=${campaign.osds.length || 1}
+      value=${finished(campaign)}
+      aria-label="OSDs that are compacted or skipped"
+    ></progress>
+    ${controls(campaign, host, going, waiting)}
+    <details class="rt-item" ?open=${going}>
+      <summary>
+        <span class="rt-main">OSDs, in the order in which they are compacted</span>
+        <span class="rt-side">${plural(campaign.osds.length, 'OSD')}</span>
+      </summary>
+      <div class="rt-body rt-scroll"><table class=${TABLE}>
+        <thead>
+          <tr>
+            <th scope="col">OSD</th><th scope="col">Host</th><th scope="col">Step</th>
+            <th scope="col">DB before</th><th scope="col">DB after</th>
+            <th scope="col">Given back</th><th scope="col">Client writes meanwhile, at most</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${campaign.osds.map(
+            (osd) => html`<tr>
+              <th scope="row">osd.${osd.osd}</th>
+              <td>${osd.host ?? '–'}</td>
+              <td>
+                ${label(osd.step, STEP[osd.step] ?? '')}
+                ${osd.reason ? html`<div class="rt-note">${osd.reason}</div>` : nothing}
+              </td>
+              <td>${bytes(osd.used_before_bytes)}</td>
+              <td>${bytes(osd.used_after_bytes)}</td>
+              <td>${givenBack(osd.used_before_bytes, osd.used_after_bytes)}</td>
+              <td>${milliseconds(osd.latency_ms)}</td>
+            </tr>`,
+          )}
+        </tbody>
+      </table></div>
+    </details>`;
+}
+
+function controls(
+  campaign: Campaign,
+  host: CampaignHost,
+  going: boolean,
+  waiting: boolean,
+): TemplateResult | typeof nothing {
+  if (!host.mayChange || !going) return nothing;
+  const button = (what: CampaignControl, text: string): TemplateResult =>
+    html`<button class="btn btn-light" @click=${() => host.control(what, campaign)}>${text}</button>`;
+  return html`<div class="rt-row">
+    ${waiting ? button('resume', 'Resume …') : button('pause', 'Pause …')}
+    ${button('abort', 'Abort …')}
+  </div>`;
+}
+
+/** Less is better: what a DB takes more is a negative amount given back. */
+function givenBack(before: number | null, after: number | null): string {
+  if (before === null || after === null) return '–';
+  const share = before > 0 ? ` (DB ${signedPercent((after / before - 1) * 100)})` : '';
+  return `${before < after ? '−' : ''}${bytes(Math.abs(before - after))}${share}`;
+}
