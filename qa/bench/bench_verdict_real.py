@@ -76,6 +76,18 @@ class Recorded:
     ) -> Iterator[tuple[float, Mapping[int, Optional[Sample]]]]:
         return (look for look in self.looks if begin_s <= look[0] <= end_s)
 
+    def undisturbed(self, begin_s: float, span: Span) -> tuple[int, ...]:
+        """The OSDs that nothing was done to from then to the end of the span.
+
+        One that a rollout restarted meanwhile is not among them; that the others noticed it is what
+        the controls of a rollout do, too.
+        """
+        processes: dict[int, set[Optional[int]]] = {n: set() for n in self.osds}
+        for _, samples in self.between(begin_s, span.end_s):
+            for n, sample in samples.items():
+                processes[n].add(None if sample is None else sample.nonce)
+        return tuple(n for n in self.osds if n not in span.slowed and len(processes[n]) == 1)
+
 
 def read(path: Path) -> tuple[Recorded, dict[str, Any]]:
     document = json.loads(lzma.decompress(path.read_bytes()))
@@ -103,7 +115,6 @@ def read(path: Path) -> tuple[Recorded, dict[str, Any]]:
             {int(n): f'{p["stopped_ms"]:g}/{p["period_ms"]:g}' for n, p in s['slowed'].items()},
         )
         for s in document['spans']
-        if s['what'] == 'steady'
     ]
     return Recorded(osds, looks, spans), document
 
@@ -168,13 +179,14 @@ def _nothing(recorded: Recorded, plan: SoakPlan, size: int) -> dict[str, Any]:
     before_s = baseline_s(plan)
     least_s = before_s + limits().warm_up_s + plan.least_s + 3 * SAMPLE_INTERVAL_S
     for span in recorded.spans:
-        calm = tuple(n for n in recorded.osds if n not in span.slowed)
         if span.slowed or span.end_s - span.begin_s < least_s:
             continue
-        groups = [calm[i : i + size] for i in range(0, len(calm) - size + 1, size)]
-        apart += len(groups) * int((span.end_s - span.begin_s) // least_s)
         begin_s = span.begin_s
         while begin_s + least_s <= span.end_s:
+            calm = recorded.undisturbed(begin_s, span)
+            groups = [calm[i : i + size] for i in range(0, len(calm) - size + 1, size)]
+            if begin_s == span.begin_s:
+                apart += len(groups) * int((span.end_s - span.begin_s) // least_s)
             for group in groups:
                 controls = tuple(n for n in calm if n not in group)[: limits().most_controls]
                 case = Case(group, controls, begin_s, begin_s + before_s, span.end_s)
@@ -237,8 +249,8 @@ def _worse(recorded: Recorded, plan: SoakPlan) -> list[dict[str, Any]]:
     for calm, slow in zip(recorded.spans, recorded.spans[1:]):
         if calm.slowed or not slow.slowed:
             continue
-        controls = tuple(n for n in recorded.osds if n not in slow.slowed)
         before_s = max(calm.begin_s, slow.begin_s - baseline_s(plan))
+        controls = recorded.undisturbed(before_s, slow)
         for n, pauses in slow.slowed.items():
             case = Case((n,), controls, before_s, slow.begin_s, slow.end_s)
             result = soak(recorded, case, plan)
@@ -275,7 +287,6 @@ def _judge(path: Path, out: Optional[Path]) -> None:
         ],
         'worse_soak_s': list(SOAK_WORSE_S),
         'worse': _worse(recorded, SoakPlan(*SOAK_WORSE_S)),
-        'rollouts': document['rollouts'],
     }
     text = json.dumps(result, indent=1)
     print(text)
@@ -291,11 +302,11 @@ def main() -> int:
     record.add_argument('--release', default='pacific')
     record.add_argument('--osds', type=int, default=9)
     record.add_argument('--hosts', type=int, default=3)
-    record.add_argument('--rate-iops', type=int, default=150)
+    record.add_argument('--rate-iops', type=int, default=300)
     record.add_argument('--settle', type=float, default=60.0, help='seconds before it begins')
     record.add_argument('--option', action='append', default=[], help='of the module, NAME=VALUE')
     record.add_argument('--out', type=Path, required=True, help='a file, NAME.json.xz')
-    record.add_argument('phases', nargs='+', help='"900", "330:0=10/60,4=20/60", "1800:rollout"')
+    record.add_argument('phases', nargs='+', help='"900", "330:0=10/60,4=20/60"')
     judged = what.add_parser('judge', help='hold the verdict against a recording')
     judged.add_argument('recording', type=Path)
     judged.add_argument('--out', type=Path, help='a JSON file')

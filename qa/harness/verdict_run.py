@@ -1,4 +1,4 @@
-"""A real cluster under a steady client while nothing, something worse, or a rollout happens to it.
+"""A real cluster under a steady client while nothing happens to it, or something worse.
 
 What the OSDs counted is recorded with what was true at the time, so that the verdict can be held
 against it (qa/bench/bench_verdict_real.py).
@@ -29,10 +29,6 @@ IMAGE_BYTES = 4 << 30
 PG_NUM = 128
 #: So long the client may take to begin and to end.
 AROUND_S = 120.0
-POLL_S = 5.0
-#: Kinds of recommendations that a rollout carries out.
-CARRIED_OUT = ('set-profile', 'remove-override')
-FINAL = ('done', 'failed', 'rolled-back')
 
 
 @dataclass(frozen=True)
@@ -49,23 +45,16 @@ class Pauses:
 
 @dataclass(frozen=True)
 class Phase:
-    """So many seconds in which nothing changes but that these OSDs are slowed down.
-
-    With `rollout`, the first recommendation of the module is carried out instead, for at most so
-    long.
-    """
+    """So many seconds in which nothing changes but that these OSDs are slowed down."""
 
     seconds: float
     slowed: Mapping[int, Pauses] = field(default_factory=dict)
-    rollout: bool = False
 
 
 def parse_phase(text: str) -> Phase:
-    """'900', '330:0=10/60,4=20/60' (osd.0 is stopped for 10 ms of each 60) or '1800:rollout'."""
+    """'900', or '330:0=10/60,4=20/60': osd.0 is stopped for 10 ms of each 60."""
     seconds, _, what = text.partition(':')
     try:
-        if what == 'rollout':
-            return Phase(float(seconds), rollout=True)
         slowed = {}
         for part in filter(None, what.split(',')):
             osd, _, pauses = part.partition('=')
@@ -143,7 +132,6 @@ def run(
 ) -> dict[str, Any]:
     """A recording (format 2) in whose spans it stands which OSDs were slowed down, and how."""
     spans: list[dict[str, Any]] = []
-    rollouts: list[dict[str, Any]] = []
     seconds = settle_s + sum(phase.seconds for phase in phases)
     with _client(cluster, rate_iops, seconds + AROUND_S / 2):
         cluster.progress.say(f'let the cluster settle: {settle_s:g} s')
@@ -153,18 +141,11 @@ def run(
             for phase in phases:
                 cluster.progress.say(f'{phase}')
                 begin_s = time.time()
-                if phase.rollout:
-                    try:
-                        rollouts.append(_rollout(cluster, phase.seconds))
-                    except HarnessError as error:
-                        # What was recorded until now is kept
-                        rollouts.append({'error': str(error)})
-                else:
-                    with SlowedDown(cluster, phase.slowed):
-                        time.sleep(phase.seconds)
+                with SlowedDown(cluster, phase.slowed):
+                    time.sleep(phase.seconds)
                 spans.append(
                     {
-                        'what': 'rollout' if phase.rollout else 'steady',
+                        'what': 'steady',
                         'labels': [],
                         'slowed': {str(n): asdict(p) for n, p in phase.slowed.items()},
                         'begin_s': round(begin_s - began_s, 1),
@@ -182,42 +163,6 @@ def run(
         'cluster': asdict(cluster.record.spec),
         'rate_iops': rate_iops,
         'spans': spans,
-        'rollouts': rollouts,
         'counters': recorder.counters,
         'readings': [relative(reading, began_s) for reading in recorder.readings],
-    }
-
-
-def _rollout(cluster: Cluster, seconds: float) -> dict[str, Any]:
-    """Carry out the first recommendation of the module; returns its last status, with the phases.
-
-    The workload has to be recognised first, so this begins once there is a recommendation.
-    """
-    until_s = time.monotonic() + seconds
-    found: list[dict[str, Any]] = []
-    while not found:
-        if time.monotonic() > until_s:
-            raise HarnessError('the module recommends nothing')
-        time.sleep(POLL_S)
-        listed = cluster.ceph_json('rocksdb-tuner', 'recommend')
-        found = [r for r in listed if r['kind'] in CARRIED_OUT]
-    shown = found[0]
-    began_s = time.monotonic()
-    cluster.ceph('rocksdb-tuner', 'apply', shown['id'])
-    phases: list[tuple[float, str]] = []
-    state: dict[str, Any] = {}
-    while time.monotonic() < until_s and state.get('phase') not in FINAL:
-        time.sleep(POLL_S)
-        state = cluster.ceph_json('rocksdb-tuner', 'rollout', 'status')
-        told = ' '.join(filter(None, [state['phase'], state['paused_reason']]))
-        if not phases or phases[-1][1] != told:
-            phases.append((round(time.monotonic() - began_s), told))
-            cluster.progress.say(f'rollout after {phases[-1][0]} s: {told}')
-    return {
-        'recommendation': shown['id'],
-        'kind': shown['kind'],
-        'profile': shown['profile'],
-        'lasted_s': round(time.monotonic() - began_s),
-        'phases': phases,
-        'status': state,
     }

@@ -21,7 +21,6 @@ from harness.verdict_run import Pauses, Phase, SlowedDown, parse_phase
     [
         ('900', Phase(900.0)),
         ('330:0=10/60,14=2.5/50', Phase(330.0, {0: Pauses(10, 60), 14: Pauses(2.5, 50)})),
-        ('1800:rollout', Phase(1800.0, rollout=True)),
     ],
 )
 def test_a_phase_is_read_as_it_is_written(text: str, phase: Phase) -> None:

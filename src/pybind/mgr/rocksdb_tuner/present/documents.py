@@ -461,8 +461,9 @@ def _write_latency(latency: Optional[WriteLatency]) -> Optional[JsonObject]:
             }
             for part in parts(latency)
         ],
+        # A number that no JSON has is not known.
         'bottleneck': None
-        if found is None
+        if found is None or rounded(found.ms) is None
         else {
             'part': found.part,
             'ms': rounded(found.ms),
