@@ -23,7 +23,8 @@ help:
 	@echo 'make lint | mypy | unit | integration | dashboard | smoke | oracle   one of them'
 	@echo 'make check-releases   all integration tests on Pacific, Reef and Tentacle, and 3000 new'
 	@echo '              option strings on the binaries of each'
-	@echo 'make check-faults     rollouts on a real cluster under every fault, with clients that verify'
+	@echo 'make check-faults     rollouts on a real cluster under every fault, with clients that verify;'
+	@echo '              in short on Reef and Tentacle too'
 	@echo 'make bench    measure the cost of a tick, of answers of the model and of the dashboard, and of a check'
 	@echo 'make mixin    write the Grafana dashboard and the alert rules anew from their source'
 	@echo 'make tab      bundle the tab of the Ceph Dashboard (node and npm)'
@@ -50,7 +51,7 @@ check-releases: $(TOX)
 	$(TOX) run -e integration,oracle,dashboard,reef,dashboard-reef,tentacle,dashboard-tentacle
 
 check-faults: $(TOX)
-	$(TOX) run -e faults
+	$(TOX) run -e faults,faults-reef,faults-tentacle
 
 lint mypy chaos integration faults-short dashboard smoke oracle: $(TOX)
 	$(TOX) run -e $@

@@ -14,8 +14,16 @@ from typing import Any
 
 RESULTS = Path(__file__).parent / 'results'
 DOCUMENT = Path(__file__).parents[2] / 'doc/dev/rocksdb_tuner.rst'
-HEADINGS = ('Fault', 'Phase', 'What happened', 'Lasted, s', 'Longest write, s', 'No write for, s')
-WIDTHS = (25, 10, 38, 9, 9, 9)
+HEADINGS = (
+    'Fault',
+    'Phase',
+    'What happened',
+    'Lasted, s',
+    'Longest write, s',
+    'No write for, s',
+    'Commit',
+)
+WIDTHS = (23, 10, 34, 8, 8, 8, 9)
 
 
 def _cells(result: dict[str, Any]) -> tuple[str, ...]:
@@ -30,6 +38,7 @@ def _cells(result: dict[str, Any]) -> tuple[str, ...]:
         f'{result["lasted_s"]:.0f}',
         seconds('longest_write_s'),
         seconds('longest_pause_s'),
+        result.get('commit') or '-',
     )
 
 

@@ -138,6 +138,11 @@ class MgrModule:
         self, cmd_dict: Dict[str, Any], inbuf: Optional[str] = None
     ) -> Tuple[int, str, str]:
         self.mon_commands.append(cmd_dict)
+        if not self.mon_answers and cmd_dict['prefix'] in {'config-key set', 'config-key del'}:
+            # As the manager's copy of its keys: up to date before the answer comes.
+            own = cmd_dict['key'].removeprefix(f'mgr/{self.module_name}/')
+            self.set_store(own, inbuf if cmd_dict['prefix'].endswith('set') else None)
+            return 0, '', ''
         return self.mon_answers.pop(0)
 
 

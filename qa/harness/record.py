@@ -270,7 +270,7 @@ def record(cluster: Cluster, name: str, steps: Sequence[Step]) -> dict[str, Any]
         'spans': [asdict(span) for span in play.spans],
         'clients': [_client(result, began_s) for result in play.results],
         'counters': recorder.counters,
-        'readings': [_relative(reading, began_s) for reading in recorder.readings],
+        'readings': [relative(reading, began_s) for reading in recorder.readings],
     }
 
 
@@ -278,7 +278,7 @@ def _client(result: WorkloadResult, began_s: float) -> dict[str, Any]:
     return {**asdict(result), 'began_s': round(result.began_s - began_s, 1)}
 
 
-def _relative(reading: Mapping[str, Any], began_s: float) -> dict[str, Any]:
+def relative(reading: Mapping[str, Any], began_s: float) -> dict[str, Any]:
     return {**reading, 'time_s': round(reading['time_s'] - began_s, 2)}
 
 

@@ -25,7 +25,7 @@ def labels_by_metric() -> dict[str, set[str]]:
     """Every metric that there can be, with its labels."""
     signals = samples.signals(0)._replace(db_total_bytes=4_000_000_000)
     filling = Forecast(Outlook.FILLING, samples.NOW_S, 9e4, 49, 1.0, 1.0, 1.0, 1e5, 5e4, 2e5)
-    osds = (replace(samples.facts(0), signals=signals, forecast=filling),)
+    osds = (samples.facts(0)._replace(signals=signals, forecast=filling),)
     groups = (GroupFacts('ssd', samples.SMALL_WRITES, osds),)
     snapshot = replace(samples.small_cluster(), osds=osds, groups=groups)
     return {

@@ -62,6 +62,8 @@ class Result:
     longest_pause_s: float | None
     writes: int
     failed_writes: int
+    #: Of this checkout, None where it is none: a table may hold rows of different commits.
+    commit: str | None
 
 
 @dataclass
@@ -71,6 +73,8 @@ class Scene:
     cluster: Cluster
     tuner: ModuleClient
     laboratory: Laboratory
+    #: What runs, see `Result`.
+    commit: str | None = None
     results: list[Result] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     order: tuple[int, ...] = ()
@@ -401,7 +405,7 @@ def under_clients(scene: Scene) -> Iterator[None]:
         written = writer.stop()
     finally:
         writer.kill()
-    scene.results += results_of(scene.events, written)
+    scene.results += results_of(scene.events, written, scene.commit)
     assert written.errors == 0, written.messages
     assert written.verified.checked > 0
     assert written.verified.failed == 0, written.messages
@@ -425,7 +429,20 @@ def s3_clients(scene: Scene, seconds: int) -> Iterator[None]:
             client.wait(30)
 
 
-def results_of(events: list[Event], written: Written) -> Iterator[Result]:
+def commit_of_checkout() -> str | None:
+    """As git abbreviates it, with a "+" if what runs here is not as committed."""
+    git = ['git', '-C', str(CHECKOUT)]
+    paths = ['src', 'qa/harness', 'qa/laboratory', 'qa/tests']
+    head = subprocess.run(
+        [*git, 'rev-parse', '--short', 'HEAD'], check=False, capture_output=True, text=True
+    )
+    if head.returncode:
+        return None
+    changed = subprocess.run([*git, 'diff', '--quiet', 'HEAD', '--', *paths], check=False)
+    return head.stdout.strip() + '+' * bool(changed.returncode)
+
+
+def results_of(events: list[Event], written: Written, commit: str | None) -> Iterator[Result]:
     for event in events:
         seen = written.noticed(event.began_s, event.ended_s)
         yield Result(
@@ -437,6 +454,7 @@ def results_of(events: list[Event], written: Written) -> Iterator[Result]:
             seen.longest_pause_s and round(seen.longest_pause_s, 2),
             len(written.writes),
             written.verified.failed + written.errors,
+            commit,
         )
 
 

@@ -83,8 +83,7 @@ def of_size(osds: int) -> Snapshot:
             slow_used_bytes=int(rng.random() < 0.02),
         )
         made.append(
-            replace(
-                facts,
+            facts._replace(
                 info=replace(
                     facts.info,
                     osd_id=osd_id,

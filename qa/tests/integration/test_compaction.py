@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from announced import Announced
 from harness import Cluster, ClusterSpec, Progress
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from real_workload import recognised_during
@@ -111,6 +112,7 @@ def test_old_data_are_compacted_one_osd_after_the_other_and_the_space_is_told(
     most = 0
     slowest_s = 0.0
     failed_over = False
+    announced = Announced(tuner.cluster)
     deadline_s = time.monotonic() + 600
     while (state := campaign(tuner))['outcome'] is None:
         assert time.monotonic() < deadline_s, json.dumps(state)
@@ -123,6 +125,7 @@ def test_old_data_are_compacted_one_osd_after_the_other_and_the_space_is_told(
         begin_s = time.monotonic()
         tuner.status()
         slowest_s = max(slowest_s, time.monotonic() - begin_s)
+        announced.look()
         time.sleep(0.5)
     print(tuner.plain('rollout', 'status'))
     assert (state['phase'], state['outcome'], state['failure']) == ('done', 'done', None)
@@ -141,6 +144,26 @@ def test_old_data_are_compacted_one_osd_after_the_other_and_the_space_is_told(
     assert (record['recommendation'], record['outcome']) == (offer['id'], 'done')
     assert record['measured_effects'][0]['effect'] == 'better'
     assert not [r for r in tuner.recommendations() if r['kind'] == 'compact']
+    assert_announced(tuner, state, announced)
+
+
+def assert_announced(tuner: ModuleClient, state: Any, announced: Announced) -> None:
+    """It was in `ceph -s` until it ended, and the cluster log has every OSD and the end."""
+    event_id, name = f'rocksdb_tuner-{state["id"]}', f'compaction campaign {state["id"]}: '
+    shown = announced.shown[event_id]
+    assert all(text.startswith('Compacting the RocksDB of ') for text in shown), shown
+    over = tuner.wait_for(lambda: announced.ended(event_id), 30, 'its event to be over')
+    assert 'failed' not in over
+
+    def told() -> list[str]:
+        announced.look()
+        own = [line[len(name) :] for line in announced.lines if line.startswith(name)]
+        return own if own and own[-1].startswith('3 of 3 OSD(s) compacted, DB ') else []
+
+    lines = tuner.wait_for(told, 30, 'its end in the cluster log')
+    for osd in state['osds']:
+        assert f'osd.{osd["osd"]} is asked to compact' in lines
+        assert any(line.startswith(f'osd.{osd["osd"]} is done: DB ') for line in lines), lines
 
 
 def test_every_osd_compacted_once_however_many_managers_there_were(tuner: ModuleClient) -> None:
@@ -150,9 +173,3 @@ def test_every_osd_compacted_once_however_many_managers_there_were(tuner: Module
             tuner.cluster.ceph('tell', f'osd.{osd_id}', 'perf', 'dump', 'rocksdb')
         )
         assert counters['rocksdb']['compact'] == 1
-
-
-def test_the_campaign_is_in_the_cluster_log(tuner: ModuleClient) -> None:
-    # No more than the last 50 lines are kept of it.
-    logged = tuner.cluster.ceph('log', 'last', '50', 'info', 'cluster')
-    assert 'rocksdb_tuner: compaction campaign c' in logged, logged

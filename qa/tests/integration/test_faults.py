@@ -22,6 +22,7 @@ from fault_scene import (
     OSDS,
     STATE_KEY,
     Scene,
+    commit_of_checkout,
     eventually,
     s3_clients,
     save,
@@ -52,6 +53,7 @@ QUICK = {
 
 @pytest.fixture(scope='module')
 def shared_scene(release: str) -> Iterator[Scene]:
+    commit = commit_of_checkout()
     # Not pytest's own folder for files: other runs of pytest clean that up.
     with tempfile.TemporaryDirectory(prefix='tuner-faults-') as directory:
         laboratory = Laboratory(Path(directory) / 'module')
@@ -66,7 +68,7 @@ def shared_scene(release: str) -> Iterator[Scene]:
         )
         with Cluster.up(spec, Path(directory) / 'cluster', Progress()) as cluster:
             _configure(cluster)
-            yield Scene(cluster, ModuleClient(cluster), laboratory)
+            yield Scene(cluster, ModuleClient(cluster), laboratory, commit)
 
 
 def _configure(cluster: Cluster) -> None:
@@ -93,6 +95,7 @@ def scene(shared_scene: Scene, release: str) -> Iterator[Scene]:
 
 
 @pytest.mark.integration
+@pytest.mark.every_release
 def test_a_rollout_is_finished_though_its_manager_is_killed_in_every_phase(scene: Scene) -> None:
     scene.soak(batches=True)
     before = scene.tuner.nonces()
@@ -134,6 +137,7 @@ def test_a_rollout_is_finished_though_its_manager_is_killed_in_every_phase(scene
     assert all(after[n] != before[n] for n in before)
 
 
+@pytest.mark.every_release
 def test_a_rollback_is_finished_though_its_manager_is_killed(scene: Scene) -> None:
     scene.apply()
     scene.wait_for_step(scene.order[1], 'checking', 'settling', 'verified')
@@ -146,6 +150,7 @@ def test_a_rollback_is_finished_though_its_manager_is_killed(scene: Scene) -> No
     scene.assert_as_before()
 
 
+@pytest.mark.every_release
 def test_a_rollout_goes_on_when_the_module_was_disabled_and_enabled(scene: Scene) -> None:
     scene.soak()
     scene.apply()
@@ -172,6 +177,7 @@ def test_a_rollout_goes_on_when_the_module_was_disabled_and_enabled(scene: Scene
 
 
 @pytest.mark.integration
+@pytest.mark.every_release
 def test_a_canary_that_cannot_start_with_its_options_gets_the_old_ones_back(scene: Scene) -> None:
     before = scene.tuner.nonces()
     scene.laboratory.set_unchecked_options(UNSTARTABLE)
@@ -190,6 +196,7 @@ def test_a_canary_that_cannot_start_with_its_options_gets_the_old_ones_back(scen
 
 
 @pytest.mark.integration
+@pytest.mark.every_release
 def test_a_canary_that_dies_while_it_is_watched_fails_the_verdict(scene: Scene) -> None:
     scene.soak()
     before = scene.tuner.nonces()
@@ -454,6 +461,7 @@ def test_an_orchestrator_that_hangs_only_delays_the_rollout(scene: Scene) -> Non
 
 
 @pytest.mark.integration
+@pytest.mark.every_release
 def test_without_a_monitor_it_waits_and_without_a_quorum_too(scene: Scene) -> None:
     cluster = scene.cluster
     scene.apply()
@@ -474,6 +482,39 @@ def test_without_a_monitor_it_waits_and_without_a_quorum_too(scene: Scene) -> No
         scene.wait_until_answered()
         scene.wait_for_step(scene.order[1], 'verified')
         event.happened = 'everything stood still; with the quorum it went on by itself'
+    scene.wait_for_end('done')
+    scene.assert_done()
+
+
+@pytest.mark.every_release
+def test_nothing_is_begun_that_the_monitors_refuse_to_store(scene: Scene) -> None:
+    """Each step is stored before its action: where the one is refused, the other is not done."""
+    ceph, limit = scene.cluster.ceph, ('mon', 'mon_config_key_max_entry_size')
+    before = scene.tuner.nonces()
+    scene.apply()
+    scene.wait_for_step(scene.canary, 'restarting')
+    with scene.fault('monitors refuse to store', 'canary') as event:
+        ceph('config', 'set', *limit, '16')
+        try:
+            eventually(
+                scene,
+                lambda: 'is not stored: error: entry size' in str(scene.tuner.status()['notices']),
+                'the refusal told',
+            )
+            stored, entries = scene.stored(), scene.tuner.entries()
+            scene.kill_active_manager()
+            scene.wait_until_answered()
+            # Long enough for the next OSD to be begun, were it not for that
+            time.sleep(30)
+            assert (scene.stored(), scene.tuner.entries()) == (stored, entries)
+            scene.assert_untouched(before, scene.canary)
+        finally:
+            ceph('config', 'rm', *limit)
+        scene.wait_for_step(scene.order[1], 'restarting')
+        event.happened = (
+            'no other OSD was begun, also by the standby when the manager was killed; it went on '
+            'when they stored again'
+        )
     scene.wait_for_end('done')
     scene.assert_done()
 

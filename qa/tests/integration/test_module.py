@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from announced import Announced, assert_announced
 from harness import Cluster, ClusterSpec, Progress
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from real_workload import recognised_during
@@ -152,11 +153,14 @@ def test_apply_changes_one_osd_after_the_other_and_ends_in_one_entry(
     assert code != 0
     assert 'rollout' in text
     most_down = 0
+    announced = Announced(tuner.cluster)
     while (state := tuner.rollout())['phase'] not in ('done', 'failed'):
         up = tuner.cluster.ceph_json('osd', 'stat')['num_up_osds']
         most_down = max(most_down, 3 - up)
+        announced.look()
     assert state['phase'] == 'done', '\n'.join(f'{k}: {v!r}' for k, v in state.items())
     assert most_down <= 1
+    assert_announced(tuner, state, announced)
     after = tuner.nonces()
     assert all(after[i] != before[i] for i in before)
     assert tuner.entries() == change.after[0]

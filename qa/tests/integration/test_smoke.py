@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from announced import assert_announced, watched_rollout
 from harness import Cluster, ClusterSpec, Progress
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from real_workload import recognised_during
@@ -60,9 +61,9 @@ def test_it_removes_a_stale_override_from_one_osd_and_puts_it_back(tuner: Module
     assert recommendation['who'] == 'osd.1'
     nonces = tuner.nonces()
     tuner.plain('apply', recommendation['id'])
-    assert tuner.wait_for_phase('done', 'failed')['phase'] == 'done', tuner.plain(
-        'rollout', 'status'
-    )
+    state, announced = watched_rollout(tuner)
+    assert state['phase'] == 'done', tuner.plain('rollout', 'status')
+    assert_announced(tuner, state, announced)
     assert tuner.entries() == []
     assert tuner.running(1)[0] == default
     assert {i for i, nonce in tuner.nonces().items() if nonce != nonces[i]} == {1}

@@ -72,8 +72,7 @@ class Setting(NamedTuple):
     who: Optional[str]
 
 
-@dataclass(frozen=True)
-class OsdFacts:
+class OsdFacts(NamedTuple):
     """All that is known of one OSD at one time."""
 
     info: OsdInfo

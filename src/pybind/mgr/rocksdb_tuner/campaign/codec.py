@@ -1,20 +1,32 @@
-"""A campaign as stored text, and back. Nothing that is read is trusted."""
+"""A campaign as stored texts, and back. Nothing that is read is trusted.
+
+The monitor keeps at most 64 KiB under one key, and a campaign may be of ten thousand OSDs. So it
+is stored in chunks of OSDs and one head. The head has all that one transition changes: the state of
+the campaign and the OSDs that were begun, until all OSDs of their chunk are finished. Then the
+chunk is written anew, with what became of them, and after it the head, which no longer has them but
+says that the chunk does. A chunk that was written ahead of a head that never came is read without
+what became of its OSDs: as that head would have it. So a transition is one write, that of the head.
+"""
 
 from __future__ import annotations
 
-import errno
-import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import Enum
-from typing import Any, Optional, TypeVar
+from typing import Any, Callable, Optional, TypeVar
 
-from ..rollout.codec import LIMIT_BYTES
-from ..rollout.errors import RolloutRefused, StoredStateError
+from ..rollout.errors import StoredStateError
 from ..rollout.records import Outcome, Phase, Predicted
+from ..rollout.stored import packed, unpacked_values
 from ..shapes import NUMBER, Shape, ShapeError, require
-from .records import CampaignRequest, CampaignState, CompactionStep, OsdCompaction
+from .records import FINISHED, CampaignRequest, CampaignState, CompactionStep, OsdCompaction
 
-VERSION = 1
+VERSION = 2
+#: All OSDs stand in the head.
+_WITHOUT_CHUNKS = 1
+
+#: OSDs of one chunk: so few that the longest texts of strangers about each of them fit.
+CHUNK_OSDS = 64
+_REMEDY = 'compact a part of the OSDs by hand first ("ceph tell osd.N compact")'
 
 _E = TypeVar('_E', bound=Enum)
 
@@ -30,7 +42,9 @@ _OSD: Shape = {
     'latency_ms?': NUMBER,
     'reason?': str,
 }
-_STATE: Shape = {
+_CHUNK: Shape = {'version': int, 'osds': [{'osd_id': int, 'host?': str}]}
+_FINISHED_CHUNK: Shape = {'version': int, 'osds': [_OSD]}
+_STATE: dict[str, Shape] = {
     'version': int,
     'campaign_id': str,
     'request': {
@@ -55,42 +69,56 @@ _STATE: Shape = {
     'outcome?': str,
     'failure?': str,
 }
+_HEAD: Shape = {**_STATE, 'chunks': int, 'finished_chunks': [int]}
+
+# -- writing
 
 
-def encode(state: CampaignState) -> str:
-    """Text of at most LIMIT_BYTES bytes; raises RolloutRefused with E2BIG."""
-    document = asdict(state)
-    # The OSDs of the request are those of the state.
-    del document['request']['osds']
-    # What is not known takes no room: most OSDs of a large campaign are pending or done.
-    document['osds'] = [
-        {name: value for name, value in osd.items() if value is not None}
-        for osd in document['osds']
+def chunk_count(state: CampaignState) -> int:
+    return -(-len(state.osds) // CHUNK_OSDS)
+
+
+def chunk_finished(state: CampaignState, number: int) -> bool:
+    """Whether nothing follows for any OSD of the chunk."""
+    return all(osd.step in FINISHED for osd in _chunk(state, number))
+
+
+def encode_chunk(state: CampaignState, number: int) -> str:
+    """One chunk of the OSDs; raises RolloutRefused with E2BIG."""
+    osds = _chunk(state, number)
+    if chunk_finished(state, number):
+        documents = [_osd_document(osd) for osd in osds]
+    else:
+        documents = [_osd_document(OsdCompaction(osd.osd_id, osd.host)) for osd in osds]
+    what = f'a part of {len(osds)} OSDs of a compaction campaign'
+    return packed({'version': VERSION, 'osds': documents}, what, _REMEDY)
+
+
+def encode_head(state: CampaignState) -> str:
+    """All that is not in the chunks; raises RolloutRefused with E2BIG."""
+    chunks = range(chunk_count(state))
+    finished = [number for number in chunks if chunk_finished(state, number)]
+    begun = [
+        _osd_document(osd)
+        for number in chunks
+        if number not in finished
+        for osd in _chunk(state, number)
+        if osd != OsdCompaction(osd.osd_id, osd.host)
     ]
-    text = json.dumps(
-        {'version': VERSION, **document},
-        separators=(',', ':'),
-        ensure_ascii=False,
-        allow_nan=False,
-    )
-    size = len(text.encode('utf-8', 'backslashreplace'))
-    if size > LIMIT_BYTES:
-        raise RolloutRefused(
-            errno.E2BIG,
-            f'a campaign of {len(state.osds)} OSDs takes {size} bytes to remember, and a monitor '
-            f'keeps at most {LIMIT_BYTES} under one key: compact a part of them by hand',
-        )
-    return text.encode('utf-8', 'backslashreplace').decode()
+    # Not `asdict` of the whole, which would copy ten thousand OSDs at every step.
+    document = asdict(replace(state, osds=(), request=replace(state.request, osds=())))
+    del document['request']['osds']
+    document.update(version=VERSION, osds=begun, chunks=len(chunks), finished_chunks=finished)
+    return packed(document, f'a compaction campaign of {len(state.osds)} OSDs', _REMEDY)
 
 
-def largest(state: CampaignState) -> CampaignState:
-    """The same campaign as large as it can become on its way."""
+def refuse_if_too_large(state: CampaignState) -> None:
+    """Raise RolloutRefused (E2BIG) if the campaign could outgrow its keys on its way."""
     wide = 2**62
     osds = tuple(
-        OsdCompaction(
-            osd.osd_id,
-            osd.host,
-            CompactionStep.COMPACTING,
+        replace(
+            osd,
+            step=CompactionStep.DONE,
             nonce=2**32 - 1,
             begun_before=10**6,
             asked=2,
@@ -100,36 +128,51 @@ def largest(state: CampaignState) -> CampaignState:
         )
         for osd in state.osds
     )
+    done = replace(state, osds=osds)
+    for number in range(chunk_count(done)):
+        encode_chunk(done, number)
+    # One in the middle of its compaction keeps its chunk in the head while its host goes on.
+    last = 3 * CHUNK_OSDS
+    begun = tuple(replace(osd, step=CompactionStep.COMPACTING) for osd in osds[:last])
     text = 'x' * 600
-    return CampaignState(
-        state.campaign_id,
-        state.request,
-        osds,
-        state.started_s,
-        state.updated_s,
-        paused_reason=text,
-        ending=text,
-        last_error=text,
+    encode_head(
+        replace(
+            state,
+            osds=(*begun, *state.osds[last:]),
+            paused_reason=text,
+            ending=text,
+            last_error=text,
+        )
     )
 
 
-def decode(text: str) -> CampaignState:
-    """The state that `encode` wrote; raises StoredStateError."""
+def _chunk(state: CampaignState, number: int) -> tuple[OsdCompaction, ...]:
+    return state.osds[number * CHUNK_OSDS : (number + 1) * CHUNK_OSDS]
+
+
+def _osd_document(osd: OsdCompaction) -> dict[str, object]:
+    # What is not known takes no room.
+    return {name: value for name, value in asdict(osd).items() if value is not None}
+
+
+# -- reading
+
+
+def decode(head: str, chunk: Callable[[str, int], Optional[str]]) -> CampaignState:
+    """The state that was written; raises StoredStateError.
+
+    ``chunk`` gives the text of one chunk, by the campaign's id and its number; None if there is
+    none.
+    """
+    document = unpacked_values(head, _WITHOUT_CHUNKS, VERSION)
+    if document['version'] == _WITHOUT_CHUNKS:
+        _require(document, _STATE)
+        osds = tuple(_osd(entry) for entry in document['osds'])
+    else:
+        _require(document, _HEAD)
+        osds = _from_chunks(document, chunk)
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise StoredStateError(f'it is not JSON, or only the beginning of it ({error})') from error
-    if isinstance(document, dict) and document.get('version') != VERSION:
-        found = json.dumps(document.get('version'))[:20]
-        raise StoredStateError(
-            f'it was written in version {found} of the format; this module reads version {VERSION}'
-        )
-    try:
-        require(document, _STATE)
-    except ShapeError as error:
-        raise StoredStateError(str(error)) from error
-    try:
-        state = _state(document)
+        state = _state(document, osds)
     except TypeError as error:
         # A name that no version of this format had.
         raise StoredStateError(str(error)) from error
@@ -137,11 +180,44 @@ def decode(text: str) -> CampaignState:
     return state
 
 
-def _state(document: dict[str, Any]) -> CampaignState:
-    osds = tuple(_osd(entry) for entry in document['osds'])
+def _from_chunks(
+    head: dict[str, Any], chunk: Callable[[str, int], Optional[str]]
+) -> tuple[OsdCompaction, ...]:
+    osds: list[OsdCompaction] = []
+    begun = {osd.osd_id: osd for osd in map(_osd, head['osds'])}
+    for number in range(head['chunks']):
+        text = chunk(head['campaign_id'], number)
+        if text is None:
+            raise StoredStateError(f'part {number} of {head["chunks"]} of its OSDs is missing')
+        document = unpacked_values(text, VERSION, VERSION)
+        if number in head['finished_chunks']:
+            _require(document, _FINISHED_CHUNK)
+            there = [_osd(entry) for entry in document['osds']]
+            if not all(osd.step in FINISHED for osd in there):
+                raise StoredStateError(f'part {number} of its OSDs is not finished')
+            osds += there
+            continue
+        _require(document, _CHUNK)
+        for entry in document['osds']:
+            pending = OsdCompaction(entry['osd_id'], entry.get('host'))
+            osds.append(begun.pop(pending.osd_id, pending))
+    if begun:
+        raise StoredStateError(f'osd.{min(begun)} was begun, but is not among its OSDs')
+    return tuple(osds)
+
+
+def _require(document: dict[str, Any], shape: Shape) -> None:
+    try:
+        require(document, shape)
+    except ShapeError as error:
+        raise StoredStateError(str(error)) from error
+
+
+def _state(document: dict[str, Any], osds: tuple[OsdCompaction, ...]) -> CampaignState:
+    of_the_format = {'version', 'chunks', 'finished_chunks'}
     return CampaignState(
         **{
-            **{name: value for name, value in document.items() if name != 'version'},
+            **{name: value for name, value in document.items() if name not in of_the_format},
             'request': _request(document['request'], osds),
             'osds': osds,
             'stage': _member('stage', document['stage'], Phase),
@@ -162,16 +238,20 @@ def _request(entry: dict[str, Any], osds: tuple[OsdCompaction, ...]) -> Campaign
 
 
 def _osd(entry: dict[str, Any]) -> OsdCompaction:
-    return OsdCompaction(
-        **{'host': None, **entry, 'step': _member('step', entry['step'], CompactionStep)}
-    )
+    try:
+        return OsdCompaction(
+            **{'host': None, **entry, 'step': _member('step', entry['step'], CompactionStep)}
+        )
+    except TypeError as error:
+        # A name that no version of this format had.
+        raise StoredStateError(str(error)) from error
 
 
 def _member(name: str, value: str, kind: type[_E]) -> _E:
     for member in kind:
         if member.value == value:
             return member
-    raise StoredStateError(f'"{name}" is {json.dumps(value)[:40]}, which it cannot be')
+    raise StoredStateError(f'"{name}" is "{value[:40]}", which it cannot be')
 
 
 def _optional_member(name: str, value: Optional[str], kind: type[_E]) -> Optional[_E]:

@@ -31,15 +31,13 @@ from ..rollout.records import Outcome
 from ..rollout.stopwatch import Stopwatch
 from . import machine
 from .announce import lines, progress
-from .codec import decode, encode, largest
+from .codec import refuse_if_too_large
 from .machine import Limits
 from .records import CampaignRequest, CampaignState, planned
+from .storage import CURRENT, CampaignStorage
 from .view import COMPACT_COMMAND, PROBE_ARGUMENTS, PROBE_COMMAND, Probe, View, parse_probe
 
 log = logging.getLogger(__name__)
-
-CURRENT = 'campaign/current'
-BROKEN = 'broken/' + CURRENT
 
 #: The same OSD is not asked for its counters more often than this.
 PROBE_PERIOD_S = 5.0
@@ -97,7 +95,7 @@ class CampaignDriver:
     ) -> None:
         """``on_end`` keeps a campaign that ended for good; it may raise CommandError."""
         self._cluster = cluster
-        self._store = store
+        self._storage = CampaignStorage(store)
         self._on_end = on_end
         self._limits = limits or Limits()
         self._state: Optional[CampaignState] = None
@@ -128,20 +126,15 @@ class CampaignDriver:
         if self._loaded:
             return
         self._loaded = True
-        text = self._store.get(CURRENT)
-        if text is None:
-            return
         try:
-            self._state = decode(text)
+            self._state = self._storage.load()
         except StoredStateError as error:
             self._problem = (
                 f'the stored "{CURRENT}" could not be read and was set aside: {error}; a '
                 'compaction that runs goes on in its OSD'
             )
             log.warning(self._problem)
-            with suppress(CommandError):
-                self._store.set(BROKEN, text)
-                self._store.set(CURRENT, None)
+        if self._state is None:
             return
         self._unrecorded = self._state.ended
         self._show_progress()
@@ -151,7 +144,7 @@ class CampaignDriver:
         if self.under_way:
             raise RolloutRefused(errno.EBUSY, f'{self._named()} is under way')
         state = planned(campaign_id, request, now_s)
-        encode(largest(state))
+        refuse_if_too_large(state)
         self._asked, self._probes, self._in_step = {}, {}, {}
         return self._keep(state)
 
@@ -339,7 +332,7 @@ class CampaignDriver:
             ) from error
 
     def _save(self, state: CampaignState) -> CampaignState:
-        self._store.set(CURRENT, encode(state))
+        self._storage.save(state)
         before, self._state = self._state, state
         self._unrecorded = state.ended
         for text, warning in lines(before, state):

@@ -18,6 +18,9 @@ from ..rollout.states import clip, paused_text
 from .records import FINISHED, CampaignState, CompactionStep, OsdCompaction
 from .view import Probe, View
 
+#: Why an OSD was left is kept of each, and cut to this many characters.
+REASON_MAX = 120
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -183,7 +186,7 @@ def _not_begun(state: CampaignState, osd: OsdCompaction, view: View, limits: Lim
     if osd.asked >= limits.tries:
         reason = f'it was asked {osd.asked} times to compact and did not'
         told = f'{reason} ({state.last_error})' if state.last_error else reason
-        return _Watched(_skipped(osd, clip(told)))
+        return _Watched(_skipped(osd, told))
     if state.ending is not None:
         return _Watched(_skipped(osd, 'it had not begun at the end'))
     closed = _held(state, view) or closed_gate(view.cluster, osd.osd_id)
@@ -298,7 +301,7 @@ def _end(state: CampaignState) -> CampaignState:
 
 
 def _skipped(osd: OsdCompaction, reason: str) -> OsdCompaction:
-    return replace(osd, step=CompactionStep.SKIPPED, reason=reason)
+    return replace(osd, step=CompactionStep.SKIPPED, reason=clip(reason, REASON_MAX))
 
 
 def _with(state: CampaignState, osd: OsdCompaction) -> CampaignState:

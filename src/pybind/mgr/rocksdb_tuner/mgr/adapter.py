@@ -271,7 +271,11 @@ class MgrCluster:
 
 
 class MgrStore:
-    """Store over the module's own keys in the monitor's config-key store."""
+    """Store over the module's own keys in the monitor's config-key store.
+
+    Reads come from the manager's copy of them, which the monitors bring up to date before they
+    acknowledge a write (src/mgr/ActivePyModules.cc, set_store).
+    """
 
     def __init__(self, module: MgrModule) -> None:
         self._module = module
@@ -280,7 +284,16 @@ class MgrStore:
         return self._module.get_store(key)
 
     def set(self, key: str, value: Optional[str]) -> None:
-        self._module.set_store(key, value)
+        # Not MgrModule.set_store: where the monitors refuse, it writes that to the log of the
+        # manager and returns as if the text was stored.
+        where = f'mgr/{self._module.module_name}/{key}'
+        code, _, message = (
+            self._module.mon_command({'prefix': 'config-key del', 'key': where})
+            if value is None
+            else self._module.mon_command({'prefix': 'config-key set', 'key': where}, value)
+        )
+        if code != 0:
+            raise CommandError(abs(code), f'"{where}" is not stored: {message}')
 
     def keys(self, prefix: str) -> Sequence[str]:
         return sorted(self._module.get_store_prefix(prefix))

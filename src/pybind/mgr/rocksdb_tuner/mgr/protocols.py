@@ -149,6 +149,6 @@ class Store(Protocol):
     def get(self, key: str) -> Optional[str]: ...
 
     def set(self, key: str, value: Optional[str]) -> None:
-        """Keep ``value`` under ``key``; None removes the key."""
+        """Keep ``value`` under ``key``; None removes the key. Raises CommandError."""
 
     def keys(self, prefix: str) -> Sequence[str]: ...

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple, Optional
 
 from ..mgr.protocols import CounterReader
+from ..mgr.records import CounterPoint
 from .counters import CounterNames
 
 #: Counters of one report carry one time. One that is older than the newest by more than this was
@@ -52,47 +54,84 @@ class Sample(NamedTuple):
 _LATENCIES = frozenset({'kv_sync', 'kv_flush', 'commit', 'op_w_latency'})
 #: Of a sample's fields the first one that is a counter; they are in the order of the names.
 _FIRST = Sample._fields.index(CounterNames._fields[0])
+#: What an OSD counts together with an operation (`PrimaryLogPG::log_op_stats`, and the same place
+#: in each release): while the first has not moved, neither have the others.
+_TOGETHER = (
+    ('op_w', ('op_w_in_bytes', 'op_w_latency')),
+    ('op_r', ('op_r_out_bytes',)),
+    ('op_rw', ('op_rw_in_bytes',)),
+)
 
 
 class _Asked(NamedTuple):
-    """Which counters to read of an OSD."""
+    """Which counters to read of an OSD: their names, and their places in a `Sample`."""
 
     paths: tuple[str, ...]
     is_latency: tuple[bool, ...]
-    #: Places among the counters of those that are not read again, in order.
-    settled: tuple[int, ...] = ()
+    places: tuple[int, ...]
 
 
-@lru_cache(maxsize=256)
+class _Known(NamedTuple):
+    """What an earlier sample of the same process says of what to read now.
+
+    ``db`` is whether the size of the device is known; ``wal`` and ``slow`` are whether there is
+    such a device, None where not all is known of it.
+    """
+
+    db: bool
+    wal: Optional[bool]
+    slow: Optional[bool]
+
+
+def _asked(names: CounterNames, fields: Iterable[str]) -> _Asked:
+    wanted = set(fields)
+    found = [field for field in names._fields if field in wanted]
+    return _Asked(
+        tuple(getattr(names, field) for field in found),
+        tuple(field in _LATENCIES for field in found),
+        tuple(Sample._fields.index(field) for field in found),
+    )
+
+
+@lru_cache(maxsize=16)
 def _all(names: CounterNames) -> _Asked:
-    return _Asked(tuple(names), tuple(field in _LATENCIES for field in names._fields))
+    return _asked(names, names._fields)
 
 
 @lru_cache(maxsize=256)
-def _not_settled(
-    names: CounterNames,
-    db_total_bytes: Optional[int],
-    wal_total_bytes: Optional[int],
-    slow_total_bytes: Optional[int],
-) -> _Asked:
-    """What may change while an OSD's process runs.
+def _first(names: CounterNames, known: _Known) -> _Asked:
+    """What to read in any case, of a process that was seen before.
 
-    The sizes of its devices do not, nor what is used of a device that is not there: BlueFS says 0
-    of both.
+    The sizes of its devices do not change, nor what is used of a device that is not there: BlueFS
+    says 0 of both. Without a slow device nothing is written to one.
     """
     settled = {
-        'db_total_bytes': db_total_bytes is not None,
-        'wal_total_bytes': wal_total_bytes is not None,
-        'wal_used_bytes': wal_total_bytes == 0,
-        'slow_total_bytes': slow_total_bytes is not None,
-        'slow_used_bytes': slow_total_bytes == 0,
+        'db_total_bytes': known.db,
+        'wal_total_bytes': known.wal is not None,
+        'wal_used_bytes': known.wal is False,
+        'slow_total_bytes': known.slow is not None,
+        'slow_used_bytes': known.slow is False,
+        'bytes_written_slow': known.slow is False,
     }
-    left = [i for i, field in enumerate(names._fields) if not settled.get(field)]
+    later = {field for _, others in _TOGETHER for field in others}
+    return _asked(names, (f for f in names._fields if f not in later and not settled.get(f)))
+
+
+@lru_cache(maxsize=256)
+def _first_and(names: CounterNames, known: _Known, moved: tuple[bool, ...]) -> _Asked:
+    """The same, and after it what is counted with the operations that moved."""
+    first = _first(names, known)
+    then = _asked(names, (f for (_, others), did in zip(_TOGETHER, moved) if did for f in others))
     return _Asked(
-        tuple(names[i] for i in left),
-        tuple(names._fields[i] in _LATENCIES for i in left),
-        tuple(i for i in range(len(names)) if i not in left),
+        first.paths + then.paths, first.is_latency + then.is_latency, first.places + then.places
     )
+
+
+@lru_cache(maxsize=256)
+def _operations(names: CounterNames, known: _Known) -> tuple[int, ...]:
+    """Where the operations are in what is read first."""
+    places = _first(names, known).places
+    return tuple(places.index(Sample._fields.index(count)) for count, _ in _TOGETHER)
 
 
 def take_sample(
@@ -108,38 +147,67 @@ def take_sample(
 
     ``not_before_s`` is when this process was first seen: after a restart the mgr holds the
     counters of the process before until the new one reports. Of ``known``, an earlier sample, is
-    taken what does not change while a process runs.
+    taken what cannot have changed while a process runs.
     """
+    values: list[object]
     if known is None or known.nonce != nonce:
+        values = [None] * len(Sample._fields)
         asked = _all(names)
+        points = reader.latest(osd_id, asked.paths)
     else:
-        asked = _not_settled(
-            names, known.db_total_bytes, known.wal_total_bytes, known.slow_total_bytes
-        )
-    points = reader.latest(osd_id, asked.paths)
+        values = list(known)
+        asked, points = _read_what_moved(reader, osd_id, names, known)
     times = [point.time_s for point in points if point is not None]
     if not times:
         return None
-    time_s = max(times)
-    if min(times) < time_s - SAME_REPORT_S:
-        # A report arrived while these were read: what was read before it is of the report before.
-        points = [
-            old if old is not None and old.time_s >= time_s else new
-            for old, new in zip(points, reader.latest(osd_id, asked.paths))
-        ]
+    time_s = times[0]
+    # Counters of one report have one time: mostly all that were read.
+    if times.count(time_s) < len(times):
+        if min(times) < max(times) - SAME_REPORT_S:
+            # A report arrived while these were read: what was read before it is of the one before.
+            asked = _all(names)
+            points = reader.latest(osd_id, asked.paths)
+            times = [point.time_s for point in points if point is not None]
+        time_s = max(times)
     if time_s <= not_before_s or now_s - time_s > MAX_REPORT_AGE_S:
         return None
     oldest_s = time_s - SAME_REPORT_S
-    values: list[object] = [
-        None
+    for point, is_latency, place in zip(points, asked.is_latency, asked.places):
         # A counter whose kind is not the expected one is another counter of the same name.
-        if point is None or point.time_s < oldest_s or is_latency != (point.avgcount is not None)
-        else (point.value, point.avgcount)
-        if is_latency
-        else point.value
-        for point, is_latency in zip(points, asked.is_latency)
-    ]
-    if known is not None:
-        for place in asked.settled:
-            values.insert(place, known[_FIRST + place])
-    return Sample(time_s, nonce, *values)  # type: ignore[arg-type]  # by the order of the names
+        if point is None or point.time_s < oldest_s or is_latency is (point.avgcount is None):
+            values[place] = None
+        elif is_latency:
+            values[place] = point[1:]
+        else:
+            values[place] = point.value
+    values[:_FIRST] = (time_s, nonce)
+    return Sample(*values)  # type: ignore[arg-type]  # by the order of the fields
+
+
+def _read_what_moved(
+    reader: CounterReader, osd_id: int, names: CounterNames, known: Sample
+) -> tuple[_Asked, list[Optional[CounterPoint]]]:
+    """(what was read, the points); each read costs the mgr more than all else done with it."""
+    wal, slow = known.wal_total_bytes, known.slow_total_bytes
+    wal_told = wal is not None and known.wal_used_bytes is not None
+    slow_told = None not in (slow, known.slow_used_bytes, known.bytes_written_slow)
+    of_devices = _Known(
+        known.db_total_bytes is not None,
+        wal != 0 if wal_told else None,
+        slow != 0 if slow_told else None,
+    )
+    first = _first(names, of_devices)
+    points = reader.latest(osd_id, first.paths)
+    op_w, op_r, op_rw = [points[i] for i in _operations(names, of_devices)]
+    moved = (
+        op_w is None
+        or op_w.value != known.op_w
+        or known.op_w_in_bytes is None
+        or known.op_w_latency is None,
+        op_r is None or op_r.value != known.op_r or known.op_r_out_bytes is None,
+        op_rw is None or op_rw.value != known.op_rw or known.op_rw_in_bytes is None,
+    )
+    if True not in moved:
+        return first, points
+    asked = _first_and(names, of_devices, moved)
+    return asked, [*points, *reader.latest(osd_id, asked.paths[len(points) :])]

@@ -36,7 +36,7 @@ def health_checks(snapshot: Snapshot, metrics_problem: Optional[str] = None) -> 
         )
     if snapshot.notices:
         checks[STATE_BROKEN] = _check(
-            'rocksdb_tuner could not read what it had stored', snapshot.notices
+            'rocksdb_tuner cannot read or store its state', snapshot.notices
         )
     rollout = snapshot.rollout
     if rollout is not None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Optional
 
+from .foreign import told_what_stays
 from .observation import Action, RestartOsd
 from .records import Direction, Ending, OsdProgress, OsdStep, Outcome, RolloutState
 from .soak import let_pass, undecided
@@ -38,8 +40,18 @@ def resumed(state: RolloutState, now_s: float) -> RolloutState:
     return replace(state, paused_by=None, paused_reason=None, errors=0, updated_s=now_s)
 
 
-def aborted(state: RolloutState, actor: str, now_s: float) -> RolloutState:
-    """Begin nothing more; the OSD in flight is first brought to a safe state."""
+def aborted(
+    state: RolloutState, actor: str, now_s: float, entries: Optional[Mapping[str, str]]
+) -> RolloutState:
+    """Begin nothing more; the OSD in flight is first brought to a safe state.
+
+    ``entries`` are those of the option now, by `who`; None while they cannot be read.
+    """
+    result = _aborted(state, actor, now_s)
+    return told_what_stays(result, entries) if result.ended else result
+
+
+def _aborted(state: RolloutState, actor: str, now_s: float) -> RolloutState:
     osd = in_flight(state)
     reason = f'aborted by {actor}'
     if state.direction is Direction.RECOVER:

@@ -91,6 +91,8 @@ def _end(state: RolloutState) -> Line:
     outcome = '' if state.outcome is None else state.outcome.value
     failure = why_failed(state)
     told = failure or state.failure
+    if told is None and state.judgement is not None:
+        told = state.judgement.cause
     return Line(f'{outcome}: {told}' if told else outcome, warning=failure is not None)
 
 

@@ -8,7 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional
 
-from .records import ChangeRequest, Direction, OsdStep, Phase, RolloutState, SoakPlan, Verdict
+from .records import (
+    ChangeRequest,
+    Direction,
+    Inconclusive,
+    OsdStep,
+    Phase,
+    RolloutState,
+    SoakPlan,
+    Verdict,
+)
 from .verdict import limits
 
 
@@ -26,6 +35,8 @@ class PlannedBatch:
     soak: SoakPlan
     #: How many verdicts share the rate of errors with this one, itself included.
     among: int
+    #: Whether no other follows.
+    last: bool
 
     @property
     def watched(self) -> bool:
@@ -35,6 +46,18 @@ class PlannedBatch:
     def judged(self) -> bool:
         """Whether there is enough to compare it with."""
         return self.watched and len(self.controls) >= limits().least_controls
+
+    @property
+    def watched_for_crashes(self) -> bool:
+        """Whether it passes unjudged: nobody who decides would know more, or could still choose.
+
+        A canary without controls is decided upon before others follow; where none do, all that is
+        left is what the policy says of the canary itself.
+        """
+        if not self.watched or self.judged:
+            return False
+        taken_back = self.soak.inconclusive is Inconclusive.ROLLBACK
+        return self.number > 0 or (self.last and not taken_back)
 
 
 def planned_batches(request: ChangeRequest, soak: SoakPlan) -> tuple[PlannedBatch, ...]:
@@ -53,7 +76,13 @@ def planned_batch(request: ChangeRequest, soak: SoakPlan, number: int) -> Planne
     osds = pieces[number]
     if number == 0:
         return PlannedBatch(
-            number, osds, osds, request.controls, _canary_soak(request, soak), among=1
+            number,
+            osds,
+            osds,
+            request.controls,
+            _canary_soak(request, soak),
+            among=1,
+            last=len(pieces) == 1,
         )
     # No more OSDs than with a canary and its controls: what is kept of them has the same room.
     most = limits().most_controls // 2
@@ -69,6 +98,7 @@ def planned_batch(request: ChangeRequest, soak: SoakPlan, number: int) -> Planne
         (*alike, *others)[:most],
         _batch_soak(request, soak),
         among=_judged_after_the_canary(pieces),
+        last=number + 1 == len(pieces),
     )
 
 

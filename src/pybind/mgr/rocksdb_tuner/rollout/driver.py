@@ -272,7 +272,11 @@ class Driver:
 
     def abort(self, actor: str, now_s: float) -> RolloutState:
         """End the rollout as soon as the OSD in flight is safe; raises RolloutRefused."""
-        return self._keep(acts.aborted(self._running_rollout(), actor, now_s))
+        state = self._running_rollout()
+        entries: Optional[Mapping[str, str]] = None
+        with suppress(CommandError):
+            entries = self._entries()
+        return self._keep(acts.aborted(state, actor, now_s, entries))
 
     def acknowledge(self) -> RolloutState:
         """Take note of how the last rollout ended; raises RolloutRefused."""

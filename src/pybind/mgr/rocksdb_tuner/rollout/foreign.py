@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Optional
 
 from .back import rolled_back
 from .entries import Scope, own
 from .observation import Observation
-from .records import Direction, OsdProgress, OsdStep, RolloutState
+from .records import Direction, OsdProgress, OsdStep, Phase, RolloutState
 from .request import shared_entries
-from .states import UNCHANGED, in_flight
+from .states import UNCHANGED, clip, in_flight
 
 
 def changed_by_others(state: RolloutState, seen: Observation) -> tuple[str, ...]:
@@ -31,6 +32,31 @@ def entries_in_the_way(state: RolloutState, entries: Mapping[str, str]) -> tuple
     turned = rolled_back(state, '', state.updated_s)
     allowed = _allowed_entries(turned)
     return tuple(who for who in turned.restoring if entries.get(who) not in allowed[who])
+
+
+def told_what_stays(state: RolloutState, entries: Optional[Mapping[str, str]]) -> RolloutState:
+    """A rollout that ended in its middle, with what is left of it and how that is taken back.
+
+    ``entries`` are those of the option now, by `who`; None: not known.
+    """
+    changed = [own(osd.osd_id) for osd in state.osds if osd.step not in UNCHANGED]
+    if state.stage is not Phase.FAILED or state.direction is Direction.BACK or not changed:
+        return state
+    kept = _named(changed)
+    told = f'the change stays on {kept}: "ceph rocksdb-tuner rollback {state.rollout_id}" '
+    foreign = () if entries is None else entries_in_the_way(state, entries)
+    if foreign:
+        told += (
+            f'refuses to take it back while {_named(foreign)} has what somebody else set: put '
+            f'{state.request.option} right by hand'
+        )
+    else:
+        told += 'takes it back'
+    return replace(state, failure=clip(f'{state.failure}; {told}' if state.failure else told))
+
+
+def _named(whos: Sequence[str]) -> str:
+    return ', '.join(whos[:5]) + (' and more' if len(whos) > 5 else '')
 
 
 def _is_watched(

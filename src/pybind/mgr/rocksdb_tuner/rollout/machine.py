@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from .back import back, recover
 from .batches import watched_batch
 from .entries import own
-from .foreign import changed_by_others
+from .foreign import changed_by_others, told_what_stays
 from .forward import forward
 from .observation import Needs, Observation
 from .records import Direction, Ending, OsdStep, Outcome, RolloutState
@@ -36,7 +36,10 @@ class Machine(Rules):
             result = Step(waiting(state, 'this manager has just become active and looks first'))
         else:
             result = _checked(self, replace(state, paused_reason=None), seen)
-        return Step(stamped(state, result.state, now_s), result.actions)
+        after = result.state
+        if after.ended:
+            after = told_what_stays(after, seen.entries)
+        return Step(stamped(state, after, now_s), result.actions)
 
     def needs(self, state: RolloutState, waited_s: float) -> Needs:
         """What the next observation must contain, so that nothing else is asked for.
@@ -100,7 +103,9 @@ def _checked(rules: Rules, state: RolloutState, seen: Observation) -> Step:
     osd = in_flight(state)
     sections = {who.partition('/')[0] for who in changed}
     if state.direction is not Direction.FORWARD or osd is None or own(osd.osd_id) in sections:
-        reason = f'{state.ending.reason}; {suspicion}' if state.ending else suspicion
+        reason = suspicion
+        if state.ending and suspicion not in state.ending.reason:
+            reason = f'{state.ending.reason}; {suspicion}'
         return Step(ended(state, Ending(Outcome.ABORTED, reason)))
     # The OSD in flight is ours alone: it is brought to a safe state before the end.
     ending = state.ending or Ending(Outcome.ABORTED, suspicion)

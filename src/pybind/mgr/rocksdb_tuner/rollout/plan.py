@@ -98,7 +98,7 @@ def expected_duration_s(
 
 def _watched_s(batch: PlannedBatch) -> tuple[float, float]:
     """How long one batch is watched at least and at most, for the canary with the time before."""
-    if not batch.watched or (batch.number == 0 and not batch.judged):
+    if not batch.judged and not batch.watched_for_crashes:
         return 0.0, 0.0
     if not batch.judged:
         watched_s = limits().warm_up_s + batch.soak.least_s if batch.soak.least_s > 0 else 0.0

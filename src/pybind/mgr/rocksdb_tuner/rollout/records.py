@@ -79,7 +79,7 @@ class Judgement:
     signals: tuple[SignalVerdict, ...] = ()
     #: What a verdict still lacks, in words; empty unless it is inconclusive.
     missing: tuple[str, ...] = ()
-    #: What decided it beside the signals (a crash).
+    #: What decided it beside the signals (a crash), or why there was nothing to decide.
     cause: Optional[str] = None
 
 

@@ -30,13 +30,12 @@ def soak(state: RolloutState, batch: PlannedBatch, seen: Observation) -> Step:
         cause = f'the process of osd.{lost} ended while it was watched'
         return Step(_failed(state, batch, Judgement(Verdict.FAILED, cause=cause)))
     incomparable = too_few_controls(len(batch.controls))
-    if not batch.judged and batch.number == 0:
+    if not batch.judged and not batch.watched_for_crashes:
         return _without_verdict(state, batch, incomparable)
     unsettled = placement_groups(seen)
     if unsettled is not None:
         return Step(waiting(_with_judgement(state, batch, None), unsettled))
     if not batch.judged:
-        # The last ones: there is nothing left that would tell more, for whoever decides.
         enough = seen.after_s >= batch.soak.least_s
         return Step(_passed(state, batch, incomparable) if enough else state)
     return Step(state) if seen.judgement is None else _judged(state, batch, seen, seen.judgement)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Optional
 
-from .entries import own
-from .records import Direction, Ending, OsdProgress, OsdStep, Outcome, Phase, RolloutState
+from .records import Ending, OsdProgress, OsdStep, Outcome, Phase, RolloutState
 
 #: Texts in the state are cut to this many characters: they come from other programs.
 TEXT_MAX = 600
@@ -69,16 +68,9 @@ def paused_text(actor: str) -> str:
 
 
 def ended(state: RolloutState, ending: Ending) -> RolloutState:
-    changed = [osd.osd_id for osd in state.osds if osd.step not in UNCHANGED]
-    reason = ending.reason
-    if changed and state.direction is not Direction.BACK:
-        kept = ', '.join(map(own, changed[:5])) + (' and more' if len(changed) > 5 else '')
-        reason += (
-            f'; the change stays on {kept}: "ceph rocksdb-tuner rollback {state.rollout_id}" '
-            'takes it back'
-        )
-    told = clip(f'{state.failure}; {reason}' if state.failure else reason)
-    return replace(finished(state, Phase.FAILED, ending.outcome), failure=told)
+    """The end before everything was done; `foreign.told_what_stays` says what is left."""
+    told = f'{state.failure}; {ending.reason}' if state.failure else ending.reason
+    return replace(finished(state, Phase.FAILED, ending.outcome), failure=clip(told))
 
 
 def finished(state: RolloutState, stage: Phase, outcome: Outcome) -> RolloutState:
@@ -99,5 +91,5 @@ def stamped(old: RolloutState, new: RolloutState, now_s: float) -> RolloutState:
     return new if new == old else replace(new, updated_s=now_s)
 
 
-def clip(text: str) -> str:
-    return text if len(text) <= TEXT_MAX else text[: TEXT_MAX - 3] + '...'
+def clip(text: str, most: int = TEXT_MAX) -> str:
+    return text if len(text) <= most else text[: most - 3] + '...'

@@ -11,19 +11,18 @@ import logging
 from typing import Callable, Optional, TypeVar
 
 from ..mgr.protocols import CommandError, Store
-from .codec import (
-    decode_evidence,
-    decode_record,
-    decode_restarts,
-    decode_state,
-    encode_evidence,
-    encode_record,
-    encode_restarts,
-    encode_state,
-)
+from .codec import decode_state, encode_state
 from .errors import StoredStateError
 from .evidence import Evidence
 from .history import HistoryRecord
+from .record_codec import (
+    decode_evidence,
+    decode_record,
+    decode_restarts,
+    encode_evidence,
+    encode_record,
+    encode_restarts,
+)
 from .records import RolloutState
 from .restart_log import RestartLog
 

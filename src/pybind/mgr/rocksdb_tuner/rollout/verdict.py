@@ -113,6 +113,7 @@ def too_few_controls(found: int) -> Judgement:
     return Judgement(
         Verdict.INCONCLUSIVE,
         missing=(f'{limits().least_controls} OSDs to compare with, of which there are {found}',),
+        cause=f'not judged: {"too few" if found else "no"} controls',
     )
 
 

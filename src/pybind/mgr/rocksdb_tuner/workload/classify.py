@@ -184,8 +184,8 @@ def _operations(seen: Activity) -> Evidence:
         per_osd,
         'operations/s',
         seen.window_s,
-        f'{per_osd:.0f} client operations per second and OSD, {seen.bytes_per_s / 1024:.0f} KiB/s '
-        'in all.',
+        '{:.0f} client operations per second and OSD, {:.0f} KiB/s in all.',
+        (per_osd, seen.bytes_per_s / 1024),
     )
 
 
@@ -201,7 +201,8 @@ def _large_writes(seen: Activity, limits: Thresholds) -> Optional[Evidence]:
         seen.class_call_bytes_per_s,
         'bytes/s',
         seen.window_s,
-        f'The mean class call writes {mean / 1024:.1f} KiB.',
+        'The mean class call writes {:.1f} KiB.',
+        (mean / 1024,),
     )
 
 
@@ -212,9 +213,12 @@ def _shares(seen: Activity) -> Evidence:
         seen.reads_per_s,
         'operations/s',
         seen.window_s,
-        f'{100 * seen.writes_per_s / total:.0f} % of the operations write, '
-        f'{100 * seen.class_calls_per_s / total:.0f} % are class calls, '
-        f'{100 * seen.reads_per_s / total:.0f} % read.',
+        '{:.0f} % of the operations write, {:.0f} % are class calls, {:.0f} % read.',
+        (
+            100 * seen.writes_per_s / total,
+            100 * seen.class_calls_per_s / total,
+            100 * seen.reads_per_s / total,
+        ),
     )
 
 
@@ -225,7 +229,8 @@ def _write_size(seen: Activity) -> Evidence:
         mean,
         'bytes',
         seen.window_s,
-        f'The mean write has {mean / 1024:.1f} KiB.',
+        'The mean write has {:.1f} KiB.',
+        (mean / 1024,),
     )
 
 
@@ -235,7 +240,8 @@ def _journal(seen: Activity, share: float) -> Evidence:
         share,
         'share',
         seen.window_s,
-        f"{100 * share:.0f} % of the written bytes are of CephFS's metadata pool: a journal.",
+        "{:.0f} % of the written bytes are of CephFS's metadata pool: a journal.",
+        (100 * share,),
     )
 
 
@@ -246,7 +252,8 @@ def _class_calls(seen: Activity) -> Evidence:
         seen.class_calls_per_s,
         'operations/s',
         seen.window_s,
-        f'{100 * share:.0f} % of the changes are class calls, as those of a bucket index.',
+        '{:.0f} % of the changes are class calls, as those of a bucket index.',
+        (100 * share,),
     )
 
 
@@ -256,6 +263,6 @@ def _recovery(seen: Activity) -> Evidence:
         seen.recovery_per_s,
         'operations/s',
         seen.window_s,
-        f'{seen.recovery_per_s:.0f} recovery operations per second against '
-        f'{seen.changes_per_s:.0f} changes by clients.',
+        '{:.0f} recovery operations per second against {:.0f} changes by clients.',
+        (seen.recovery_per_s, seen.changes_per_s),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple, Optional
 
 from .records import Workload, WorkloadClass
@@ -35,7 +34,7 @@ class Memory(NamedTuple):
     def shown(self) -> Workload:
         if self.candidate is self.believed.workload_class:
             return self.believed
-        return replace(self.believed, confidence=self.believed.confidence * DOUBTED)
+        return self.believed._replace(confidence=self.believed.confidence * DOUBTED)
 
 
 def remember(memory: Optional[Memory], now: Workload, now_s: float) -> Memory:

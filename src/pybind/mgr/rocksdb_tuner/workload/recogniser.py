@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Mapping, NamedTuple, Optional
 
@@ -109,7 +108,8 @@ def _with_replicas(own: Workload, seen: Signals, group: Optional[Workload]) -> W
         wal,
         'bytes/s',
         seen.window_s,
-        f'{wal / 1024:.0f} KiB/s of WAL without clients of its own: it works as a replica.',
+        '{:.0f} KiB/s of WAL without clients of its own: it works as a replica.',
+        (wal / 1024,),
     )
     confidence = group.confidence * _INHERITED
-    return replace(group, confidence=confidence, evidence=(evidence, *own.evidence))
+    return group._replace(confidence=confidence, evidence=(evidence, *own.evidence))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Mapping
+from typing import Mapping, NamedTuple
 
 
 class WorkloadClass(str, Enum):
@@ -23,8 +23,7 @@ class WorkloadClass(str, Enum):
     UNKNOWN = 'unknown'
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(NamedTuple):
     """One measured value that speaks for a conclusion.
 
     ``signal`` is a field name of `Signals`, or ``pools`` for what the pools' statistics say
@@ -35,11 +34,17 @@ class Evidence:
     value: float
     unit: str
     window_s: float
-    statement: str
+    #: What it says; with ``figures``, where those go: every tick finds evidence of every OSD, and
+    #: hardly anybody reads it.
+    wording: str
+    figures: tuple[float, ...] = ()
+
+    @property
+    def statement(self) -> str:
+        return self.wording.format(*self.figures) if self.figures else self.wording
 
 
-@dataclass(frozen=True)
-class Workload:
+class Workload(NamedTuple):
     workload_class: WorkloadClass
     #: 0..1, 0 for UNKNOWN
     confidence: float

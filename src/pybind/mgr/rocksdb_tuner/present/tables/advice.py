@@ -171,6 +171,12 @@ def _watch(planned: Plan) -> str:
         return 'none: no OSD is restarted'
     if soak.most_s <= 0:
         return 'none: soak_max is 0, so nothing is judged'
+    canary = planned.batches[0]
+    if canary.watched_for_crashes:
+        return (
+            f'osd.{r.osds[0]}, watched for crashes only, for {format_duration(soak.least_s)}: no '
+            'OSD is there to compare it with and none to follow, so this ends as done, "not judged"'
+        )
     if not planned.judged:
         return (
             f'osd.{r.osds[0]}, but there are too few OSDs to compare it with: soak_inconclusive '
@@ -218,8 +224,7 @@ def _batches(planned: Plan) -> str:
 def _compared_with(batch: PlannedBatch) -> str:
     if batch.judged:
         return format_ids(batch.controls)
-    # Before the canary's verdict nobody decides; of the last ones nobody could.
-    return 'nothing: watched for crashes only' if batch.watched and batch.number else UNKNOWN
+    return 'nothing: watched for crashes only' if batch.watched_for_crashes else UNKNOWN
 
 
 def _ids_in_order(osd_ids: Sequence[int]) -> str:

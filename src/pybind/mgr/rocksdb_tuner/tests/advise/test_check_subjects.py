@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-from dataclasses import replace
 from typing import Optional
 
 import pytest
@@ -29,7 +28,7 @@ def osd(
 ) -> OsdFacts:
     details = Details(0.0, None, None, None, None, memory) if memory else None
     found = facts(osd_info(osd_id, release, **info), annex=annex)
-    return replace(found, details=details)
+    return found._replace(details=details)
 
 
 def test_without_any_osd_all_releases_are_judged() -> None:
@@ -94,8 +93,8 @@ def test_what_an_operator_says_comes_before_what_is_known() -> None:
 
 
 def test_what_stands_beside_the_string_is_judged() -> None:
-    found = replace(
-        osd(0), settings={'osd_max_pg_log_entries': Setting('10', 'osd')}, sharded=False
+    found = osd(0)._replace(
+        settings={'osd_max_pg_log_entries': Setting('10', 'osd')}, sharded=False
     )
     (subject,) = subjects([found])
     assert subject.hardware.neighbours == (('osd_max_pg_log_entries', '10'),)

@@ -69,7 +69,7 @@ def test_pacific_with_rgw_metadata_gets_lz4() -> None:
 def test_what_the_model_predicts_of_write_amplification_is_a_reason() -> None:
     """Beside what was published of clients, which is the prediction where there is any."""
     osds = tuple(
-        replace(facts(osd_info(i)), signals=Signals(osd_id=i, db_used_bytes=30 << 30))
+        facts(osd_info(i))._replace(signals=Signals(osd_id=i, db_used_bytes=30 << 30))
         for i in range(3)
     )
     recommended = only(assess(group(*osds, does=RGW), osds))
@@ -168,11 +168,11 @@ def test_an_override_is_left_to_the_operator_while_an_osd_it_may_serve_tells_not
     """One that is down, or whose options were not read yet, must not change unwatched."""
     entries = (entry('osd', ALTERNATE),)
     told = tuple(facts(osd_info(i), ALTERNATE, 'mon', entries) for i in range(2))
-    silent = replace(facts(osd_info(2, up=up)), options=None)
+    silent = facts(osd_info(2, up=up))._replace(options=None)
     assessment = assess(group(*told, silent, does=RBD), (*told, silent))
     assert assessment.recommendations == ()
     assert 'osd.2, which this change would not reach' in assessment.conclusion
-    gone = replace(silent, info=replace(silent.info, up=False, in_cluster=False))
+    gone = silent._replace(info=replace(silent.info, up=False, in_cluster=False))
     assert only(assess(group(*told, gone, does=RBD), (*told, gone))).who == 'osd'
 
 

@@ -72,7 +72,7 @@ def test_an_operator_s_word_comes_before_what_was_recognised() -> None:
 
 
 def test_an_unsharded_osd_has_one_column_family() -> None:
-    answer = tree(LZ4, ask(replace(FACTS, sharded=False), osd_id=3))
+    answer = tree(LZ4, ask(FACTS._replace(sharded=False), osd_id=3))
     assert [c.name for c in answer.model.column_families] == ['default']
 
 
@@ -81,7 +81,7 @@ def test_the_volume_selection_of_the_osd_is_used() -> None:
         SELECTION_POLICY: Setting('rocksdb_original', 'osd'),
         RESERVED_FACTOR: Setting('3', 'osd'),
     }
-    answer = tree(LZ4, ask(replace(FACTS, settings=settings), osd_id=3))
+    answer = tree(LZ4, ask(FACTS._replace(settings=settings), osd_id=3))
     assert answer.situation.selection.reserved_factor == 3
     assert answer.model.db_device is not None
     assert answer.model.db_device.extra_bytes == 0
@@ -112,7 +112,7 @@ def test_a_workload_that_was_not_measured_is_said_to_be_such() -> None:
 
 
 def test_without_an_osd_the_newest_release_of_the_cluster_is_taken() -> None:
-    old = replace(FACTS, info=replace(INFO, version='16.2.15', release='pacific'))
+    old = FACTS._replace(info=replace(INFO, version='16.2.15', release='pacific'))
     assert ask(old).release.name == 'pacific'
 
 
@@ -149,7 +149,7 @@ def test_what_does_not_exist_is_named(said: dict[str, Any], code: int, named: st
 
 
 def test_an_osd_of_an_unknown_release_needs_one_to_be_named() -> None:
-    newer = replace(FACTS, info=replace(INFO, version='99.1.0', release='zebra'))
+    newer = FACTS._replace(info=replace(INFO, version='99.1.0', release='zebra'))
     with pytest.raises(BadQuestionError, match='--release'):
         ask(newer, osd_id=3)
     assert ask(newer, osd_id=3, release='tentacle').release.name == 'tentacle'

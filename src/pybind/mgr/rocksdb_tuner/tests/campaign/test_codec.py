@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import random
+from contextlib import suppress
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.campaign.codec import decode, encode, largest
-from rocksdb_tuner.campaign.driver import BROKEN, CURRENT
+from rocksdb_tuner.campaign.codec import (
+    CHUNK_OSDS,
+    decode,
+    encode_chunk,
+    encode_head,
+    refuse_if_too_large,
+)
+from rocksdb_tuner.campaign.machine import REASON_MAX
 from rocksdb_tuner.campaign.records import (
     CampaignRequest,
     CampaignState,
@@ -18,9 +28,12 @@ from rocksdb_tuner.campaign.records import (
     OsdCompaction,
     planned,
 )
-from rocksdb_tuner.rollout.codec import LIMIT_BYTES
+from rocksdb_tuner.campaign.storage import BROKEN, CURRENT, CampaignStorage
+from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.rollout.errors import RolloutRefused, StoredStateError
 from rocksdb_tuner.rollout.records import Outcome, Phase, Predicted
+from rocksdb_tuner.rollout.stored import LIMIT_BYTES
+from rocksdb_tuner.tests.fake_cluster import FakeStore
 
 from .conftest import Run
 
@@ -81,25 +94,36 @@ def states(draw: st.DrawFn) -> CampaignState:
 
 @given(states())
 def test_a_campaign_is_read_back_as_it_was_written(state: CampaignState) -> None:
-    assert decode(encode(state)) == state
+    store = FakeStore()
+    CampaignStorage(store).save(state)
+    assert CampaignStorage(store).load() == state
 
 
 def example() -> CampaignState:
     return planned('c1', Run().request(), 1000.0)
 
 
-@pytest.mark.parametrize('text', ['', '[]', '{"version":2}', '{"version":1}', 'null', '{"x'])
+def read(head: str, *chunks: str) -> CampaignState:
+    return decode(head, lambda _, number: chunks[number] if number < len(chunks) else None)
+
+
+@pytest.mark.parametrize(
+    'text', ['', '[]', '{"version":3}', '{"version":2}', '{"version":1}', 'null', '{"x', 'zlib:!']
+)
 def test_what_is_no_campaign_is_an_error(text: str) -> None:
     with pytest.raises(StoredStateError):
-        decode(text)
+        read(text, encode_chunk(example(), 0))
 
 
 @pytest.mark.parametrize(
     ('name', 'value'),
     [
-        ('osds', []),
         ('osds', [{'osd_id': 1, 'step': 'dancing', 'begun_before': 0, 'asked': 0}]),
-        ('osds', [{'osd_id': 1, 'step': 'done', 'begun_before': 0, 'asked': 0}] * 2),
+        ('osds', [{'osd_id': 99, 'step': 'done', 'begun_before': 0, 'asked': 0}]),
+        ('osds', [{'osd_id': 1, 'step': 'done', 'begun_before': 0, 'asked': 0, 'mood': 'good'}]),
+        ('chunks', 0),
+        ('chunks', 2),
+        ('finished_chunks', [0]),
         ('stage', 'waiting'),
         ('stage', 'done'),
         ('outcome', 'done'),
@@ -109,24 +133,158 @@ def test_what_is_no_campaign_is_an_error(text: str) -> None:
     ],
 )
 def test_wrong_values_are_an_error(name: str, value: Any) -> None:
-    document = json.loads(encode(example()))
+    state = example()
+    document = json.loads(encode_head(state))
+    assert read(json.dumps(document), encode_chunk(state, 0)) == state
     document[name] = value
     with pytest.raises(StoredStateError):
-        decode(json.dumps(document))
+        read(json.dumps(document), encode_chunk(state, 0))
 
 
-def test_a_campaign_that_would_outgrow_its_key_is_refused_before_it_begins() -> None:
-    few, many = (
-        planned(
-            'c1',
-            CampaignRequest('a', 'osd', 'x', tuple((n, f'host{n}') for n in range(count)), 'op'),
-            0.0,
-        )
-        for count in (250, 2000)
+@pytest.mark.parametrize('chunk', ['', '{"version":2}', '{"version":2,"osds":[{}]}', '[]'])
+def test_a_broken_chunk_is_an_error(chunk: str) -> None:
+    with pytest.raises(StoredStateError):
+        read(encode_head(example()), chunk)
+
+
+def test_an_osd_that_stands_in_two_chunks_is_an_error() -> None:
+    state = large(CHUNK_OSDS + 1)
+    chunk = encode_chunk(state, 0)
+    with pytest.raises(StoredStateError, match='names an OSD twice'):
+        read(encode_head(state), chunk, chunk)
+
+
+def test_a_campaign_that_an_older_version_wrote_goes_on_and_is_stored_in_chunks() -> None:
+    run = Run()
+    run.start()
+    run.until(lambda state: state.osds[0].step is CompactionStep.DONE)
+    state = run.state
+    document = json.loads(encode_head(state))
+    del document['chunks'], document['finished_chunks']
+    osds = [{k: v for k, v in asdict(osd).items() if v is not None} for osd in state.osds]
+    document.update(version=1, osds=osds)
+    run.store.values = {CURRENT: json.dumps(document)}
+    run.fail_over()
+    assert run.state == state
+    assert run.to_the_end().outcome is Outcome.DONE
+    run.fail_over()
+    assert run.state.outcome is Outcome.DONE
+
+
+# -- ten thousand OSDs
+
+MANY = 10_000
+
+
+def large(count: int, host: str = 'host') -> CampaignState:
+    osds = tuple((n, f'{host}{n // 12}') for n in range(count))
+    return planned('c1', CampaignRequest('a', 'osd', 'x', osds, 'op'), 0.0)
+
+
+def texts_of_strangers(seed: int) -> str:
+    """As long as a reason may be, of characters that take four bytes and do not compress."""
+    rng = random.Random(seed)
+    return ''.join(chr(rng.randrange(0x10000, 0x10FFFF)) for _ in range(REASON_MAX))
+
+
+def finished(osd: OsdCompaction) -> OsdCompaction:
+    n = osd.osd_id
+    return replace(
+        osd,
+        step=CompactionStep.SKIPPED if n % 2 else CompactionStep.DONE,
+        nonce=2**32 - 1 - n,
+        begun_before=n,
+        asked=2,
+        used_before_bytes=2**50 + n * 2654435761 % 2**32,
+        used_after_bytes=2**49 + n * 40503,
+        latency_ms=1 / (n + 1),
+        reason=texts_of_strangers(n),
     )
-    assert len(encode(largest(few)).encode()) <= LIMIT_BYTES
-    with pytest.raises(RolloutRefused, match='at most 65536 under one key'):
-        encode(largest(many))
+
+
+def test_ten_thousand_osds_are_kept_from_the_first_to_the_last_and_no_key_is_too_large() -> None:
+    """`FakeStore` refuses what a monitor refuses; each of three looks is of another manager."""
+    store = FakeStore()
+    state = large(MANY, host='a-rather-long-name-of-a-host.in-a-domain.example.com-')
+    refuse_if_too_large(state)
+    storage = CampaignStorage(store)
+    storage.save(state)
+    assert CampaignStorage(store).load() == state
+    for done in range(CHUNK_OSDS - 1, MANY, 1009):
+        osds = (*map(finished, state.osds[:done]), *state.osds[done:])
+        state = replace(state, osds=osds)
+        storage.save(state)
+    assert CampaignStorage(store).load() == state
+    storage.save(replace(state, osds=tuple(map(finished, state.osds))))
+    assert max(len(text.encode()) for text in store.values.values()) <= LIMIT_BYTES
+    assert CampaignStorage(store).load() != state
+
+
+def test_one_step_of_ten_thousand_osds_writes_the_head_and_at_most_one_chunk() -> None:
+    store = FakeStore()
+    state = large(MANY)
+    storage = CampaignStorage(store)
+    storage.save(state)
+    written: list[str] = []
+    store.on_set = written.append
+    for done in range(1, 2 * CHUNK_OSDS + 1):
+        written.clear()
+        osds = (*map(finished, state.osds[:done]), *state.osds[done:])
+        storage.save(replace(state, osds=osds))
+        assert written[-1] == CURRENT
+        assert len(written) == (2 if done % CHUNK_OSDS == 0 else 1)
+
+
+@given(st.data())
+def test_a_store_that_fails_in_between_leaves_the_state_of_before(data: st.DataObject) -> None:
+    """Whichever write of a step is the last, a manager reads the state before it or the one after.
+
+    The step that failed may be followed by another than was tried.
+    """
+    store = FakeStore()
+    old = large(2 * CHUNK_OSDS)
+    storage = CampaignStorage(store)
+    storage.save(old)
+    left = 0
+
+    def fail(key: str) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise CommandError(30, 'read-only')
+
+    for _ in range(6):
+        done = data.draw(st.sampled_from([1, CHUNK_OSDS - 1, CHUNK_OSDS, 2 * CHUNK_OSDS]))
+        done = max(done, sum(osd.step is not CompactionStep.PENDING for osd in old.osds))
+        new = replace(old, osds=(*map(finished, old.osds[:done]), *old.osds[done:]))
+        left = data.draw(st.integers(0, 3))
+        store.on_set = fail
+        with suppress(CommandError):
+            storage.save(new)
+        found = CampaignStorage(store).load()
+        assert found in (old, new)
+        assert found is not None
+        old = found
+
+
+def test_what_is_left_of_an_older_campaign_is_removed_once_another_is_stored() -> None:
+    store = FakeStore()
+    storage = CampaignStorage(store)
+    storage.save(large(3 * CHUNK_OSDS))
+    other = replace(large(CHUNK_OSDS), campaign_id='c2')
+    storage.save(other)
+    assert sorted(store.values) == [CURRENT, 'campaign/osds/c2/0']
+    assert CampaignStorage(store).load() == other
+
+
+def test_a_campaign_that_would_outgrow_a_key_is_refused_before_it_begins() -> None:
+    osds = tuple(
+        (n, ''.join(map(texts_of_strangers, range(n, n + 900, 100)))) for n in range(CHUNK_OSDS)
+    )
+    state = planned('c1', CampaignRequest('a', 'osd', 'x', osds, 'op'), 0.0)
+    with pytest.raises(RolloutRefused, match='compact a part of the OSDs by hand') as refused:
+        refuse_if_too_large(state)
+    assert refused.value.errno == errno.E2BIG
 
 
 def test_a_broken_campaign_is_set_aside_and_told_and_nothing_is_done_from_it() -> None:

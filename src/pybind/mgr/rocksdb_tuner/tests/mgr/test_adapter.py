@@ -262,6 +262,22 @@ def test_stored_texts_come_back_and_go(module: Any) -> None:
     assert list(store.keys('history/')) == ['history/2']
 
 
+def test_a_text_that_the_monitors_refuse_is_not_taken_for_stored(module: Any) -> None:
+    """`MgrModule.set_store` only logs that: a rollout would act on what no other manager knows."""
+    module.module_name = 'rocksdb_tuner'
+    store = MgrStore(module)
+    store.set('rollout/current', 'old')
+    refusal = 'error: entry size limited to 10 bytes.'
+    module.mon_answers = [(-errno.EFBIG, '', refusal), (-errno.EACCES, '', 'access denied')]
+    with pytest.raises(CommandError, match=refusal) as refused:
+        store.set('rollout/current', 'much longer than that')
+    assert refused.value.errno == errno.EFBIG
+    with pytest.raises(CommandError, match='access denied'):
+        store.set('rollout/current', None)
+    assert store.get('rollout/current') == 'old'
+    assert {c['key'] for c in module.mon_commands} == {'mgr/rocksdb_tuner/rollout/current'}
+
+
 def test_managers_and_those_that_lack_the_module() -> None:
     modules = [{'name': 'status'}, {'name': 'rocksdb_tuner'}]
     mgr_map = {

@@ -368,15 +368,14 @@ def large_cluster() -> Snapshot:
             own = replace(own, source='mon', deciding_who=f'osd.{osd_id}', profile=None)
         if osd_id in {4, 9}:
             own = replace(own, next_start=LZ4, pending_restart=True, deciding_who='osd/class:hdd')
-        base = replace(
-            base,
+        base = base._replace(
             info=replace(base.info, dedicated_db=True, db_device_bytes=120 << 30),
             signals=measured,
             options=own,
             workload=METADATA if device_class == 'hdd' else SMALL_WRITES,
         )
         if osd_id == 33:
-            base = replace(base, info=replace(base.info, up=False), signals=None, workload=None)
+            base = base._replace(info=replace(base.info, up=False), signals=None, workload=None)
         osds.append(base)
     by_class = {
         name: tuple(o for o in osds if o.info.device_class == name) for name in ('hdd', 'ssd')
@@ -457,15 +456,14 @@ def fresh_cluster() -> Snapshot:
 
 def partial_cluster() -> Snapshot:
     """One OSD is down, one never booted and has no class, one is overruled by ceph.conf."""
-    down = replace(facts(0), info=replace(info(0), up=False), signals=None, workload=None)
+    down = facts(0)._replace(info=replace(info(0), up=False), signals=None, workload=None)
     never = OsdFacts(
         OsdInfo(1, False, False, None, None, None, None, None, None, None, None, None),
         None,
         None,
         None,
     )
-    overruled = replace(
-        facts(2),
+    overruled = facts(2)._replace(
         options=replace(
             options(2, profile=None),
             source='file',

@@ -50,7 +50,7 @@ def test_where_only_one_column_family_is_shown_that_is_said() -> None:
     assert said in render.osd(snapshot, 0, 'plain', look('pacific', 'compaction_only'))
     assert said not in render.osd(snapshot, 0, 'plain', look('tentacle', 'compaction_only'))
     # Where RocksDB is not sharded it is all that there is.
-    whole = replace(snapshot, osds=(replace(snapshot.osds[0], sharded=False), *snapshot.osds[1:]))
+    whole = replace(snapshot, osds=(snapshot.osds[0]._replace(sharded=False), *snapshot.osds[1:]))
     assert said not in render.osd(whole, 0, 'plain', look('pacific', 'compaction_only'))
 
 

@@ -105,8 +105,7 @@ def test_the_number_of_series_is_bounded_as_documented(name: str) -> None:
 def test_every_documented_series_of_an_osd_and_a_class_is_there() -> None:
     """The bound is reached, so it is not a bound of something else."""
     osds = (
-        replace(
-            samples.facts(0),
+        samples.facts(0)._replace(
             signals=samples.signals(0)._replace(db_total_bytes=4_000_000_000),
             forecast=Forecast(
                 Outlook.FILLING, samples.NOW_S, 86400.0, 49, 1.0, 1.0, 1.0, 100.0, 50.0, 200.0
@@ -148,12 +147,12 @@ def test_values_are_in_base_units() -> None:
 
 
 def test_a_device_class_shows_its_worst_osd_and_its_sum() -> None:
-    busy = replace(
-        samples.facts(1), signals=samples.signals(1)._replace(kv_sync_busy=0.9, wal_bytes_per_s=5.0)
+    busy = samples.facts(1)._replace(
+        signals=samples.signals(1)._replace(kv_sync_busy=0.9, wal_bytes_per_s=5.0)
     )
-    unknown = replace(samples.facts(2), signals=None)
-    calm = replace(
-        samples.facts(3), signals=samples.signals(3)._replace(kv_sync_busy=0.1, wal_bytes_per_s=7.0)
+    unknown = samples.facts(2)._replace(signals=None)
+    calm = samples.facts(3)._replace(
+        signals=samples.signals(3)._replace(kv_sync_busy=0.1, wal_bytes_per_s=7.0)
     )
     osds = (busy, unknown, calm)
     snapshot = replace(

@@ -19,7 +19,7 @@ from rocksdb_tuner.observe.growth import Forecast, Outlook
 from rocksdb_tuner.observe.latency import WriteLatency
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.layout import WIDTH, display_width, paragraph
-from rocksdb_tuner.rollout.records import SoakPlan
+from rocksdb_tuner.rollout.records import Inconclusive, SoakPlan
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
@@ -92,8 +92,7 @@ def test_long_names_of_hosts_and_profiles_fit(host: str, profile: str) -> None:
     snapshot = samples.small_cluster()
     first = snapshot.osds[0]
     assert first.options is not None
-    odd = replace(
-        first,
+    odd = first._replace(
         info=replace(first.info, host=host, device_class=host),
         options=replace(first.options, profile=profile, running=profile),
     )
@@ -319,6 +318,12 @@ def test_the_plan_names_canary_controls_soak_gates_and_duration() -> None:
     ('changes', 'soak', 'says'),
     [
         ({'controls': ()}, SoakPlan(600.0, 3600.0), 'too few OSDs to compare it with'),
+        ({'osds': (1,), 'controls': ()}, SoakPlan(600.0, 3600.0), 'ends as done, "not judged"'),
+        (
+            {'osds': (1,), 'controls': ()},
+            SoakPlan(600.0, 3600.0, Inconclusive.ROLLBACK),
+            'says what follows (rollback)',
+        ),
         ({'controls': (1, 2)}, SoakPlan(), 'soak_max is 0, so nothing is judged'),
         ({'restart_required': False}, SoakPlan(600.0, 3600.0), 'no OSD is restarted'),
     ],
@@ -418,7 +423,7 @@ def test_each_mode_says_what_it_does(mode: Mode) -> None:
 def test_evidence_is_printed_in_its_unit(unit: str, value: float, shown: str) -> None:
     found = Workload(WorkloadClass.MIXED, 0.5, (Evidence('x', value, unit, 60.0, 'So it is.'),))
     snapshot = samples.small_cluster()
-    facts = replace(snapshot.osds[0], workload=found)
+    facts = snapshot.osds[0]._replace(workload=found)
     text = render.osd(replace(snapshot, osds=(facts,)), 0, 'plain')
     assert f'So it is. ({shown})' in text
 
@@ -444,8 +449,7 @@ def looked_at_closely() -> Snapshot:
         kv_flush_ms=0.0003,
         kv_commit_ms=0.76,
     )
-    closer = replace(
-        samples.facts(0),
+    closer = samples.facts(0)._replace(
         details=Details(1.0, latency, 0.02, 900, 3 << 30, 4 << 30),
         forecast=Forecast(
             Outlook.FILLING, 1e9, 86400.0, 49, 1e9, 5e8, 2e9, 864000.0, 432000.0, 1728000.0
@@ -473,7 +477,7 @@ def test_an_osd_tells_when_its_db_device_is_full_and_whether_it_is_sharded() -> 
     assert 'not sharded' in text
     snapshot = looked_at_closely()
     young = Forecast(Outlook.NOT_ENOUGH_HISTORY, 1e9, 3600.0, 3)
-    first = replace(snapshot.osds[0], forecast=young)
+    first = snapshot.osds[0]._replace(forecast=young)
     told = render.osd(replace(snapshot, osds=(first, *snapshot.osds[1:])), 0, 'plain')
     assert 'not enough history (60m)' in told or 'not enough history (1h)' in told
 

@@ -64,7 +64,7 @@ def test_a_map_of_ten_thousand_osds_that_differ_in_all_is_small() -> None:
             slow_used_bytes=rng.randrange(2),
         )
         info = replace(facts.info, osd_id=osd_id, host=f'node{osd_id // 24}')
-        osds.append(replace(facts, info=info, signals=signals))
+        osds.append(facts._replace(info=info, signals=signals))
     text = render.osd_map(replace(few, osds=tuple(osds)))
     assert len(zlib.compress(text.encode(), 5)) < 300_000
 

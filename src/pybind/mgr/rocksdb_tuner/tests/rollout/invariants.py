@@ -7,6 +7,7 @@ from typing import Optional
 
 from rocksdb_tuner.rollout.batches import planned_batches
 from rocksdb_tuner.rollout.codec import decode_state
+from rocksdb_tuner.rollout.foreign import entries_in_the_way
 from rocksdb_tuner.rollout.gates import HOLDING_FLAGS, HOLDING_HEALTH
 from rocksdb_tuner.rollout.records import Direction, OsdStep, Outcome, Phase, RolloutState, Verdict
 from rocksdb_tuner.rollout.states import in_flight
@@ -48,7 +49,7 @@ class Invariants:
         # An entry that the rollout removes, too, tells nobody who did.
         alike = final.get(who) is None and (who in final or who.startswith('osd.'))
         self.run.cluster.operator_removes(who)
-        # Set and removed by the operator while the rollout looked elsewhere: that tells nobody too.
+        # Set and removed while the rollout looked elsewhere: that tells nobody, too.
         alike = alike or (who in self._found and self._found[who] is None)
         if alike:
             self.operators.discard(who)
@@ -81,6 +82,8 @@ class Invariants:
 
     def changed(self, old: Optional[RolloutState], new: RolloutState) -> None:
         """Called with each state once it is stored: no OSD is begun that may not be."""
+        if new.ended and (old is None or not old.ended):
+            self._told_truly(new)
         if old is None or new.direction is not Direction.FORWARD:
             return
         if len(new.verdicts) > len(old.verdicts) and old.phase is not Phase.WAITING:
@@ -91,6 +94,14 @@ class Invariants:
             if (before.step, after.step) == (OsdStep.CHECKING, OsdStep.SETTLING):
                 runs = self.run.cluster.runs(after.osd_id)
                 assert runs == dict(new.request.targets)[after.osd_id], f'verified with {runs}'
+
+    def _told_truly(self, state: RolloutState) -> None:
+        """A rollback is offered where it would be carried out, and only there."""
+        refused = entries_in_the_way(state, self.run.cluster.entries_of())
+        if 'takes it back' in (state.failure or ''):
+            assert not refused, f'{state.failure}: refused for {refused}'
+        if 'refuses to take it back' in (state.failure or ''):
+            assert refused, f'{state.failure}: it would not be refused'
 
     def _passed(self, state: RolloutState) -> None:
         """No batch passes one of whose processes is not the one that was verified."""

@@ -45,7 +45,7 @@ RECORDINGS = (
 MEANS = ('op_w_latency_ms', 'kv_sync_ms_per_txn', 'db_bytes_per_txn')
 
 
-class _OneReport:
+class OneReport:
     """A CounterReader that knows one report."""
 
     def __init__(self, report: Report) -> None:
@@ -99,7 +99,7 @@ def _windows(recording: Recording, osd_id: int) -> list[Measured]:
 
 def _sample(recording: Recording, report: Report) -> Optional[Sample]:
     names = names_for(recording.release)
-    return take_sample(_OneReport(report), report.osd_id, report.nonce, names, report.time_s)
+    return take_sample(OneReport(report), report.osd_id, report.nonce, names, report.time_s)
 
 
 def _track(signal: str, columns: Sequence[Sequence[Measured]]) -> Track:

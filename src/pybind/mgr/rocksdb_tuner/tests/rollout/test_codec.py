@@ -19,19 +19,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocksdb_tuner.rollout.batches import planned_batches, watched_batch
-from rocksdb_tuner.rollout.codec import (
-    LIMIT_BYTES,
-    decode_evidence,
-    decode_record,
-    decode_state,
-    encode_evidence,
-    encode_record,
-    encode_state,
-    refuse_if_too_large,
-)
+from rocksdb_tuner.rollout.codec import decode_state, encode_state, refuse_if_too_large
 from rocksdb_tuner.rollout.errors import RolloutRefused, StoredStateError
 from rocksdb_tuner.rollout.evidence import Block, Evidence, Measured
 from rocksdb_tuner.rollout.history import HistoryRecord, record_of
+from rocksdb_tuner.rollout.record_codec import (
+    decode_evidence,
+    decode_record,
+    encode_evidence,
+    encode_record,
+)
 from rocksdb_tuner.rollout.records import (
     Before,
     ChangeKind,
@@ -53,6 +50,7 @@ from rocksdb_tuner.rollout.records import (
     Verdict,
 )
 from rocksdb_tuner.rollout.states import TEXT_MAX
+from rocksdb_tuner.rollout.stored import LIMIT_BYTES
 from rocksdb_tuner.rollout.verdict import limits
 
 from .conftest import NEW, OLD
@@ -226,7 +224,7 @@ def test_a_rollout_of_very_many_osds_fits_under_one_key_to_its_end(osds: int) ->
 
 
 def test_a_rollout_that_could_outgrow_its_key_is_refused_before_it_starts() -> None:
-    with pytest.raises(RolloutRefused, match='apply it to fewer OSDs at a time') as refused:
+    with pytest.raises(RolloutRefused, match='change a part of them by hand first') as refused:
         refuse_if_too_large(example(2000, same=False))
     assert refused.value.errno == errno.E2BIG
 

@@ -11,7 +11,7 @@ from rocksdb_tuner.rollout.batches import batches
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.machine import Machine
 from rocksdb_tuner.rollout.observation import Needs, Observation
-from rocksdb_tuner.rollout.records import OPTION, Direction, OsdStep, Outcome, Phase
+from rocksdb_tuner.rollout.records import OPTION, Direction, OsdStep, Outcome, Phase, SoakPlan
 from rocksdb_tuner.rollout.restart import by_hand
 from rocksdb_tuner.rollout.rules import Step
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
@@ -506,6 +506,41 @@ def test_an_operator_who_changes_the_osd_in_flight_has_it_to_himself(run: Run) -
     assert state.outcome is Outcome.ABORTED
     assert len(run.cluster.commands) == done
     assert run.cluster.entries_of() == {'osd.0': OLD}
+
+
+def test_no_rollback_is_offered_that_would_be_refused_for_an_operators_change(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[1].step is OsdStep.RESTARTING)
+    run.cluster.operator_sets('osd.1', OLD)
+    failure = run.to_the_end().failure or ''
+    assert 'the change stays on osd.0, osd.1' in failure
+    assert 'refuses to take it back while osd.1 has what somebody else set' in failure
+    assert failure.count('changed by somebody else') == 1
+    with pytest.raises(RolloutRefused, match='changed since by somebody else'):
+        run.driver.rollback(None, 'client.admin', run.cluster.now_s)
+    run.cluster.operator_sets('osd.1', NEW)
+    run.driver.rollback(None, 'client.admin', run.cluster.now_s)
+    assert run.to_the_end().phase is Phase.ROLLED_BACK
+
+
+def test_a_rollback_is_offered_beside_a_change_that_is_not_in_its_way(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.operator_sets(CLASS, OLD)
+    failure = run.to_the_end().failure or ''
+    assert f'{OPTION} of {CLASS} was changed by somebody else; the change stays on' in failure
+    assert 'rollback r1" takes it back' in failure
+    run.driver.rollback(None, 'client.admin', run.cluster.now_s)
+    run.to_the_end()
+    assert run.cluster.entries_of() == {CLASS: OLD}
+
+
+def test_an_abort_offers_no_rollback_that_a_change_of_just_now_is_in_the_way_of(run: Run) -> None:
+    run.start(soak=SoakPlan(300.0, 600.0))
+    run.until(lambda s: s.stage is Phase.SOAKING)
+    run.cluster.operator_sets('osd.0', OLD)
+    state = run.driver.abort('client.a', run.cluster.now_s)
+    assert 'refuses to take it back while osd.0' in (state.failure or '')
 
 
 def test_an_operator_who_removes_an_entry_of_the_rollout_stops_it(run: Run) -> None:

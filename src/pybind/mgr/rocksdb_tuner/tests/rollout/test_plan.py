@@ -20,7 +20,7 @@ from rocksdb_tuner.rollout.plan import (
     forward_actions,
     undo_actions,
 )
-from rocksdb_tuner.rollout.records import OPTION, SoakPlan
+from rocksdb_tuner.rollout.records import OPTION, Inconclusive, SoakPlan
 from rocksdb_tuner.rollout.stopwatch import GAP_MAX_S, Stopwatch
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
@@ -100,8 +100,11 @@ def test_the_expected_duration_holds_the_soak_where_there_is_one() -> None:
     assert expected_duration_s(request, SoakPlan(600.0, 3600.0)) == (1395.0, 4395.0)
     # Eight blocks of half a minute are the least.
     assert expected_duration_s(request, SoakPlan(0.0, 10.0)) == (675.0, 675.0)
+    # One without controls warms up and is watched for crashes, unless it goes back at once.
     alone = set_profile(FakeCluster(osds=1))
-    assert expected_duration_s(alone, SoakPlan(600.0, 3600.0)) == (45.0, 45.0)
+    assert expected_duration_s(alone, SoakPlan(600.0, 3600.0)) == (705.0, 705.0)
+    taken_back = SoakPlan(600.0, 3600.0, Inconclusive.ROLLBACK)
+    assert expected_duration_s(alone, taken_back) == (45.0, 45.0)
 
 
 # -- order

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.rollout.codec import decode_restarts, encode_restarts
+from rocksdb_tuner.rollout.record_codec import decode_restarts, encode_restarts
 from rocksdb_tuner.rollout.records import Phase
 from rocksdb_tuner.rollout.restart_log import DAY_S, RestartLog
 from rocksdb_tuner.rollout.storage import RESTARTS

@@ -16,7 +16,7 @@ from rocksdb_tuner.mgr.records import ConfigEntry
 from rocksdb_tuner.present import documents
 from rocksdb_tuner.present.subjects import plan
 from rocksdb_tuner.rollout.batches import watched_batch
-from rocksdb_tuner.rollout.codec import decode_evidence
+from rocksdb_tuner.rollout.record_codec import decode_evidence
 from rocksdb_tuner.rollout.records import Inconclusive, Phase, SoakPlan
 from rocksdb_tuner.rollout.storage import EVIDENCE
 from rocksdb_tuner.tests.advise.scenes import facts, group, osd_info, workload

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Optional
 
 import pytest
 
 from rocksdb_tuner.rollout.batches import batches, planned_batch
+from rocksdb_tuner.rollout.codec import encode_state
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.evidence import Block, Measured
 from rocksdb_tuner.rollout.recorder import Part, Recorder, no_evidence
 from rocksdb_tuner.rollout.records import (
     Inconclusive,
+    Judgement,
     Outcome,
     Phase,
     RolloutState,
     SoakPlan,
     Verdict,
 )
-from rocksdb_tuner.rollout.storage import EVIDENCE
+from rocksdb_tuner.rollout.storage import CURRENT, EVIDENCE
+from rocksdb_tuner.rollout.verdict import is_better
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import ALL, NEW, Run, refusing, set_profile
@@ -162,6 +166,55 @@ def test_too_few_controls_are_said_at_once_instead_of_soaking_in_vain() -> None:
     run.start(soak=SOAK)
     run.to_a_wait('2 OSDs to compare with, of which there are 1')
     assert run.cluster.now_s - began_s < 120
+
+
+def test_a_change_of_one_osd_ends_as_not_judged_and_asks_nobody() -> None:
+    run = Run(FakeCluster(osds=1))
+    run.start(soak=SOAK)
+    state = run.to_the_end()
+    assert (state.phase, state.outcome, state.verdict) == (
+        Phase.DONE,
+        Outcome.DONE,
+        Verdict.INCONCLUSIVE,
+    )
+    assert state.judgement is not None
+    assert not is_better(state.judgement)
+    assert state.soaked_s >= SOAK.least_s
+    assert run.driver.history[-1].measured == 'inconclusive: not judged: no controls'
+    assert 'rollout r1: done: not judged: no controls' in [text for text, _ in run.cluster.logged]
+    assert run.cluster.entries_of() == {ALL: NEW}
+
+
+def test_one_osd_that_crashes_while_it_is_watched_fails_without_controls_too() -> None:
+    run = Run(FakeCluster(osds=1))
+    run.start(soak=SOAK)
+    run.until(lambda state: soaking(state) and state.soaked_s >= 60)
+    run.cluster.restart_by_hand(0)
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.FAILED)
+    assert run.cluster.entries_of() == {}
+
+
+def test_one_osd_is_rolled_back_without_controls_where_the_policy_says_so() -> None:
+    run = Run(FakeCluster(osds=1))
+    run.start(soak=SoakPlan(300.0, 600.0, Inconclusive.ROLLBACK))
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.INCONCLUSIVE)
+    assert 'rolled back by the policy, for want of 2 OSDs to compare with' in (state.failure or '')
+
+
+def test_a_rollout_that_an_older_version_let_wait_for_want_of_controls_ends_by_itself() -> None:
+    run = Run(FakeCluster(osds=1))
+    run.start(soak=SOAK)
+    run.until(soaking)
+    waiting = replace(
+        run.state,
+        judgement=Judgement(Verdict.INCONCLUSIVE, missing=('2 OSDs to compare with',)),
+        paused_reason='the verdict on osd.0 is inconclusive',
+    )
+    run.store.values[CURRENT] = encode_state(waiting)
+    run.fail_over()
+    assert run.to_the_end().phase is Phase.DONE
 
 
 def test_entries_alone_need_no_soak() -> None:

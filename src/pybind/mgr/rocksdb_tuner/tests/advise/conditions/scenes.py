@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Optional
 
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
@@ -32,8 +31,7 @@ def seen(
     """An OSD on its default with these signals; ``info`` and ``more`` change what it is."""
     known = osd_info(osd_id, release, **(info or {}))
     osd = facts(known) if options is None else facts(known, options, 'mon')
-    return replace(
-        osd,
+    return osd._replace(
         signals=Signals(osd_id=osd_id, window_s=30.0, **signals),
         workload=None if does is None else workload(does, 0.95),
         **(more or {}),

@@ -71,7 +71,7 @@ def test_a_release_that_is_not_known_is_said_but_missing_metadata_is_not_taken_f
 ) -> None:
     osd = seen()
     info = replace(osd.info, version=version, release=release)
-    names = found(replace(osd, info=info))
+    names = found(osd._replace(info=info))
     assert ('unknown-release' in names) is fires
     if fires:
         assert f'{version}' in names['unknown-release'].summary

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Optional
 
 import pytest
@@ -137,7 +136,7 @@ def test_a_db_device_that_will_be_full_within_two_weeks_is_pointed_out(
 
 def test_an_osd_that_is_not_seen_is_not_forecast() -> None:
     osd = seen(info=DEDICATED, more={'forecast': forecast(1.0)})
-    assert 'db-device-filling' not in found(replace(osd, signals=None))
+    assert 'db-device-filling' not in found(osd._replace(signals=None))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Optional
 
 import pytest
@@ -297,14 +296,14 @@ def test_memtables_beyond_the_memory_target_are_pointed_out(
 ) -> None:
     entries = (entry('osd', text),)
     osd = facts(osd_info(0), text, 'mon', entries)
-    known = replace(osd, details=MEMORY, sharded=sharded)
+    known = osd._replace(details=MEMORY, sharded=sharded)
     assert ('memtables-exceed-memory' in found(known, entries=entries)) is fires
     # Without a known target nothing is said.
     assert 'memtables-exceed-memory' not in found(osd, entries=entries)
 
 
 def test_a_small_memory_target_is_not_the_fault_of_the_default() -> None:
-    small = replace(facts(osd_info(0)), details=MEMORY._replace(memory_target_bytes=1 << 29))
+    small = facts(osd_info(0))._replace(details=MEMORY._replace(memory_target_bytes=1 << 29))
     assert found(small) == {}
 
 

@@ -1,0 +1,80 @@
+"""What people see of a change who look: `ceph -s`, `ceph progress`, the cluster log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness import Cluster
+from module_client import ModuleClient
+
+ORIGIN = 'rocksdb_tuner'
+
+
+@dataclass
+class Announced:
+    """Collects it while a test waits: the monitors keep no more than 50 lines on Pacific."""
+
+    cluster: Cluster
+    #: The messages of `ceph -s`, by event.
+    shown: dict[str, list[str]] = field(default_factory=dict)
+    #: In the order in which they were logged.
+    lines: list[str] = field(default_factory=list)
+
+    def look(self) -> None:
+        for event_id, event in self.cluster.ceph_json('status')['progress_events'].items():
+            messages = self.shown.setdefault(event_id, [])
+            if event['message'] not in messages:
+                messages.append(event['message'])
+        logged = self.cluster.ceph('log', 'last', '50', 'info', 'cluster').splitlines()
+        own = (line.partition(f' {ORIGIN}: ')[2] for line in logged)
+        self.lines += [line for line in dict.fromkeys(own) if line and line not in self.lines]
+
+    def ended(self, event_id: str) -> Any:
+        """The event as `ceph progress json` has it once it is over; None before."""
+        over = self.cluster.ceph_json('progress', 'json')['completed']
+        return next((event for event in over if event['id'] == event_id), None)
+
+
+def watched_rollout(tuner: ModuleClient, timeout_s: float = 240) -> tuple[Any, Announced]:
+    """The rollout under way once it has ended, and what people saw of it."""
+    announced = Announced(tuner.cluster)
+
+    def ended() -> Any:
+        announced.look()
+        state = tuner.rollout()
+        return state if state['phase'] in {'done', 'failed', 'rolled-back'} else None
+
+    return tuner.wait_for(ended, timeout_s, 'the end of the rollout'), announced
+
+
+def assert_announced(tuner: ModuleClient, state: Any, announced: Announced) -> None:
+    """A rollout that was done was in `ceph -s` until it ended, and the log has all of it."""
+    event_id, name = f'{ORIGIN}-{state["id"]}', f'rollout {state["id"]}: '
+    shown = announced.shown[event_id]
+    assert all(text.startswith('Changing RocksDB options of ') for text in shown), shown
+    over = tuner.wait_for(lambda: announced.ended(event_id), 30, 'its event to be over')
+    assert 'failed' not in over
+
+    def told() -> list[str]:
+        announced.look()
+        own = [line[len(name) :] for line in announced.lines if line.startswith(name)]
+        return own if 'done' in own else []
+
+    lines = tuner.wait_for(told, 30, 'its end in the cluster log')
+    assert f'is carried out for operator on {len(state["osds"])} OSD(s)' in lines[0], lines
+    for osd in state['osds']:
+        steps = [
+            lines.index(f'osd.{osd["osd"]} {step}')
+            for step in ('is given its new options', 'is restarted', 'runs its new options')
+            if f'osd.{osd["osd"]} {step}' in lines
+        ]
+        # Without an entry of its own, where one entry alone is removed
+        assert len(steps) >= 2, lines
+        assert steps == sorted(steps)
+    assert lines[-1] == 'done'
+    tuner.wait_for(
+        lambda: event_id not in tuner.cluster.ceph_json('status')['progress_events'],
+        30,
+        'its event gone from ceph -s',
+    )

@@ -1,0 +1,125 @@
+"""What is not read again of an OSD cannot have changed: a sample is one whole report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Optional
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner.mgr.records import CounterPoint
+from rocksdb_tuner.observe.counters import names_for
+from rocksdb_tuner.observe.sample import take_sample
+
+NAMES = names_for('pacific')
+_LATENCIES = (NAMES.kv_sync, NAMES.kv_flush, NAMES.commit)
+_SLOW = (NAMES.slow_used_bytes, NAMES.bytes_written_slow)
+
+Report = dict[str, tuple[int, Optional[int]]]
+
+
+class Reports:
+    """An OSD whose next report arrives after so many reads."""
+
+    def __init__(self, *reports: Report, next_after: int = 1 << 30) -> None:
+        self._reports, self._left = list(reports), next_after
+        self._time_s = 100.0
+        self.read: list[str] = []
+
+    def arrive(self) -> None:
+        del self._reports[0]
+        self._time_s += 5.0
+
+    def latest(self, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
+        found: list[Optional[CounterPoint]] = []
+        for path in paths:
+            if self._left == 0:
+                self.arrive()
+            self._left -= 1
+            self.read.append(path)
+            value = self._reports[0].get(path)
+            found.append(CounterPoint(self._time_s, *value) if value else None)
+        return found
+
+
+def report(
+    writes: int, reads: int, calls: int, other: int, *, wal: bool, slow: bool, without: str = ''
+) -> Report:
+    """What an OSD sends that has done so much since it started."""
+    values: Report = dict.fromkeys(NAMES, (other, None))
+    values.update(dict.fromkeys(_LATENCIES, (other * 1000, other)))
+    values[NAMES.op_w] = (writes, None)
+    values[NAMES.op_w_in_bytes] = (writes * 4096, None)
+    values[NAMES.op_w_latency] = (writes * 1000, writes)
+    values[NAMES.op_r], values[NAMES.op_r_out_bytes] = (reads, None), (reads * 8192, None)
+    values[NAMES.op_rw], values[NAMES.op_rw_in_bytes] = (calls, None), (calls * 512, None)
+    values[NAMES.db_total_bytes] = (1 << 40, None)
+    values[NAMES.wal_total_bytes] = (wal << 30, None)
+    values[NAMES.slow_total_bytes] = (slow << 40, None)
+    if not wal:
+        values[NAMES.wal_used_bytes] = (0, None)
+    if not slow:
+        values.update(dict.fromkeys(_SLOW, (0, None)))
+    values.pop(without, None)
+    return values
+
+
+amounts = st.lists(st.integers(0, 3), min_size=4, max_size=4)
+
+
+@given(
+    begun=amounts,
+    done=amounts,
+    wal=st.booleans(),
+    slow=st.booleans(),
+    without=st.sampled_from(('', *NAMES)),
+)
+def test_a_sample_beside_an_earlier_one_is_the_same_as_a_whole_one(
+    begun: list[int], done: list[int], wal: bool, slow: bool, without: str
+) -> None:
+    ended = [a + b for a, b in zip(begun, done)]
+    before = report(*begun, wal=wal, slow=slow, without=without)
+    after = report(*ended, wal=wal, slow=slow)
+    osd = Reports(before, after)
+    known = take_sample(osd, 0, 7, NAMES, now_s=101.0)
+    osd.arrive()
+    whole = take_sample(osd, 0, 7, NAMES, now_s=106.0)
+    assert take_sample(osd, 0, 7, NAMES, now_s=106.0, known=known) == whole
+
+
+@given(begun=amounts, done=amounts, reads=st.integers(0, 45), seen=st.booleans())
+def test_a_report_that_arrives_while_it_is_read_is_never_mixed_with_the_one_before(
+    begun: list[int], done: list[int], reads: int, seen: bool
+) -> None:
+    first = report(0, 0, 0, 0, wal=True, slow=True)
+    before = report(*begun, wal=True, slow=True)
+    after = report(*(a + b for a, b in zip(begun, done)), wal=True, slow=True)
+    known = take_sample(Reports(first), 0, 7, NAMES, now_s=96.0) if seen else None
+    found = take_sample(
+        Reports(before, after, next_after=reads), 0, 7, NAMES, now_s=106.0, known=known
+    )
+    later = Reports(before, after)
+    of_before = take_sample(later, 0, 7, NAMES, now_s=106.0)
+    later.arrive()
+    assert found in (of_before, take_sample(later, 0, 7, NAMES, now_s=106.0))
+
+
+def test_of_an_idle_osd_only_what_may_have_moved_is_read() -> None:
+    idle = report(3, 2, 1, 5, wal=False, slow=False)
+    osd = Reports(idle, idle)
+    known = take_sample(osd, 0, 7, NAMES, now_s=101.0)
+    osd.arrive()
+    osd.read.clear()
+    take_sample(osd, 0, 7, NAMES, now_s=106.0, known=known)
+    assert NAMES.op_w in osd.read
+    assert NAMES.op_w_in_bytes not in osd.read
+    assert len(osd.read) == 11
+
+
+def test_of_another_process_everything_is_read() -> None:
+    osd = Reports(report(3, 2, 1, 5, wal=False, slow=False))
+    known = take_sample(osd, 0, 7, NAMES, now_s=101.0)
+    osd.read.clear()
+    take_sample(osd, 0, 8, NAMES, now_s=101.0, known=known)
+    assert sorted(osd.read) == sorted(NAMES)
