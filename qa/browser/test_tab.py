@@ -281,7 +281,7 @@ def test_a_campaign_moves_osd_by_osd_and_is_controlled_behind_a_question(admin: 
             f'{PANEL} tr', has=page.get_by_role('rowheader', name='osd.1', exact=True)
         )
         expect(row).to_contain_text('done')
-        expect(row).to_contain_text('10.0 GiB (DB -33 %)')
+        expect(row).to_contain_text('10 GiB (DB -33 %)')
         expect(page.locator(f'{PANEL} tr', has_text='osd.6')).to_contain_text('compacting')
         expect(page.locator(f'{PANEL} tr', has_text='osd.2')).to_contain_text('no room')
         for name, told in (('Pause', 'osd 6 cannot be stopped'), ('Abort', '5 OSDs are left')):

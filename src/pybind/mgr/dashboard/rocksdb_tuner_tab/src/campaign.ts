@@ -81,10 +81,10 @@ export function campaignSection(campaign: Campaign, host: CampaignHost): Templat
                 ${label(osd.step, STEP[osd.step] ?? '')}
                 ${osd.reason ? html`<div class="rt-note">${osd.reason}</div>` : nothing}
               </td>
-              <td>${bytes(osd.used_before_bytes)}</td>
-              <td>${bytes(osd.used_after_bytes)}</td>
-              <td>${givenBack(osd.used_before_bytes, osd.used_after_bytes)}</td>
-              <td>${milliseconds(osd.latency_ms)}</td>
+              <td class="rt-number">${bytes(osd.used_before_bytes)}</td>
+              <td class="rt-number">${bytes(osd.used_after_bytes)}</td>
+              <td class="rt-number">${givenBack(osd.used_before_bytes, osd.used_after_bytes)}</td>
+              <td class="rt-number">${milliseconds(osd.latency_ms)}</td>
             </tr>`,
           )}
         </tbody>
