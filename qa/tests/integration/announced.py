@@ -13,7 +13,11 @@ ORIGIN = 'rocksdb_tuner'
 
 @dataclass
 class Announced:
-    """Collects it while a test waits: the monitors keep no more than 50 lines on Pacific."""
+    """Collects it while a test waits.
+
+    Monitors of Pacific keep 50 lines; later ones 10,000, of which `log last` takes so many of all
+    channels and levels before it leaves out those that were not asked for.
+    """
 
     cluster: Cluster
     #: The messages of `ceph -s`, by event.
@@ -26,7 +30,7 @@ class Announced:
             messages = self.shown.setdefault(event_id, [])
             if event['message'] not in messages:
                 messages.append(event['message'])
-        logged = self.cluster.ceph('log', 'last', '50', 'info', 'cluster').splitlines()
+        logged = self.cluster.ceph('log', 'last', '2000', 'info', 'cluster').splitlines()
         own = (line.partition(f' {ORIGIN}: ')[2] for line in logged)
         self.lines += [line for line in dict.fromkeys(own) if line and line not in self.lines]
 

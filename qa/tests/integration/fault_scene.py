@@ -289,7 +289,7 @@ class Scene:
             'a standby manager',
         )
 
-    def wait_until_answered(self, timeout_s: float = 90.0) -> None:
+    def wait_until_answered(self, timeout_s: float = 240.0) -> None:
         """The module of the active manager answers."""
 
         def answers() -> bool:

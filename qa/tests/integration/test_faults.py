@@ -40,7 +40,8 @@ UNSTARTABLE = 'compression=kZSTD'
 #: Module options: a rollout in a minute instead of an hour.
 QUICK = {
     'sample_interval': '1',
-    'restart_timeout': '30',
+    # On a machine that others keep busy an OSD takes half of it to start
+    'restart_timeout': '60',
     'soak_min': '6',
     'soak_max': '0',
     'soak_inconclusive': 'promote',
@@ -62,7 +63,8 @@ def shared_scene(release: str) -> Iterator[Scene]:
             osds=OSDS,
             crush_hosts=HOSTS,
             mons=3,
-            mgrs=2,
+            # One is ready to take over while another that was killed comes back
+            mgrs=3,
             rgw=True,
             module=str(laboratory.module),
         )

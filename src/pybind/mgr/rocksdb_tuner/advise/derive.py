@@ -349,14 +349,20 @@ def _mib(size_bytes: int) -> str:
 def agreement(situation: Situation, profile: Profile) -> Reason:
     """Whether the published goals lead to ``profile`` too, as a sentence."""
     # What an OSD does at the moment is no part of it, and would never be remembered.
-    derived = _derived(replace(situation, load=Load(), assumptions=Assumptions()))
+    return _agreement(replace(situation, load=Load(), assumptions=Assumptions()), profile.options)
+
+
+# Asked at every tick, about a handful of situations.
+@lru_cache(maxsize=64)
+def _agreement(situation: Situation, options: str) -> Reason:
+    derived = derive(situation)
     version = situation.release.rocksdb_version
-    if same_meaning(derived.options, profile.options, version):
+    if same_meaning(derived.options, options, version):
         return Reason('Derived from the published goals, the option set is the same.', _RULE)
     known = catalogue()
     names = [
         change.option
-        for change in diff(parse(profile.options), parse(derived.options))
+        for change in diff(parse(options), parse(derived.options))
         if not known.is_without_effect(change.option, version)
     ]
     return Reason(
@@ -364,7 +370,3 @@ def agreement(situation: Situation, profile: Profile) -> Reason:
         '"ceph rocksdb-tuner profile derive".',
         _RULE,
     )
-
-
-# Asked at every tick, about a handful of situations.
-_derived = lru_cache(maxsize=64)(derive)

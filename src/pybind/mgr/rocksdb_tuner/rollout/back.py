@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from typing import Optional
 
 from ..mgr.records import RunningOption
 from .entries import Scope, own, starts_with
@@ -90,7 +91,9 @@ def back(rules: Rules, state: RolloutState, seen: Observation) -> Step:
     osd = in_flight(state)
     if osd is None:
         return Step(finished(state, Phase.ROLLED_BACK, Outcome.ROLLED_BACK))
+    dead = _down_and_due(state, seen)
     if osd.step is OsdStep.RESTART_DUE:
+        osd = dead or osd
         if _runs_restored(rules, state, osd, seen):
             return Step(with_osd(state, replace(osd, step=OsdStep.RESTORED)))
         return restart_due(rules, state, osd, seen)
@@ -101,8 +104,21 @@ def back(rules: Rules, state: RolloutState, seen: Observation) -> Step:
     lost = lost_again(rules, state, osd, seen)
     if lost is not None:
         return lost
-    unsettled = until_settled(rules, state, seen)
+    # While that one is down, placement groups do not get clean.
+    unsettled = None if dead is not None else until_settled(rules, state, seen)
     return unsettled or Step(with_osd(state, replace(osd, step=OsdStep.RESTORED)))
+
+
+def _down_and_due(state: RolloutState, seen: Observation) -> Optional[OsdProgress]:
+    """An OSD that is down and is to be started: it comes first, whatever the order.
+
+    As long as it is down every gate is closed to the others.
+    """
+    for osd in state.osds:
+        info = seen.osd(osd.osd_id)
+        if osd.step is OsdStep.RESTART_DUE and info is not None and not info.up:
+            return osd
+    return None
 
 
 def _restore_entries(rules: Rules, state: RolloutState, seen: Observation) -> Step:

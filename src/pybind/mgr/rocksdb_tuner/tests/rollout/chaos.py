@@ -26,7 +26,9 @@ from rocksdb_tuner.rollout.order import in_batches
 from rocksdb_tuner.rollout.records import (
     ChangeKind,
     ChangeRequest,
+    Direction,
     Inconclusive,
+    OsdStep,
     Outcome,
     Phase,
     RolloutState,
@@ -285,6 +287,9 @@ class Chaos:
                 return
             reason = state.paused_reason or ''
             for n in self.cluster.down:
+                # On the way back the rollout starts what it has to restart, or says who should.
+                if n in _due_on_the_way_back(state) and f'start osd.{n} next' not in reason:
+                    continue
                 if state.phase is Phase.WAITING and not self.cluster.osds[n].coming:
                     self.cluster.start_osd(n)
             if any(hand in reason for hand in ('systemctl restart', 'the verdict on')):
@@ -336,6 +341,12 @@ class Chaos:
             somebodys = self.watch.operators | self.watch.anybodys
             if not somebodys and n not in self.watch.beside_itself:
                 assert cluster.runs(n) == (started or cluster._default(osd, OPTION))
+
+
+def _due_on_the_way_back(state: RolloutState) -> set[int]:
+    if state.direction is not Direction.BACK:
+        return set()
+    return {osd.osd_id for osd in state.osds if osd.step is OsdStep.RESTART_DUE}
 
 
 def _before(cluster: FakeCluster, kind: str) -> None:

@@ -12,6 +12,7 @@ from rocksdb_tuner.rollout.order import in_batches
 from rocksdb_tuner.rollout.records import (
     ChangeRequest,
     Inconclusive,
+    OsdStep,
     Outcome,
     Phase,
     RolloutState,
@@ -173,6 +174,38 @@ def test_a_crash_in_any_watched_batch_is_a_fail_at_once(number: int) -> None:
     state = run.to_the_end()
     assert state.phase is Phase.ROLLED_BACK
     assert f'the process of osd.{request.batches[number][1]} ended' in (state.failure or '')
+    assert changed(run) == set()
+
+
+@pytest.mark.parametrize('number', [1, 2, 4])
+def test_an_osd_of_a_watched_batch_that_stays_down_is_the_first_to_be_started(number: int) -> None:
+    """The others come before it in the order, and may not be restarted while it is down."""
+    run, request = eight()
+    run.start(request, SOAK)
+    run.until(watching(number), within_s=6000)  # type: ignore[arg-type]
+    dead = request.batches[number][-1]
+    asked: list[str] = []
+    run.cluster.on_command = lambda command: asked.append(command) if 'orch' in command else None
+    run.cluster.stop_osd(dead)
+    state = run.to_the_end()
+    assert state.phase is Phase.ROLLED_BACK
+    assert f'osd.{dead}' in asked[0]
+    assert not run.cluster.down
+    assert changed(run) == set()
+
+
+def test_an_osd_that_dies_on_the_way_back_before_its_turn_is_started_at_once() -> None:
+    """Nor does the one whose turn it is wait for placement groups that it holds unclean."""
+    run, request = eight()
+    run.start(request, SOAK)
+    run.until(watching(2))  # type: ignore[arg-type]
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    run.until(lambda state: state.osds[0].step is OsdStep.SETTLING)
+    assert run.state.osds[2].step is OsdStep.RESTART_DUE
+    run.cluster.stop_osd(request.order[2])
+    run.until(lambda state: state.osds[2].step is OsdStep.RESTARTING, within_s=60)
+    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert not run.cluster.down
     assert changed(run) == set()
 
 
