@@ -165,6 +165,11 @@ def wilson(hits: int, of: int) -> tuple[float, float]:
     return round(100 * (middle - half) / scale, 1), round(100 * (middle + half) / scale, 1)
 
 
+def _before_s(plan: SoakPlan) -> float:
+    """So long that all blocks of the time before are complete, whenever it begins."""
+    return baseline_s(plan) + 2 * SAMPLE_INTERVAL_S
+
+
 def _share(hits: int, of: int) -> dict[str, Any]:
     low, high = wilson(hits, of)
     percent = round(100 * hits / of, 1) if of else None
@@ -176,7 +181,7 @@ def _nothing(recorded: Recorded, plan: SoakPlan, size: int) -> dict[str, Any]:
     kinds: Counter[str] = Counter()
     failed: list[str] = []
     apart = 0
-    before_s = baseline_s(plan)
+    before_s = _before_s(plan)
     least_s = before_s + limits().warm_up_s + plan.least_s + 3 * SAMPLE_INTERVAL_S
     for span in recorded.spans:
         if span.slowed or span.end_s - span.begin_s < least_s:
@@ -249,7 +254,7 @@ def _worse(recorded: Recorded, plan: SoakPlan) -> list[dict[str, Any]]:
     for calm, slow in zip(recorded.spans, recorded.spans[1:]):
         if calm.slowed or not slow.slowed:
             continue
-        before_s = max(calm.begin_s, slow.begin_s - baseline_s(plan))
+        before_s = max(calm.begin_s, slow.begin_s - _before_s(plan))
         controls = recorded.undisturbed(before_s, slow)
         for n, pauses in slow.slowed.items():
             case = Case((n,), controls, before_s, slow.begin_s, slow.end_s)
