@@ -98,6 +98,11 @@ def back(rules: Rules, state: RolloutState, seen: Observation) -> Step:
             return Step(with_osd(state, replace(osd, step=OsdStep.RESTORED)))
         return restart_due(rules, state, osd, seen)
     if osd.step is OsdStep.RESTARTING:
+        info = seen.osd(osd.osd_id)
+        overdue = seen.waited_s >= rules.limits.restart_s
+        if dead is not None and overdue and info is not None and info.up:
+            # Whatever became of what was asked of it: the one that is down comes first.
+            return Step(with_osd(state, replace(osd, step=OsdStep.RESTART_DUE)))
         return restarting(rules, state, osd, seen)
     if osd.step is OsdStep.CHECKING:
         return _checking(rules, state, osd, seen)

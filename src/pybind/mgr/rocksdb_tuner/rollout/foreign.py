@@ -52,6 +52,8 @@ def told_what_stays(state: RolloutState, entries: Optional[Mapping[str, str]]) -
         )
     else:
         told += 'takes it back'
+        if entries is None:
+            told += ', unless somebody else has set that since'
     return replace(state, failure=clip(f'{state.failure}; {told}' if state.failure else told))
 
 

@@ -209,6 +209,23 @@ def test_an_osd_that_dies_on_the_way_back_before_its_turn_is_started_at_once() -
     assert changed(run) == set()
 
 
+def test_a_restart_that_never_came_does_not_keep_one_that_is_down_from_its_start() -> None:
+    """The orchestrator took the wrong one; while another is down the gates are closed to it."""
+    run, request = eight()
+    run.start(request, SOAK)
+    run.until(watching(1))  # type: ignore[arg-type]
+    dead, never = request.order[0], request.order[2]
+    run.cluster.orchestrator_idle = True
+    run.until(lambda state: state.osds[2].step is OsdStep.RESTARTING, within_s=6000)
+    assert run.state.osds[2].osd_id == never
+    run.cluster.orchestrator_idle = False
+    run.cluster.stop_osd(dead)
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert not run.cluster.down
+    assert changed(run) == set()
+
+
 def test_a_batch_without_load_is_not_waited_for_by_the_operator() -> None:
     run, request = eight()
     run.start(request, SOAK)
