@@ -84,8 +84,7 @@ class _Known(NamedTuple):
 
 
 def _asked(names: CounterNames, fields: Iterable[str]) -> _Asked:
-    wanted = set(fields)
-    found = [field for field in names._fields if field in wanted]
+    found = tuple(fields)
     return _Asked(
         tuple(getattr(names, field) for field in found),
         tuple(field in _LATENCIES for field in found),
@@ -100,7 +99,7 @@ def _all(names: CounterNames) -> _Asked:
 
 @lru_cache(maxsize=256)
 def _first(names: CounterNames, known: _Known) -> _Asked:
-    """What to read in any case, of a process that was seen before.
+    """What to read in any case, of a process that was seen before: its operations, then others.
 
     The sizes of its devices do not change, nor what is used of a device that is not there: BlueFS
     says 0 of both. Without a slow device nothing is written to one.
@@ -113,8 +112,10 @@ def _first(names: CounterNames, known: _Known) -> _Asked:
         'slow_used_bytes': known.slow is False,
         'bytes_written_slow': known.slow is False,
     }
-    later = {field for _, others in _TOGETHER for field in others}
-    return _asked(names, (f for f in names._fields if f not in later and not settled.get(f)))
+    counts = [count for count, _ in _TOGETHER]
+    elsewhere = {*counts, *(field for _, others in _TOGETHER for field in others)}
+    left = (f for f in names._fields if f not in elsewhere and not settled.get(f))
+    return _asked(names, (*counts, *left))
 
 
 @lru_cache(maxsize=256)
@@ -125,13 +126,6 @@ def _first_and(names: CounterNames, known: _Known, moved: tuple[bool, ...]) -> _
     return _Asked(
         first.paths + then.paths, first.is_latency + then.is_latency, first.places + then.places
     )
-
-
-@lru_cache(maxsize=256)
-def _operations(names: CounterNames, known: _Known) -> tuple[int, ...]:
-    """Where the operations are in what is read first."""
-    places = _first(names, known).places
-    return tuple(places.index(Sample._fields.index(count)) for count, _ in _TOGETHER)
 
 
 def take_sample(
@@ -198,7 +192,7 @@ def _read_what_moved(
     )
     first = _first(names, of_devices)
     points = reader.latest(osd_id, first.paths)
-    op_w, op_r, op_rw = [points[i] for i in _operations(names, of_devices)]
+    op_w, op_r, op_rw = points[: len(_TOGETHER)]
     moved = (
         op_w is None
         or op_w.value != known.op_w
