@@ -162,6 +162,8 @@ def take_sample(
             asked = _all(names)
             points = reader.latest(osd_id, asked.paths)
             times = [point.time_s for point in points if point is not None]
+            if not times:
+                return None
         time_s = max(times)
     if time_s <= not_before_s or now_s - time_s > MAX_REPORT_AGE_S:
         return None

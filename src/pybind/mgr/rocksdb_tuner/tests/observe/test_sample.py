@@ -105,6 +105,21 @@ def test_a_report_that_arrives_while_it_is_read_is_never_mixed_with_the_one_befo
     assert found in (of_before, take_sample(later, 0, 7, NAMES, now_s=106.0))
 
 
+def test_an_osd_that_goes_while_its_report_is_read_gives_no_sample() -> None:
+    """The manager drops the counters of a daemon that is gone."""
+    whole = report(3, 2, 1, 5, wal=True, slow=True)
+    begun = {path: value for path, value in whole.items() if path != NAMES.slow_used_bytes}
+    # Both of its reports were seen in one look; then there is nothing.
+    osd = Reports(begun, {NAMES.slow_used_bytes: (1, None)}, next_after=len(NAMES) - 1)
+    gone = osd.latest
+
+    def latest(osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
+        return gone(osd_id, paths) if not osd.read else [None] * len(paths)
+
+    osd.latest = latest  # type: ignore[method-assign]
+    assert take_sample(osd, 0, 7, NAMES, now_s=106.0) is None
+
+
 def test_of_an_idle_osd_only_what_may_have_moved_is_read() -> None:
     idle = report(3, 2, 1, 5, wal=False, slow=False)
     osd = Reports(idle, idle)
