@@ -5,7 +5,7 @@ Command handlers only read the newest snapshot: they never wait for a monitor or
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Optional
 
@@ -69,3 +69,19 @@ class Snapshot:
     @property
     def recommendations(self) -> tuple[Recommendation, ...]:
         return tuple(r for a in self.assessments for r in a.recommendations)
+
+    def without_recommendation(self, recommendation_id: str) -> Snapshot:
+        return replace(
+            self,
+            assessments=tuple(
+                replace(
+                    assessment,
+                    recommendations=tuple(
+                        r
+                        for r in assessment.recommendations
+                        if r.recommendation_id != recommendation_id
+                    ),
+                )
+                for assessment in self.assessments
+            ),
+        )

@@ -289,7 +289,12 @@ class Tuner:
             restarts_per_day=settings.restarts_per_day,
             deaf=deaf,
         )
+        campaign = self._campaign.state if self._campaign.under_way else None
         self._campaign.tick(now_s, self._measured(), Allowed(may_act, outside_window, deaf))
+        if campaign is not None and not self._campaign.under_way:
+            # Advised before it ended; nobody shall carry it out a second time.
+            done_id = campaign.request.recommendation_id
+            self._snapshot = self._snapshot.without_recommendation(done_id)
         if under_way and not self._rollout_under_way():
             self._options.entries_changed()
         self._take_requests()

@@ -396,6 +396,19 @@ def test_after_a_change_of_compression_a_campaign_compacts_every_osd(world: Worl
     assert world.tuner.snapshot.recommendations == ()
 
 
+def test_what_a_campaign_has_done_is_not_offered_when_its_end_is_first_seen(world: World) -> None:
+    offered = world.changed_compression()
+    world.compact(offered)
+    for _ in range(600):
+        world.run(2)
+        campaign = world.tuner.snapshot.campaign
+        if campaign is not None and campaign.outcome is not None:
+            break
+    assert campaign is not None
+    assert campaign.outcome is Outcome.DONE
+    assert world.tuner.snapshot.recommendations == ()
+
+
 def test_while_osds_compact_nothing_else_is_asked_of_them_and_nothing_else_begins(
     world: World,
 ) -> None:
