@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,20 +53,41 @@ def watched_rollout(tuner: ModuleClient, timeout_s: float = 240) -> tuple[Any, A
     return tuner.wait_for(ended, timeout_s, 'the end of the rollout'), announced
 
 
-def assert_announced(tuner: ModuleClient, state: Any, announced: Announced) -> None:
-    """A rollout that was done was in `ceph -s` until it ended, and the log has all of it."""
-    event_id, name = f'{ORIGIN}-{state["id"]}', f'rollout {state["id"]}: '
+def lines_of_ended(
+    tuner: ModuleClient,
+    announced: Announced,
+    change: str,
+    doing: str,
+    is_over: Callable[[list[str]], bool],
+) -> list[str]:
+    """What the cluster log has of a change ("rollout r1") that was in `ceph -s` until it ended.
+
+    ``doing`` is what its event began with each time; ``is_over`` whether lines are all of it.
+    """
+    name, event_id = f'{change}: ', f'{ORIGIN}-{change.rpartition(" ")[2]}'
     shown = announced.shown[event_id]
-    assert all(text.startswith('Changing RocksDB options of ') for text in shown), shown
+    assert all(text.startswith(doing) for text in shown), shown
     over = tuner.wait_for(lambda: announced.ended(event_id), 30, 'its event to be over')
     assert 'failed' not in over
 
     def told() -> list[str]:
         announced.look()
         own = [line[len(name) :] for line in announced.lines if line.startswith(name)]
-        return own if 'done' in own else []
+        return own if is_over(own) else []
 
-    lines = tuner.wait_for(told, 30, 'its end in the cluster log')
+    lines: list[str] = tuner.wait_for(told, 30, 'its end in the cluster log')
+    return lines
+
+
+def assert_announced(tuner: ModuleClient, state: Any, announced: Announced) -> None:
+    """A rollout that was done was in `ceph -s` until it ended, and the log has all of it."""
+    lines = lines_of_ended(
+        tuner,
+        announced,
+        f'rollout {state["id"]}',
+        'Changing RocksDB options of ',
+        lambda own: 'done' in own,
+    )
     assert f'is carried out for operator on {len(state["osds"])} OSD(s)' in lines[0], lines
     for osd in state['osds']:
         steps = [
@@ -78,7 +100,9 @@ def assert_announced(tuner: ModuleClient, state: Any, announced: Announced) -> N
         assert steps == sorted(steps)
     assert lines[-1] == 'done'
     tuner.wait_for(
-        lambda: event_id not in tuner.cluster.ceph_json('status')['progress_events'],
+        lambda: (
+            f'{ORIGIN}-{state["id"]}' not in tuner.cluster.ceph_json('status')['progress_events']
+        ),
         30,
         'its event gone from ceph -s',
     )

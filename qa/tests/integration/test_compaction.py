@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from announced import Announced
+from announced import Announced, lines_of_ended
 from harness import Cluster, ClusterSpec, Progress
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from real_workload import recognised_during
@@ -149,18 +149,13 @@ def test_old_data_are_compacted_one_osd_after_the_other_and_the_space_is_told(
 
 def assert_announced(tuner: ModuleClient, state: Any, announced: Announced) -> None:
     """It was in `ceph -s` until it ended, and the cluster log has every OSD and the end."""
-    event_id, name = f'rocksdb_tuner-{state["id"]}', f'compaction campaign {state["id"]}: '
-    shown = announced.shown[event_id]
-    assert all(text.startswith('Compacting the RocksDB of ') for text in shown), shown
-    over = tuner.wait_for(lambda: announced.ended(event_id), 30, 'its event to be over')
-    assert 'failed' not in over
-
-    def told() -> list[str]:
-        announced.look()
-        own = [line[len(name) :] for line in announced.lines if line.startswith(name)]
-        return own if own and own[-1].startswith('3 of 3 OSD(s) compacted, DB ') else []
-
-    lines = tuner.wait_for(told, 30, 'its end in the cluster log')
+    lines = lines_of_ended(
+        tuner,
+        announced,
+        f'compaction campaign {state["id"]}',
+        'Compacting the RocksDB of ',
+        lambda own: bool(own) and own[-1].startswith('3 of 3 OSD(s) compacted, DB '),
+    )
     for osd in state['osds']:
         assert f'osd.{osd["osd"]} is asked to compact' in lines
         assert any(line.startswith(f'osd.{osd["osd"]} is done: DB ') for line in lines), lines
