@@ -158,9 +158,9 @@ export class RocksDbTunerPanel extends LitElement {
       this.readAt = this.now = Date.now();
       this.error = null;
       this.subject = this.stillThere(this.subject) ?? firstClass(status.groups);
-      if (this.now - this.trendAt >= TREND_REFRESH_MS || underWay(rollout)) {
-        await this.readCharts(signal);
-      }
+      // A module that has just started has nothing to draw yet, but soon.
+      const due = this.now - this.trendAt >= TREND_REFRESH_MS;
+      if (!this.trend || due || underWay(rollout)) await this.readCharts(signal);
     } catch (error) {
       if (abort.signal.aborted) return;
       if (!(error instanceof ApiError)) throw error;
