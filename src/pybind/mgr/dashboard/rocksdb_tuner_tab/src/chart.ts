@@ -17,6 +17,8 @@ export interface Picture {
   time_s: number[];
   lines: Line[];
   format: (value: number | null) => string;
+  /** The axis reaches up to here at least. */
+  least?: number;
   /** Bytes: the marks of the axis are powers of two. */
   binary?: boolean;
   /** What to say below the title. */
@@ -115,7 +117,7 @@ function options(picture: Picture, width: number): uPlot.Options {
     cursor: { y: false },
     scales: {
       x: { range: (plot, first, last) => (plot.data[0].length === 1 ? around(first) : [first, last]) },
-      y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] },
+      y: { range: (_, __, most) => [0, Math.max(most > 0 ? most * 1.1 : 1, picture.least ?? 0)] },
     },
     axes: [
       // Marks as far apart as a time with its seconds is wide.
