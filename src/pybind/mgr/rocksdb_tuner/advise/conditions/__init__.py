@@ -107,9 +107,7 @@ def _setup_of(cluster: ClusterFacts) -> ClusterFacts:
     """Without all that a condition of the setup must not depend on."""
     return ClusterFacts(
         tuple(
-            OsdFacts(
-                osd.info, None, None, osd.options, sharded=osd.sharded, settings=osd.settings
-            )
+            OsdFacts(osd.info, None, None, osd.options, sharded=osd.sharded, settings=osd.settings)
             for osd in cluster.osds
         ),
         cluster.entries,

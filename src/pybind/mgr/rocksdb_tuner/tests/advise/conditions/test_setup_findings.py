@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +20,7 @@ ENTRIES = (
     ConfigEntry('osd/class:ssd', OPTION, 'ttl=60'),
     ConfigEntry('osd.0', OPTION, 'ttl=60'),
 )
-SETTINGS = (None, {}, {BUFFERED_IO: Setting('false', 'osd')})
+SETTINGS: tuple[Optional[dict[str, Setting]], ...] = (None, {}, {BUFFERED_IO: Setting('false', 'osd')})
 
 
 @st.composite
