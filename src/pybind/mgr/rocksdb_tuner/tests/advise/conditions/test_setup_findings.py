@@ -20,7 +20,11 @@ ENTRIES = (
     ConfigEntry('osd/class:ssd', OPTION, 'ttl=60'),
     ConfigEntry('osd.0', OPTION, 'ttl=60'),
 )
-SETTINGS: tuple[Optional[dict[str, Setting]], ...] = (None, {}, {BUFFERED_IO: Setting('false', 'osd')})
+SETTINGS: tuple[Optional[dict[str, Setting]], ...] = (
+    None,
+    {},
+    {BUFFERED_IO: Setting('false', 'osd')},
+)
 
 
 @st.composite
