@@ -73,7 +73,7 @@ def test_a_real_campaign_is_seen_osd_by_osd_and_held_and_resumed(
     assert state['used_before_bytes'] - state['used_after_bytes'] > 20e6
     expect(panel).to_contain_text('Given back')
     expect(page.locator(f'{PANEL} details[data-id="{offer["id"]}"]')).to_have_count(0)
-    page.locator(f'{PANEL} summary', has_text='OSDs, in the order').click()
+    page.locator(f'{PANEL} summary', has_text='in which they are compacted').click()
     expect(row(1)).to_contain_text('(DB -')
     admin.shot('real-campaign-done')
     assert admin.violations() == []
