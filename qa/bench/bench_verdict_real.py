@@ -210,7 +210,8 @@ def wilson(hits: int, of: int) -> tuple[float, float]:
     middle = share + z * z / (2 * of)
     half = z * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
     scale = 1 + z * z / of
-    return round(100 * (middle - half) / scale, 1), round(100 * (middle + half) / scale, 1)
+    low, high = max(middle - half, 0.0), middle + half
+    return round(100 * low / scale, 1), round(100 * high / scale, 1)
 
 
 def _before_s(plan: SoakPlan) -> float:
