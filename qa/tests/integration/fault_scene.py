@@ -34,6 +34,8 @@ STATE_KEY = 'mgr/rocksdb_tuner/rollout/current'
 ORCHESTRATOR_FAULTS = ('refuse', 'ignore', 'nostart', 'synchronous', 'hang', 'delay', 'instead')
 #: Of the cluster's flags, those that a test sets.
 FLAGS = ('noout', 'norecover')
+#: With so many seconds an OSD that is down stays in.
+DOWN_OUT_INTERVAL, NEVER_OUT_S = 'mon_osd_down_out_interval', '3600'
 #: Ceph's own default.
 NEARFULL_RATIO = 0.85
 
@@ -108,8 +110,16 @@ class Scene:
         self.order = tuple(osd['osd'] for osd in state['osds'])
         return str(state['id'])
 
-    def recommendation(self) -> Any:
-        return self.tuner.wait_for_recommendation('remove-override', 90)
+    def recommendation(self, which: Callable[[Any], bool] = lambda _: True) -> Any:
+        """The one to remove an override, once there is such a one."""
+
+        def found() -> Any:
+            all_of_them = self.tuner.recommendations()
+            return next(
+                (r for r in all_of_them if r['kind'] == 'remove-override' and which(r)), None
+            )
+
+        return self.tuner.wait_for(found, 90, 'a recommendation to remove an override')
 
     @property
     def managers(self) -> tuple[str, ...]:
@@ -265,6 +275,13 @@ class Scene:
         self.wait_for_standby()
         return steps
 
+    def disable_module_for(self, seconds: float) -> None:
+        """Disable the module, enable it again, and wait until it answers."""
+        self.cluster.ceph('mgr', 'module', 'disable', 'rocksdb_tuner')
+        time.sleep(seconds)
+        self.cluster.ceph('mgr', 'module', 'enable', 'rocksdb_tuner')
+        self.wait_until_answered()
+
     @contextlib.contextmanager
     def without_managers(self) -> Iterator[None]:
         """No manager runs, so that nobody writes over what a test writes to the store."""
@@ -305,6 +322,11 @@ class Scene:
         """As a crash: no goodbye, and nobody starts it again."""
         self.cluster.stop_daemon(f'osd.{osd_id}', kill=True)
         self.tuner.wait_for(lambda: not self.tuner.osd_up(osd_id), 60, f'osd.{osd_id} down')
+
+    def osd_in(self, osd_id: int) -> bool:
+        """Whether data belong on it, by the OSD map."""
+        osds = self.cluster.ceph_json('osd', 'dump')['osds']
+        return bool(next(o['in'] for o in osds if o['osd'] == osd_id))
 
     def start_osd(self, osd_id: int) -> None:
         self.cluster.start_daemon(f'osd.{osd_id}')
@@ -367,6 +389,7 @@ class Scene:
                 ceph('osd', 'unset', flag)
         if abs(osd_map['nearfull_ratio'] - NEARFULL_RATIO) > 1e-3:
             ceph('osd', 'set-nearfull-ratio', str(NEARFULL_RATIO))
+        ceph('config', 'set', 'mon', DOWN_OUT_INTERVAL, NEVER_OUT_S)
         for osd in osd_map['osds']:
             if not osd['in']:
                 ceph('osd', 'in', str(osd['osd']))
