@@ -31,7 +31,16 @@ OLD = ('osd', '', ALTERNATE_2019)
 WRITES_PER_S = 60
 FINAL = ('done', 'failed', 'rolled-back')
 STATE_KEY = 'mgr/rocksdb_tuner/rollout/current'
-ORCHESTRATOR_FAULTS = ('refuse', 'ignore', 'nostart', 'synchronous', 'hang', 'delay', 'instead')
+#: The options of the orchestrator that make it fail, as they are without any fault.
+NO_FAULTS = {
+    'refuse': 'false',
+    'ignore': 'false',
+    'nostart': 'false',
+    'synchronous': 'false',
+    'hang': '0',
+    'delay': '0',
+    'instead': '-1',
+}
 #: Of the cluster's flags, those that a test sets.
 FLAGS = ('noout', 'norecover')
 #: With so many seconds an OSD that is down stays in.
@@ -241,15 +250,17 @@ class Scene:
         self.events.append(event)
         print(f'{name} in {phase}, {event.ended_s - event.began_s:.0f} s: {event.happened}')
 
-    def orchestrator(self, **faults: str) -> None:
+    def orchestrator(self, **faults: str | float) -> None:
         for name, value in faults.items():
-            self.tuner.set_orchestrator_fault(name, value)
+            self.tuner.set_orchestrator_fault(name, str(value))
+
+        def is_set(name: str, value: str | float) -> bool:
+            found = self.cluster.ceph('config', 'get', 'mgr', f'mgr/test_orchestrator/{name}')
+            # Ceph writes a number in a way of its own
+            return type(value)(found.strip()) == value
+
         self.tuner.wait_for(
-            lambda: all(
-                self.cluster.ceph('config', 'get', 'mgr', f'mgr/test_orchestrator/{name}').strip()
-                == value
-                for name, value in faults.items()
-            ),
+            lambda: all(is_set(name, value) for name, value in faults.items()),
             20,
             'the faults of the orchestrator set',
         )
@@ -397,8 +408,9 @@ class Scene:
             ceph('mgr', 'module', 'enable', 'rocksdb_tuner')
         for entry in self.cluster.ceph_json('config', 'dump'):
             module, _, name = entry['name'].rpartition('/')
-            if module == 'mgr/test_orchestrator' and name in ORCHESTRATOR_FAULTS:
-                ceph('config', 'rm', 'mgr', entry['name'])
+            if module == 'mgr/test_orchestrator' and name in NO_FAULTS:
+                # A manager does not notice that the entry of a module's option is removed
+                self.tuner.set_orchestrator_fault(name, NO_FAULTS[name])
 
     def _end_rollout(self) -> None:
         state = self.tuner.rollout()

@@ -151,4 +151,6 @@ class ModuleClient:
         return bool(next(o['up'] for o in osds if o['osd'] == osd_id))
 
     def set_orchestrator_fault(self, name: str, value: str) -> None:
-        self.cluster.ceph('config', 'set', 'mgr', f'mgr/test_orchestrator/{name}', value)
+        # With "--" a number may be negative
+        option = f'mgr/test_orchestrator/{name}'
+        self.cluster.ceph('config', 'set', 'mgr', option, '--', value)

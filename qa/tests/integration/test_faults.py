@@ -485,22 +485,23 @@ def test_an_orchestrator_that_does_nothing_ends_the_rollout_with_nothing_changed
 def test_an_orchestrator_that_restarts_the_wrong_osd_is_noticed(scene: Scene) -> None:
     before = scene.tuner.nonces()
     wrong = scene.recommendation()['osds'][-1]
-    scene.orchestrator(instead=str(wrong))
+    scene.orchestrator(instead=wrong)
     with scene.fault('orchestrator restarts another OSD', 'canary') as event:
         scene.apply()
         state = scene.wait_for_end('failed')
         event.happened = 'it asked twice, then took the entry back; the other OSD ran as before'
     assert 'and did not' in state['failure']
     scene.assert_untouched(before, wrong)
+    assert scene.tuner.nonces()[wrong] != before[wrong]
     scene.assert_as_before()
 
 
 def test_an_orchestrator_that_hangs_only_delays_the_rollout(scene: Scene) -> None:
-    scene.orchestrator(hang='40')
+    scene.orchestrator(hang=40.0)
     with scene.fault('orchestrator hangs for 40 s', 'canary') as event:
         scene.apply()
         scene.wait_for_step(scene.canary, 'restarting')
-        scene.orchestrator(hang='0')
+        scene.orchestrator(hang=0.0)
         scene.wait_for_step(scene.canary, 'settling', 'verified')
         event.happened = 'the manager and its module answered meanwhile; it went on'
     scene.tuner.plain('rollout', 'abort')
