@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, ViewportSize, expect, sync_playwright
 
 from cluster_reports import pytest_configure, pytest_runtest_makereport
 from dashboard_client import User, make_users
@@ -23,6 +23,9 @@ __all__ = ['pytest_addoption', 'pytest_configure', 'pytest_runtest_makereport', 
 
 CHROMIUM = '/usr/bin/chromium'
 WIDE: ViewportSize = {'width': 1280, 'height': 900}
+
+# By default it gives up after 5 s, which a dashboard may need to start on a busy machine.
+expect.set_options(timeout=TIMEOUT_MS)
 
 
 @pytest.fixture(scope='session', autouse=True)

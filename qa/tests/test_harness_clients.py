@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.workloads.python_client import CLIENTS
+from harness.workloads.python_client import text_of
 
 # In memory, and what the test orders happens at the first deletion in a process of clients.
 BOTO3 = """
@@ -95,7 +95,7 @@ def run_program(
     }  # fmt: skip
     return subprocess.run(
         [sys.executable, '-B', '-', json.dumps(order)],
-        input=(CLIENTS / program).read_text(),
+        input=text_of(program),
         env=environment,
         capture_output=True,
         text=True,

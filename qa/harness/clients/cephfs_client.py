@@ -9,7 +9,6 @@ takes stuck_s longer than it should ends the program, with the stacks of all thr
 
 from __future__ import annotations
 
-import faulthandler
 import json
 import os
 import sys
@@ -20,15 +19,9 @@ from typing import Any
 
 # A Debian package of the machine that runs the client
 import cephfs  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from client_outcome import phase, print_outcome
 
 FILES_PER_DIR = 500
-MAX_MESSAGES = 10
-
-
-def phase(what: str, limit_s: float) -> None:
-    """Say what begins, for the reader of a failure; end the program if it takes so long."""
-    print(f'{what}, at most {limit_s:g} s', file=sys.stderr, flush=True)
-    faulthandler.dump_traceback_later(limit_s, exit=True)
 
 
 class Client:
@@ -107,12 +100,6 @@ class Client:
             self.failed += len(names ^ (found - {'.', '..'}))
 
 
-def percentile_ms(ordered_s: list[float], fraction: float) -> float | None:
-    if not ordered_s:
-        return None
-    return round(ordered_s[min(len(ordered_s) - 1, int(len(ordered_s) * fraction))] * 1e3, 3)
-
-
 def main() -> int:
     order = json.loads(sys.argv[1])
     threads, seconds, stuck_s = order['threads'], order['seconds'], order['stuck_s']
@@ -135,30 +122,20 @@ def main() -> int:
             end_s = time.monotonic()  # a client failed: its error comes with its result
         for future in futures:
             future.result()
-    ordered_s = sorted(latency for client in clients for latency in client.latencies_s)
     errors = [message for client in clients for message in client.errors]
-    mean = round(sum(ordered_s) / len(ordered_s) * 1e3, 3) if ordered_s else None
-    print(
-        json.dumps(
-            {
-                'seconds': end_s - begin_s,
-                'began_s': began_s,
-                'ops': len(ordered_s),
-                'bytes': 0,
-                'latency_ms': {
-                    'mean': mean,
-                    'p50': percentile_ms(ordered_s, 0.5),
-                    'p99': percentile_ms(ordered_s, 0.99),
-                },
-                'errors': len(errors),
-                'error_messages': errors[:MAX_MESSAGES],
-                'verified': {
-                    'what': 'names in every folder',
-                    'checked': sum(client.checked for client in clients),
-                    'failed': sum(client.failed for client in clients),
-                },
-            }
-        )
+    latencies_s = [latency for client in clients for latency in client.latencies_s]
+    print_outcome(
+        seconds=end_s - begin_s,
+        began_s=began_s,
+        latencies_s=latencies_s,
+        moved_bytes=0,
+        errors=len(errors),
+        messages=errors,
+        verified=(
+            'names in every folder',
+            sum(client.checked for client in clients),
+            sum(client.failed for client in clients),
+        ),
     )
     return 0
 

@@ -10,7 +10,6 @@ the stacks of all threads on stderr.
 
 from __future__ import annotations
 
-import faulthandler
 import json
 import os
 import random
@@ -21,8 +20,8 @@ from typing import Any
 
 # A Debian package of the machine that runs the client
 import rados  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from client_outcome import phase, print_outcome
 
-MAX_MESSAGES = 10
 SAMPLE = 16
 
 
@@ -71,18 +70,6 @@ class Client:
             self.failed += sum(values.get(key) != value for key, value in wanted.items())
 
 
-def phase(what: str, limit_s: float) -> None:
-    """Say what begins, for the reader of a failure; end the program if it takes so long."""
-    print(f'{what}, at most {limit_s:g} s', file=sys.stderr, flush=True)
-    faulthandler.dump_traceback_later(limit_s, exit=True)
-
-
-def percentile_ms(ordered_s: list[float], fraction: float) -> float | None:
-    if not ordered_s:
-        return None
-    return round(ordered_s[min(len(ordered_s) - 1, int(len(ordered_s) * fraction))] * 1e3, 3)
-
-
 def main() -> int:
     order = json.loads(sys.argv[1])
     seconds, stuck_s = order['seconds'], order['stuck_s']
@@ -102,30 +89,20 @@ def main() -> int:
         client.check(ioctx)
     ioctx.close()
     cluster.shutdown()
-    ordered_s = sorted(latency for client in clients for latency in client.latencies_s)
     errors = [message for client in clients for message in client.errors]
-    mean = round(sum(ordered_s) / len(ordered_s) * 1e3, 3) if ordered_s else None
-    print(
-        json.dumps(
-            {
-                'seconds': end_s - begin_s,
-                'began_s': began_s,
-                'ops': len(ordered_s),
-                'bytes': len(ordered_s) * order['keys'] * order['value_size_bytes'],
-                'latency_ms': {
-                    'mean': mean,
-                    'p50': percentile_ms(ordered_s, 0.5),
-                    'p99': percentile_ms(ordered_s, 0.99),
-                },
-                'errors': len(errors),
-                'error_messages': errors[:MAX_MESSAGES],
-                'verified': {
-                    'what': 'keys and values of a sample of objects',
-                    'checked': sum(client.checked for client in clients),
-                    'failed': sum(client.failed for client in clients),
-                },
-            }
-        )
+    latencies_s = [latency for client in clients for latency in client.latencies_s]
+    print_outcome(
+        seconds=end_s - begin_s,
+        began_s=began_s,
+        latencies_s=latencies_s,
+        moved_bytes=len(latencies_s) * order['keys'] * order['value_size_bytes'],
+        errors=len(errors),
+        messages=errors,
+        verified=(
+            'keys and values of a sample of objects',
+            sum(client.checked for client in clients),
+            sum(client.failed for client in clients),
+        ),
     )
     return 0
 

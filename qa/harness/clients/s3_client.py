@@ -31,12 +31,12 @@ from typing import Any
 import boto3.session  # type: ignore[import-not-found, import-untyped, unused-ignore]
 import botocore.config  # type: ignore[import-not-found, import-untyped, unused-ignore]
 import botocore.exceptions  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from client_outcome import MAX_MESSAGES, phase, print_outcome
 
 PROCESSES = 2
 SAMPLE = 100
 LARGE_SAMPLE = 8
 PAGE_KEYS = 1000
-MAX_MESSAGES = 10
 CONNECT_TIMEOUT_S = 10.0
 #: A gateway that fills or lists a bucket slower than this is stuck
 MIN_OBJECTS_PER_S = 20
@@ -104,12 +104,6 @@ class Order:
 
 
 Step = Callable[[Any, Tally], bool]
-
-
-def phase(what: str, limit_s: float) -> None:
-    """Say what begins, for the reader of a failure; end the program if it takes so long."""
-    print(f'{what}, at most {limit_s:g} s', file=sys.stderr, flush=True)
-    faulthandler.dump_traceback_later(limit_s, exit=True)
 
 
 def connect(order: Order) -> Any:
@@ -363,12 +357,6 @@ def check_sample(s3: Any, order: Order, tally: Tally) -> str:
     return 'number of keys of each complete listing'
 
 
-def percentile_ms(ordered_s: list[float], fraction: float) -> float | None:
-    if not ordered_s:
-        return None
-    return round(ordered_s[min(len(ordered_s) - 1, int(len(ordered_s) * fraction))] * 1e3, 3)
-
-
 def main() -> None:
     for name in ('http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'all_proxy'):
         os.environ.pop(name, None)
@@ -387,25 +375,14 @@ def main() -> None:
     total = in_processes(tasks, order.seconds + 3 * order.stuck_s)
     phase('checking', order.bucket_limit_s)
     what = check_sample(s3, order, total)
-    ordered_s = sorted(total.latencies_s)
-    mean = round(sum(ordered_s) / len(ordered_s) * 1e3, 3) if ordered_s else None
-    print(
-        json.dumps(
-            {
-                'seconds': total.end_s - total.begin_s,
-                'began_s': wall_s + total.begin_s,
-                'ops': len(ordered_s),
-                'bytes': total.bytes,
-                'latency_ms': {
-                    'mean': mean,
-                    'p50': percentile_ms(ordered_s, 0.5),
-                    'p99': percentile_ms(ordered_s, 0.99),
-                },
-                'errors': total.errors,
-                'error_messages': total.messages,
-                'verified': {'what': what, 'checked': total.checked, 'failed': total.failed},
-            }
-        )
+    print_outcome(
+        seconds=total.end_s - total.begin_s,
+        began_s=wall_s + total.begin_s,
+        latencies_s=total.latencies_s,
+        moved_bytes=total.bytes,
+        errors=total.errors,
+        messages=total.messages,
+        verified=(what, total.checked, total.failed),
     )
 
 

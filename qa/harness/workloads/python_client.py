@@ -15,9 +15,24 @@ if TYPE_CHECKING:
     from .parameters import Parameters
 
 CLIENTS = Path(__file__).resolve().parents[1] / 'clients'
+#: The module that they import.
+SHARED = 'client_outcome'
 PYTHON = '/usr/bin/python3'
 #: A client ends by itself, and says what is stuck, before it has taken as long as so many steps
 STEPS = 7
+
+
+def text_of(program: str) -> str:
+    """A client program and what all of them share, for the standard input of Python.
+
+    As text, not as files: the client may run in a chroot that does not hold the checkout.
+    """
+    shared, own = ((CLIENTS / name).read_text() for name in (f'{SHARED}.py', program))
+    return f"""import sys, types
+shared = sys.modules[{SHARED!r}] = types.ModuleType({SHARED!r})
+exec(compile({shared!r}, '{SHARED}.py', 'exec'), vars(shared))
+exec(compile({own!r}, {program!r}, 'exec'))
+"""
 
 
 def run_client(
@@ -33,15 +48,13 @@ def run_client(
     order = {
         'workload': workload, 'seconds': seconds, 'stuck_s': STUCK_S, **parameters.as_dict(),
     }  # fmt: skip
-    # As text, not as a file: the client may run in a chroot that does not hold the checkout
-    source = (CLIENTS / program).read_text()
     with cluster.progress.step(f'{workload} for {seconds:g} s'):
         done = cluster.client.run(
             PYTHON,
             '-B',
             '-',
             json.dumps(order),
-            stdin=source,
+            stdin=text_of(program),
             environment=environment,
             timeout_s=STEPS * limit_s(seconds=seconds, ops=parameters.objects or 0),
             check=False,

@@ -13,31 +13,11 @@ import pytest
 from announced import Announced, lines_of_ended
 from harness import Cluster, ClusterSpec, Progress
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
+from omap_data import KEYS, POOL, leave_old_data
 from real_workload import recognised_during
 
 # Of the faults: its manager fails in the middle.
 pytestmark = [pytest.mark.integration, pytest.mark.faults]
-
-POOL = 'filled'
-OBJECTS, KEYS, VALUE_BYTES = 300, 2400, 1000
-#: Keys with values that compress well, as those of bucket indexes and directories do: so many of
-#: each object as the first argument says.
-FILL = f"""
-import rados
-import sys
-KEYS = int(sys.argv[1])
-cluster = rados.Rados(conffile='')
-cluster.connect()
-ioctx = cluster.open_ioctx({POOL!r})
-for number in range({OBJECTS}):
-    with rados.WriteOpCtx() as operation:
-        keys = tuple(f'key-{{number:06d}}-{{i:06d}}' for i in range(KEYS))
-        value = (f'owner=client.{{number}} etag=0123456789abcdef size=4096 ' * 40).encode()
-        ioctx.set_omap(operation, keys, (value[:{VALUE_BYTES}],) * KEYS)
-        ioctx.operate_write_op(operation, f'omap-{{number}}')
-ioctx.close()
-cluster.shutdown()
-"""
 
 
 @pytest.fixture(scope='module')
@@ -66,17 +46,7 @@ def uncompressed(tuner: ModuleClient, release: str) -> None:
     if release != 'pacific':
         tuner.cluster.ceph('config', 'set', 'osd', OPTION, ALTERNATE_2019)
         tuner.restart_all()
-    fill(tuner, KEYS)
-    for osd_id in tuner.nonces():
-        # Into files: what is only in the log would be written compressed at the next start.
-        tuner.cluster.ceph('tell', f'osd.{osd_id}', 'compact', timeout_s=120)
-    time.sleep(15)
-    # Clients go on: files of the lowest level that no newer ones overlap are not rewritten.
-    fill(tuner, 1)
-
-
-def fill(tuner: ModuleClient, keys: int) -> None:
-    tuner.cluster.client.run('/usr/bin/python3', '-', str(keys), stdin=FILL, timeout_s=300)
+    leave_old_data(tuner, KEYS)
 
 
 def compressed(tuner: ModuleClient, release: str) -> Any:

@@ -18,7 +18,7 @@ TAB = '#rocksdb-tuner-tab'
 PANEL = 'rocksdb-tuner-panel'
 API = '**/api/rocksdb_tuner'
 #: The dashboard takes its time to start in a browser, on a machine with others at work.
-TIMEOUT_MS = 30_000
+TIMEOUT_MS = 60_000
 
 
 @dataclass

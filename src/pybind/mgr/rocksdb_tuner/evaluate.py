@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Mapping, Optional
 
 from .advise.compaction import compaction_advice
-from .advise.conditions import ClusterFacts, findings
+from .advise.conditions import ClusterFacts, SetupFindings, findings
 from .advise.facts import groups
 from .advise.recommend import assess
 from .advise.records import Assessment, Finding, GroupFacts, OsdFacts
@@ -66,10 +66,12 @@ def conclude(
     workloads: Mapping[str, Workload],
     advised_on: Mapping[str, Workload],
     circumstances: Circumstances,
+    setup_findings: Optional[SetupFindings] = None,
 ) -> Conclusions:
     """Groups, advice and findings.
 
-    ``workloads`` are those of the device classes now, ``advised_on`` those to advise on.
+    ``workloads`` are those of the device classes now, ``advised_on`` those to advise on;
+    ``setup_findings`` remembers from one tick to the next, without it the answer is the same.
     """
     found_groups = groups(osds, workloads)
     return Conclusions(
@@ -82,7 +84,8 @@ def conclude(
                 health_codes=circumstances.health_codes if osds else frozenset(),
                 pending_s=circumstances.pending_s,
                 limits=circumstances.limits,
-            )
+            ),
+            setup_findings,
         ),
     )
 

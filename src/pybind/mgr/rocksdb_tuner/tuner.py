@@ -18,6 +18,7 @@ from typing import Callable, Mapping, Optional, Protocol, TypeVar
 
 from .advise import automatic
 from .advise.compaction import CAMPAIGN, campaign_request
+from .advise.conditions import SetupFindings
 from .advise.conditions.hold import HoldState, hold, raised, since
 from .advise.facts import (
     ANNEX,
@@ -182,6 +183,7 @@ class Tuner:
         self._health_read_s: Optional[float] = None
         #: Since when each OSD has been waiting for its restart, as far as this manager saw it.
         self._pending_since_s: Mapping[int, float] = {}
+        self._setup_findings = SetupFindings()
         self._alarms: HoldState = {}
         self._standing = automatic.Standing()
         #: Why auto-apply leaves what is recommended.
@@ -579,6 +581,7 @@ class Tuner:
                 limits=settings.limits,
                 history=self._driver.history,
             ),
+            self._setup_findings,
         )
         assessments, found = concluded.assessments, concluded.findings
         self._standing.update([r for a in assessments for r in a.recommendations], now_s)

@@ -83,6 +83,8 @@ class GrowthHistory:
     It outlives restarts of the OSD: what is on the device does not change by them.
     """
 
+    __slots__ = ('_forecast', '_slow_used_bytes', '_times_s', '_total_bytes', '_used_bytes')
+
     def __init__(self) -> None:
         self._times_s = array('d')
         self._used_bytes = array('q')

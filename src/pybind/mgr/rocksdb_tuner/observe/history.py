@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import NamedTuple, Optional
 
 from .interval import MAX_INTERVAL_S
@@ -38,9 +37,12 @@ class Anchor(NamedTuple):
 class OsdHistory:
     """Samples of one OSD. A restart of the OSD, or a reset counter, empties it."""
 
+    __slots__ = ('_anchors', '_recent', '_short')
+
     def __init__(self) -> None:
-        self._recent: deque[Sample] = deque()
-        self._anchors: deque[Anchor] = deque(maxlen=ANCHORS)
+        # Lists, not deques: the smallest deque has room for 64, in every one of many OSDs.
+        self._recent: list[Sample] = []
+        self._anchors: list[Anchor] = []
         self._short: Optional[Window] = None
 
     @property
@@ -79,7 +81,7 @@ class OsdHistory:
         # The oldest goes while the next one still reaches back far enough, or nothing would
         # be left to compare with where reports are rare.
         while len(self._recent) > 2 and sample.time_s - self._recent[0].time_s > SHORT_WINDOW_S:
-            self._recent.popleft()
+            del self._recent[0]
         self._short = window(self._recent[0], sample) if len(self._recent) > 1 else None
         self._anchor(sample)
 
@@ -107,3 +109,4 @@ class OsdHistory:
             self._anchors.append(
                 Anchor(sample.time_s, sample.bytes_written_wal, sample.bytes_written_sst)
             )
+            del self._anchors[:-ANCHORS]

@@ -30,6 +30,15 @@ _STAGGER_S = 37
 class _Watched:
     """One OSD: its history, and since when its present process is known."""
 
+    __slots__ = (
+        'detail_before',
+        'detail_sample',
+        'details',
+        'history',
+        'nonce',
+        'not_before_s',
+    )
+
     def __init__(self, nonce: int, not_before_s: float) -> None:
         self.nonce = nonce
         self.not_before_s = not_before_s

@@ -39,6 +39,9 @@ CLASS_POINTS = 1440
 CLASSES_MAX = 32
 #: For these the OSDs of a class differ in kind, not in part: the one in the middle speaks for them.
 _MEDIAN = frozenset({'kv_sync_ms', 'kv_sync_busy', 'commit_ms', 'db_write_amp'})
+#: A first report has these; everything else is between two reports.
+_OF_ONE_REPORT = frozenset({'db_used_bytes'})
+_OF_TWO_REPORTS = tuple(i for i, name in enumerate(TREND_SIGNALS) if name not in _OF_ONE_REPORT)
 
 Key = TypeVar('Key')
 
@@ -75,6 +78,10 @@ class _Points(Generic[Key]):
     def add(self, time_s: float, rows: Mapping[Key, array[float]]) -> None:
         if self._times_s and time_s < self._times_s[self._next - 1]:
             self.clear()
+        if not self._times_s and not any(_has_rates(row) for row in rows.values()):
+            # A module starts before its OSDs have reported twice: a first point with nothing to
+            # draw would keep the next one away for as long as points are apart.
+            return
         slot = self._next
         if len(self._times_s) < self._points:
             self._times_s.append(time_s)
@@ -152,12 +159,12 @@ class Trends:
                 self._classes.add(time_s, {name: _together(by_class[name]) for name in named})
 
     def of_osd(self, osd_id: int) -> Optional[Trend]:
-        """None of an OSD that was never sampled."""
+        """None of an OSD that was never sampled, and while no OSD reported twice."""
         with self._lock:
             return self._osds.read(osd_id)
 
     def of_class(self, device_class: str) -> Optional[Trend]:
-        """None of a class whose OSDs were never sampled."""
+        """None of a class whose OSDs were never sampled, and while no OSD reported twice."""
         with self._lock:
             return self._classes.read(device_class)
 
@@ -170,6 +177,10 @@ class Trends:
 def _row(signals: Signals) -> array[float]:
     values = (getattr(signals, name) for name in TREND_SIGNALS)
     return array('f', [_UNKNOWN if value is None else value for value in values])
+
+
+def _has_rates(row: array[float]) -> bool:
+    return any(math.isfinite(row[column]) for column in _OF_TWO_REPORTS)
 
 
 def _together(rows: Sequence[array[float]]) -> array[float]:

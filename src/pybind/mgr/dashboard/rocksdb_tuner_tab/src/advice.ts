@@ -5,7 +5,7 @@ import type { TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
 import type { Finding, Plan, Recommendation, RecommendationInFull } from './api';
-import { duration, evidence, ids, plural, signedPercent, who } from './format';
+import { duration, durations, evidence, ids, plural, signedPercent, who } from './format';
 import { commands, label, TABLE } from './parts';
 
 const SEVERITY = { error: 'danger', warning: 'warning', info: 'info' } as const;
@@ -202,7 +202,7 @@ function plan(planned: Plan): TemplateResult {
       <li>${first ? ids(first.osds) : 'no OSD'} first, alone: the canary</li>
       ${soak.most_s
         ? html`<li>
-            watched for ${duration(soak.least_s)} to ${duration(soak.most_s)}, and judged
+            watched for ${durations(soak.least_s, soak.most_s)}, and judged
             ${controls.length ? html`against ${ids(controls)}` : nothing}
           </li>`
         : nothing}
@@ -210,13 +210,12 @@ function plan(planned: Plan): TemplateResult {
         ? html`<li>
             then ${plural(rest.length, 'batch', 'batches')} of at most a host each:
             ${ids(rest.flatMap((b) => b.osds))}${soak.batches?.most_s
-              ? `, each watched for ${duration(soak.batches.least_s)} to ${duration(soak.batches.most_s)}`
+              ? `, each watched for ${durations(soak.batches.least_s, soak.batches.most_s)}`
               : nothing}
           </li>`
         : nothing}
       <li>
-        expected to take ${duration(planned.expected_duration_s)} to
-        ${duration(planned.expected_duration_most_s)} without waiting
+        expected to take ${durations(planned.expected_duration_s, planned.expected_duration_most_s)} without waiting
       </li>
     </ol>
     ${planned.gates.length

@@ -318,6 +318,7 @@ export class Api {
       throw new ApiError(0, 'unreachable', 'The dashboard does not answer.');
     }
     const text: { code?: string; detail?: string } | null = await response.json().catch(() => null);
+    if (signal?.aborted) throw new DOMException('Not needed any more.', 'AbortError');
     if (!response.ok) {
       throw new ApiError(response.status, text?.code ?? '', text?.detail ?? response.statusText);
     }

@@ -17,6 +17,8 @@ export interface Picture {
   time_s: number[];
   lines: Line[];
   format: (value: number | null) => string;
+  /** The axis reaches up to here at least. */
+  least?: number;
   /** Bytes: the marks of the axis are powers of two. */
   binary?: boolean;
   /** What to say below the title. */
@@ -114,7 +116,8 @@ function options(picture: Picture, width: number): uPlot.Options {
     legend: { show: picture.lines.length <= 6 },
     cursor: { y: false },
     scales: {
-      y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] },
+      x: { range: (plot, first, last) => (plot.data[0].length === 1 ? around(first) : [first, last]) },
+      y: { range: (_, __, most) => [0, Math.max(most > 0 ? most * 1.1 : 1, picture.least ?? 0)] },
     },
     axes: [
       // Marks as far apart as a time with its seconds is wide.
@@ -133,13 +136,22 @@ function options(picture: Picture, width: number): uPlot.Options {
         stroke: line.color,
         width: line.faint ? 0.7 : 1.8,
         ...(line.dashed && { dash: [6, 4] }),
-        points: { show: line.values.length < 3 },
+        points: {
+          show: false,
+          filter: (plot: uPlot, series: number) => alone(plot.data[series] ?? []),
+          fill: line.color,
+        },
         // Where no cursor is, the newest.
         value: (plot: uPlot, value: number | null, series: number, at: number | null) =>
           picture.format(at === null ? newest(plot.data[series] ?? []) : value),
       })),
     ],
   };
+}
+
+/** Some time before and after; by default a single point has years behind it. */
+function around(time_s: number): [number, number] {
+  return [time_s - 50, time_s + 50];
 }
 
 /** Marks of the time axis: times of the day, with the date where it is another. */
@@ -162,6 +174,13 @@ function clock(times_s: number[], step_s: number): string[] {
 
 function newest(values: ArrayLike<number | null | undefined>): number | null {
   return Array.from(values).reverse().find((value) => value != null) ?? null;
+}
+
+/** Where the values are that no line leads to or from: they are drawn as points. */
+function alone(values: ArrayLike<number | null | undefined>): number[] {
+  return Array.from(values, (_, at) => at).filter(
+    (at) => values[at] != null && values[at - 1] == null && values[at + 1] == null,
+  );
 }
 
 /** The newest value of every line. */

@@ -38,6 +38,8 @@ export function pictures(trend: Trend): Picture[] {
       note: middle,
       time_s,
       format: percent,
+      // Less than that is idle, whatever its curve.
+      least: 0.05,
       lines: [{ label: 'busy', values: trend.kv_sync_busy, color: COLORS.blue }],
     },
     {

@@ -44,6 +44,12 @@ export function duration(seconds: number | null | undefined): string {
   return `${Math.round(seconds / 86400)} days`;
 }
 
+/** From the least to the most that it may be. */
+export function durations(least_s: number | null | undefined, most_s: number | null | undefined): string {
+  const [least, most] = [duration(least_s), duration(most_s)];
+  return least === most ? least : `${least} to ${most}`;
+}
+
 /** A point in time, ISO 8601, in the browser's zone. */
 export function moment(iso: string | null): string {
   return iso === null ? UNKNOWN : new Date(iso).toLocaleString();

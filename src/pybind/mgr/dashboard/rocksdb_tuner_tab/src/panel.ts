@@ -24,7 +24,7 @@ import { campaignSection, finished, inFlight } from './campaign';
 import type { CampaignControl } from './campaign';
 import { canaryPicture, growthPicture, pictures } from './charts';
 import type { Question, RocksDbTunerDialog } from './dialog';
-import { duration, ids, moment, plural, who } from './format';
+import { duration, durations, ids, moment, plural, who } from './format';
 import { COLOURINGS } from './map';
 import type { Colouring } from './map';
 import { facts, label, TABLE } from './parts';
@@ -521,6 +521,9 @@ export class RocksDbTunerPanel extends LitElement {
       ...question,
       run: async () => {
         await question.run();
+        // What is being read may be of before.
+        this.abort?.abort();
+        this.abort = null;
         void this.refresh();
       },
     });
@@ -535,7 +538,7 @@ export class RocksDbTunerPanel extends LitElement {
     const planned = reading?.plan;
     const canary = planned?.batches[0]?.osds ?? [];
     const watched = planned?.soak.most_s
-      ? ` It is watched for ${duration(planned.soak.least_s)} to ${duration(planned.soak.most_s)} before any other.`
+      ? ` It is watched for ${durations(planned.soak.least_s, planned.soak.most_s)} before any other.`
       : '';
     this.ask({
       title: `Apply ${r.profile ?? r.kind} to ${who(r.who)}`,
@@ -544,7 +547,7 @@ export class RocksDbTunerPanel extends LitElement {
         r.restart_required
           ? `Each of them is restarted${canary.length ? `, ${ids(canary)} first, alone` : ''}; the next is touched only when it is back and does what it should.${watched}`
           : 'None of them is restarted: they run this already, and only entries of the configuration change.',
-        `Expected to take ${duration(planned?.expected_duration_s)} to ${duration(planned?.expected_duration_most_s)} without waiting.`,
+        `Expected to take ${durations(planned?.expected_duration_s, planned?.expected_duration_most_s)} without waiting.`,
         'You can pause it, abort it, or roll it back to exactly what is there now.',
       ],
       command: `ceph rocksdb-tuner apply ${r.id}`,

@@ -42,6 +42,21 @@ def test_every_point_of_an_osd_is_kept_in_order_with_its_gaps() -> None:
     assert tuple(found.values) == TREND_SIGNALS
 
 
+def test_the_first_point_is_of_the_first_rates_however_early_the_module_looked() -> None:
+    """Nothing, OSDs without a class, then a report without rates do not put it off."""
+    trends = Trends()
+    trends.add({}, {}, 1000)
+    trends.add({0: Signals(0, db_used_bytes=7)}, {0: None}, 1005)
+    trends.add({0: Signals(0, db_used_bytes=7)}, {0: 'ssd'}, 1010)
+    assert trends.of_osd(0) is None
+    assert trends.of_class('ssd') is None
+    add(trends, 1015, {0: 2.0})
+    for found in (trends.of_osd(0), trends.of_class('ssd')):
+        assert found is not None
+        assert [*found.times_s] == [1015]
+        assert [*found.values['kv_sync_ms']] == [2]
+
+
 @given(st.integers(1, 3 * OSD_POINTS), st.integers(0, OSD_POINTS))
 def test_the_ring_keeps_the_newest_points_whenever_an_osd_came(steps: int, came: int) -> None:
     trends = Trends()
@@ -115,10 +130,11 @@ def test_memory_is_bounded_whatever_classes_an_operator_makes() -> None:
 @pytest.mark.parametrize('bad', [float('inf'), float('nan')])
 def test_what_is_no_number_is_not_known(bad: float) -> None:
     trends = Trends()
-    add(trends, 0, {0: bad})
+    add(trends, 0, {0: 1.0})
+    add(trends, OSD_SPACING_S, {0: bad})
     found = trends.of_osd(0)
     assert found is not None
-    assert found.values['kv_sync_ms'] == (None,)
+    assert found.values['kv_sync_ms'] == (1.0, None)
 
 
 def test_cleared_there_is_nothing() -> None:

@@ -1,0 +1,93 @@
+"""A real compaction campaign, begun, held and watched in the tab."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from module_client import ALTERNATE_2019, OPTION, ModuleClient
+from omap_data import POOL, leave_old_data
+from visitor import PANEL, Visitor
+
+# What its releases have by default compresses, and an override here does not.
+pytestmark = [pytest.mark.integration, pytest.mark.compresses]
+
+#: Of each of 300 objects, with 1000 bytes each.
+KEYS = 600
+#: One OSD compacts for some seconds, and is watched for 30 more; clients are watched for 60 before.
+OSD_MS = 180_000
+
+
+def test_a_real_campaign_is_seen_osd_by_osd_and_held_and_resumed(
+    admin: Visitor, tuner: ModuleClient
+) -> None:
+    offer = offered(tuner)
+    page = admin.page
+    panel = page.locator(PANEL)
+    headline = page.locator(f'{PANEL} .rt-headline')
+
+    def answer(button: str, action: str) -> None:
+        page.get_by_role('button', name=button).click()
+        dialog = page.get_by_role('dialog')
+        dialog.get_by_role('button', name=action, exact=True).click()
+        expect(dialog).to_have_count(0)
+
+    def row(osd: int) -> Locator:
+        header = page.get_by_role('rowheader', name=f'osd.{osd}', exact=True)
+        return page.locator(f'{PANEL} tr', has=header)
+
+    admin.open_tab()
+    item = page.locator(f'{PANEL} details[data-id="{offer["id"]}"]')
+    item.locator('summary').click()
+    answer('Apply …', 'Compact')
+    expect(headline).to_contain_text('A compaction campaign is under way: 0 of 3 OSDs')
+    first, *others = offer['osds']
+    expect(row(first)).to_contain_text(re.compile('compacting|settling'), timeout=OSD_MS)
+    for osd in others:
+        expect(row(osd)).to_contain_text('pending')
+    admin.shot('real-campaign-first')
+
+    answer('Pause …', 'Pause')
+    expect(headline).to_contain_text('A compaction campaign waits')
+    # What runs is watched to its end, and no other begins.
+    expect(row(first)).to_contain_text('done', timeout=OSD_MS)
+    expect(headline).to_contain_text('1 of 3 OSDs')
+    expect(panel).to_contain_text('It waits: ')
+    steps = [osd['step'] for osd in tuner.rollout()['campaign']['osds']]
+    assert steps == ['done', 'pending', 'pending']
+    admin.shot('real-campaign-paused')
+    assert admin.violations() == []
+
+    answer('Resume …', 'Resume')
+    expect(headline).to_contain_text('A compaction campaign is under way: 1 of 3 OSDs')
+    expect(headline).to_contain_text('2 of 3 OSDs', timeout=OSD_MS)
+    expect(panel).to_contain_text('Last compaction campaign', timeout=OSD_MS)
+    state = tuner.rollout()['campaign']
+    assert (state['outcome'], [osd['step'] for osd in state['osds']]) == ('done', ['done'] * 3)
+    # Of 180 MB of values that LZ4 makes a twentieth of; what is left depends on what RocksDB
+    # rewrote before by itself.
+    assert state['used_before_bytes'] - state['used_after_bytes'] > 20e6
+    expect(panel).to_contain_text('Given back')
+    expect(page.locator(f'{PANEL} details[data-id="{offer["id"]}"]')).to_have_count(0)
+    page.locator(f'{PANEL} summary', has_text='OSDs, in the order').click()
+    expect(row(1)).to_contain_text('(DB -')
+    admin.shot('real-campaign-done')
+    assert admin.violations() == []
+    assert admin.our_errors() == []
+
+
+def offered(tuner: ModuleClient) -> dict[str, list[int]]:
+    """What the module offers after osd.1, full of old data, was given what all others run."""
+    cluster = tuner.cluster
+    cluster.ceph('osd', 'pool', 'create', POOL, '16')
+    cluster.ceph('config', 'set', 'osd.1', OPTION, ALTERNATE_2019)
+    tuner.restart(1)
+    tuner.wait_for_clean()
+    leave_old_data(tuner, KEYS)
+    change = tuner.wait_for_recommendation('remove-override', timeout_s=120)
+    tuner.plain('apply', change['id'])
+    assert tuner.wait_for_phase('done', 'failed')['phase'] == 'done'
+    found: dict[str, list[int]] = tuner.wait_for_recommendation('compact')
+    return found
