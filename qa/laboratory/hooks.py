@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 from rocksdb_tuner import tuner
 from rocksdb_tuner.advise import proposal
 from rocksdb_tuner.advise.records import Recommendation
+from rocksdb_tuner.mgr.adapter import MgrCluster
+from rocksdb_tuner.mgr.records import CounterPoint
 from rocksdb_tuner.rollout.records import ChangeRequest
 
 SETTINGS = Path(__file__).with_name('laboratory.json')
@@ -25,9 +28,23 @@ def _setting(name: str) -> Any:
     return json.loads(SETTINGS.read_text())[name]
 
 
+def _offset_s() -> float:
+    """The jump that the test asks for."""
+    return float(_setting('clock_offset_s'))
+
+
 def _clock() -> float:
-    """The time of day, with the jump that the test asks for."""
-    return time.time() + float(_setting('clock_offset_s'))
+    """The time of day, with the jump."""
+    return time.time() + _offset_s()
+
+
+def _stamped(self: MgrCluster, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
+    """What OSDs report bears the manager's time: a clock that jumps takes the stamps along."""
+    offset_s = _offset_s()
+    return [
+        point and point._replace(time_s=point.time_s + offset_s)
+        for point in _latest(self, osd_id, paths)
+    ]
 
 
 def _changed(request: ChangeRequest, options: str) -> ChangeRequest:
@@ -45,5 +62,7 @@ def _unchecked_request(recommendation: Recommendation, actor: str) -> ChangeRequ
     return request if options is None else _changed(request, options)
 
 
+_latest = MgrCluster.latest
+MgrCluster.latest = _stamped  # type: ignore[method-assign]
 tuner.change_request = _unchecked_request  # type: ignore[attr-defined]
 tuner.Tuner.__init__.__kwdefaults__['wall_clock'] = _clock  # type: ignore[index]

@@ -31,9 +31,20 @@ OLD = ('osd', '', ALTERNATE_2019)
 WRITES_PER_S = 60
 FINAL = ('done', 'failed', 'rolled-back')
 STATE_KEY = 'mgr/rocksdb_tuner/rollout/current'
-ORCHESTRATOR_FAULTS = ('refuse', 'ignore', 'nostart', 'synchronous', 'hang', 'delay', 'instead')
+#: The options of the orchestrator that make it fail, as they are without any fault.
+NO_FAULTS = {
+    'refuse': 'false',
+    'ignore': 'false',
+    'nostart': 'false',
+    'synchronous': 'false',
+    'hang': '0',
+    'delay': '0',
+    'instead': '-1',
+}
 #: Of the cluster's flags, those that a test sets.
 FLAGS = ('noout', 'norecover')
+#: With so many seconds an OSD that is down stays in.
+DOWN_OUT_INTERVAL, NEVER_OUT_S = 'mon_osd_down_out_interval', '3600'
 #: Ceph's own default.
 NEARFULL_RATIO = 0.85
 
@@ -108,8 +119,16 @@ class Scene:
         self.order = tuple(osd['osd'] for osd in state['osds'])
         return str(state['id'])
 
-    def recommendation(self) -> Any:
-        return self.tuner.wait_for_recommendation('remove-override', 90)
+    def recommendation(self, which: Callable[[Any], bool] = lambda _: True) -> Any:
+        """The one to remove an override, once there is such a one."""
+
+        def found() -> Any:
+            all_of_them = self.tuner.recommendations()
+            return next(
+                (r for r in all_of_them if r['kind'] == 'remove-override' and which(r)), None
+            )
+
+        return self.tuner.wait_for(found, 90, 'a recommendation to remove an override')
 
     @property
     def managers(self) -> tuple[str, ...]:
@@ -231,15 +250,17 @@ class Scene:
         self.events.append(event)
         print(f'{name} in {phase}, {event.ended_s - event.began_s:.0f} s: {event.happened}')
 
-    def orchestrator(self, **faults: str) -> None:
+    def orchestrator(self, **faults: str | float) -> None:
         for name, value in faults.items():
-            self.tuner.set_orchestrator_fault(name, value)
+            self.tuner.set_orchestrator_fault(name, str(value))
+
+        def is_set(name: str, value: str | float) -> bool:
+            found = self.cluster.ceph('config', 'get', 'mgr', f'mgr/test_orchestrator/{name}')
+            # Ceph writes a number in a way of its own
+            return type(value)(found.strip()) == value
+
         self.tuner.wait_for(
-            lambda: all(
-                self.cluster.ceph('config', 'get', 'mgr', f'mgr/test_orchestrator/{name}').strip()
-                == value
-                for name, value in faults.items()
-            ),
+            lambda: all(is_set(name, value) for name, value in faults.items()),
             20,
             'the faults of the orchestrator set',
         )
@@ -264,6 +285,13 @@ class Scene:
         self.cluster.start_daemon(f'mgr.{name}')
         self.wait_for_standby()
         return steps
+
+    def disable_module_for(self, seconds: float) -> None:
+        """Disable the module, enable it again, and wait until it answers."""
+        self.cluster.ceph('mgr', 'module', 'disable', 'rocksdb_tuner')
+        time.sleep(seconds)
+        self.cluster.ceph('mgr', 'module', 'enable', 'rocksdb_tuner')
+        self.wait_until_answered()
 
     @contextlib.contextmanager
     def without_managers(self) -> Iterator[None]:
@@ -305,6 +333,11 @@ class Scene:
         """As a crash: no goodbye, and nobody starts it again."""
         self.cluster.stop_daemon(f'osd.{osd_id}', kill=True)
         self.tuner.wait_for(lambda: not self.tuner.osd_up(osd_id), 60, f'osd.{osd_id} down')
+
+    def osd_in(self, osd_id: int) -> bool:
+        """Whether data belong on it, by the OSD map."""
+        osds = self.cluster.ceph_json('osd', 'dump')['osds']
+        return bool(next(o['in'] for o in osds if o['osd'] == osd_id))
 
     def start_osd(self, osd_id: int) -> None:
         self.cluster.start_daemon(f'osd.{osd_id}')
@@ -367,6 +400,7 @@ class Scene:
                 ceph('osd', 'unset', flag)
         if abs(osd_map['nearfull_ratio'] - NEARFULL_RATIO) > 1e-3:
             ceph('osd', 'set-nearfull-ratio', str(NEARFULL_RATIO))
+        ceph('config', 'set', 'mon', DOWN_OUT_INTERVAL, NEVER_OUT_S)
         for osd in osd_map['osds']:
             if not osd['in']:
                 ceph('osd', 'in', str(osd['osd']))
@@ -374,8 +408,9 @@ class Scene:
             ceph('mgr', 'module', 'enable', 'rocksdb_tuner')
         for entry in self.cluster.ceph_json('config', 'dump'):
             module, _, name = entry['name'].rpartition('/')
-            if module == 'mgr/test_orchestrator' and name in ORCHESTRATOR_FAULTS:
-                ceph('config', 'rm', 'mgr', entry['name'])
+            if module == 'mgr/test_orchestrator' and name in NO_FAULTS:
+                # A manager does not notice that the entry of a module's option is removed
+                self.tuner.set_orchestrator_fault(name, NO_FAULTS[name])
 
     def _end_rollout(self) -> None:
         state = self.tuner.rollout()

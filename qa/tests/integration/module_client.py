@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +43,15 @@ class ModuleClient:
 
     def refused(self, *words: str) -> tuple[int, str]:
         """Exit status (an errno) and error text of a command that must fail."""
+        code, text = self.answer(words)
+        assert code != 0, text
+        return code, text
+
+    def answer(self, words: Sequence[str]) -> tuple[int, str]:
+        """Exit status of a command, 0 or an errno, and its answer or error text."""
         done = self.cluster.client.run('ceph', 'rocksdb-tuner', *words, check=False)
-        assert done.returncode != 0, done.stdout
         assert 'Traceback' not in done.stderr
-        return done.returncode, done.stderr
+        return done.returncode, done.stderr if done.returncode else done.stdout
 
     def status(self) -> Any:
         return self.json('status', schema='status')
@@ -146,4 +151,6 @@ class ModuleClient:
         return bool(next(o['up'] for o in osds if o['osd'] == osd_id))
 
     def set_orchestrator_fault(self, name: str, value: str) -> None:
-        self.cluster.ceph('config', 'set', 'mgr', f'mgr/test_orchestrator/{name}', value)
+        # With "--" a number may be negative
+        option = f'mgr/test_orchestrator/{name}'
+        self.cluster.ceph('config', 'set', 'mgr', option, '--', value)

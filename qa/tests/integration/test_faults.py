@@ -7,17 +7,21 @@ OSDs run what was promised, or all run what they had, by exactly the entries tha
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from fault_scene import (
+    DOWN_OUT_INTERVAL,
     HOSTS,
+    NEVER_OUT_S,
     OLD,
     OSDS,
     STATE_KEY,
@@ -78,8 +82,8 @@ def _configure(cluster: Cluster) -> None:
         cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
     # OSDs report to the manager every second: a soak of seconds has samples
     cluster.ceph('config', 'set', 'mgr', 'mgr_stats_period', '1')
-    # An OSD that is down stays in until a test takes it out
-    cluster.ceph('config', 'set', 'mon', 'mon_osd_down_out_interval', '3600')
+    # An OSD that is down stays in, but where a test wants it out
+    cluster.ceph('config', 'set', 'mon', DOWN_OUT_INTERVAL, NEVER_OUT_S)
 
 
 @pytest.fixture
@@ -159,10 +163,7 @@ def test_a_rollout_goes_on_when_the_module_was_disabled_and_enabled(scene: Scene
 
     def off_and_on(phase: str) -> None:
         with scene.fault('module disabled for 10 s', phase) as event:
-            scene.cluster.ceph('mgr', 'module', 'disable', 'rocksdb_tuner')
-            time.sleep(10)
-            scene.cluster.ceph('mgr', 'module', 'enable', 'rocksdb_tuner')
-            scene.wait_until_answered()
+            scene.disable_module_for(10)
             event.happened = 'nothing was begun meanwhile; enabled again, it went on'
 
     scene.wait_for_step(scene.canary, 'restarting')
@@ -171,8 +172,23 @@ def test_a_rollout_goes_on_when_the_module_was_disabled_and_enabled(scene: Scene
     off_and_on('soaking')
     scene.wait_for_step(scene.order[1], 'restarting')
     off_and_on('promoting')
+    scene.wait_for_action("RemoveEntry(who='osd'")
+    off_and_on('collapsing')
     scene.wait_for_end('done')
     scene.assert_done()
+
+
+@pytest.mark.every_release
+def test_a_rollback_goes_on_when_the_module_was_disabled_and_enabled(scene: Scene) -> None:
+    scene.apply()
+    scene.wait_for_step(scene.order[1], 'checking', 'settling', 'verified')
+    scene.tuner.plain('rollback')
+    scene.wait_for_phase('rolling-back')
+    with scene.fault('module disabled for 10 s', 'rolling-back') as event:
+        scene.disable_module_for(10)
+        event.happened = 'nothing was begun meanwhile; enabled again, it went on'
+    scene.wait_for_end('rolled-back')
+    scene.assert_as_before()
 
 
 # -- OSDs
@@ -244,12 +260,14 @@ def test_a_control_that_dies_and_an_osd_that_goes_out_only_delay_the_rollout(sce
         event.happened = 'it waited for clean placement groups, and went on'
     scene.wait_for_step(scene.order[1], 'restarting')
     with scene.fault('another OSD killed and out', 'promoting') as event:
+        scene.cluster.ceph('config', 'set', 'mon', DOWN_OUT_INTERVAL, '5')
         scene.kill_osd(last)
-        scene.cluster.ceph('osd', 'out', str(last))
+        eventually(scene, lambda: not scene.osd_in(last), f'osd.{last} marked out', 60)
         scene.wait_for_reason(f'osd.{last} is down', timeout_s=300)
         assert scene.tuner.rollout()['osds_finished'] >= OSDS - 2
-        scene.cluster.ceph('osd', 'in', str(last))
+        scene.cluster.ceph('config', 'set', 'mon', DOWN_OUT_INTERVAL, NEVER_OUT_S)
         scene.start_osd(last)
+        eventually(scene, lambda: scene.osd_in(last), f'osd.{last} in again', 60)
         event.happened = 'the others were changed; it waited for this one, and went on'
     scene.wait_for_end('done')
     scene.assert_done()
@@ -294,7 +312,7 @@ def test_an_operators_value_for_the_osd_in_flight_is_kept(scene: Scene) -> None:
     assert 'somebody else' in state['failure']
     assert (canary, '', OTHER) in scene.tuner.entries()
     code, text = scene.tuner.refused('rollback')
-    assert (code, canary in text) == (16, True), text
+    assert (code, canary in text) == (errno.EBUSY, True), text
     ceph('config', 'rm', canary, OPTION)
     scene.rolled_back()
 
@@ -350,6 +368,17 @@ def test_abort_brings_the_osd_in_flight_to_safety_and_rollback_restores_all(scen
     assert state['outcome'] == 'aborted'
     scene.assert_untouched(before, scene.canary)
     scene.rolled_back()
+    scene.soak()
+    before = scene.tuner.nonces()
+    scene.apply()
+    scene.wait_for_phase('soaking')
+    with scene.fault('operator aborts', 'soaking') as event:
+        scene.tuner.plain('rollout', 'abort')
+        state = scene.wait_for_end('failed')
+        event.happened = 'it ended; the change stayed on the canary'
+    assert state['outcome'] == 'aborted'
+    scene.assert_untouched(before, scene.canary)
+    scene.rolled_back()
 
 
 def test_rollback_restores_exactly_what_was_there_from_soak_and_from_collapse(
@@ -373,18 +402,38 @@ def test_rollback_restores_exactly_what_was_there_from_soak_and_from_collapse(
     roll_back('collapsing')
 
 
-def test_two_changes_of_the_same_osds_never_run_at_once(scene: Scene) -> None:
-    recommendation = scene.recommendation()
-    rollout = scene.apply()
+def test_of_changes_of_the_same_osds_only_one_is_carried_out(scene: Scene) -> None:
+    """Two operators apply at once, and one applies what stood before for the same OSDs."""
+    ceph, every = scene.cluster.ceph, range(OSDS)
+    before = scene.tuner.nonces()
+    # The same options by entries of single OSDs: another recommendation, for the same OSDs
+    for n in every:
+        ceph('config', 'set', f'osd.{n}', OPTION, OLD[2])
+    ceph('config', 'rm', 'osd', OPTION)
+    earlier = scene.recommendation(lambda r: r['who'] != 'osd' and len(r['osds']) == OSDS)
+    ceph('config', 'set', 'osd', OPTION, OLD[2])
+    for n in every:
+        ceph('config', 'rm', f'osd.{n}', OPTION)
+    later = scene.recommendation(lambda r: r['who'] == 'osd' and len(r['osds']) == OSDS)
+
+    with scene.fault('two operators apply at once', 'preflight') as event:
+        with ThreadPoolExecutor(2) as pool:
+            answers = list(pool.map(scene.tuner.answer, [('apply', later['id'])] * 2))
+        rollout = scene.rollout()
+        assert sorted(code for code, _ in answers) == [0, errno.EBUSY], answers
+        refusal = next(text for code, text in answers if code)
+        assert f'rollout {rollout["id"]} is running' in refusal
+        event.happened = 'one began; the other was refused, and told which rollout is running'
+    scene.order = tuple(osd['osd'] for osd in rollout['osds'])
     scene.wait_for_step(scene.canary, 'restarting')
-    with scene.fault('a second recommendation is applied', 'canary') as event:
-        code, text = scene.tuner.refused('apply', recommendation['id'])
-        event.happened = 'it was refused, and said which rollout is running'
-    assert code in (2, 16), text
-    assert rollout in text or code == 2
-    assert len(scene.tuner.json('history', schema='history')) >= 1
+    with scene.fault('another recommendation for the same OSDs is applied', 'canary') as event:
+        code, text = scene.tuner.refused('apply', earlier['id'])
+        assert (code, earlier['id'] in text) == (errno.ENOENT, True), text
+        event.happened = 'it was refused, for it stands no longer'
     scene.tuner.plain('rollout', 'abort')
-    scene.wait_for_end('failed')
+    state = scene.wait_for_end('failed')
+    assert state['id'] == rollout['id']
+    scene.assert_untouched(before, scene.canary)
     scene.rolled_back()
 
 
@@ -436,22 +485,23 @@ def test_an_orchestrator_that_does_nothing_ends_the_rollout_with_nothing_changed
 def test_an_orchestrator_that_restarts_the_wrong_osd_is_noticed(scene: Scene) -> None:
     before = scene.tuner.nonces()
     wrong = scene.recommendation()['osds'][-1]
-    scene.orchestrator(instead=str(wrong))
+    scene.orchestrator(instead=wrong)
     with scene.fault('orchestrator restarts another OSD', 'canary') as event:
         scene.apply()
         state = scene.wait_for_end('failed')
         event.happened = 'it asked twice, then took the entry back; the other OSD ran as before'
     assert 'and did not' in state['failure']
     scene.assert_untouched(before, wrong)
+    assert scene.tuner.nonces()[wrong] != before[wrong]
     scene.assert_as_before()
 
 
 def test_an_orchestrator_that_hangs_only_delays_the_rollout(scene: Scene) -> None:
-    scene.orchestrator(hang='40')
+    scene.orchestrator(hang=40.0)
     with scene.fault('orchestrator hangs for 40 s', 'canary') as event:
         scene.apply()
         scene.wait_for_step(scene.canary, 'restarting')
-        scene.orchestrator(hang='0')
+        scene.orchestrator(hang=0.0)
         scene.wait_for_step(scene.canary, 'settling', 'verified')
         event.happened = 'the manager and its module answered meanwhile; it went on'
     scene.tuner.plain('rollout', 'abort')

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Optional
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.facts import ANNEX
 from rocksdb_tuner.advise.profiles import profile, profiles
@@ -330,3 +333,35 @@ def test_every_recommendation_is_safe_and_differs_from_what_runs() -> None:
                 assert safe_to_apply(recommendation.options_to, '6.8') == ()
                 same = same_meaning(running, recommendation.options_to, '6.8')
                 assert recommendation.restart_required is not same
+
+
+VALUES = st.sampled_from([None, PACIFIC, ALTERNATE])
+
+
+@given(
+    common=VALUES,
+    of_class=VALUES,
+    own=st.lists(VALUES, min_size=4, max_size=4),
+    does=st.sampled_from([RBD, RGW, workload(WorkloadClass.IDLE)]),
+)
+def test_no_osd_is_in_two_recommendations_of_one_moment(
+    common: Optional[str],
+    of_class: Optional[str],
+    own: list[Optional[str]],
+    does: Workload,
+) -> None:
+    by_who = {
+        ALL: common,
+        'osd/class:ssd': of_class,
+        **{f'osd.{i}': value for i, value in enumerate(own)},
+    }
+    entries = tuple(entry(who, value) for who, value in by_who.items() if value is not None)
+    osds = []
+    for i, value in enumerate(own):
+        decided = value or of_class or common
+        osds.append(
+            facts(osd_info(i), decided or PACIFIC, 'mon' if decided else 'default', entries)
+        )
+    advice = assess(group(*osds, does=does), tuple(osds)).recommendations
+    named = [osd_id for recommendation in advice for osd_id in recommendation.osds]
+    assert len(named) == len(set(named))
