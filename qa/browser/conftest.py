@@ -49,7 +49,7 @@ def cluster(release: str, bundle: None) -> Iterator[Cluster]:
 @pytest.fixture(scope='session')
 def tuner(cluster: Cluster) -> ModuleClient:
     client = ModuleClient(cluster)
-    client.wait_for(lambda: client.status()['sampling']['osds'] == 3, 60, 'samples of all OSDs')
+    client.wait_for(lambda: client.status()['sampling']['osds'] == 3, 120, 'samples of all OSDs')
     return client
 
 

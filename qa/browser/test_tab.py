@@ -377,7 +377,7 @@ def test_the_map_shows_many_osds_and_answers(admin: Visitor, osds: int) -> None:
 
 def test_a_workload_appears_while_it_runs(admin: Visitor, tuner: ModuleClient) -> None:
     admin.open_tab()
-    client = run_workload(tuner.cluster, 'rbd-randwrite', 45)
+    client = run_workload(tuner.cluster, 'rbd-randwrite', 60)
     try:
         row = admin.page.locator(f'{PANEL} table').first
         expect(row).to_contain_text('rbd-small-write')
@@ -452,7 +452,7 @@ def test_a_page_without_a_place_for_the_tab_is_told_in_the_status(
     visitor.log_in('administrator')
     visitor.page.goto(f'{visitor.url}/#/osd')
     expect(visitor.page.locator('cd-osd-list > .other-tabs a').first).to_be_visible()
-    told = tuner.wait_for(lambda: tuner.status()['notices'], 60, 'a notice')
+    told = tuner.wait_for(lambda: tuner.status()['notices'], 120, 'a notice')
     assert 'cannot be placed' in told[0]
     expect(visitor.page.locator(TAB)).to_have_count(0)
 

@@ -53,29 +53,35 @@ def test_a_real_campaign_is_seen_osd_by_osd_and_held_and_resumed(
     expect(headline).to_contain_text('A compaction campaign waits')
     # What runs is watched to its end, and no other begins.
     expect(row(first)).to_contain_text('done', timeout=OSD_MS)
-    expect(headline).to_contain_text('1 of 3 OSDs')
     expect(panel).to_contain_text('It waits: ')
-    steps = [osd['step'] for osd in tuner.rollout()['campaign']['osds']]
-    assert steps == ['done', 'pending', 'pending']
+    tuner.wait_for(lambda: not {'compacting', 'settling'} & set(steps(tuner)), 120, 'nothing runs')
+    held = steps(tuner)
+    # On a slow machine the second had begun before the pause.
+    assert held in (['done', 'pending', 'pending'], ['done', 'done', 'pending'])
+    expect(headline).to_contain_text(f'{held.count("done")} of 3 OSDs')
     admin.shot('real-campaign-paused')
     assert admin.violations() == []
 
     answer('Resume …', 'Resume')
-    expect(headline).to_contain_text('A compaction campaign is under way: 1 of 3 OSDs')
+    expect(headline).to_contain_text('A compaction campaign is under way')
     expect(headline).to_contain_text('2 of 3 OSDs', timeout=OSD_MS)
     expect(panel).to_contain_text('Last compaction campaign', timeout=OSD_MS)
     state = tuner.rollout()['campaign']
-    assert (state['outcome'], [osd['step'] for osd in state['osds']]) == ('done', ['done'] * 3)
+    assert (state['outcome'], steps(tuner)) == ('done', ['done'] * 3)
     # Of 180 MB of values that LZ4 makes a twentieth of; what is left depends on what RocksDB
     # rewrote before by itself.
     assert state['used_before_bytes'] - state['used_after_bytes'] > 20e6
     expect(panel).to_contain_text('Given back')
     expect(page.locator(f'{PANEL} details[data-id="{offer["id"]}"]')).to_have_count(0)
-    page.locator(f'{PANEL} summary', has_text='OSDs, in the order').click()
+    page.locator(f'{PANEL} summary', has_text='in which they are compacted').click()
     expect(row(1)).to_contain_text('(DB -')
     admin.shot('real-campaign-done')
     assert admin.violations() == []
     assert admin.our_errors() == []
+
+
+def steps(tuner: ModuleClient) -> list[str]:
+    return [osd['step'] for osd in tuner.rollout()['campaign']['osds']]
 
 
 def offered(tuner: ModuleClient) -> dict[str, list[int]]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from . import conf
+from . import conf, packages, slow_sync
 from .client import CephClient, wait_until
 from .errors import CommandError, HarnessError
 from .host import Host, in_parallel
@@ -75,6 +75,8 @@ def install_packages(boot: Boot) -> None:
     purposes = ['core'] + ['rgw'] * boot.spec.rgw + ['dashboard'] * boot.spec.dashboard
     releases = [boot.hosts.release_of(name) for name in daemon_names(boot.spec)]
     boot.hosts.install(releases, purposes, boot.progress)
+    if boot.spec.slow_sync:
+        packages.install(Host(), slow_sync.PACKAGES, boot.progress)
 
 
 def start_daemon(hosts: Hosts, layout: Layout, name: str) -> None:
@@ -106,6 +108,8 @@ def lay_out(boot: Boot) -> None:
     content = conf.sections(boot.spec, boot.release, layout, boot.ports, boot.fsid)
     outside(layout.conf).write_text(conf.render(content))
     link_modules(boot.spec, layout, boot.hosts)
+    if boot.spec.slow_sync:
+        slow_sync.build(Host(), layout.dir)
 
 
 def daemon_names(spec: ClusterSpec) -> list[str]:
@@ -253,7 +257,7 @@ def start_mgrs_and_osds(boot: Boot) -> None:
 
     def make_and_start(osd: int) -> None:
         name = f'osd.{osd}'
-        if spec.osd_releases or spec.crush_hosts:
+        if spec.osd_releases or spec.crush_hosts or spec.slow_sync:
             boot.hosts.write_start_command(layout, name)
         # Read by the OSD at each start; else it would call itself hdd after the disk of its file
         host.outside(layout.data(name) / 'crush_device_class').write_text(f'{spec.device_class}\n')

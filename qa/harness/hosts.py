@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from . import chroot_build, layout, packages
+from . import chroot_build, layout, packages, slow_sync
 from .chroot import ChrootHost
 from .host import Host
 from .layout import Layout, Record
@@ -23,6 +23,7 @@ class Hosts:
 
     def __init__(self, directory: Path, record: Record) -> None:
         self._record = record
+        self._directory = directory
         self._shared = [directory, Path(record.run_dir), layout.CHECKOUT]
         if record.spec.module:
             self._shared.append(Path(record.spec.module))
@@ -53,7 +54,11 @@ class Hosts:
     def argv(self, daemon: str, argv: Sequence[str]) -> list[str]:
         """The command line that starts a daemon on the host that it is to take itself to be on."""
         kind, _, number = daemon.partition('.')
-        name = self._record.spec.host_of_osd(int(number)) if kind == 'osd' else None
+        if kind != 'osd':
+            return list(argv)
+        if self._record.spec.slow_sync:
+            argv = slow_sync.argv(self._directory, daemon, argv)
+        name = self._record.spec.host_of_osd(int(number))
         if name is None:
             return list(argv)
         return ['unshare', '--uts', '/bin/sh', '-c', 'hostname "$0" && exec "$@"', name, *argv]

@@ -55,6 +55,8 @@ class ClusterSpec:
     """Releases of the OSDs, in turn: osd.0 has the first; empty: `release`, as all else."""
     crush_hosts: int = 0
     """Hosts that the OSDs live on, in turn, and between which pools replicate; 0: this machine."""
+    slow_sync: bool = False
+    """Whether OSDs can be made slower while they run (slow_sync.py)."""
 
     def __post_init__(self) -> None:
         for name, low, high in (('osds', 0, 64), ('mons', 1, 9), ('mgrs', 1, 9)):

@@ -7,8 +7,6 @@ against it (qa/bench/bench_verdict_real.py).
 from __future__ import annotations
 
 import os
-import signal
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,10 +19,11 @@ from .cluster import Cluster
 from .errors import HarnessError
 from .record import FORMAT, Recorder, relative
 from .services import make_pools
+from .slow_sync import slow_down
 from .workloads.rbd import POOL, Fio, new_image
 
 IMAGE = 'qa-verdict'
-IMAGE_BYTES = 4 << 30
+IMAGE_BYTES = 1 << 30
 #: More than there are OSDs by far, so that each is the primary of several.
 PG_NUM = 128
 #: So long the client may take to begin and to end.
@@ -32,75 +31,29 @@ AROUND_S = 120.0
 
 
 @dataclass(frozen=True)
-class Pauses:
-    """A process is stopped for `stopped_ms` of each `period_ms`."""
-
-    stopped_ms: float
-    period_ms: float
-
-    def __post_init__(self) -> None:
-        if not 0 < self.stopped_ms < self.period_ms:
-            raise ValueError(f'{self.stopped_ms:g} ms of {self.period_ms:g} ms cannot be')
-
-
-@dataclass(frozen=True)
 class Phase:
-    """So many seconds in which nothing changes but that these OSDs are slowed down."""
+    """So many seconds in which nothing changes; these OSDs' syncs take so much longer."""
 
     seconds: float
-    slowed: Mapping[int, Pauses] = field(default_factory=dict)
+    slowed_percent: Mapping[int, float] = field(default_factory=dict)
 
 
 def parse_phase(text: str) -> Phase:
-    """'900', or '330:0=10/60,4=20/60': osd.0 is stopped for 10 ms of each 60."""
+    """'900', or '330:0=25,4=30': every fdatasync of osd.0 takes 25 % longer."""
     seconds, _, what = text.partition(':')
     try:
         slowed = {}
         for part in filter(None, what.split(',')):
-            osd, _, pauses = part.partition('=')
-            stopped_ms, _, period_ms = pauses.partition('/')
-            slowed[int(osd)] = Pauses(float(stopped_ms), float(period_ms))
+            osd, _, percent = part.partition('=')
+            slowed[int(osd)] = float(percent)
         return Phase(float(seconds), slowed)
     except ValueError as error:
-        raise HarnessError(f'{text!r} is no phase such as "900" or "330:0=10/60"') from error
-
-
-class SlowedDown:
-    """Processes that are stopped again and again while this is entered."""
-
-    def __init__(self, cluster: Cluster, slowed: Mapping[int, Pauses]) -> None:
-        status = cluster.status()
-        self._end = threading.Event()
-        self._threads = []
-        for osd, pauses in slowed.items():
-            pid = status.pid(f'osd.{osd}')
-            if pid is None:
-                raise HarnessError(f'osd.{osd} does not run')
-            self._threads.append(threading.Thread(target=self._run, args=(pid, pauses)))
-
-    def __enter__(self) -> None:
-        for thread in self._threads:
-            thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        for thread in self._threads:
-            thread.join()
-
-    def _run(self, pid: int, pauses: Pauses) -> None:
-        runs_s = (pauses.period_ms - pauses.stopped_ms) / 1e3
-        while not self._end.is_set():
-            os.kill(pid, signal.SIGSTOP)
-            try:
-                time.sleep(pauses.stopped_ms / 1e3)
-            finally:
-                os.kill(pid, signal.SIGCONT)
-            self._end.wait(runs_s)
+        raise HarnessError(f'{text!r} is no phase such as "900" or "330:0=25,4=30"') from error
 
 
 @contextmanager
 def _client(cluster: Cluster, rate_iops: int, seconds: float) -> Iterator[None]:
-    """4 KiB random writes at a pace that the cluster keeps up with, on an image that is full."""
+    """4 KiB random writes at a pace that the cluster keeps up with, on an image that fills."""
     cluster.install('rbd-client')
     make_pools(cluster.client, cluster.record.spec, (POOL,), 'rbd', pg_num=PG_NUM)
     new_image(cluster, IMAGE, IMAGE_BYTES)
@@ -138,20 +91,24 @@ def run(
         time.sleep(settle_s)
         with Recorder(cluster) as recorder:
             began_s = time.time()
-            for phase in phases:
-                cluster.progress.say(f'{phase}')
-                begin_s = time.time()
-                with SlowedDown(cluster, phase.slowed):
+            try:
+                for phase in phases:
+                    cluster.progress.say(f'{phase}')
+                    begin_s = time.time()
+                    slow_down(cluster.dir, phase.slowed_percent)
                     time.sleep(phase.seconds)
-                spans.append(
-                    {
-                        'what': 'steady',
-                        'labels': [],
-                        'slowed': {str(n): asdict(p) for n, p in phase.slowed.items()},
-                        'begin_s': round(begin_s - began_s, 1),
-                        'end_s': round(time.time() - began_s, 1),
-                    }
-                )
+                    spans.append(
+                        {
+                            'what': 'steady',
+                            'labels': [],
+                            'slowed_percent': dict(phase.slowed_percent),
+                            'begin_s': round(begin_s - began_s, 1),
+                            'end_s': round(time.time() - began_s, 1),
+                            'machine_load': round(os.getloadavg()[1], 1),
+                        }
+                    )
+            finally:
+                slow_down(cluster.dir, {})
     if not recorder.readings:
         raise HarnessError(f'nothing was read: {recorder.complaints}')
     return {

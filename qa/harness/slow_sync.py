@@ -1,0 +1,48 @@
+"""OSDs whose writes to the disk can be made slower while they run: see slow_sync.c."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from .errors import HarnessError
+from .host import Host
+
+SOURCE = Path(__file__).with_suffix('.c')
+PACKAGES = ('gcc', 'libc6-dev')
+
+
+def _folder(directory: Path) -> Path:
+    return directory / 'slow-sync'
+
+
+def library(directory: Path) -> Path:
+    """What the OSDs of the cluster in this folder preload."""
+    return _folder(directory) / 'slow_sync.so'
+
+
+def build(host: Host, directory: Path) -> None:
+    """Make the library, which any release's OSDs can load."""
+    _folder(directory).mkdir()
+    target = str(library(directory))
+    host.run(['gcc', '-O2', '-Wall', '-shared', '-fPIC', '-o', target, str(SOURCE)])
+
+
+def argv(directory: Path, osd: str, command: Sequence[str]) -> list[str]:
+    """The command that starts an OSD ("osd.2"), with the library."""
+    preload = f'LD_PRELOAD={library(directory)}'
+    return ['env', preload, f'QA_SLOW_SYNC={_folder(directory) / osd}', *command]
+
+
+def slow_down(directory: Path, percent_by_osd: Mapping[int, float]) -> None:
+    """From now on these OSDs are slower by so much, and no others."""
+    folder = _folder(directory)
+    if not library(directory).exists():
+        raise HarnessError(f'the OSDs of {directory} cannot be slowed down: made without slow_sync')
+    for old in folder.glob('osd.*'):
+        if int(old.suffix[1:]) not in percent_by_osd:
+            old.unlink()
+    for osd, percent in percent_by_osd.items():
+        new = folder / f'new.{osd}'
+        new.write_text(f'{percent:g}\n')
+        new.replace(folder / f'osd.{osd}')

@@ -1,0 +1,56 @@
+"""How OSDs are told to be slower, and how they are started so that they can be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness import ClusterSpec, slow_sync
+from harness.errors import HarnessError
+from harness.hosts import Hosts
+from harness.layout import Record
+
+
+def prepared(directory: Path) -> Path:
+    """A cluster's folder in which the library was made, and what its OSDs are told by."""
+    library = slow_sync.library(directory)
+    library.parent.mkdir()
+    library.touch()
+    return library.parent
+
+
+def told(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.glob('osd.*')}
+
+
+def test_only_the_osds_that_are_named_last_are_slow(tmp_path: Path) -> None:
+    folder = prepared(tmp_path)
+    slow_sync.slow_down(tmp_path, {0: 25, 12: 7.5})
+    assert told(folder) == {'osd.0': '25\n', 'osd.12': '7.5\n'}
+    slow_sync.slow_down(tmp_path, {0: 50})
+    assert told(folder) == {'osd.0': '50\n'}
+    slow_sync.slow_down(tmp_path, {})
+    assert told(folder) == {}
+
+
+def test_a_cluster_without_the_library_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(HarnessError, match='made without slow_sync'):
+        slow_sync.slow_down(tmp_path, {0: 25})
+
+
+@pytest.mark.parametrize('crush_hosts', [0, 3])
+def test_only_osds_preload_the_library_and_read_the_file_that_is_written(
+    tmp_path: Path, crush_hosts: int
+) -> None:
+    spec = ClusterSpec(osds=3, crush_hosts=crush_hosts, slow_sync=True, module=None)
+    record = Record('running', 'fsid', 0, str(tmp_path / 'run'), spec, ())
+    hosts = Hosts(tmp_path, record)
+    folder = prepared(tmp_path)
+    slow_sync.slow_down(tmp_path, {2: 25})
+    command = hosts.argv('osd.2', ['ceph-osd', '-i', '2'])
+    preload = f'LD_PRELOAD={folder / "slow_sync.so"}'
+    assert command[-6:] == [
+        'env', preload, f'QA_SLOW_SYNC={folder / "osd.2"}', 'ceph-osd', '-i', '2',
+    ]  # fmt: skip
+    assert hosts.argv('mgr.a', ['ceph-mgr']) == ['ceph-mgr']
