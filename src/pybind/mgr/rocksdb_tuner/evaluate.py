@@ -14,6 +14,7 @@ from .advise.conditions import ClusterFacts, SetupFindings, findings
 from .advise.facts import groups
 from .advise.recommend import assess
 from .advise.records import Assessment, Finding, GroupFacts, OsdFacts
+from .advise.steps import ShownSteps
 from .mgr.records import ConfigEntry
 from .rollout.history import HistoryRecord
 from .snapshot import Mode
@@ -46,6 +47,14 @@ class Circumstances:
 
 
 @dataclass(frozen=True)
+class Remembered:
+    """What one look keeps for the next."""
+
+    setup_findings: SetupFindings = field(default_factory=SetupFindings)
+    steps: ShownSteps = field(default_factory=ShownSteps)
+
+
+@dataclass(frozen=True)
 class Conclusions:
     groups: tuple[GroupFacts, ...]
     assessments: tuple[Assessment, ...]
@@ -66,17 +75,17 @@ def conclude(
     workloads: Mapping[str, Workload],
     advised_on: Mapping[str, Workload],
     circumstances: Circumstances,
-    setup_findings: Optional[SetupFindings] = None,
+    remembered: Optional[Remembered] = None,
 ) -> Conclusions:
     """Groups, advice and findings.
 
-    ``workloads`` are those of the device classes now, ``advised_on`` those to advise on;
-    ``setup_findings`` remembers from one tick to the next, without it the answer is the same.
+    ``workloads`` are those of the device classes now, ``advised_on`` those to advise on.
     """
+    remembered = remembered or Remembered()
     found_groups = groups(osds, workloads)
     return Conclusions(
         found_groups,
-        _assessments(osds, found_groups, advised_on, circumstances),
+        _assessments(osds, found_groups, advised_on, circumstances, remembered.steps),
         findings(
             ClusterFacts(
                 osds,
@@ -85,7 +94,7 @@ def conclude(
                 pending_s=circumstances.pending_s,
                 limits=circumstances.limits,
             ),
-            setup_findings,
+            remembered.setup_findings,
         ),
     )
 
@@ -95,22 +104,26 @@ def _assessments(
     found_groups: Sequence[GroupFacts],
     advised_on: Mapping[str, Workload],
     circumstances: Circumstances,
+    steps: ShownSteps,
 ) -> tuple[Assessment, ...]:
     if circumstances.mode not in ADVISING:
         return ()
     if circumstances.no_advice is not None:
         return tuple(Assessment(g.who, circumstances.no_advice, ()) for g in found_groups)
-    return tuple(_assessment(group, osds, circumstances) for group in groups(osds, advised_on))
+    return tuple(
+        _assessment(group, osds, circumstances, steps) for group in groups(osds, advised_on)
+    )
 
 
 def _assessment(
-    group: GroupFacts, osds: tuple[OsdFacts, ...], circumstances: Circumstances
+    group: GroupFacts, osds: tuple[OsdFacts, ...], circumstances: Circumstances, steps: ShownSteps
 ) -> Assessment:
     assessment = assess(
         group,
         osds,
         orchestrated=circumstances.orchestrated,
         rollout_under_way=circumstances.rollout_under_way,
+        shown_steps=steps,
     )
     compaction = compaction_advice(group, circumstances.history)
     if compaction is None or circumstances.rollout_under_way:

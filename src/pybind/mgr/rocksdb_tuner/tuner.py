@@ -18,7 +18,6 @@ from typing import Callable, Mapping, Optional, Protocol, TypeVar
 
 from .advise import automatic
 from .advise.compaction import CAMPAIGN, campaign_request
-from .advise.conditions import SetupFindings
 from .advise.conditions.hold import HoldState, hold, raised, since
 from .advise.facts import (
     ANNEX,
@@ -37,7 +36,7 @@ from .campaign.records import CampaignState
 from .collection.collect import collect
 from .collection.records import Collection, ModuleState
 from .deep.look import DeepLook, DeepLooker, DeepLookRefused
-from .evaluate import ADVISING, Circumstances, conclude, unknown_manager
+from .evaluate import ADVISING, Circumstances, Remembered, conclude, unknown_manager
 from .knowledge import loader
 from .mgr.protocols import (
     Announcements,
@@ -183,7 +182,7 @@ class Tuner:
         self._health_read_s: Optional[float] = None
         #: Since when each OSD has been waiting for its restart, as far as this manager saw it.
         self._pending_since_s: Mapping[int, float] = {}
-        self._setup_findings = SetupFindings()
+        self._remembered = Remembered()
         self._alarms: HoldState = {}
         self._standing = automatic.Standing()
         #: Why auto-apply leaves what is recommended.
@@ -581,7 +580,7 @@ class Tuner:
                 limits=settings.limits,
                 history=self._driver.history,
             ),
-            self._setup_findings,
+            self._remembered,
         )
         assessments, found = concluded.assessments, concluded.findings
         self._standing.update([r for a in assessments for r in a.recommendations], now_s)

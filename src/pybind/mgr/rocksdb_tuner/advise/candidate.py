@@ -11,6 +11,7 @@ from .facts import release_of_osd
 from .naming import name_osds
 from .precedence import is_own_entry
 from .records import GroupFacts, OsdFacts, OsdOptions
+from .steps import ShownSteps
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,15 @@ class Candidate:
     orchestrated: bool
     #: Said beside any advice: OSDs that were left out, and why.
     remarks: tuple[str, ...]
+    #: How what was recommended before would be done.
+    shown_steps: ShownSteps
 
 
 def group_candidate(
-    group: GroupFacts, all_osds: Sequence[OsdFacts], orchestrated: bool
+    group: GroupFacts,
+    all_osds: Sequence[OsdFacts],
+    orchestrated: bool,
+    shown_steps: ShownSteps,
 ) -> Union[Candidate, str]:
     """The part of a group that may be advised on, or the reason why none of it may."""
     known = [(o, o.options) for o in group.osds if o.info.up and o.options is not None]
@@ -82,6 +88,7 @@ def group_candidate(
         is_everything=len(usable) == len(all_osds),
         orchestrated=orchestrated,
         remarks=remarks,
+        shown_steps=shown_steps,
     )
 
 
@@ -107,7 +114,9 @@ def _blocker(options: Sequence[OsdOptions]) -> Optional[str]:
     return None
 
 
-def own_entry_candidates(group: GroupFacts, *, orchestrated: bool) -> tuple[Candidate, ...]:
+def own_entry_candidates(
+    group: GroupFacts, *, orchestrated: bool, shown_steps: ShownSteps
+) -> tuple[Candidate, ...]:
     """The OSDs of a group that nothing but an entry of their own decides for, by what they run."""
     alike: dict[tuple[KnownRelease, str], list[OsdFacts]] = {}
     for osd in group.osds:
@@ -127,6 +136,7 @@ def own_entry_candidates(group: GroupFacts, *, orchestrated: bool) -> tuple[Cand
             is_everything=False,
             orchestrated=orchestrated,
             remarks=(),
+            shown_steps=shown_steps,
         )
         for (release, running), osds in alike.items()
     )

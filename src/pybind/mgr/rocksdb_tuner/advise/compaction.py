@@ -64,7 +64,7 @@ def compaction_advice(
     if not options or not osds or compacted:
         return None
     load = {o.info.osd_id: o.signals.write_iops if o.signals else None for o in osds}
-    order = canary_first((o.info for o in osds), load)
+    order = canary_first({o.info.osd_id: o.info.host for o in osds}, load)
     return Recommendation(
         recommendation_id=advice_id,
         kind=Kind.COMPACT,

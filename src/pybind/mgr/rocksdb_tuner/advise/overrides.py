@@ -10,6 +10,7 @@ from .facts import OPTION
 from .naming import name_osds
 from .proposal import recommendation
 from .records import GroupFacts, Kind, OsdFacts, Reason, Recommendation, Risk
+from .steps import ShownSteps
 from .strings import check, recognise, same_meaning
 
 RELEASE_DEFAULT_SOURCE = (
@@ -57,14 +58,18 @@ def _others_it_decides_for(
     ]
 
 
-def own_entries_advice(group: GroupFacts, *, orchestrated: bool) -> tuple[Recommendation, ...]:
+def own_entries_advice(
+    group: GroupFacts, *, orchestrated: bool, shown_steps: ShownSteps
+) -> tuple[Recommendation, ...]:
     """Advice on entries of single OSDs, in one recommendation for all that run the same."""
     advice = (
         _removal(
             candidate,
             candidate.deciding_entries[0] if len(candidate.osds) == 1 else group.who,
         )
-        for candidate in own_entry_candidates(group, orchestrated=orchestrated)
+        for candidate in own_entry_candidates(
+            group, orchestrated=orchestrated, shown_steps=shown_steps
+        )
     )
     return tuple(found for found in advice if found is not None)
 

@@ -30,6 +30,7 @@ from .records import (
     Risk,
 )
 from .situation import situation_of_osd
+from .steps import ShownSteps
 from .strings import recognise, safe_to_apply, same_meaning, suits
 
 #: Whom an entry for the whole cluster addresses.
@@ -56,15 +57,22 @@ def assess(
     *,
     orchestrated: bool = True,
     rollout_under_way: bool = False,
+    shown_steps: Optional[ShownSteps] = None,
 ) -> Assessment:
     """What to do for ``group``.
 
     ``all_osds`` shows whom an entry wider than the group serves; ``orchestrated`` is whether an
     orchestrator can restart daemons, which decides how the commands read. While a rollout is
-    under way the entries of single OSDs may be its own: nothing is said of them.
+    under way the entries of single OSDs may be its own: nothing is said of them. ``shown_steps``
+    remembers how what was recommended before would be done.
     """
-    own = () if rollout_under_way else own_entries_advice(group, orchestrated=orchestrated)
-    candidate = group_candidate(group, all_osds, orchestrated)
+    shown = shown_steps or ShownSteps()
+    own = (
+        ()
+        if rollout_under_way
+        else own_entries_advice(group, orchestrated=orchestrated, shown_steps=shown)
+    )
+    candidate = group_candidate(group, all_osds, orchestrated, shown)
     if isinstance(candidate, str):
         return Assessment(group.who, candidate, own)
     advice = override_advice(candidate, all_osds) or _workload_advice(candidate)

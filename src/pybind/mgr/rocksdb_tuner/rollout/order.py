@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import median
 from typing import Optional
-
-from ..mgr.records import OsdInfo
 
 #: An OSD is typical of its group with client writes of half to twice the group's middle.
 TYPICAL_FACTOR = 2.0
 
 
 def canary_first(
-    osds: Iterable[OsdInfo], write_iops: Mapping[int, Optional[float]]
+    hosts: Mapping[int, Optional[str]], write_iops: Mapping[int, Optional[float]]
 ) -> tuple[int, ...]:
-    """Ids of ``osds``; ``write_iops`` by OSD id, None or missing where it is not known.
+    """The OSDs of ``hosts``, by id; ``write_iops`` is None or missing where it is not known.
 
     The first, the canary, is the OSD with the least client writes among those that are typical
     of the group: its restart is noticed by few clients, and what is found of it says something of
@@ -28,19 +26,25 @@ def canary_first(
     one failure domain, and every placement group has its other copies on OSDs that were not
     touched.
     """
-    members = tuple(osds)
-    if not members:
+    if not hosts:
         return ()
-    load = {osd.osd_id: _load(write_iops.get(osd.osd_id)) for osd in members}
-    middle = _middle(load.values())
-    typical = [osd for osd in members if _typical(load[osd.osd_id], middle)]
-    canary = min(typical or members, key=lambda osd: (load[osd.osd_id], osd.osd_id))
-    hosts: dict[Optional[str], list[tuple[bool, float, int]]] = {}
-    for osd in members:
-        hosts.setdefault(osd.host, []).append((osd is not canary, load[osd.osd_id], osd.osd_id))
+    load = {osd_id: _load(write_iops.get(osd_id)) for osd_id in hosts}
+    canary = min(typical_of(hosts, write_iops) or hosts, key=lambda osd_id: (load[osd_id], osd_id))
+    by_host: dict[Optional[str], list[tuple[bool, float, int]]] = {}
+    for osd_id, host in hosts.items():
+        by_host.setdefault(host, []).append((osd_id != canary, load[osd_id], osd_id))
     return tuple(
-        osd_id for host in sorted(sorted(ids) for ids in hosts.values()) for _, _, osd_id in host
+        osd_id for host in sorted(sorted(ids) for ids in by_host.values()) for _, _, osd_id in host
     )
+
+
+def typical_of(
+    osd_ids: Collection[int], write_iops: Mapping[int, Optional[float]]
+) -> frozenset[int]:
+    """Those whose clients write about as much as those of most; empty where nobody writes."""
+    load = {osd_id: _load(write_iops.get(osd_id)) for osd_id in osd_ids}
+    middle = _middle(load.values())
+    return frozenset(osd_id for osd_id in osd_ids if _typical(load[osd_id], middle))
 
 
 def in_batches(

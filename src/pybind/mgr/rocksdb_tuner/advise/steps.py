@@ -1,0 +1,120 @@
+"""The steps of a recommendation, which stay what they were once they are shown. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, Optional
+
+from ..rollout.order import canary_first, in_batches, matched_controls, typical_of
+from ..rollout.plan import commands, forward_actions, undo_actions
+from ..rollout.records import ChangeKind, ChangeRequest
+from ..rollout.verdict import limits
+from .precedence import is_for_a_class
+from .records import Kind
+
+#: A group has one recommendation, and some for single OSDs; more than so many are not looked at.
+_REMEMBERED = 32
+#: Fewer client writes a second than this are none: idle OSDs are all alike.
+_NOISE_IOPS = 1.0
+
+
+class Change(NamedTuple):
+    """What is to be done: all that decides the steps but what the OSDs do now."""
+
+    recommendation_id: str
+    kind: Kind
+    who: str
+    options_from: str
+    options_to: str
+    #: The config store's entries that decide now.
+    deciding_entries: tuple[str, ...]
+    restart: bool
+    orchestrated: bool
+    #: Each OSD with its host, where that is known.
+    osds: tuple[tuple[int, Optional[str]], ...]
+
+
+class Steps(NamedTuple):
+    """How it is done, as `Recommendation` has it."""
+
+    order: tuple[int, ...]
+    targets: tuple[tuple[int, str], ...]
+    final_entries: tuple[tuple[str, Optional[str]], ...]
+    controls: tuple[int, ...]
+    batches: tuple[tuple[int, ...], ...]
+    commands: tuple[str, ...]
+    undo_commands: tuple[str, ...]
+
+
+class ShownSteps:
+    """The steps of the recommendations that stand, from one look to the next.
+
+    OSDs that do much the same change places at every look. Whoever reads a plan and then has it
+    carried out shall get that one: it is made anew only where another change is meant, where the
+    canary is typical of its group no more, or where it could be compared with more OSDs that are.
+    """
+
+    def __init__(self) -> None:
+        self._steps: dict[Change, Steps] = {}
+
+    def of(self, change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
+        """``write_iops`` by OSD id, None or missing where it is not known."""
+        known = self._steps.pop(change, None)
+        if known is None or not _still_good(known, write_iops):
+            known = _steps(change, write_iops)
+        # The newest is last, so that the first is the one to forget.
+        self._steps[change] = known
+        if len(self._steps) > _REMEMBERED:
+            del self._steps[next(iter(self._steps))]
+        return known
+
+
+def _still_good(steps: Steps, write_iops: Mapping[int, Optional[float]]) -> bool:
+    known = {
+        osd_id: max(iops, _NOISE_IOPS) for osd_id, iops in write_iops.items() if iops is not None
+    }
+    typical = typical_of(steps.order, known)
+    canary = steps.order[0]
+    if canary not in typical:
+        # Where nothing is known, nothing speaks for another one either.
+        return not typical
+    controls = typical.intersection(steps.controls)
+    return len(controls) == min(len(steps.controls), len(typical) - 1)
+
+
+def _steps(change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
+    hosts = dict(change.osds)
+    order = canary_first(hosts, write_iops)
+    request = ChangeRequest(
+        recommendation_id=change.recommendation_id,
+        kind=ChangeKind(change.kind.value),
+        who=change.who,
+        targets=tuple((osd_id, change.options_to) for osd_id in order),
+        order=order,
+        final_entries=_final_entries(change, order),
+        actor='',
+        restart=change.restart,
+    )
+    before = {
+        entry: change.options_from
+        for entry, _ in request.final_entries
+        if entry in change.deciding_entries
+    }
+    return Steps(
+        order=order,
+        targets=request.targets,
+        final_entries=request.final_entries,
+        controls=matched_controls(order, write_iops, limits().most_controls),
+        batches=in_batches(order, hosts),
+        commands=commands(forward_actions(request), change.orchestrated, hosts),
+        undo_commands=commands(undo_actions(request, before), change.orchestrated, hosts),
+    )
+
+
+def _final_entries(change: Change, order: tuple[int, ...]) -> tuple[tuple[str, Optional[str]], ...]:
+    """What the config store holds at the end: entries that OSDs start with."""
+    if change.kind is Kind.REMOVE_OVERRIDE:
+        return tuple((entry, None) for entry in change.deciding_entries)
+    if is_for_a_class(change.who):
+        return tuple((f'osd.{osd_id}', change.options_to) for osd_id in order)
+    return ((change.who, change.options_to),)

@@ -1,0 +1,108 @@
+"""A plan that was shown is the plan that is carried out, until something speaks for another."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner.advise.records import Kind
+from rocksdb_tuner.advise.steps import Change, ShownSteps
+from rocksdb_tuner.rollout.order import canary_first, matched_controls, typical_of
+from rocksdb_tuner.rollout.verdict import limits
+
+OSDS = 12
+HOSTS = ('a', 'b', 'c')
+Loads = dict[int, Optional[float]]
+
+some_loads = st.dictionaries(st.integers(0, OSDS - 1), st.none() | st.floats(0, 1e5))
+
+
+def change(options_to: str = 'compression=kLZ4Compression', osds: int = OSDS) -> Change:
+    return Change(
+        recommendation_id=f'osd-{options_to}',
+        kind=Kind.SET_PROFILE,
+        who='osd',
+        options_from='',
+        options_to=options_to,
+        deciding_entries=(),
+        restart=True,
+        orchestrated=True,
+        osds=tuple((n, HOSTS[n % len(HOSTS)]) for n in range(osds)),
+    )
+
+
+def even(iops: float, **other: float) -> Loads:
+    return {**dict.fromkeys(range(OSDS), iops), **{int(k[3:]): v for k, v in other.items()}}
+
+
+@given(st.lists(st.lists(st.floats(70, 135), min_size=OSDS, max_size=OSDS), min_size=2))
+def test_osds_that_do_much_the_same_keep_their_places(looks: list[list[float]]) -> None:
+    shown = ShownSteps()
+    assert len({shown.of(change(), dict(enumerate(loads))) for loads in looks}) == 1
+
+
+@given(st.lists(st.lists(st.floats(0, 0.9), min_size=OSDS, max_size=OSDS), min_size=2))
+def test_osds_that_do_next_to_nothing_keep_their_places(looks: list[list[float]]) -> None:
+    shown = ShownSteps()
+    assert len({shown.of(change(), dict(enumerate(loads))) for loads in looks}) == 1
+
+
+@given(some_loads)
+def test_the_first_look_takes_the_least_risky_typical_osd_and_its_best_controls(
+    loads: Loads,
+) -> None:
+    steps = ShownSteps().of(change(), loads)
+    assert steps.order == canary_first(dict(change().osds), loads)
+    assert steps.controls == matched_controls(steps.order, loads, limits().most_controls)
+    assert [osd_id for batch in steps.batches for osd_id in batch] == list(steps.order)
+    assert steps.targets == tuple((n, change().options_to) for n in steps.order)
+
+
+@given(some_loads, some_loads)
+def test_whatever_happens_the_canary_is_as_typical_as_a_new_one_would_be(
+    before: Loads, now: Loads
+) -> None:
+    shown = ShownSteps()
+    shown.of(change(), before)
+    canary = shown.of(change(), now).order[0]
+    # Below one write a second nobody is told apart.
+    known = {n: max(1.0, iops) for n, iops in now.items() if iops is not None}
+    typical = typical_of(range(OSDS), known)
+    assert canary in typical or not typical or canary == canary_first(dict(change().osds), now)[0]
+
+
+@pytest.mark.parametrize('iops', [0.0, 1000.0])
+def test_a_canary_that_is_typical_no_more_gives_its_place_to_another(iops: float) -> None:
+    shown = ShownSteps()
+    first = shown.of(change(), even(100.0, osd4=90.0))
+    assert first.order[0] == 4
+    then = shown.of(change(), even(100.0, osd4=iops))
+    assert then.order[0] != 4
+
+
+def test_controls_that_stand_still_give_way_to_osds_that_work() -> None:
+    shown = ShownSteps()
+    idle = shown.of(change(), even(0.0))
+    resting = dict.fromkeys((f'osd{n}' for n in idle.controls[:3]), 0.0)
+    then = shown.of(change(), even(100.0, **resting))
+    assert not {int(name[3:]) for name in resting} & set(then.controls)
+
+
+def test_another_change_or_another_osd_is_planned_anew() -> None:
+    shown = ShownSteps()
+    first = shown.of(change(), even(100.0, osd4=90.0))
+    noisy = even(100.0, osd7=80.0)
+    assert shown.of(change('ttl=0'), noisy).order[0] == 7
+    assert shown.of(change(osds=OSDS - 1), noisy).order[0] == 7
+    assert shown.of(change(), noisy) == first
+
+
+def test_what_was_not_asked_for_lately_is_forgotten() -> None:
+    shown = ShownSteps()
+    shown.of(change(), even(100.0, osd4=90.0))
+    for number in range(32):
+        shown.of(change(f'ttl={number}'), even(100.0))
+    assert shown.of(change(), even(100.0, osd7=80.0)).order[0] == 7
