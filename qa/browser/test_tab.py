@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from dashboard_client import PASSWORD, User
 from made_answers import answers
@@ -303,15 +303,10 @@ def test_a_campaign_moves_osd_by_osd_and_is_controlled_behind_a_question(admin: 
     with admin.answering(answers(osds=12, state='campaign')):
         # At the next refresh.
         expect(page.locator(PANEL)).to_contain_text('Compaction campaign under way')
-
-        def row(osd: str) -> Locator:
-            header = page.get_by_role('rowheader', name=osd, exact=True)
-            return page.locator(f'{PANEL} tr', has=header)
-
-        expect(row('osd.1')).to_contain_text('done')
-        expect(row('osd.1')).to_contain_text('10 GiB (DB -33 %)')
-        expect(row('osd.6')).to_contain_text('compacting')
-        expect(row('osd.2')).to_contain_text('no room')
+        expect(admin.row(1)).to_contain_text('done')
+        expect(admin.row(1)).to_contain_text('10 GiB (DB -33 %)')
+        expect(admin.row(6)).to_contain_text('compacting')
+        expect(admin.row(2)).to_contain_text('no room')
         for name, told in (('Pause', 'osd 6 cannot be stopped'), ('Abort', '5 OSDs are left')):
             page.get_by_role('button', name=f'{name} …').click()
             expect(dialog).to_contain_text(told)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from omap_data import POOL, leave_old_data
@@ -34,25 +34,21 @@ def test_a_real_campaign_is_seen_osd_by_osd_and_held_and_resumed(
         dialog.get_by_role('button', name=action, exact=True).click()
         expect(dialog).to_have_count(0)
 
-    def row(osd: int) -> Locator:
-        header = page.get_by_role('rowheader', name=f'osd.{osd}', exact=True)
-        return page.locator(f'{PANEL} tr', has=header)
-
     admin.open_tab()
     item = page.locator(f'{PANEL} details[data-id="{offer["id"]}"]')
     item.locator('summary').click()
     answer('Apply …', 'Compact')
     expect(headline).to_contain_text('A compaction campaign is under way: 0 of 3 OSDs')
     first, *others = offer['osds']
-    expect(row(first)).to_contain_text(re.compile('compacting|settling'), timeout=OSD_MS)
+    expect(admin.row(first)).to_contain_text(re.compile('compacting|settling'), timeout=OSD_MS)
     for osd in others:
-        expect(row(osd)).to_contain_text('pending')
+        expect(admin.row(osd)).to_contain_text('pending')
     admin.shot('real-campaign-first')
 
     answer('Pause …', 'Pause')
     expect(headline).to_contain_text('A compaction campaign waits')
     # What runs is watched to its end, and no other begins.
-    expect(row(first)).to_contain_text('done', timeout=OSD_MS)
+    expect(admin.row(first)).to_contain_text('done', timeout=OSD_MS)
     expect(panel).to_contain_text('It waits: ')
     tuner.wait_for(lambda: not {'compacting', 'settling'} & set(steps(tuner)), 120, 'nothing runs')
     held = steps(tuner)
@@ -74,7 +70,7 @@ def test_a_real_campaign_is_seen_osd_by_osd_and_held_and_resumed(
     expect(panel).to_contain_text('Given back')
     expect(page.locator(f'{PANEL} details[data-id="{offer["id"]}"]')).to_have_count(0)
     page.locator(f'{PANEL} summary', has_text='in which they are compacted').click()
-    expect(row(1)).to_contain_text('(DB -')
+    expect(admin.row(1)).to_contain_text('(DB -')
     admin.shot('real-campaign-done')
     assert admin.violations() == []
     assert admin.our_errors() == []

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from . import conf, packages, slow_sync
+from . import conf, packages, preload, slow_sync
 from .client import CephClient, wait_until
 from .errors import CommandError, HarnessError
 from .host import Host, in_parallel
@@ -76,7 +76,7 @@ def install_packages(boot: Boot) -> None:
     releases = [boot.hosts.release_of(name) for name in daemon_names(boot.spec)]
     boot.hosts.install(releases, purposes, boot.progress)
     if boot.spec.slow_sync:
-        packages.install(Host(), slow_sync.PACKAGES, boot.progress)
+        packages.install(Host(), preload.PACKAGES, boot.progress)
 
 
 def start_daemon(hosts: Hosts, layout: Layout, name: str) -> None:

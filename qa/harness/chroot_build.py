@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-from . import packages
+from . import packages, preload
 from .chroot import ChrootHost
 from .errors import CancelledError, HarnessError
 from .host import Host, in_parallel
@@ -235,7 +235,7 @@ def _build(release: Release, path: Path, progress: Progress, work: _Work) -> Non
 def _builder_packages(release: Release) -> list[str]:
     needed = ['debootstrap', 'debian-archive-keyring']
     if release.gil_shim:
-        needed += ['gcc', 'libc6-dev']
+        needed += preload.PACKAGES
     if release.mgr_wheels:
         needed += ['python3-venv']
     return needed
@@ -310,7 +310,7 @@ def _add_ours(host: Host, release: Release, root: Path) -> None:
     ours.mkdir(parents=True)
     if release.gil_shim:
         library = ours / Path(release.gil_shim).name
-        host.run(['gcc', '-O2', '-Wall', '-shared', '-fPIC', '-o', str(library), str(SHIM_SOURCE)])
+        preload.build(host, SHIM_SOURCE, library)
     if release.mgr_wheels:
         _unpack_wheels(host, release, ours / 'python')
 

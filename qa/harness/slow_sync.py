@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from . import preload
 from .errors import HarnessError
 from .host import Host
 
 SOURCE = Path(__file__).with_suffix('.c')
-PACKAGES = ('gcc', 'libc6-dev')
 
 
 def _folder(directory: Path) -> Path:
@@ -24,14 +24,17 @@ def library(directory: Path) -> Path:
 def build(host: Host, directory: Path) -> None:
     """Make the library, which any release's OSDs can load."""
     _folder(directory).mkdir()
-    target = str(library(directory))
-    host.run(['gcc', '-O2', '-Wall', '-shared', '-fPIC', '-o', target, str(SOURCE)])
+    preload.build(host, SOURCE, library(directory))
 
 
 def argv(directory: Path, osd: str, command: Sequence[str]) -> list[str]:
     """The command that starts an OSD ("osd.2"), with the library."""
-    preload = f'LD_PRELOAD={library(directory)}'
-    return ['env', preload, f'QA_SLOW_SYNC={_folder(directory) / osd}', *command]
+    return [
+        'env',
+        f'LD_PRELOAD={library(directory)}',
+        f'QA_SLOW_SYNC={_folder(directory) / osd}',
+        *command,
+    ]
 
 
 def slow_down(directory: Path, percent_by_osd: Mapping[int, float]) -> None:

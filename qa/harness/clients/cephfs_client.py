@@ -19,20 +19,18 @@ from typing import Any
 
 # A Debian package of the machine that runs the client
 import cephfs  # type: ignore[import-not-found, import-untyped, unused-ignore]
-from client_outcome import phase, print_outcome
+from client_outcome import Client, phase, print_outcome_of
 
 FILES_PER_DIR = 500
 
 
-class Client:
+class CephFsClient(Client):
     """One mount in a folder of its own. Of four files, one is renamed and one is removed again."""
 
     def __init__(self, folder: str) -> None:
+        super().__init__()
         self.folder = folder
-        self.latencies_s: list[float] = []
-        self.errors: list[str] = []
         self.expected: dict[str, set[str]] = {}
-        self.checked = self.failed = 0
 
     def _timed(self, call: Any, *arguments: Any) -> Any:
         begin_s = time.monotonic()
@@ -103,7 +101,7 @@ class Client:
 def main() -> int:
     order = json.loads(sys.argv[1])
     threads, seconds, stuck_s = order['threads'], order['seconds'], order['stuck_s']
-    clients = [Client(f'/qa-{time.time_ns():x}-{rank}') for rank in range(threads)]
+    clients = [CephFsClient(f'/qa-{time.time_ns():x}-{rank}') for rank in range(threads)]
     barrier = threading.Barrier(threads + 1)
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(client.run, barrier, seconds) for client in clients]
@@ -122,20 +120,12 @@ def main() -> int:
             end_s = time.monotonic()  # a client failed: its error comes with its result
         for future in futures:
             future.result()
-    errors = [message for client in clients for message in client.errors]
-    latencies_s = [latency for client in clients for latency in client.latencies_s]
-    print_outcome(
+    print_outcome_of(
+        clients,
+        'names in every folder',
         seconds=end_s - begin_s,
         began_s=began_s,
-        latencies_s=latencies_s,
-        moved_bytes=0,
-        errors=len(errors),
-        messages=errors,
-        verified=(
-            'names in every folder',
-            sum(client.checked for client in clients),
-            sum(client.failed for client in clients),
-        ),
+        operation_bytes=0,
     )
     return 0
 

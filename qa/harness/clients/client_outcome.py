@@ -54,6 +54,36 @@ def print_outcome(
     )
 
 
+class Client:
+    """What one thread of clients did; latencies in seconds."""
+
+    def __init__(self) -> None:
+        self.latencies_s: list[float] = []
+        self.errors: list[str] = []
+        self.checked = self.failed = 0
+
+
+def print_outcome_of(
+    clients: Sequence[Client], what: str, *, seconds: float, began_s: float, operation_bytes: int
+) -> None:
+    """Answer for all ``clients``; ``what`` is how it was verified."""
+    errors = [message for client in clients for message in client.errors]
+    latencies_s = [latency for client in clients for latency in client.latencies_s]
+    print_outcome(
+        seconds=seconds,
+        began_s=began_s,
+        latencies_s=latencies_s,
+        moved_bytes=len(latencies_s) * operation_bytes,
+        errors=len(errors),
+        messages=errors,
+        verified=(
+            what,
+            sum(client.checked for client in clients),
+            sum(client.failed for client in clients),
+        ),
+    )
+
+
 def _percentile_ms(ordered_s: Sequence[float], fraction: float) -> float | None:
     if not ordered_s:
         return None

@@ -20,23 +20,21 @@ from typing import Any
 
 # A Debian package of the machine that runs the client
 import rados  # type: ignore[import-not-found, import-untyped, unused-ignore]
-from client_outcome import phase, print_outcome
+from client_outcome import Client, phase, print_outcome_of
 
 SAMPLE = 16
 
 
-class Client:
+class OmapClient(Client):
     """One thread with objects of its own, whose keys it sets again and again."""
 
     def __init__(self, order: dict[str, Any], rank: int) -> None:
+        super().__init__()
         self._keys, self._value_bytes = order['keys'], order['value_size_bytes']
         own = max(1, order['objects'] // order['threads'])
         self._names = [f'omap-{rank}-{number}' for number in range(own)]
         #: The newest values of each object.
         self.expected: dict[str, dict[str, bytes]] = {}
-        self.latencies_s: list[float] = []
-        self.errors: list[str] = []
-        self.checked = self.failed = 0
 
     def run(self, ioctx: Any, deadline_s: float) -> None:
         numbers = random.Random(len(self._names))
@@ -73,7 +71,7 @@ class Client:
 def main() -> int:
     order = json.loads(sys.argv[1])
     seconds, stuck_s = order['seconds'], order['stuck_s']
-    clients = [Client(order, rank) for rank in range(order['threads'])]
+    clients = [OmapClient(order, rank) for rank in range(order['threads'])]
     phase('connecting', stuck_s)
     cluster = rados.Rados(conffile=os.environ['CEPH_CONF'])
     cluster.connect()
@@ -89,20 +87,12 @@ def main() -> int:
         client.check(ioctx)
     ioctx.close()
     cluster.shutdown()
-    errors = [message for client in clients for message in client.errors]
-    latencies_s = [latency for client in clients for latency in client.latencies_s]
-    print_outcome(
+    print_outcome_of(
+        clients,
+        'keys and values of a sample of objects',
         seconds=end_s - begin_s,
         began_s=began_s,
-        latencies_s=latencies_s,
-        moved_bytes=len(latencies_s) * order['keys'] * order['value_size_bytes'],
-        errors=len(errors),
-        messages=errors,
-        verified=(
-            'keys and values of a sample of objects',
-            sum(client.checked for client in clients),
-            sum(client.failed for client in clients),
-        ),
+        operation_bytes=order['keys'] * order['value_size_bytes'],
     )
     return 0
 

@@ -121,14 +121,7 @@ class Scene:
 
     def recommendation(self, which: Callable[[Any], bool] = lambda _: True) -> Any:
         """The one to remove an override, once there is such a one."""
-
-        def found() -> Any:
-            all_of_them = self.tuner.recommendations()
-            return next(
-                (r for r in all_of_them if r['kind'] == 'remove-override' and which(r)), None
-            )
-
-        return self.tuner.wait_for(found, 90, 'a recommendation to remove an override')
+        return self.tuner.wait_for_recommendation('remove-override', 90, which)
 
     @property
     def managers(self) -> tuple[str, ...]:
@@ -233,6 +226,13 @@ class Scene:
         after = self.tuner.nonces()
         assert {n for n in before if before[n] != after[n]} <= set(but)
 
+    def begin_rollback(self) -> None:
+        """Take a rollout back while its second OSD is changed."""
+        self.apply()
+        self.wait_for_step(self.order[1], 'checking', 'settling', 'verified')
+        self.tuner.plain('rollback')
+        self.wait_for_phase('rolling-back')
+
     def rolled_back(self) -> None:
         """Take the rollout back, and see that everything is as before."""
         self.tuner.plain('rollback')
@@ -333,11 +333,6 @@ class Scene:
         """As a crash: no goodbye, and nobody starts it again."""
         self.cluster.stop_daemon(f'osd.{osd_id}', kill=True)
         self.tuner.wait_for(lambda: not self.tuner.osd_up(osd_id), 60, f'osd.{osd_id} down')
-
-    def osd_in(self, osd_id: int) -> bool:
-        """Whether data belong on it, by the OSD map."""
-        osds = self.cluster.ceph_json('osd', 'dump')['osds']
-        return bool(next(o['in'] for o in osds if o['osd'] == osd_id))
 
     def start_osd(self, osd_id: int) -> None:
         self.cluster.start_daemon(f'osd.{osd_id}')

@@ -102,9 +102,11 @@ class ModuleClient:
             assert time.monotonic() < deadline_s, f'{what}: not so after {timeout_s:g} s'
             time.sleep(every_s)
 
-    def wait_for_recommendation(self, kind: str, timeout_s: float = 60) -> Any:
+    def wait_for_recommendation(
+        self, kind: str, timeout_s: float = 60, which: Callable[[Any], bool] = lambda _: True
+    ) -> Any:
         def found() -> Any:
-            return next((r for r in self.recommendations() if r['kind'] == kind), None)
+            return next((r for r in self.recommendations() if r['kind'] == kind and which(r)), None)
 
         return self.wait_for(found, timeout_s, f'a recommendation of kind {kind}')
 
@@ -147,8 +149,15 @@ class ModuleClient:
             self.restart_all()
 
     def osd_up(self, osd_id: int) -> bool:
+        return bool(self._in_osd_map(osd_id)['up'])
+
+    def osd_in(self, osd_id: int) -> bool:
+        """Whether data belong on it."""
+        return bool(self._in_osd_map(osd_id)['in'])
+
+    def _in_osd_map(self, osd_id: int) -> Any:
         osds = self.cluster.ceph_json('osd', 'dump')['osds']
-        return bool(next(o['up'] for o in osds if o['osd'] == osd_id))
+        return next(o for o in osds if o['osd'] == osd_id)
 
     def set_orchestrator_fault(self, name: str, value: str) -> None:
         # With "--" a number may be negative

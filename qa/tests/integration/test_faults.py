@@ -145,10 +145,7 @@ def test_a_rollout_is_finished_though_its_manager_is_killed_in_every_phase(scene
 
 @pytest.mark.every_release
 def test_a_rollback_is_finished_though_its_manager_is_killed(scene: Scene) -> None:
-    scene.apply()
-    scene.wait_for_step(scene.order[1], 'checking', 'settling', 'verified')
-    scene.tuner.plain('rollback')
-    scene.wait_for_phase('rolling-back')
+    scene.begin_rollback()
     with scene.fault('manager killed', 'rolling-back') as event:
         scene.kill_active_manager()
         scene.wait_for_end('rolled-back')
@@ -180,10 +177,7 @@ def test_a_rollout_goes_on_when_the_module_was_disabled_and_enabled(scene: Scene
 
 @pytest.mark.every_release
 def test_a_rollback_goes_on_when_the_module_was_disabled_and_enabled(scene: Scene) -> None:
-    scene.apply()
-    scene.wait_for_step(scene.order[1], 'checking', 'settling', 'verified')
-    scene.tuner.plain('rollback')
-    scene.wait_for_phase('rolling-back')
+    scene.begin_rollback()
     with scene.fault('module disabled for 10 s', 'rolling-back') as event:
         scene.disable_module_for(10)
         event.happened = 'nothing was begun meanwhile; enabled again, it went on'
@@ -262,12 +256,12 @@ def test_a_control_that_dies_and_an_osd_that_goes_out_only_delay_the_rollout(sce
     with scene.fault('another OSD killed and out', 'promoting') as event:
         scene.cluster.ceph('config', 'set', 'mon', DOWN_OUT_INTERVAL, '5')
         scene.kill_osd(last)
-        eventually(scene, lambda: not scene.osd_in(last), f'osd.{last} marked out', 60)
+        eventually(scene, lambda: not scene.tuner.osd_in(last), f'osd.{last} marked out', 60)
         scene.wait_for_reason(f'osd.{last} is down', timeout_s=300)
         assert scene.tuner.rollout()['osds_finished'] >= OSDS - 2
         scene.cluster.ceph('config', 'set', 'mon', DOWN_OUT_INTERVAL, NEVER_OUT_S)
         scene.start_osd(last)
-        eventually(scene, lambda: scene.osd_in(last), f'osd.{last} in again', 60)
+        eventually(scene, lambda: scene.tuner.osd_in(last), f'osd.{last} in again', 60)
         event.happened = 'the others were changed; it waited for this one, and went on'
     scene.wait_for_end('done')
     scene.assert_done()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import Progress, packages, slow_sync
+from harness import Progress, packages, preload, slow_sync
 from harness.host import Host
 
 pytestmark = pytest.mark.integration
@@ -53,7 +53,7 @@ int main(void)
 
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
-    packages.install(Host(), slow_sync.PACKAGES, Progress())
+    packages.install(Host(), preload.PACKAGES, Progress())
     slow_sync.build(Host(), tmp_path)
     for name, source, flags in (
         ('disk.so', DISK, ('-shared', '-fPIC')),

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 
 from dashboard_client import PASSWORD
 from module_client import CHECKOUT
@@ -46,6 +46,11 @@ class Visitor:
         """By its address, as from a bookmark."""
         self.page.goto(f'{self.url}/#/osd?tab=rocksdb-tuner')
         self.page.wait_for_selector(f'{PANEL} .rt-headline')
+
+    def row(self, osd: int) -> Locator:
+        """The row of an OSD in a table of the panel."""
+        header = self.page.get_by_role('rowheader', name=f'osd.{osd}', exact=True)
+        return self.page.locator(f'{PANEL} tr', has=header)
 
     def shot(self, name: str) -> None:
         """For people to look at: kept as an artefact."""

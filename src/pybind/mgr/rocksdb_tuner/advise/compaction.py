@@ -10,7 +10,7 @@ from ..options.grammar import OptionSyntaxError, diff, parse
 from ..rollout.history import HistoryRecord
 from ..rollout.order import canary_first
 from ..rollout.records import Outcome
-from .facts import release_of_osd
+from .facts import release_of_osd, write_iops
 from .proposal import predicted_effect, prediction_text, recommendation_id
 from .records import GroupFacts, Kind, OsdFacts, Prediction, Reason, Recommendation, Risk
 from .strings import recognise, same_meaning
@@ -63,8 +63,7 @@ def compaction_advice(
     )
     if not options or not osds or compacted:
         return None
-    load = {o.info.osd_id: o.signals.write_iops if o.signals else None for o in osds}
-    order = canary_first({o.info.osd_id: o.info.host for o in osds}, load)
+    order = canary_first({o.info.osd_id: o.info.host for o in osds}, write_iops(osds))
     return Recommendation(
         recommendation_id=advice_id,
         kind=Kind.COMPACT,

@@ -125,6 +125,11 @@ def settings_in_force(
     return found
 
 
+def write_iops(osds: Iterable[OsdFacts]) -> Mapping[int, Optional[float]]:
+    """Client writes a second by OSD id; None where they are not known."""
+    return {o.info.osd_id: o.signals.write_iops if o.signals else None for o in osds}
+
+
 def groups(osds: Iterable[OsdFacts], workloads: Mapping[str, Workload]) -> tuple[GroupFacts, ...]:
     """OSDs by device class, in the class's order; an OSD without a class is in no group."""
     members: dict[str, list[OsdFacts]] = {}

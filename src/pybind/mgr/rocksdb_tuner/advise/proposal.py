@@ -7,6 +7,7 @@ from typing import Optional
 
 from ..rollout.records import ChangeKind, ChangeRequest, Predicted
 from .candidate import Candidate
+from .facts import write_iops
 from .profiles import Profile
 from .records import Kind, Prediction, Reason, Recommendation, Risk
 from .steps import Change
@@ -40,7 +41,7 @@ def recommendation(
             orchestrated=candidate.orchestrated,
             osds=tuple((o.info.osd_id, o.info.host) for o in candidate.osds),
         ),
-        {o.info.osd_id: o.signals.write_iops if o.signals else None for o in candidate.osds},
+        write_iops(candidate.osds),
     )
     return Recommendation(
         recommendation_id=advice_id,
