@@ -232,6 +232,11 @@ def _incompatible(
             'together with manual_wal_flush hangs at the first write',
         ),
         (
+            on('unordered_write') and number.get('max_successive_merges', 0) > 0,
+            'unordered_write',
+            'does not go together with max_successive_merges above 0',
+        ),
+        (
             on('two_write_queues') and on('enable_pipelined_write'),
             'two_write_queues',
             'does not go together with enable_pipelined_write',
@@ -325,6 +330,7 @@ _OPENING_NUMBERS = (
     'writable_file_max_buffer_size',
     'keep_log_file_num',
     'table_cache_numshardbits',
+    'max_successive_merges',
 )
 
 

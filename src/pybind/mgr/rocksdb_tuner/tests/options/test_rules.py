@@ -45,6 +45,13 @@ BY_STRING = [
         '7.9',
     ),
     (
+        'refused-combination',
+        'unordered_write',
+        'unordered_write=1,max_successive_merges=1',
+        'unordered_write=1,max_successive_merges=0',
+        '7.9',
+    ),
+    (
         'too-many-threads',
         'compaction_threads',
         'compaction_threads=64K',
