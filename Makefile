@@ -13,14 +13,15 @@ TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
-  oracle bench mixin tab install install-dashboard install-monitoring clean
+  campaign oracle bench mixin tab install install-dashboard install-monitoring clean
 
 help:
 	@echo 'make demo     the main job on a real Pacific cluster, end to end (root, Debian 12)'
 	@echo '              KEEP=1 leaves the cluster up'
 	@echo 'make check    all tests: lint, mypy, unit, integration on real clusters of Pacific, and'
 	@echo '              in short under faults, and on Reef and Tentacle (root)'
-	@echo 'make lint | mypy | unit | integration | dashboard | smoke | oracle   one of them'
+	@echo 'make lint | mypy | unit | chaos | integration | faults-short | campaign | dashboard | smoke | oracle'
+	@echo '              one of them'
 	@echo 'make check-releases   all integration tests on Pacific, Reef and Tentacle, and 3000 new'
 	@echo '              option strings on the binaries of each'
 	@echo 'make check-faults     rollouts on a real cluster under every fault, with clients that verify;'
@@ -45,15 +46,15 @@ $(TOX):
 check: $(TOX)
 	@qa/cluster chroot build > build/chroots.log 2>&1 & trap "kill $$! 2>/dev/null; wait" EXIT; \
 	$(TOX) run -e lint,mypy,py3,chaos && \
-	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e integration,faults-short,dashboard,smoke
+	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e integration,faults-short,dashboard,smoke,campaign
 
 check-releases: $(TOX)
-	$(TOX) run -e integration,oracle,dashboard,reef,dashboard-reef,tentacle,dashboard-tentacle
+	$(TOX) run -e integration,campaign,oracle,dashboard,reef,dashboard-reef,tentacle,dashboard-tentacle
 
 check-faults: $(TOX)
 	$(TOX) run -e faults,faults-reef,faults-tentacle
 
-lint mypy chaos integration faults-short dashboard smoke oracle: $(TOX)
+lint mypy chaos integration faults-short dashboard smoke campaign oracle: $(TOX)
 	$(TOX) run -e $@
 
 unit: $(TOX)

@@ -21,7 +21,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(CHECKOUT / 'src/pybind/mgr'), str(CHECKOUT / 'qa/doubles')]
 
 from rocksdb_tuner.mgr.records import CounterPoint  # noqa: E402 - after the path to it
-from rocksdb_tuner.observe.counters import details_for, names_for  # noqa: E402
+from rocksdb_tuner.observe.counters import ALL_OPERATIONS, details_for, names_for  # noqa: E402
 from rocksdb_tuner.snapshot import Mode  # noqa: E402
 from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore  # noqa: E402
 from rocksdb_tuner.tuner import Settings, Tuner  # noqa: E402
@@ -55,6 +55,7 @@ def report(cluster: FakeCluster, step: int) -> None:
             latency = path.endswith(('lat', 'latency'))
             values[path] = CounterPoint(now_s, done, done if latency else None)
         values[NAMES.op_w_in_bytes] = CounterPoint(now_s, done * 4096, None)
+        values[ALL_OPERATIONS] = CounterPoint(now_s, done, None)
         # Where all that clients do is plain writes
         for path in (NAMES.op_r, NAMES.op_r_out_bytes, NAMES.op_rw, NAMES.op_rw_in_bytes):
             values[path] = CounterPoint(now_s, 0)

@@ -56,8 +56,9 @@ def main() -> int:
     parser.add_argument('--release', default='pacific')
     release = parser.parse_args().release
     document = json.loads((RESULTS / f'faults-{release}.json').read_text())
-    # What a rollout costs by itself comes first
-    results = sorted(document['results'], key=lambda result: result['fault'] != 'none')
+    # What a rollout costs by itself comes first; the phases of a fault stand together
+    faults = ['none', *dict.fromkeys(result['fault'] for result in document['results'])]
+    results = sorted(document['results'], key=lambda result: faults.index(result['fault']))
     # The faults of one test share a client
     clients = {(r['writes'], r['failed_writes']) for r in results}
     written, lost = (sum(column) for column in zip(*clients))

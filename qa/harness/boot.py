@@ -34,6 +34,23 @@ ORCHESTRATOR = 'test_orchestrator'
 MODULE = 'rocksdb_tuner'
 DASHBOARD = 'dashboard'
 CONTROLLERS = 'controllers'
+#: Of Ceph's own mgr modules, what a cluster with few of them has: those that are always on, without
+#: which its health is an error, and the one that conf.py enables.
+FEW_MODULES = frozenset(
+    {
+        'balancer',
+        'crash',
+        'devicehealth',
+        'iostat',
+        'orchestrator',
+        'pg_autoscaler',
+        'progress',
+        'rbd_support',
+        'status',
+        'telemetry',
+        'volumes',
+    }
+)
 
 _CAPS: dict[str, tuple[str, ...]] = {
     'mon.': ('mon', 'allow *'),
@@ -139,11 +156,23 @@ def link_modules(spec: ClusterSpec, layout: Layout, hosts: Hosts) -> None:
             raise HarnessError(f'no mgr module {name} in {source}: it has no __init__.py')
         (folder / name).symlink_to(source)
     shipped = Path(release.mgr_modules)
-    for source in sorted(host.outside(shipped).iterdir()):
+    for source in shipped_modules(host.outside(shipped), few=spec.few_mgr_modules):
         if source.name == DASHBOARD and spec.module and spec.dashboard:
             _lay_out_dashboard(folder / DASHBOARD, source, shipped / DASHBOARD)
         elif source.name not in ours:
             (folder / source.name).symlink_to(shipped / source.name)
+
+
+def shipped_modules(folder: Path, *, few: bool) -> list[Path]:
+    """What a manager is to have of the folder of Ceph's own modules; what they share is no module.
+
+    Not by `mgr_disabled_modules`: that would have to name the modules of each release.
+    """
+
+    def is_wanted(source: Path) -> bool:
+        return not few or source.name in FEW_MODULES or not (source / 'module.py').is_file()
+
+    return sorted(filter(is_wanted, folder.iterdir()))
 
 
 def _lay_out_dashboard(folder: Path, shipped: Path, shipped_inside: Path) -> None:

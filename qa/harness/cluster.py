@@ -352,6 +352,11 @@ class Cluster:
         self.stop_daemon(f'osd.{osd}')
         self.start_daemon(f'osd.{osd}')
 
+    def pgs_are_clean(self) -> bool:
+        """Whether all placement groups are active and clean, scrubbed or not."""
+        states = self.ceph_json('status')['pgmap'].get('pgs_by_state', [])
+        return all(state['state_name'].startswith('active+clean') for state in states)
+
     def log_tail(self, name: str, module: str | None = None, lines: int = LOG_TAIL_LINES) -> str:
         """The last lines of a daemon's log, with a heading; '' when there is no log.
 

@@ -74,7 +74,8 @@ def sections(
             'osd_pool_default_pgp_num': '8',
             # PGs that split in the middle of a measurement would spoil it
             'osd_pool_default_pg_autoscale_mode': 'off',
-            'osd_crush_chooseleaf_type': '0',
+            # By the type of what the first rule, which pools of Ceph itself have, keeps apart
+            'osd_crush_chooseleaf_type': '1' if spec.crush_hosts else '0',
         },
         'mon': {
             'mon_data': f'{layout.dir}/mon/$id',

@@ -44,7 +44,7 @@ class Laboratory:
 
     def reset(self) -> None:
         """No fault."""
-        self._settings = {'clock_offset_s': 0.0, 'unchecked_options': None}
+        self._settings = {'clock_offset_s': 0.0, 'unchecked_options': None, 'late_removals_s': 0.0}
         self._write()
 
     def set_clock_offset(self, offset_s: float) -> None:
@@ -55,6 +55,11 @@ class Laboratory:
     def set_unchecked_options(self, options: str) -> None:
         """Rollouts that begin from now on set this, whatever the checks say of it."""
         self._settings['unchecked_options'] = options
+        self._write()
+
+    def set_late_removals(self, late_s: float) -> None:
+        """The monitors answer so late that an entry of the config store was removed."""
+        self._settings['late_removals_s'] = late_s
         self._write()
 
     def _write(self) -> None:

@@ -57,6 +57,9 @@ class ClusterSpec:
     """Hosts that the OSDs live on, in turn, and between which pools replicate; 0: this machine."""
     slow_sync: bool = False
     """Whether OSDs can be made slower while they run (slow_sync.py)."""
+    few_mgr_modules: bool = False
+    """Whether managers have of Ceph's own modules only those that are always on. Each manager that
+    starts loads all that there are, enabled or not: with few it costs half."""
 
     def __post_init__(self) -> None:
         for name, low, high in (('osds', 0, 64), ('mons', 1, 9), ('mgrs', 1, 9)):

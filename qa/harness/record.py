@@ -235,10 +235,7 @@ class _Play:
         # The change has to reach the PGs first
         time.sleep(REPORT_PERIOD_S)
 
-        def clean() -> bool:
-            states = self._cluster.ceph_json('status')['pgmap']['pgs_by_state']
-            return all(entry['state_name'].startswith('active+clean') for entry in states)
-
+        clean = self._cluster.pgs_are_clean
         try:
             wait_until(clean, seconds, 'all PGs are clean', poll_s=1.0)
         except HarnessError:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from typing import Any
+
+from rocksdb_tuner.observe.counters import names_for
 
 from .cluster import Cluster
 from .errors import HarnessError
@@ -28,6 +30,8 @@ IMAGE_BYTES = 1 << 30
 PG_NUM = 128
 #: So long the client may take to begin and to end.
 AROUND_S = 120.0
+#: Of a reading, what says which OSDs there are.
+MAPS = ('osds', 'pools', 'cephfs_metadata')
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,15 @@ def parse_phase(text: str) -> Phase:
         raise HarnessError(f'{text!r} is no phase such as "900" or "330:0=25,4=30"') from error
 
 
+def set_module_options(cluster: Cluster, options: Iterable[str]) -> None:
+    """Each of ``options`` is "NAME=VALUE"."""
+    for option in options:
+        name, _, value = option.partition('=')
+        cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
+
+
 @contextmanager
-def _client(cluster: Cluster, rate_iops: int, seconds: float) -> Iterator[None]:
+def steady_client(cluster: Cluster, rate_iops: int, seconds: float) -> Iterator[None]:
     """4 KiB random writes at a pace that the cluster keeps up with, on an image that fills."""
     cluster.install('rbd-client')
     make_pools(cluster.client, cluster.record.spec, (POOL,), 'rbd', pg_num=PG_NUM)
@@ -81,45 +92,70 @@ def _client(cluster: Cluster, rate_iops: int, seconds: float) -> Iterator[None]:
 
 
 def run(
-    cluster: Cluster, phases: Sequence[Phase], rate_iops: int, settle_s: float
+    cluster: Cluster, phases: Iterable[Phase], seconds: float, rate_iops: int, settle_s: float
 ) -> dict[str, Any]:
-    """A recording (format 2) in whose spans it stands which OSDs were slowed down, and how."""
-    spans: list[dict[str, Any]] = []
-    seconds = settle_s + sum(phase.seconds for phase in phases)
-    with _client(cluster, rate_iops, seconds + AROUND_S / 2):
+    """A recording of phases that take ``seconds`` in all, under the client, which then ends."""
+    with steady_client(cluster, rate_iops, settle_s + seconds + AROUND_S / 2):
         cluster.progress.say(f'let the cluster settle: {settle_s:g} s')
         time.sleep(settle_s)
-        with Recorder(cluster) as recorder:
-            began_s = time.time()
-            try:
-                for phase in phases:
-                    cluster.progress.say(f'{phase}')
-                    begin_s = time.time()
-                    slow_down(cluster.dir, phase.slowed_percent)
-                    time.sleep(phase.seconds)
-                    spans.append(
-                        {
-                            'what': 'steady',
-                            'labels': [],
-                            'slowed_percent': dict(phase.slowed_percent),
-                            'begin_s': round(begin_s - began_s, 1),
-                            'end_s': round(time.time() - began_s, 1),
-                            'machine_load': round(os.getloadavg()[1], 1),
-                        }
-                    )
-            finally:
-                slow_down(cluster.dir, {})
+        try:
+            return recorded(cluster, phases, rate_iops)
+        finally:
+            slow_down(cluster.dir, {})
+
+
+def recorded(cluster: Cluster, phases: Iterable[Phase], rate_iops: int) -> dict[str, Any]:
+    """A recording (format 2) in whose spans it stands which OSDs were slowed down, and how.
+
+    What the last phase slowed down stays slow.
+    """
+    spans: list[dict[str, Any]] = []
+    with Recorder(cluster) as recorder:
+        began_s = time.time()
+        for phase in phases:
+            cluster.progress.say(f'{phase}')
+            begin_s = time.time()
+            slow_down(cluster.dir, phase.slowed_percent)
+            time.sleep(phase.seconds)
+            spans.append(
+                {
+                    'what': 'steady',
+                    'labels': [],
+                    'slowed_percent': dict(phase.slowed_percent),
+                    'begin_s': round(begin_s - began_s, 1),
+                    'end_s': round(time.time() - began_s, 1),
+                    'machine_load': round(os.getloadavg()[1], 1),
+                }
+            )
     if not recorder.readings:
         raise HarnessError(f'nothing was read: {recorder.complaints}')
+    names = tuple(names_for(cluster.release.name))
+    readings = [relative(reading, began_s) for reading in recorder.readings]
+    spec = asdict(cluster.record.spec)
+    # Where the checkout lies is nobody's business
+    del spec['module']
     return {
         'format': FORMAT,
         'name': 'verdict',
         'part': 'verdict',
         'release': cluster.release.name,
         'date': datetime.fromtimestamp(began_s, timezone.utc).strftime('%Y-%m-%d'),
-        'cluster': asdict(cluster.record.spec),
+        'cluster': spec,
         'rate_iops': rate_iops,
         'spans': spans,
-        'counters': recorder.counters,
-        'readings': [relative(reading, began_s) for reading in recorder.readings],
+        'counters': names,
+        'readings': [lean(reading, recorder.counters, names) for reading in readings],
     }
+
+
+def lean(
+    reading: Mapping[str, Any], counters: Sequence[str], names: Sequence[str]
+) -> dict[str, Any]:
+    """What a verdict can be made of: a recording of many OSDs for an hour is kept in the checkout.
+
+    ``counters`` are those that were read, ``names`` those that are kept.
+    """
+    kept = {name: reading[name] for name in ('time_s', *MAPS) if name in reading}
+    places = [counters.index(name) for name in names]
+    values = reading.get('counters', {})
+    return {**kept, 'counters': {n: [at[i] for i in places] for n, at in values.items()}}

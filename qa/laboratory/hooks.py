@@ -47,6 +47,12 @@ def _stamped(self: MgrCluster, osd_id: int, paths: Sequence[str]) -> list[Option
     ]
 
 
+def _remove_late(self: MgrCluster, who: str, name: str) -> None:
+    """The monitors remove an entry at once, and answer when the test wants it."""
+    _remove(self, who, name)
+    time.sleep(float(_setting('late_removals_s')))
+
+
 def _changed(request: ChangeRequest, options: str) -> ChangeRequest:
     """Another option string in place of the one that all checks accepted."""
     return replace(
@@ -64,5 +70,7 @@ def _unchecked_request(recommendation: Recommendation, actor: str) -> ChangeRequ
 
 _latest = MgrCluster.latest
 MgrCluster.latest = _stamped  # type: ignore[method-assign]
+_remove = MgrCluster.remove
+MgrCluster.remove = _remove_late  # type: ignore[method-assign]
 tuner.change_request = _unchecked_request  # type: ignore[attr-defined]
 tuner.Tuner.__init__.__kwdefaults__['wall_clock'] = _clock  # type: ignore[index]

@@ -54,6 +54,15 @@ def test_osd_conf_wins() -> None:
     assert osd['rocksdb_perf'] == 'true'
 
 
+def test_pools_of_ceph_itself_keep_their_copies_apart_as_all_others_do() -> None:
+    """By CRUSH's numbers of types: OSDs, or the hosts where there are several."""
+    kinds = [
+        conf(spec)['global']['osd_crush_chooseleaf_type']
+        for spec in (ClusterSpec(), ClusterSpec(crush_hosts=3))
+    ]
+    assert kinds == ['0', '1']
+
+
 def test_db_device_only_when_asked_for() -> None:
     """Without --db-size the DB shares the OSD's device."""
     assert not [key for key in conf(ClusterSpec())['osd'] if 'block_db' in key]

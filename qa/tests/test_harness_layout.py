@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness import ClusterSpec, HarnessError, UsageError
+from harness.boot import FEW_MODULES, shipped_modules
 from harness.layout import (
     CHECKOUT,
     MAX_RUN_DIR_BYTES,
@@ -165,3 +166,16 @@ def test_removal_of_what_somebody_removed_before(tmp_path: Path) -> None:
     (folder / 'osd').mkdir(parents=True)
     remove_cluster_files(folder, PLAIN)
     assert not folder.exists()
+
+
+def test_few_modules_are_named_ones_and_what_modules_share(tmp_path: Path) -> None:
+    for name in (*FEW_MODULES, 'dashboard', 'prometheus'):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / 'module.py').touch()
+    for shared in ('mgr_module.py', 'mgr_util.py'):
+        (tmp_path / shared).touch()
+    (tmp_path / 'a_package').mkdir()
+    every = sorted(tmp_path.iterdir())
+    assert shipped_modules(tmp_path, few=False) == every
+    few = {path.name for path in shipped_modules(tmp_path, few=True)}
+    assert few == {*FEW_MODULES, 'mgr_module.py', 'mgr_util.py', 'a_package'}

@@ -50,8 +50,9 @@ def test_copy_of_the_module_has_the_hooks_and_the_module_itself_has_not(
     laboratory.set_clock_offset(3600)
     code = (
         'import time, rocksdb_tuner.tuner as t, rocksdb_tuner.rollout.verdict as v;'
+        'from rocksdb_tuner.mgr.adapter import MgrCluster;'
         "print(round(t.Tuner.__init__.__kwdefaults__['wall_clock']() - time.time()),"
-        ' v.limits().block_s)'
+        ' v.limits().block_s, MgrCluster.remove.__name__)'
     )
     paths = os.pathsep.join([str(laboratory.module.parent), str(CHECKOUT / 'qa/doubles')])
     done = subprocess.run(
@@ -62,7 +63,7 @@ def test_copy_of_the_module_has_the_hooks_and_the_module_itself_has_not(
         text=True,
         check=False,
     )
-    assert done.stdout.split() == ['3600', '2'], done.stderr
+    assert done.stdout.split() == ['3600', '2', '_remove_late'], done.stderr
     installed = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner'
     assert not list(installed.glob('laboratory*'))
     own = json.loads((installed / 'knowledge/judged_signals.json').read_text())

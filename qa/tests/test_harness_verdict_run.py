@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.errors import HarnessError
-from harness.verdict_run import Phase, parse_phase
+from harness.verdict_run import Phase, lean, parse_phase
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,22 @@ def test_a_phase_is_read_as_it_is_written(text: str, phase: Phase) -> None:
 def test_what_is_no_phase_is_named(text: str) -> None:
     with pytest.raises(HarnessError, match='is no phase such as'):
         parse_phase(text)
+
+
+def test_of_a_reading_that_is_kept_is_what_verdicts_are_made_of() -> None:
+    reading = {
+        'time_s': 5.0,
+        'osds': {'3': [True, True, 77]},
+        'pools': {},
+        'cephfs_metadata': [],
+        'pool_io': {'1': [0, 0, 0, 0]},
+        'counters': {'3': [[10, 1], 5, None]},
+    }
+    assert lean(reading, ('a.time', 'a.left', 'a.none'), ('a.none', 'a.time')) == {
+        'time_s': 5.0,
+        'osds': {'3': [True, True, 77]},
+        'pools': {},
+        'cephfs_metadata': [],
+        'counters': {'3': [None, [10, 1]]},
+    }
+    assert lean({'time_s': 6.0}, ('a.left',), ('a.left',)) == {'time_s': 6.0, 'counters': {}}

@@ -53,6 +53,11 @@ def watched_rollout(tuner: ModuleClient, timeout_s: float = 240) -> tuple[Any, A
     return tuner.wait_for(ended, timeout_s, 'the end of the rollout'), announced
 
 
+def _event_id(change_id: str) -> str:
+    """As the module calls the event of a rollout or a campaign."""
+    return f'{ORIGIN}-{change_id}'
+
+
 def lines_of_ended(
     tuner: ModuleClient,
     announced: Announced,
@@ -64,7 +69,7 @@ def lines_of_ended(
 
     ``doing`` is what its event began with each time; ``is_over`` whether lines are all of it.
     """
-    name, event_id = f'{change}: ', f'{ORIGIN}-{change.rpartition(" ")[2]}'
+    name, event_id = f'{change}: ', _event_id(change.rpartition(' ')[2])
     shown = announced.shown[event_id]
     assert all(text.startswith(doing) for text in shown), shown
     over = tuner.wait_for(lambda: announced.ended(event_id), 30, 'its event to be over')
@@ -100,9 +105,7 @@ def assert_announced(tuner: ModuleClient, state: Any, announced: Announced) -> N
         assert steps == sorted(steps)
     assert lines[-1] == 'done'
     tuner.wait_for(
-        lambda: (
-            f'{ORIGIN}-{state["id"]}' not in tuner.cluster.ceph_json('status')['progress_events']
-        ),
+        lambda: _event_id(state['id']) not in tuner.cluster.ceph_json('status')['progress_events'],
         30,
         'its event gone from ceph -s',
     )

@@ -30,6 +30,9 @@ HOSTS = 4
 OLD = ('osd', '', ALTERNATE_2019)
 WRITES_PER_S = 60
 FINAL = ('done', 'failed', 'rolled-back')
+#: Between two looks at a rollout: each is a process that costs a quarter of a second of a core,
+#: and no step that a test waits for is over sooner.
+LOOK_S = 0.8
 STATE_KEY = 'mgr/rocksdb_tuner/rollout/current'
 #: The options of the orchestrator that make it fail, as they are without any fault.
 NO_FAULTS = {
@@ -143,7 +146,7 @@ class Scene:
             assert state['phase'] in phases or state['phase'] not in FINAL, described(state)
             return state if state['phase'] in phases else None
 
-        return self.tuner.wait_for(there, timeout_s, ' or '.join(phases), every_s=0.3)
+        return self.tuner.wait_for(there, timeout_s, ' or '.join(phases), LOOK_S)
 
     def wait_for_step(self, osd_id: int, *steps: str, timeout_s: float = 240.0) -> Any:
         """The same of one OSD's step."""
@@ -155,7 +158,7 @@ class Scene:
             return state if found in steps else None
 
         what = f'osd.{osd_id} {" or ".join(steps)}'
-        return self.tuner.wait_for(there, timeout_s, what, every_s=0.3)
+        return self.tuner.wait_for(there, timeout_s, what, LOOK_S)
 
     def wait_for_action(self, action: str, timeout_s: float = 240.0) -> None:
         """A manager's log says that it is about to do this: sooner than any command could tell."""
@@ -286,12 +289,20 @@ class Scene:
         self.wait_for_standby()
         return steps
 
-    def disable_module_for(self, seconds: float) -> None:
-        """Disable the module, enable it again, and wait until it answers."""
+    def disable_module_for(self, seconds: float) -> dict[int, str]:
+        """Disable the module, enable it again, and wait until it answers.
+
+        Returns how far the OSDs were meanwhile: nothing goes on.
+        """
         self.cluster.ceph('mgr', 'module', 'disable', 'rocksdb_tuner')
-        time.sleep(seconds)
+        # The managers start themselves anew for it
+        time.sleep(seconds / 2)
+        steps, before = self.stored_steps(), (self.stored(), self.tuner.entries())
+        time.sleep(seconds / 2)
+        assert (self.stored(), self.tuner.entries()) == before
         self.cluster.ceph('mgr', 'module', 'enable', 'rocksdb_tuner')
         self.wait_until_answered()
+        return steps
 
     @contextlib.contextmanager
     def without_managers(self) -> Iterator[None]:

@@ -1,4 +1,7 @@
-"""A compaction campaign on a real cluster: old data get the compression that only new files had."""
+"""A compaction campaign on a real cluster: old data get the compression that only new files had.
+
+Its manager fails in the middle.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,7 @@ from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from omap_data import KEYS, POOL, leave_old_data
 from real_workload import recognised_during
 
-# Of the faults: its manager fails in the middle.
-pytestmark = [pytest.mark.integration, pytest.mark.faults]
+pytestmark = [pytest.mark.integration, pytest.mark.campaign]
 
 
 @pytest.fixture(scope='module')

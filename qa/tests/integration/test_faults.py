@@ -7,6 +7,7 @@ OSDs run what was promised, or all run what they had, by exactly the entries tha
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -15,6 +16,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,6 +73,7 @@ def shared_scene(release: str) -> Iterator[Scene]:
             mgrs=3,
             rgw=True,
             module=str(laboratory.module),
+            few_mgr_modules=True,
         )
         with Cluster.up(spec, Path(directory) / 'cluster', Progress()) as cluster:
             _configure(cluster)
@@ -100,47 +103,62 @@ def scene(shared_scene: Scene, release: str) -> Iterator[Scene]:
 # -- the manager
 
 
+def kill_manager(scene: Scene, phase: str) -> dict[int, str]:
+    """Kill the active one, and wait for the next; how far the OSDs were."""
+    with scene.fault('manager killed', phase) as event:
+        began_s = time.monotonic()
+        steps = scene.kill_active_manager()
+        scene.wait_until_answered()
+        busy = [
+            f'osd.{n} {step}'
+            for n, step in steps.items()
+            if step not in ('pending', 'verified', 'collapsed')
+        ]
+        event.happened = (
+            f'the standby answered after {time.monotonic() - began_s:.0f} s '
+            f'({", ".join(busy) or "no OSD in flight"}), and went on'
+        )
+    return steps
+
+
 @pytest.mark.integration
 @pytest.mark.every_release
-def test_a_rollout_is_finished_though_its_manager_is_killed_in_every_phase(scene: Scene) -> None:
-    scene.soak(batches=True)
+def test_a_rollout_is_finished_though_its_manager_is_killed_while_osds_restart_and_it_collapses(
+    scene: Scene,
+) -> None:
     before = scene.tuner.nonces()
     scene.apply()
-
-    def kill(phase: str) -> None:
-        with scene.fault('manager killed', phase) as event:
-            began_s = time.monotonic()
-            steps = scene.kill_active_manager()
-            scene.wait_until_answered()
-            busy = [
-                f'osd.{n} {step}'
-                for n, step in steps.items()
-                if step not in ('pending', 'verified', 'collapsed')
-            ]
-            event.happened = (
-                f'the standby answered after {time.monotonic() - began_s:.0f} s '
-                f'({", ".join(busy) or "no OSD in flight"}), and went on'
-            )
-
-    with s3_clients(scene, 120):
-        scene.wait_for_phase('preflight')
-        kill('preflight')
-        scene.wait_for_action(f"SetEntry(who='osd.{scene.canary}'")
-        kill('canary, its entry being written')
-        # On a busy machine it may have come up before the standby answered.
-        scene.wait_for_step(scene.canary, 'restarting', 'checking', 'settling', 'verified')
-        kill('canary, restarting')
-        scene.wait_for_phase('soaking')
-        kill('soaking')
+    with s3_clients(scene, 90):
+        scene.wait_for_step(scene.canary, 'restarting', 'checking', 'settling')
+        kill_manager(scene, 'canary, restarting')
         second = scene.order[1]
         eventually(scene, lambda: not scene.tuner.osd_up(second), f'osd.{second} down', 180)
-        kill('promoting')
+        kill_manager(scene, 'promoting')
+        # Else all of it is a matter of a moment
+        scene.laboratory.set_late_removals(5.0)
         scene.wait_for_action("RemoveEntry(who='osd'")
-        kill('collapsing')
+        assert 'collapsed' not in kill_manager(scene, 'collapsing').values()
+        scene.laboratory.set_late_removals(0.0)
         scene.wait_for_end('done')
     scene.assert_done()
     after = scene.tuner.nonces()
     assert all(after[n] != before[n] for n in before)
+
+
+@pytest.mark.every_release
+def test_a_rollout_is_finished_though_its_manager_is_killed_before_a_restart_and_in_a_soak(
+    scene: Scene,
+) -> None:
+    scene.soak(batches=True)
+    scene.apply()
+    scene.wait_for_phase('preflight')
+    kill_manager(scene, 'preflight')
+    scene.wait_for_action(f"SetEntry(who='osd.{scene.canary}'")
+    kill_manager(scene, 'canary, its entry being written')
+    scene.wait_for_phase('soaking')
+    kill_manager(scene, 'soaking')
+    scene.wait_for_end('done')
+    scene.assert_done()
 
 
 @pytest.mark.every_release
@@ -158,10 +176,11 @@ def test_a_rollout_goes_on_when_the_module_was_disabled_and_enabled(scene: Scene
     scene.soak()
     scene.apply()
 
-    def off_and_on(phase: str) -> None:
+    def off_and_on(phase: str) -> dict[int, str]:
         with scene.fault('module disabled for 10 s', phase) as event:
-            scene.disable_module_for(10)
+            steps = scene.disable_module_for(10)
             event.happened = 'nothing was begun meanwhile; enabled again, it went on'
+        return steps
 
     scene.wait_for_step(scene.canary, 'restarting')
     off_and_on('canary')
@@ -169,8 +188,11 @@ def test_a_rollout_goes_on_when_the_module_was_disabled_and_enabled(scene: Scene
     off_and_on('soaking')
     scene.wait_for_step(scene.order[1], 'restarting')
     off_and_on('promoting')
+    # Else all of it is a matter of a moment
+    scene.laboratory.set_late_removals(5.0)
     scene.wait_for_action("RemoveEntry(who='osd'")
-    off_and_on('collapsing')
+    assert {'verified', 'collapsing'} & set(off_and_on('collapsing').values())
+    scene.laboratory.set_late_removals(0.0)
     scene.wait_for_end('done')
     scene.assert_done()
 
@@ -665,3 +687,82 @@ def test_from_a_corrupted_store_nothing_is_done_and_a_repaired_one_is_carried_on
         scene.tuner.plain('rollout', 'resume')
     scene.wait_for_end('done')
     scene.assert_done()
+
+
+# -- where OSDs are
+
+#: Of each host, where a test has racks.
+RACKS = {f'host{n}': f'rack{n // 2}' for n in range(HOSTS)}
+
+
+@contextlib.contextmanager
+def racks(cluster: Cluster) -> Iterator[list[str]]:
+    """Racks of two hosts each, and a rule by racks and one by OSDs, for the pools of these names.
+
+    No data are where these rules would have them: that takes three racks, and is nothing to plans.
+    """
+    crush = ('osd', 'crush')
+    pools = {
+        pool: cluster.ceph_json('osd', 'pool', 'get', pool, 'crush_rule')['crush_rule']
+        for pool in cluster.ceph_json('osd', 'pool', 'ls')
+    }
+    try:
+        for rack in sorted(set(RACKS.values())):
+            cluster.ceph(*crush, 'add-bucket', rack, 'rack', 'root=default')
+        for host, rack in RACKS.items():
+            cluster.ceph(*crush, 'move', host, f'rack={rack}')
+        for kind in ('rack', 'osd'):
+            cluster.ceph(*crush, 'rule', 'create-replicated', f'by_{kind}', 'default', kind)
+        yield list(pools)
+    finally:
+        for pool, rule in pools.items():
+            cluster.ceph('osd', 'pool', 'set', pool, 'crush_rule', rule)
+        for host in RACKS:
+            cluster.ceph(*crush, 'move', host, 'root=default')
+        for rack in set(RACKS.values()):
+            cluster.ceph(*crush, 'rm', rack)
+        for kind in ('rack', 'osd'):
+            cluster.ceph(*crush, 'rule', 'rm', f'by_{kind}')
+
+
+def batches_by(kind: str, scene: Scene) -> list[tuple[list[int], str]]:
+    """The planned batches and their failure domains, once all of these are of this type."""
+    advice = scene.recommendation()['id']
+
+    def batches() -> Any:
+        plan = scene.tuner.json('apply', advice, '--dry-run', schema='plan')
+        found = [(batch['osds'], batch['failure_domain']) for batch in plan['batches']]
+        alike = all(domain and domain['type'] == kind for _, domain in found)
+        return [(osds, domain['name']) for osds, domain in found] if alike else None
+
+    found: list[tuple[list[int], str]] = scene.tuner.wait_for(batches, 40, f'batches by {kind}')
+    assert sorted(n for osds, _ in found for n in osds) == list(range(OSDS))
+    return found
+
+
+@pytest.mark.integration
+@pytest.mark.every_release
+def test_a_batch_lies_in_one_failure_domain_of_the_rules_that_the_pools_have(
+    shared_scene: Scene,
+) -> None:
+    """Hosts; then racks, by the rule of all pools; then every OSD by itself, by that of one."""
+    scene, cluster = shared_scene, shared_scene.cluster
+    scene.restore()
+    assert all(name == f'host{osds[0]}' for osds, name in batches_by('host', scene))
+    with racks(cluster) as pools:
+        for pool in pools:
+            cluster.ceph('osd', 'pool', 'set', pool, 'crush_rule', 'by_rack')
+        in_racks = batches_by('rack', scene)
+        # The canary, the other host of its rack, and both of the other rack together.
+        assert [len(osds) for osds, _ in in_racks] == [1, 1, 2]
+        assert all(name == RACKS[f'host{n}'] for osds, name in in_racks for n in osds)
+        canary, rack = in_racks[0]
+        assert f'rack {rack}' in scene.tuner.plain('show', scene.recommendation()['id'])
+        assert f'rack {rack}' in scene.tuner.plain('osd', str(canary[0]))
+
+        cluster.ceph('osd', 'pool', 'set', pools[0], 'crush_rule', 'by_osd')
+        alone = batches_by('osd', scene)
+        assert [(len(osds), name) for osds, name in alone] == [
+            (1, f'osd.{osds[0]}') for osds, _ in alone
+        ]
+    scene.tuner.wait_for_clean()

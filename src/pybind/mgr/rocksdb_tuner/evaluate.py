@@ -125,7 +125,9 @@ def _assessment(
         rollout_under_way=circumstances.rollout_under_way,
         shown_steps=steps,
     )
-    compaction = compaction_advice(group, circumstances.history)
-    if compaction is None or circumstances.rollout_under_way:
+    if circumstances.rollout_under_way:
+        return assessment
+    compaction = compaction_advice(group, circumstances.history, steps)
+    if compaction is None:
         return assessment
     return replace(assessment, recommendations=(*assessment.recommendations, compaction))

@@ -202,7 +202,7 @@ class Module(MgrModule):
             default=1,
             min=1,
             max=16,
-            desc='how many OSDs of one host compact at once in a compaction campaign',
+            desc='how many OSDs of one failure domain compact at once in a compaction campaign',
             runtime=True,
         ),
         Option(

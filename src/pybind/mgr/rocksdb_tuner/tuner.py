@@ -126,7 +126,7 @@ class Settings:
     workload_memory_s: float = 86400.0
     #: How long a changed OSD is watched before the others follow.
     soak: SoakPlan = field(default_factory=SoakPlan)
-    #: How many OSDs of one host compact at once.
+    #: How many OSDs of one failure domain compact at once.
     compaction_parallel: int = 1
     #: When an OSD may be begun.
     maintenance: MaintenanceWindow = field(default_factory=MaintenanceWindow)
@@ -325,9 +325,8 @@ class Tuner:
         """Begin the compaction campaign of ``recommendation``; only in the serve thread."""
         if self._rollout_under_way():
             raise RolloutRefused(errno.EBUSY, 'a rollout is under way: wait for it, or abort it')
-        hosts = {osd.osd_id: osd.host for osd in self._cluster.cluster_map().osds}
         parallel = self._read_settings().compaction_parallel
-        request = campaign_request(recommendation, hosts, actor, parallel)
+        request = campaign_request(recommendation, actor, parallel)
         return self._campaign.start(CAMPAIGN + self._driver.next_number(), request, self._clock())
 
     @property

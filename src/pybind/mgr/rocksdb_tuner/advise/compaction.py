@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Optional
 
 from ..campaign.records import CampaignRequest
 from ..options.grammar import OptionSyntaxError, diff, parse
 from ..rollout.history import HistoryRecord
-from ..rollout.order import canary_first
 from ..rollout.records import Outcome
-from .facts import release_of_osd, write_iops
+from .facts import places, release_of_osd, write_iops
 from .proposal import predicted_effect, prediction_text, recommendation_id
 from .records import GroupFacts, Kind, OsdFacts, Prediction, Reason, Recommendation, Risk
+from .steps import Change, ShownSteps
 from .strings import recognise, same_meaning
 
 #: Options that say how a file is written. RocksDB reads old files as they are, and rewrites them
@@ -40,11 +40,14 @@ CAMPAIGN = 'c'
 
 
 def compaction_advice(
-    group: GroupFacts, history: Sequence[HistoryRecord]
+    group: GroupFacts,
+    history: Sequence[HistoryRecord],
+    shown_steps: Optional[ShownSteps] = None,
 ) -> Optional[Recommendation]:
     """Compact those OSDs of ``group`` that run what the last such change gave them.
 
-    None where there was none, or they were compacted since.
+    None where there was none, or they were compacted since. ``shown_steps`` remembers the order
+    in which they would be compacted.
     """
     changes = [r for r in history if not is_campaign(r) and _is_for(r, group)]
     changes.sort(key=_number)
@@ -63,17 +66,31 @@ def compaction_advice(
     )
     if not options or not osds or compacted:
         return None
-    order = canary_first({o.info.osd_id: o.info.host for o in osds}, write_iops(osds))
+    where = places(osds)
+    steps = (shown_steps or ShownSteps()).of(
+        Change(
+            recommendation_id=advice_id,
+            kind=Kind.COMPACT,
+            who=group.who,
+            options_from=change.options_to,
+            options_to=change.options_to,
+            deciding_entries=(),
+            restart=False,
+            orchestrated=False,
+            places=where,
+        ),
+        write_iops(osds),
+    )
     return Recommendation(
         recommendation_id=advice_id,
         kind=Kind.COMPACT,
         who=group.who,
-        osds=order,
+        osds=steps.order,
         profile=None,
         options_from=change.options_to,
         options_to=change.options_to,
-        targets=tuple((osd_id, change.options_to) for osd_id in order),
-        final_entries=(),
+        targets=steps.targets,
+        final_entries=steps.final_entries,
         reasons=(
             Reason(
                 f'{change.rollout_id} changed {" and ".join(options)}, which only files have that '
@@ -86,23 +103,20 @@ def compaction_advice(
         # It cannot be taken back, and it costs the clients time while it runs.
         risk=Risk.MEDIUM,
         restart_required=False,
-        commands=tuple(f'ceph tell osd.{osd_id} compact' for osd_id in order),
-        undo_commands=(),
+        commands=steps.commands,
+        undo_commands=steps.undo_commands,
+        places=where,
     )
 
 
-def campaign_request(
-    recommendation: Recommendation,
-    hosts: Mapping[int, Optional[str]],
-    actor: str,
-    parallel: int,
-) -> CampaignRequest:
+def campaign_request(recommendation: Recommendation, actor: str, parallel: int) -> CampaignRequest:
     """The campaign of ``recommendation``: what is carried out is what it shows."""
+    where = dict(recommendation.places)
     return CampaignRequest(
         recommendation_id=recommendation.recommendation_id,
         who=recommendation.who,
         options=recommendation.options_to,
-        osds=tuple((osd_id, hosts.get(osd_id)) for osd_id in recommendation.osds),
+        osds=tuple((osd_id, where[osd_id]) for osd_id in recommendation.osds),
         actor=actor,
         parallel=parallel,
         prediction=prediction_text(recommendation.prediction),

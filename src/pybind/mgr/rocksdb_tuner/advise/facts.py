@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Mapping, Optional
 
-from ..mgr.records import ConfigEntry, OsdInfo, RunningOption
+from ..mgr.records import ConfigEntry, OsdInfo, Place, RunningOption
 from ..options.advice import NEIGHBOURS
 from ..options.grammar import combine
 from ..options.releases import KnownRelease, release_of
@@ -128,6 +128,11 @@ def settings_in_force(
 def write_iops(osds: Iterable[OsdFacts]) -> Mapping[int, Optional[float]]:
     """Client writes a second by OSD id; None where they are not known."""
     return {o.info.osd_id: o.signals.write_iops if o.signals else None for o in osds}
+
+
+def places(osds: Iterable[OsdFacts]) -> tuple[tuple[int, Place], ...]:
+    """Where each OSD is, with its id."""
+    return tuple((o.info.osd_id, o.info.place) for o in osds)
 
 
 def groups(osds: Iterable[OsdFacts], workloads: Mapping[str, Workload]) -> tuple[GroupFacts, ...]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from typing import Optional
 
+from ..rollout.order import domains_of
 from ..rollout.records import ChangeKind, ChangeRequest, Predicted
 from .candidate import Candidate
-from .facts import write_iops
+from .facts import places, write_iops
 from .profiles import Profile
 from .records import Kind, Prediction, Reason, Recommendation, Risk
 from .steps import Change
@@ -29,6 +30,7 @@ def recommendation(
     """The advice in full: the order of the OSDs, the exact commands and the exact undo."""
     advice_id = recommendation_id(kind, who, options_to)
     restart = not same_meaning(candidate.running, options_to, candidate.release.rocksdb_version)
+    where = places(candidate.osds)
     steps = candidate.shown_steps.of(
         Change(
             recommendation_id=advice_id,
@@ -39,7 +41,7 @@ def recommendation(
             deciding_entries=candidate.deciding_entries,
             restart=restart,
             orchestrated=candidate.orchestrated,
-            osds=tuple((o.info.osd_id, o.info.host) for o in candidate.osds),
+            places=where,
         ),
         write_iops(candidate.osds),
     )
@@ -59,6 +61,7 @@ def recommendation(
         restart_required=restart,
         controls=steps.controls,
         batches=steps.batches,
+        places=where,
         confidence=confidence,
         commands=steps.commands,
         undo_commands=steps.undo_commands,
@@ -78,6 +81,7 @@ def change_request(recommendation: Recommendation, actor: str) -> ChangeRequest:
         restart=recommendation.restart_required,
         controls=recommendation.controls,
         batches=recommendation.batches,
+        domains=domains_of(recommendation.batches, dict(recommendation.places)),
         prediction=prediction_text(recommendation.prediction),
         predicted=predicted_effect(recommendation.prediction),
     )

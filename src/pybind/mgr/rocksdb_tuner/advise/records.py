@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Mapping, NamedTuple, Optional
 
-from ..mgr.records import OsdInfo
+from ..mgr.records import OsdInfo, Place
 from ..observe.deep import RocksdbTimes
 from ..observe.details import Details
 from ..observe.growth import Forecast
@@ -192,6 +192,8 @@ class Recommendation:
     controls: tuple[int, ...] = ()
     #: ``osds`` in the pieces in which they would be changed, each watched before the next.
     batches: tuple[tuple[int, ...], ...] = ()
+    #: Where each OSD is, as far as that decided the order and the batches.
+    places: tuple[tuple[int, Place], ...] = ()
     #: In the workload that is the reason, 0..1; None where no workload is.
     confidence: Optional[float] = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, Optional
 
+from ..mgr.records import Place
 from ..rollout.order import canary_first, in_batches, matched_controls, typical_of
 from ..rollout.plan import commands, forward_actions, undo_actions
 from ..rollout.records import ChangeKind, ChangeRequest
@@ -30,8 +31,7 @@ class Change(NamedTuple):
     deciding_entries: tuple[str, ...]
     restart: bool
     orchestrated: bool
-    #: Each OSD with its host, where that is known.
-    osds: tuple[tuple[int, Optional[str]], ...]
+    places: tuple[tuple[int, Place], ...]
 
 
 class Steps(NamedTuple):
@@ -83,8 +83,19 @@ def _still_good(steps: Steps, write_iops: Mapping[int, Optional[float]]) -> bool
 
 
 def _steps(change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
-    hosts = dict(change.osds)
-    order = canary_first(hosts, write_iops)
+    places = dict(change.places)
+    order = canary_first(places, write_iops)
+    if change.kind is Kind.COMPACT:
+        return Steps(
+            order=order,
+            targets=tuple((osd_id, change.options_to) for osd_id in order),
+            final_entries=(),
+            controls=(),
+            batches=(),
+            commands=tuple(f'ceph tell osd.{osd_id} compact' for osd_id in order),
+            undo_commands=(),
+        )
+    hosts = {osd_id: place.host for osd_id, place in places.items()}
     request = ChangeRequest(
         recommendation_id=change.recommendation_id,
         kind=ChangeKind(change.kind.value),
@@ -105,7 +116,7 @@ def _steps(change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
         targets=request.targets,
         final_entries=request.final_entries,
         controls=matched_controls(order, write_iops, limits().most_controls),
-        batches=in_batches(order, hosts),
+        batches=in_batches(order, places),
         commands=commands(forward_actions(request), change.orchestrated, hosts),
         undo_commands=commands(undo_actions(request, before), change.orchestrated, hosts),
     )

@@ -14,15 +14,18 @@ from dataclasses import asdict, replace
 from enum import Enum
 from typing import Any, Callable, Optional, TypeVar
 
+from ..mgr.records import FailureDomain, Place
 from ..rollout.errors import StoredStateError
 from ..rollout.records import Outcome, Phase, Predicted
 from ..rollout.stored import packed, unpacked_values
 from ..shapes import NUMBER, Shape, ShapeError, require
 from .records import FINISHED, CampaignRequest, CampaignState, CompactionStep, OsdCompaction
 
-VERSION = 2
+VERSION = 3
 #: All OSDs stand in the head.
 _WITHOUT_CHUNKS = 1
+#: The host of an OSD was taken for its failure domain.
+_WITHOUT_DOMAINS = 2
 
 #: OSDs of one chunk: so few that the longest texts of strangers about each of them fit.
 CHUNK_OSDS = 64
@@ -33,6 +36,7 @@ _E = TypeVar('_E', bound=Enum)
 _OSD: Shape = {
     'osd_id': int,
     'host?': str,
+    'domain?': [str],
     'step': str,
     'nonce?': int,
     'begun_before': int,
@@ -42,7 +46,7 @@ _OSD: Shape = {
     'latency_ms?': NUMBER,
     'reason?': str,
 }
-_CHUNK: Shape = {'version': int, 'osds': [{'osd_id': int, 'host?': str}]}
+_CHUNK: Shape = {'version': int, 'osds': [{'osd_id': int, 'host?': str, 'domain?': [str]}]}
 _FINISHED_CHUNK: Shape = {'version': int, 'osds': [_OSD]}
 _STATE: dict[str, Shape] = {
     'version': int,
@@ -89,7 +93,7 @@ def encode_chunk(state: CampaignState, number: int) -> str:
     if chunk_finished(state, number):
         documents = [_osd_document(osd) for osd in osds]
     else:
-        documents = [_osd_document(OsdCompaction(osd.osd_id, osd.host)) for osd in osds]
+        documents = [_osd_document(_not_begun(osd)) for osd in osds]
     what = f'a part of {len(osds)} OSDs of a compaction campaign'
     return packed({'version': VERSION, 'osds': documents}, what, _REMEDY)
 
@@ -103,7 +107,7 @@ def encode_head(state: CampaignState) -> str:
         for number in chunks
         if number not in finished
         for osd in _chunk(state, number)
-        if osd != OsdCompaction(osd.osd_id, osd.host)
+        if osd != _not_begun(osd)
     ]
     # Not `asdict` of the whole, which would copy ten thousand OSDs at every step.
     document = asdict(replace(state, osds=(), request=replace(state.request, osds=())))
@@ -150,6 +154,10 @@ def _chunk(state: CampaignState, number: int) -> tuple[OsdCompaction, ...]:
     return state.osds[number * CHUNK_OSDS : (number + 1) * CHUNK_OSDS]
 
 
+def _not_begun(osd: OsdCompaction) -> OsdCompaction:
+    return OsdCompaction(osd.osd_id, *osd.place)
+
+
 def _osd_document(osd: OsdCompaction) -> dict[str, object]:
     # What is not known takes no room.
     return {name: value for name, value in asdict(osd).items() if value is not None}
@@ -167,7 +175,7 @@ def decode(head: str, chunk: Callable[[str, int], Optional[str]]) -> CampaignSta
     document = unpacked_values(head, _WITHOUT_CHUNKS, VERSION)
     if document['version'] == _WITHOUT_CHUNKS:
         _require(document, _STATE)
-        osds = tuple(_osd(entry) for entry in document['osds'])
+        osds = tuple(_osd(entry, document['version']) for entry in document['osds'])
     else:
         _require(document, _HEAD)
         osds = _from_chunks(document, chunk)
@@ -184,22 +192,24 @@ def _from_chunks(
     head: dict[str, Any], chunk: Callable[[str, int], Optional[str]]
 ) -> tuple[OsdCompaction, ...]:
     osds: list[OsdCompaction] = []
-    begun = {osd.osd_id: osd for osd in map(_osd, head['osds'])}
+    begun = {entry['osd_id']: _osd(entry, head['version']) for entry in head['osds']}
     for number in range(head['chunks']):
         text = chunk(head['campaign_id'], number)
         if text is None:
             raise StoredStateError(f'part {number} of {head["chunks"]} of its OSDs is missing')
-        document = unpacked_values(text, VERSION, VERSION)
+        # A head may be newer than a chunk in which nothing has changed.
+        document = unpacked_values(text, _WITHOUT_DOMAINS, VERSION)
+        version = document['version']
         if number in head['finished_chunks']:
             _require(document, _FINISHED_CHUNK)
-            there = [_osd(entry) for entry in document['osds']]
+            there = [_osd(entry, version) for entry in document['osds']]
             if not all(osd.step in FINISHED for osd in there):
                 raise StoredStateError(f'part {number} of its OSDs is not finished')
             osds += there
             continue
         _require(document, _CHUNK)
         for entry in document['osds']:
-            pending = OsdCompaction(entry['osd_id'], entry.get('host'))
+            pending = OsdCompaction(entry['osd_id'], *_place(entry, version))
             osds.append(begun.pop(pending.osd_id, pending))
     if begun:
         raise StoredStateError(f'osd.{min(begun)} was begun, but is not among its OSDs')
@@ -231,20 +241,35 @@ def _request(entry: dict[str, Any], osds: tuple[OsdCompaction, ...]) -> Campaign
     return CampaignRequest(
         **{
             **entry,
-            'osds': tuple((osd.osd_id, osd.host) for osd in osds),
+            'osds': tuple((osd.osd_id, osd.place) for osd in osds),
             'predicted': None if predicted is None else Predicted(**predicted),
         }
     )
 
 
-def _osd(entry: dict[str, Any]) -> OsdCompaction:
+def _osd(entry: dict[str, Any], version: int) -> OsdCompaction:
+    place = _place(entry, version)
     try:
         return OsdCompaction(
-            **{'host': None, **entry, 'step': _member('step', entry['step'], CompactionStep)}
+            **{
+                **entry,
+                'host': place.host,
+                'domain': place.domain,
+                'step': _member('step', entry['step'], CompactionStep),
+            }
         )
     except TypeError as error:
         # A name that no version of this format had.
         raise StoredStateError(str(error)) from error
+
+
+def _place(entry: dict[str, Any], version: int) -> Place:
+    host, domain = entry.get('host'), entry.get('domain')
+    if version <= _WITHOUT_DOMAINS:
+        domain = None if host is None else ['host', host]
+    if domain is not None and len(domain) != 2:
+        raise StoredStateError(f'"domain" of osd.{entry["osd_id"]} is not a type and a name')
+    return Place(host, None if domain is None else FailureDomain(*domain))
 
 
 def _member(name: str, value: str, kind: type[_E]) -> _E:

@@ -249,7 +249,8 @@ def _following(state: CampaignState) -> Optional[OsdCompaction]:
         return following
     # The first of all is alone: what it does to the clients is seen before there are two.
     first_done = any(osd.step in FINISHED for osd in state.osds)
-    together = following.host is not None and all(o.host == following.host for o in flying)
+    domain = following.domain
+    together = domain is not None and all(osd.domain == domain for osd in flying)
     return following if together and first_done and len(flying) < state.request.parallel else None
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Optional
 
+from ..mgr.records import FailureDomain, Place
 from ..rollout.records import FINAL_PHASES, Outcome, Phase, Predicted
 
 
@@ -33,8 +34,9 @@ class OsdCompaction:
     """One OSD. Sizes are None while they are not known."""
 
     osd_id: int
-    #: Its failure domain; None: not known, so alone in one.
     host: Optional[str]
+    #: None: not known, so alone in one.
+    domain: Optional[FailureDomain]
     step: CompactionStep = CompactionStep.PENDING
     #: The process that was asked, and how many compactions it had begun before.
     nonce: Optional[int] = None
@@ -45,6 +47,10 @@ class OsdCompaction:
     #: The highest client write latency of the cluster while it compacted.
     latency_ms: Optional[float] = None
     reason: Optional[str] = None
+
+    @property
+    def place(self) -> Place:
+        return Place(self.host, self.domain)
 
     @property
     def given_back_bytes(self) -> Optional[int]:
@@ -60,10 +66,10 @@ class CampaignRequest:
     who: str
     #: The option string that the OSDs run.
     options: str
-    #: (OSD id, host) in the order in which they are compacted, host by host.
-    osds: tuple[tuple[int, Optional[str]], ...]
+    #: In the order in which they are compacted, one failure domain after the other.
+    osds: tuple[tuple[int, Place], ...]
     actor: str
-    #: Of one host at once.
+    #: Of one failure domain at once.
     parallel: int = 1
     prediction: Optional[str] = None
     predicted: Optional[Predicted] = None
@@ -121,7 +127,7 @@ def planned(campaign_id: str, request: CampaignRequest, now_s: float) -> Campaig
     return CampaignState(
         campaign_id=campaign_id,
         request=request,
-        osds=tuple(OsdCompaction(osd_id, host) for osd_id, host in request.osds),
+        osds=tuple(OsdCompaction(osd_id, *place) for osd_id, place in request.osds),
         started_s=now_s,
         updated_s=now_s,
     )

@@ -15,9 +15,20 @@ from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from typing import Any, Mapping, Optional, TypeVar
 
-from ..mgr.records import ConfigEntry, ManagerInfo, OsdInfo, PoolInfo
+from ..mgr.records import (
+    ConfigEntry,
+    CrushBucket,
+    CrushDraw,
+    CrushMap,
+    FailureDomain,
+    ManagerInfo,
+    OsdInfo,
+    PoolInfo,
+)
 from .records import Collection, ModuleState, OsdCollection
 
+#: The root of the CRUSH tree that every cluster is made with.
+_FIRST_ROOT = 'default'
 #: What may be an address; "12:30:59" is looked at and is none.
 _MAYBE_ADDRESS = re.compile(
     r'(?<!\w)(?:'
@@ -65,6 +76,7 @@ class _Replacement:
                 cluster_map,
                 osds=tuple(self._osd(osd) for osd in cluster_map.osds),
                 pools=tuple(self._pool(pool) for pool in cluster_map.pools),
+                crush=self._crush(cluster_map.crush),
             ),
             osds={osd_id: self._of_osd(osd) for osd_id, osd in collection.osds.items()},
             entries=None
@@ -76,7 +88,37 @@ class _Replacement:
         )
 
     def _osd(self, osd: OsdInfo) -> OsdInfo:
-        return replace(osd, host=None if osd.host is None else self._hosts[osd.host])
+        return replace(
+            osd,
+            host=None if osd.host is None else self._hosts[osd.host],
+            failure_domain=osd.failure_domain and self._domain(osd.failure_domain),
+        )
+
+    def _domain(self, domain: FailureDomain) -> FailureDomain:
+        return domain._replace(name=self._bucket_name(domain.kind, domain.name))
+
+    def _crush(self, crush: CrushMap) -> CrushMap:
+        kinds = {bucket.bucket_id: bucket.kind for bucket in crush.buckets}
+
+        def draw(old: CrushDraw) -> CrushDraw:
+            kind = kinds.get(old.root_id, 'root')
+            return replace(old, root_name=self._bucket_name(kind, old.root_name))
+
+        return CrushMap(
+            tuple(self._bucket(bucket) for bucket in crush.buckets),
+            tuple(replace(r, draws=tuple(draw(d) for d in r.draws)) for r in crush.rules),
+        )
+
+    def _bucket(self, bucket: CrushBucket) -> CrushBucket:
+        return replace(bucket, name=self._bucket_name(bucket.kind, bucket.name))
+
+    def _bucket_name(self, kind: str, name: str) -> str:
+        """The same for a bucket and its shadows, which the name of a device class follows."""
+        plain, tilde, device_class = name.partition('~')
+        if kind == 'osd' or plain in {'', _FIRST_ROOT}:
+            return name
+        new = self._hosts.get(plain) if kind == 'host' else None
+        return (new or self._location(kind, plain)) + tilde + device_class
 
     def _pool(self, pool: PoolInfo) -> PoolInfo:
         return replace(pool, name=self.text(pool.name))
@@ -138,7 +180,9 @@ class _Replacement:
     def _texts(self, value: _T) -> _T:
         """Each text anywhere in a record; what is one of a few words (an Enum) stays."""
         replaced: Any = value
-        if isinstance(value, str):
+        if isinstance(value, FailureDomain):
+            replaced = self._domain(value)
+        elif isinstance(value, str):
             replaced = value if isinstance(value, Enum) else self._who_or_text(value)
         elif is_dataclass(value) and not isinstance(value, type):
             replaced = replace(
@@ -166,6 +210,11 @@ def _numbered(kind: str, names: Iterable[str]) -> dict[str, str]:
 
 def _hosts(collection: Collection) -> Iterator[str]:
     hosts: list[Optional[str]] = [osd.host for osd in collection.cluster_map.osds]
+    hosts += [
+        bucket.name.partition('~')[0]
+        for bucket in collection.cluster_map.crush.buckets
+        if bucket.kind == 'host'
+    ]
     if collection.module is not None:
         hosts += [manager.host for manager in collection.module.managers]
     for entry in collection.entries or ():

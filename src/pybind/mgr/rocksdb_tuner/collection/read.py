@@ -55,7 +55,13 @@ _SHAPES: Mapping[Kind, Shape] = {
     },
     Kind.CRUSH_DUMP: {
         'devices': [{'id': int, 'class?': str}],
-        'rules': [{'rule_id': int, 'steps': [{'op': str, 'item_name?': str}]}],
+        'rules': [
+            {
+                'rule_id': int,
+                'steps': [{'op?': str, 'item?': int, 'item_name?': str, 'type?': str}],
+            }
+        ],
+        'buckets?': [{'id': int, 'name': str, 'type_name': str, 'items': [{'id': int}]}],
     },
     Kind.CONFIG_DUMP: [{'section': str, 'mask?': str, 'name': str, 'value': str}],
     Kind.CONFIG_SHOW: [{'name': str, 'value': str, 'source': str}],

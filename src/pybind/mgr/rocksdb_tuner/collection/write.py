@@ -5,10 +5,10 @@ Only what `read` looks at is written: no address, no device's serial number, no 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Mapping, Optional, Union
+from collections.abc import Iterator
+from typing import Any, Optional, Union
 
-from ..mgr.records import ClusterMap, ConfigEntry, OsdInfo, PoolInfo, RunningOption
+from ..mgr.records import ClusterMap, ConfigEntry, CrushDraw, OsdInfo, RunningOption
 from ..observe.sharding import format_files
 from ..present import documents
 from .counters import format_perf_dump
@@ -55,7 +55,6 @@ def _osd_files(osd_id: int, osd: OsdCollection) -> Iterator[tuple[str, Content]]
 
 
 def _osd_dump(cluster_map: ClusterMap) -> dict[str, Any]:
-    rules = _rules(cluster_map.pools)
     return {
         'epoch': cluster_map.epoch,
         'flags': ','.join(sorted(cluster_map.flags)),
@@ -80,7 +79,7 @@ def _osd_dump(cluster_map: ClusterMap) -> dict[str, Any]:
                 'pool_name': pool.name,
                 'size': pool.size,
                 'min_size': pool.min_size,
-                'crush_rule': rules[pool.device_classes],
+                'crush_rule': pool.crush_rule,
                 'application_metadata': {
                     name: {'metadata': ''} if name == 'cephfs' and pool.cephfs_metadata else {}
                     for name in pool.applications
@@ -98,23 +97,27 @@ def _crush_dump(cluster_map: ClusterMap) -> dict[str, Any]:
             for osd in cluster_map.osds
             if osd.device_class is not None
         ],
-        'rules': [
+        'buckets': [
             {
-                'rule_id': rule_id,
-                'steps': [
-                    {'op': 'take', 'item_name': f'default~{name}' if name else 'default'}
-                    for name in classes or ('',)
-                ],
+                'id': bucket.bucket_id,
+                'name': bucket.name,
+                'type_name': bucket.kind,
+                'items': [{'id': item} for item in bucket.items],
             }
-            for classes, rule_id in _rules(cluster_map.pools).items()
+            for bucket in cluster_map.crush.buckets
+        ],
+        'rules': [
+            {'rule_id': rule.rule_id, 'steps': [step for d in rule.draws for step in _steps(d)]}
+            for rule in cluster_map.crush.rules
         ],
     }
 
 
-def _rules(pools: Iterable[PoolInfo]) -> Mapping[tuple[str, ...], int]:
-    """A number for each way of choosing OSDs; the device classes are all that is known of it."""
-    classes = sorted({pool.device_classes for pool in pools})
-    return {chosen: rule_id for rule_id, chosen in enumerate(classes)}
+def _steps(draw: CrushDraw) -> Iterator[dict[str, Any]]:
+    yield {'op': 'take', 'item': draw.root_id, 'item_name': draw.root_name}
+    for choice in draw.choices:
+        yield {'op': choice.op, 'type': choice.kind}
+    yield {'op': 'emit'}
 
 
 def _metadata(osd: OsdInfo) -> dict[str, Any]:

@@ -10,10 +10,12 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Callable, Mapping, Optional
 
+from .crush import failure_domains, parse_crush
 from .records import (
     ClusterMap,
     ConfigEntry,
     DaemonVersions,
+    FailureDomain,
     ManagerInfo,
     OsdInfo,
     PgSummary,
@@ -29,15 +31,23 @@ def parse_cluster_map(
     """ClusterMap from what `get('osd_map')`, `('osd_map_crush')`, `('osd_metadata')` return."""
     classes = {device['id']: device.get('class') for device in crush.get('devices', [])}
     rule_classes = {rule['rule_id']: tuple(_classes_taken(rule)) for rule in crush.get('rules', [])}
+    of_osd = {osd['osd']: metadata.get(str(osd['osd'])) or {} for osd in osd_map['osds']}
+    crush_map = parse_crush(crush)
+    domains = failure_domains(
+        crush_map,
+        (pool['crush_rule'] for pool in osd_map['pools']),
+        {osd_id: texts.get('hostname') for osd_id, texts in of_osd.items()},
+    )
     return ClusterMap(
         epoch=osd_map['epoch'],
         flags=frozenset(osd_map.get('flags_set') or filter(None, osd_map['flags'].split(','))),
         require_osd_release=osd_map.get('require_osd_release'),
         osds=tuple(
-            _osd_info(osd, metadata.get(str(osd['osd'])) or {}, classes.get(osd['osd']))
+            _osd_info(osd, of_osd[osd['osd']], classes.get(osd['osd']), domains[osd['osd']])
             for osd in osd_map['osds']
         ),
         pools=tuple(_pool_info(pool, rule_classes) for pool in osd_map['pools']),
+        crush=crush_map,
     )
 
 
@@ -150,7 +160,10 @@ def parse_health_codes(health: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _osd_info(
-    osd: Mapping[str, Any], metadata: Mapping[str, str], device_class: Optional[str]
+    osd: Mapping[str, Any],
+    metadata: Mapping[str, str],
+    device_class: Optional[str],
+    failure_domain: Optional[FailureDomain],
 ) -> OsdInfo:
     addresses = osd.get('public_addrs', {}).get('addrvec', [])
     return OsdInfo(
@@ -175,6 +188,7 @@ def _osd_info(
         ),
         min_alloc_size_bytes=_number(metadata.get('bluestore_min_alloc_size')),
         distribution=metadata.get('distro'),
+        failure_domain=failure_domain,
     )
 
 
@@ -188,6 +202,7 @@ def _pool_info(pool: Mapping[str, Any], rule_classes: Mapping[int, tuple[str, ..
         min_size=pool['min_size'],
         device_classes=rule_classes.get(pool['crush_rule'], ()),
         cephfs_metadata='metadata' in applications.get('cephfs', {}),
+        crush_rule=pool['crush_rule'],
     )
 
 
@@ -195,7 +210,7 @@ def _classes_taken(rule: Mapping[str, Any]) -> Iterable[str]:
     """Device classes in a rule's take steps: "default~ssd" takes from ssd."""
     for step in rule['steps']:
         root, _, device_class = step.get('item_name', '').partition('~')
-        if step['op'] == 'take' and root and device_class:
+        if step.get('op') == 'take' and root and device_class:
             yield device_class
 
 

@@ -19,6 +19,25 @@ class CounterPoint(NamedTuple):
     avgcount: Optional[int] = None
 
 
+class FailureDomain(NamedTuple):
+    """The bucket in which a placement group has at most one copy."""
+
+    #: Type in the CRUSH map: "host", "rack", ...; "osd" where every OSD is one by itself.
+    kind: str
+    #: "r1", "osd.3"
+    name: str
+
+    def __str__(self) -> str:
+        return self.name if self.kind == 'osd' else f'{self.kind} {self.name}'
+
+
+class Place(NamedTuple):
+    """Where an OSD is; None: not known."""
+
+    host: Optional[str]
+    domain: Optional[FailureDomain]
+
+
 @dataclass(frozen=True)
 class OsdInfo:
     """One OSD as the OSD map, the CRUSH map and its own metadata describe it.
@@ -54,6 +73,12 @@ class OsdInfo:
     min_alloc_size_bytes: Optional[int] = None
     #: What the daemon runs on, as os-release names it: "debian", "centos".
     distribution: Optional[str] = None
+    #: By the CRUSH rules of the pools that store data on it, else its host.
+    failure_domain: Optional[FailureDomain] = None
+
+    @property
+    def place(self) -> Place:
+        return Place(self.host, self.failure_domain)
 
 
 @dataclass(frozen=True)
@@ -67,6 +92,8 @@ class PoolInfo:
     device_classes: tuple[str, ...]
     #: True for the metadata pool of a CephFS.
     cephfs_metadata: bool
+    #: Id of its CRUSH rule.
+    crush_rule: int
 
 
 @dataclass(frozen=True)
@@ -83,6 +110,51 @@ class PoolCounters:
 
 
 @dataclass(frozen=True)
+class CrushBucket:
+    """A node of a CRUSH tree; one in the shadow tree of a device class is named "r1~ssd"."""
+
+    #: Below 0.
+    bucket_id: int
+    name: str
+    #: "root", "rack", "host"
+    kind: str
+    #: Ids of buckets and, from 0, of OSDs.
+    items: tuple[int, ...]
+
+
+class CrushChoice(NamedTuple):
+    """A step of a rule that chooses buckets or OSDs."""
+
+    #: "chooseleaf_firstn"
+    op: str
+    #: Type of what is chosen: "host", "osd".
+    kind: str
+
+
+@dataclass(frozen=True)
+class CrushDraw:
+    """The steps of a rule from a `take` to its `emit`."""
+
+    root_id: int
+    root_name: str
+    choices: tuple[CrushChoice, ...]
+
+
+@dataclass(frozen=True)
+class CrushRule:
+    rule_id: int
+    draws: tuple[CrushDraw, ...]
+
+
+@dataclass(frozen=True)
+class CrushMap:
+    """Which buckets hold which OSDs, and how rules choose among them."""
+
+    buckets: tuple[CrushBucket, ...] = ()
+    rules: tuple[CrushRule, ...] = ()
+
+
+@dataclass(frozen=True)
 class ClusterMap:
     """The OSD map with what CRUSH and the daemons' metadata add to it."""
 
@@ -92,6 +164,8 @@ class ClusterMap:
     require_osd_release: Optional[str]
     osds: tuple[OsdInfo, ...]
     pools: tuple[PoolInfo, ...]
+    #: Empty where it is not known.
+    crush: CrushMap = CrushMap()
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,10 @@ class CounterNames(NamedTuple):
     slow_used_bytes: str = 'bluefs.slow_used_bytes'
 
 
+#: The sum of op_w, op_r and op_rw.
+ALL_OPERATIONS = 'osd.op'
+
+
 class DetailNames(NamedTuple):
     """Counters that are read less often, since they are for looking closely; None: not sent."""
 

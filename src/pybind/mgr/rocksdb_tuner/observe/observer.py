@@ -80,16 +80,20 @@ class Observer:
         found: dict[int, Signals] = {}
         closely = choose([osd.osd_id for osd in cluster_map.osds], self._rounds)
         self._rounds += 1
+        by_release = {
+            release: (by_any_name(reader, release), names_for(release))
+            for release in {osd.release for osd in cluster_map.osds}
+        }
         for osd in cluster_map.osds:
             if not osd.up or osd.nonce is None:
                 continue
             watched = self._watch(osd, osd.nonce, now_s)
-            counters = by_any_name(reader, osd.release)
+            counters, names = by_release[osd.release]
             sample = take_sample(
                 counters,
                 osd.osd_id,
                 osd.nonce,
-                names_for(osd.release),
+                names,
                 now_s,
                 watched.not_before_s,
                 watched.history.newest,

@@ -8,7 +8,7 @@ from typing import NamedTuple, Optional
 
 from ..mgr.protocols import CounterReader
 from ..mgr.records import CounterPoint
-from .counters import CounterNames
+from .counters import ALL_OPERATIONS, CounterNames
 
 #: Counters of one report carry one time. One that is older than the newest by more than this was
 #: not in that report: the OSD stopped sending it, and its last value says nothing about now.
@@ -52,15 +52,16 @@ class Sample(NamedTuple):
 
 
 _LATENCIES = frozenset({'kv_sync', 'kv_flush', 'commit', 'op_w_latency'})
+_PLACE = {field: place for place, field in enumerate(Sample._fields)}
 #: Of a sample's fields the first one that is a counter; they are in the order of the names.
-_FIRST = Sample._fields.index(CounterNames._fields[0])
-#: What an OSD counts together with an operation (`PrimaryLogPG::log_op_stats`, and the same place
-#: in each release): while the first has not moved, neither have the others.
-_TOGETHER = (
-    ('op_w', ('op_w_in_bytes', 'op_w_latency')),
-    ('op_r', ('op_r_out_bytes',)),
-    ('op_rw', ('op_rw_in_bytes',)),
-)
+_FIRST = _PLACE[CounterNames._fields[0]]
+_OP_W, _OP_W_LATENCY = _PLACE['op_w'], _PLACE['op_w_latency']
+#: An OSD counts each operation as one of three kinds, with its bytes and its time, and in
+#: ALL_OPERATIONS (`PrimaryLogPG::log_op_stats`, and the same place in each release). So those of a
+#: write are its latency's count, and while the sum of the kinds is that of all, none has moved.
+_OF_WRITES = ('op_w_latency', 'op_w_in_bytes')
+_OF_OTHERS = ('op_r', 'op_r_out_bytes', 'op_rw', 'op_rw_in_bytes')
+_OF_OPERATIONS = (*_OF_WRITES, *_OF_OTHERS, 'op_w')
 
 
 class _Asked(NamedTuple):
@@ -69,6 +70,17 @@ class _Asked(NamedTuple):
     paths: tuple[str, ...]
     is_latency: tuple[bool, ...]
     places: tuple[int, ...]
+
+
+class _Plan(NamedTuple):
+    """What to read of a process that was seen before: each begins with all of the one before it."""
+
+    #: All but operations.
+    first: _Asked
+    and_writes: _Asked
+    and_others: _Asked
+    #: Where what was seen before does not tell what moved.
+    and_operations: _Asked
 
 
 class _Known(NamedTuple):
@@ -88,44 +100,49 @@ def _asked(names: CounterNames, fields: Iterable[str]) -> _Asked:
     return _Asked(
         tuple(getattr(names, field) for field in found),
         tuple(field in _LATENCIES for field in found),
-        tuple(Sample._fields.index(field) for field in found),
+        tuple(_PLACE[field] for field in found),
     )
 
 
-@lru_cache(maxsize=16)
-def _all(names: CounterNames) -> _Asked:
-    return _asked(names, names._fields)
+class _Reading:
+    """What to read of an OSD whose counters have ``names``."""
+
+    def __init__(self, names: CounterNames) -> None:
+        self._names = names
+        self._plans: dict[_Known, _Plan] = {}
+        self.everything = _asked(names, names._fields)
+
+    def plan(self, known: _Known) -> _Plan:
+        """Without what cannot change while a process runs.
+
+        That are the sizes of its devices, and what is used of a device that is not there: BlueFS
+        says 0 of both. Without a slow device nothing is written to one.
+        """
+        plan = self._plans.get(known)
+        if plan is None:
+            settled = {
+                'db_total_bytes': known.db,
+                'wal_total_bytes': known.wal is not None,
+                'wal_used_bytes': known.wal is False,
+                'slow_total_bytes': known.slow is not None,
+                'slow_used_bytes': known.slow is False,
+                'bytes_written_slow': known.slow is False,
+            }
+            first = tuple(
+                field
+                for field in CounterNames._fields
+                if field not in _OF_OPERATIONS and not settled.get(field)
+            )
+            plan = self._plans[known] = _Plan(
+                _asked(self._names, first),
+                _asked(self._names, first + _OF_WRITES),
+                _asked(self._names, first + _OF_WRITES + _OF_OTHERS),
+                _asked(self._names, first + _OF_OPERATIONS),
+            )
+        return plan
 
 
-@lru_cache(maxsize=256)
-def _first(names: CounterNames, known: _Known) -> _Asked:
-    """What to read in any case, of a process that was seen before: its operations, then others.
-
-    The sizes of its devices do not change, nor what is used of a device that is not there: BlueFS
-    says 0 of both. Without a slow device nothing is written to one.
-    """
-    settled = {
-        'db_total_bytes': known.db,
-        'wal_total_bytes': known.wal is not None,
-        'wal_used_bytes': known.wal is False,
-        'slow_total_bytes': known.slow is not None,
-        'slow_used_bytes': known.slow is False,
-        'bytes_written_slow': known.slow is False,
-    }
-    counts = [count for count, _ in _TOGETHER]
-    elsewhere = {*counts, *(field for _, others in _TOGETHER for field in others)}
-    left = (f for f in names._fields if f not in elsewhere and not settled.get(f))
-    return _asked(names, (*counts, *left))
-
-
-@lru_cache(maxsize=256)
-def _first_and(names: CounterNames, known: _Known, moved: tuple[bool, ...]) -> _Asked:
-    """The same, and after it what is counted with the operations that moved."""
-    first = _first(names, known)
-    then = _asked(names, (f for (_, others), did in zip(_TOGETHER, moved) if did for f in others))
-    return _Asked(
-        first.paths + then.paths, first.is_latency + then.is_latency, first.places + then.places
-    )
+_reading = lru_cache(maxsize=16)(_Reading)
 
 
 def take_sample(
@@ -144,13 +161,14 @@ def take_sample(
     taken what cannot have changed while a process runs.
     """
     values: list[object]
+    reading = _reading(names)
     if known is None or known.nonce != nonce:
         values = [None] * len(Sample._fields)
-        asked = _all(names)
+        asked = reading.everything
         points = reader.latest(osd_id, asked.paths)
     else:
         values = list(known)
-        asked, points = _read_what_moved(reader, osd_id, names, known)
+        asked, points = _read_what_moved(reader, osd_id, reading, known)
     times = [point.time_s for point in points if point is not None]
     if not times:
         return None
@@ -159,7 +177,7 @@ def take_sample(
     if times.count(time_s) < len(times):
         if min(times) < max(times) - SAME_REPORT_S:
             # A report arrived while these were read: what was read before it is of the one before.
-            asked = _all(names)
+            asked = reading.everything
             points = reader.latest(osd_id, asked.paths)
             times = [point.time_s for point in points if point is not None]
             if not times:
@@ -167,7 +185,18 @@ def take_sample(
         time_s = max(times)
     if time_s <= not_before_s or now_s - time_s > MAX_REPORT_AGE_S:
         return None
-    oldest_s = time_s - SAME_REPORT_S
+    _fill(values, asked, points, time_s - SAME_REPORT_S)
+    values[:_FIRST] = (time_s, nonce)
+    return Sample(*values)  # type: ignore[arg-type]  # by the order of the fields
+
+
+def _fill(
+    values: list[object],
+    asked: _Asked,
+    points: Iterable[Optional[CounterPoint]],
+    oldest_s: float,
+) -> None:
+    """Put what was read into its places in ``values``; None for what is older than the report."""
     for point, is_latency, place in zip(points, asked.is_latency, asked.places):
         # A counter whose kind is not the expected one is another counter of the same name.
         if point is None or point.time_s < oldest_s or is_latency is (point.avgcount is None):
@@ -176,34 +205,62 @@ def take_sample(
             values[place] = point[1:]
         else:
             values[place] = point.value
-    values[:_FIRST] = (time_s, nonce)
-    return Sample(*values)  # type: ignore[arg-type]  # by the order of the fields
+    if _OP_W_LATENCY in asked.places and _OP_W not in asked.places:
+        latency = values[_OP_W_LATENCY]
+        values[_OP_W] = latency[1] if isinstance(latency, tuple) else None
 
 
 def _read_what_moved(
-    reader: CounterReader, osd_id: int, names: CounterNames, known: Sample
+    reader: CounterReader, osd_id: int, reading: _Reading, known: Sample
 ) -> tuple[_Asked, list[Optional[CounterPoint]]]:
     """(what was read, the points); each read costs the mgr more than all else done with it."""
     wal, slow = known.wal_total_bytes, known.slow_total_bytes
     wal_told = wal is not None and known.wal_used_bytes is not None
     slow_told = None not in (slow, known.slow_used_bytes, known.bytes_written_slow)
-    of_devices = _Known(
-        known.db_total_bytes is not None,
-        wal != 0 if wal_told else None,
-        slow != 0 if slow_told else None,
+    plan = reading.plan(
+        _Known(
+            known.db_total_bytes is not None,
+            wal != 0 if wal_told else None,
+            slow != 0 if slow_told else None,
+        )
     )
-    first = _first(names, of_devices)
-    points = reader.latest(osd_id, first.paths)
-    op_w, op_r, op_rw = points[: len(_TOGETHER)]
-    moved = (
-        op_w is None
-        or op_w.value != known.op_w
+    done, *points = reader.latest(osd_id, (ALL_OPERATIONS, *plan.first.paths))
+
+    def read_up_to(asked: _Asked) -> tuple[_Asked, list[Optional[CounterPoint]]]:
+        points.extend(reader.latest(osd_id, asked.paths[len(points) :]))
+        return asked, points
+
+    not_writes = _reads_and_calls(known)
+    if (
+        not_writes is None
+        or done is None
+        or done.avgcount is not None
+        # Only what is of the same report can be compared.
+        or points[0] is None
+        or points[0].time_s != done.time_s
+    ):
+        return read_up_to(plan.and_operations)
+    if done.value == not_writes + known.op_w:  # type: ignore[operator]  # known with the others
+        return plan.first, points
+    read_up_to(plan.and_writes)
+    of_writes = points[len(plan.first.paths)]
+    if of_writes is None or of_writes.avgcount is None:
+        return read_up_to(plan.and_operations)
+    if done.value == not_writes + of_writes.avgcount:
+        return plan.and_writes, points
+    return read_up_to(plan.and_others)
+
+
+def _reads_and_calls(known: Sample) -> Optional[int]:
+    """Operations so far that were no plain writes; None where not all is known of all kinds."""
+    if (
+        known.op_w is None
         or known.op_w_in_bytes is None
-        or known.op_w_latency is None,
-        op_r is None or op_r.value != known.op_r or known.op_r_out_bytes is None,
-        op_rw is None or op_rw.value != known.op_rw or known.op_rw_in_bytes is None,
-    )
-    if True not in moved:
-        return first, points
-    asked = _first_and(names, of_devices, moved)
-    return asked, [*points, *reader.latest(osd_id, asked.paths[len(points) :])]
+        or known.op_w_latency is None
+        or known.op_r is None
+        or known.op_r_out_bytes is None
+        or known.op_rw is None
+        or known.op_rw_in_bytes is None
+    ):
+        return None
+    return known.op_r + known.op_rw

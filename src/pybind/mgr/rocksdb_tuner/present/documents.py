@@ -21,6 +21,7 @@ from ..advise.records import (
 )
 from ..campaign.records import CampaignState
 from ..deep.look import DeepLook
+from ..mgr.records import FailureDomain
 from ..observe.growth import Forecast
 from ..observe.latency import WriteLatency, bottleneck, parts
 from ..observe.signals import Signals
@@ -129,6 +130,7 @@ def osd(detail: OsdDetail) -> JsonObject:
     return {
         **_osd_row(facts),
         'in_cluster': info.in_cluster,
+        'failure_domain': _failure_domain(info.failure_domain),
         'version': info.version,
         'release': info.release,
         'objectstore': info.objectstore,
@@ -185,10 +187,16 @@ def recommend(snapshot: Snapshot) -> list[JsonObject]:
 def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> JsonObject:
     """One recommendation in full, with how it would be carried out."""
     changes = difference(recommendation.options_from, recommendation.options_to)
+    domains = {osd_id: place.domain for osd_id, place in recommendation.places}
     return {
         **_recommendation(recommendation),
         'targets': [
-            {'osd': osd_id, 'options': options} for osd_id, options in recommendation.targets
+            {
+                'osd': osd_id,
+                'options': options,
+                'failure_domain': _failure_domain(domains.get(osd_id)),
+            }
+            for osd_id, options in recommendation.targets
         ],
         'final_entries': [
             {'who': who, 'value': value} for who, value in recommendation.final_entries
@@ -220,6 +228,7 @@ def _how(planned: Plan) -> JsonObject:
         'batches': [
             {
                 'osds': list(batch.osds),
+                'failure_domain': _failure_domain(batch.domain),
                 'phase': Phase.PLANNED.value,
                 'controls': list(batch.controls) if batch.judged else [],
             }
@@ -272,6 +281,7 @@ def _campaign(state: CampaignState) -> JsonObject:
             {
                 'osd': osd.osd_id,
                 'host': osd.host,
+                'failure_domain': _failure_domain(osd.domain),
                 'step': osd.step.value,
                 'used_before_bytes': osd.used_before_bytes,
                 'used_after_bytes': osd.used_after_bytes,
@@ -679,6 +689,7 @@ def _rollout(state: RolloutState) -> JsonObject:
         'batches': [
             {
                 'osds': list(batch.osds),
+                'failure_domain': _failure_domain(batch.domain),
                 'phase': batch.phase.value,
                 'verdict': None if batch.verdict is None else batch.verdict.value,
                 'controls': list(batch.controls),
@@ -711,6 +722,10 @@ def _rollout(state: RolloutState) -> JsonObject:
             for osd in state.osds
         ],
     }
+
+
+def _failure_domain(domain: Optional[FailureDomain]) -> Optional[JsonObject]:
+    return None if domain is None else {'type': domain.kind, 'name': domain.name}
 
 
 def _soak_of_batches(soak: SoakPlan) -> Optional[JsonObject]:

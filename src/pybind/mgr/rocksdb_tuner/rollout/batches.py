@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional
 
+from ..mgr.records import FailureDomain
 from .records import (
     ChangeRequest,
     Direction,
@@ -37,6 +38,8 @@ class PlannedBatch:
     among: int
     #: Whether no other follows.
     last: bool
+    #: All its OSDs lie in it; None: not known.
+    domain: Optional[FailureDomain]
 
     @property
     def watched(self) -> bool:
@@ -74,6 +77,7 @@ def planned_batch(request: ChangeRequest, soak: SoakPlan, number: int) -> Planne
     """One batch; ``number`` is that of one of its batches."""
     pieces = _pieces(request)
     osds = pieces[number]
+    domain = domain_of(request, number)
     if number == 0:
         return PlannedBatch(
             number,
@@ -83,6 +87,7 @@ def planned_batch(request: ChangeRequest, soak: SoakPlan, number: int) -> Planne
             _canary_soak(request, soak),
             among=1,
             last=len(pieces) == 1,
+            domain=domain,
         )
     # No more OSDs than with a canary and its controls: what is kept of them has the same room.
     most = limits().most_controls // 2
@@ -99,7 +104,13 @@ def planned_batch(request: ChangeRequest, soak: SoakPlan, number: int) -> Planne
         _batch_soak(request, soak),
         among=_judged_after_the_canary(pieces),
         last=number + 1 == len(pieces),
+        domain=domain,
     )
+
+
+def domain_of(request: ChangeRequest, number: int) -> Optional[FailureDomain]:
+    """The failure domain that a batch lies in; None: not known."""
+    return request.domains[number] if number < len(request.domains) else None
 
 
 def watched_batch(state: RolloutState) -> Optional[PlannedBatch]:
@@ -142,6 +153,7 @@ class Batch:
     """One batch as far as it is."""
 
     osds: tuple[int, ...]
+    domain: Optional[FailureDomain]
     phase: Phase
     #: None: not watched, or not yet.
     verdict: Optional[Verdict]
@@ -155,6 +167,7 @@ def batches(state: RolloutState) -> tuple[Batch, ...]:
     return tuple(
         Batch(
             osds=batch.osds,
+            domain=batch.domain,
             phase=Phase.SOAKING
             if watched is not None and watched.number == batch.number
             else _phase(state, batch, steps),

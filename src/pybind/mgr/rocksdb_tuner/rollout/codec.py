@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 from itertools import islice
 from typing import Callable, Optional
 
+from ..mgr.records import FailureDomain
 from .batches import count
 from .errors import StoredStateError
 from .records import (
@@ -86,6 +87,7 @@ def encode_state(state: RolloutState) -> str:
             'predicted': predicted_document(request.predicted),
             'option': request.option,
             'batches': [len(batch) for batch in request.batches],
+            'domains': [_domain_document(domain, table) for domain in request.domains],
         },
         'before': {
             'entries': [[who, table.index(value)] for who, value in state.before.entries],
@@ -237,7 +239,7 @@ def decode_state(text: str) -> RolloutState:
         if document.value('version') == WITHOUT_BATCHES:
             state = _with_promoted(state, soak)
         else:
-            state = _with_batches(state, request, soak)
+            state = _with_batches(state, request, soak, strings)
     _refuse_contradictions(state)
     return state
 
@@ -268,21 +270,60 @@ def _with_promoted(state: RolloutState, soak: Part) -> RolloutState:
     return replace(state, verdicts=(state.verdict or Verdict.NO_DATA,))
 
 
-def _with_batches(state: RolloutState, request: Part, soak: Part) -> RolloutState:
+def _with_batches(
+    state: RolloutState, request: Part, soak: Part, strings: Sequence[str]
+) -> RolloutState:
     sizes = request.integers('batches')
     if sizes and (sum(sizes) != len(state.osds) or 0 in sizes):
         raise StoredStateError('"request.batches" does not hold the OSDs of the rollout')
     order = iter(state.request.order)
+    batches = tuple(tuple(islice(order, size)) for size in sizes)
     followed_by = soak.value('batches')
     return replace(
         state,
-        request=replace(state.request, batches=tuple(tuple(islice(order, size)) for size in sizes)),
+        request=replace(
+            state.request, batches=batches, domains=_domains(request, batches, strings)
+        ),
         soak=replace(
             state.soak, batches=None if followed_by is None else _soak(soak.part('batches'))
         ),
         verdicts=tuple(soak.column('verdicts', None, _verdict)),
         batch_judgement=soak.typed('batch_judgement', optional(read_judgement)),
         batch_soaked_s=soak.number('batch_soaked_s'),
+    )
+
+
+def _domain_document(
+    domain: Optional[FailureDomain], table: _Table
+) -> Optional[list[Optional[int]]]:
+    if domain is None:
+        return None
+    # Every OSD has its own name: in a rollout of thousands that would be most of the texts.
+    name = None if domain.kind == 'osd' else table.index(domain.name)
+    return [table.index(domain.kind), name]
+
+
+def _domains(
+    request: Part, batches: Sequence[tuple[int, ...]], strings: Sequence[str]
+) -> tuple[Optional[FailureDomain], ...]:
+    """What older versions, of which a batch lay in a host, did not write."""
+    found = request.added_later('domains', read_list)
+    if not found:
+        return ()
+    if len(found) != len(batches):
+        raise StoredStateError('"request.domains" are not as many as there are batches')
+    text = lookup(strings)
+
+    def domain(path: str, value: object, batch: tuple[int, ...]) -> FailureDomain:
+        pair = read_list(path, value)
+        if len(pair) != 2:
+            wrong(path, value, 'a type and a name')
+        name = optional(text)(path, pair[1])
+        return FailureDomain(text(path, pair[0]), f'osd.{batch[0]}' if name is None else name)
+
+    return tuple(
+        None if value is None else domain(f'request.domains[{number}]', value, batch)
+        for number, (value, batch) in enumerate(zip(found, batches))
     )
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Optional
 
+from ..mgr.records import FailureDomain
+
 #: The one option that rollouts change.
 OPTION = 'bluestore_rocksdb_options'
 
@@ -182,6 +184,8 @@ class ChangeRequest:
     #: ``order`` in pieces, each of which is watched before the next one follows; the first is the
     #: canary alone. Empty: every OSD by itself.
     batches: tuple[tuple[int, ...], ...] = ()
+    #: The failure domain that each batch lies in, None where that is not known. Empty: of none.
+    domains: tuple[Optional[FailureDomain], ...] = ()
     #: What was predicted, in words, kept as it is for `history`.
     prediction: Optional[str] = None
     #: The same in numbers.

@@ -10,7 +10,7 @@ from .back import rolled_back
 from .batches import PlannedBatch, watched_batch
 from .gates import placement_groups
 from .observation import Observation
-from .records import Inconclusive, Judgement, Phase, RolloutState, Verdict
+from .records import Inconclusive, Judgement, Phase, RolloutState, SoakPlan, Verdict
 from .rules import Step, why_held
 from .states import waiting
 from .verdict import in_words, too_few_controls
@@ -39,6 +39,18 @@ def soak(state: RolloutState, batch: PlannedBatch, seen: Observation) -> Step:
         enough = seen.after_s >= batch.soak.least_s
         return Step(_passed(state, batch, incomparable) if enough else state)
     return Step(state) if seen.judgement is None else _judged(state, batch, seen, seen.judgement)
+
+
+def ends_with(judgement: Judgement, after_s: float, soak: SoakPlan) -> Optional[Verdict]:
+    """What a soak is over with, once changed OSDs were measured for ``after_s``; None: it goes on.
+
+    A failure counts at once, a pass only after the least time.
+    """
+    if judgement.verdict is Verdict.FAILED:
+        return Verdict.FAILED
+    if judgement.verdict is Verdict.PASSED and after_s >= soak.least_s:
+        return Verdict.PASSED
+    return Verdict.INCONCLUSIVE if after_s >= soak.most_s else None
 
 
 def judgement_in_view(state: RolloutState) -> Optional[Judgement]:
@@ -77,13 +89,14 @@ def _lost(state: RolloutState, batch: PlannedBatch, seen: Observation) -> Option
 def _judged(
     state: RolloutState, batch: PlannedBatch, seen: Observation, judgement: Judgement
 ) -> Step:
-    if judgement.verdict is Verdict.FAILED:
+    end = ends_with(judgement, seen.after_s, batch.soak)
+    if end is None:
+        return Step(state)
+    if end is Verdict.FAILED:
         return Step(_failed(state, batch, judgement))
-    if judgement.verdict is Verdict.PASSED and seen.after_s >= batch.soak.least_s:
+    if end is Verdict.PASSED:
         return Step(_passed(state, batch, judgement))
-    if seen.after_s >= batch.soak.most_s:
-        return _without_verdict(state, batch, judgement)
-    return Step(state)
+    return _without_verdict(state, batch, judgement)
 
 
 def _without_verdict(state: RolloutState, batch: PlannedBatch, judgement: Judgement) -> Step:

@@ -27,9 +27,11 @@ from rocksdb_tuner.mgr.records import (
     ConfigEntry,
     CounterPoint,
     DaemonVersions,
+    FailureDomain,
     ManagerInfo,
     OsdInfo,
     PgSummary,
+    Place,
     PoolCounters,
     PoolInfo,
     RunningOption,
@@ -65,6 +67,8 @@ class FakeOsd:
 
     osd_id: int
     host: str
+    #: None: its host.
+    domain: Optional[FailureDomain] = None
     device_class: str = 'ssd'
     release: str = 'pacific'
     in_cluster: bool = True
@@ -99,6 +103,10 @@ class FakeOsd:
     silent: bool = False
 
     @property
+    def failure_domain(self) -> FailureDomain:
+        return self.domain or FailureDomain('host', self.host)
+
+    @property
     def coming(self) -> bool:
         """Whether a process is about to come up."""
         return self.start_at_s is not None or self.boot_at_s is not None
@@ -124,7 +132,7 @@ class FakeCluster:
         #: Requests that are slow now, by OSD.
         self.slow_requests: dict[int, int] = {}
         self.pools: tuple[PoolInfo, ...] = (
-            PoolInfo(1, 'rbd', ('rbd',), 3, 2, device_classes=(), cephfs_metadata=False),
+            PoolInfo(1, 'rbd', ('rbd',), 3, 2, (), cephfs_metadata=False, crush_rule=0),
         )
         #: What clients did to each pool.
         self.pool_io: dict[int, PoolCounters] = {}
@@ -222,6 +230,11 @@ class FakeCluster:
         """Whether all placement groups are clean by now, heard of or not."""
         in_use = (osd for osd in self.osds.values() if osd.in_cluster)
         return all(osd.up for osd in in_use) and self.now_s >= self._dirty_until_s
+
+    @property
+    def places(self) -> Mapping[int, Place]:
+        """Where each OSD is."""
+        return {n: Place(osd.host, osd.failure_domain) for n, osd in self.osds.items()}
 
     @property
     def down(self) -> set[int]:
@@ -543,4 +556,5 @@ def _info(osd: FakeOsd) -> OsdInfo:
         dedicated_wal=False,
         db_device_bytes=osd.db_device_bytes,
         objectstore='bluestore',
+        failure_domain=osd.failure_domain,
     )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import Optional
 
 from .activity import Activity
-from .pools import CEPHFS_DATA, CEPHFS_METADATA, OTHER, RBD, RGW, PoolContext
+from .pools import CEPHFS_DATA, CEPHFS_METADATA, RBD, RGW, PoolContext
 from .records import Evidence, Workload, WorkloadClass
 from .thresholds import Thresholds, thresholds
 
@@ -14,14 +13,6 @@ UNKNOWN = Workload(WorkloadClass.UNKNOWN, 0.0, ())
 
 #: Confidence where every signal agrees; certainty is not to be had from counters.
 HIGH = 0.95
-
-_NAMES = {
-    RBD: "of RBD's",
-    RGW: "of the object gateway's",
-    CEPHFS_METADATA: "of CephFS's metadata",
-    CEPHFS_DATA: "of CephFS's data",
-    OTHER: "of other applications'",
-}
 
 
 def classify(seen: Optional[Activity], pools: PoolContext) -> Workload:
@@ -68,10 +59,10 @@ def _client_work(
         return WorkloadClass.READ_MOSTLY, _beyond(1 - changes_share, limits.read_share), (shares,)
     if changes_share < limits.write_share:
         return WorkloadClass.MIXED, 0.7, (shares,)
-    told = _pool_shares(seen, pools)
-    if told is None:
+    if pools.leading is None:
         return _small_changes(seen, pools, limits)
-    kind, share, of_pools = told
+    kind, share, statement = pools.leading
+    of_pools = Evidence('pools', share, 'share', seen.window_s, statement)
     if share < limits.dominant_kind_share:
         return WorkloadClass.MIXED, _beyond(1 - share, 1 - limits.dominant_kind_share), (of_pools,)
     # The others only do little: as if they were not there.
@@ -84,23 +75,6 @@ def _client_work(
     workload_class, certainty, evidence = _small_changes(seen, alone, limits)
     certainty = min(certainty, _beyond(share, limits.dominant_kind_share))
     return workload_class, certainty, (of_pools, *evidence)
-
-
-def _pool_shares(seen: Activity, pools: PoolContext) -> Optional[tuple[str, float, Evidence]]:
-    """(the kind of pools with the most changes, its share, the evidence); None: not known."""
-    if not pools.shares:
-        return None
-    ordered = sorted(
-        ((name, share.changes) for name, share in pools.shares.items()),
-        key=itemgetter(1),
-        reverse=True,
-    )
-    kind, share = ordered[0]
-    parts = ', '.join(
-        f'{100 * value:.0f} % {_NAMES[name]}' for name, value in ordered if value >= 0.005
-    )
-    statement = f'By their pools the changes on the device class are {parts}.'
-    return kind, share, Evidence('pools', share, 'share', seen.window_s, statement)
 
 
 def _small_changes(

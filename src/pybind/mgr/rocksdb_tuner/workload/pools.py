@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Mapping, NamedTuple, Optional
 
@@ -15,6 +16,13 @@ CEPHFS_METADATA = 'cephfs_metadata'
 CEPHFS_DATA = 'cephfs_data'
 #: Pools of other applications, and of none; not the manager's own.
 OTHER = 'other'
+_NAMES = {
+    RBD: "of RBD's",
+    RGW: "of the object gateway's",
+    CEPHFS_METADATA: "of CephFS's metadata",
+    CEPHFS_DATA: "of CephFS's data",
+    OTHER: "of other applications'",
+}
 #: Of the changes that OSDs count, the share that the pools' statistics must tell of.
 MIN_TOLD_SHARE = 0.5
 #: Writes to a pool of a file system's data with fewer bytes than this on average carry none.
@@ -31,6 +39,14 @@ class Share(NamedTuple):
     write_bytes: float
 
 
+class Leading(NamedTuple):
+    """The kind of pools with the most changes, its share of them, and what all have in words."""
+
+    kind: str
+    share: float
+    statement: str
+
+
 class PoolContext(NamedTuple):
     """Which kinds of pools can place data on OSDs of a device class."""
 
@@ -40,6 +56,8 @@ class PoolContext(NamedTuple):
     cephfs_data: bool
     #: What each kind has of the changes that clients make; None where that is not known.
     shares: Optional[Mapping[str, Share]] = None
+    #: Follows from ``shares``; here, for it is the same for each OSD of a class.
+    leading: Optional[Leading] = None
 
 
 def pool_context(
@@ -54,13 +72,27 @@ def pool_context(
     """
     reaching = [pool for pool in cluster_map.pools if _reaches(pool, device_class)]
     kinds = {kind for pool in reaching for kind in (_kind(pool),) if kind is not None}
+    shares = _shares(reaching, pool_rates, changes_per_s)
     return PoolContext(
         rbd=any('rbd' in pool.applications for pool in reaching),
         rgw=any('rgw' in pool.applications for pool in reaching),
         cephfs_metadata=CEPHFS_METADATA in kinds,
         cephfs_data=CEPHFS_DATA in kinds,
-        shares=_shares(reaching, pool_rates, changes_per_s),
+        shares=shares,
+        leading=leading(shares) if shares else None,
     )
+
+
+def leading(shares: Mapping[str, Share]) -> Leading:
+    """Which kind of at least one makes most of the changes."""
+    ordered = sorted(
+        ((name, share.changes) for name, share in shares.items()), key=itemgetter(1), reverse=True
+    )
+    kind, share = ordered[0]
+    parts = ', '.join(
+        f'{100 * value:.0f} % {_NAMES[name]}' for name, value in ordered if value >= 0.005
+    )
+    return Leading(kind, share, f'By their pools the changes on the device class are {parts}.')
 
 
 def _shares(

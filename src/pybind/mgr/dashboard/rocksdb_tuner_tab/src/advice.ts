@@ -208,7 +208,7 @@ function plan(planned: Plan): TemplateResult {
         : nothing}
       ${rest.length
         ? html`<li>
-            then ${plural(rest.length, 'batch', 'batches')} of at most a host each:
+            then ${plural(rest.length, 'batch', 'batches')} of at most one failure domain each:
             ${ids(rest.flatMap((b) => b.osds))}${soak.batches?.most_s
               ? `, each watched for ${durations(soak.batches.least_s, soak.batches.most_s)}`
               : nothing}

@@ -96,8 +96,14 @@ export interface SoakTime {
   inconclusive: string;
 }
 
+/** The CRUSH bucket that OSDs are in together; type "osd": each is one by itself. */
+export interface FailureDomain {
+  type: string;
+  name: string;
+}
+
 export interface Plan {
-  batches: { osds: number[] }[];
+  batches: { osds: number[]; failure_domain: FailureDomain | null }[];
   canary: number | null;
   controls: number[];
   soak: SoakTime & { batches: SoakTime | null };
@@ -130,7 +136,13 @@ export interface Judgement {
 }
 
 export interface Rollout extends RolloutSummary {
-  batches: { osds: number[]; phase: string; controls: number[]; verdict: string | null }[];
+  batches: {
+    osds: number[];
+    failure_domain: FailureDomain | null;
+    phase: string;
+    controls: number[];
+    verdict: string | null;
+  }[];
   direction: string;
   paused_by: string | null;
   last_error: string | null;

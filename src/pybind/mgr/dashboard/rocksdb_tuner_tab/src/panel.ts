@@ -118,8 +118,7 @@ export class RocksDbTunerPanel extends LitElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     window.clearTimeout(this.timer);
-    this.abort?.abort();
-    this.abort = null;
+    this.giveUpReading();
   }
 
   private async refresh(): Promise<void> {
@@ -169,6 +168,11 @@ export class RocksDbTunerPanel extends LitElement {
     } finally {
       if (this.abort === abort) this.abort = null;
     }
+  }
+
+  private giveUpReading(): void {
+    this.abort?.abort();
+    this.abort = null;
   }
 
   private stillThere(subject: Subject | null): Subject | null {
@@ -522,8 +526,7 @@ export class RocksDbTunerPanel extends LitElement {
       run: async () => {
         await question.run();
         // What is being read may be of before.
-        this.abort?.abort();
-        this.abort = null;
+        this.giveUpReading();
         void this.refresh();
       },
     });

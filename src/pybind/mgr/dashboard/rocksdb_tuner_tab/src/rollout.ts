@@ -4,7 +4,7 @@ import { html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
-import type { Change, Effect, Judgement, Rollout, Status } from './api';
+import type { Change, Effect, FailureDomain, Judgement, Rollout, Status } from './api';
 import { duration, ids, moment, plural, signedPercent, who } from './format';
 import { commands, facts, label, TABLE } from './parts';
 
@@ -69,7 +69,8 @@ export function rolloutSection(rollout: Rollout, host: RolloutHost): TemplateRes
       <div class="rt-body rt-scroll"><table class=${TABLE}>
         <thead>
           <tr>
-            <th scope="col">Batch</th><th scope="col">OSDs</th><th scope="col">Phase</th>
+            <th scope="col">Batch</th><th scope="col">OSDs</th><th scope="col">Failure domain</th>
+            <th scope="col">Phase</th>
             <th scope="col">Compared with</th><th scope="col">Verdict</th>
           </tr>
         </thead>
@@ -78,6 +79,7 @@ export function rolloutSection(rollout: Rollout, host: RolloutHost): TemplateRes
             (batch, i) => html`<tr>
               <th scope="row">${i === 0 ? 'Canary' : i}</th>
               <td>${ids(batch.osds)}</td>
+              <td>${batch.failure_domain ? within(batch.failure_domain) : '–'}</td>
               <td>${batch.phase}</td>
               <td>${batch.controls.length ? ids(batch.controls) : 'nothing: watched for crashes'}</td>
               <td>${batch.verdict ?? '–'}</td>
@@ -86,6 +88,10 @@ export function rolloutSection(rollout: Rollout, host: RolloutHost): TemplateRes
         </tbody>
       </table></div>
     </details>`;
+}
+
+function within({ type, name }: FailureDomain): string {
+  return type === 'osd' ? name : `${type} ${name}`;
 }
 
 function stages(phase: string): TemplateResult {

@@ -12,6 +12,7 @@ from ..records import Finding, OsdFacts, Severity
 from . import build, device, load, options
 from .catalogue import condition
 from .facts import ClusterFacts, ConditionFunction
+from .subjects import Subject, subjects
 
 __all__ = ['OF_THE_PRESENT', 'OF_THE_SETUP', 'ClusterFacts', 'SetupFindings', 'findings']
 
@@ -40,25 +41,34 @@ OF_THE_SETUP: Mapping[str, ConditionFunction] = {
     'deferred-write-regression': build.deferred_write_regression,
     'unknown-release': build.unknown_release,
 }
-#: And those of what they do now, or have done for some time.
-OF_THE_PRESENT: Mapping[str, ConditionFunction] = {
-    'restart-pending': options.restart_pending,
-    'memtables-exceed-memory': options.memtables_exceed_memory,
-    'spillover': device.spillover,
-    'level-does-not-fit': device.level_does_not_fit,
-    'db-device-small': device.db_device_small,
-    'db-device-nearly-full': device.db_device_nearly_full,
-    'db-device-filling': device.db_device_filling,
-    'metadata-fills-device': device.metadata_fills_device,
-    'legacy-omap': load.legacy_omap,
-    'uncompressed-metadata': load.uncompressed_metadata,
-    'kv-sync-bound': load.kv_sync_bound,
-    'slow-iterators': load.slow_iterators,
-    'compact-on-deletion-off': load.compact_on_deletion_off,
-    'compaction-storm': load.compaction_storm,
-    'write-stalls': load.write_stalls,
-    'slow-sync': load.slow_sync,
-    'slow-op-alert': load.slow_op_alert,
+#: And those of what they do now, or have done for some time, by what they are about: to fetch a
+#: function into a processor that was busy with something else costs as much as 20 OSDs do in it.
+OF_THE_PRESENT: Mapping[Subject, Mapping[str, ConditionFunction]] = {
+    Subject.PENDING_RESTART: {'restart-pending': options.restart_pending},
+    Subject.CHOSEN_STRING: {'memtables-exceed-memory': options.memtables_exceed_memory},
+    Subject.DB_DEVICE: {
+        'spillover': device.spillover,
+        'level-does-not-fit': device.level_does_not_fit,
+        'db-device-small': device.db_device_small,
+        'db-device-nearly-full': device.db_device_nearly_full,
+        'db-device-filling': device.db_device_filling,
+    },
+    Subject.METADATA_WORK: {
+        'uncompressed-metadata': load.uncompressed_metadata,
+        'compact-on-deletion-off': load.compact_on_deletion_off,
+    },
+    Subject.STATISTICS: {'write-stalls': load.write_stalls},
+    Subject.HEALTH_CHECK: {
+        'legacy-omap': load.legacy_omap,
+        'slow-op-alert': load.slow_op_alert,
+    },
+    Subject.OSD: {
+        'metadata-fills-device': device.metadata_fills_device,
+        'kv-sync-bound': load.kv_sync_bound,
+        'slow-iterators': load.slow_iterators,
+        'compaction-storm': load.compaction_storm,
+        'slow-sync': load.slow_sync,
+    },
 }
 
 
@@ -66,7 +76,7 @@ class SetupFindings:
     """The findings of `OF_THE_SETUP`, looked for anew only where the setup changed.
 
     It hardly ever does, and two dozen functions that run once in a tick cost more by being fetched
-    into a processor that was busy with something else than by what they do.
+    than by what they do.
     """
 
     def __init__(self) -> None:
@@ -89,10 +99,11 @@ def findings(
     cluster: ClusterFacts, setup_findings: Optional[SetupFindings] = None
 ) -> tuple[Finding, ...]:
     """All findings, worst first; ``setup_findings`` remembers those of the last call."""
-    found = [
-        *(setup_findings or SetupFindings()).of(cluster),
-        *_look_for(OF_THE_PRESENT, cluster),
-    ]
+    there_are = subjects(cluster)
+    found = list((setup_findings or SetupFindings()).of(cluster))
+    for subject, functions in OF_THE_PRESENT.items():
+        if subject in there_are:
+            found += _look_for(functions, cluster)
     return tuple(sorted(found, key=lambda f: (_ORDER[f.severity], f.finding_id, f.osds)))
 
 

@@ -9,15 +9,13 @@ from typing import Optional
 from ...mgr.records import OsdInfo
 from ...observe.growth import Forecast, Outlook
 from ...observe.signals import Signals
-from ...workload.records import WorkloadClass
 from ..facts import release_of_osd
 from ..naming import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
 from .catalogue import Condition
 from .facts import ClusterFacts, Measured, effective_options, worst_of
+from .subjects import METADATA_WORK
 
-#: Work that puts its weight on metadata.
-METADATA_WORK = frozenset({WorkloadClass.RGW_METADATA, WorkloadClass.CEPHFS_METADATA})
 _DAY_S = 86400.0
 
 

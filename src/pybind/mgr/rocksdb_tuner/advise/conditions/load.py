@@ -14,7 +14,6 @@ from ..facts import BUFFERED_IO, COMPACT_ON_DELETION, release_of_osd
 from ..naming import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts
 from .catalogue import Condition
-from .device import METADATA_WORK
 from .facts import (
     ClusterFacts,
     Measured,
@@ -22,6 +21,7 @@ from .facts import (
     effective_options,
     worst_of,
 )
+from .subjects import METADATA_WORK
 
 _NO_COMPRESSION = 'kNoCompression'
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Optional
 
-from ...advise.records import Prediction, Reason, Recommendation
+from ...advise.records import Kind, Prediction, Reason, Recommendation
 from ...options.grammar import OptionDifference
 from ...rollout.batches import PlannedBatch
 from ...rollout.gates import GATES
@@ -108,6 +109,7 @@ def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
         titled('Why', _reasons(r.reasons)),
         titled('Expected', _prediction(r.prediction)),
         *(() if planned is None else _how(planned)),
+        _one_domain_at_a_time(r) if r.kind is Kind.COMPACT else '',
         titled('Commands', _commands(r.commands)),
         titled('To undo it', _commands(r.undo_commands)),
         titled(
@@ -147,7 +149,8 @@ def _how(planned: Plan) -> Iterable[str]:
             'OSDs',
             (
                 f'{format_plural(len(r.osds), "OSD")}, one at a time, in '
-                f'{format_plural(len(planned.batches), "batch", "batches")} of at most one host'
+                f'{format_plural(len(planned.batches), "batch", "batches")} of at most one failure '
+                f'domain ({_domain_kinds(planned)})'
             ),
         ),
         ('Canary', _watch(planned)),
@@ -163,6 +166,19 @@ def _how(planned: Plan) -> Iterable[str]:
     if r.restart_required:
         yield titled('Before each restart', bullets(GATES))
         yield titled('For each OSD', bullets(steps))
+
+
+def _one_domain_at_a_time(recommendation: Recommendation) -> str:
+    """The order of a compaction campaign."""
+    domains = {osd_id: place.domain for osd_id, place in recommendation.places}
+    by_domain = groupby(recommendation.osds, domains.get)
+    return table(
+        (
+            Column('FAILURE DOMAIN', flexible=True),
+            Column('OSDS IN THEIR ORDER', flexible=True, wrap=True, min_width=20),
+        ),
+        [(str(domain or UNKNOWN), _ids_in_order(list(osds))) for domain, osds in by_domain],
+    )
 
 
 def _watch(planned: Plan) -> str:
@@ -211,14 +227,25 @@ def _batches(planned: Plan) -> str:
     return table(
         (
             Column('BATCH', 'r'),
+            Column('FAILURE DOMAIN', flexible=True),
             Column('OSDS IN THEIR ORDER', flexible=True, wrap=True, min_width=20),
             Column('COMPARED WITH', flexible=True, wrap=True, min_width=20),
         ),
         [
-            (str(batch.number + 1), _ids_in_order(batch.osds), _compared_with(batch))
+            (
+                str(batch.number + 1),
+                str(batch.domain or UNKNOWN),
+                _ids_in_order(batch.osds),
+                _compared_with(batch),
+            )
             for batch in planned.batches
         ],
     )
+
+
+def _domain_kinds(planned: Plan) -> str:
+    kinds = {'not known' if b.domain is None else b.domain.kind for b in planned.batches}
+    return ', '.join(sorted(kinds))
 
 
 def _compared_with(batch: PlannedBatch) -> str:

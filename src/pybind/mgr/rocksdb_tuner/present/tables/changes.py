@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Optional
 
 from ...campaign.records import CampaignState
-from ...rollout.batches import Batch, PlannedBatch, batches, watched_batch
+from ...rollout.batches import Batch, PlannedBatch, batches, domain_of, watched_batch
 from ...rollout.history import HistoryRecord
 from ...rollout.records import Phase, RolloutState, Verdict
 from ...rollout.track_record import Rightness, compared, track_record
@@ -69,11 +69,16 @@ def _batch(state: RolloutState) -> list[tuple[str, str]]:
     """What is found of the batch after the canary that is watched."""
     number = len(state.verdicts)
     if state.batch_judgement is not None:
-        return [(f'Batch {number + 1}', in_words(state.batch_judgement))]
+        return [(_name_of(state, number), in_words(state.batch_judgement))]
     watched = watched_batch(state)
     if watched is None or watched.number == 0:
         return []
-    return [(f'Batch {number + 1}', _not_yet(state, watched))]
+    return [(_name_of(state, number), _not_yet(state, watched))]
+
+
+def _name_of(state: RolloutState, number: int) -> str:
+    domain = domain_of(state.request, number)
+    return f'Batch {number + 1}' + (f' ({domain})' if domain is not None else '')
 
 
 def _not_yet(state: RolloutState, batch: PlannedBatch) -> str:

@@ -33,6 +33,7 @@ def campaign(state: CampaignState) -> str:
     columns = (
         Column('OSD', 'r'),
         Column('HOST', flexible=True),
+        Column('FAILURE DOMAIN', flexible=True),
         Column('STEP'),
         Column('DB BEFORE', 'r'),
         Column('AFTER', 'r'),
@@ -48,6 +49,7 @@ def _row(osd: OsdCompaction) -> tuple[str, ...]:
     return (
         str(osd.osd_id),
         osd.host or UNKNOWN,
+        str(osd.domain or UNKNOWN),
         osd.step.value,
         format_bytes(before),
         format_bytes(after),

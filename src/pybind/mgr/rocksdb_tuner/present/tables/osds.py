@@ -83,6 +83,7 @@ def osd(detail: OsdDetail) -> str:
         [
             (f'osd.{info.osd_id}', state),
             ('Host', info.host or UNKNOWN),
+            ('Failure domain', str(info.failure_domain or UNKNOWN)),
             ('Device class', info.device_class or UNKNOWN),
             ('Version', version),
             ('Object store', info.objectstore or UNKNOWN),

@@ -6,7 +6,7 @@ from typing import Optional
 
 from rocksdb_tuner.advise.facts import ANNEX, OPTION, osd_options
 from rocksdb_tuner.advise.records import GroupFacts, OsdFacts
-from rocksdb_tuner.mgr.records import ConfigEntry, OsdInfo, RunningOption
+from rocksdb_tuner.mgr.records import ConfigEntry, FailureDomain, OsdInfo, RunningOption
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
@@ -31,7 +31,9 @@ def osd_info(osd_id: int = 0, release: Optional[str] = 'pacific', **changes: obj
         'db_device_bytes': None,
         'objectstore': 'bluestore',
     }
-    return OsdInfo(**{**values, **changes})  # type: ignore[arg-type]
+    values |= changes
+    values.setdefault('failure_domain', FailureDomain('host', str(values['host'])))
+    return OsdInfo(**values)  # type: ignore[arg-type]
 
 
 def entry(who: str, value: str, name: str = OPTION) -> ConfigEntry:

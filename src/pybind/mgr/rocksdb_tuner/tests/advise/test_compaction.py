@@ -8,6 +8,8 @@ import pytest
 
 from rocksdb_tuner.advise.compaction import campaign_request, compaction_advice
 from rocksdb_tuner.advise.records import GroupFacts, Kind, Recommendation, Risk
+from rocksdb_tuner.advise.steps import ShownSteps
+from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.rollout.history import HistoryRecord
 from rocksdb_tuner.rollout.records import Outcome
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
@@ -106,8 +108,55 @@ def test_a_change_back_offers_compaction_too() -> None:
 
 def test_what_is_carried_out_is_what_it_shows() -> None:
     advice = offered(changed())
-    request = campaign_request(advice, {0: 'a', 1: 'b', 2: None}, 'operator', 2)
+    request = campaign_request(advice, 'operator', 2)
     assert [n for n, _ in request.osds] == list(advice.osds)
-    assert dict(request.osds) == {0: 'a', 1: 'b', 2: None}
+    assert dict(request.osds) == {n: osd_info(n).place for n in range(3)}
     assert (request.options, request.parallel) == (LZ4, 2)
     assert request.recommendation_id == advice.recommendation_id
+
+
+def with_writes(*iops: float) -> GroupFacts:
+    racks = (FailureDomain('rack', 'r1'), FailureDomain('rack', 'r2'))
+    return group(
+        *(
+            facts(osd_info(n, failure_domain=racks[n % 2]), LZ4, write_iops=each)
+            for n, each in enumerate(iops)
+        )
+    )
+
+
+def test_the_order_goes_one_failure_domain_after_the_other() -> None:
+    advice = compaction_advice(with_writes(90, 91, 92, 93, 94, 80), [changed()])
+    assert advice is not None
+    assert advice.osds == (5, 1, 3, 0, 2, 4)
+    osds = campaign_request(advice, 'operator', 1).osds
+    assert [str(place.domain) for _, place in osds] == ['rack r2'] * 3 + ['rack r1'] * 3
+
+
+def test_the_order_that_was_shown_stays_while_loads_change_a_little_and_goes_with_its_canary() -> (
+    None
+):
+    shown = ShownSteps()
+    first = compaction_advice(with_writes(90, 91, 92, 93, 94, 80), [changed()], shown)
+    noise = compaction_advice(with_writes(80, 94, 93, 92, 91, 90), [changed()], shown)
+    assert first is not None
+    assert noise == first
+    idle = compaction_advice(with_writes(80, 94, 93, 92, 91, 0), [changed()], shown)
+    assert idle is not None
+    assert idle.osds[0] == 0
+    assert compaction_advice(with_writes(80, 94, 93, 92, 91), [changed()], shown) is not None
+
+
+def test_other_racks_make_another_order() -> None:
+    shown = ShownSteps()
+    scene = with_writes(90, 91, 92, 93, 94, 80)
+    compaction_advice(scene, [changed()], shown)
+    moved = [
+        o._replace(info=replace(o.info, failure_domain=FailureDomain('rack', 'r3')))
+        if o.info.osd_id == 1
+        else o
+        for o in scene.osds
+    ]
+    advice = compaction_advice(group(*moved), [changed()], shown)
+    assert advice is not None
+    assert advice.osds == (5, 3, 0, 2, 4, 1)

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.records import Kind
 from rocksdb_tuner.advise.steps import Change, ShownSteps
+from rocksdb_tuner.mgr.records import FailureDomain, Place
 from rocksdb_tuner.rollout.order import canary_first, matched_controls, typical_of
 from rocksdb_tuner.rollout.verdict import limits
 
 OSDS = 12
-HOSTS = ('a', 'b', 'c')
+PLACES = tuple(Place(host, FailureDomain('host', host)) for host in 'abc')
 Loads = dict[int, Optional[float]]
 
 some_loads = st.dictionaries(st.integers(0, OSDS - 1), st.none() | st.floats(0, 1e5))
@@ -30,7 +31,7 @@ def change(options_to: str = 'compression=kLZ4Compression', osds: int = OSDS) ->
         deciding_entries=(),
         restart=True,
         orchestrated=True,
-        osds=tuple((n, HOSTS[n % len(HOSTS)]) for n in range(osds)),
+        places=tuple((n, PLACES[n % len(PLACES)]) for n in range(osds)),
     )
 
 
@@ -55,7 +56,7 @@ def test_the_first_look_takes_the_least_risky_typical_osd_and_its_best_controls(
     loads: Loads,
 ) -> None:
     steps = ShownSteps().of(change(), loads)
-    assert steps.order == canary_first(dict(change().osds), loads)
+    assert steps.order == canary_first(dict(change().places), loads)
     assert steps.controls == matched_controls(steps.order, loads, limits().most_controls)
     assert [osd_id for batch in steps.batches for osd_id in batch] == list(steps.order)
     assert steps.targets == tuple((n, change().options_to) for n in steps.order)
@@ -71,7 +72,7 @@ def test_whatever_happens_the_canary_is_as_typical_as_a_new_one_would_be(
     # Below one write a second nobody is told apart.
     known = {n: max(1.0, iops) for n, iops in now.items() if iops is not None}
     typical = typical_of(range(OSDS), known)
-    assert canary in typical or not typical or canary == canary_first(dict(change().osds), now)[0]
+    assert canary in typical or not typical or canary == canary_first(dict(change().places), now)[0]
 
 
 @pytest.mark.parametrize('iops', [0.0, 1000.0])

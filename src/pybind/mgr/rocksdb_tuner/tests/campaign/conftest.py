@@ -45,7 +45,7 @@ class Run:
             recommendation_id='osd-abc',
             who='osd',
             options='compression=kLZ4Compression',
-            osds=tuple((n, osd.host) for n, osd in self.cluster.osds.items()),
+            osds=tuple(self.cluster.places.items()),
             actor='operator',
             parallel=parallel,
         )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rocksdb_tuner.campaign.records import CompactionStep
 from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.mgr.records import FailureDomain, Place
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.records import Outcome, Phase
 
@@ -58,16 +61,42 @@ def test_no_tick_waits_for_a_compaction_however_long(run: Run) -> None:
     assert run.state.osds[0].step is CompactionStep.COMPACTING
 
 
-def test_in_parallel_only_within_one_host_and_only_after_the_first(run: Run) -> None:
+def ever_together(run: Run) -> set[frozenset[int]]:
+    """Which OSDs compacted at once, in a campaign of which two may."""
     run.start(parallel=2)
     together = set()
     while not run.state.ended:
         run.tick()
-        running = frozenset(run.cluster.compactions.running())
-        together.add(running)
-        assert len({run.cluster.osds[n].host for n in running}) <= 1
-    assert frozenset({2, 3}) in together
-    assert frozenset({0, 1}) not in together
+        together.add(frozenset(run.cluster.compactions.running()))
+    return together
+
+
+def test_in_parallel_only_within_one_host_and_only_after_the_first(run: Run) -> None:
+    assert {n for n in ever_together(run) if len(n) > 1} == {frozenset({2, 3})}
+
+
+def test_in_parallel_on_two_hosts_of_one_rack_and_never_in_two_racks() -> None:
+    run = Run(osds=6, per_host=1)
+    for n, osd in run.cluster.osds.items():
+        osd.domain = FailureDomain('rack', 'r1' if n < 3 else 'r2')
+    together = {n for n in ever_together(run) if len(n) > 1}
+    assert together == {frozenset(pair) for pair in ((1, 2), (3, 4))}
+
+
+@pytest.mark.parametrize('known', [True, False])
+def test_never_in_parallel_where_each_osd_is_a_failure_domain_or_none_is_known(
+    run: Run, known: bool
+) -> None:
+    request = run.request(parallel=2)
+    places = tuple(
+        (n, Place(place.host, FailureDomain('osd', f'osd.{n}') if known else None))
+        for n, place in request.osds
+    )
+    run.driver.start('c1', replace(request, osds=places), run.cluster.now_s)
+    while not run.state.ended:
+        run.tick()
+        assert len(run.cluster.compactions.running()) <= 1
+    assert run.state.outcome is Outcome.DONE
 
 
 @pytest.mark.parametrize('flag', ['noout', 'nobackfill'])

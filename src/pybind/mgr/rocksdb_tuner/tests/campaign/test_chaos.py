@@ -11,6 +11,7 @@ import pytest
 
 from rocksdb_tuner.campaign.records import FINISHED, CompactionStep
 from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.rollout.errors import RolloutRefused
 
 from .conftest import Run
@@ -28,6 +29,12 @@ class Schedule:
         self.parallel = self.dice.choice([1, 1, 2])
         release = self.dice.choice(['pacific', 'reef'])
         self.run = Run(release, osds=self.dice.choice([3, 4, 6]), per_host=2)
+        kind = self.dice.choice(['host', 'rack', 'osd'])
+        for n, osd in self.run.cluster.osds.items():
+            if kind == 'rack':
+                osd.domain = FailureDomain('rack', f'r{n // 4}')
+            elif kind == 'osd':
+                osd.domain = FailureDomain('osd', f'osd.{n}')
         self.run.cluster.compactions.takes_s = self.dice.choice([4.0, 30.0, 200.0])
         self.aborted = False
 
@@ -53,10 +60,10 @@ class Schedule:
         ended = run.state.ended
         run.tick(self.dice.choice([1.0, 2.0, 2.0, 7.0]))
         asked = run.cluster.compactions.told[before:]
-        # Never more at once than allowed, and those on one host.
+        # Never more at once than allowed, and those in one failure domain.
         running = run.cluster.compactions.running()
         assert len(running) <= self.parallel
-        assert len({run.cluster.osds[n].host for n in running}) <= 1
+        assert len({run.cluster.osds[n].failure_domain for n in running}) <= 1
         # Nothing is asked by who was stopped, or after the end.
         assert gate_open or not asked
         assert not (ended and asked)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner.campaign.codec import (
     CHUNK_OSDS,
+    VERSION,
     decode,
     encode_chunk,
     encode_head,
@@ -30,9 +31,10 @@ from rocksdb_tuner.campaign.records import (
 )
 from rocksdb_tuner.campaign.storage import BROKEN, CURRENT, CampaignStorage
 from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.mgr.records import FailureDomain, Place
 from rocksdb_tuner.rollout.errors import RolloutRefused, StoredStateError
 from rocksdb_tuner.rollout.records import Outcome, Phase, Predicted
-from rocksdb_tuner.rollout.stored import LIMIT_BYTES
+from rocksdb_tuner.rollout.stored import LIMIT_BYTES, packed, unpacked_values
 from rocksdb_tuner.tests.fake_cluster import FakeStore
 
 from .conftest import Run
@@ -50,6 +52,7 @@ def states(draw: st.DrawFn) -> CampaignState:
         OsdCompaction(
             n,
             draw(MAYBE),
+            draw(st.none() | st.builds(FailureDomain, TEXTS, TEXTS)),
             draw(st.sampled_from(CompactionStep)),
             draw(st.none() | st.integers(0, 2**32)),
             draw(st.integers(0, 99)),
@@ -71,7 +74,7 @@ def states(draw: st.DrawFn) -> CampaignState:
             draw(TEXTS),
             draw(TEXTS),
             draw(TEXTS),
-            tuple((osd.osd_id, osd.host) for osd in osds),
+            tuple((osd.osd_id, osd.place) for osd in osds),
             draw(TEXTS),
             draw(st.integers(1, 9)),
             draw(MAYBE),
@@ -108,7 +111,18 @@ def read(head: str, *chunks: str) -> CampaignState:
 
 
 @pytest.mark.parametrize(
-    'text', ['', '[]', '{"version":3}', '{"version":2}', '{"version":1}', 'null', '{"x', 'zlib:!']
+    'text',
+    [
+        '',
+        '[]',
+        '{"version":4}',
+        '{"version":3}',
+        '{"version":2}',
+        '{"version":1}',
+        'null',
+        '{"x',
+        'zlib:!',
+    ],
 )
 def test_what_is_no_campaign_is_an_error(text: str) -> None:
     with pytest.raises(StoredStateError):
@@ -161,7 +175,7 @@ def test_a_campaign_that_an_older_version_wrote_goes_on_and_is_stored_in_chunks(
     state = run.state
     document = json.loads(encode_head(state))
     del document['chunks'], document['finished_chunks']
-    osds = [{k: v for k, v in asdict(osd).items() if v is not None} for osd in state.osds]
+    osds = [without_domain(asdict(osd)) for osd in state.osds]
     document.update(version=1, osds=osds)
     run.store.values = {CURRENT: json.dumps(document)}
     run.fail_over()
@@ -171,13 +185,41 @@ def test_a_campaign_that_an_older_version_wrote_goes_on_and_is_stored_in_chunks(
     assert run.state.outcome is Outcome.DONE
 
 
+def without_domain(osd: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in osd.items() if v is not None and k != 'domain'}
+
+
+@pytest.mark.parametrize('begun', [1, 2, CHUNK_OSDS, CHUNK_OSDS + 1, 2 * CHUNK_OSDS])
+def test_where_an_older_version_kept_the_host_alone_that_is_the_failure_domain(begun: int) -> None:
+    """Head and chunks of version 2 are read, and so is what mixes them with those of today."""
+    store = FakeStore()
+    state = large(3 * CHUNK_OSDS)
+    state = replace(state, osds=(*map(finished, state.osds[:begun]), *state.osds[begun:]))
+    CampaignStorage(store).save(state)
+    for key, text in store.values.items():
+        document = unpacked_values(text, VERSION, VERSION)
+        osds = [without_domain(osd) for osd in document['osds']]
+        store.values[key] = packed({**document, 'version': 2, 'osds': osds}, key)
+    storage = CampaignStorage(store)
+    assert storage.load() == state
+    further = replace(
+        state, osds=(*map(finished, state.osds[: begun + 1]), *state.osds[begun + 1 :])
+    )
+    storage.save(further)
+    assert CampaignStorage(store).load() == further
+
+
 # -- ten thousand OSDs
 
 MANY = 10_000
 
 
+def on(host: str) -> Place:
+    return Place(host, FailureDomain('host', host))
+
+
 def large(count: int, host: str = 'host') -> CampaignState:
-    osds = tuple((n, f'{host}{n // 12}') for n in range(count))
+    osds = tuple((n, on(f'{host}{n // 12}')) for n in range(count))
     return planned('c1', CampaignRequest('a', 'osd', 'x', osds, 'op'), 0.0)
 
 
@@ -279,7 +321,7 @@ def test_what_is_left_of_an_older_campaign_is_removed_once_another_is_stored() -
 
 def test_a_campaign_that_would_outgrow_a_key_is_refused_before_it_begins() -> None:
     osds = tuple(
-        (n, ''.join(map(texts_of_strangers, range(n, n + 900, 100)))) for n in range(CHUNK_OSDS)
+        (n, on(''.join(map(texts_of_strangers, range(n, n + 900, 100))))) for n in range(CHUNK_OSDS)
     )
     state = planned('c1', CampaignRequest('a', 'osd', 'x', osds, 'op'), 0.0)
     with pytest.raises(RolloutRefused, match='compact a part of the OSDs by hand') as refused:

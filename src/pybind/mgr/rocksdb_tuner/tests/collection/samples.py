@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import Optional, TypeVar
 
@@ -21,10 +22,16 @@ from rocksdb_tuner.collection.records import (
     ModuleState,
     OsdCollection,
 )
+from rocksdb_tuner.mgr.crush import failure_domains
 from rocksdb_tuner.mgr.records import (
     ClusterMap,
     ConfigEntry,
     CounterPoint,
+    CrushBucket,
+    CrushChoice,
+    CrushDraw,
+    CrushMap,
+    CrushRule,
     ManagerInfo,
     OsdInfo,
     PoolInfo,
@@ -180,7 +187,49 @@ def module_state(dice: Dice) -> ModuleState:
     )
 
 
-def _pool(dice: Dice, pool_id: int) -> PoolInfo:
+#: What rules may take from, by the id of the bucket.
+_ROOTS = {-1: 'default', -2: 'default~ssd', -3: 'default~hdd'}
+
+
+def _crush(dice: Dice, osd_ids: Sequence[int]) -> CrushMap:
+    """Racks of hosts, with a shadow of each for a device class, and three rules."""
+    hosts = sorted({dice.host() for _ in range(3)})
+    buckets = [
+        CrushBucket(-1, 'default', 'root', (-4,)),
+        CrushBucket(-2, 'default~ssd', 'root', (-5,)),
+    ]
+    for rack_id, shadow in ((-4, ''), (-5, '~ssd')):
+        ids = tuple(10 * rack_id - n for n in range(len(hosts)))
+        buckets.append(CrushBucket(rack_id, f'zqrack{shadow}', 'rack', ids))
+        buckets += [
+            CrushBucket(
+                bucket_id,
+                host + shadow,
+                'host',
+                tuple(i for i in osd_ids if i % len(hosts) == n and dice.flag()),
+            )
+            for n, (bucket_id, host) in enumerate(zip(ids, hosts))
+        ]
+    return CrushMap(tuple(buckets), tuple(_rule(dice, rule_id) for rule_id in range(3)))
+
+
+def _rule(dice: Dice, rule_id: int) -> CrushRule:
+    choices = [
+        CrushChoice(op, kind)
+        for op, kind in (
+            ('choose_firstn', 'rack'),
+            ('chooseleaf_indep', 'host'),
+            ('choosemsr', 'osd'),
+        )
+        if dice.flag()
+    ]
+    roots = [root for root in _ROOTS if dice.flag()]
+    return CrushRule(rule_id, tuple(CrushDraw(r, _ROOTS[r], tuple(choices)) for r in roots))
+
+
+def _pool(dice: Dice, pool_id: int, crush: CrushMap) -> PoolInfo:
+    rule = dice.one_of(crush.rules)
+    classes = tuple(_ROOTS[d.root_id].partition('~')[2] for d in rule.draws if d.root_id < -1)
     cephfs = dice.flag()
     applications = {name for name in ('rbd', 'rgw') if dice.flag()} | (
         {'cephfs'} if cephfs else set()
@@ -191,8 +240,9 @@ def _pool(dice: Dice, pool_id: int) -> PoolInfo:
         tuple(sorted(applications)),
         3,
         2,
-        dice.one_of(((), ('ssd',), ('hdd', 'ssd'))),
+        classes,
         'cephfs' in applications and dice.flag(),
+        rule.rule_id,
     )
 
 
@@ -230,13 +280,20 @@ def collections(
     random = draw(st.randoms(use_true_random=True))
     dice = Dice(random, draw(text_lists), draw(host_lists))
     ids = sorted(draw(st.sets(st.integers(0, 9), max_size=3)))
+    crush = _crush(dice, ids)
+    pools = tuple(_pool(dice, i, crush) for i in range(random.randrange(3)))
+    infos = tuple(osd_info(dice, i) for i in ids)
+    domains = failure_domains(
+        crush, [pool.crush_rule for pool in pools], {osd.osd_id: osd.host for osd in infos}
+    )
     return Collection(
         cluster_map=ClusterMap(
             epoch=7,
             flags=frozenset({'sortbitwise', *(['noout'] if dice.flag() else [])}),
             require_osd_release=dice.maybe('pacific'),
-            osds=tuple(osd_info(dice, i) for i in ids),
-            pools=tuple(_pool(dice, i) for i in range(random.randrange(3))),
+            osds=tuple(replace(o, failure_domain=domains[o.osd_id]) for o in infos),
+            pools=pools,
+            crush=crush,
         ),
         osds={i: osd_collection(dice) for i in ids},
         entries=dice.maybe((ConfigEntry(_who(dice), OPTION, dice.text()),)),

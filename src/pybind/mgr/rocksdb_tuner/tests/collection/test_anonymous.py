@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from rocksdb_tuner.collection.anonymous import anonymous
 from rocksdb_tuner.collection.records import Collection
 from rocksdb_tuner.collection.report import report
+from rocksdb_tuner.mgr.crush import failure_domains
 from rocksdb_tuner.mgr.records import ClusterMap, ConfigEntry, PoolInfo
 
 from .samples import ADDRESSES, HOSTS, collections
@@ -72,13 +73,35 @@ def test_counters_sizes_and_classes_stay(collection: Collection) -> None:
         i: o.dumps for i, o in collection.osds.items()
     }
     for a, b in zip(hidden.cluster_map.osds, collection.cluster_map.osds):
-        assert {**vars(a), 'host': None} == {**vars(b), 'host': None}
+        hidden_places = {'host': None, 'failure_domain': None}
+        assert {**vars(a), **hidden_places} == {**vars(b), **hidden_places}
+
+
+@given(collections())
+@settings(max_examples=100)
+def test_failure_domains_are_told_apart_as_before_and_follow_from_the_renamed_tree(
+    collection: Collection,
+) -> None:
+    hidden = anonymous(collection).cluster_map
+    old = [osd.failure_domain for osd in collection.cluster_map.osds]
+    new = [osd.failure_domain for osd in hidden.osds]
+    assert [[a == b for b in old] for a in old] == [[a == b for b in new] for a in new]
+    rules = [pool.crush_rule for pool in hidden.pools]
+    hosts = {osd.osd_id: osd.host for osd in hidden.osds}
+    assert list(failure_domains(hidden.crush, rules, hosts).values()) == new
+    assert 'zqrack' not in repr(hidden)
 
 
 def _with_text(text: str, *hosts: str) -> str:
     """What becomes of a text in a cluster with these hosts."""
     collection = Collection(
-        ClusterMap(1, frozenset(), None, (), (PoolInfo(1, text, (), 3, 2, (), False),)),
+        ClusterMap(
+            1,
+            frozenset(),
+            None,
+            (),
+            (PoolInfo(1, text, (), 3, 2, (), cephfs_metadata=False, crush_rule=0),),
+        ),
         entries=tuple(ConfigEntry(f'osd/host:{host}', 'x', '') for host in hosts),
     )
     return anonymous(collection).cluster_map.pools[0].name

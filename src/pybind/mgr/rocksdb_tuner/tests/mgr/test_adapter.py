@@ -15,6 +15,7 @@ from rocksdb_tuner.mgr.records import (
     ConfigEntry,
     CounterPoint,
     DaemonVersions,
+    FailureDomain,
     ManagerInfo,
     RunningOption,
 )
@@ -45,6 +46,8 @@ def test_recorded_maps_give_the_osd_as_it_was(release: str) -> None:
     assert (osd.release, osd.version) == (release, RELEASES[release])
     assert osd.nonce is not None
     assert osd.host == 'vm'
+    # The rule chooses OSDs, whatever their hosts.
+    assert osd.failure_domain == FailureDomain('osd', 'osd.0')
     assert osd.device_class == 'hdd'
     assert (osd.dedicated_db, osd.dedicated_wal, osd.db_device_bytes) == (False, False, None)
     assert osd.objectstore == 'bluestore'
@@ -53,6 +56,15 @@ def test_recorded_maps_give_the_osd_as_it_was(release: str) -> None:
     assert osd.min_alloc_size_bytes == 4096
     assert osd.distribution == 'debian'
     assert 'noout' not in cluster_map.flags
+
+
+def test_a_rule_with_a_step_that_ceph_prints_by_its_number_is_read() -> None:
+    osd_map, crush = recorded('pacific', 'osd_map'), recorded('pacific', 'osd_map_crush_racks')
+    (two_levels,) = [r for r in crush['rules'] if any('op' not in s for s in r['steps'])]
+    pool = {**osd_map['pools'][0], 'crush_rule': two_levels['rule_id']}
+    cluster_map = parse_cluster_map({**osd_map, 'pools': [pool]}, crush, {})
+    assert cluster_map.pools[0].device_classes == ('ssd',)
+    assert cluster_map.osds[0].failure_domain == FailureDomain('host', 'host0')
 
 
 def test_an_osd_that_never_booted_is_unknown_and_not_shared() -> None:

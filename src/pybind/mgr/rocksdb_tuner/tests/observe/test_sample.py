@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.mgr.records import CounterPoint
-from rocksdb_tuner.observe.counters import names_for
+from rocksdb_tuner.observe.counters import ALL_OPERATIONS, names_for
 from rocksdb_tuner.observe.sample import take_sample
 
 NAMES = names_for('pacific')
@@ -49,6 +49,7 @@ def report(
     """What an OSD sends that has done so much since it started."""
     values: Report = dict.fromkeys(NAMES, (other, None))
     values.update(dict.fromkeys(_LATENCIES, (other * 1000, other)))
+    values[ALL_OPERATIONS] = (writes + reads + calls, None)
     values[NAMES.op_w] = (writes, None)
     values[NAMES.op_w_in_bytes] = (writes * 4096, None)
     values[NAMES.op_w_latency] = (writes * 1000, writes)
@@ -73,7 +74,7 @@ amounts = st.lists(st.integers(0, 3), min_size=4, max_size=4)
     done=amounts,
     wal=st.booleans(),
     slow=st.booleans(),
-    without=st.sampled_from(('', *NAMES)),
+    without=st.sampled_from(('', ALL_OPERATIONS, *NAMES)),
 )
 def test_a_sample_beside_an_earlier_one_is_the_same_as_a_whole_one(
     begun: list[int], done: list[int], wal: bool, slow: bool, without: str
@@ -127,8 +128,20 @@ def test_of_an_idle_osd_only_what_may_have_moved_is_read() -> None:
     osd.arrive()
     osd.read.clear()
     take_sample(osd, 0, 7, NAMES, now_s=106.0, known=known)
-    assert NAMES.op_w in osd.read
-    assert NAMES.op_w_in_bytes not in osd.read
+    assert not {NAMES.op_w, NAMES.op_w_latency, NAMES.op_r, NAMES.op_rw} & {*osd.read}
+    assert len(osd.read) == 9
+
+
+def test_where_clients_only_wrote_nothing_is_read_of_other_operations() -> None:
+    before = report(3, 2, 1, 5, wal=False, slow=False)
+    osd = Reports(before, report(9, 2, 1, 8, wal=False, slow=False))
+    known = take_sample(osd, 0, 7, NAMES, now_s=101.0)
+    osd.arrive()
+    osd.read.clear()
+    found = take_sample(osd, 0, 7, NAMES, now_s=106.0, known=known)
+    assert found is not None
+    assert (found.op_w, found.op_w_in_bytes, found.op_r, found.op_rw) == (9, 9 * 4096, 2, 1)
+    assert not {NAMES.op_r, NAMES.op_r_out_bytes, NAMES.op_rw} & {*osd.read}
     assert len(osd.read) == 11
 
 

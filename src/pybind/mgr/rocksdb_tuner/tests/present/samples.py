@@ -21,7 +21,7 @@ from rocksdb_tuner.advise.records import (
     Risk,
     Severity,
 )
-from rocksdb_tuner.mgr.records import ManagerInfo, OsdInfo
+from rocksdb_tuner.mgr.records import FailureDomain, ManagerInfo, OsdInfo
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.rollout.history import HistoryRecord
 from rocksdb_tuner.rollout.records import (
@@ -91,6 +91,7 @@ def info(osd_id: int, host: Optional[str] = None, device_class: Optional[str] = 
         dedicated_wal=False,
         db_device_bytes=None,
         objectstore='bluestore',
+        failure_domain=FailureDomain('host', host or 'node1'),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,13 +14,14 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import Assessment, Kind
+from rocksdb_tuner.mgr.records import FailureDomain, Place
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.growth import Forecast, Outlook
 from rocksdb_tuner.observe.latency import WriteLatency
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.layout import WIDTH, display_width, paragraph
-from rocksdb_tuner.rollout.records import Inconclusive, SoakPlan
+from rocksdb_tuner.rollout.records import Inconclusive, Judgement, SoakPlan, Verdict
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
@@ -294,12 +296,53 @@ def test_show_says_where_options_cannot_be_compared() -> None:
 
 
 def test_the_plan_says_that_nothing_was_changed_and_the_order() -> None:
-    planned = replace(samples.recommendation(osds=(2, 0, 1)), batches=((2,), (0, 1)))
+    places = (
+        (2, Place('a', None)),
+        *((n, Place('b', FailureDomain('rack', 'r1'))) for n in (0, 1)),
+    )
+    planned = replace(samples.recommendation(osds=(2, 0, 1)), batches=((2,), (0, 1)), places=places)
     text = render.plan(planned, samples.SOAK, 'plain')
     assert 'nothing was changed' in text
-    assert row_of(text, '1') == ['1', '2', '-']
-    assert row_of(text, '2') == ['2', '0,1', *['nothing:', 'watched', 'for', 'crashes', 'only']]
+    assert 'of at most one failure domain (not known, rack)' in ' '.join(text.split())
+    assert row_of(text, '1') == ['1', '-', '2', '-']
+    assert row_of(text, '2') == [
+        '2',
+        'rack',
+        'r1',
+        '0,1',
+        *['nothing:', 'watched', 'for', 'crashes', 'only'],
+    ]
     assert 'To undo it:' in text
+
+
+def test_a_compaction_names_its_failure_domains_in_their_order() -> None:
+    r1, r2 = (FailureDomain('rack', name) for name in ('r1', 'r2'))
+    places = ((0, Place('a', r2)), (1, Place('b', r1)), (2, Place('c', r1)))
+    advice = replace(samples.recommendation(osds=(2, 1, 0)), kind=Kind.COMPACT, places=places)
+    rows = [line.split() for line in render.show(advice, 'plain').splitlines()]
+    first = rows.index(['rack', 'r1', '2,1'])
+    assert rows[first + 1] == ['rack', 'r2', '0']
+
+
+def test_a_rollout_names_the_failure_domain_of_the_batch_that_is_watched() -> None:
+    state = samples.rollout()
+    passed = Judgement(Verdict.PASSED)
+    racks = (FailureDomain('rack', 'r1'), FailureDomain('rack', 'r2'))
+    request = replace(state.request, batches=((0,), (1, 2)), domains=racks)
+    state = replace(
+        state,
+        request=request,
+        soak=samples.SOAK,
+        judgement=passed,
+        verdicts=(Verdict.PASSED,),
+        batch_judgement=passed,
+    )
+    assert 'Batch 2 (rack r2)' in render.rollout(state, None, 'plain')
+    found = json.loads(render.rollout(state, None, 'json'))
+    assert [batch['failure_domain'] for batch in found['batches']] == [
+        {'type': 'rack', 'name': 'r1'},
+        {'type': 'rack', 'name': 'r2'},
+    ]
 
 
 def test_the_plan_names_canary_controls_soak_gates_and_duration() -> None:

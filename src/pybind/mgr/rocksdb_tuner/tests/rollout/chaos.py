@@ -18,11 +18,11 @@ from typing import NamedTuple, Optional
 import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
-from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.mgr.records import FailureDomain, RunningOption
 from rocksdb_tuner.rollout.driver import Driver
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.foreign import entries_in_the_way
-from rocksdb_tuner.rollout.order import in_batches
+from rocksdb_tuner.rollout.order import domains_of, in_batches
 from rocksdb_tuner.rollout.records import (
     ChangeKind,
     ChangeRequest,
@@ -122,6 +122,8 @@ class Planned(NamedTuple):
 class Schedule:
     seed: str
     hosts: tuple[int, ...]
+    #: Of each OSD; None: its host.
+    domains: tuple[Optional[FailureDomain], ...]
     classes: tuple[str, ...]
     kind: str
     value: str
@@ -152,6 +154,8 @@ def schedule(seed: str) -> Schedule:
     return Schedule(
         seed=seed,
         hosts=tuple(hosts),
+        # Of dice of their own: what else a seed stands for stays what it was.
+        domains=_domains(random.Random(f'{seed} domains'), hosts),
         classes=tuple(classes),
         kind=kind,
         value=drawn.choice((NEW,) * 7 + (BAD,)),
@@ -163,6 +167,17 @@ def schedule(seed: str) -> Schedule:
             for _ in range(drawn.randrange(16))
         ),
     )
+
+
+def _domains(drawn: random.Random, hosts: Sequence[int]) -> tuple[Optional[FailureDomain], ...]:
+    """Hosts, racks that hold hosts, or every OSD by itself."""
+    kind = drawn.choice(('host', 'rack', 'osd'))
+    rack_of = [drawn.randrange(2) for _ in range(3)]
+    names = {
+        'rack': [f'r{rack_of[host]}' for host in hosts],
+        'osd': [f'osd.{n}' for n in range(len(hosts))],
+    }
+    return tuple(FailureDomain(kind, name) for name in names.get(kind, ())) or (None,) * len(hosts)
 
 
 class Killed(BaseException):
@@ -245,10 +260,10 @@ class Chaos:
     def __init__(self, planned: Schedule) -> None:
         self.planned = planned
         self.cluster = FakeCluster(osds=len(planned.hosts))
-        for osd, host, device_class in zip(
-            self.cluster.osds.values(), planned.hosts, planned.classes
+        for osd, host, domain, device_class in zip(
+            self.cluster.osds.values(), planned.hosts, planned.domains, planned.classes
         ):
-            osd.host, osd.device_class = f'node{host}', device_class
+            osd.host, osd.domain, osd.device_class = f'node{host}', domain, device_class
         _before(self.cluster, planned.kind)
         for n in self.cluster.osds:
             self.cluster.restart_by_hand(n)
@@ -379,6 +394,7 @@ def _request(cluster: FakeCluster, planned: Schedule) -> ChangeRequest:
     elif planned.kind == 'own to all':
         own = tuple((entry, None) for entry in cluster.entries_of())
         final = (*own, (ALL, planned.value))
+    batches = in_batches(ids, cluster.places)
     return ChangeRequest(
         recommendation_id='advice',
         kind=kind,
@@ -388,7 +404,8 @@ def _request(cluster: FakeCluster, planned: Schedule) -> ChangeRequest:
         final_entries=final,
         actor='operator',
         controls=ids[1:],
-        batches=in_batches(ids, {n: osd.host for n, osd in cluster.osds.items()}),
+        batches=batches,
+        domains=domains_of(batches, cluster.places),
     )
 
 

@@ -130,6 +130,8 @@ class Invariants:
         assert set(others.values()) <= allowed, f'{told} beside {others}'
         for number, batch in enumerate(planned_batches(state.request, state.soak)):
             if osd_id in batch.osds:
+                domains = {run.cluster.osds[n].failure_domain for n in batch.osds}
+                assert domains == {batch.domain}, f'{told} in a batch that lies in {domains}'
                 break
             assert all(others[n] is OsdStep.VERIFIED for n in batch.osds), f'{told} too early'
             judged = number < len(state.verdicts)

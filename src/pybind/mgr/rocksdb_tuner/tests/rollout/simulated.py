@@ -20,7 +20,8 @@ from rocksdb_tuner.observe.counters import names_for
 from rocksdb_tuner.observe.sample import Sample, take_sample
 from rocksdb_tuner.observe.window import window
 from rocksdb_tuner.rollout.evidence import Block, Evidence, Measured, measured
-from rocksdb_tuner.rollout.records import Judgement, Verdict
+from rocksdb_tuner.rollout.records import Judgement, SoakPlan
+from rocksdb_tuner.rollout.soak import ends_with
 from rocksdb_tuner.rollout.verdict import judge, limits
 from rocksdb_tuner.tests.workload.replay import Recording, Report, load
 
@@ -148,6 +149,7 @@ def run(trial: Trial, drawn_from: Source, rng: random.Random) -> Outcome:
     blocks = _blocks(trial, drawn_from, rng)
     before = blocks[: trial.before_blocks]
     first = min(limits().least_blocks, trial.least_after)
+    plan = SoakPlan(trial.least_after * trial.block_s, trial.most_after * trial.block_s)
     for after in range(first, trial.most_after + 1):
         judgement = judge(
             Evidence(
@@ -161,9 +163,7 @@ def run(trial: Trial, drawn_from: Source, rng: random.Random) -> Outcome:
             ),
             trial.among,
         )
-        if judgement.verdict is Verdict.FAILED:
-            return Outcome(judgement, after)
-        if judgement.verdict is Verdict.PASSED and after >= trial.least_after:
+        if ends_with(judgement, after * trial.block_s, plan) is not None:
             return Outcome(judgement, after)
     return Outcome(judgement, trial.most_after)
 

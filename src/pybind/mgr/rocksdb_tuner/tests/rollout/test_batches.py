@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rocksdb_tuner.rollout.batches import batches, planned_batches, watched_batch
 from rocksdb_tuner.rollout.errors import RolloutRefused
@@ -32,9 +30,8 @@ SOAK = SoakPlan(240.0, 600.0, batches=BATCH_SOAK)
 def eight() -> tuple[Run, ChangeRequest]:
     """Eight OSDs on four hosts, in the batches 0 | 1 | 2,3 | 4,5 | 6,7."""
     run = Run(FakeCluster(osds=8, per_host=2))
-    hosts = {n: osd.host for n, osd in run.cluster.osds.items()}
     request = set_profile(run.cluster, controls=(7, 6, 5, 4))
-    fields = {**vars(request), 'batches': in_batches(request.order, hosts)}
+    fields = {**vars(request), 'batches': in_batches(request.order, run.cluster.places)}
     return run, ChangeRequest(**fields)
 
 
@@ -51,26 +48,6 @@ def changed(run: Run) -> set[int]:
 
 
 # -- which batches
-
-
-@given(st.lists(st.none() | st.sampled_from('abcd'), max_size=40))
-def test_batches_hold_every_osd_once_in_order_grow_and_stay_within_one_host(
-    hosts: list[str | None],
-) -> None:
-    """The canary alone, then at most 1, 2, 4, ... of one host; an unknown host is by itself."""
-    known = dict(enumerate(hosts))
-    found = in_batches(range(len(hosts)), known)
-    assert [n for batch in found for n in batch] == list(range(len(hosts)))
-    for number, batch in enumerate(found):
-        assert 1 <= len(batch) <= (1 if number == 0 else 2 ** (number - 1))
-        assert len({known[n] for n in batch}) == 1
-        assert len(batch) == 1 or known[batch[0]] is not None
-
-
-def test_a_batch_is_as_large_as_it_may_be() -> None:
-    hosts = dict.fromkeys(range(10), 'a') | dict.fromkeys(range(10, 13), 'b')
-    sizes = [len(batch) for batch in in_batches(range(13), hosts)]
-    assert sizes == [1, 1, 2, 4, 2, 3]
 
 
 def test_a_batch_is_compared_with_osds_that_are_changed_later() -> None:

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.rollout.batches import planned_batches, watched_batch
 from rocksdb_tuner.rollout.codec import decode_state, encode_state, refuse_if_too_large
 from rocksdb_tuner.rollout.errors import RolloutRefused, StoredStateError
@@ -87,6 +88,11 @@ def pieces(order: list[int], cuts: list[int]) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(order[a:b]) for a, b in zip(at, at[1:]))
 
 
+def domains_of_batch(osds: tuple[int, ...]) -> st.SearchStrategy[Optional[FailureDomain]]:
+    bucket = st.builds(FailureDomain, TEXTS.filter(lambda kind: kind != 'osd'), TEXTS)
+    return st.just(FailureDomain('osd', f'osd.{osds[0]}')) | st.none() | bucket
+
+
 @st.composite
 def states(draw: st.DrawFn) -> RolloutState:
     order = draw(st.lists(st.integers(0, 4000), min_size=1, max_size=6, unique=True))
@@ -95,6 +101,7 @@ def states(draw: st.DrawFn) -> RolloutState:
     outcome = draw(st.none() | st.sampled_from(Outcome))
     ended = draw(st.sampled_from([Phase.DONE, Phase.FAILED, Phase.ROLLED_BACK]))
     running = draw(st.sampled_from([p for p in Phase if p not in {*_ENDS, Phase.WAITING}]))
+    batches = draw(st.just(()) | st.lists(st.integers(2, 6)).map(partial(pieces, order)))
     return RolloutState(
         rollout_id=draw(TEXTS),
         request=ChangeRequest(
@@ -110,7 +117,8 @@ def states(draw: st.DrawFn) -> RolloutState:
             predicted=draw(st.none() | PREDICTED),
             option=draw(TEXTS),
             controls=tuple(draw(st.permutations(order[1:]))),
-            batches=draw(st.just(()) | st.lists(st.integers(2, 6)).map(partial(pieces, order))),
+            batches=batches,
+            domains=draw(st.just(()) | st.tuples(*map(domains_of_batch, batches))),
         ),
         before=Before(
             entries=tuple(draw(st.dictionaries(TEXTS, TEXTS, max_size=3)).items()),
@@ -316,6 +324,8 @@ WRONG: list[tuple[str, object, str]] = [
     ('soak.verdicts', ['pass'] * 4, 'more than there are batches'),
     ('request.batches', [1, 1], 'does not hold the OSDs'),
     ('request.batches', [1, 0, 2], 'does not hold the OSDs'),
+    ('request.domains', {}, 'instead of a list'),
+    ('request.domains', [None], '"request.domains" are not as many as there are batches'),
     ('soak.batches', 3, 'instead of an object'),
     ('soak.judgement', 'pass', '"soak.judgement" is "pass" instead of an object'),
     ('soak.judgement', {'verdict': 'maybe'}, 'instead of one of pass'),
@@ -355,7 +365,7 @@ def test_a_rollout_without_osds_is_no_rollout() -> None:
             f'request.{name}'
             for name in json.loads(encode_state(example()))['request']
             # Added later: a state without it is one of an older version.
-            if name != 'predicted'
+            if name not in {'predicted', 'domains'}
         ),
         *(f'osds.{name}' for name in json.loads(encode_state(example()))['osds']),
         *(f'soak.{name}' for name in json.loads(encode_state(example()))['soak']),
@@ -412,6 +422,42 @@ def test_a_rollout_of_version_2_goes_on_osd_by_osd_and_judges_the_canary_alone(
     watched = watched_batch(state)
     assert batch == (None if watched is None else watched.number)
     assert decode_state(encode_state(state)) == state
+
+
+@pytest.mark.parametrize('written', [None, []])
+def test_a_rollout_of_a_version_that_took_hosts_for_failure_domains_is_read_without_them(
+    written: object,
+) -> None:
+    state = in_racks()
+    document = json.loads(encode_state(state))
+    document['request']['domains'] = written
+    without = replace(state, request=replace(state.request, domains=()))
+    assert decode_state(json.dumps(document)) == without
+    del document['request']['domains']
+    assert decode_state(json.dumps(document)) == without
+
+
+@pytest.mark.parametrize(
+    ('written', 'says'),
+    [
+        ([None, 3, None], 'instead of a list'),
+        ([None, [0], None], '"request.domains.1." is .* instead of a type and a name'),
+        ([None, [0, 999], None], 'instead of one of'),
+        ([None, [None, 0], None], 'instead of a number'),
+    ],
+)
+def test_a_failure_domain_that_is_none_is_named(written: object, says: str) -> None:
+    document = json.loads(encode_state(in_racks()))
+    document['request']['domains'] = written
+    with pytest.raises(StoredStateError, match=says):
+        decode_state(json.dumps(document))
+
+
+def in_racks() -> RolloutState:
+    state = example()
+    racks = tuple(FailureDomain('rack', name) for name in ('r1', 'r1', 'r2'))
+    request = replace(state.request, batches=((0,), (1,), (2,)), domains=racks)
+    return replace(state, request=request)
 
 
 def test_evidence_of_version_2_is_that_of_a_canary() -> None:

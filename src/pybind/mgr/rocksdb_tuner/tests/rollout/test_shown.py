@@ -12,7 +12,7 @@ from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.proposal import change_request
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Recommendation
-from rocksdb_tuner.mgr.records import ConfigEntry
+from rocksdb_tuner.mgr.records import ConfigEntry, FailureDomain
 from rocksdb_tuner.present import documents
 from rocksdb_tuner.present.subjects import plan
 from rocksdb_tuner.rollout.batches import watched_batch
@@ -36,7 +36,9 @@ def recommended(cluster: FakeCluster, loads: Sequence[float | None]) -> Recommen
     entries = tuple(ConfigEntry(who, OPTION, v) for who, v in cluster.entries_of().items())
     osds = tuple(
         facts(
-            osd_info(n, host=osd.host, device_class=osd.device_class),
+            osd_info(
+                n, host=osd.host, device_class=osd.device_class, failure_domain=osd.failure_domain
+            ),
             value=cluster.runs(n),
             source='mon' if entries else 'default',
             entries=entries,
@@ -62,15 +64,18 @@ def recommended(cluster: FakeCluster, loads: Sequence[float | None]) -> Recommen
         min_size=2,
         max_size=7,
     ).filter(lambda osds: any(device_class == 'ssd' for _, device_class, _ in osds)),
+    kind=st.sampled_from(['host', 'rack', 'osd']),
     override=st.none() | st.sampled_from([DEFAULTS['pacific'], profile('alternate-2019').options]),
     soak=st.sampled_from(SOAKS),
 )
 def test_what_is_carried_out_is_what_was_shown(
-    layout: list[tuple[str, str, float | None]], override: str | None, soak: SoakPlan
+    layout: list[tuple[str, str, float | None]], kind: str, override: str | None, soak: SoakPlan
 ) -> None:
     cluster = FakeCluster(osds=len(layout))
     for osd, (host, device_class, _) in zip(cluster.osds.values(), layout):
         osd.host, osd.device_class = host, device_class
+        names = {'rack': 'r1' if host in 'ab' else 'r2', 'osd': f'osd.{osd.osd_id}'}
+        osd.domain = FailureDomain(kind, names.get(kind, host))
     if override is not None:
         # The release's own default, written down, or an old string: its removal is recommended.
         cluster.operator_sets('osd', override)
@@ -96,6 +101,9 @@ def test_what_is_carried_out_is_what_was_shown(
     assert run.cluster.commands == [c for c in shown['commands'] if 'config show' not in c]
     restarted = [int(c.rpartition('.')[2]) for c in run.cluster.commands if 'restart' in c]
     assert restarted == [n for batch in shown['batches'] for n in batch['osds']] or not restarted
+    for batch in shown['batches']:
+        (domain,) = {cluster.osds[n].failure_domain for n in batch['osds']}
+        assert batch['failure_domain'] == {'type': domain.kind, 'name': domain.name}
     for number, (osds, controls) in watched.items():
         batch_shown = shown['batches'][number]
         assert set(osds) <= set(batch_shown['osds'])

@@ -286,6 +286,7 @@ def _pool(
         min_size=max(1, size - 1),
         device_classes=(),
         cephfs_metadata=metadata,
+        crush_rule=0,
     )
 
 

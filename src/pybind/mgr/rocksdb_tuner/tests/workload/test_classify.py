@@ -17,7 +17,7 @@ from rocksdb_tuner.tests.observe.samples import osd_info
 from rocksdb_tuner.workload.activity import activity
 from rocksdb_tuner.workload.classify import classify
 from rocksdb_tuner.workload.hysteresis import Memory, remember
-from rocksdb_tuner.workload.pools import PoolContext, Share, pool_context
+from rocksdb_tuner.workload.pools import PoolContext, Share, leading, pool_context
 from rocksdb_tuner.workload.recogniser import Recogniser
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 from rocksdb_tuner.workload.thresholds import Thresholds, thresholds
@@ -110,7 +110,7 @@ def test_a_group_is_what_its_primaries_do() -> None:
 def recognised(replica: Signals, *others: Signals) -> tuple[str, str]:
     """(class of the first OSD, class of the group) when both have settled."""
     osds = tuple(osd_info(i) for i in range(1 + len(others)))
-    pool = PoolInfo(1, 'rbd', ('rbd',), 3, 2, (), cephfs_metadata=False)
+    pool = PoolInfo(1, 'rbd', ('rbd',), 3, 2, (), cephfs_metadata=False, crush_rule=0)
     cluster_map = ClusterMap(1, frozenset(), None, osds, (pool,))
     recogniser = Recogniser()
     for now_s in (0.0, 10.0, 20.0, 30.0):
@@ -188,7 +188,7 @@ def test_any_signals_give_a_class_with_an_honest_confidence(
 
 def test_a_pool_whose_rule_takes_from_another_class_does_not_count() -> None:
     def pool(name: str, application: str, *classes: str) -> PoolInfo:
-        return PoolInfo(1, name, (application,), 3, 2, classes, cephfs_metadata=False)
+        return PoolInfo(1, name, (application,), 3, 2, classes, cephfs_metadata=False, crush_rule=0)
 
     cluster_map = ClusterMap(1, frozenset(), None, (), (pool('a', 'rbd', 'hdd'), pool('b', 'rgw')))
     assert pool_context(cluster_map, 'ssd') == RGW
@@ -215,7 +215,7 @@ def test_statistics_of_pools_tell_who_is_at_work(
 ) -> None:
     """Pools of all kinds are there; their applications alone would tell nothing."""
     told = {kind: Share(share, share) for kind, share in shares.items()}
-    pools = PoolContext(True, True, True, True, told)
+    pools = PoolContext(True, True, True, True, told, leading(told))
     workload = seen(pools, osd)
     assert workload.workload_class.value == expected
     if expected not in {'read-mostly', 'large-write'}:
@@ -223,7 +223,9 @@ def test_statistics_of_pools_tell_who_is_at_work(
 
 
 def pool(pool_id: int, application: str, metadata: bool = False) -> PoolInfo:
-    return PoolInfo(pool_id, application, (application,), 3, 2, (), cephfs_metadata=metadata)
+    return PoolInfo(
+        pool_id, application, (application,), 3, 2, (), cephfs_metadata=metadata, crush_rule=0
+    )
 
 
 def pool_rates(writes_per_s: float) -> PoolRates:

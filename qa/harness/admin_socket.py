@@ -1,0 +1,23 @@
+"""What a daemon says on its admin socket, without a command line tool in between."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from pathlib import Path
+from typing import Any
+
+TIMEOUT_S = 10.0
+
+
+def ask(path: Path, prefix: str) -> Any:
+    """The answer to a command such as "perf dump"; raises OSError where nobody gives one."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(TIMEOUT_S)
+        connection.connect(str(path))
+        connection.sendall(json.dumps({'prefix': prefix, 'format': 'json'}).encode() + b'\0')
+        answer = b''.join(iter(lambda: connection.recv(1 << 16), b''))
+    # The length, big-endian, then the document
+    (length,) = struct.unpack('>I', answer[:4])
+    return json.loads(answer[4 : 4 + length])

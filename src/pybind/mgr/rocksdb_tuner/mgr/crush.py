@@ -1,0 +1,161 @@
+"""The CRUSH map, and what its rules make of the places of OSDs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Mapping, NamedTuple, Optional
+
+from .records import CrushBucket, CrushChoice, CrushDraw, CrushMap, CrushRule, FailureDomain
+
+_OSD = 'osd'
+
+
+def parse_crush(crush: Mapping[str, Any]) -> CrushMap:
+    """CrushMap from what `get('osd_map_crush')` returns, or a part of it."""
+    return CrushMap(
+        buckets=tuple(
+            CrushBucket(
+                bucket_id=bucket['id'],
+                name=bucket['name'],
+                kind=bucket['type_name'],
+                items=tuple(item['id'] for item in bucket['items']),
+            )
+            for bucket in crush.get('buckets', [])
+        ),
+        rules=tuple(
+            CrushRule(rule['rule_id'], tuple(_draws(rule['steps'])))
+            for rule in crush.get('rules', [])
+        ),
+    )
+
+
+def _draws(steps: Iterable[Mapping[str, Any]]) -> Iterator[CrushDraw]:
+    taken: Optional[CrushDraw] = None
+    choices: list[CrushChoice] = []
+    for step in steps:
+        # Tunables of one rule may have no name: Ceph prints their number under another key.
+        op = step.get('op')
+        if op == 'take' and 'item' in step:
+            taken, choices = CrushDraw(step['item'], step.get('item_name', ''), ()), []
+        elif op is not None and 'type' in step:
+            choices.append(CrushChoice(op, step['type']))
+        elif op == 'emit' and taken is not None:
+            yield CrushDraw(taken.root_id, taken.root_name, tuple(choices))
+            taken = None
+
+
+class _Nearest(NamedTuple):
+    """The bucket that one draw takes an OSD from."""
+
+    #: How many buckets are between it and the OSD; -1: it is the OSD.
+    height: int
+    domain: FailureDomain
+
+
+def failure_domains(
+    crush: CrushMap, rule_ids: Iterable[int], hosts: Mapping[int, Optional[str]]
+) -> Mapping[int, Optional[FailureDomain]]:
+    """The failure domain of each OSD of ``hosts``, by id; None: not known, so it is alone.
+
+    ``rule_ids`` are the rules of the pools. Of all that reach an OSD the one that tells OSDs apart
+    most finely decides: what is within its bucket is within those of the others. An OSD that none
+    reaches holds no data; its host stands for its domain. Where buckets of two rules overlap and
+    neither lies in the other, or one rule may choose twice among the same OSDs, no bucket is safe
+    to lose, and each OSD is by itself.
+    """
+    used = set(rule_ids)
+    rules = [rule for rule in crush.rules if rule.rule_id in used]
+    buckets = {bucket.bucket_id: bucket for bucket in crush.buckets}
+    drawn = {draw: _drawn(draw, buckets) for rule in rules for draw in rule.draws}
+    nearest: dict[int, list[tuple[int, Optional[_Nearest]]]] = {}
+    for number, found in enumerate(drawn.values()):
+        for osd_id, bucket in found.items():
+            nearest.setdefault(osd_id, []).append((number, bucket))
+    decided = {
+        osd_id: min(bucket for _, bucket in found if bucket is not None).domain
+        for osd_id, found in nearest.items()
+        if all(bucket is not None for _, bucket in found)
+    }
+    alone = {osd_id for rule in rules for osd_id in _drawn_twice(rule, drawn)}
+    torn = _torn(decided, nearest)
+    return {
+        osd_id: _of_osd(osd_id)
+        if osd_id in alone or decided.get(osd_id) in torn
+        else decided.get(osd_id)
+        if osd_id in nearest
+        else None
+        if host is None
+        else FailureDomain('host', host)
+        for osd_id, host in hosts.items()
+    }
+
+
+class _Visit(NamedTuple):
+    bucket_id: int
+    depth: int
+    #: The lowest bucket above of a type that is chosen, and its depth.
+    chosen: Optional[tuple[int, FailureDomain]]
+    #: It hangs in more than one place of the tree, or something above it does.
+    shared: bool
+
+
+def _drawn(draw: CrushDraw, buckets: Mapping[int, CrushBucket]) -> Mapping[int, Optional[_Nearest]]:
+    """The OSDs that ``draw`` may choose; None: beneath no bucket of a type that it chooses."""
+    kinds = {choice.kind for choice in draw.choices}
+    each_by_itself = not kinds or _OSD in kinds
+    found: dict[int, Optional[_Nearest]] = {}
+
+    def take(osd_id: int, nearest: Optional[_Nearest], *, shared: bool) -> None:
+        own = each_by_itself or shared or found.get(osd_id, nearest) != nearest
+        found[osd_id] = _Nearest(-1, _of_osd(osd_id)) if own else nearest
+
+    if draw.root_id >= 0:
+        take(draw.root_id, None, shared=False)
+    left = [_Visit(draw.root_id, 0, None, shared=False)]
+    # Each at most twice, whatever hangs where.
+    visited: dict[int, bool] = {}
+    while left:
+        bucket_id, depth, chosen, shared = left.pop()
+        bucket = buckets.get(bucket_id)
+        if bucket is None or visited.get(bucket_id):
+            continue
+        shared = visited[bucket_id] = shared or bucket_id in visited
+        # Of the root itself nothing is chosen.
+        if depth > 0 and bucket.kind in kinds:
+            chosen = depth, FailureDomain(bucket.kind, bucket.name.partition('~')[0])
+        nearest = None if chosen is None else _Nearest(depth - chosen[0], chosen[1])
+        for item in bucket.items:
+            if item < 0:
+                left.append(_Visit(item, depth + 1, chosen, shared))
+            else:
+                take(item, nearest, shared=shared)
+    return found
+
+
+def _drawn_twice(
+    rule: CrushRule, drawn: Mapping[CrushDraw, Mapping[int, Optional[_Nearest]]]
+) -> Iterator[int]:
+    """OSDs that more than one draw of ``rule`` may choose."""
+    seen: set[int] = set()
+    for draw in rule.draws if len(rule.draws) > 1 else ():
+        yield from seen.intersection(drawn[draw])
+        seen.update(drawn[draw])
+
+
+def _torn(
+    decided: Mapping[int, FailureDomain],
+    nearest: Mapping[int, list[tuple[int, Optional[_Nearest]]]],
+) -> set[FailureDomain]:
+    """Domains whose OSDs another draw takes from more than one bucket."""
+    first: dict[tuple[FailureDomain, int], FailureDomain] = {}
+    return {
+        domain
+        for osd_id, domain in decided.items()
+        for number, bucket in nearest[osd_id]
+        # In one bucket OSDs may hang at different heights.
+        if bucket is not None and first.setdefault((domain, number), bucket.domain) != bucket.domain
+    }
+
+
+def _of_osd(osd_id: int) -> FailureDomain:
+    return FailureDomain(_OSD, f'osd.{osd_id}')

@@ -1,0 +1,68 @@
+"""What is not looked for, since nothing of its kind is there, could not have been found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner.advise.conditions import OF_THE_PRESENT, ClusterFacts
+from rocksdb_tuner.advise.conditions.catalogue import condition, conditions
+from rocksdb_tuner.advise.conditions.subjects import subjects
+from rocksdb_tuner.advise.records import OsdFacts
+from rocksdb_tuner.observe.deep import RocksdbTimes
+from rocksdb_tuner.observe.details import Details
+from rocksdb_tuner.workload.records import WorkloadClass
+
+from .scenes import GIB, seen
+
+HEALTH_CHECKS = sorted({code for known in conditions().values() for code in known.ceph_checks})
+MEMORY = Details(0.0, None, 500.0, 1000, GIB, 1 << 20)
+
+
+@st.composite
+def osds(draw: Any, osd_id: int) -> OsdFacts:
+    """Of each kind one that a condition would hold for, and one that it would not."""
+    osd = seen(
+        osd_id,
+        draw(st.sampled_from(('pacific', 'reef'))),
+        draw(st.sampled_from((None, 'compression=kNoCompression,write_buffer_size=1073741824'))),
+        draw(st.sampled_from((None, *WorkloadClass))),
+        info={
+            'dedicated_db': draw(st.sampled_from((None, False, True))),
+            'main_rotational': draw(st.booleans()),
+            'db_device_bytes': draw(st.sampled_from((None, GIB))),
+            'main_device_bytes': 4000 * GIB,
+        },
+        more={
+            'details': draw(st.sampled_from((None, MEMORY))),
+            'rocksdb_times': draw(st.sampled_from((None, RocksdbTimes(300.0, 0.9, 1.0, 1.0)))),
+            'settings': {},
+        },
+        slow_used_bytes=draw(st.sampled_from((None, 0, GIB))),
+        db_used_bytes=draw(st.sampled_from((None, GIB // 100, GIB))),
+        db_total_bytes=GIB,
+    )
+    assert osd.options is not None
+    pending = draw(st.booleans())
+    return osd._replace(options=replace(osd.options, pending_restart=pending, next_start='ttl=60'))
+
+
+@st.composite
+def clusters(draw: Any) -> ClusterFacts:
+    return ClusterFacts(
+        tuple(draw(osds(osd_id)) for osd_id in range(draw(st.integers(0, 3)))),
+        (),
+        health_codes=frozenset(draw(st.lists(st.sampled_from(HEALTH_CHECKS), max_size=2))),
+    )
+
+
+@given(clusters())
+def test_a_condition_is_not_found_without_its_subject(cluster: ClusterFacts) -> None:
+    there_are = subjects(cluster)
+    for subject, functions in OF_THE_PRESENT.items():
+        for condition_id, function in functions.items():
+            if subject not in there_are:
+                assert list(function(cluster, condition(condition_id))) == []
