@@ -1,0 +1,161 @@
+#!/usr/bin/python3
+"""A whole rollout on a real cluster under a steady client: is a canary that is slower taken back?
+
+The change is one of almost nothing: an override that is the release's default without its last
+option is removed. With --percent, each sync of the canary's disk takes so much longer from the
+moment on at which it soaks: then anything but a rollback is wrong. Without it, anything but the
+end of the rollout is. Soaks are the module's defaults unless told otherwise, so a change of nothing
+takes half an hour and more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Optional
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(CHECKOUT / part) for part in ('qa', 'qa/doubles', 'src/pybind/mgr')]
+
+from harness import Cluster, ClusterSpec, HarnessError, Progress  # noqa: E402 - after the path
+from harness.client import wait_until  # noqa: E402
+from harness.slow_sync import slow_down  # noqa: E402
+from harness.verdict_run import set_module_options, steady_client  # noqa: E402
+
+OPTION = 'bluestore_rocksdb_options'
+#: Of 16.2, the only release whose default is this with max_total_wal_size behind it.
+RELEASE = 'pacific'
+OVERRIDE = (
+    'compression=kNoCompression,max_write_buffer_number=4,min_write_buffer_number_to_merge=1,'
+    'recycle_log_file_num=4,write_buffer_size=268435456,writable_file_max_buffer_size=0,'
+    'compaction_readahead_size=2097152,max_background_compactions=2'
+)
+RESTART_S = 180.0
+ADVICE_S = 300.0
+APPLY_S = 120.0
+SETTLE_S = 45.0
+POLL_S = 3.0
+FINAL = frozenset({'done', 'failed', 'rolled-back'})
+
+
+def override(cluster: Cluster) -> None:
+    """Give all OSDs the option that the rollout removes, and let them run with it."""
+    cluster.ceph('config', 'set', 'osd', OPTION, OVERRIDE)
+    cluster.ceph('osd', 'set', 'noout')
+    osds = range(cluster.record.spec.osds)
+    for n in osds:
+        cluster.stop_daemon(f'osd.{n}')
+    for n in osds:
+        cluster.start_daemon(f'osd.{n}')
+
+    def up() -> bool:
+        return all(osd['up'] for osd in cluster.ceph_json('osd', 'dump')['osds'])
+
+    wait_until(up, RESTART_S, 'all OSDs are up', poll_s=1.0)
+    wait_until(cluster.pgs_are_clean, RESTART_S, 'all PGs are clean', poll_s=1.0)
+    cluster.ceph('osd', 'unset', 'noout')
+
+
+def rollout(
+    cluster: Cluster, percent: float, limit_s: float, slow: Optional[Mapping[int, float]] = None
+) -> dict[str, Any]:
+    """How a rollout went, under a client that is there already.
+
+    ``slow`` are OSDs whose syncs take so many percent longer anyway.
+    """
+    began_s = time.monotonic()
+    slow = slow or {}
+    _apply(cluster, limit_s)
+    seen: list[dict[str, Any]] = []
+    slowed_s: Optional[float] = None
+    while True:
+        now_s = time.monotonic() - began_s
+        state = cluster.ceph_json('rocksdb-tuner', 'rollout', 'status')
+        canary = state['osds'][0]['osd']
+        if percent and slowed_s is None and state['phase'] == 'soaking':
+            both = (100 + slow.get(canary, 0.0)) * (100 + percent) / 100 - 100
+            slow_down(cluster.dir, {**slow, canary: both})
+            slowed_s = now_s
+        told = {key: state[key] for key in ('phase', 'verdict', 'paused_reason', 'failure')}
+        if not seen or any(seen[-1][key] != value for key, value in told.items()):
+            seen.append({'at_s': round(now_s), 'load': round(os.getloadavg()[0], 1), **told})
+            cluster.progress.say(f'{seen[-1]}')
+        if state['phase'] in FINAL or now_s > limit_s:
+            break
+        time.sleep(POLL_S)
+    return {
+        'release': cluster.release.name,
+        'date': time.strftime('%Y-%m-%d', time.gmtime()),
+        'osds': cluster.record.spec.osds,
+        'hosts': cluster.record.spec.crush_hosts,
+        'canary': canary,
+        'syncs_slower_percent': percent,
+        'slow_anyway': {str(n): p for n, p in sorted(slow.items())},
+        'slowed_at_s': None if slowed_s is None else round(slowed_s),
+        'seen': seen,
+        'end': {key: state[key] for key in ('phase', 'outcome', 'failure', 'soak', 'judgement')},
+        'told': cluster.ceph('rocksdb-tuner', 'rollout', 'status').splitlines(),
+        'options_at_the_end': [
+            [entry['section'], entry['value']]
+            for entry in cluster.ceph_json('config', 'dump')
+            if entry['name'] == OPTION
+        ],
+    }
+
+
+def _apply(cluster: Cluster, limit_s: float) -> None:
+    """Begin the rollout as soon as there is advice and the manager takes it."""
+
+    def advised() -> Any:
+        advice = cluster.ceph_json('rocksdb-tuner', 'recommend')
+        return next((one['id'] for one in advice if one['kind'] == 'remove-override'), None)
+
+    def applied() -> bool:
+        try:
+            cluster.progress.say(cluster.ceph('rocksdb-tuner', 'apply', advised() or ''))
+        except HarnessError as error:
+            # Advice that was just renewed, a gate that is closed for a moment
+            cluster.progress.say(f'{error}')
+            return False
+        return True
+
+    wait_until(lambda: advised() is not None, min(ADVICE_S, limit_s), 'advice', poll_s=POLL_S)
+    wait_until(applied, min(APPLY_S, limit_s), 'the rollout begins', poll_s=POLL_S)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--dir', type=Path, required=True, help='folder of the cluster')
+    parser.add_argument('--osds', type=int, default=9)
+    parser.add_argument('--hosts', type=int, default=3)
+    parser.add_argument('--rate-iops', type=int, default=300)
+    parser.add_argument('--percent', type=float, default=0.0, help="longer: the canary's syncs")
+    parser.add_argument(
+        '--limit', type=float, default=3600.0, help='seconds, which the client runs'
+    )
+    parser.add_argument('--option', action='append', default=[], help='of the module, NAME=VALUE')
+    parser.add_argument('--out', type=Path, help='a JSON file')
+    arguments = parser.parse_args()
+    spec = ClusterSpec(
+        release=RELEASE, osds=arguments.osds, crush_hosts=arguments.hosts, slow_sync=True
+    )
+    with Cluster.up(spec, arguments.dir, Progress()) as cluster:
+        set_module_options(cluster, arguments.option)
+        override(cluster)
+        with steady_client(cluster, arguments.rate_iops, SETTLE_S + arguments.limit):
+            time.sleep(SETTLE_S)
+            result = rollout(cluster, arguments.percent, arguments.limit)
+    text = json.dumps(result, indent=1)
+    print(text)
+    if arguments.out is not None:
+        arguments.out.write_text(text + '\n')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

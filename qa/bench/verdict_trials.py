@@ -1,0 +1,302 @@
+"""Trials of the verdict that are cut out of a recording of real OSDs (see harness/verdict_run.py).
+
+Blocks are made, looked at and judged by the module's own code, as in a rollout, with a look at
+every block; so are the controls chosen. How trials are cut follows from what was done to which OSD
+when, never from what was counted.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any, Optional
+
+from rocksdb_tuner.observe.counters import names_for
+from rocksdb_tuner.observe.sample import Sample, take_sample
+from rocksdb_tuner.observe.window import Window, window
+from rocksdb_tuner.rollout.evidence import Block, Evidence, Measured, measured
+from rocksdb_tuner.rollout.order import matched_controls
+from rocksdb_tuner.rollout.recorder import Part, Recorder
+from rocksdb_tuner.rollout.records import Judgement, SoakPlan
+from rocksdb_tuner.rollout.soak import ends_with
+from rocksdb_tuner.rollout.verdict import (
+    baseline_s,
+    block_length_s,
+    is_better,
+    judge,
+    limits,
+)
+from rocksdb_tuner.tests.rollout.simulated import OneReport
+from rocksdb_tuner.tests.workload.replay import SAMPLE_INTERVAL_S, load_file
+
+SIGNALS = ('op_w_latency_ms', 'kv_sync_ms_per_txn')
+#: What is reckoned onto one signal of the changed OSDs.
+IMPOSED = 0.2
+
+
+@dataclass(frozen=True)
+class Span:
+    """A time in which nothing changes."""
+
+    begin_s: float
+    end_s: float
+    slowed_percent: Mapping[int, float]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What the module would have sampled, every ten seconds."""
+
+    osds: tuple[int, ...]
+    looks: Sequence[tuple[float, Mapping[int, Optional[Sample]]]]
+    spans: Sequence[Span]
+
+    def between(
+        self, begin_s: float, end_s: float
+    ) -> Iterator[tuple[float, Mapping[int, Optional[Sample]]]]:
+        return (look for look in self.looks if begin_s <= look[0] <= end_s)
+
+    def unchanged(self, begin_s: float, end_s: float) -> tuple[int, ...]:
+        """The OSDs that nothing was done to meanwhile, though some may be slow all the time.
+
+        One that was restarted is not among them; that they noticed what was done to others is
+        what the controls of a rollout do, too.
+        """
+        spans = [s for s in self.spans if s.begin_s < end_s and s.end_s > begin_s]
+        processes: dict[int, set[Optional[int]]] = {n: set() for n in self.osds}
+        for _, samples in self.between(begin_s, end_s):
+            for n, sample in samples.items():
+                processes[n].add(None if sample is None else sample.nonce)
+        return tuple(
+            n
+            for n in self.osds
+            if len({s.slowed_percent.get(n, 0.0) for s in spans}) == 1 and len(processes[n]) == 1
+        )
+
+    def done_to(self, osd: int, change_s: float) -> str:
+        """What began then: "slower", "undone" or "nothing"."""
+        was, now = (
+            [s for s in self.spans if s.begin_s <= t][-1].slowed_percent.get(osd, 0.0)
+            for t in (change_s - 1, change_s + 1)
+        )
+        return 'slower' if now > was else 'undone' if now < was else 'nothing'
+
+    def write_iops(self, begin_s: float, end_s: float) -> Mapping[int, Optional[float]]:
+        """Client writes per second of each OSD in the mean of that time."""
+        found: dict[int, Optional[float]] = {}
+        for n in self.osds:
+            span = self._window(n, begin_s, end_s)
+            found[n] = None if span is None or span.op_w is None else span.op_w / span.window_s
+        return found
+
+    def mean(self, osd: int, begin_s: float, end_s: float, signal: str) -> Optional[float]:
+        """One signal of one OSD in all of that time."""
+        found = measured(self._window(osd, begin_s, end_s), None, 1)
+        value: Optional[float] = getattr(found, signal)
+        return value
+
+    def _window(self, osd: int, begin_s: float, end_s: float) -> Optional[Window]:
+        known = [s for _, at in self.between(begin_s, end_s) if (s := at[osd]) is not None]
+        return window(known[0], known[-1]) if len(known) > 1 else None
+
+    def end_s(self, begin_s: float, most_s: float, least_osds: int) -> float:
+        """The end of the longest time from then on in which nothing is done to so many OSDs."""
+        last_s = min(begin_s + most_s, self.spans[-1].end_s)
+        ends = sorted({last_s, *(s.end_s for s in self.spans if s.end_s < last_s)}, reverse=True)
+        return next(
+            (end for end in ends if len(self.unchanged(begin_s, end)) >= least_osds), begin_s
+        )
+
+
+def read(path: Path) -> tuple[Recorded, dict[str, Any]]:
+    document = json.loads(lzma.decompress(path.read_bytes()))
+    recording = load_file(path)
+    names = names_for(recording.release)
+    osds = tuple(sorted({report.osd_id for report in recording.reports}))
+    newest: dict[int, Sample] = {}
+    looks = []
+    pending = list(recording.reports)
+    now_s = pending[0].time_s
+    while pending:
+        while pending and pending[0].time_s <= now_s:
+            report = pending.pop(0)
+            sample = take_sample(
+                OneReport(report), report.osd_id, report.nonce, names, report.time_s
+            )
+            if sample is not None:
+                newest[report.osd_id] = sample
+        looks.append((now_s, {n: newest.get(n) for n in osds}))
+        now_s += SAMPLE_INTERVAL_S
+    spans = [
+        Span(s['begin_s'], s['end_s'], {int(n): p for n, p in s['slowed_percent'].items()})
+        for s in document['spans']
+    ]
+    return Recorded(osds, looks, spans), document
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is judged: some OSDs against others, from when to when, and what was true."""
+
+    changed: tuple[int, ...]
+    controls: tuple[int, ...]
+    before_s: float
+    change_s: float
+    end_s: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """A verdict, and how long after the change it came."""
+
+    judgement: Judgement
+    took_s: float
+    #: Whether a soak would have ended with it; otherwise the recording did.
+    over: bool
+
+    @property
+    def kind(self) -> str:
+        return 'better' if is_better(self.judgement) else self.judgement.verdict.value
+
+
+def soak(
+    recorded: Recorded, case: Case, plan: SoakPlan, worsened: Optional[str] = None
+) -> Optional[Found]:
+    """The verdict on a case; None where the recording is too short for one.
+
+    `worsened` is the signal that is made worse by `IMPOSED` after the change.
+    """
+    recorder = Recorder(Evidence('r1', 0, case.changed, case.controls, block_length_s(plan)))
+    osds = recorder.evidence.osds
+    for now_s, samples in recorded.between(case.before_s, case.change_s):
+        recorder.add(Part.BEFORE, {n: samples[n] for n in osds}, now_s)
+    judgement: Optional[Judgement] = None
+    over = False
+    now_s = case.change_s
+    for now_s, samples in recorded.between(case.change_s, case.end_s):
+        if not recorder.add(Part.AFTER, {n: samples[n] for n in osds}, now_s):
+            continue
+        judgement = judge(_made_worse(recorder.evidence, worsened))
+        soaked_s = len(recorder.evidence.after) * recorder.evidence.block_s
+        over = ends_with(judgement, soaked_s, plan) is not None
+        if over:
+            break
+    # One that fails does so before the others would count
+    if judgement is None or case.end_s < case.change_s + limits().warm_up_s + plan.least_s:
+        return None
+    return Found(judgement, now_s - case.change_s, over)
+
+
+def _made_worse(evidence: Evidence, signal: Optional[str]) -> Evidence:
+    if signal is None:
+        return evidence
+
+    def worse(block: Block, osd: int) -> Measured:
+        one = block.of(osd)
+        value = getattr(one, signal)
+        return one if value is None else one._replace(**{signal: value * (1 + IMPOSED)})
+
+    after = tuple(
+        Block({**block.by_osd, **{n: worse(block, n) for n in evidence.changed}})
+        for block in evidence.after
+    )
+    return replace(evidence, after=after)
+
+
+def before_s(plan: SoakPlan) -> float:
+    """So long that all blocks of the time before are complete, whenever it begins."""
+    return baseline_s(plan) + 2 * SAMPLE_INTERVAL_S
+
+
+def least_after_s(plan: SoakPlan) -> float:
+    """So long that all blocks of the least soak are complete, whenever it begins."""
+    return limits().warm_up_s + plan.least_s + 2 * SAMPLE_INTERVAL_S
+
+
+def cases(recorded: Recorded, plan: SoakPlan) -> Iterator[tuple[str, Case]]:
+    """What was done to each OSD ("slower", "undone"), and nothing ("nothing") at the same times.
+
+    A case has as long a time before as a rollout measures, and a soak of at least the least one,
+    until something is done to the OSD again. Its controls are OSDs to which nothing was done in the
+    whole recording, chosen as a rollout does. Cases of nothing are of those OSDs; those of the same
+    OSD share no time.
+    """
+    begin_s, last_s = recorded.spans[0].begin_s, recorded.spans[-1].end_s
+    never = recorded.unchanged(begin_s, last_s)
+    changes_s = [span.begin_s for span in recorded.spans[1:]]
+    for n in recorded.osds:
+        own_s = [begin_s, *(c for c in changes_s if n not in recorded.unchanged(c - 1, c + 1))]
+        if n in never:
+            own_s += _apart(changes_s, plan)
+        for last_change_s, change_s, next_s in zip(own_s, own_s[1:], (*own_s[2:], last_s)):
+            first_s = change_s - before_s(plan)
+            if n in never:
+                next_s = next_s - before_s(plan) if next_s < last_s else last_s  # noqa: PLW2901
+                last_change_s = begin_s  # noqa: PLW2901
+            end_s = min(next_s, change_s + least_after_s(plan) + plan.most_s - plan.least_s)
+            if first_s < last_change_s or end_s < change_s + least_after_s(plan):
+                continue
+            others = [o for o in never if o != n]
+            rates = recorded.write_iops(first_s, change_s)
+            controls = matched_controls((n, *others), rates, limits().most_controls)
+            yield (
+                recorded.done_to(n, change_s),
+                Case((n,), controls, first_s, change_s, end_s),
+            )
+
+
+def _apart(changes_s: Sequence[float], plan: SoakPlan) -> list[float]:
+    """Those of the changes between which there is room for a soak and the time before the next."""
+    found: list[float] = []
+    for change_s in changes_s:
+        room_s = before_s(plan) + (least_after_s(plan) if found else 0.0)
+        if change_s >= (found[-1] if found else 0.0) + room_s:
+            found.append(change_s)
+    return found
+
+
+def disjoint(found: Sequence[tuple[str, Case]]) -> list[tuple[str, Case]]:
+    """Of these, with two controls each, some that share no OSD at any time with one another."""
+    least = limits().least_controls
+    kept: list[tuple[str, Case]] = []
+    for kind, case in found:
+        free = [n for n in case.controls if _free(n, case, kept)]
+        if _free(case.changed[0], case, kept) and len(free) >= least:
+            kept.append((kind, replace(case, controls=tuple(free[:least]))))
+    return kept
+
+
+def _free(osd: int, case: Case, others: Sequence[tuple[str, Case]]) -> bool:
+    return not any(
+        osd in (*other.changed, *other.controls)
+        and other.before_s < case.end_s
+        and case.before_s < other.end_s
+        for _, other in others
+    )
+
+
+def moved(recorded: Recorded, case: Case) -> Mapping[str, Optional[float]]:
+    """By how much of it each signal of the changed OSD rose beyond that of its controls.
+
+    The means of all of the time before, and of all of the time after but the warm-up, whenever the
+    verdict came.
+    """
+    found: dict[str, Optional[float]] = {}
+    times_s = (
+        (case.before_s, case.change_s),
+        (case.change_s + limits().warm_up_s, case.end_s),
+    )
+    for signal in SIGNALS:
+        ratios = {}
+        for n in (*case.changed, *case.controls):
+            before, after = (recorded.mean(n, begin, end, signal) for begin, end in times_s)
+            if before and after:
+                ratios[n] = after / before
+        ours = [ratios[n] for n in case.changed if n in ratios]
+        others = [ratios[n] for n in case.controls if n in ratios]
+        found[signal] = median(ours) / median(others) - 1 if ours and others else None
+    return found
