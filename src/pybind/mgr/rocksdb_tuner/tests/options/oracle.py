@@ -47,7 +47,7 @@ _BOOLS = {'true': '1', 'false': '0'}
 @dataclass(frozen=True)
 class Answer:
     text: str
-    #: None where a bound that protects the machine was met: not measured.
+    #: None where it was not measured, such as where a bound that protects the machine was met.
     accepted: Optional[bool]
     #: What is in effect, by option; empty where it is refused.
     values: Mapping[str, str]
@@ -84,7 +84,7 @@ def as_printed(name: str, value: str) -> str:
     """An effective value in the way that RocksDB prints it."""
     info = catalogue().options[name.partition('.')[0]]
     if '.' in name:
-        return value
+        return _BOOLS.get(value, value)
     if info.value_type is ValueType.BOOL:
         return _BOOLS[value]
     if info.value_type is ValueType.ENUM:

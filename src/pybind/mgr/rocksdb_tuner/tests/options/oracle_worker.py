@@ -8,7 +8,8 @@ and of nearly all options also in the OPTIONS file that RocksDB writes.
     python3 oracle_worker.py   < {"id": 1, "text": "..."}
                                > {"id": 1, "accepted": true, "values": {"...": "..."}}
 
-``accepted`` is null where a bound was met that protects the machine: nothing was measured then.
+``accepted`` is null where nothing was measured: a bound was met that protects the machine, or
+RocksDB left no OPTIONS file.
 """
 
 from __future__ import annotations
@@ -72,8 +73,9 @@ class Asker:
         data = self._free.get()
         try:
             accepted, values = self._ask_once(text, data)
-            if accepted is False:
-                # On a busy machine one start in thousands fails by itself; an open never does.
+            if not accepted:
+                # On a busy machine one start in thousands fails by itself, or leaves no OPTIONS
+                # file; an open never fails so.
                 accepted, values = self._ask_once(text, data)
         except subprocess.TimeoutExpired:
             return None, {}
@@ -105,7 +107,12 @@ class Asker:
             if result.returncode != 0:
                 return (None if _BOUND_MET.search(log) else False), {}
             values = printed_values(log)
-            for path in data.glob('store.db/OPTIONS-*'):
+            stored = list(data.glob('store.db/OPTIONS-*'))
+            if not stored:
+                # RocksDB goes on where it cannot write the file. The log alone says some values
+                # in another way, and others not at all.
+                return None, {}
+            for path in stored:
                 values.update(stored_values(path.read_text(encoding='utf-8', errors='replace')))
         finally:
             shutil.rmtree(data, ignore_errors=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from .oracle import (
     recorded,
     recorded_answers,
 )
+from .oracle_worker import Asker
 from .strings import strings
 
 #: How many strings a run asks about; `make check-releases` takes 3000.
@@ -117,6 +119,41 @@ def test_a_wrong_prediction_is_noticed() -> None:
     assert judged([turned], 'reef')['contradictions']
     assert judged([spoiled], 'reef')['contradictions']
     assert not judged([answer], 'reef')['contradictions']
+
+
+#: The first mkfs leaves no OPTIONS file; each says in its log what RocksDB prints.
+_FORGETFUL_MON = """#!/bin/sh
+for argument; do case $previous in --mon-data) data=$argument;; esac; previous=$argument; done
+echo 'rocksdb: Options.compaction_options_fifo.allow_compaction: 0'
+here=$(dirname "$0")
+if [ -e "$here/asked" ]; then
+    mkdir -p "$data/store.db"
+    printf '[CFOptions "default"]\\n  compaction_options_fifo={allow_compaction=false;}\\n' \\
+        > "$data/store.db/OPTIONS-000007"
+fi
+"""
+
+
+@pytest.mark.parametrize(
+    ('later', 'answer'),
+    [
+        ('touch "$here/asked"', (True, {'compaction_options_fifo.allow_compaction': 'false'})),
+        (':', (None, {})),
+    ],
+)
+def test_a_start_that_leaves_no_options_file_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, later: str, answer: Any
+) -> None:
+    """The log alone is no answer: what it says once is asked again, and then not measured."""
+    for name, script in {
+        'ceph-mon': _FORGETFUL_MON + later,
+        'monmaptool': '#!/bin/sh',
+        'ceph-authtool': '#!/bin/sh',
+    }.items():
+        (tmp_path / name).write_text(script + '\n', encoding='ascii')
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv('PATH', str(tmp_path), prepend=os.pathsep)
+    assert Asker(tmp_path).ask('') == answer
 
 
 @pytest.mark.parametrize('release', ROCKSDB_VERSIONS)
