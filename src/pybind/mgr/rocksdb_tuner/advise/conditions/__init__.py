@@ -12,7 +12,7 @@ from ..records import Finding, OsdFacts, Severity
 from . import build, device, load, options
 from .catalogue import condition
 from .facts import ClusterFacts, ConditionFunction
-from .subjects import Subject, subjects
+from .subjects import Subject, least_of, subjects_of_the_present, subjects_of_the_setup
 
 __all__ = ['OF_THE_PRESENT', 'OF_THE_SETUP', 'ClusterFacts', 'SetupFindings', 'findings']
 
@@ -62,18 +62,16 @@ OF_THE_PRESENT: Mapping[Subject, Mapping[str, ConditionFunction]] = {
         'legacy-omap': load.legacy_omap,
         'slow-op-alert': load.slow_op_alert,
     },
-    Subject.OSD: {
-        'metadata-fills-device': device.metadata_fills_device,
-        'kv-sync-bound': load.kv_sync_bound,
-        'slow-iterators': load.slow_iterators,
-        'compaction-storm': load.compaction_storm,
-        'slow-sync': load.slow_sync,
-    },
+    Subject.LARGE_DB: {'metadata-fills-device': device.metadata_fills_device},
+    Subject.BUSY_KV_SYNC: {'kv-sync-bound': load.kv_sync_bound},
+    Subject.SLOW_SEEKS: {'slow-iterators': load.slow_iterators},
+    Subject.MANY_SST_BYTES: {'compaction-storm': load.compaction_storm},
+    Subject.SLOW_KV_SYNC: {'slow-sync': load.slow_sync},
 }
 
 
 class SetupFindings:
-    """The findings of `OF_THE_SETUP`, looked for anew only where the setup changed.
+    """What follows from the setup, worked out anew only where that changed.
 
     It hardly ever does, and two dozen functions that run once in a tick cost more by being fetched
     than by what they do.
@@ -81,29 +79,36 @@ class SetupFindings:
 
     def __init__(self) -> None:
         self._setup: object = None
-        self._found: tuple[Finding, ...] = ()
+        #: The findings of `OF_THE_SETUP`.
+        self.found: tuple[Finding, ...] = ()
+        self.subjects: frozenset[Subject] = frozenset()
+        #: What conditions of the present ask for at least.
+        self.least = least_of({})
 
-    def of(self, cluster: ClusterFacts) -> tuple[Finding, ...]:
+    def look(self, cluster: ClusterFacts) -> None:
         setup = (
             cluster.entries,
             cluster.limits,
             [(osd.info, osd.options, osd.sharded, osd.settings) for osd in cluster.osds],
         )
-        if setup != self._setup:
-            self._found = tuple(_look_for(OF_THE_SETUP, _setup_of(cluster)))
-            self._setup = setup
-        return self._found
+        if setup == self._setup:
+            return
+        self.found = tuple(_look_for(OF_THE_SETUP, _setup_of(cluster)))
+        self.subjects = subjects_of_the_setup(cluster.osds)
+        self.least = least_of(cluster.limits)
+        self._setup = setup
 
 
 def findings(
     cluster: ClusterFacts, setup_findings: Optional[SetupFindings] = None
 ) -> tuple[Finding, ...]:
     """All findings, worst first; ``setup_findings`` remembers those of the last call."""
-    there_are = subjects(cluster)
-    found = list((setup_findings or SetupFindings()).of(cluster))
-    for subject, functions in OF_THE_PRESENT.items():
-        if subject in there_are:
-            found += _look_for(functions, cluster)
+    of_setup = setup_findings or SetupFindings()
+    of_setup.look(cluster)
+    found = list(of_setup.found)
+    there_are = of_setup.subjects | subjects_of_the_present(cluster, of_setup.least)
+    for subject in there_are:
+        found += _look_for(OF_THE_PRESENT[subject], cluster)
     return tuple(sorted(found, key=lambda f: (_ORDER[f.severity], f.finding_id, f.osds)))
 
 

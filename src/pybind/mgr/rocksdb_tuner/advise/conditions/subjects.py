@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from enum import Enum
+from typing import Mapping, NamedTuple, Optional
 
+from ...observe.signals import Signals
 from ...workload.records import WorkloadClass
+from ..records import OsdFacts
+from .catalogue import condition
 from .facts import ClusterFacts
 
 #: Work that puts its weight on metadata.
@@ -14,30 +19,77 @@ METADATA_WORK = frozenset({WorkloadClass.RGW_METADATA, WorkloadClass.CEPHFS_META
 class Subject(Enum):
     """Without its subject, a condition cannot be found."""
 
-    OSD = 'an OSD'
     DB_DEVICE = 'an OSD with a DB device of its own'
     CHOSEN_STRING = 'an OSD with an option string that somebody set'
     PENDING_RESTART = 'an OSD whose option string was changed since it started'
+    HEALTH_CHECK = 'a health check that Ceph raises'
     METADATA_WORK = 'an OSD whose clients write metadata'
     STATISTICS = "an OSD whose RocksDB's own statistics are on"
-    HEALTH_CHECK = 'a health check that Ceph raises'
+    LARGE_DB = 'an OSD with a large DB'
+    BUSY_KV_SYNC = 'an OSD whose kv_sync thread is busy'
+    SLOW_KV_SYNC = 'an OSD whose rounds of kv_sync take long for flash'
+    SLOW_SEEKS = 'an OSD that places iterators slowly'
+    MANY_SST_BYTES = 'an OSD that writes many SST bytes'
 
 
-def subjects(cluster: ClusterFacts) -> frozenset[Subject]:
-    """All that there are: one look at each OSD, instead of one for each condition."""
-    found = {Subject.OSD}
-    if cluster.health_codes:
-        found.add(Subject.HEALTH_CHECK)
-    for osd in cluster.osds:
-        options, workload = osd.options, osd.workload
+class Least(NamedTuple):
+    """From which value on a signal is a subject: the least that a condition asks of it."""
+
+    db_used_bytes: float
+    kv_sync_busy: float
+    kv_sync_ms: float
+    omap_seek_ms: float
+    sst_bytes_per_s: float
+
+
+def least_of(limits: Mapping[str, float]) -> Least:
+    """``limits`` are the operator's thresholds, by module option."""
+    return Least(
+        db_used_bytes=condition('metadata-fills-device').limit('least_bytes', limits),
+        kv_sync_busy=condition('kv-sync-bound').limit('busy', limits),
+        kv_sync_ms=condition('slow-sync').limit('round_ms', limits),
+        omap_seek_ms=condition('slow-iterators').limit('seek_ms', limits),
+        sst_bytes_per_s=condition('compaction-storm').limit('sst_bytes_per_s', limits),
+    )
+
+
+def subjects_of_the_setup(osds: Iterable[OsdFacts]) -> frozenset[Subject]:
+    """What there is by what OSDs are, and by what is set for them."""
+    found = set()
+    for osd in osds:
+        options = osd.options
         if osd.info.dedicated_db:
             found.add(Subject.DB_DEVICE)
         if options is not None and options.source != 'default':
             found.add(Subject.CHOSEN_STRING)
         if options is not None and options.pending_restart:
             found.add(Subject.PENDING_RESTART)
-        if workload is not None and workload.workload_class in METADATA_WORK:
+    return frozenset(found)
+
+
+def subjects_of_the_present(cluster: ClusterFacts, least: Least) -> frozenset[Subject]:
+    """What there is by what OSDs do: one look at each, instead of one for each condition."""
+    found = set()
+    if cluster.health_codes:
+        found.add(Subject.HEALTH_CHECK)
+    for osd in cluster.osds:
+        if osd.workload is not None and osd.workload.workload_class in METADATA_WORK:
             found.add(Subject.METADATA_WORK)
         if osd.rocksdb_times is not None:
             found.add(Subject.STATISTICS)
+        if osd.details is not None and (osd.details.omap_seek_ms or 0.0) >= least.omap_seek_ms:
+            found.add(Subject.SLOW_SEEKS)
+        if osd.signals is not None:
+            found.update(_of_signals(osd.signals, osd.info.db_rotational, least))
     return frozenset(found)
+
+
+def _of_signals(signals: Signals, rotational: Optional[bool], least: Least) -> Iterator[Subject]:
+    if (signals.db_used_bytes or 0.0) >= least.db_used_bytes:
+        yield Subject.LARGE_DB
+    if (signals.kv_sync_busy or 0.0) >= least.kv_sync_busy:
+        yield Subject.BUSY_KV_SYNC
+    if rotational is False and (signals.kv_sync_ms or 0.0) >= least.kv_sync_ms:
+        yield Subject.SLOW_KV_SYNC
+    if (signals.sst_bytes_per_s or 0.0) >= least.sst_bytes_per_s:
+        yield Subject.MANY_SST_BYTES

@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.conditions import OF_THE_PRESENT, ClusterFacts
 from rocksdb_tuner.advise.conditions.catalogue import condition, conditions
-from rocksdb_tuner.advise.conditions.subjects import subjects
+from rocksdb_tuner.advise.conditions.subjects import (
+    least_of,
+    subjects_of_the_present,
+    subjects_of_the_setup,
+)
 from rocksdb_tuner.advise.records import OsdFacts
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
@@ -33,17 +37,23 @@ def osds(draw: Any, osd_id: int) -> OsdFacts:
         info={
             'dedicated_db': draw(st.sampled_from((None, False, True))),
             'main_rotational': draw(st.booleans()),
+            'db_rotational': draw(st.sampled_from((None, False, True))),
             'db_device_bytes': draw(st.sampled_from((None, GIB))),
-            'main_device_bytes': 4000 * GIB,
+            'main_device_bytes': 40 * GIB,
         },
         more={
             'details': draw(st.sampled_from((None, MEMORY))),
             'rocksdb_times': draw(st.sampled_from((None, RocksdbTimes(300.0, 0.9, 1.0, 1.0)))),
             'settings': {},
         },
+        kv_sync_busy=draw(st.sampled_from((None, 0.1, 0.9, 1.0))),
+        kv_sync_ms=draw(st.sampled_from((None, 1.0, 5.0, 50.0))),
+        write_bytes_avg=draw(st.sampled_from((None, 4096.0))),
+        sst_bytes_per_s=draw(st.sampled_from((None, 0.0, 2.0**25, 2.0**30))),
+        wal_bytes_per_s=draw(st.sampled_from((None, 1e3))),
         slow_used_bytes=draw(st.sampled_from((None, 0, GIB))),
-        db_used_bytes=draw(st.sampled_from((None, GIB // 100, GIB))),
-        db_total_bytes=GIB,
+        db_used_bytes=draw(st.sampled_from((None, GIB // 100, 10 * GIB, 30 * GIB))),
+        db_total_bytes=draw(st.sampled_from((GIB, 100 * GIB))),
     )
     assert osd.options is not None
     pending = draw(st.booleans())
@@ -53,7 +63,7 @@ def osds(draw: Any, osd_id: int) -> OsdFacts:
 @st.composite
 def clusters(draw: Any) -> ClusterFacts:
     return ClusterFacts(
-        tuple(draw(osds(osd_id)) for osd_id in range(draw(st.integers(0, 3)))),
+        tuple(draw(osds(osd_id)) for osd_id in range(draw(st.integers(0, 4)))),
         (),
         health_codes=frozenset(draw(st.lists(st.sampled_from(HEALTH_CHECKS), max_size=2))),
     )
@@ -61,7 +71,8 @@ def clusters(draw: Any) -> ClusterFacts:
 
 @given(clusters())
 def test_a_condition_is_not_found_without_its_subject(cluster: ClusterFacts) -> None:
-    there_are = subjects(cluster)
+    of_present = subjects_of_the_present(cluster, least_of(cluster.limits))
+    there_are = subjects_of_the_setup(cluster.osds) | of_present
     for subject, functions in OF_THE_PRESENT.items():
         for condition_id, function in functions.items():
             if subject not in there_are:
