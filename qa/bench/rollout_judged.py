@@ -1,11 +1,10 @@
 #!/usr/bin/python3
 """A whole rollout on a real cluster under a steady client: is a canary that is slower taken back?
 
-The change is one of almost nothing: an override that is the release's default without its last
-option is removed. With --percent, each sync of the canary's disk takes so much longer from the
-moment on at which it soaks: then anything but a rollback is wrong. Without it, anything but the
-end of the rollout is. Soaks are the module's defaults unless told otherwise, so a change of nothing
-takes half an hour and more.
+All OSDs run an old default without its last option, and the change is what the module recommends
+for it under the client's load. With --percent, each sync of the canary's disk takes so much longer
+from the moment on at which it soaks: then anything but a rollback is wrong. Soaks are the module's
+defaults unless told otherwise: the canary is measured for ten minutes before it is changed.
 """
 
 from __future__ import annotations
@@ -113,7 +112,7 @@ def _apply(cluster: Cluster, limit_s: float) -> None:
 
     def advised() -> Any:
         advice = cluster.ceph_json('rocksdb-tuner', 'recommend')
-        return next((one['id'] for one in advice if one['kind'] == 'remove-override'), None)
+        return next((one['id'] for one in advice if one['restart_required']), None)
 
     def applied() -> bool:
         try:

@@ -24,10 +24,10 @@ from rocksdb_tuner.rollout.recorder import Part, Recorder
 from rocksdb_tuner.rollout.records import Judgement, SoakPlan
 from rocksdb_tuner.rollout.soak import ends_with
 from rocksdb_tuner.rollout.verdict import (
-    baseline_s,
     block_length_s,
     is_better,
     judge,
+    least_soak_s,
     limits,
 )
 from rocksdb_tuner.tests.rollout.simulated import OneReport
@@ -209,7 +209,7 @@ def _made_worse(evidence: Evidence, signal: Optional[str]) -> Evidence:
 
 def before_s(plan: SoakPlan) -> float:
     """So long that all blocks of the time before are complete, whenever it begins."""
-    return baseline_s(plan) + 2 * SAMPLE_INTERVAL_S
+    return least_soak_s(plan) + 2 * SAMPLE_INTERVAL_S
 
 
 def least_after_s(plan: SoakPlan) -> float:

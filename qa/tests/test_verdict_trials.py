@@ -12,7 +12,7 @@ import pytest
 from harness.staggered import SLOT_S, TRIED_S, groups
 from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.rollout.records import SoakPlan
-from rocksdb_tuner.rollout.verdict import baseline_s, limits
+from rocksdb_tuner.rollout.verdict import least_soak_s, limits
 from verdict_trials import Case, Found, Recorded, Span, cases, disjoint, read, soak
 
 RECORDINGS = Path(__file__).parents[1] / 'bench' / 'recordings'
@@ -67,7 +67,7 @@ def test_nothing_is_done_to_those_compared_but_the_change_itself() -> None:
                 assert changed in recorded.unchanged(begin_s + 1, end_s - 1)
             assert set(case.controls) <= set(range(12, 20)) - {changed}
             assert len(case.controls) >= limits().most_controls - 1
-            assert case.change_s - case.before_s >= baseline_s(DEFAULT)
+            assert case.change_s - case.before_s >= least_soak_s(DEFAULT)
             assert case.end_s - case.change_s >= limits().warm_up_s + DEFAULT.least_s
 
 

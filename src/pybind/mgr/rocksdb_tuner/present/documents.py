@@ -26,7 +26,7 @@ from ..observe.growth import Forecast
 from ..observe.latency import WriteLatency, bottleneck, parts
 from ..observe.signals import Signals
 from ..options.grammar import OptionDifference
-from ..rollout.batches import batches
+from ..rollout.batches import batches, planned_batch
 from ..rollout.gates import GATES
 from ..rollout.history import HistoryRecord
 from ..rollout.records import Judgement, Phase, RolloutState, SignalVerdict, SoakPlan
@@ -701,6 +701,8 @@ def _rollout(state: RolloutState) -> JsonObject:
             'most_s': rounded(state.soak.most_s),
             'inconclusive': state.soak.inconclusive.value,
             'batches': _soak_of_batches(state.soak),
+            'baseline_s': rounded(state.baseline_s),
+            'baseline_least_s': rounded(planned_batch(state.request, state.soak, 0).baseline_s),
             'soaked_s': rounded(state.soaked_s),
             'batch_soaked_s': rounded(state.batch_soaked_s),
             'controls': list(state.controls),

@@ -19,7 +19,7 @@ from .records import (
     SoakPlan,
     Verdict,
 )
-from .verdict import limits
+from .verdict import least_soak_s, limits
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,11 @@ class PlannedBatch:
     def judged(self) -> bool:
         """Whether there is enough to compare it with."""
         return self.watched and len(self.controls) >= limits().least_controls
+
+    @property
+    def baseline_s(self) -> float:
+        """How long canary and controls are measured before it is changed: as long as after."""
+        return least_soak_s(self.soak) if self.number == 0 and self.judged else 0.0
 
     @property
     def watched_for_crashes(self) -> bool:

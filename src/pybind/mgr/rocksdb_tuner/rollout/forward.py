@@ -17,7 +17,6 @@ from .restart import due, lost_again, restart_due, restarting, until_settled
 from .rules import Rules, Step, why_closed, write
 from .soak import soak
 from .states import ended, first_at, in_flight, others_changed, waiting, with_osd
-from .verdict import baseline_s
 
 _ROLLBACK = 'ceph rocksdb-tuner rollback'
 
@@ -49,10 +48,10 @@ def _begin(state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
     closed = why_closed(state, n, seen) or seen.not_now
     if closed is not None:
         return Step(waiting(state, closed))
-    first = n == state.request.order[0] and planned_batch(state.request, state.soak, 0).judged
-    if first and seen.before_s < baseline_s(state.soak):
+    first = n == state.request.order[0]
+    if first and seen.before_s < planned_batch(state.request, state.soak, 0).baseline_s:
         # What the canary will be compared with.
-        return Step(state)
+        return Step(replace(state, baseline_s=seen.before_s))
     info = _present(seen, n)
     recorded = next(b for b in state.before.osds if b.osd_id == n)
     if info.release != recorded.release:

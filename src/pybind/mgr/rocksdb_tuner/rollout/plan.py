@@ -11,7 +11,7 @@ from .entries import own
 from .observation import Action, RemoveEntry, RestartOsd, SetEntry
 from .records import OPTION, ChangeRequest, SoakPlan
 from .request import end_value, shared_entries
-from .verdict import baseline_s, least_soak_s, limits
+from .verdict import least_soak_s, limits
 
 #: From the stop of an OSD to clean placement groups: 8 to 15 s to come up and 8 to 23 s to
 #: recover, measured on 16.2.15 with small OSDs under client load, and a wait of 10 s for the
@@ -103,9 +103,8 @@ def _watched_s(batch: PlannedBatch) -> tuple[float, float]:
     if not batch.judged:
         watched_s = limits().warm_up_s + batch.soak.least_s if batch.soak.least_s > 0 else 0.0
         return watched_s, watched_s
-    before_s = baseline_s(batch.soak) if batch.number == 0 else 0.0
-    least_s = before_s + limits().warm_up_s + least_soak_s(batch.soak)
-    return least_s, max(least_s, before_s + limits().warm_up_s + batch.soak.most_s)
+    least_s = batch.baseline_s + limits().warm_up_s + least_soak_s(batch.soak)
+    return least_s, max(least_s, batch.baseline_s + limits().warm_up_s + batch.soak.most_s)
 
 
 def _entry(who: str, value: Optional[str]) -> Action:

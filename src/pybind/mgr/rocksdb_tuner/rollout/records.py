@@ -283,6 +283,9 @@ class RolloutState:
     #: A change by somebody else that was seen once; acted on when it is seen again.
     suspicion: Optional[str] = None
     soak: SoakPlan = field(default_factory=SoakPlan)
+    #: How long canary and controls were measured so far before the canary is changed. Not stored:
+    #: it is read off what was recorded, which is.
+    baseline_s: float = 0.0
     #: How long the canary was watched so far, without interruptions.
     soaked_s: float = 0.0
     #: The same of the batch that is watched, after the canary.

@@ -104,11 +104,6 @@ def least_soak_s(soak: SoakPlan) -> float:
     return max(soak.least_s, limits().least_blocks * block_length_s(soak))
 
 
-def baseline_s(soak: SoakPlan) -> float:
-    """How long canary and controls are measured before anything is changed: as long as after."""
-    return least_soak_s(soak)
-
-
 def too_few_controls(found: int) -> Judgement:
     return Judgement(
         Verdict.INCONCLUSIVE,

@@ -148,6 +148,8 @@ export interface Rollout extends RolloutSummary {
   last_error: string | null;
   osds: { osd: number; step: string; from: string | null; to: string | null }[];
   soak: SoakTime & {
+    baseline_s: number | null;
+    baseline_least_s: number | null;
     soaked_s: number | null;
     controls: number[];
     batches: SoakTime | null;

@@ -127,8 +127,13 @@ function controls(
   </div>`;
 }
 
-function soak({ soak: found }: Rollout): TemplateResult | typeof nothing {
+function soak({ phase, soak: found }: Rollout): TemplateResult | typeof nothing {
   if (!found.most_s) return nothing;
+  if (phase === 'preflight' && found.baseline_least_s)
+    return html`<p>
+      Before the canary is changed, it is measured together with ${ids(found.controls)}, so far for
+      ${duration(found.baseline_s)} of ${duration(found.baseline_least_s)}.
+    </p>`;
   return html`<p>
     The canary was watched for ${duration(found.soaked_s)} of at least ${duration(found.least_s)}, at
     most

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from typing import Optional
 
 from ...campaign.records import CampaignState
-from ...rollout.batches import Batch, PlannedBatch, batches, domain_of, watched_batch
+from ...rollout.batches import (
+    Batch,
+    PlannedBatch,
+    batches,
+    domain_of,
+    planned_batch,
+    watched_batch,
+)
 from ...rollout.history import HistoryRecord
 from ...rollout.records import Phase, RolloutState, Verdict
 from ...rollout.track_record import Rightness, compared, track_record
@@ -62,7 +69,20 @@ def _verdict(state: RolloutState) -> str:
     if state.judgement is not None:
         return in_words(state.judgement)
     watched = watched_batch(state)
-    return 'not judged' if watched is None else _not_yet(state, watched)
+    if watched is not None:
+        return _not_yet(state, watched)
+    return _measured_before(state) if state.stage is Phase.PREFLIGHT else 'not judged'
+
+
+def _measured_before(state: RolloutState) -> str:
+    """Nothing is changed yet, and what it will be compared with takes its time."""
+    needed_s = planned_batch(state.request, state.soak, 0).baseline_s
+    if not needed_s:
+        return 'not judged'
+    return (
+        f'none yet; osd.{state.request.order[0]} is measured before it is changed, for '
+        f'{format_duration(state.baseline_s)} of {format_duration(needed_s)}'
+    )
 
 
 def _batch(state: RolloutState) -> list[tuple[str, str]]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Optional
+from typing import Any, Optional
 
 import pytest
 
+from rocksdb_tuner.present import documents
+from rocksdb_tuner.present.tables import changes
 from rocksdb_tuner.rollout.batches import batches, planned_batch
 from rocksdb_tuner.rollout.codec import encode_state
 from rocksdb_tuner.rollout.errors import RolloutRefused
@@ -53,6 +55,18 @@ def test_what_is_compared_with_is_measured_before_anything_is_changed(run: Run) 
     run.start(soak=SOAK)
     run.until(lambda state: bool(run.cluster.commands))
     assert run.cluster.now_s - began_s >= SOAK.least_s
+
+
+def test_the_status_says_what_is_measured_before_anything_is_changed(run: Run) -> None:
+    """Ten minutes by default, in which an operator would else see nothing happen."""
+    run.start(soak=SOAK)
+    state = run.until(lambda state: state.baseline_s >= 120)
+    assert not run.cluster.commands
+    canary = state.request.order[0]
+    told = changes.rollout(state)
+    assert f'osd.{canary} is measured before it is changed, for 2m of 5m' in told
+    soak: Any = (documents.rollout(state) or {}).get('soak')
+    assert (soak['baseline_s'], soak['baseline_least_s']) == (120.0, 300.0)
 
 
 def test_no_other_osd_is_touched_while_the_canary_is_watched(run: Run) -> None:
