@@ -19,8 +19,8 @@ sys.path[:0] = [str(CHECKOUT / part) for part in ('qa', 'qa/doubles', 'src/pybin
 
 from harness.cluster import Cluster  # noqa: E402 - after the path to it
 
-#: Until a tick is seen; from then on there is one question for each tick, and right behind it. Each
-#: starts a program, which takes the manager's memory out of the caches.
+#: Until a tick is seen; from then on there is one question for each tick, and right behind it: each
+#: starts a program, which a manager in production is spared.
 POLL_S = 1.0
 
 
