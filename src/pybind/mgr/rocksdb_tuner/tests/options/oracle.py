@@ -84,7 +84,7 @@ def as_printed(name: str, value: str) -> str:
     """An effective value in the way that RocksDB prints it."""
     info = catalogue().options[name.partition('.')[0]]
     if '.' in name:
-        return _BOOLS.get(value, value)
+        return value
     if info.value_type is ValueType.BOOL:
         return _BOOLS[value]
     if info.value_type is ValueType.ENUM:
