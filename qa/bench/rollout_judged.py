@@ -14,7 +14,6 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Optional
 
@@ -25,8 +24,8 @@ from harness import Cluster, ClusterSpec, HarnessError, Progress  # noqa: E402 -
 from harness.client import wait_until  # noqa: E402
 from harness.slow_sync import slow_down  # noqa: E402
 from harness.verdict_run import set_module_options, steady_client  # noqa: E402
+from rocksdb_tuner.rollout.records import FINAL_PHASES, OPTION  # noqa: E402
 
-OPTION = 'bluestore_rocksdb_options'
 #: Of 16.2, the only release whose default is this with max_total_wal_size behind it.
 RELEASE = 'pacific'
 OVERRIDE = (
@@ -39,11 +38,11 @@ ADVICE_S = 300.0
 APPLY_S = 120.0
 SETTLE_S = 45.0
 POLL_S = 3.0
-FINAL = frozenset({'done', 'failed', 'rolled-back'})
+FINAL = frozenset(phase.value for phase in FINAL_PHASES)
 
 
 def override(cluster: Cluster) -> None:
-    """Give all OSDs the option that the rollout removes, and let them run with it."""
+    """Give all OSDs the option that the rollout changes, and let them run with it."""
     cluster.ceph('config', 'set', 'osd', OPTION, OVERRIDE)
     cluster.ceph('osd', 'set', 'noout')
     osds = range(cluster.record.spec.osds)
@@ -60,15 +59,9 @@ def override(cluster: Cluster) -> None:
     cluster.ceph('osd', 'unset', 'noout')
 
 
-def rollout(
-    cluster: Cluster, percent: float, limit_s: float, slow: Optional[Mapping[int, float]] = None
-) -> dict[str, Any]:
-    """How a rollout went, under a client that is there already.
-
-    ``slow`` are OSDs whose syncs take so many percent longer anyway.
-    """
+def rollout(cluster: Cluster, percent: float, limit_s: float) -> dict[str, Any]:
+    """How a rollout went, under a client that is there already."""
     began_s = time.monotonic()
-    slow = slow or {}
     _apply(cluster, limit_s)
     seen: list[dict[str, Any]] = []
     slowed_s: Optional[float] = None
@@ -77,8 +70,7 @@ def rollout(
         state = cluster.ceph_json('rocksdb-tuner', 'rollout', 'status')
         canary = state['osds'][0]['osd']
         if percent and slowed_s is None and state['phase'] == 'soaking':
-            both = (100 + slow.get(canary, 0.0)) * (100 + percent) / 100 - 100
-            slow_down(cluster.dir, {**slow, canary: both})
+            slow_down(cluster.dir, {canary: percent})
             slowed_s = now_s
         told = {key: state[key] for key in ('phase', 'verdict', 'paused_reason', 'failure')}
         if not seen or any(seen[-1][key] != value for key, value in told.items()):
@@ -94,7 +86,6 @@ def rollout(
         'hosts': cluster.record.spec.crush_hosts,
         'canary': canary,
         'syncs_slower_percent': percent,
-        'slow_anyway': {str(n): p for n, p in sorted(slow.items())},
         'slowed_at_s': None if slowed_s is None else round(slowed_s),
         'seen': seen,
         'end': {key: state[key] for key in ('phase', 'outcome', 'failure', 'soak', 'judgement')},

@@ -211,7 +211,7 @@ def _numbered(kind: str, names: Iterable[str]) -> dict[str, str]:
 def _hosts(collection: Collection) -> Iterator[str]:
     hosts: list[Optional[str]] = [osd.host for osd in collection.cluster_map.osds]
     hosts += [
-        bucket.name.partition('~')[0]
+        bucket.plain_name
         for bucket in collection.cluster_map.crush.buckets
         if bucket.kind == 'host'
     ]

@@ -122,7 +122,7 @@ def _drawn(draw: CrushDraw, buckets: Mapping[int, CrushBucket]) -> Mapping[int, 
         shared = visited[bucket_id] = shared or bucket_id in visited
         # Of the root itself nothing is chosen.
         if depth > 0 and bucket.kind in kinds:
-            chosen = depth, FailureDomain(bucket.kind, bucket.name.partition('~')[0])
+            chosen = depth, FailureDomain(bucket.kind, bucket.plain_name)
         nearest = None if chosen is None else _Nearest(depth - chosen[0], chosen[1])
         for item in bucket.items:
             if item < 0:

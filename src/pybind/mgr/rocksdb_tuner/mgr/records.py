@@ -121,6 +121,11 @@ class CrushBucket:
     #: Ids of buckets and, from 0, of OSDs.
     items: tuple[int, ...]
 
+    @property
+    def plain_name(self) -> str:
+        """Without the device class of a shadow tree."""
+        return self.name.partition('~')[0]
+
 
 class CrushChoice(NamedTuple):
     """A step of a rule that chooses buckets or OSDs."""

@@ -6,13 +6,13 @@ A condition says nothing where a signal that it needs is not known.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Mapping, Optional
+from typing import Mapping, NamedTuple, Optional
 
 from ..records import Finding, OsdFacts, Severity
 from . import build, device, load, options
 from .catalogue import condition
 from .facts import ClusterFacts, ConditionFunction
-from .subjects import Subject, least_of, subjects_of_the_present, subjects_of_the_setup
+from .subjects import Least, Subject, least_of, subjects_of_the_present, subjects_of_the_setup
 
 __all__ = ['OF_THE_PRESENT', 'OF_THE_SETUP', 'ClusterFacts', 'SetupFindings', 'findings']
 
@@ -70,6 +70,16 @@ OF_THE_PRESENT: Mapping[Subject, Mapping[str, ConditionFunction]] = {
 }
 
 
+class _OfTheSetup(NamedTuple):
+    """What follows from the setup."""
+
+    #: Of `OF_THE_SETUP`.
+    findings: tuple[Finding, ...]
+    subjects: frozenset[Subject]
+    #: What conditions of the present ask for at least.
+    least: Least
+
+
 class SetupFindings:
     """What follows from the setup, worked out anew only where that changed.
 
@@ -78,36 +88,31 @@ class SetupFindings:
     """
 
     def __init__(self) -> None:
-        self._setup: object = None
-        #: The findings of `OF_THE_SETUP`.
-        self.found: tuple[Finding, ...] = ()
-        self.subjects: frozenset[Subject] = frozenset()
-        #: What conditions of the present ask for at least.
-        self.least = least_of({})
+        self._known: Optional[tuple[object, _OfTheSetup]] = None
 
-    def look(self, cluster: ClusterFacts) -> None:
+    def of(self, cluster: ClusterFacts) -> _OfTheSetup:
         setup = (
             cluster.entries,
             cluster.limits,
             [(osd.info, osd.options, osd.sharded, osd.settings) for osd in cluster.osds],
         )
-        if setup == self._setup:
-            return
-        self.found = tuple(_look_for(OF_THE_SETUP, _setup_of(cluster)))
-        self.subjects = subjects_of_the_setup(cluster.osds)
-        self.least = least_of(cluster.limits)
-        self._setup = setup
+        if self._known is None or self._known[0] != setup:
+            found = _OfTheSetup(
+                tuple(_look_for(OF_THE_SETUP, _setup_of(cluster))),
+                subjects_of_the_setup(cluster.osds),
+                least_of(cluster.limits),
+            )
+            self._known = setup, found
+        return self._known[1]
 
 
 def findings(
     cluster: ClusterFacts, setup_findings: Optional[SetupFindings] = None
 ) -> tuple[Finding, ...]:
     """All findings, worst first; ``setup_findings`` remembers those of the last call."""
-    of_setup = setup_findings or SetupFindings()
-    of_setup.look(cluster)
-    found = list(of_setup.found)
-    there_are = of_setup.subjects | subjects_of_the_present(cluster, of_setup.least)
-    for subject in there_are:
+    of_setup = (setup_findings or SetupFindings()).of(cluster)
+    found = list(of_setup.findings)
+    for subject in of_setup.subjects | subjects_of_the_present(cluster, of_setup.least):
         found += _look_for(OF_THE_PRESENT[subject], cluster)
     return tuple(sorted(found, key=lambda f: (_ORDER[f.severity], f.finding_id, f.osds)))
 
