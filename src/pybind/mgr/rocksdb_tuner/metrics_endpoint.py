@@ -1,19 +1,24 @@
 """An HTTP server for one text, on an address that may change while it runs.
 
-The standard library's server, in threads of its own: it shares nothing with the servers of other
-modules, which on Tentacle share one CherryPy engine and one interpreter.
+One thread waits for all connections, and none of them can hold it: each is read and written as far
+as it is ready, has so long for the whole of its request and answer, and where too many are open the
+oldest is closed for the newest. It shares nothing with the servers of other modules, which on
+Tentacle share one CherryPy engine and one interpreter.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import logging
+import selectors
 import socket
-import sys
 import threading
+import time
+from collections.abc import Iterator
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
-from socketserver import TCPServer, ThreadingMixIn
+from io import BytesIO
 from typing import Any, Callable, NamedTuple, Optional
 from urllib.parse import urlsplit
 
@@ -22,10 +27,18 @@ from .present.exposition import CONTENT_TYPE
 log = logging.getLogger(__name__)
 
 PATH = '/metrics'
-#: One Prometheus, or a pair of them, needs one or two; what comes beyond is closed at once.
-MAX_CONNECTIONS = 16
-#: A client that says nothing, or does not read, holds a thread this long.
-CLIENT_TIMEOUT_S = 10
+#: One Prometheus, or a pair of them, needs one or two.
+MAX_CONNECTIONS = 64
+#: From the first byte of a request to the last of its answer; Prometheus itself waits so long.
+REQUEST_TIMEOUT_S = 10.0
+#: Prometheus sends less than 1000.
+MAX_REQUEST_BYTES = 16384
+#: At once: what is left is sent when the others were looked at.
+_SENT_AT_ONCE_BYTES = 1 << 18
+_WAITING_CONNECTIONS = 128
+#: Where the process has no more file descriptors, the next connection waits for one.
+_PAUSE_S = 0.1
+_CLOSE_TIMEOUT_S = 10.0
 
 
 class Address(NamedTuple):
@@ -36,7 +49,7 @@ class Address(NamedTuple):
 class MetricsEndpoint:
     """Listens where it is told to, or nowhere; used from one thread.
 
-    ``text`` is called in threads of the server, one at a time, once for every scrape.
+    ``text`` is called in the thread of the server, once for every scrape.
     """
 
     def __init__(self, text: Callable[[], str]) -> None:
@@ -64,71 +77,209 @@ class MetricsEndpoint:
                 'as in "127.0.0.1", or "::" for all'
             )
         try:
-            server = _Server(wanted, self._text)
+            server = _Server(_listening(wanted), self._text)
         except (OSError, OverflowError) as error:
             return f'cannot listen on {wanted.host} port {wanted.port}: {error}'
         self._server, self._address = server, wanted
-        threading.Thread(
-            target=server.serve_forever, name='rocksdb_tuner-metrics', daemon=True
-        ).start()
+        threading.Thread(target=server.run, name='rocksdb_tuner-metrics', daemon=True).start()
         log.info('metrics are served on %s port %d', *wanted)
         return None
 
     def close(self) -> None:
-        """Stop listening; a scrape under way may end."""
+        """Stop listening; an answer under way is sent to its end."""
         if self._server is not None:
-            self._server.shutdown()
-            self._server.server_close()
+            self._server.stop()
         self._server = self._address = None
 
 
-class _Server(ThreadingMixIn, TCPServer):
-    # TCPServer and not HTTPServer, which looks up the host's name when it binds.
-    daemon_threads = True
-    allow_reuse_address = True
-
-    def __init__(self, address: Address, text: Callable[[], str]) -> None:
-        if ':' in address.host:
-            self.address_family = socket.AF_INET6
-        self._text = text
-        self._one_at_a_time = threading.Lock()
-        self._connections = threading.BoundedSemaphore(MAX_CONNECTIONS)
-        super().__init__((address.host, address.port), _Handler)
-
-    def server_bind(self) -> None:
-        if self.address_family == socket.AF_INET6:
+def _listening(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ':' in address.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
             # "::" means all addresses, of whatever the operator's sysctl says.
-            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        super().server_bind()
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        listener.bind(address)
+        listener.listen(_WAITING_CONNECTIONS)
+        listener.setblocking(False)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
 
-    def text(self) -> str:
-        with self._one_at_a_time:
-            return self._text()
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        if not self._connections.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
+class _Connection:
+    """One client: its request as far as it came, then what of the answer is not yet sent."""
+
+    def __init__(self, client: socket.socket, ends_s: float) -> None:
+        self.socket = client
+        self.ends_s = ends_s
+        self.request = b''
+        self.unsent: list[memoryview] = []
+        self.answered = False
+
+    def is_complete(self, received: bytes) -> bool:
+        """Whether ``received`` ends the request, with what came before."""
+        self.request += received
+        return (
+            not received
+            or b'\r\n\r\n' in self.request
+            or b'\n\n' in self.request
+            or len(self.request) > MAX_REQUEST_BYTES
+        )
+
+    def answer(self, *parts: bytes) -> None:
+        self.answered = True
+        self.unsent = [memoryview(part) for part in parts if part]
+
+    def send(self) -> bool:
+        """Send what the client takes now; whether that was all."""
+        while self.unsent:
+            part = self.unsent[0]
+            sent = self.socket.send(part[:_SENT_AT_ONCE_BYTES])
+            self.unsent[0] = part[sent:]
+            if sent < len(part):
+                return False
+            del self.unsent[0]
+        return True
+
+
+class _Server:
+    def __init__(self, listener: socket.socket, text: Callable[[], str]) -> None:
+        self._listener = listener
+        self._text = text
+        #: The text as it was written last, and its bytes: all slow readers share them.
+        self._written = ('', b'')
+        #: The oldest first.
+        self._connections: dict[socket.socket, _Connection] = {}
+        self._selector = selectors.DefaultSelector()
+        self._woken, self._waker = socket.socketpair()
+        self._selector.register(listener, selectors.EVENT_READ)
+        self._selector.register(self._woken, selectors.EVENT_READ)
+        self._stopping = False
+        self._deaf = threading.Event()
+
+    def stop(self) -> None:
+        """Returns when nothing listens any more."""
+        self._stopping = True
+        self._waker.send(b'x')
+        if self._deaf.wait(_CLOSE_TIMEOUT_S):
+            self._woken.close()
+            self._waker.close()
+
+    def run(self) -> None:
         try:
-            super().process_request(request, client_address)
-        except BaseException:
-            self._connections.release()
-            raise
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
+            while not self._stopping:
+                self._look()
+            self._stop_listening()
+            while self._connections:
+                self._look()
+        except Exception:
+            log.exception('the metrics are not served any more')
         finally:
-            self._connections.release()
+            self._stop_listening()
+            for connection in tuple(self._connections.values()):
+                self._drop(connection)
+            self._selector.close()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
-        # A client that went away. The base class prints to the standard error of the mgr.
-        log.debug('a client of the metrics failed: %s', sys.exc_info()[1])
+    def _stop_listening(self) -> None:
+        if self._deaf.is_set():
+            return
+        for waiting in (self._listener, self._woken):
+            self._selector.unregister(waiting)
+        self._listener.close()
+        for connection in tuple(self._connections.values()):
+            if not connection.answered:
+                self._drop(connection)
+        self._deaf.set()
+
+    def _look(self) -> None:
+        ends_s = next((c.ends_s for c in self._connections.values()), None)
+        wait_s = None if ends_s is None else max(0.0, ends_s - time.monotonic())
+        for key, _ in self._selector.select(wait_s):
+            if key.fileobj is self._listener:
+                self._accept()
+            elif key.fileobj is not self._woken:
+                connection = self._connections.get(key.fileobj)  # type: ignore[call-overload]
+                # An earlier one of this round may have taken its place.
+                if connection is not None:
+                    self._serve(connection)
+        now_s = time.monotonic()
+        for connection in [c for c in self._connections.values() if c.ends_s <= now_s]:
+            self._drop(connection)
+
+    def _accept(self) -> None:
+        try:
+            client, _ = self._listener.accept()
+        except (BlockingIOError, ConnectionError):
+            return
+        except OSError as error:
+            log.debug('no connection for the metrics: %s', error)
+            time.sleep(_PAUSE_S)
+            return
+        if len(self._connections) >= MAX_CONNECTIONS:
+            asking = (c for c in self._connections.values() if not c.answered)
+            self._drop(next(asking, None) or next(iter(self._connections.values())))
+        client.setblocking(False)
+        connection = _Connection(client, time.monotonic() + REQUEST_TIMEOUT_S)
+        self._connections[client] = connection
+        self._selector.register(client, selectors.EVENT_READ)
+        # What a scraper asks is there by now; it need not wait for a round of its own.
+        self._serve(connection)
+
+    def _serve(self, connection: _Connection) -> None:
+        try:
+            if not connection.answered:
+                if not connection.is_complete(connection.socket.recv(MAX_REQUEST_BYTES)):
+                    return
+                connection.answer(*self._answer(connection.request))
+                self._selector.modify(connection.socket, selectors.EVENT_WRITE)
+            if connection.send():
+                self._drop(connection)
+        except (BlockingIOError, InterruptedError):
+            return
+        except Exception as error:  # noqa: BLE001 - a client that went away ends nothing else
+            log.debug('a client of the metrics failed: %s', error)
+            self._drop(connection)
+
+    def _drop(self, connection: _Connection) -> None:
+        del self._connections[connection.socket]
+        self._selector.unregister(connection.socket)
+        with contextlib.suppress(OSError):
+            connection.socket.shutdown(socket.SHUT_WR)
+        connection.socket.close()
+
+    def _answer(self, request: bytes) -> Iterator[bytes]:
+        if not request:
+            return
+        handler = _Handler(request, self._body)
+        yield handler.head.getvalue()
+        yield handler.body
+
+    def _body(self) -> bytes:
+        text = self._text()
+        if text is not self._written[0]:
+            self._written = text, text.encode('utf-8', 'replace')
+        return self._written[1]
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-    timeout = CLIENT_TIMEOUT_S
+    """Reads one request that is there as a whole; ``head`` and ``body`` are the answer."""
+
+    def __init__(self, request: bytes, text: Callable[[], bytes]) -> None:
+        # Not the base class': it would read from a socket, for as long as that takes.
+        self.client_address = ('', 0)
+        self.close_connection = True
+        self.rfile: Any = BytesIO(request)
+        self.wfile = self.head = BytesIO()
+        self.body = b''
+        self._text = text
+        if len(request) > MAX_REQUEST_BYTES:
+            self.requestline, self.request_version, self.command = '', 'HTTP/1.0', ''
+            self.send_error(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+        else:
+            self.handle_one_request()
 
     def do_GET(self) -> None:
         self._reply(with_body=True)
@@ -143,11 +294,16 @@ class _Handler(BaseHTTPRequestHandler):
         log.debug(format, *args)
 
     def _reply(self, *, with_body: bool) -> None:
-        if urlsplit(self.path).path != PATH:
+        try:
+            path = urlsplit(self.path).path
+        except ValueError:
+            self.send_error(HTTPStatus.BAD_REQUEST)
+            return
+        if path != PATH:
             self.send_error(HTTPStatus.NOT_FOUND, f'Only {PATH} is served here')
             return
         try:
-            body = self.server.text().encode('utf-8', 'replace')
+            body = self._text()
         except Exception:
             log.exception('the metrics could not be written')
             self.send_error(HTTPStatus.SERVICE_UNAVAILABLE, 'See the log of the manager')
@@ -157,4 +313,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header('Content-Length', str(len(body)))
         self.end_headers()
         if with_body:
-            self.wfile.write(body)
+            self.body = body

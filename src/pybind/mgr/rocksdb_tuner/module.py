@@ -7,6 +7,7 @@ postponed here, and use `typing`'s names, which Pacific's mgr compares as types.
 import errno
 import logging
 import threading
+import time
 from dataclasses import replace
 from typing import Any, Callable, Dict, List, Optional
 
@@ -23,6 +24,7 @@ from .advise.profiles import Profile, UnknownProfileError
 from .advise.records import Kind, Recommendation
 from .advise.situation import Situation, find_situation
 from .advise.tree import tree
+from .arguments import what_is_wrong
 from .collection.report import report
 from .deep.look import DeepLookRefused
 from .metrics_endpoint import MetricsEndpoint
@@ -33,15 +35,19 @@ from .mgr.protocols import CommandError
 from .mgr.releases import OSD_MAP_CHANGED, CLICommand, CLIReadCommand, CLIWriteCommand
 from .options.verdict import BadQuestionError, all_options, find_option, judge_for
 from .present import render
+from .present.layout import clean, shown_error
+from .requests import BusyError
 from .rollout.errors import RolloutRefused
 from .rollout.maintenance import MaintenanceWindow
 from .rollout.records import Inconclusive, SoakPlan
+from .shared_text import SharedText
 from .snapshot import Mode
-from .tuner import BusyError, Settings, Tuner
+from .tuner import Settings, Tuner
+from .units import natural
 
 log = logging.getLogger(__name__)
 
-#: Who asked, for the history: the mgr does not tell a module which client sent a command.
+#: Who asked, until the audit log tells: the mgr does not tell a module which client sent a command.
 OPERATOR = 'operator'
 #: Kinds of recommendations that a rollout or a compaction campaign can carry out.
 CARRIED_OUT = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE, Kind.COMPACT})
@@ -52,8 +58,12 @@ TAB_NOTICE = (
     'The tab of the Ceph Dashboard cannot be placed: the page Cluster » OSDs of this release is '
     'otherwise than the tab knows it. Its REST API and the command line have everything.'
 )
+#: Browsers report it again while it lasts, and nobody reports that it is over.
+TAB_NOTICE_S = 86400.0
 #: After an unexpected error the loop goes on, but not as fast as it can.
 ERROR_PAUSE_S = 10.0
+#: However often options are set, ticks are not closer than this.
+TICK_SPACING_S = 1.0
 
 
 class CommandRefusedError(Exception):
@@ -138,6 +148,15 @@ class Module(MgrModule):
             min=30,
             max=3600,
             desc='how long an OSD may take to restart before its setting is taken back',
+            runtime=True,
+        ),
+        Option(
+            name='gate_alarm_after',
+            type='secs',
+            default=1800,
+            min=0,
+            max=7 * 86400,
+            desc='how long a rollout may wait for a gate before a health check; 0: forever',
             runtime=True,
         ),
         Option(
@@ -246,6 +265,8 @@ class Module(MgrModule):
         # Nothing is asked or computed here: the mgr becomes active only when this returns.
         self._wake = threading.Event()
         self._stopping = False
+        #: An option of the module was set: the next tick is due at once.
+        self._options_set = False
         #: Who asks, by thread, where it is not the command line.
         self._asking = threading.local()
         self._cluster = MgrCluster(self)
@@ -257,6 +278,7 @@ class Module(MgrModule):
             self._settings,
             manager_version=_short_version(self.version),
             manager_release=self.release_name,
+            read_mode=self._mode,
         )
         self._tuner.wake = self._wake.set
         self._metrics = MetricsEndpoint(
@@ -266,28 +288,45 @@ class Module(MgrModule):
             )
         )
         self._metrics_uri = ''
-        #: What is wrong with the tab in the dashboard, since this manager became active.
-        self._tab_notice: Optional[str] = None
+        self._reports = SharedText()
+        #: Until when `status` says that the tab has no place, on the monotonic clock.
+        self._tab_notice_until_s = float('-inf')
 
     # -- the loop
 
     def serve(self) -> None:
-        """Tick until the mgr stops the module; nothing that a tick raises ends the loop."""
-        self._guarded(self._tuner.load)
+        """Tick until the mgr stops the module; nothing that a tick raises ends the loop.
+
+        What wakes the loop in between is answered without a tick.
+        """
+        steps = self._tuner.steps
+        steps.run('loading', self._tuner.load)
+        ticked_s = due_s = time.monotonic()
         try:
             while not self._stopping:
-                pause_s = ERROR_PAUSE_S
-                if self._guarded(self._tuner.tick):
-                    pause_s = self._tuner.next_tick_in_s()
-                problem = self._serve_metrics()
-                self.set_health_checks(render.health_checks(self._tuner.snapshot, problem))
-                self._wake.wait(pause_s)
+                if time.monotonic() >= due_s:
+                    self._options_set = False
+                    ticked_s = time.monotonic()
+                    pause_s = ERROR_PAUSE_S
+                    if steps.run('tick', self._tuner.tick):
+                        pause_s = self._tuner.next_tick_in_s()
+                    self._publish_health(self._serve_metrics())
+                    due_s = time.monotonic() + pause_s
+                else:
+                    steps.run('requests', self._tuner.take_requests)
+                    # What was asked for may have to be looked at sooner.
+                    due_s = min(due_s, time.monotonic() + self._tuner.next_tick_in_s())
+                if self._options_set:
+                    due_s = min(due_s, ticked_s + TICK_SPACING_S)
+                self._wake.wait(max(0.0, due_s - time.monotonic()))
                 self._wake.clear()
         finally:
             self._metrics.close()
+            self._tuner.close()
 
     def shutdown(self) -> None:
         self._stopping = True
+        self._cluster.close()
         self._wake.set()
 
     def notify(self, notify_type: str, notify_id: str) -> None:  # noqa: ARG002 - Ceph's
@@ -295,37 +334,42 @@ class Module(MgrModule):
             self._cluster.invalidate_map()
 
     def config_notify(self) -> None:
+        self._options_set = True
         self._wake.set()
 
-    def _guarded(self, work: Callable[[], None]) -> bool:
-        try:
-            work()
-        except CommandError as error:
-            log.warning('the cluster did not answer as needed: %s', error)
-            return False
-        except Exception:
-            log.exception('unexpected error; the module goes on')
-            return False
-        return True
+    def _publish_health(self, metrics_problem: Optional[str]) -> None:
+        """Raise and clear health checks; where that fails, one that says so."""
+        steps = self._tuner.steps
+        # The tick itself may be what fails.
+        snapshot = replace(self._tuner.snapshot, failing=steps.failing)
+
+        def publish() -> None:
+            self.set_health_checks(render.health_checks(snapshot, metrics_problem))
+
+        if not steps.run('health checks', publish):
+            steps.run(
+                'health check of this',
+                lambda: self.set_health_checks(render.failing_checks(steps.failing, None)),
+            )
 
     def _serve_metrics(self) -> Optional[str]:
         """Serve metrics where the options say now; returns why that fails, None if it does not."""
-        address = wanted_address(self)
         try:
+            address = wanted_address(self)
             problem = self._metrics.follow(address)
-        except Exception as error:
-            # Metrics are the least of what this loop is for.
-            log.exception('unexpected error of the metrics endpoint; the module goes on')
-            problem = f'internal error ({type(error).__name__}); the mgr log has the details'
-        uri = '' if address is None or problem else url(self, address)
-        if uri != self._metrics_uri:
-            self.set_uri(uri)
-            self._metrics_uri = uri
+            uri = '' if address is None or problem else url(self, address)
+            if uri != self._metrics_uri:
+                self.set_uri(uri)
+                self._metrics_uri = uri
+        except Exception as error:  # noqa: BLE001 - metrics are the least of what this loop is for
+            self._tuner.steps.failed('metrics', error)
+            return f'internal error ({type(error).__name__}); the mgr log has the details'
+        self._tuner.steps.works('metrics')
         return problem
 
     def _settings(self) -> Settings:
         return Settings(
-            mode=Mode(self.get_module_option('mode')),
+            mode=self._mode(),
             sample_interval_s=float(self.get_module_option('sample_interval')),
             auto_apply=Policy(
                 after_s=float(self.get_module_option('auto_apply_after')),
@@ -339,10 +383,14 @@ class Module(MgrModule):
                 days=str(self.get_module_option('maintenance_days')),
                 hours=str(self.get_module_option('maintenance_hours')),
             ),
+            gate_alarm_after_s=float(self.get_module_option('gate_alarm_after')),
             restarts_per_day=int(self.get_module_option('restarts_per_day')),
             workload_memory_s=float(self.get_module_option('workload_memory')),
             limits={o.name: float(self.get_module_option(o.name)) for o in limit_options()},
         )
+
+    def _mode(self) -> Mode:
+        return Mode(self.get_module_option('mode'))
 
     def _soak(self) -> SoakPlan:
         least_s = float(self.get_module_option('soak_min'))
@@ -363,31 +411,38 @@ class Module(MgrModule):
     @CLIReadCommand('rocksdb-tuner status')
     def cmd_status(self, format: str = 'plain') -> HandleCommandResult:
         """Show mode, sampling, groups with their workload and options, and what is open"""
-        snapshot = self._tuner.snapshot
-        if self._tab_notice is not None:
-            snapshot = replace(snapshot, notices=(*snapshot.notices, self._tab_notice))
+        snapshot = replace(self._tuner.snapshot, failing=self._tuner.steps.failing)
+        if time.monotonic() < self._tab_notice_until_s:
+            snapshot = replace(snapshot, notices=(*snapshot.notices, TAB_NOTICE))
         return self._answer(lambda: render.status(snapshot, format))
 
     @CLIReadCommand('rocksdb-tuner osd')
     def cmd_osd(
         self, osd_id: Optional[str] = None, deep: bool = False, format: str = 'plain'
     ) -> HandleCommandResult:
-        """Show what every OSD does, or all that is known of one; --deep asks its RocksDB"""
+        """Show what every OSD does, or all that is known of one"""
 
         def answer() -> str:
             snapshot = self._tuner.snapshot
             if osd_id is None:
                 if deep:
                     raise CommandRefusedError(
-                        errno.EINVAL, '--deep looks at one OSD: name it, as in "osd 3 --deep"'
+                        errno.EINVAL, '--deep looks at one OSD: name it, as in "osd deep 3"'
                     )
                 return render.osds(snapshot, format)
             number = _osd_number(osd_id)
-            shown = render.osd(snapshot, number, format)
             if not deep:
-                return shown
-            look = self._tuner.submit(lambda: self._tuner.look_deep(number))
-            return render.osd(self._tuner.snapshot, number, format, look)
+                return render.osd(snapshot, number, format)
+            render.osd(snapshot, number, format)
+            # Other modules come this way too, and have asked for the permission themselves. A
+            # command of whoever may only read cannot be told from others here.
+            if not self._asked_by_a_module():
+                raise CommandRefusedError(
+                    errno.EACCES,
+                    '--deep changes options of the OSD for a moment, which takes the permission to '
+                    f'write: "ceph rocksdb-tuner osd deep {number}"',
+                )
+            return self._deep_look(number, format)
 
         return self._answer(answer)
 
@@ -554,8 +609,13 @@ class Module(MgrModule):
 
         def answer() -> str:
             render.check_format(format)
-            collection = self._tuner.submit(self._tuner.collection)
-            return report(collection, anonymous=anonymous, pretty=format == 'json-pretty')
+            published, pretty = self._tuner.published, format == 'json-pretty'
+
+            def write() -> str:
+                collection = self._tuner.collection(published)
+                return report(collection, anonymous=anonymous, pretty=pretty)
+
+            return self._reports.get((published, anonymous, pretty), write)
 
         return self._answer(answer)
 
@@ -573,14 +633,19 @@ class Module(MgrModule):
 
         def answer() -> str:
             if mode is None:
-                return render.mode(self._settings().mode, format)
+                return render.mode(self._mode(), format)
             render.check_format(format)
             wanted = _mode(mode)
             self.set_module_option('mode', wanted.value)
-            self._wake.set()
+            self.config_notify()
             return render.mode(wanted, format)
 
         return self._answer(answer)
+
+    @CLIWriteCommand('rocksdb-tuner osd deep')
+    def cmd_osd_deep(self, osd_id: str, format: str = 'plain') -> HandleCommandResult:
+        """Show what the RocksDB of an OSD tells about itself"""
+        return self._answer(lambda: self._deep_look(_osd_number(osd_id), format))
 
     @CLIWriteCommand('rocksdb-tuner profile add')
     def cmd_profile_add(
@@ -626,8 +691,16 @@ class Module(MgrModule):
             if dry_run:
                 return render.plan(recommendation, self._settings().soak, format)
             actor = self._actor()
-            begin = self._tuner.compact if compact else self._tuner.start
-            return self._change(lambda: begin(recommendation, actor), format)
+
+            def begin() -> None:
+                state = self._begin(recommendation, actor)
+                if actor == OPERATOR:
+                    self._tuner.find_actor(
+                        state,
+                        {'prefix': 'rocksdb-tuner apply', 'recommendation_id': recommendation_id},
+                    )
+
+            return self._change(begin, format)
 
         return self._answer(answer)
 
@@ -680,7 +753,11 @@ class Module(MgrModule):
         else:
             handler = getattr(self, f'view_{command}', None)
         if handler is None:
-            return {'retval': -errno.EINVAL, 'stdout': '', 'stderr': f'no command "{command}"'}
+            text = f'no command "{clean(str(command))[:60]}"'
+            return {'retval': -errno.EINVAL, 'stdout': '', 'stderr': text}
+        problem = what_is_wrong(handler, arguments)
+        if problem is not None:
+            return {'retval': -errno.EINVAL, 'stdout': '', 'stderr': clean(problem)}
         self._asking.actor = actor
         try:
             result: HandleCommandResult = handler(**arguments)
@@ -690,7 +767,7 @@ class Module(MgrModule):
 
     def tab_has_no_place(self) -> None:
         """A browser found the page of the dashboard otherwise than its tab must have it."""
-        self._tab_notice = TAB_NOTICE
+        self._tab_notice_until_s = time.monotonic() + TAB_NOTICE_S
 
     def view_osd_map(self) -> HandleCommandResult:
         """What all OSDs do, by columns: JSON only"""
@@ -728,8 +805,8 @@ class Module(MgrModule):
 
         def answer() -> str:
             number = _osd_number(osd_id)
-            points = self._tuner.submit(lambda: self._tuner.growth(number))
-            return render.growth(self._tuner.snapshot, number, points)
+            published = self._tuner.published
+            return render.growth(published.snapshot, number, published.growth_of(number))
 
         return self._answer(answer)
 
@@ -738,6 +815,21 @@ class Module(MgrModule):
     def _actor(self) -> str:
         """Who asked for what the calling thread does."""
         return getattr(self._asking, 'actor', OPERATOR)
+
+    def _asked_by_a_module(self) -> bool:
+        return hasattr(self._asking, 'actor')
+
+    def _deep_look(self, osd_id: int, format: str) -> str:
+        # First what may be wrong with the question.
+        render.osd(self._tuner.snapshot, osd_id, format)
+        look = self._tuner.look_deep(osd_id)
+        return render.osd(self._tuner.snapshot, osd_id, format, look)
+
+    def _begin(self, recommendation: Recommendation, actor: str) -> str:
+        """The id of the rollout or campaign that begins."""
+        if recommendation.kind is Kind.COMPACT:
+            return self._tuner.compact(recommendation, actor).campaign_id
+        return self._tuner.start(recommendation, actor).rollout_id
 
     def _change(self, work: Callable[[], object], format: str) -> str:
         # A wrong format must not leave a change behind that was answered with an error.
@@ -777,7 +869,7 @@ class Module(MgrModule):
             BadQuestionError,
             render.PresentError,
         ) as error:
-            return HandleCommandResult(retval=-error.errno, stderr=str(error))
+            return HandleCommandResult(retval=-error.errno, stderr=shown_error(str(error)))
         except Exception as error:
             log.exception('a command failed')
             return HandleCommandResult(
@@ -793,12 +885,12 @@ def _short_version(text: str) -> str:
 
 
 def _osd_number(text: str) -> int:
-    number = text.removeprefix('osd.')
-    if not (number.isascii() and number.isdigit()):
+    number = natural(text.removeprefix('osd.'))
+    if number is None:
         raise CommandRefusedError(
             errno.EINVAL, f'"{text}" is no OSD: give its number, as in "3" or "osd.3"'
         )
-    return int(number)
+    return number
 
 
 def _mode(text: str) -> Mode:

@@ -15,6 +15,7 @@ from .campaign.records import CampaignState
 from .mgr.records import ManagerInfo
 from .rollout.history import HistoryRecord
 from .rollout.records import RolloutState
+from .steps import StepFailure
 
 
 class Mode(str, Enum):
@@ -57,6 +58,8 @@ class Snapshot:
     limitations: tuple[str, ...]
     #: What is wrong with what the module keeps (a stored state set aside, say).
     notices: tuple[str, ...]
+    #: Why nothing can be applied as the module options are; None if it can.
+    impossible: Optional[str] = None
     #: The findings that lasted long enough to be health checks.
     alarms: tuple[Finding, ...] = ()
     #: The compaction campaign under way, or the last one.
@@ -65,6 +68,13 @@ class Snapshot:
     auto_apply_refusals: tuple[Refusal, ...] = ()
     #: An operator has taken note of how the rollout ended.
     rollout_acknowledged: bool = False
+    #: What the operator has to do for the rollout to go on.
+    rollout_waits: Optional[str] = None
+    #: Parts of the module that do not work now: what they tell is missing, or old.
+    failing: tuple[StepFailure, ...] = ()
+    #: When the rollout, the campaign, the notices and what fails were last looked at; everything
+    #: else is of `taken_s`. None: together with it.
+    published_s: Optional[float] = None
 
     @property
     def recommendations(self) -> tuple[Recommendation, ...]:

@@ -1,15 +1,18 @@
 """One tick, composed: what `serve()` calls, and what the tests drive with a fake cluster.
 
-Everything here runs in one thread, the module's serve thread, which alone may wait for a
-monitor. Other threads read `snapshot` (immutable, replaced as a whole) and hand in work through
-`submit`.
+A tick is a list of named steps. First what must not wait: the operation under way, the recovery of
+what was switched on in OSDs, operators' requests. Then what measures and advises; each of those
+fails alone (`steps.py`), and nothing before it depends on it.
+
+Everything here runs in one thread, the module's serve thread, which alone may wait for a monitor,
+and never for an OSD: `questions.py` asks those. Other threads read what is published (immutable,
+replaced as a whole) and hand in changes through `submit`.
 """
 
 from __future__ import annotations
 
 import errno
 import logging
-import queue
 import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -30,16 +33,26 @@ from .advise.memory import WorkloadMemory
 from .advise.proposal import change_request
 from .advise.records import OsdFacts, OsdOptions, Recommendation, Setting
 from .advise.strings import same_meaning
+from .audit import sender
 from .campaign.driver import Allowed, CampaignDriver, Measured
 from .campaign.history import record_of as campaign_record
 from .campaign.records import CampaignState
-from .collection.collect import collect
-from .collection.records import Collection, ModuleState
+from .collection.records import Collection
 from .deep.look import DeepLook, DeepLooker, DeepLookRefused
-from .evaluate import ADVISING, Circumstances, Remembered, conclude, unknown_manager
+from .deep.rate import LookRate
+from .evaluate import (
+    ADVISING,
+    Circumstances,
+    Conclusions,
+    Remembered,
+    conclude,
+    unknown_manager,
+)
 from .knowledge import loader
+from .material import Material, Published
 from .mgr.protocols import (
     Announcements,
+    Audit,
     ClusterReader,
     CommandError,
     ConfigStore,
@@ -50,28 +63,36 @@ from .mgr.protocols import (
     Store,
     Upgrades,
 )
-from .mgr.records import ConfigEntry, ManagerInfo, OsdInfo, RunningOption
-from .observe.growth import GrowthPoints
+from .mgr.records import ClusterMap, ConfigEntry, ManagerInfo, OsdInfo, RunningOption
 from .observe.interval import choose_interval
+from .observe.kv_stats import offers_statistics
 from .observe.observer import (
     KV_STATS_COMMAND,
     PERF_DUMP_ARGUMENTS,
     PERF_DUMP_COMMAND,
+    DeepRequest,
     Observer,
+    ShardingRequest,
 )
 from .observe.option_watch import OptionWatch
-from .observe.pool_rates import PoolHistory
+from .observe.pool_rates import PoolHistory, PoolRates
 from .observe.sharding import COMMAND as FILES_COMMAND
+from .observe.signals import Signals
 from .observe.trend import Trends
 from .observe.trouble import read_trouble
 from .options.releases import release_of
+from .questions import Questions, Start, in_a_thread
+from .requests import BusyError, Requests
 from .rollout.announce import Announcer
 from .rollout.driver import Driver
 from .rollout.errors import RolloutRefused
+from .rollout.hearing import Hearing
 from .rollout.maintenance import MaintenanceWindow, outside
 from .rollout.records import RolloutState, SoakPlan
 from .rollout.rules import Limits
+from .rollout.soak import contradiction
 from .snapshot import Mode, Sampling, Snapshot
+from .steps import Steps
 from .workload.recogniser import Recogniser
 from .workload.records import Recognition, Workload
 
@@ -83,8 +104,17 @@ ROLLOUT_PERIOD_S = 2.0
 HEALTH_PERIOD_S = 30.0
 #: No report of any OSD for so long, and for three samples, means that the manager is cut off.
 DEAF_S = 60.0
-#: A command of an operator that is not taken within this time is withdrawn.
-SUBMIT_TIMEOUT_S = 30.0
+#: The least pause between two ticks.
+TICK_MIN_S = 0.5
+#: OSDs that are asked at once for what advice is made of, and for what operators want to see.
+ASKED_AT_ONCE = 2
+LOOKED_AT_ONCE = 4
+#: A look that takes longer goes on by itself. Until then the mgr hands this module no other
+#: command (ceph-mgr runs the commands of a module one after the other).
+LOOK_WAIT_S = 10.0
+#: The audit log has a command a second or two after the manager.
+AUDIT_TRIES = 5
+AUDIT_PAUSE_S = 2.0
 
 _T = TypeVar('_T')
 
@@ -99,16 +129,11 @@ class Cluster(
     OsdQuestions,
     Orchestrator,
     Upgrades,
+    Audit,
     Announcements,
     Protocol,
 ):
     """All that the module needs from a cluster."""
-
-
-class BusyError(Exception):
-    """The serve thread did not take a request in time; nothing was done."""
-
-    errno = errno.EAGAIN
 
 
 @dataclass(frozen=True)
@@ -122,6 +147,8 @@ class Settings:
     auto_apply: automatic.Policy = field(default_factory=automatic.Policy)
     #: How long an OSD may take to restart before it counts as not coming back.
     restart_timeout_s: float = 300.0
+    #: How long a gate may stay closed before that is a health check; 0: forever.
+    gate_alarm_after_s: float = 1800.0
     #: An idle group keeps its last client workload as the reason for advice this long.
     workload_memory_s: float = 86400.0
     #: How long a changed OSD is watched before the others follow.
@@ -162,18 +189,30 @@ class Tuner:
         manager_version: str,
         manager_release: str,
         wall_clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+        read_mode: Optional[Callable[[], Mode]] = None,
+        ask_beside: Start = in_a_thread,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        """``read_mode`` reads that option alone; ``ask_beside`` runs what waits for an OSD."""
         self._cluster = cluster
         self._read_settings = read_settings
+        self._read_mode = read_mode or (lambda: read_settings().mode)
+        #: The last that could be read, and why they cannot be read now.
+        self._settings: Optional[Settings] = None
+        self._unreadable: Optional[str] = None
         self._known_release = release_of(manager_version, manager_release)
         self._manager_version, self._manager_release = manager_version, manager_release
         self._manager = f'Ceph {manager_version} ({manager_release})'
         self._managers: tuple[ManagerInfo, ...] = ()
-        self._clock = wall_clock
+        self._clock, self._monotonic, self._sleep = wall_clock, monotonic, sleep
+        self.steps = Steps(wall_clock)
         self._observer = Observer()
+        self._hearing = Hearing()
         #: What charts show; nothing is decided by it.
         self.trends = Trends()
         self._pools = PoolHistory()
+        self._pool_rates: Mapping[int, PoolRates] = {}
         self._recogniser = Recogniser()
         self._memory = WorkloadMemory()
         self._options = OptionWatch(cluster, (OPTION, ANNEX), WATCHED_IF_SET)
@@ -197,13 +236,30 @@ class Tuner:
             store=store,
             same_meaning=lambda a, b: same_meaning(a, b, None),
             on_change=self._announcer.changed,
+            switched_on=self._switched_on,
+            guard=self.steps,
         )
-        self._campaign = CampaignDriver(cluster, store, on_end=self._campaign_ended)
+        self._campaign = CampaignDriver(
+            cluster,
+            store,
+            on_end=self._campaign_ended,
+            switched_on=self._switched_on,
+            guard=self.steps,
+        )
         self._deep = DeepLooker(cluster, store)
-        self._requests: queue.SimpleQueue[tuple[Future[object], Callable[[], object]]] = (
-            queue.SimpleQueue()
-        )
-        self.wake: Callable[[], None] = lambda: None
+        self._look_rate = LookRate()
+        self._asking = Questions(ASKED_AT_ONCE, ask_beside)
+        self._looking = Questions(LOOKED_AT_ONCE, ask_beside)
+        self._auditing = Questions(1, ask_beside)
+        self._requests = Requests()
+        #: What `load` has still to do.
+        self._to_load: dict[str, Callable[[], object]] = {
+            'knowledge': loader.load_all,
+            'stored rollout': self._driver.load,
+            'stored campaign': self._campaign.load,
+            'stored notes': self._deep.load,
+            'announcements': lambda: self._announcer.taken_over(self._driver.state),
+        }
         self._orchestrated = True
         self._sampled_s: Optional[float] = None
         #: When the newest signals were made.
@@ -213,104 +269,199 @@ class Tuner:
         self._tick_s: Optional[float] = None
         self._recognition = _NOTHING_RECOGNISED
         self._advised_on: Mapping[str, Workload] = {}
-        self._snapshot = self._evaluate(Settings(mode=Mode.OFF), wall_clock())
+        self._published = Published(self._snapshot_of(Settings(mode=Mode.OFF), (), wall_clock()))
 
     @property
     def snapshot(self) -> Snapshot:
         """The newest state of everything; safe to read from any thread."""
-        return self._snapshot
+        return self._published.snapshot
+
+    @property
+    def published(self) -> Published:
+        """The same with what it was made of; safe to read from any thread."""
+        return self._published
+
+    def collection(self, of: Optional[Published] = None) -> Collection:
+        """All that the newest snapshot was made of, put together in the thread that asks.
+
+        Raises BusyError.
+        """
+        found = (of or self._published).collection(self._manager_version, self._manager_release)
+        if found is None:
+            raise BusyError('the module has not looked at the cluster yet; try again in a moment')
+        return found
+
+    @property
+    def wake(self) -> Callable[[], None]:
+        """Called when `take_requests` has something to do."""
+        return self._requests.wake
+
+    @wake.setter
+    def wake(self, wake: Callable[[], None]) -> None:
+        self._requests.wake = wake
 
     def load(self) -> None:
-        """Read the knowledge and what an earlier manager stored; once, in the serve thread."""
-        loader.load_all()
-        self._driver.load()
-        self._announcer.taken_over(self._driver.state)
-        self._campaign.load()
-        self._deep.load()
-        # The first tick may wait for a monitor, or for OSDs to report.
-        self._snapshot = replace(self._snapshot, mode=self._read_settings().mode)
-        self._publish_rollout()
+        """Read the knowledge and what an earlier manager stored, in the serve thread.
+
+        What fails is tried again at each tick.
+        """
+        for step, work in tuple(self._to_load.items()):
+            if self.steps.run(step, work):
+                del self._to_load[step]
+        if self._published.material is None:
+            # The first tick may wait for a monitor, or for OSDs to report.
+            mode = self.steps.value('settings', self._read_mode, Mode.OFF)
+            self._publish(replace(self.snapshot, mode=mode), None)
+        self._publish_rollout(self._clock())
+
+    def close(self) -> None:
+        """The module ends: nothing that was asked is waited for."""
+        self._asking.drop()
+        self._looking.drop()
+        self._auditing.drop()
 
     def submit(self, work: Callable[[], _T]) -> _T:
         """Run ``work`` in the serve thread and return its result or raise its exception.
 
         Raises BusyError, with nothing done, where the serve thread is waiting for a monitor.
         """
-        future: Future[_T] = Future()
-        self._requests.put((future, work))  # type: ignore[arg-type]
-        self.wake()
-        try:
-            return future.result(SUBMIT_TIMEOUT_S)
-        except FutureTimeoutError:
-            if future.cancel():
-                raise BusyError(
-                    'the module is waiting for a monitor; nothing was done, try again'
-                ) from None
-            return future.result()
+
+        def published() -> _T:
+            try:
+                return work()
+            finally:
+                # Before whoever waits for the answer asks what became of it.
+                self._publish_rollout(self._clock())
+
+        return self._requests.submit(published)
 
     def next_tick_in_s(self) -> float:
         """Seconds until `tick` has something to do."""
         if self._rollout_under_way() or self._campaign.under_way:
             return ROLLOUT_PERIOD_S
         if self._sampled_s is None:
-            return 0.0
+            return TICK_MIN_S
         # A clock that was set back must not make it sleep until it has caught up.
-        return min(self._interval_s, max(0.5, self._sampled_s + self._interval_s - self._clock()))
+        due_s = self._sampled_s + self._interval_s - self._clock()
+        return min(self._interval_s, max(TICK_MIN_S, due_s))
 
     def tick(self) -> None:
-        """Do what is due, then publish a new snapshot."""
-        settings = self._read_settings()
+        """Do what is due, then publish a new snapshot. What fails is in `steps`."""
         now_s = self._clock()
+        if self._to_load:
+            self.load()
+        settings = self._settings_now()
+        # What must not wait for anything that follows
+        self._operate(settings, now_s)
+        self.take_requests()
+        # What the operation goes by, and can do without
         if settings.mode is Mode.OFF:
-            self._rest(settings, now_s)
+            self.steps.run('sampling', lambda: self._rest(settings, now_s))
         else:
             self._look(now_s)
         # What follows asks nobody, and is done for every OSD: its cost decides how often.
         cpu_before_s = time.thread_time()
         sampled = settings.mode is not Mode.OFF and self._sample(settings, now_s)
-        self._snapshot = self._evaluate(settings, now_s)
+        evaluated = self.steps.run('evaluation', lambda: self._evaluate(settings, now_s))
         if sampled:
             self._tick_s = time.thread_time() - cpu_before_s
+        self._refusals = ()
+        if settings.mode is Mode.AUTO_APPLY and self._may_begin_by_itself(evaluated=evaluated):
+            self.steps.run('auto-apply', lambda: self._apply_what_is_due(settings))
+        self.steps.run('audit log', self._auditing.take_answers)
+        self._publish_rollout(now_s)
+        self._ask_osds(settings, now_s, sampled=sampled)
+
+    def take_requests(self) -> None:
+        """Do what operators asked for, without a tick; only in the serve thread."""
+        self._requests.take()
+
+    def _operate(self, settings: Settings, now_s: float) -> None:
+        """Go on with what is under way, whatever became of sampling, judging and advice."""
+        if settings.mode is not Mode.OFF:
+            self.steps.run('hearing', lambda: self._hear(now_s))
+        self.steps.run('rollout', lambda: self._drive_rollout(settings, now_s))
+        self.steps.run('compaction campaign', lambda: self._drive_campaign(settings, now_s))
+        # Also in mode off: what the module itself switched on is not left on.
+        self.steps.run('recovery', lambda: self._put_back(now_s))
+        self._publish_rollout(now_s)
+
+    def _drive_rollout(self, settings: Settings, now_s: float) -> None:
         self._driver.wait_at_most(
             Limits(restart_s=settings.restart_timeout_s, boot_s=settings.restart_timeout_s)
         )
-        # Also in mode off: what the module itself switched on is not left on.
-        if self._deep.unfinished and not self._compacting():
-            self._deep.put_back(self._cluster.cluster_map(), now_s)
         under_way = self._rollout_under_way()
-        local = time.localtime(now_s)
-        outside_window = outside(
-            settings.maintenance, local.tm_wday, local.tm_hour * 60 + local.tm_min
-        )
-        may_act, deaf = self._may_act(settings), self._deaf(now_s)
+        deaf, unheard = self._deaf(settings)
         self._driver.tick(
             now_s,
-            may_act=may_act,
-            outside_window=outside_window,
+            may_act=self._may_act(settings),
+            outside_window=self._not_now(settings, now_s),
             restarts_per_day=settings.restarts_per_day,
             deaf=deaf,
+            unheard=unheard,
+            monotonic_s=self._monotonic(),
         )
+        if under_way and not self._rollout_under_way():
+            self._options.entries_changed()
+
+    def _drive_campaign(self, settings: Settings, now_s: float) -> None:
         campaign = self._campaign.state if self._campaign.under_way else None
-        self._campaign.tick(now_s, self._measured(), Allowed(may_act, outside_window, deaf))
+        deaf, unheard = self._deaf(settings)
+        self._campaign.tick(
+            now_s,
+            self._measured(),
+            Allowed(self._may_act(settings), self._not_now(settings, now_s), deaf or unheard),
+        )
         if campaign is not None and not self._campaign.under_way:
             # Advised before it ended; nobody shall carry it out a second time.
             done_id = campaign.request.recommendation_id
-            self._snapshot = self._snapshot.without_recommendation(done_id)
-        if under_way and not self._rollout_under_way():
-            self._options.entries_changed()
-        self._take_requests()
-        self._refusals = ()
-        if settings.mode is Mode.AUTO_APPLY and self._has_looked():
-            decision = self._decide_automatically(settings, now_s)
-            self._refusals = decision.refusals
-            if decision.chosen is not None:
-                self._apply_automatically(decision.chosen)
-        self._publish_rollout()
-        if sampled and not self._compacting():
-            # After all that could matter more: an answer may take its time. While it compacts, an
-            # OSD of Pacific answers nothing else.
-            self._ask_kv_stats(now_s)
-            self._ask_files(now_s)
+            self._publish(self.snapshot.without_recommendation(done_id), self._published.material)
+
+    def _put_back(self, now_s: float) -> None:
+        if self._deep.unfinished and not self._compacting():
+            self._deep.put_back(self._cluster.cluster_map(), now_s, self._put_back_beside)
+        self._looking.take_answers()
+
+    def _put_back_beside(self, osd_id: int, work: Callable[[], object]) -> bool:
+        def failed(error: Exception) -> None:
+            raise error
+
+        return self._looking.ask(osd_id, work, failed=failed)
+
+    def _settings_now(self) -> Settings:
+        """The module options; where they cannot be read, as they were, and nothing is begun."""
+        try:
+            settings = self._read_settings()
+        except Exception as error:  # noqa: BLE001 - kept, and shown
+            self.steps.failed('settings', error)
+            self._unreadable = 'the options of the module cannot be read'
+            mode = self.steps.value('mode', self._read_mode, Mode.OFF)
+            return replace(self._settings or Settings(), mode=mode)
+        self.steps.works('settings')
+        self._unreadable = None
+        self._settings = settings
+        return settings
+
+    def _settings_to_begin(self) -> Settings:
+        """The module options, for what begins now; raises RolloutRefused."""
+        try:
+            return self._read_settings()
+        except Exception as error:
+            raise RolloutRefused(
+                errno.EINVAL, f'the options of the module cannot be read: {error}'
+            ) from error
+
+    def _not_now(self, settings: Settings, now_s: float) -> Optional[str]:
+        """Why no further OSD may be begun now; what was begun is finished all the same."""
+        if self._unreadable is not None:
+            return self._unreadable
+        if not self._has_looked():
+            return 'this manager has not sampled the OSDs yet'
+        if self.steps.fails('sampling'):
+            return 'the OSDs cannot be sampled now'
+        local = time.localtime(now_s)
+        minute = local.tm_hour * 60 + local.tm_min
+        return outside(settings.maintenance, local.tm_wday, minute)
 
     def start(self, recommendation: Recommendation, actor: str) -> RolloutState:
         """Begin to carry out ``recommendation``; only in the serve thread."""
@@ -319,15 +470,41 @@ class Tuner:
                 errno.EBUSY, 'a compaction campaign is under way: wait for it, or abort it'
             )
         request = change_request(recommendation, actor)
-        return self._driver.start(request, self._clock(), self._read_settings().soak)
+        return self._driver.start(request, self._clock(), self._settings_to_begin().soak)
 
     def compact(self, recommendation: Recommendation, actor: str) -> CampaignState:
         """Begin the compaction campaign of ``recommendation``; only in the serve thread."""
         if self._rollout_under_way():
             raise RolloutRefused(errno.EBUSY, 'a rollout is under way: wait for it, or abort it')
-        parallel = self._read_settings().compaction_parallel
+        parallel = self._settings_to_begin().compaction_parallel
         request = campaign_request(recommendation, actor, parallel)
         return self._campaign.start(CAMPAIGN + self._driver.next_number(), request, self._clock())
+
+    def find_actor(self, change_id: str, command: Mapping[str, object]) -> None:
+        """Find out, beside, which client sent the command that began a change.
+
+        Nothing waits for it, and what cannot be told stays as it is; only in the serve thread.
+        """
+        taken_s = self._clock()
+
+        def ask() -> Optional[str]:
+            for attempt in range(AUDIT_TRIES):
+                if attempt:
+                    self._sleep(AUDIT_PAUSE_S)
+                found = sender(self._cluster.audited(), command, taken_s)
+                if found is not None:
+                    return found
+            return None
+
+        def take(found: Optional[str]) -> None:
+            if found is not None:
+                self._driver.name_actor(change_id, found)
+                self._campaign.name_actor(change_id, found)
+
+        def failed(error: Exception) -> None:
+            raise error
+
+        self._auditing.ask(0, ask, take, failed)
 
     @property
     def changes(self) -> tuple[Optional[RolloutState], Optional[CampaignState]]:
@@ -336,16 +513,20 @@ class Tuner:
 
     def rollback(self, rollout_id: Optional[str], actor: str) -> RolloutState:
         """What compacts now goes on in its OSD; nothing more is compacted."""
-        if self._campaign.under_way:
-            self._campaign.abort(actor, self._clock())
-        return self._driver.rollback(rollout_id, actor, self._clock())
+        now_s = self._clock()
+
+        def end_campaign() -> None:
+            if self._campaign.under_way:
+                self._campaign.abort(actor, now_s)
+
+        return self._driver.rollback(rollout_id, actor, now_s, before=end_campaign)
 
     def look_deep(self, osd_id: int) -> DeepLook:
-        """Read RocksDB's own statistics of one OSD; only in the serve thread.
+        """Read RocksDB's own statistics of one OSD; in the thread of who asks for it.
 
         Raises DeepLookRefused, CommandError.
         """
-        if self._read_settings().mode is Mode.OFF:
+        if self._read_mode() is Mode.OFF:
             raise DeepLookRefused(
                 errno.EPERM,
                 'the mode is off, in which nothing is read: "ceph rocksdb-tuner mode observe"',
@@ -359,46 +540,34 @@ class Tuner:
             raise DeepLookRefused(
                 errno.EBUSY, 'an OSD is being compacted, and may not answer before that is over'
             )
-        return self._deep.look(osds[osd_id], self._clock())
+        if not self._looking.free(osd_id):
+            raise DeepLookRefused(
+                errno.EBUSY, f'osd.{osd_id}, or {LOOKED_AT_ONCE} others, did not answer yet'
+            )
+        too_often = self._look_rate.take(osd_id, self._monotonic())
+        if too_often is not None:
+            raise DeepLookRefused(errno.EAGAIN, too_often)
+        return self._looked(osds[osd_id])
 
-    def growth(self, osd_id: int) -> Optional[GrowthPoints]:
-        """What the forecast of a DB device was made of; only in the serve thread."""
-        return self._observer.growth_of(osd_id)
+    def _looked(self, osd: OsdInfo) -> DeepLook:
+        answer: Future[DeepLook] = Future()
 
-    def collection(self) -> Collection:
-        """All that the newest snapshot was made of; only in the serve thread."""
-        return collect(
-            self._cluster.cluster_map(),
-            self._observer,
-            self._options,
-            self._module_state(),
-            health_codes=self._health_codes,
-            history=self._driver.history,
-            rollout=self._driver.state,
-        )
+        def look() -> None:
+            try:
+                answer.set_result(self._deep.look(osd, self._clock()))
+            except Exception as error:  # noqa: BLE001 - raised again by who waits
+                answer.set_exception(error)
 
-    def _module_state(self) -> ModuleState:
-        snapshot = self._snapshot
-        assert snapshot.taken_s is not None
-        return ModuleState(
-            taken_s=snapshot.taken_s,
-            sampled_s=snapshot.taken_s if self._observed_s is None else self._observed_s,
-            mode=snapshot.mode,
-            manager_version=self._manager_version,
-            manager_release=self._manager_release,
-            managers=self._managers,
-            interval_s=self._interval_s,
-            tick_ms=snapshot.sampling.tick_ms,
-            orchestrated=self._orchestrated,
-            rollout_under_way=self._rollout_under_way(),
-            limits=self._read_settings().limits,
-            notices=self._problems(),
-            pending_since_s=self._pending_since_s,
-            advised_on=self._advised_on,
-            memories=self._recogniser.memories,
-            pool_rates=self._pools.rates(),
-            growth=self._observer.growth(),
-        )
+        if not self._looking.ask(osd.osd_id, look):
+            raise DeepLookRefused(errno.EBUSY, f'osd.{osd.osd_id} is being asked; try again')
+        try:
+            return answer.result(LOOK_WAIT_S)
+        except FutureTimeoutError:
+            raise DeepLookRefused(
+                errno.ETIMEDOUT,
+                f'osd.{osd.osd_id} did not answer within {LOOK_WAIT_S:.0f} s; what was switched on '
+                'in it is put back once it does',
+            ) from None
 
     def pause(self, actor: str) -> None:
         """Pause what is under way; raises RolloutRefused. So do `resume` and `abort`."""
@@ -424,18 +593,26 @@ class Tuner:
 
     def _may_act(self, settings: Settings) -> bool:
         """Whether anything may be changed: never through an interface that nobody has tried."""
-        known = self._known_release is not None
-        return settings.mode is not Mode.OFF and known and self._has_looked()
+        return settings.mode is not Mode.OFF and self._known_release is not None
 
-    def _deaf(self, now_s: float) -> Optional[str]:
-        """Why this manager does not know how the OSDs are; None while they report to it."""
-        ages = [s.sample_age_s for s in self._observer.signals().values()]
-        youngest_s = min((age for age in ages if age is not None), default=None)
-        if youngest_s is not None and self._observed_s is not None:
-            silent_s = youngest_s + max(0.0, now_s - self._observed_s)
-            if silent_s < max(DEAF_S, 3 * self._interval_s):
-                return None
-        return 'no OSD reports to this manager'
+    def _switched_on(self) -> bool:
+        """Whether the operator allows changes at this moment; False where that cannot be read."""
+        return self.steps.value('mode', self._read_mode, Mode.OFF) is not Mode.OFF
+
+    def _deaf(self, settings: Settings) -> tuple[Optional[str], Optional[str]]:
+        """Why this manager does not know how the OSDs are, and why that cannot be told."""
+        if settings.mode is Mode.OFF:
+            return 'nothing is read in mode off', None
+        if self.steps.fails('hearing'):
+            return None, 'whether OSDs report to this manager cannot be told'
+        if self._hearing.silent_s >= max(DEAF_S, 3 * self._interval_s):
+            return 'no OSD reports to this manager', None
+        if not self._hearing.heard:
+            return None, 'whether OSDs report to this manager is not known yet'
+        return None, None
+
+    def _hear(self, now_s: float) -> None:
+        self._hearing.look(self._cluster, self._cluster.cluster_map(), now_s)
 
     def _campaign_is_meant(self) -> bool:
         return self._campaign.under_way and not self._rollout_under_way()
@@ -448,9 +625,13 @@ class Tuner:
     def _campaign_ended(self, state: CampaignState) -> None:
         self._driver.add_record(campaign_record(state))
 
+    def _signals(self) -> Mapping[int, Signals]:
+        """The newest signals; none where they could not be renewed."""
+        return {} if self.steps.fails('sampling') else self._observer.signals()
+
     def _measured(self) -> Measured:
         """What a campaign goes by."""
-        signals = self._observer.signals()
+        signals = self._signals()
         writes = [
             (s.op_w_latency_ms, s.write_iops)
             for s in signals.values()
@@ -477,9 +658,12 @@ class Tuner:
         if self._sample_rounds:
             self._observer = Observer()
             self._pools = PoolHistory()
+            self._pool_rates = {}
             self._recogniser = Recogniser()
             self._recognition = _NOTHING_RECOGNISED
             self.trends.clear()
+        # What was asked is nobody's any more.
+        self._asking.drop()
         self._sampled_s = now_s
         self._sample_rounds = 0
         self._tick_s = None
@@ -487,74 +671,135 @@ class Tuner:
 
     def _look(self, now_s: float) -> None:
         """Ask the mgr and the monitor what may have changed; each answer is kept for a while."""
-        self._options.refresh(self._cluster.cluster_map(), now_s)
+        run = self.steps.run
+        run('running options', lambda: self._options.refresh(self._cluster.cluster_map(), now_s))
+        run('orchestrator', self._look_for_orchestrator)
+        run('managers', self._look_for_managers)
+        run('health of the cluster', lambda: self._look_at_health(now_s))
+
+    def _look_for_orchestrator(self) -> None:
         self._orchestrated = self._cluster.unavailable_reason() is None
+
+    def _look_for_managers(self) -> None:
         self._managers = self._cluster.managers()
+
+    def _look_at_health(self, now_s: float) -> None:
         read_s = self._health_read_s
         if read_s is None or abs(now_s - read_s) >= HEALTH_PERIOD_S:
-            self._health_codes = frozenset(self._cluster.health_codes())
             self._health_read_s = now_s
+            self._health_codes = frozenset(self._cluster.health_codes())
 
     def _sample(self, settings: Settings, now_s: float) -> bool:
         """Sample if that is due; True if it was."""
         if self._sampled_s is not None and abs(now_s - self._sampled_s) < self._interval_s:
             return False
-        cluster_map = self._cluster.cluster_map()
-        self._sampled_s = self._observed_s = now_s
-        self._observer.observe(self._cluster, cluster_map, now_s)
+        # First of all: what fails is not tried faster than what works.
+        self._sampled_s = now_s
+        run = self.steps.run
+        if not run('sampling', lambda: self._observe(now_s)):
+            self._recognition = _NOTHING_RECOGNISED
+            return True
+        run('evidence', lambda: self._record(now_s))
+        run('trends', lambda: self._chart(now_s))
+        run('pools', lambda: self._look_at_pools(now_s))
+        run('workload', lambda: self._recognise(now_s))
+        osds = len(self._observer.signals())
+        self._interval_s = choose_interval(osds, self._tick_s, settings.sample_interval_s)
+        return True
+
+    def _observe(self, now_s: float) -> None:
+        self._observer.observe(self._cluster, self._cluster.cluster_map(), now_s)
+        self._observed_s = now_s
+        self._sample_rounds += 1
+
+    def _record(self, now_s: float) -> None:
+        """What the verdict on a rollout is made of."""
         self._driver.observed(
             self._observer.newest, now_s, lambda osd_ids: read_trouble(self._cluster, osd_ids)
         )
-        self.trends.add(
-            self._observer.signals(),
-            {osd.osd_id: osd.device_class for osd in cluster_map.osds},
-            now_s,
-        )
+
+    def _chart(self, now_s: float) -> None:
+        classes = {osd.osd_id: osd.device_class for osd in self._cluster.cluster_map().osds}
+        self.trends.add(self._observer.signals(), classes, now_s)
+
+    def _look_at_pools(self, now_s: float) -> None:
+        self._pool_rates = {}
         self._pools.add(self._cluster.pool_counters(), now_s)
+        self._pool_rates = self._pools.rates()
+
+    def _recognise(self, now_s: float) -> None:
+        # What was recognised before is not shown as if it still were.
+        self._recognition = _NOTHING_RECOGNISED
         self._recognition = self._recogniser.recognise(
-            self._observer.signals(), cluster_map, now_s, self._pools.rates()
+            self._observer.signals(), self._cluster.cluster_map(), now_s, self._pool_rates
         )
-        self._sample_rounds += 1
-        self._interval_s = choose_interval(
-            len(cluster_map.osds), self._tick_s, settings.sample_interval_s
-        )
-        return True
+
+    def _ask_osds(self, settings: Settings, now_s: float, *, sampled: bool) -> None:
+        """What only OSDs can tell; nobody waits for it. While it compacts, an OSD of Pacific
+        answers nothing else.
+        """
+        self.steps.run('answers of OSDs', self._asking.take_answers)
+        if not sampled or settings.mode is Mode.OFF or self._compacting():
+            return
+        self.steps.run('statistics', lambda: self._ask_kv_stats(now_s))
+        self.steps.run('BlueFS files', lambda: self._ask_files(now_s))
 
     def _ask_kv_stats(self, now_s: float) -> None:
-        for request in self._observer.deep_requests(now_s):
-            try:
-                text = self._cluster.tell(request.osd_id, KV_STATS_COMMAND, {})
-            except CommandError as error:
-                self._observer.kv_stats_failed(request.osd_id, request.nonce, error.message, now_s)
-            else:
-                self._observer.accept_kv_stats(request.osd_id, request.nonce, text, now_s)
-                self._ask_perf_dump(request.osd_id, request.nonce)
+        for request in self._observer.deep_requests(now_s, self._asking.free):
+            self._ask_one(request)
 
-    def _ask_perf_dump(self, osd_id: int, nonce: int) -> None:
-        """What completes RocksDB's statistics, of an OSD that has such."""
-        if self._observer.kv_stats_unavailable(osd_id) is not None:
-            return
-        try:
-            text = self._cluster.tell(osd_id, PERF_DUMP_COMMAND, PERF_DUMP_ARGUMENTS)
-        except CommandError as error:
-            log.debug('no perf dump: %s', error)
-        else:
-            self._observer.accept_perf_dump(osd_id, nonce, text)
+    def _ask_one(self, request: DeepRequest) -> None:
+        observer, (osd_id, nonce) = self._observer, request
+
+        def ask() -> tuple[float, str, Optional[str]]:
+            text = self._cluster.tell(osd_id, KV_STATS_COMMAND, {})
+            at_s, perf_dump = self._clock(), None
+            if offers_statistics(text):
+                # What completes them, of an OSD that has such
+                try:
+                    perf_dump = self._cluster.tell(osd_id, PERF_DUMP_COMMAND, PERF_DUMP_ARGUMENTS)
+                except CommandError as error:
+                    log.debug('no perf dump: %s', error)
+            return at_s, text, perf_dump
+
+        def take(found: tuple[float, str, Optional[str]]) -> None:
+            at_s, text, perf_dump = found
+            observer.accept_kv_stats(osd_id, nonce, text, at_s)
+            if perf_dump is not None and observer.kv_stats_unavailable(osd_id) is None:
+                observer.accept_perf_dump(osd_id, nonce, perf_dump)
+
+        def failed(error: Exception) -> None:
+            observer.kv_stats_failed(osd_id, nonce, str(error), self._clock())
+            if not isinstance(error, CommandError):
+                raise error
+
+        self._asking.ask(osd_id, ask, take, failed)
 
     def _ask_files(self, now_s: float) -> None:
-        for request in self._observer.sharding_requests(now_s):
-            try:
-                text = self._cluster.tell(request.osd_id, FILES_COMMAND, {})
-            except CommandError as error:
-                log.debug('no list of BlueFS files: %s', error)
-                self._observer.files_failed(request, now_s)
-                # The others may be as slow to answer: at the next tick.
-                return
-            self._observer.accept_files(request, text, now_s)
+        for request in self._observer.sharding_requests(now_s, self._asking.free):
+            # Whoever is not asked now is at a later tick.
+            self._ask_files_of(request)
 
-    def _evaluate(self, settings: Settings, now_s: float) -> Snapshot:
-        """Everything that follows from what was measured; asks nobody."""
-        osds = () if settings.mode is Mode.OFF else self._facts(now_s)
+    def _ask_files_of(self, request: ShardingRequest) -> None:
+        observer = self._observer
+
+        def failed(error: Exception) -> None:
+            log.debug('no list of BlueFS files: %s', error)
+            observer.files_failed(request, self._clock())
+            if not isinstance(error, CommandError):
+                raise error
+
+        self._asking.ask(
+            request.osd_id,
+            lambda: self._cluster.tell(request.osd_id, FILES_COMMAND, {}),
+            lambda text: observer.accept_files(request, text, self._clock()),
+            failed,
+        )
+
+    def _evaluate(self, settings: Settings, now_s: float) -> None:
+        """Publish everything that follows from what was measured; asks nobody."""
+        cluster_map = self._cluster.cluster_map()
+        osds = () if settings.mode is Mode.OFF else self._facts(cluster_map, now_s)
         if settings.mode in ADVISING and self._known_release is not None:
             self._advised_on = self._memory.recall(
                 self._recognition, now_s, settings.workload_memory_s
@@ -564,6 +809,22 @@ class Tuner:
             [o.info.osd_id for o in osds if o.options and o.options.pending_restart],
             now_s,
         )
+        snapshot = self._snapshot_of(settings, osds, now_s)
+        # Where that fails, what was concluded before is not shown as if it were new.
+        concluded = self.steps.value('advice', lambda: self._conclude(settings, osds, now_s), None)
+        if concluded is not None:
+            snapshot = replace(
+                snapshot,
+                groups=concluded.groups,
+                findings=concluded.findings,
+                assessments=concluded.assessments,
+                alarms=raised(self._alarms),
+            )
+        self._publish(snapshot, self._material(settings, cluster_map))
+
+    def _conclude(
+        self, settings: Settings, osds: tuple[OsdFacts, ...], now_s: float
+    ) -> Conclusions:
         concluded = conclude(
             osds,
             self._recognition.per_group,
@@ -581,10 +842,16 @@ class Tuner:
             ),
             self._remembered,
         )
-        assessments, found = concluded.assessments, concluded.findings
-        self._standing.update([r for a in assessments for r in a.recommendations], now_s)
-        self._alarms = hold(self._alarms, found, now_s)
-        ages = [s.sample_age_s for s in self._observer.signals().values()]
+        advised = [r for a in concluded.assessments for r in a.recommendations]
+        self._standing.update(advised, self._monotonic())
+        self._alarms = hold(self._alarms, concluded.findings, now_s)
+        return concluded
+
+    def _snapshot_of(
+        self, settings: Settings, osds: tuple[OsdFacts, ...], now_s: float
+    ) -> Snapshot:
+        """What was measured, and what is under way; nothing is concluded from it."""
+        ages = [s.sample_age_s for s in self._signals().values()]
         known_ages = [age for age in ages if age is not None]
         return Snapshot(
             taken_s=now_s,
@@ -597,25 +864,52 @@ class Tuner:
                 tick_ms=None if self._tick_s is None else self._tick_s * 1000,
             ),
             osds=osds,
-            groups=concluded.groups,
-            findings=found,
+            groups=(),
+            findings=(),
             alarms=raised(self._alarms),
-            assessments=assessments,
+            assessments=(),
             rollout=self._driver.state,
             rollout_acknowledged=self._driver.acknowledged,
+            rollout_waits=self._rollout_waits(),
             campaign=self._campaign.state,
             history=self._driver.history,
             managers=self._managers,
             limitations=self._limitations(),
+            impossible=self._impossible(),
             notices=self._problems(),
         )
+
+    def _material(self, settings: Settings, cluster_map: ClusterMap) -> Material:
+        return Material(
+            cluster_map=cluster_map,
+            kept=self._observer.kept(),
+            options=self._options.kept(),
+            health_codes=self._health_codes,
+            orchestrated=self._orchestrated,
+            observed_s=self._observed_s,
+            interval_s=self._interval_s,
+            limits=settings.limits,
+            pending_since_s=self._pending_since_s,
+            advised_on=self._advised_on,
+            memories=self._recogniser.memories,
+            pool_rates=self._pool_rates,
+        )
+
+    def _publish(self, snapshot: Snapshot, material: Optional[Material]) -> None:
+        self._published = Published(snapshot, material)
 
     def _problems(self) -> tuple[str, ...]:
         return (*self._driver.problems, *self._campaign.problems)
 
+    def _impossible(self) -> Optional[str]:
+        """Why nothing can be applied as the module options are."""
+        return None if self._settings is None else contradiction(self._settings.soak)
+
     def _limitations(self) -> tuple[str, ...]:
         """What an operator must know of where the module runs."""
         found = [] if self._known_release else [unknown_manager(self._manager)]
+        impossible = self._impossible()
+        found += [] if impossible is None else [impossible]
         found += [
             f'mgr.{manager.name} on {manager.host or "a host that it has not named"} lacks the '
             'files of this module, so nothing is measured while it is active: install them there '
@@ -625,9 +919,9 @@ class Tuner:
         ]
         return tuple(found)
 
-    def _facts(self, now_s: float) -> tuple[OsdFacts, ...]:
-        cluster_map, observer = self._cluster.cluster_map(), self._observer
-        signals, workloads = observer.signals(), self._recognition.per_osd
+    def _facts(self, cluster_map: ClusterMap, now_s: float) -> tuple[OsdFacts, ...]:
+        observer = self._observer
+        signals, workloads = self._signals(), self._recognition.per_osd
         present = {osd.osd_id for osd in cluster_map.osds}
         for osd_id in [i for i in self._known_options if i not in present]:
             del self._known_options[osd_id]
@@ -641,9 +935,9 @@ class Tuner:
                     signals.get(osd_id),
                     workloads.get(osd_id),
                     configured.options if configured else None,
-                    observer.details(osd_id),
+                    observer.details(osd_id) if osd_id in signals else None,
                     observer.forecast(osd_id),
-                    observer.rocksdb_times(osd_id, now_s),
+                    observer.rocksdb_times(osd_id, now_s) if osd_id in signals else None,
                     observer.sharded(osd_id, osd.nonce),
                     configured.settings if configured else None,
                 )
@@ -663,28 +957,51 @@ class Tuner:
             self._known_options[osd.osd_id] = known
         return known
 
-    def _publish_rollout(self) -> None:
-        """What the rollout did in this tick shows at once."""
-        self._snapshot = replace(
-            self._snapshot,
+    def _rollout_waits(self) -> Optional[str]:
+        return self._driver.why_waiting((self._settings or Settings()).gate_alarm_after_s)
+
+    def _publish_rollout(self, now_s: float) -> None:
+        """What was done in this tick shows at once, and what does not work."""
+        snapshot = replace(
+            self.snapshot,
             rollout=self._driver.state,
             rollout_acknowledged=self._driver.acknowledged,
+            rollout_waits=self._rollout_waits(),
             campaign=self._campaign.state,
             history=self._driver.history,
             notices=self._problems(),
             auto_apply_refusals=self._refusals,
+            failing=self.steps.failing,
+            published_s=now_s,
         )
+        self._publish(snapshot, self._published.material)
 
-    def _decide_automatically(self, settings: Settings, now_s: float) -> automatic.Decision:
+    def _may_begin_by_itself(self, *, evaluated: bool) -> bool:
+        """Only upon advice of this very tick."""
+        advised = evaluated and not self.steps.fails('advice')
+        sampled = self._has_looked() and not self.steps.fails('sampling')
+        return advised and sampled and self._unreadable is None
+
+    def _apply_what_is_due(self, settings: Settings) -> None:
+        decision = self._decide_automatically(settings)
+        self._refusals = decision.refusals
+        if decision.chosen is not None:
+            self._apply_automatically(decision.chosen)
+
+    def _decide_automatically(self, settings: Settings) -> automatic.Decision:
         past = automatic.Past(
             self._driver.history,
             self._driver.state,
             self._driver.acknowledged,
             self._cluster.unavailable_reason(),
             self._campaign.under_way,
+            ended_ago_s=self._driver.since_end_s,
+            broken=(*self._driver.broken, *self._campaign.problems),
+            impossible=contradiction(settings.soak),
         )
+        steady_s = self._monotonic()
         return automatic.decide(
-            self._snapshot.recommendations, self._standing, past, now_s, settings.auto_apply
+            self.snapshot.recommendations, self._standing, past, steady_s, settings.auto_apply
         )
 
     def _apply_automatically(self, chosen: Recommendation) -> None:
@@ -693,16 +1010,3 @@ class Tuner:
             self.start(chosen, actor='auto-apply')
         except RolloutRefused as refusal:
             log.warning('auto-apply of %s was refused: %s', chosen.recommendation_id, refusal)
-
-    def _take_requests(self) -> None:
-        while True:
-            try:
-                future, work = self._requests.get_nowait()
-            except queue.Empty:
-                return
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                future.set_result(work())
-            except Exception as error:  # noqa: BLE001 - the handler that waits reports it
-                future.set_exception(error)

@@ -13,6 +13,18 @@ UNKNOWN = '-'
 _IEC = ('', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei')
 _SI = ('', 'k', 'M', 'G', 'T', 'P', 'E')
 _SIGNIFICANT_DIGITS = 6
+_DIGITS_OF_64_BITS = 20
+
+
+def natural(text: Optional[str]) -> Optional[int]:
+    """A whole number from 0 as Ceph writes it, of at most 64 bits; None for any other text.
+
+    Python refuses to read a number of thousands of digits, and takes other digits than 0 to 9.
+    """
+    if text is None or not (text.isascii() and text.isdigit()) or len(text) > _DIGITS_OF_64_BITS:
+        return None
+    number = int(text)
+    return number if number < 1 << 64 else None
 
 
 def rounded(value: Optional[float]) -> Optional[float]:

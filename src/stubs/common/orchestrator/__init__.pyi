@@ -26,6 +26,13 @@ class DaemonDescriptionStatus(IntEnum):
     running = 1
     starting = 2
 
+class OrchestratorEvent:
+    created: datetime.datetime
+    message: str
+    def __init__(
+        self, created: datetime.datetime, kind: str, subject: str, level: str, message: str
+    ) -> None: ...
+
 class DaemonDescription:
     def __init__(
         self,
@@ -39,6 +46,7 @@ class DaemonDescription:
         last_refresh: datetime.datetime | None = ...,
         started: datetime.datetime | None = ...,
         osdspec_affinity: str | None = ...,
+        events: list[OrchestratorEvent] | None = ...,
         service_name: str | None = ...,
     ) -> None: ...
 

@@ -15,7 +15,10 @@ from .strings import same_meaning
 
 
 class Standing:
-    """Since when each recommendation has stood without interruption."""
+    """Since when each recommendation has stood without interruption.
+
+    By a clock that nobody sets: a day ahead for some seconds is no day.
+    """
 
     def __init__(self) -> None:
         self._since_s: dict[str, float] = {}
@@ -54,6 +57,12 @@ class Past:
     no_orchestrator: Optional[str] = None
     #: OSDs are being compacted.
     campaign_under_way: bool = False
+    #: How long ago it ended, as far as managers saw time pass; None: that cannot be told.
+    ended_ago_s: Optional[float] = None
+    #: What is wrong with the stored state, in sentences.
+    broken: tuple[str, ...] = ()
+    #: Why nothing can be applied as the module options are.
+    impossible: Optional[str] = None
 
 
 class Refusal(NamedTuple):
@@ -77,8 +86,11 @@ def decide(
     now_s: float,
     policy: Policy,
 ) -> Decision:
-    """The one to begin with now, the first that nothing speaks against."""
-    for_all = _why_nothing(past, now_s, policy)
+    """The one to begin with now, the first that nothing speaks against.
+
+    ``now_s`` is by the clock of ``standing``.
+    """
+    for_all = _why_nothing(past, policy)
     chosen: Optional[Recommendation] = None
     refusals = []
     for recommendation in recommendations:
@@ -91,8 +103,13 @@ def decide(
     return Decision(chosen, tuple(refusals))
 
 
-def _why_nothing(past: Past, now_s: float, policy: Policy) -> Optional[str]:
+def _why_nothing(past: Past, policy: Policy) -> Optional[str]:
     last = past.last
+    if past.broken:
+        # What was tried, and how it ended, may be in what is lost.
+        return f'nothing begins by itself while stored state is broken: {past.broken[0]}'
+    if past.impossible is not None:
+        return past.impossible
     if past.no_orchestrator is not None:
         return f'nothing restarts OSDs: {past.no_orchestrator}'
     if past.campaign_under_way:
@@ -106,8 +123,7 @@ def _why_nothing(past: Past, now_s: float, policy: Policy) -> Optional[str]:
             f'rollout {last.rollout_id} did not succeed: "ceph rocksdb-tuner rollout ack" takes '
             'note of it'
         )
-    # A clock that was set back is no reason to hurry.
-    left_s = last.updated_s + policy.cooldown_s - now_s
+    left_s = policy.cooldown_s - (past.ended_ago_s or 0.0)
     if left_s > 0:
         return (
             f'rollout {last.rollout_id} ended less than {format_duration(policy.cooldown_s)} ago; '

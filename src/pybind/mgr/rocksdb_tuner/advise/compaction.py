@@ -9,6 +9,7 @@ from ..campaign.records import CampaignRequest
 from ..options.grammar import OptionSyntaxError, diff, parse
 from ..rollout.history import HistoryRecord
 from ..rollout.records import Outcome
+from ..units import natural
 from .facts import places, release_of_osd, write_iops
 from .proposal import predicted_effect, prediction_text, recommendation_id
 from .records import GroupFacts, Kind, OsdFacts, Prediction, Reason, Recommendation, Risk
@@ -167,4 +168,4 @@ def _prediction(osd: OsdFacts, change: HistoryRecord) -> Optional[Prediction]:
 
 def _number(record: HistoryRecord) -> int:
     digits = record.rollout_id[1:]
-    return int(digits) if digits.isdecimal() else 0
+    return natural(digits) or 0

@@ -45,7 +45,7 @@ def decode_own_profile(text: Optional[str]) -> Profile:
         )
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadQuestionError(errno.EINVAL, f'the profile is no JSON: {error}') from None
     own = _profile(document)
     _refuse_what_does_not_start(own)
@@ -223,6 +223,6 @@ class OwnProfiles:
                 # Not judged again: what was taken once stays to be seen.
                 return _profile(stored['profile'])
             log.warning('the stored %s is of a version that is not known', key)
-        except (BadQuestionError, ValueError, KeyError, TypeError) as error:
+        except (BadQuestionError, ValueError, KeyError, TypeError, RecursionError) as error:
             log.warning('the stored %s cannot be read: %s', key, error)
         return None

@@ -12,6 +12,7 @@ from ..lsm.columns import Column, columns
 from ..lsm.records import Devices, Load, VolumeSelection
 from ..options.releases import KnownRelease
 from ..options.verdict import BadQuestionError, find_release, releases_to_judge
+from ..units import natural
 from ..workload.records import WorkloadClass
 from .facts import RESERVED, RESERVED_FACTOR, SELECTION_POLICY, release_of_osd
 from .given import NOTHING, Given
@@ -62,6 +63,10 @@ class Situation:
     @property
     def columns(self) -> tuple[Column, ...]:
         return self.own_columns or columns(self.release.default_cfs)
+
+
+#: More than any device is larger than a level; Ceph takes any number.
+_MOST_RESERVED_FACTOR = 1e6
 
 
 def find_situation(
@@ -205,13 +210,17 @@ def _selection(settings: Mapping[str, Setting]) -> VolumeSelection:
 
     found = VolumeSelection(policy=value(SELECTION_POLICY) or VolumeSelection.policy)
     try:
-        return replace(
-            found,
-            reserved_factor=float(value(RESERVED_FACTOR) or found.reserved_factor),
-            reserved_bytes=int(value(RESERVED) or found.reserved_bytes),
-        )
+        factor = float(value(RESERVED_FACTOR) or found.reserved_factor)
     except ValueError:
-        return found
+        factor = found.reserved_factor
+    if not 0 <= factor <= _MOST_RESERVED_FACTOR:
+        factor = found.reserved_factor
+    reserved = natural(value(RESERVED))
+    return replace(
+        found,
+        reserved_factor=factor,
+        reserved_bytes=found.reserved_bytes if reserved is None else reserved,
+    )
 
 
 def _measured_workload(workload: Optional[WorkloadClass]) -> Optional[str]:

@@ -11,7 +11,7 @@ import errno
 import logging
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Callable, NamedTuple, Optional, Protocol
 
 from ..mgr.protocols import (
@@ -25,6 +25,7 @@ from ..mgr.protocols import (
     Upgrades,
 )
 from ..mgr.records import DaemonVersions
+from ..rollout.driver import Guard, Unguarded
 from ..rollout.errors import RolloutRefused, StoredStateError
 from ..rollout.observation import Observation
 from ..rollout.records import Outcome
@@ -92,12 +93,20 @@ class CampaignDriver:
         store: Store,
         on_end: Callable[[CampaignState], None] = lambda _: None,
         limits: Optional[Limits] = None,
+        switched_on: Callable[[], bool] = lambda: True,
+        guard: Optional[Guard] = None,
     ) -> None:
-        """``on_end`` keeps a campaign that ended for good; it may raise CommandError."""
+        """``on_end`` keeps a campaign that ended for good; it may raise CommandError.
+
+        ``switched_on`` tells whether the mode allows changes at this very moment. ``guard`` runs
+        what must not hold up the campaign: announcing it.
+        """
         self._cluster = cluster
         self._storage = CampaignStorage(store)
         self._on_end = on_end
         self._limits = limits or Limits()
+        self._switched_on = switched_on
+        self._guard = guard or Unguarded()
         self._state: Optional[CampaignState] = None
         self._loaded = False
         self._unrecorded = False
@@ -137,7 +146,7 @@ class CampaignDriver:
         if self._state is None:
             return
         self._unrecorded = self._state.ended
-        self._show_progress()
+        self._guard.value('announcements', self._show_progress, None)
 
     def start(self, campaign_id: str, request: CampaignRequest, now_s: float) -> CampaignState:
         """Begin a campaign; raises RolloutRefused."""
@@ -147,6 +156,15 @@ class CampaignDriver:
         refuse_if_too_large(state)
         self._asked, self._probes, self._in_step = {}, {}, {}
         return self._keep(state)
+
+    def name_actor(self, campaign_id: str, actor: str) -> None:
+        """Who asked for a campaign, now that it is known; raises CommandError, RolloutRefused."""
+        state = self._state
+        if state is None or state.campaign_id != campaign_id or state.ended:
+            return
+        named = replace(state, request=replace(state.request, actor=actor))
+        refuse_if_too_large(named)
+        self._save(named)
 
     def pause(self, actor: str, now_s: float) -> CampaignState:
         return self._keep(machine.paused(self._running(), actor, now_s))
@@ -179,7 +197,7 @@ class CampaignDriver:
                 view = self._view(self._state, now_s, measured, watched_s, allowed)
                 if not self._step(self._state, view, now_s):
                     break
-            if self._state.ended and self._unrecorded:
+            if self._unrecorded:
                 self._on_end(self._state)
                 self._unrecorded = False
         except (CommandError, RolloutRefused) as error:
@@ -196,6 +214,11 @@ class CampaignDriver:
         if step.state != state:
             self._save(step.state)
         if step.compact is not None:
+            # Storing the state took its time.
+            if not self._switched_on():
+                log.info('%s: osd.%d is not asked in mode off', self._named(), step.compact)
+                self._save(state)
+                return False
             self._compact(step.compact)
         return step.state != state
 
@@ -295,8 +318,8 @@ class CampaignDriver:
                 return False
         except CommandError as error:
             log.warning('osd.%d did not compact: %s', osd_id, error.message)
-            if self._state is not None:
-                self._save(machine.ask_failed(self._state, osd_id, error.message, now_s))
+            assert self._state is not None
+            self._save(machine.ask_failed(self._state, osd_id, error.message, now_s))
         asked.compact = None
         return True
 
@@ -335,10 +358,13 @@ class CampaignDriver:
         self._storage.save(state)
         before, self._state = self._state, state
         self._unrecorded = state.ended
+        self._guard.value('announcements', lambda: self._announce(before, state), None)
+        return state
+
+    def _announce(self, before: Optional[CampaignState], state: CampaignState) -> None:
         for text, warning in lines(before, state):
             self._cluster.log(text, warning)
         self._show_progress()
-        return state
 
     def _show_progress(self) -> None:
         state = self._state
@@ -346,6 +372,6 @@ class CampaignDriver:
         event_id = f'rocksdb_tuner-{state.campaign_id}'
         if not state.ended:
             self._cluster.show_progress(event_id, *progress(state))
-        elif self._unrecorded:
+        else:
             failed = state.outcome is Outcome.FAILED
             self._cluster.end_progress(event_id, state.failure if failed else None)

@@ -201,12 +201,13 @@ def _begin(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits)
     held = _held(state, view)
     if held is not None:
         return Step(_waiting(state, held))
-    if view.cluster.osd(n) is None:
+    info = view.cluster.osd(n)
+    if info is None:
         return Step(_with(state, _skipped(osd, 'it is not in the OSD map any more')))
     closed = closed_gate(view.cluster, n) or view.cluster.not_now
     if closed is not None:
         return Step(_waiting(state, closed))
-    if state.stage is Phase.PREFLIGHT and not state.in_flight:
+    if state.stage is Phase.PREFLIGHT:
         if view.watched_s < limits.baseline_s:
             return Step(state)
         return Step(replace(state, stage=_stage(state), baseline_ms=view.latency_ms))
@@ -214,8 +215,7 @@ def _begin(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits)
     if slower is not None:
         return Step(_waiting(state, slower))
     probe = view.probes.get(n)
-    info = view.cluster.osd(n)
-    if probe is None or info is None or probe.nonce != info.nonce:
+    if probe is None or probe.nonce != info.nonce:
         return Step(state)
     if probe.running:
         return Step(_waiting(state, f'osd.{n} compacts already, by somebody else'))
@@ -297,7 +297,6 @@ def _end(state: CampaignState) -> CampaignState:
         failure=clip(told) or None,
         ending=None,
         paused_by=None,
-        paused_reason=None,
     )
 
 
@@ -314,7 +313,7 @@ def _waiting(state: CampaignState, reason: str) -> CampaignState:
 
 
 def _with_pause(state: CampaignState) -> CampaignState:
-    if state.paused_by is None or state.ended:
+    if state.paused_by is None:
         return state
     return replace(state, paused_reason=paused_text(state.paused_by))
 

@@ -28,6 +28,17 @@ class Probe(NamedTuple):
     running: bool
 
 
+#: What reading a text of any other kind raises.
+_NO_ANSWER = (
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
+
+
 def parse_probe(text: str, nonce: Optional[int]) -> Probe:
     """Raises ValueError for what is no answer to `PROBE_COMMAND`."""
     try:
@@ -39,7 +50,7 @@ def parse_probe(text: str, nonce: Optional[int]) -> Probe:
             int(counters.get('compact_running', 0)) > 0
             or int(counters.get('compact_queue_len', 0)) > 0,
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except _NO_ANSWER as error:
         raise ValueError(
             f'the counters of its RocksDB are not as expected ({type(error).__name__}: {error})'
         ) from None

@@ -1,9 +1,12 @@
-"""A collection without the names of hosts and without addresses. Pure.
+"""A collection without anything that a person named. Pure.
 
-Each name becomes another one, the same everywhere, so OSDs of one host still are. New names keep
-the order of the old ones, on which no advice may depend. Fields that hold a host are replaced by
-what they are; texts that people or daemons wrote are searched for names and addresses. What Ceph
-defines (option names, classes of devices, releases) is left as it is, whatever hosts are called.
+Hosts, pools, places in the CRUSH map, users, addresses, URLs, and words of any kind in texts that
+people or other programs wrote. Each gets another name, the same everywhere, so that what belongs
+together still does. New names keep the order of the old ones, on which no advice may depend. What
+Ceph defines (options, classes of devices, releases, flags) stays, whatever hosts are called.
+
+Nothing is taken to be harmless for where it stands: a field of which nothing is said here is a
+text, and of a text only words stay that Ceph defines or the module itself can say.
 """
 
 from __future__ import annotations
@@ -13,135 +16,253 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
-from typing import Any, Mapping, Optional, TypeVar
+from typing import Any, Callable, Mapping, Optional, TypeVar
 
-from ..mgr.records import (
-    ConfigEntry,
-    CrushBucket,
-    CrushDraw,
-    CrushMap,
-    FailureDomain,
-    ManagerInfo,
-    OsdInfo,
-    PoolInfo,
-)
-from .records import Collection, ModuleState, OsdCollection
+from ..mgr.records import ConfigEntry, CrushBucket, CrushMap, FailureDomain
+from ..observe.kv_stats import KvStatsUnavailableError, format_kv_stats, parse_kv_stats
+from ..options.verdict import all_options
+from .counters import wanted_paths
+from .records import Collection, KvStatsText
+from .vocabulary import PUNCTUATION, TOKEN, ceph_words, words
 
 #: The root of the CRUSH tree that every cluster is made with.
 _FIRST_ROOT = 'default'
+#: Who asked, where the mgr does not tell.
+_NOBODY = 'operator'
+_URL = r'[A-Za-z][A-Za-z0-9+.\-]*://[^\s"\'<>]+'
+_UUID = r'(?<![0-9A-Za-z])[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}(?![0-9A-Za-z])'
 #: What may be an address; "12:30:59" is looked at and is none.
-_MAYBE_ADDRESS = re.compile(
+_MAYBE_ADDRESS = (
     r'(?<!\w)(?:'
-    r'(?<![0-9]\.)[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?!\w)(?!\.[0-9])'
+    r'(?<![0-9]\.)[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?!\.?[0-9])'
     r'|[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*(?<!\.)(?!\w)'
     r')'
 )
+_NUMBER = re.compile(
+    r'[+~-]*(?:[0-9][0-9.,:/%+-]*|[0-9.]+[eE][+-]?[0-9]+|0[xX][0-9A-Fa-f.]+(?:[pP][+-]?[0-9]+)?)'
+)
+#: RocksDB reads a number and a suffix, and does not look at what follows.
+_BEGINS_AS_NUMBER = re.compile(r'([+-]?[0-9.]+[kKmMgGtTpPeE]?[._~^+-]*)(.+)', re.DOTALL)
+_DAEMON = re.compile(r'(osd|mon|mgr|mds|client)\.(.+)', re.DOTALL)
+#: Where Ceph keeps an OSD.
+_OSD_PATH = re.compile(r'/var/lib/ceph/osd/ceph-[0-9]+')
+_OPERATION = re.compile(r'[a-z][0-9]+')
+_WHO = re.compile(r'(?:global|osd(?:\.[0-9]+)?)(?:/[^:/\s]+:[^/\s]+)+')
+_RECOMMENDATION = re.compile(r'(.*)(-[0-9a-f]{6})', re.DOTALL)
 
 _T = TypeVar('_T')
+_Handler = Callable[[Any], Any]
 
 
 def anonymous(collection: Collection) -> Collection:
-    """The same without names of hosts and addresses."""
-    return _Replacement(collection).collection(collection)
+    """The same without names of hosts, pools, places and people, and without addresses."""
+    return Replacement(collection).of(collection)
 
 
-class _Replacement:
-    """New names for old ones."""
+class Replacement:
+    """New names for the old ones of one collection."""
 
     def __init__(self, collection: Collection) -> None:
-        self._hosts = _numbered('host', _hosts(collection))
+        self._numbers: dict[str, int] = {}
+        self._new: dict[tuple[str, str], str] = {}
+        self._kinds: Mapping[int, str] = {
+            bucket.bucket_id: bucket.kind for bucket in collection.cluster_map.crush.buckets
+        }
+        self._name_all('host', _hosts(collection))
         managers = collection.module.managers if collection.module else ()
-        self._managers = _numbered('mgr', {manager.name for manager in managers})
-        self._locations: dict[tuple[str, str], str] = {}
-        self._addresses: dict[str, str] = {}
-        names: dict[str, str] = {}
-        for host, name in self._hosts.items():
-            # A host may be called by the first part of its full name.
-            names.setdefault(host.partition('.')[0].lower(), name)
-        names.update({host.lower(): name for host, name in self._hosts.items()})
+        self._name_all('mgr', (manager.name for manager in managers))
+        self._name_all('pool', (pool.name for pool in collection.cluster_map.pools))
+        self._name_all('class', filter(_is_no_word, _classes(collection)))
+        places = set(_places(collection))
+        for kind in sorted({kind for kind, _ in places}):
+            self._name_all(self._place_kind(kind), (name for k, name in places if k == kind))
+        self._name_all('user', (name for actor in _actors(collection) for name in _user(actor)))
+        self._known = self._names_in_texts()
+        # The longest first: one name may begin another.
+        longest = sorted(self._known, key=len, reverse=True)
+        choices = '|'.join(re.escape(name) for name in longest)
+        self._parts = re.compile(
+            rf'(?P<url>{_URL})|(?P<uuid>{_UUID})'
+            rf'|(?P<name>(?<![0-9A-Za-z])(?:{choices or "(?!)"})(?![0-9A-Za-z]))'
+            rf'|(?P<address>{_MAYBE_ADDRESS})',
+            re.IGNORECASE,
+        )
+        #: By the field's own name where no type is given.
+        self._handlers: Mapping[str, _Handler] = {
+            'OsdInfo.host': self._host,
+            'OsdInfo.device_class': self._class,
+            'PoolInfo.name': lambda name: self._new['pool', name],
+            'PoolInfo.device_classes': lambda names: tuple(self._class(name) for name in names),
+            'Collection.entries': self._entries,
+            'OsdCollection.kv_stats': lambda texts: tuple(self._kv_stats(text) for text in texts),
+            'CounterDump.points': _wanted,
+            'ManagerInfo.name': lambda name: self._new['mgr', name],
+            'ManagerInfo.host': self._host,
+            'ModuleState.advised_on': self._by_class,
+            'Memories.groups': self._by_class,
+            'CrushChoice.kind': self._kind,
+            'ClusterMap.crush': self._crush,
+            'FailureDomain': self._domain,
+            'actor': self._actor,
+            'paused_by': self._actor,
+            'who': self._who_or_text,
+            'recommendation_id': self._recommendation,
+        }
+
+    def of(self, value: _T) -> _T:
+        """The same record, whatever it is, with other names."""
+        return self._walk(value)  # type: ignore[no-any-return]
+
+    def _walk(self, value: Any) -> Any:
+        """Each text anywhere in it; what is one of a few words (an Enum) stays."""
+        if value is None or isinstance(value, (bool, int, float, Enum)):
+            return value
+        if isinstance(value, str):
+            return self._who_or_text(value)
+        handler = self._handlers.get(type(value).__name__)
+        if handler is not None:
+            return handler(value)
+        if is_dataclass(value) and not isinstance(value, type):
+            members = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+            return replace(value, **self._members(value, members))
+        if isinstance(value, tuple) and hasattr(value, '_asdict'):
+            record: Any = value
+            return record._replace(**self._members(record, record._asdict()))
+        if isinstance(value, (tuple, list, frozenset)):
+            return type(value)(self._walk(item) for item in value)
+        if isinstance(value, Mapping):
+            return {self._walk(key): self._walk(item) for key, item in value.items()}
+        raise TypeError(f'a {type(value).__name__} may hold names, and how is not known')
+
+    def _members(self, record: object, members: Mapping[str, Any]) -> dict[str, Any]:
+        owner = type(record).__name__
+        return {
+            name: value
+            if value is None
+            else (self._handlers.get(f'{owner}.{name}') or self._handlers.get(name) or self._walk)(
+                value
+            )
+            for name, value in members.items()
+        }
+
+    # -- what has a name of its own kind
+
+    def _name_all(self, kind: str, names: Iterable[str]) -> None:
+        """New names that sort as the old ones do."""
+        ordered = sorted(set(names))
+        digits = len(str(len(ordered)))
+        for number, name in enumerate(ordered, 1):
+            self._new[kind, name] = f'{kind}-{number:0{digits}}'
+        self._numbers[kind] = len(ordered)
+
+    def _named(self, kind: str, name: str) -> str:
+        """The new name of one that is met in a text."""
+        if (kind, name) not in self._new:
+            self._numbers[kind] = self._numbers.get(kind, 0) + 1
+            # One word to RocksDB, as the old one was.
+            joint = '' if kind == 'name' else '-'
+            self._new[kind, name] = f'{kind}{joint}{self._numbers[kind]}'
+        return self._new[kind, name]
+
+    def _names_in_texts(self) -> dict[str, str]:
+        """Old names in small letters, and what stands for them in a text."""
+        known: dict[str, str] = {}
+        for (kind, name), new in sorted(self._new.items()):
+            if kind == 'host':
+                # A host may be called by the first part of its full name.
+                known.setdefault(name.partition('.')[0].lower(), new)
+        for (kind, name), new in self._new.items():
+            if kind == 'host' or name.lower() not in words():
+                known.setdefault(name.lower(), new)
+        known.update(
+            {name.lower(): new for (kind, name), new in self._new.items() if kind == 'host'}
+        )
         # A number in a text is a number.
-        self._names = {host: name for host, name in names.items() if not host.isdigit() and host}
-        # The longest first: the name of one host may begin that of another.
-        longest = sorted(self._names, key=len, reverse=True)
-        choices = '|'.join(re.escape(host) for host in longest)
-        self._name = re.compile(
-            rf'(?<![0-9A-Za-z])(?:{choices or "(?!)"})(?![0-9A-Za-z])', re.IGNORECASE
-        )
+        return {
+            name: new
+            for name, new in known.items()
+            if name.strip() and not name.isdigit() and name not in ceph_words()
+        }
 
-    def collection(self, collection: Collection) -> Collection:
-        cluster_map = collection.cluster_map
-        return replace(
-            collection,
-            cluster_map=replace(
-                cluster_map,
-                osds=tuple(self._osd(osd) for osd in cluster_map.osds),
-                pools=tuple(self._pool(pool) for pool in cluster_map.pools),
-                crush=self._crush(cluster_map.crush),
-            ),
-            osds={osd_id: self._of_osd(osd) for osd_id, osd in collection.osds.items()},
-            entries=None
-            if collection.entries is None
-            else tuple(e for entry in collection.entries for e in self._entry(entry)),
-            module=None if collection.module is None else self._module(collection.module),
-            history=self._texts(collection.history),
-            rollout=self._texts(collection.rollout),
-        )
+    def _host(self, host: str) -> str:
+        return self._new['host', host]
 
-    def _osd(self, osd: OsdInfo) -> OsdInfo:
-        return replace(
-            osd,
-            host=None if osd.host is None else self._hosts[osd.host],
-            failure_domain=osd.failure_domain and self._domain(osd.failure_domain),
-        )
+    def _class(self, device_class: str) -> str:
+        return device_class if device_class in ceph_words() else self._named('class', device_class)
+
+    def _by_class(self, found: Mapping[str, Any]) -> dict[str, Any]:
+        return {self._class(name): self._walk(value) for name, value in found.items()}
+
+    def _kind(self, kind: str) -> str:
+        """A type of buckets: operators may have types of their own."""
+        return kind if kind in ceph_words() else self._named('type', kind)
+
+    def _place_kind(self, kind: str) -> str:
+        return f'other-{self._kind(kind)}'
+
+    def _place(self, kind: str, name: str) -> str:
+        """The same for a bucket and its shadows, which the name of a device class follows."""
+        plain, tilde, device_class = name.partition('~')
+        if plain in {'', _FIRST_ROOT} or re.fullmatch(r'osd\.[0-9]+', plain):
+            new = plain
+        elif kind == 'host' and ('host', plain) in self._new:
+            new = self._host(plain)
+        else:
+            new = self._named(self._place_kind(kind), plain)
+        return new + tilde + (self._class(device_class) if tilde else '')
 
     def _domain(self, domain: FailureDomain) -> FailureDomain:
-        return domain._replace(name=self._bucket_name(domain.kind, domain.name))
+        return FailureDomain(self._kind(domain.kind), self._place(domain.kind, domain.name))
 
     def _crush(self, crush: CrushMap) -> CrushMap:
-        kinds = {bucket.bucket_id: bucket.kind for bucket in crush.buckets}
-
-        def draw(old: CrushDraw) -> CrushDraw:
-            kind = kinds.get(old.root_id, 'root')
-            return replace(old, root_name=self._bucket_name(kind, old.root_name))
-
         return CrushMap(
             tuple(self._bucket(bucket) for bucket in crush.buckets),
-            tuple(replace(r, draws=tuple(draw(d) for d in r.draws)) for r in crush.rules),
+            tuple(
+                replace(
+                    rule,
+                    draws=tuple(
+                        replace(
+                            draw,
+                            root_name=self._place(
+                                self._kinds.get(draw.root_id, 'root'), draw.root_name
+                            ),
+                            choices=self._walk(draw.choices),
+                        )
+                        for draw in rule.draws
+                    ),
+                )
+                for rule in crush.rules
+            ),
         )
 
     def _bucket(self, bucket: CrushBucket) -> CrushBucket:
-        return replace(bucket, name=self._bucket_name(bucket.kind, bucket.name))
-
-    def _bucket_name(self, kind: str, name: str) -> str:
-        """The same for a bucket and its shadows, which the name of a device class follows."""
-        plain, tilde, device_class = name.partition('~')
-        if kind == 'osd' or plain in {'', _FIRST_ROOT}:
-            return name
-        new = self._hosts.get(plain) if kind == 'host' else None
-        return (new or self._location(kind, plain)) + tilde + device_class
-
-    def _pool(self, pool: PoolInfo) -> PoolInfo:
-        return replace(pool, name=self.text(pool.name))
-
-    def _of_osd(self, osd: OsdCollection) -> OsdCollection:
-        return replace(osd, running=self._texts(osd.running), kv_stats=self._texts(osd.kv_stats))
-
-    def _module(self, state: ModuleState) -> ModuleState:
         return replace(
-            state,
-            managers=tuple(self._manager(manager) for manager in state.managers),
-            notices=tuple(self.text(notice) for notice in state.notices),
+            bucket, name=self._place(bucket.kind, bucket.name), kind=self._kind(bucket.kind)
         )
 
-    def _manager(self, manager: ManagerInfo) -> ManagerInfo:
-        host = None if manager.host is None else self._hosts[manager.host]
-        return replace(manager, name=self._managers[manager.name], host=host)
+    def _actor(self, actor: str) -> str:
+        """ "dashboard:alice" is "dashboard:user-1"."""
+        by, colon, name = actor.rpartition(':')
+        if actor == _NOBODY or not name:
+            return self.text(actor)
+        return (self.text(by) + colon if colon else '') + self._named('user', name)
 
-    def _entry(self, entry: ConfigEntry) -> Iterator[ConfigEntry]:
+    def _recommendation(self, recommendation_id: str) -> str:
+        """The name of a place, and a digest."""
+        match = _RECOMMENDATION.fullmatch(recommendation_id)
+        if match is None:
+            return self.text(recommendation_id)
+        name = match[1]
+        place = self._new.get(('class', name)) or self._new.get(('host', name)) or self.text(name)
+        return place + match[2]
+
+    def _entries(self, entries: Iterable[ConfigEntry]) -> tuple[ConfigEntry, ...]:
         """Entries of other daemons, which may be called as their hosts are, concern no OSD."""
-        section = entry.who.partition('/')[0]
-        if section in {'global', 'osd'} or re.fullmatch(r'osd\.[0-9]+', section):
-            yield replace(entry, who=self._who(entry.who), value=self.text(entry.value))
+        return tuple(
+            ConfigEntry(self._who(entry.who), self.text(entry.name), self.text(entry.value))
+            for entry in entries
+            if re.fullmatch(r'global|osd|osd\.[0-9]+', entry.who.partition('/')[0])
+        )
 
     def _who(self, who: str) -> str:
         """What `ceph config set` takes, with other names of hosts and places."""
@@ -149,63 +270,117 @@ class _Replacement:
         return '/'.join([section, *(self._mask(mask) for mask in masks)])
 
     def _mask(self, mask: str) -> str:
-        kind, _, value = mask.partition(':')
+        kind, colon, value = mask.partition(':')
+        if not colon:
+            return self.text(mask)
         if kind == 'class':
-            return mask
-        if kind == 'host':
-            # A mask may name a host that has no OSD.
-            return f'host:{self._hosts.get(value) or self._location(kind, value)}'
-        return f'{kind}:{self._location(kind, value)}'
-
-    def _location(self, kind: str, value: str) -> str:
-        key = kind, value
-        if key not in self._locations:
-            number = 1 + sum(known == kind for known, _ in self._locations)
-            self._locations[key] = f'other-{kind}-{number}'
-        return self._locations[key]
-
-    def text(self, text: str) -> str:
-        """``text`` with other names of hosts, and without addresses."""
-        text = _MAYBE_ADDRESS.sub(self._address, text)
-        return self._name.sub(lambda match: self._names.get(match[0].lower(), 'host'), text)
-
-    def _address(self, match: re.Match[str]) -> str:
-        found = match[0]
-        try:
-            ipaddress.ip_address(found)
-        except ValueError:
-            return found
-        return self._addresses.setdefault(found, f'address-{len(self._addresses) + 1}')
-
-    def _texts(self, value: _T) -> _T:
-        """Each text anywhere in a record; what is one of a few words (an Enum) stays."""
-        replaced: Any = value
-        if isinstance(value, FailureDomain):
-            replaced = self._domain(value)
-        elif isinstance(value, str):
-            replaced = value if isinstance(value, Enum) else self._who_or_text(value)
-        elif is_dataclass(value) and not isinstance(value, type):
-            replaced = replace(
-                value, **{f.name: self._texts(getattr(value, f.name)) for f in fields(value)}
-            )
-        elif isinstance(value, tuple) and hasattr(value, '_make'):
-            replaced = value._make(self._texts(item) for item in value)
-        elif isinstance(value, tuple):
-            replaced = tuple(self._texts(item) for item in value)
-        elif isinstance(value, Mapping):
-            replaced = {key: self._texts(item) for key, item in value.items()}
-        return replaced  # type: ignore[no-any-return]
+            return f'class:{self._class(value)}'
+        return f'{self._kind(kind)}:{self._place(kind, value)}'
 
     def _who_or_text(self, text: str) -> str:
-        is_who = re.fullmatch(r'(?:global|osd(?:\.[0-9]+)?)(?:/[a-z]+:[^/\s]+)+', text)
-        return self._who(text) if is_who else self.text(text)
+        return self._who(text) if _WHO.fullmatch(text) else self.text(text)
+
+    def _kv_stats(self, answer: KvStatsText) -> KvStatsText:
+        """Figures, in a text of ours; what is none stays none."""
+        try:
+            return answer._replace(text=format_kv_stats(parse_kv_stats(answer.text)))
+        except KvStatsUnavailableError:
+            return answer._replace(text=self.text(answer.text))
+
+    # -- texts
+
+    def text(self, text: str) -> str:
+        """``text`` with other names, and without addresses; option strings keep their form."""
+        pieces: list[str] = []
+        end = 0
+        for match in self._parts.finditer(text):
+            new = self._part(match)
+            if new is not None:
+                pieces += [self._plain(text[end : match.start()]), new]
+                end = match.end()
+        return ''.join([*pieces, self._plain(text[end:])])
+
+    def _part(self, match: re.Match[str]) -> Optional[str]:
+        """What stands for an address or a name that is known; None for what is none."""
+        found = match[0]
+        if match.lastgroup == 'name':
+            return self._known[found.lower()]
+        if match.lastgroup == 'address':
+            try:
+                ipaddress.ip_address(found)
+            except ValueError:
+                return None
+        return self._named(str(match.lastgroup), found)
+
+    def _plain(self, text: str) -> str:
+        return TOKEN.sub(lambda match: self._token(match[0]), text)
+
+    def _token(self, token: str) -> str:
+        """One word: the same, or another for what nobody but a person can have named."""
+        core = token.strip(PUNCTUATION)
+        if not core or _is_word(token) or _is_word(core) or _NUMBER.fullmatch(core):
+            return token
+        if _OSD_PATH.fullmatch(token):
+            return token
+        start = token.index(core)
+        head, tail = token[:start], token[start + len(core) :]
+        if head.endswith(('/', '~', '\\')) and not core[0].isdigit():
+            return head[:-1] + self._named('path', head[-1] + core) + tail
+        return head + self._core(core) + tail
+
+    def _core(self, core: str) -> str:
+        for mark in ':/':
+            if mark in core:
+                return mark.join(self._token(piece) if piece else '' for piece in core.split(mark))
+        if '@' in core:
+            return core if re.fullmatch('ceph-osd@[0-9]+', core) else self._named('user', core)
+        advice = _RECOMMENDATION.fullmatch(core)
+        if _OPERATION.fullmatch(core) or (advice and advice[1] in ceph_words()):
+            return core
+        match = _DAEMON.fullmatch(core)
+        if match:
+            kind, name = match.groups()
+            return f'{kind}.{self._new.get((kind, name)) or self._token(name)}'
+        base, dot, member = core.partition('.')
+        if dot and member and base in all_options():
+            return f'{base}.{self._token(member)}'
+        match = _BEGINS_AS_NUMBER.fullmatch(core)
+        if match:
+            return match[1] + self._token(match[2])
+        return self._named('name', core)
 
 
-def _numbered(kind: str, names: Iterable[str]) -> dict[str, str]:
-    """New names that sort as the old ones do."""
-    ordered = sorted(set(names))
-    digits = len(str(len(ordered)))
-    return {name: f'{kind}-{number:0{digits}}' for number, name in enumerate(ordered, 1)}
+def _is_word(token: str) -> bool:
+    return token.lower() in words()
+
+
+def _is_no_word(name: str) -> bool:
+    return name not in ceph_words()
+
+
+def _wanted(points: Mapping[str, Any]) -> dict[str, Any]:
+    """The counters that are looked at: their names are Ceph's, and all else is figures."""
+    return {path: point for path, point in points.items() if path in wanted_paths()}
+
+
+def _user(actor: str) -> Iterator[str]:
+    name = actor.rpartition(':')[2]
+    if name and actor != _NOBODY:
+        yield name
+
+
+def _masks(collection: Collection) -> Iterator[tuple[str, str]]:
+    whos = [entry.who for entry in collection.entries or ()]
+    whos += [record.who for record in collection.history]
+    if collection.rollout is not None:
+        state = collection.rollout
+        whos += [state.request.who, *(who for who, _ in state.request.final_entries)]
+        whos += [*(who for who, _ in state.before.entries), *state.restoring]
+    for who in whos:
+        for mask in who.split('/')[1:]:
+            kind, colon, name = mask.partition(':')
+            if colon and name:
+                yield kind, name
 
 
 def _hosts(collection: Collection) -> Iterator[str]:
@@ -215,10 +390,55 @@ def _hosts(collection: Collection) -> Iterator[str]:
         for bucket in collection.cluster_map.crush.buckets
         if bucket.kind == 'host'
     ]
+    hosts += [name for kind, name in _domains(collection) if kind == 'host']
     if collection.module is not None:
         hosts += [manager.host for manager in collection.module.managers]
-    for entry in collection.entries or ():
-        hosts += [
-            mask.partition(':')[2] for mask in entry.who.split('/')[1:] if mask.startswith('host:')
-        ]
+    hosts += [name for kind, name in _masks(collection) if kind == 'host']
     yield from (host for host in hosts if host is not None)
+
+
+def _domains(collection: Collection) -> Iterator[FailureDomain]:
+    domains = [osd.failure_domain for osd in collection.cluster_map.osds]
+    if collection.rollout is not None:
+        domains += collection.rollout.request.domains
+    yield from (domain for domain in domains if domain is not None)
+
+
+def _places(collection: Collection) -> Iterator[tuple[str, str]]:
+    """Buckets and masks that are no hosts, by their type."""
+    crush = collection.cluster_map.crush
+    kinds = {bucket.bucket_id: bucket.kind for bucket in crush.buckets}
+    found = [(bucket.kind, bucket.plain_name) for bucket in crush.buckets]
+    found += [
+        (kinds.get(draw.root_id, 'root'), draw.root_name.partition('~')[0])
+        for rule in crush.rules
+        for draw in rule.draws
+    ]
+    found += [(domain.kind, domain.name) for domain in _domains(collection)]
+    found += _masks(collection)
+    for kind, name in found:
+        if kind not in {'host', 'class', 'osd'} and name not in {'', _FIRST_ROOT}:
+            yield kind, name
+
+
+def _classes(collection: Collection) -> Iterator[str]:
+    """Of devices: those that Ceph does not define."""
+    cluster_map = collection.cluster_map
+    yield from (osd.device_class for osd in cluster_map.osds if osd.device_class)
+    yield from (name for pool in cluster_map.pools for name in pool.device_classes)
+    named = [bucket.name for bucket in cluster_map.crush.buckets]
+    named += [draw.root_name for rule in cluster_map.crush.rules for draw in rule.draws]
+    yield from (name.partition('~')[2] for name in named if '~' in name)
+    yield from (name for kind, name in _masks(collection) if kind == 'class')
+    if collection.module is not None:
+        yield from collection.module.advised_on
+        yield from collection.module.memories.groups
+
+
+def _actors(collection: Collection) -> Iterator[str]:
+    yield from (record.actor for record in collection.history)
+    state = collection.rollout
+    if state is not None:
+        yield state.request.actor
+        if state.paused_by is not None:
+            yield state.paused_by

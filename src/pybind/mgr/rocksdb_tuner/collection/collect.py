@@ -10,8 +10,8 @@ from ..observe.counters import CounterNames, DetailNames, details_for, names_for
 from ..observe.details import DetailSample
 from ..observe.history import MAX_GAP_S, Anchor
 from ..observe.kv_stats import format_kv_stats
-from ..observe.observer import Evidence, Observer
-from ..observe.option_watch import OptionWatch
+from ..observe.observer import Evidence, Kept
+from ..observe.option_watch import KnownOptions
 from ..observe.sample import Sample
 from ..rollout.history import HistoryRecord
 from ..rollout.records import RolloutState
@@ -23,8 +23,8 @@ _Points = dict[str, CounterPoint]
 
 def collect(
     cluster_map: ClusterMap,
-    observer: Observer,
-    options: OptionWatch,
+    kept: Kept,
+    options: KnownOptions,
     module: ModuleState,
     *,
     health_codes: frozenset[str],
@@ -33,7 +33,7 @@ def collect(
 ) -> Collection:
     return Collection(
         cluster_map=cluster_map,
-        osds={osd.osd_id: _collect_osd(osd, observer, options) for osd in cluster_map.osds},
+        osds={osd.osd_id: _collect_osd(osd, kept, options) for osd in cluster_map.osds},
         entries=options.entries,
         health_codes=health_codes,
         orchestrated=module.orchestrated,
@@ -43,14 +43,14 @@ def collect(
     )
 
 
-def _collect_osd(osd: OsdInfo, observer: Observer, options: OptionWatch) -> OsdCollection:
-    evidence = observer.evidence(osd.osd_id)
+def _collect_osd(osd: OsdInfo, kept: Kept, options: KnownOptions) -> OsdCollection:
+    evidence = kept.evidence(osd.osd_id)
     answers = evidence.deep.kv if evidence else ()
     return OsdCollection(
         dumps=_dumps(osd, evidence) if evidence and evidence.nonce == osd.nonce else (),
         kv_stats=tuple(KvStatsText(a.time_s, format_kv_stats(a.stats)) for a in answers),
         running=options.running(osd),
-        sharded=observer.sharded(osd.osd_id, osd.nonce),
+        sharded=kept.sharded(osd.osd_id, osd.nonce),
     )
 
 

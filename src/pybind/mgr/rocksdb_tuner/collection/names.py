@@ -101,4 +101,4 @@ def _time(text: str) -> Optional[float]:
         time.strptime(''.join(match.groups()), '%Y%m%d%H%M%S')
     except ValueError:
         return None
-    return float(calendar.timegm((*fields, 0, 0, 0)))
+    return float(calendar.timegm(fields))

@@ -269,8 +269,6 @@ class _Reader:
         metadata = kinds.get(Kind.OSD_METADATA, {})
         crush = kinds.get(Kind.CRUSH_DUMP)
         dump = kinds[Kind.OSD_DUMP]
-        for osd in dump['osds']:
-            osd.setdefault('public_addrs', {})
         known = {osd['osd'] for osd in dump['osds']}
         if len(known) != len(dump['osds']):
             self._refuse(Kind.OSD_DUMP, 'an OSD is in it more than once')

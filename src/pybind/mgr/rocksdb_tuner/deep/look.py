@@ -15,7 +15,8 @@ import errno
 import json
 import logging
 from dataclasses import dataclass, field
-from typing import Any, Mapping, Optional
+from functools import partial
+from typing import Any, Callable, Mapping, Optional
 
 from ..mgr.protocols import CommandError, OsdCommands, Store
 from ..mgr.records import ClusterMap, OsdInfo
@@ -38,6 +39,14 @@ NOTES = 'deep/'
 BROKEN = 'broken/'
 #: An OSD that does not answer is tried again after this.
 RETRY_S = 30.0
+
+
+Ask = Callable[[int, Callable[[], object]], bool]
+
+
+def _at_once(osd_id: int, work: Callable[[], object]) -> bool:  # noqa: ARG001 - as others need it
+    work()
+    return True
 
 
 class DeepLookRefused(Exception):  # noqa: N818 - as RolloutRefused
@@ -65,8 +74,8 @@ class DeepLook:
 class DeepLooker:
     """Looks at OSDs, and puts back what it, or a manager before, switched on.
 
-    Only in the serve thread: every step waits for an OSD, or for a monitor. Times are seconds since
-    the epoch.
+    Every step waits for an OSD, or for a monitor: one thread at a time for each OSD. Times are
+    seconds since the epoch.
     """
 
     osds: OsdCommands
@@ -90,10 +99,17 @@ class DeepLooker:
                 note = decode(text)
             except UnreadableNoteError as error:
                 log.warning('%s cannot be read and is set aside: %s', key, error)
-                self.store.set(BROKEN + key, text)
-                self.store.set(key, None)
+                self._set_aside(key, text)
             else:
                 self._notes[note.osd_id] = note
+
+    def _set_aside(self, key: str, text: str) -> None:
+        """Where that is refused now, the next manager tries again; no other note waits for it."""
+        try:
+            self.store.set(BROKEN + key, text)
+            self.store.set(key, None)
+        except CommandError as error:
+            log.warning('%s could not be set aside: %s', key, error.message)
 
     def look(self, osd: OsdInfo, now_s: float) -> DeepLook:
         """Raises DeepLookRefused, CommandError; whatever was switched on is put back, or noted."""
@@ -121,8 +137,11 @@ class DeepLooker:
         names = tuple(option.name for option in off)
         return DeepLook(osd.osd_id, now_s, parse_deep_stats(text), names, () if done else names)
 
-    def put_back(self, cluster_map: ClusterMap, now_s: float) -> None:
-        """Put back what is still switched on; to be called often, it asks seldom."""
+    def put_back(self, cluster_map: ClusterMap, now_s: float, ask: Ask = _at_once) -> None:
+        """Put back what is still switched on; to be called often, it asks seldom.
+
+        ``ask`` does, now or beside, what waits for an OSD; False where it cannot do it now.
+        """
         present = {osd.osd_id: osd for osd in cluster_map.osds}
         for note in tuple(self._notes.values()):
             osd = present.get(note.osd_id)
@@ -130,8 +149,9 @@ class DeepLooker:
                 # The process is gone, and with it what was set in it.
                 self._forget(note)
             elif osd.up and self._is_due(note.osd_id, now_s):
+                # Noted before: where it is done at once, nothing is left to be noted.
                 self._tried_s[note.osd_id] = now_s
-                self._put_back(note)
+                ask(note.osd_id, partial(self._put_back, note))
 
     def _is_due(self, osd_id: int, now_s: float) -> bool:
         tried_s = self._tried_s.get(osd_id)

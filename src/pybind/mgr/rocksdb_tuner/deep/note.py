@@ -56,7 +56,7 @@ def decode(text: str) -> Note:
             float(document['time_s']),
             tuple(_switched(entry) for entry in document['switched']),
         )
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise UnreadableNoteError(f'{type(error).__name__}: {error}') from None
 
 

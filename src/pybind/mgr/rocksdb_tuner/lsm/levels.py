@@ -165,7 +165,8 @@ def extra_bytes(options: TreeOptions, usable_bytes: int, selection: VolumeSelect
     before, level = _SELECTOR_LEVEL0_BYTES, options.level_base_bytes
     threshold = 0
     for _ in range(MAX_LEVELS):
-        following = level * int(options.level_multiplier)
+        # In 64 bits there, and no device is as large.
+        following = min(level * int(options.level_multiplier), _UINT64_MAX)
         next_threshold = int(before + level + following * selection.reserved_factor)
         if usable_bytes <= next_threshold:
             return usable_bytes - threshold if threshold else 0

@@ -20,11 +20,11 @@ def parse_crush(crush: Mapping[str, Any]) -> CrushMap:
                 kind=bucket['type_name'],
                 items=tuple(item['id'] for item in bucket['items']),
             )
-            for bucket in crush.get('buckets', [])
+            for bucket in crush.get('buckets') or []
         ),
         rules=tuple(
             CrushRule(rule['rule_id'], tuple(_draws(rule['steps'])))
-            for rule in crush.get('rules', [])
+            for rule in crush.get('rules') or []
         ),
     )
 
@@ -35,9 +35,9 @@ def _draws(steps: Iterable[Mapping[str, Any]]) -> Iterator[CrushDraw]:
     for step in steps:
         # Tunables of one rule may have no name: Ceph prints their number under another key.
         op = step.get('op')
-        if op == 'take' and 'item' in step:
-            taken, choices = CrushDraw(step['item'], step.get('item_name', ''), ()), []
-        elif op is not None and 'type' in step:
+        if op == 'take' and step.get('item') is not None:
+            taken, choices = CrushDraw(step['item'], step.get('item_name') or '', ()), []
+        elif op is not None and step.get('type') is not None:
             choices.append(CrushChoice(op, step['type']))
         elif op == 'emit' and taken is not None:
             yield CrushDraw(taken.root_id, taken.root_name, tuple(choices))

@@ -7,16 +7,21 @@ dump`, `ceph config show` and `ceph health` print with ``--format json``, so one
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any, Callable, Mapping, Optional
 
+from ..units import natural
 from .crush import failure_domains, parse_crush
 from .records import (
+    AuditLine,
     ClusterMap,
     ConfigEntry,
     DaemonVersions,
     FailureDomain,
     ManagerInfo,
+    OrchestratedDaemon,
     OsdInfo,
     PgSummary,
     PoolCounters,
@@ -29,8 +34,9 @@ def parse_cluster_map(
     osd_map: Mapping[str, Any], crush: Mapping[str, Any], metadata: Mapping[str, Mapping[str, str]]
 ) -> ClusterMap:
     """ClusterMap from what `get('osd_map')`, `('osd_map_crush')`, `('osd_metadata')` return."""
-    classes = {device['id']: device.get('class') for device in crush.get('devices', [])}
-    rule_classes = {rule['rule_id']: tuple(_classes_taken(rule)) for rule in crush.get('rules', [])}
+    classes = {device['id']: device.get('class') for device in crush.get('devices') or []}
+    rules = crush.get('rules') or []
+    rule_classes = {rule['rule_id']: tuple(_classes_taken(rule)) for rule in rules}
     of_osd = {osd['osd']: metadata.get(str(osd['osd'])) or {} for osd in osd_map['osds']}
     crush_map = parse_crush(crush)
     domains = failure_domains(
@@ -89,6 +95,29 @@ def _short_version(text: str) -> str:
     return words[2] if words[:2] == ['ceph', 'version'] and len(words) > 2 else text
 
 
+#: "from='client.4171 -' entity='client.admin' cmd=[{"prefix": ...}]: dispatch"
+_AUDITED = re.compile(r" entity='([^']{1,256})' cmd=(\[.*\]|\{.*\}): dispatch$", re.DOTALL)
+
+
+def parse_audit_log(entries: Any) -> tuple[AuditLine, ...]:
+    """The commands in the output of `log last NUM debug audit`; what cannot be read is left out."""
+    found = []
+    for entry in entries if isinstance(entries, list) else []:
+        matched = _AUDITED.search(str(entry.get('message')))
+        if matched is None:
+            continue
+        try:
+            command = json.loads(matched[2])
+            time_s = datetime.strptime(entry['stamp'], '%Y-%m-%dT%H:%M:%S.%f%z').timestamp()
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+        # A command and what it was given come as a list of one.
+        first = command[0] if isinstance(command, list) and command else command
+        if isinstance(first, dict) and matched[1].isprintable():
+            found.append(AuditLine(time_s, matched[1], first))
+    return tuple(found)
+
+
 def parse_upgrade(output: str) -> Optional[str]:
     """What is upgraded to, from the output of `orch upgrade status`; None: nothing.
 
@@ -96,7 +125,7 @@ def parse_upgrade(output: str) -> Optional[str]:
     """
     try:
         status = json.loads(output)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(status, dict) or not status.get('in_progress'):
         return None
@@ -165,7 +194,7 @@ def _osd_info(
     device_class: Optional[str],
     failure_domain: Optional[FailureDomain],
 ) -> OsdInfo:
-    addresses = osd.get('public_addrs', {}).get('addrvec', [])
+    addresses = (osd.get('public_addrs') or {}).get('addrvec')
     return OsdInfo(
         osd_id=osd['osd'],
         up=bool(osd['up']),
@@ -177,23 +206,24 @@ def _osd_info(
         release=metadata.get('ceph_release'),
         dedicated_db=_flag(metadata.get('bluefs_dedicated_db')),
         dedicated_wal=_flag(metadata.get('bluefs_dedicated_wal')),
-        db_device_bytes=_number(metadata.get('bluefs_db_size')),
+        db_device_bytes=natural(metadata.get('bluefs_db_size')),
         objectstore=metadata.get('osd_objectstore'),
-        wal_device_bytes=_number(metadata.get('bluefs_wal_size')),
-        main_device_bytes=_number(metadata.get('bluestore_bdev_size')),
+        wal_device_bytes=natural(metadata.get('bluefs_wal_size')),
+        main_device_bytes=natural(metadata.get('bluestore_bdev_size')),
         main_rotational=_flag(metadata.get('bluestore_bdev_rotational')),
         # Without a device of its own the DB lies on that of the data.
         db_rotational=_flag(
             metadata.get('bluefs_db_rotational', metadata.get('bluestore_bdev_rotational'))
         ),
-        min_alloc_size_bytes=_number(metadata.get('bluestore_min_alloc_size')),
+        min_alloc_size_bytes=natural(metadata.get('bluestore_min_alloc_size')),
         distribution=metadata.get('distro'),
         failure_domain=failure_domain,
+        uuid=osd.get('uuid'),
     )
 
 
 def _pool_info(pool: Mapping[str, Any], rule_classes: Mapping[int, tuple[str, ...]]) -> PoolInfo:
-    applications = pool.get('application_metadata', {})
+    applications = pool.get('application_metadata') or {}
     return PoolInfo(
         pool_id=pool['pool'],
         name=pool['pool_name'],
@@ -209,7 +239,7 @@ def _pool_info(pool: Mapping[str, Any], rule_classes: Mapping[int, tuple[str, ..
 def _classes_taken(rule: Mapping[str, Any]) -> Iterable[str]:
     """Device classes in a rule's take steps: "default~ssd" takes from ssd."""
     for step in rule['steps']:
-        root, _, device_class = step.get('item_name', '').partition('~')
+        root, _, device_class = (step.get('item_name') or '').partition('~')
         if step.get('op') == 'take' and root and device_class:
             yield device_class
 
@@ -224,9 +254,57 @@ def parse_running_option(entry: Mapping[str, Any]) -> RunningOption:
     )
 
 
+#: DaemonDescriptionStatus of the orchestrator's interface: running and starting, stopped and error.
+_RUNNING = {1: True, 2: True, 0: False, -1: False}
+#: How cephadm's events begin once a request was carried out, whether it succeeded or not; whatever
+#: was scheduled on the daemon is dropped with it (CephadmServe._check_all_daemons and
+#: CephadmOrchestrator._daemon_action).
+_CARRIED_OUT = re.compile(r'(restart|start|stop|Reconfigured|Deployed) ')
+_EVENT = re.compile(r'(\S+) [^ ]+ \[(\w+)\] "(.*)"', re.DOTALL)
+
+
+def parse_orchestrated(osd_id: int, listed: Any, host: Any) -> Optional[OrchestratedDaemon]:
+    """One OSD of what `orch ps` prints; None where it is not listed.
+
+    ``host`` is what cephadm stores of its host; None: nothing.
+    """
+    name = f'osd.{osd_id}'
+    daemon = next(
+        (
+            d
+            for d in listed
+            if d.get('daemon_type') == 'osd' and str(d.get('daemon_id')) == str(osd_id)
+        ),
+        None,
+    )
+    if daemon is None:
+        return None
+    scheduled, stored_started = None, None
+    if isinstance(host, dict) and name in host.get('daemons', {}):
+        scheduled = name in host.get('scheduled_daemon_actions', {})
+        stored_started = host['daemons'][name].get('started')
+    return OrchestratedDaemon(
+        running=_RUNNING.get(daemon.get('status')),
+        started=daemon.get('started'),
+        refreshed=daemon.get('last_refresh'),
+        carried_out=tuple(filter(None, map(_carried_out_at, daemon.get('events', ())))),
+        scheduled=scheduled,
+        stored_started=stored_started,
+    )
+
+
+def _carried_out_at(event: Any) -> Optional[str]:
+    """When something was carried out, by an event as text or as an object."""
+    if isinstance(event, str):
+        match = _EVENT.fullmatch(event)
+        if match is None:
+            return None
+        created, level, message = match.groups()
+    else:
+        created, level, message = event['created'], event['level'], event['message']
+    done = level == 'INFO' and _CARRIED_OUT.match(message)
+    return str(created) if done else None
+
+
 def _flag(text: Optional[str]) -> Optional[bool]:
     return None if text is None else text == '1'
-
-
-def _number(text: Optional[str]) -> Optional[int]:
-    return int(text) if text is not None and text.isdecimal() else None

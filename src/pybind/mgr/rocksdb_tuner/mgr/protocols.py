@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from typing import Mapping, Optional, Protocol, Union
 
 from .records import (
+    AuditLine,
     ClusterMap,
     ConfigEntry,
     CounterPoint,
     DaemonVersions,
     ManagerInfo,
+    OrchestratedDaemon,
     PgSummary,
     PoolCounters,
     RunningOption,
@@ -116,6 +118,12 @@ class Orchestrator(Protocol):
     def restart_osd(self, osd_id: int) -> None:
         """Ask for a restart. Returns when it is scheduled, not when it has happened."""
 
+    def describe_osd(self, osd_id: int, refresh: bool) -> Optional[OrchestratedDaemon]:
+        """What the orchestrator reports of the OSD; None: nothing. Raises CommandError.
+
+        ``refresh`` makes it look again, for a later answer.
+        """
+
 
 class Upgrades(Protocol):
     """Whether Ceph itself is being upgraded. Waits for a mon."""
@@ -128,6 +136,13 @@ class Upgrades(Protocol):
 
         Raises CommandError where an orchestrator that can upgrade does not tell.
         """
+
+
+class Audit(Protocol):
+    """Who sent which command. Waits for a mon; any thread may ask."""
+
+    def audited(self) -> tuple[AuditLine, ...]:
+        """The newest commands that the cluster knows of, each written before it was run."""
 
 
 class Announcements(Protocol):

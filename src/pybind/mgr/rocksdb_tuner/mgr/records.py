@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Optional
+from typing import Any, Mapping, NamedTuple, Optional
 
 
 class CounterPoint(NamedTuple):
@@ -75,6 +75,8 @@ class OsdInfo:
     distribution: Optional[str] = None
     #: By the CRUSH rules of the pools that store data on it, else its host.
     failure_domain: Optional[FailureDomain] = None
+    #: Stays with the OSD; one that is purged and made again has the same id and another uuid.
+    uuid: Optional[str] = None
 
     @property
     def place(self) -> Place:
@@ -182,6 +184,17 @@ class DaemonVersions:
 
 
 @dataclass(frozen=True)
+class AuditLine:
+    """A command in the audit log of the cluster."""
+
+    time_s: float
+    #: Whoever sent it, as in "client.admin".
+    entity: str
+    #: Its prefix and arguments.
+    command: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class ManagerInfo:
     """One ceph-mgr of the cluster."""
 
@@ -201,6 +214,28 @@ class PgSummary:
     active_clean: int
     #: State as Ceph prints it ("active+clean+scrubbing") and how many PGs are in it.
     by_state: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class OrchestratedDaemon:
+    """What the orchestrator reports of one daemon; times are texts as it writes them."""
+
+    #: Whether its process runs, as of ``refreshed``; None: not known.
+    running: Optional[bool]
+    #: When its process began.
+    started: Optional[str] = None
+    #: When the orchestrator last looked.
+    refreshed: Optional[str] = None
+    #: When it last carried out something on this daemon. cephadm keeps up to five of these, in the
+    #: memory of its manager; Pacific's does not add one whose text it has already.
+    carried_out: tuple[str, ...] = ()
+    #: Whether something is still to be carried out on it, as far as that is stored (cephadm);
+    #: None: not known.
+    scheduled: Optional[bool] = None
+    #: Nothing is carried out before an operator resumes the orchestrator.
+    paused: bool = False
+    #: When its process began, as it was stored together with ``scheduled``.
+    stored_started: Optional[str] = None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, Optional
+from typing import Mapping, NamedTuple, Optional
 
 from .kv_stats import KvStats, KvStatsUnavailableError, parse_kv_stats, parse_memtable_time
 
@@ -91,6 +91,24 @@ class _Memtable:
         return spent_s * 1e3 / (self.now.writes - self.before.writes) if spent_s >= 0 else None
 
 
+@dataclass(frozen=True)
+class KeptAnswers:
+    """What OSDs answered up to one time."""
+
+    kv: Mapping[int, _Answer]
+    memtables: Mapping[int, _Memtable]
+
+    def of(self, osd_id: int, nonce: int) -> Answers:
+        """What the figures of this process were made of, oldest first."""
+        kv, memtable = self.kv.get(osd_id), self.memtables.get(osd_id)
+        return Answers(
+            tuple(a for a in (kv.before, kv.kv) if a) if kv and kv.nonce == nonce else (),
+            tuple(m for m in (memtable.before, memtable.now) if m)
+            if memtable and memtable.nonce == nonce
+            else (),
+        )
+
+
 class DeepStatistics:
     """Chooses whom to ask, and turns two answers of one process into a rate.
 
@@ -159,15 +177,9 @@ class DeepStatistics:
             before = known.now if known is not None and known.nonce == nonce else None
             self._memtables[osd_id] = _Memtable(nonce, MemtableTime(*counted), before)
 
-    def answers(self, osd_id: int, nonce: int) -> Answers:
-        """What the figures of this process were made of, oldest first."""
-        kv, memtable = self._answers.get(osd_id), self._memtables.get(osd_id)
-        return Answers(
-            tuple(a for a in (kv.before, kv.kv) if a) if kv and kv.nonce == nonce else (),
-            tuple(m for m in (memtable.before, memtable.now) if m)
-            if memtable and memtable.nonce == nonce
-            else (),
-        )
+    def kept(self) -> KeptAnswers:
+        """The newest answers of all OSDs; later ones are not in it."""
+        return KeptAnswers(dict(self._answers), dict(self._memtables))
 
     def times(self, osd_id: int, nonce: int, now_s: float) -> Optional[RocksdbTimes]:
         """The newest times of this process; None if there are none, or they are old."""

@@ -12,7 +12,7 @@ from array import array
 from dataclasses import dataclass
 from enum import Enum
 from statistics import median
-from typing import Optional
+from typing import NamedTuple, Optional
 
 #: Points of the history are this far apart, and as many are kept: a day.
 SPACING_S = 1800.0
@@ -77,19 +77,34 @@ class GrowthPoints:
         )
 
 
+class KeptGrowth(NamedTuple):
+    """The same, as compact as it is kept; the arrays are never changed."""
+
+    times_s: array[float]
+    used_bytes: array[int]
+    total_bytes: int
+    slow_used_bytes: int
+
+    @property
+    def points(self) -> Optional[GrowthPoints]:
+        """None before the first point."""
+        if not self.times_s:
+            return None
+        return GrowthPoints(
+            tuple(self.times_s), tuple(self.used_bytes), self.total_bytes, self.slow_used_bytes
+        )
+
+
 class GrowthHistory:
     """A day of the used bytes of one DB device, in 0.9 KiB.
 
     It outlives restarts of the OSD: what is on the device does not change by them.
     """
 
-    __slots__ = ('_forecast', '_slow_used_bytes', '_times_s', '_total_bytes', '_used_bytes')
+    __slots__ = ('_forecast', '_kept')
 
     def __init__(self) -> None:
-        self._times_s = array('d')
-        self._used_bytes = array('q')
-        self._total_bytes = 0
-        self._slow_used_bytes = 0
+        self._kept = KeptGrowth(array('d'), array('q'), 0, 0)
         self._forecast: Optional[Forecast] = None
 
     @property
@@ -98,16 +113,14 @@ class GrowthHistory:
         return self._forecast
 
     @property
+    def kept(self) -> KeptGrowth:
+        """What the forecast was made of; it does not change any more."""
+        return self._kept
+
+    @property
     def points(self) -> Optional[GrowthPoints]:
-        """What the forecast was made of; None before the first point."""
-        if not self._times_s:
-            return None
-        return GrowthPoints(
-            tuple(self._times_s),
-            tuple(self._used_bytes),
-            self._total_bytes,
-            self._slow_used_bytes,
-        )
+        """The same as points; None before the first."""
+        return self._kept.points
 
     def add(
         self,
@@ -121,29 +134,27 @@ class GrowthHistory:
 
         ``stagger_s`` shifts when that is, so that not all OSDs are reckoned in one tick.
         """
-        if total_bytes != self._total_bytes or (self._times_s and time_s < self._times_s[-1]):
+        kept = self._kept
+        if total_bytes != kept.total_bytes or (kept.times_s and time_s < kept.times_s[-1]):
             # Another device, or another time: nothing to compare with.
             self.clear()
-            self._total_bytes = total_bytes
-        if self._times_s and not self._is_due(time_s, stagger_s):
+            kept = self._kept = self._kept._replace(total_bytes=total_bytes)
+        if kept.times_s and not self._is_due(time_s, stagger_s):
             return
-        self._times_s.append(time_s)
-        self._used_bytes.append(used_bytes)
-        self._slow_used_bytes = slow_used_bytes
-        if len(self._times_s) > POINTS:
-            del self._times_s[0], self._used_bytes[0]
-        self._forecast = forecast(
-            list(self._times_s), list(self._used_bytes), total_bytes, slow_used_bytes
-        )
+        # New ones, since other threads read those that are kept.
+        times_s = kept.times_s[1 - POINTS :] + array('d', (time_s,))
+        used = kept.used_bytes[1 - POINTS :] + array('q', (used_bytes,))
+        self._kept = KeptGrowth(times_s, used, total_bytes, slow_used_bytes)
+        self._forecast = forecast(list(times_s), list(used), total_bytes, slow_used_bytes)
 
     def clear(self) -> None:
         """Forget everything."""
-        del self._times_s[:], self._used_bytes[:]
+        self._kept = self._kept._replace(times_s=array('d'), used_bytes=array('q'))
         self._forecast = None
 
     def _is_due(self, time_s: float, stagger_s: float) -> bool:
         slot = math.floor((time_s + stagger_s) / SPACING_S)
-        return slot != math.floor((self._times_s[-1] + stagger_s) / SPACING_S)
+        return slot != math.floor((self._kept.times_s[-1] + stagger_s) / SPACING_S)
 
 
 def forecast(

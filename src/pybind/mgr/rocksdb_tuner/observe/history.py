@@ -40,9 +40,9 @@ class OsdHistory:
     __slots__ = ('_anchors', '_recent', '_short')
 
     def __init__(self) -> None:
-        # Lists, not deques: the smallest deque has room for 64, in every one of many OSDs.
-        self._recent: list[Sample] = []
-        self._anchors: list[Anchor] = []
+        # Replaced, never changed: other threads read them.
+        self._recent: tuple[Sample, ...] = ()
+        self._anchors: tuple[Anchor, ...] = ()
         self._short: Optional[Window] = None
 
     @property
@@ -57,12 +57,12 @@ class OsdHistory:
     @property
     def recent(self) -> tuple[Sample, ...]:
         """The samples of the short window, oldest first."""
-        return tuple(self._recent)
+        return self._recent
 
     @property
     def anchors(self) -> tuple[Anchor, ...]:
         """The points of the long window, oldest first."""
-        return tuple(self._anchors)
+        return self._anchors
 
     def add(self, sample: Sample) -> None:
         """Take a new sample; the same report again, or one too close behind it, is passed over.
@@ -77,17 +77,18 @@ class OsdHistory:
                 return
             if apart_s > MAX_GAP_S or not comparable(newest, sample):
                 self.clear()
-        self._recent.append(sample)
+        recent = (*self._recent, sample)
         # The oldest goes while the next one still reaches back far enough, or nothing would
         # be left to compare with where reports are rare.
-        while len(self._recent) > 2 and sample.time_s - self._recent[0].time_s > SHORT_WINDOW_S:
-            del self._recent[0]
-        self._short = window(self._recent[0], sample) if len(self._recent) > 1 else None
+        while len(recent) > 2 and sample.time_s - recent[0].time_s > SHORT_WINDOW_S:
+            recent = recent[1:]
+        self._recent = recent
+        self._short = window(recent[0], sample) if len(recent) > 1 else None
         self._anchor(sample)
 
     def clear(self) -> None:
-        self._recent.clear()
-        self._anchors.clear()
+        self._recent = ()
+        self._anchors = ()
         self._short = None
 
     def written(self) -> Optional[WrittenBytes]:
@@ -104,9 +105,7 @@ class OsdHistory:
 
     def _anchor(self, sample: Sample) -> None:
         if sample.bytes_written_wal is None or sample.bytes_written_sst is None:
-            self._anchors.clear()
+            self._anchors = ()
         elif not self._anchors or sample.time_s - self._anchors[-1].time_s >= ANCHOR_SPACING_S:
-            self._anchors.append(
-                Anchor(sample.time_s, sample.bytes_written_wal, sample.bytes_written_sst)
-            )
-            del self._anchors[:-ANCHORS]
+            anchor = Anchor(sample.time_s, sample.bytes_written_wal, sample.bytes_written_sst)
+            self._anchors = (*self._anchors, anchor)[-ANCHORS:]

@@ -54,6 +54,15 @@ def parse_memtable_time(text: str) -> Optional[tuple[float, int]]:
     return (total_s, writes) if writes > 0 else None
 
 
+def offers_statistics(text: str) -> bool:
+    """Whether an answer holds any of them."""
+    try:
+        parse_kv_stats(text)
+    except KvStatsUnavailableError:
+        return False
+    return True
+
+
 def parse_kv_stats(text: str) -> KvStats:
     """Raises KvStatsUnavailableError where the text holds no compaction tickers."""
     if not text.strip():

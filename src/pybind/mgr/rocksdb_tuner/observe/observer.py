@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Mapping, NamedTuple, Optional
+from dataclasses import dataclass
+from typing import Callable, Mapping, NamedTuple, Optional
 
 from ..mgr.protocols import CounterReader
 from ..mgr.records import ClusterMap, OsdInfo
 from .counters import by_any_name, details_for, names_for
-from .deep import Answers, DeepRequest, DeepStatistics, RocksdbTimes
+from .deep import Answers, DeepRequest, DeepStatistics, KeptAnswers, RocksdbTimes
 from .details import Details, DetailSample, choose, details, take_details
-from .growth import SPACING_S, Forecast, GrowthHistory, GrowthPoints
+from .growth import SPACING_S, Forecast, GrowthHistory, GrowthPoints, KeptGrowth
 from .history import Anchor, OsdHistory
 from .measure import signals
 from .sample import Sample, take_sample
-from .sharding import ShardingRequest, ShardingWatch
+from .sharding import KeptFiles, ShardingRequest, ShardingWatch
 from .signals import Signals
 
 __all__ = ['KV_STATS_COMMAND', 'DeepRequest', 'Evidence', 'Observer', 'ShardingRequest']
@@ -57,6 +58,55 @@ class Evidence(NamedTuple):
     anchors: tuple[Anchor, ...]
     details: tuple[DetailSample, ...]
     deep: Answers
+
+
+class _KeptOsd(NamedTuple):
+    nonce: int
+    recent: tuple[Sample, ...]
+    anchors: tuple[Anchor, ...]
+    detail_before: Optional[DetailSample]
+    detail_sample: Optional[DetailSample]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """All that is kept of the OSDs at one time: any thread may read it, and it does not change.
+
+    It costs a tick next to nothing; what is made of it, whoever asks for it pays.
+    """
+
+    osds: Mapping[int, _KeptOsd]
+    histories: Mapping[int, KeptGrowth]
+    answers: KeptAnswers
+    files: KeptFiles
+
+    def evidence(self, osd_id: int) -> Optional[Evidence]:
+        """What is kept of one OSD; None of one that is not seen."""
+        kept = self.osds.get(osd_id)
+        if kept is None:
+            return None
+        return Evidence(
+            kept.nonce,
+            # A window is the difference of its ends.
+            kept.recent if len(kept.recent) < 2 else (kept.recent[0], kept.recent[-1]),
+            kept.anchors,
+            tuple(d for d in (kept.detail_before, kept.detail_sample) if d is not None),
+            self.answers.of(osd_id, kept.nonce),
+        )
+
+    def sharded(self, osd_id: int, nonce: Optional[int]) -> Optional[bool]:
+        """Whether its RocksDB is sharded into column families; None where that is not known."""
+        return self.files.sharded(osd_id, nonce)
+
+    def growth(self) -> Mapping[int, GrowthPoints]:
+        """What forecasts are made of, by OSD."""
+        found = ((osd_id, kept.points) for osd_id, kept in self.histories.items())
+        return {osd_id: points for osd_id, points in found if points is not None}
+
+    def growth_of(self, osd_id: int) -> Optional[GrowthPoints]:
+        """The same of one OSD; None without a DB device of its own, or before the first point."""
+        kept = self.histories.get(osd_id)
+        return kept.points if kept else None
 
 
 class Observer:
@@ -143,34 +193,31 @@ class Observer:
             return None
         return self._deep.times(osd_id, self._watched[osd_id].nonce, now_s)
 
-    def evidence(self, osd_id: int) -> Optional[Evidence]:
-        """What is kept of one OSD; None of one that is not seen."""
-        if osd_id not in self._signals:
-            return None
-        watched = self._watched[osd_id]
-        recent = watched.history.recent
-        return Evidence(
-            watched.nonce,
-            # A window is the difference of its ends.
-            recent if len(recent) < 2 else (recent[0], recent[-1]),
-            watched.history.anchors,
-            tuple(d for d in (watched.detail_before, watched.detail_sample) if d is not None),
-            self._deep.answers(osd_id, watched.nonce),
+    def kept(self) -> Kept:
+        """All that is kept now."""
+        watched = ((osd_id, self._watched[osd_id]) for osd_id in self._signals)
+        return Kept(
+            {
+                osd_id: _KeptOsd(
+                    w.nonce,
+                    w.history.recent,
+                    w.history.anchors,
+                    w.detail_before,
+                    w.detail_sample,
+                )
+                for osd_id, w in watched
+            },
+            {osd_id: history.kept for osd_id, history in self._growth.items()},
+            self._deep.kept(),
+            self._sharding.kept(),
         )
 
-    def growth(self) -> Mapping[int, GrowthPoints]:
-        """What forecasts are made of, by OSD."""
-        found = ((osd_id, history.points) for osd_id, history in self._growth.items())
-        return {osd_id: points for osd_id, points in found if points is not None}
-
-    def growth_of(self, osd_id: int) -> Optional[GrowthPoints]:
-        """The same of one OSD; None without a DB device of its own, or before the first point."""
-        history = self._growth.get(osd_id)
-        return history.points if history else None
-
-    def sharding_requests(self, now_s: float) -> tuple[ShardingRequest, ...]:
-        """The few OSDs (mostly none) to be asked for their BlueFS files now."""
-        return self._sharding.next_requests(self._seen(), now_s)
+    def sharding_requests(
+        self, now_s: float, able: Callable[[int], bool] = lambda _: True
+    ) -> tuple[ShardingRequest, ...]:
+        """The few OSDs (mostly none) of those that are ``able`` to be asked for BlueFS files."""
+        seen = [(osd_id, nonce) for osd_id, nonce in self._seen() if able(osd_id)]
+        return self._sharding.next_requests(seen, now_s)
 
     def accept_files(self, request: ShardingRequest, text: str, now_s: float) -> None:
         """Take the answer to a `ShardingRequest`, whatever it is; it never raises."""
@@ -184,9 +231,12 @@ class Observer:
         """Whether its RocksDB is sharded into column families; None where that is not known."""
         return self._sharding.sharded(osd_id, nonce)
 
-    def deep_requests(self, now_s: float) -> tuple[DeepRequest, ...]:
-        """The few OSDs (mostly none) to be sent `KV_STATS_COMMAND` now."""
-        return self._deep.next_requests(self._seen(), now_s)
+    def deep_requests(
+        self, now_s: float, able: Callable[[int], bool] = lambda _: True
+    ) -> tuple[DeepRequest, ...]:
+        """The few OSDs (mostly none) of those that are ``able`` to be sent `KV_STATS_COMMAND`."""
+        seen = [(osd_id, nonce) for osd_id, nonce in self._seen() if able(osd_id)]
+        return self._deep.next_requests(seen, now_s)
 
     def accept_kv_stats(self, osd_id: int, nonce: int, text: str, now_s: float) -> None:
         """Take the answer to a `DeepRequest`, whatever it is; it never raises."""

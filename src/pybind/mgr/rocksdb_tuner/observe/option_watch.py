@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Mapping, Optional
+from types import MappingProxyType
+from typing import Mapping, NamedTuple, Optional
 
 from ..mgr.protocols import CommandError, ConfigStore
 from ..mgr.records import ClusterMap, ConfigEntry, OsdInfo, RunningOption
@@ -30,6 +31,21 @@ class _Answer:
     first_asked_s: float
     asked_s: float
     running: Mapping[str, RunningOption]
+
+
+class KnownOptions(NamedTuple):
+    """What was known up to one time."""
+
+    entries: tuple[ConfigEntry, ...] = ()
+    answers: Mapping[int, _Answer] = MappingProxyType({})
+
+    def running(self, osd: OsdInfo) -> Optional[Mapping[str, RunningOption]]:
+        """What this process of the OSD runs; None if it is down or was not asked yet."""
+        answer = self.answers.get(osd.osd_id)
+        # The report of a process that is gone, or may be, is not what the OSD runs.
+        if answer is None or not osd.up or answer.nonce != osd.nonce:
+            return None
+        return answer.running
 
 
 class OptionWatch:
@@ -55,11 +71,11 @@ class OptionWatch:
 
     def running(self, osd: OsdInfo) -> Optional[Mapping[str, RunningOption]]:
         """What this process of the OSD runs; None if it is down or was not asked yet."""
-        answer = self._answers.get(osd.osd_id)
-        # The report of a process that is gone, or may be, is not what the OSD runs.
-        if answer is None or not osd.up or answer.nonce != osd.nonce:
-            return None
-        return answer.running
+        return KnownOptions(self._entries, self._answers).running(osd)
+
+    def kept(self) -> KnownOptions:
+        """What is known now; later answers are not in it."""
+        return KnownOptions(self._entries, dict(self._answers))
 
     def entries_changed(self) -> None:
         """Somebody changed an entry: poll them at the next refresh."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, Optional
+from typing import Mapping, NamedTuple, Optional
 
 #: `ceph tell osd.N bluefs files list`
 COMMAND = 'bluefs files list'
@@ -36,6 +36,17 @@ class _Asked:
     asked_s: float
     #: None: it did not answer, or not in a way that says so.
     sharded: Optional[bool] = None
+
+
+class KeptFiles(NamedTuple):
+    """What OSDs answered up to one time."""
+
+    asked: Mapping[int, _Asked]
+
+    def sharded(self, osd_id: int, nonce: Optional[int]) -> Optional[bool]:
+        """None where this process was not asked, or did not say."""
+        asked = self.asked.get(osd_id)
+        return asked.sharded if asked is not None and asked.nonce == nonce else None
 
 
 class ShardingWatch:
@@ -67,8 +78,11 @@ class ShardingWatch:
 
     def sharded(self, osd_id: int, nonce: Optional[int]) -> Optional[bool]:
         """None where this process was not asked, or did not say."""
-        asked = self._asked.get(osd_id)
-        return asked.sharded if asked is not None and asked.nonce == nonce else None
+        return KeptFiles(self._asked).sharded(osd_id, nonce)
+
+    def kept(self) -> KeptFiles:
+        """The answers so far; later ones are not in it."""
+        return KeptFiles(dict(self._asked))
 
     def _is_due(self, osd_id: int, nonce: int, now_s: float) -> bool:
         asked = self._asked.get(osd_id)

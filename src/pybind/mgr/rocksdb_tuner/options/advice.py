@@ -7,9 +7,9 @@ says of each where it comes from.
 from __future__ import annotations
 
 import math
-from typing import Callable, Iterator, Mapping, Optional
+from typing import Callable, Iterator, Mapping
 
-from ..units import format_bytes
+from ..units import format_bytes, natural
 from .effective import effective
 from .hardware import Hardware
 from .memtables import bound_bytes, full_bytes, limits
@@ -123,7 +123,7 @@ def _level_0_bytes(values: Mapping[str, str]) -> int:
 def _few_memtables(_option_set: OptionSet, values: Mapping[str, str]) -> Iterator[Problem]:
     buffers = int(values.get('max_write_buffer_number', '2'))
     merge = int(values.get('min_write_buffer_number_to_merge', '1'))
-    if merge > 1 and buffers < 2 * merge:
+    if buffers < 2 * merge:
         yield problem(
             'few-memtables',
             'max_write_buffer_number',
@@ -209,7 +209,7 @@ def _levels_beyond_device(values: Mapping[str, str], hardware: Hardware) -> Iter
 
 def _neighbours(settings: Mapping[str, str]) -> Iterator[Problem]:
     for name in ('osd_min_pg_log_entries', 'osd_max_pg_log_entries'):
-        entries = _number(settings.get(name))
+        entries = natural(settings.get(name))
         if entries is not None and entries < _PG_LOG_LEAST:
             yield problem(
                 'short-pg-log',
@@ -238,10 +238,6 @@ def _neighbours(settings: Mapping[str, str]) -> Iterator[Problem]:
                     else 'it decides alone, since bluestore_cache_autotune is off'
                 ),
             )
-
-
-def _number(text: Optional[str]) -> Optional[int]:
-    return int(text) if text is not None and text.isdecimal() else None
 
 
 _ABOUT_THE_STRING: tuple[Callable[[OptionSet, Mapping[str, str]], Iterator[Problem]], ...] = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Iterable, Iterator, Mapping, Optional
 
 from .advice import advice
@@ -13,8 +14,11 @@ from .problems import Problem, problem
 from .syntax import OptionSet, OptionSyntaxError, parse
 from .values import Reading, ValueNotJudgedError, ValueRefusedError, ValueType
 
-__all__ = ['CheckResult', 'Problem', 'check', 'safe_to_apply']
+__all__ = ['TEXT_MAX_BYTES', 'CheckResult', 'Problem', 'check', 'safe_to_apply']
 
+#: All options of RocksDB with their defaults take less than 6000; what is longer is no option
+#: string, and reading it would hold up whoever asks.
+TEXT_MAX_BYTES = 8192
 #: Of an OSD that nobody looked at.
 NOTHING_KNOWN = Hardware()
 #: The rule for what is neither known to be accepted nor to be refused.
@@ -46,6 +50,10 @@ def check(text: str, rocksdb_version: str, hardware: Hardware = NOTHING_KNOWN) -
     ``hardware`` is what is known of the OSD that would run it. Of a version outside the measured
     range it says so, and judges by the nearest measured one.
     """
+    size = len(text.encode(errors='replace'))
+    if size > TEXT_MAX_BYTES:
+        why = f'{size} bytes are more than all options of RocksDB take'
+        return CheckResult(None, {}, (_not_judged(None, why),))
     known = catalogue()
     problems: list[Problem] = []
     try:
@@ -169,7 +177,7 @@ def _unknown(name: str, version: str, known: Catalogue, rocksdb_version: str) ->
         'unknown-option',
         name,
         f'RocksDB {rocksdb_version} does not know this option: the OSD would not start'
-        + _did_you_mean(name, known),
+        + _did_you_mean(name),
     )
 
 
@@ -177,7 +185,7 @@ def _not_usable(info: OptionInfo, value: str) -> Problem:
     return problem('not-usable', info.name, _why_not_usable(info, value))
 
 
-def _not_judged(name: str, why: str) -> Problem:
+def _not_judged(name: Optional[str], why: str) -> Problem:
     return problem(
         NOT_JUDGED,
         name,
@@ -185,9 +193,14 @@ def _not_judged(name: str, why: str) -> Problem:
     )
 
 
-def _did_you_mean(name: str, known: Catalogue) -> str:
-    same = [n for n in known.options if n.lower() == name.lower() and n != name]
-    return f'; did you mean {same[0]}?' if same else ''
+def _did_you_mean(name: str) -> str:
+    same = _by_lower_case().get(name.lower())
+    return f'; did you mean {same}?' if same not in (None, name) else ''
+
+
+@lru_cache(maxsize=1)
+def _by_lower_case() -> Mapping[str, str]:
+    return {name.lower(): name for name in reversed(tuple(catalogue().options))}
 
 
 def _why_not_usable(info: OptionInfo, value: str) -> str:

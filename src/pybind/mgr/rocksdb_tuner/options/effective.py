@@ -8,6 +8,7 @@ with what real daemons print (`tests/options/data`).
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import lru_cache
 from typing import Iterator, Mapping, Optional
 
@@ -100,9 +101,10 @@ def ambiguous(option_set: OptionSet, rocksdb_version: str) -> tuple[str, ...]:
     if _major(rocksdb_version) < 7:
         return ()
     names = [name for name, _ in unwrapped(option_set)]
-    twice = [name for name in names if names.count(name) > 1]
+    times = Counter(names)
+    twice = [name for name in names if times[name] > 1]
     bases = [base for base, dot, _ in (name.partition('.') for name in names) if dot]
-    return tuple(dict.fromkeys((*twice, *(base for base in bases if base in names))))
+    return tuple(dict.fromkeys((*twice, *(base for base in bases if base in times))))
 
 
 def member_of(name: str, version: str, known: Catalogue) -> Optional[tuple[OptionInfo, Member]]:
@@ -288,8 +290,8 @@ class _Sanitiser:
         if style == _FIFO_STYLE:
             if self._before_7:
                 self._set('num_levels', 1)
+            # And with it level0_stop_writes_trigger, below.
             self._set('level0_slowdown_writes_trigger', _INT_MAX)
-            self._set('level0_stop_writes_trigger', _INT_MAX)
         if float(self._values['max_bytes_for_level_multiplier']) <= 0:
             self._values['max_bytes_for_level_multiplier'] = '1.000000'
         trigger = self._number('level0_file_num_compaction_trigger') or 1
@@ -357,7 +359,7 @@ class _Sanitiser:
         direct = self._values['use_direct_reads'] == 'true'
         if direct and self._number('compaction_readahead_size') == 0:
             self._set('compaction_readahead_size', 2 << 20)
-        if self._before_7 and (self._number('compaction_readahead_size') > 0 or direct):
+        if self._before_7 and self._number('compaction_readahead_size') > 0:
             self._values['new_table_reader_for_compaction_inputs'] = 'true'
 
 

@@ -18,7 +18,7 @@ __all__ = [
     'renamed_in_any_release',
 ]
 
-_VERSION = re.compile(r'(?:ceph version )?(\d+)\.(\d+)\.(\d+)')
+_VERSION = re.compile(r'(?:ceph version )?(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?!\d)', re.ASCII)
 
 
 @dataclass(frozen=True)

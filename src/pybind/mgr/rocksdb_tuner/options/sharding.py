@@ -33,8 +33,9 @@ __all__ = [
 BLOCK_CACHE = 'block_cache'
 _CACHE_TYPES = frozenset({'lru', 'binned_lru', 'clock'})
 _DEFAULT = 'default'
-_NUMBER = re.compile(r'[ \t\n\v\f\r]*([+-]?\d+)', re.ASCII)
+_NUMBER = re.compile(r'[ \t\n\v\f\r]*([+-]?)0*(\d+)', re.ASCII)
 _LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
+_LONG_DIGITS = 20
 _UINT32_SPAN = 1 << 32
 _UINT32_MAX = _UINT32_SPAN - 1
 
@@ -112,7 +113,9 @@ def _number(text: str, position: int) -> tuple[int, int]:
     match = _NUMBER.match(text, position)
     if match is None:
         raise ShardingSyntaxError(text, position, 'a whole number')
-    return min(max(int(match[1]), _LONG_MIN), _LONG_MAX), match.end()
+    # strtol() stops at the ends of a long.
+    digits = match[2] if len(match[2]) <= _LONG_DIGITS else '9' * _LONG_DIGITS
+    return min(max(int(match[1] + digits), _LONG_MIN), _LONG_MAX), match.end()
 
 
 def format_sharding(columns: Iterable[ShardedColumn]) -> str:
@@ -162,8 +165,6 @@ def _refused(column: ShardedColumn, why: str) -> Problem:
 
 
 def _options_problems(column: ShardedColumn, version: str) -> Iterator[Problem]:
-    if not column.options:
-        return
     try:
         options = parse(column.options)
     except OptionSyntaxError as error:

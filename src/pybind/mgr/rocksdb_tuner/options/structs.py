@@ -7,6 +7,7 @@ facebook/rocksdb options/; the recordings of `tests/options` hold what the binar
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Mapping, Optional
 
 from .syntax import BLANKS, split_piece
@@ -27,6 +28,8 @@ _LEAST_FIELDS = 3
 _UINT32_SPAN = 1 << 32
 
 
+# A check reads each list for several releases, and more than once for each.
+@lru_cache(maxsize=32)
 def read_list(value: str, element: ValueType, choices: tuple[str, ...], *, trims: bool) -> str:
     """A list with ":" between its elements, in canonical form; one ":" may end it.
 

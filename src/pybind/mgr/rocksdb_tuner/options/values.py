@@ -61,7 +61,7 @@ class Reading:
 
 
 # strtoull() and strtol() skip C's blanks and take a sign.
-_INTEGER = re.compile(r'[ \t\n\v\f\r]*([+-]?)(\d+)', re.ASCII)
+_INTEGER = re.compile(r'[ \t\n\v\f\r]*([+-]?)0*(\d+)', re.ASCII)
 _DOUBLE = re.compile(
     r'[ \t\n\v\f\r]*([+-]?(?:0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?\d+)?'
     r'|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?|nan(?:\(\w*\))?))',
@@ -70,11 +70,13 @@ _DOUBLE = re.compile(
 _BINARY_SHIFT = {'k': 10, 'm': 20, 'g': 30, 't': 40}
 # 2MB and 2MiB are what operators write for RocksDB's 2M; they mean what they say.
 _USUAL_SUFFIX = re.compile(r'(?:[kmgt](?:i?b)?)?', re.IGNORECASE)
-_CEPH_COUNT = re.compile(r'([+]?)(\d+)(?:(B)|([KMGTPE])i?)?', re.ASCII)
+_CEPH_COUNT = re.compile(r'([+]?)0*(\d+)(?:(B)|([KMGTPE])i?)?', re.ASCII)
 _CEPH_SHIFT = {'K': 10, 'M': 20, 'G': 30, 'T': 40, 'P': 50, 'E': 60}
 _INT32_MIN, _INT32_MAX = -(1 << 31), (1 << 31) - 1
 _INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
 _UINT64_SPAN = 1 << 64
+#: Of the largest 64-bit number; Python refuses to read numbers of thousands of digits.
+_MOST_DIGITS = 20
 
 
 def read_value(value: str, value_type: ValueType, choices: tuple[str, ...] = ()) -> Reading:
@@ -110,17 +112,21 @@ def _read_ceph_bool(value: str) -> Reading:
     lowered = value.lower()
     if lowered in ('true', 'false'):
         return Reading(lowered, int(lowered == 'true'))
-    if not re.fullmatch(r'[+-]?\d+', value, re.ASCII) or not (
-        _INT32_MIN <= int(value) <= _INT32_MAX
-    ):
+    match = re.fullmatch(r'([+-]?)0*(\d+)', value, re.ASCII)
+    if not match or len(match[2]) > _MOST_DIGITS:
         raise ValueRefusedError(f'{value!r} is neither true nor false nor an integer')
-    return Reading('true' if int(value) else 'false', int(bool(int(value))))
+    number = int(match[1] + match[2])
+    if not _INT32_MIN <= number <= _INT32_MAX:
+        raise ValueRefusedError(f'{value!r} is neither true nor false nor an integer')
+    return Reading('true' if number else 'false', int(bool(number)))
 
 
 def _read_ceph_count(value: str) -> Reading:
     match = _CEPH_COUNT.fullmatch(value)
     if not match:
         raise ValueRefusedError(f'{value!r} is not a whole number from 0, such as 4 or 4K')
+    if len(match[2]) > _MOST_DIGITS:
+        raise ValueRefusedError(f'{value!r} is too large')
     number = int(match[2]) << _CEPH_SHIFT.get(match[4] or '', 0)
     if int(match[2]) > _INT64_MAX or number >= _UINT64_SPAN:
         raise ValueRefusedError(f'{value!r} is too large')
@@ -147,7 +153,8 @@ def _read_double(value: str) -> Reading:
         number = float(text)
     if math.isinf(number) and 'inf' not in lowered:
         raise ValueRefusedError(f'{value!r} is too large')
-    if number == 0 and re.search(r'[1-9]', text.split('e')[0].split('E')[0]):
+    mantissa = lowered.partition('p' if 'x' in lowered else 'e')[0]
+    if number == 0 and re.search(r'[1-9a-f]', mantissa):
         raise ValueRefusedError(f'{value!r} is too small')
     rest = value[match.end() :]
     surprise = None
@@ -162,6 +169,8 @@ def _read_integer(value: str, value_type: ValueType) -> Reading:
     match = _INTEGER.match(value)
     if not match:
         raise ValueRefusedError(f'{value!r} is not a whole number')
+    if len(match[2]) > _MOST_DIGITS:
+        raise ValueRefusedError(f'{value!r} does not fit into {value_type.value}')
     written = int(match[1] + match[2])
     rest = value[match.end() :]
     unsigned = value_type in _WIDTHS

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Mapping, Optional, Union
 
+from ..units import natural
 from .catalogue import OptionInfo, catalogue
-from .checks import NOTHING_KNOWN, CheckResult, check
+from .checks import NOTHING_KNOWN, TEXT_MAX_BYTES, CheckResult, check
 from .hardware import Hardware
 from .neighbours import NeighbourInfo, neighbours
 from .releases import KnownRelease, known_releases
@@ -27,9 +28,6 @@ __all__ = [
     'judge_for',
     'releases_to_judge',
 ]
-
-#: The config store takes no longer value, so neither does this.
-TEXT_MAX_BYTES = 65536
 
 
 class BadQuestionError(ValueError):
@@ -88,7 +86,7 @@ class Verdict:
 def judge(text: str, releases: Iterable[KnownRelease]) -> Verdict:
     """Judge ``text`` for OSDs of each of the releases (at least one) of which nothing is known.
 
-    Raises BadQuestionError for a text that the config store would not take.
+    Raises BadQuestionError for a text that is longer than any option string.
     """
     return judge_for(text, (Subject(release) for release in dict.fromkeys(releases)))
 
@@ -96,13 +94,14 @@ def judge(text: str, releases: Iterable[KnownRelease]) -> Verdict:
 def judge_for(text: str, subjects: Iterable[Subject]) -> Verdict:
     """Judge ``text`` for each of the subjects (at least one).
 
-    Raises BadQuestionError for a text that the config store would not take.
+    Raises BadQuestionError for a text that is longer than any option string.
     """
     size = len(text.encode(errors='replace'))
     if size > TEXT_MAX_BYTES:
         raise BadQuestionError(
             errno.EINVAL,
-            f'the option string has {size} bytes; the config store takes {TEXT_MAX_BYTES} at most',
+            f'the option string has {size} bytes, which is more than all options of RocksDB take; '
+            f'give at most {TEXT_MAX_BYTES}',
         )
     verdicts = []
     for subject in subjects:
@@ -137,8 +136,8 @@ def find_release(text: str) -> KnownRelease:
     if by_name:
         return by_name[-1]
     numbers = text.split('.')
-    if 2 <= len(numbers) <= 3 and all(number.isdigit() for number in numbers):
-        wanted = tuple(map(int, numbers))
+    wanted = tuple(n for n in map(natural, numbers) if n is not None)
+    if 2 <= len(numbers) <= 3 and len(wanted) == len(numbers):
         same_line = [r for r in known if _numbers(r)[:2] == wanted[:2]]
         older = [r for r in same_line if _numbers(r)[: len(wanted)] <= wanted]
         if older:

@@ -114,7 +114,11 @@ def status(snapshot: Snapshot) -> JsonObject:
             }
             for manager in snapshot.managers
         ],
-        'notices': [*snapshot.limitations, *snapshot.notices],
+        'notices': [
+            *snapshot.limitations,
+            *snapshot.notices,
+            *(f.sentence for f in snapshot.failing),
+        ],
     }
 
 
@@ -716,6 +720,7 @@ def _rollout(state: RolloutState) -> JsonObject:
             {
                 'osd': osd.osd_id,
                 'step': osd.step.value,
+                'left_reason': osd.left_reason,
                 'from': before.get(osd.osd_id),
                 'to': targets.get(osd.osd_id),
                 'restarts_asked': osd.restarts_asked,

@@ -7,18 +7,25 @@ from typing import Optional, Union
 
 from ..advise.conditions.catalogue import condition
 from ..advise.records import Finding, Severity
-from ..rollout.alarm import why_failed, why_waiting
+from ..rollout.alarm import why_failed
+from ..rollout.identity import who_was_left
 from ..rollout.records import Phase, RolloutState
 from ..snapshot import Snapshot
+from ..steps import StepFailure
+from .layout import clean
 
 #: Severity, summary, count and detail of one check, by its code.
 HealthChecks = dict[str, dict[str, Union[int, str, list[str]]]]
 
 STATE_BROKEN = 'ROCKSDB_TUNER_STATE_BROKEN'
+OPTIONS_CONFLICT = 'ROCKSDB_TUNER_OPTIONS_CONFLICT'
 ROLLOUT_FAILED = 'ROCKSDB_TUNER_ROLLOUT_FAILED'
 ROLLOUT_WAITING = 'ROCKSDB_TUNER_ROLLOUT_WAITING'
 _ACKNOWLEDGE = '"ceph rocksdb-tuner rollout ack" takes note of it'
 METRICS_UNAVAILABLE = 'ROCKSDB_TUNER_METRICS_UNAVAILABLE'
+STEP_FAILED = 'ROCKSDB_TUNER_STEP_FAILED'
+#: Monitors refuse commands for a moment now and then.
+_REFUSED_S = 60.0
 
 #: More OSDs than this are a number in the detail: the monitor keeps the text.
 _OSDS_NAMED = 50
@@ -38,6 +45,11 @@ def health_checks(snapshot: Snapshot, metrics_problem: Optional[str] = None) -> 
         checks[STATE_BROKEN] = _check(
             'rocksdb_tuner cannot read or store its state', snapshot.notices
         )
+    if snapshot.impossible is not None:
+        checks[OPTIONS_CONFLICT] = _check(
+            'rocksdb_tuner cannot apply anything with its options', [snapshot.impossible]
+        )
+    checks |= failing_checks(snapshot.failing, _now_s(snapshot))
     rollout = snapshot.rollout
     if rollout is not None:
         checks |= _rollout_checks(rollout, snapshot)
@@ -58,17 +70,35 @@ def health_checks(snapshot: Snapshot, metrics_problem: Optional[str] = None) -> 
     return checks
 
 
+def failing_checks(failing: Iterable[StepFailure], now_s: Optional[float]) -> HealthChecks:
+    """Raised while parts of the module do not work; it depends on nothing else."""
+    lasting = [
+        failure
+        for failure in failing
+        if not failure.refused or now_s is None or now_s - failure.since_s >= _REFUSED_S
+    ]
+    if not lasting:
+        return {}
+    detail = [failure.sentence for failure in lasting]
+    count = len(lasting)
+    return {STEP_FAILED: _check(f'{count} step(s) of rocksdb_tuner fail', detail, count)}
+
+
+def _now_s(snapshot: Snapshot) -> Optional[float]:
+    return snapshot.taken_s if snapshot.published_s is None else snapshot.published_s
+
+
 def _rollout_checks(rollout: RolloutState, snapshot: Snapshot) -> HealthChecks:
     name = f'rocksdb_tuner rollout {rollout.rollout_id} of {rollout.request.who}'
     failed = why_failed(rollout)
     if failed is not None and not snapshot.rollout_acknowledged:
         ended = 'was rolled back' if rollout.stage is Phase.ROLLED_BACK else 'failed'
         return {ROLLOUT_FAILED: _check(f'{name} {ended}', [failed, _ACKNOWLEDGE])}
-    now_s = snapshot.taken_s
-    waiting = None if now_s is None else why_waiting(rollout, now_s)
-    if waiting is not None:
-        return {ROLLOUT_WAITING: _check(f'{name} waits for you', [waiting])}
-    return {}
+    if snapshot.rollout_waits is None:
+        return {}
+    left = who_was_left(rollout)
+    detail = [snapshot.rollout_waits] + ([] if left is None else [f'left behind: {left}'])
+    return {ROLLOUT_WAITING: _check(f'{name} waits for you', detail)}
 
 
 def _detail(finding: Finding) -> Iterable[str]:
@@ -89,4 +119,6 @@ def _names(osd_ids: Sequence[int]) -> str:
 def _check(
     summary: str, detail: Iterable[str], count: int = 1, severity: str = 'warning'
 ) -> dict[str, Union[int, str, list[str]]]:
-    return {'severity': severity, 'summary': summary, 'count': count, 'detail': list(detail)}
+    # The monitor prints them as they are.
+    lines = [clean(line) for line in detail]
+    return {'severity': severity, 'summary': clean(summary), 'count': count, 'detail': lines}

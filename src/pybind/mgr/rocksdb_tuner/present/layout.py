@@ -18,6 +18,8 @@ except ImportError:
 WIDTH = 120
 _GAP = 2
 _ELLIPSIS = '...'
+#: An error is a sentence or a list of names.
+_ERROR_MAX_CHARS = 4000
 #: To this width a column may shrink where all else was not enough.
 _LEAST_WIDTH = 4
 
@@ -121,7 +123,8 @@ def shell_command(text: str) -> str:
     comma: Optional[tuple[int, str]] = None
     quote = ''
     for unit, quote_after in _shell_units(text):
-        if display_width(line) > WIDTH - 4:
+        # A control character takes more than the one or two columns of any other.
+        while display_width(line) + max(0, len(unit) - 2) > WIDTH - 4:
             end, quote_there = comma or (len(line), quote)
             # In single quotes a backslash is an ordinary character: leave them and come back.
             leave, resume = ("'", "'") if quote_there == "'" else ('', '')
@@ -147,7 +150,15 @@ def _shell_units(text: str) -> Iterator[tuple[str, str]]:
             quote = ''
         elif not quote and character in '\'"':
             quote = character
+        elif not character.isprintable():
+            unit = f'{quote}{_quoted_control(character)}{quote}'
         yield unit, quote
+
+
+def _quoted_control(character: str) -> str:
+    r"""What a terminal would obey as bash reads it, in any locale: $'\x1b'."""
+    escaped = ''.join(f'\\x{byte:02x}' for byte in character.encode('utf-8', 'surrogatepass'))
+    return f"$'{escaped}'"
 
 
 def shorten(text: str, width: int) -> str:
@@ -170,6 +181,25 @@ def clean(text: str) -> str:
         character if character.isprintable() else ' ' if character.isspace() else '?'
         for character in text
     )
+
+
+def shown_error(text: str) -> str:
+    """An error for a terminal: it may quote all that somebody sent."""
+    text = ''.join(
+        c if c.isprintable() or c == '\n' else c.encode('unicode_escape').decode() for c in text
+    )
+    if len(text) <= _ERROR_MAX_CHARS:
+        return text
+    # What is wrong with a long quotation stands behind it.
+    return text[: _ERROR_MAX_CHARS // 2] + _ELLIPSIS + text[-_ERROR_MAX_CHARS // 2 :]
+
+
+def harmless(text: str) -> str:
+    """Plain output as it may go to a terminal: whatever a table forgot to clean is cleaned."""
+    lines = text.split('\n')
+    if all(line.isprintable() for line in lines):
+        return text
+    return '\n'.join(clean(line) for line in lines)
 
 
 def display_width(text: str) -> int:

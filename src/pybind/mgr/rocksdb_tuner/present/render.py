@@ -24,11 +24,13 @@ from ..options.catalogue import OptionInfo
 from ..options.neighbours import NeighbourInfo
 from ..options.verdict import Verdict
 from ..rollout.records import RolloutState, SoakPlan
+from ..rollout.soak import contradiction
 from ..snapshot import Mode, Snapshot
 from . import documents, option_documents, subjects, tree_documents, views
 from .documents import Json
 from .errors import PresentError
-from .health import health_checks
+from .health import failing_checks, health_checks
+from .layout import harmless
 from .tables import advice as advice_tables
 from .tables import changes as change_tables
 from .tables import options as option_tables
@@ -45,6 +47,7 @@ __all__ = [
     'comparison',
     'derivation',
     'explain',
+    'failing_checks',
     'findings',
     'growth',
     'health_checks',
@@ -125,6 +128,9 @@ def show(
 def plan(recommendation: Recommendation, soak: SoakPlan, output_format: str) -> str:
     """What `apply` would do; raises PresentError (EINVAL) for what no rollout can carry out."""
     check_format(output_format)
+    impossible = contradiction(soak)
+    if impossible is not None:
+        raise PresentError(errno.EINVAL, impossible)
     planned = subjects.plan(recommendation, soak)
     return _render(documents.plan, advice_tables.plan, planned, output_format)
 
@@ -209,5 +215,5 @@ def _render(
 ) -> str:
     check_format(output_format)
     if output_format == 'plain':
-        return plain(subject)
+        return harmless(plain(subject))
     return _json(document(subject), 4 if output_format == 'json-pretty' else None)

@@ -10,12 +10,36 @@ from .foreign import told_what_stays
 from .observation import Action, RestartOsd
 from .records import Direction, Ending, OsdProgress, OsdStep, Outcome, RolloutState
 from .soak import let_pass, undecided
-from .states import clip, ended, in_flight, paused_text, stamped, the_ending, with_osd
+from .states import (
+    clip,
+    ended,
+    in_flight,
+    others_changed,
+    paused_text,
+    stamped,
+    the_ending,
+    with_osd,
+)
 
 
 def paused(state: RolloutState, actor: str, now_s: float) -> RolloutState:
-    """No new action until `resumed`; an OSD that is restarting is still watched."""
-    return replace(state, paused_by=actor, paused_reason=paused_text(actor), updated_s=now_s)
+    """No new action until `resumed`; an OSD that is restarting is still watched.
+
+    One that is being put back is first brought to its end: the pause holds what follows.
+    """
+    recovering = state.direction is Direction.RECOVER
+    return replace(
+        state,
+        paused_by=actor,
+        paused_reason=state.paused_reason if recovering else paused_text(actor),
+        updated_s=now_s,
+    )
+
+
+def something_follows(state: RolloutState) -> bool:
+    """Whether the recovery of the OSD in flight is followed by that of others."""
+    osd = in_flight(state)
+    return others_changed(state, None if osd is None else osd.osd_id)
 
 
 def waits_for_operator(state: RolloutState) -> bool:
@@ -47,8 +71,7 @@ def aborted(
 
     ``entries`` are those of the option now, by `who`; None while they cannot be read.
     """
-    result = _aborted(state, actor, now_s)
-    return told_what_stays(result, entries) if result.ended else result
+    return told_what_stays(_aborted(state, actor, now_s), entries)
 
 
 def _aborted(state: RolloutState, actor: str, now_s: float) -> RolloutState:
@@ -71,6 +94,8 @@ def action_failed(state: RolloutState, action: Action, error: str, now_s: float)
     """The state after an action that the cluster refused."""
     failed = replace(state, errors=state.errors + 1, last_error=clip(error), updated_s=now_s)
     osd = in_flight(state)
+    if isinstance(action, RestartOsd) and failed.asked is not None:
+        failed = replace(failed, asked=replace(failed.asked, refused=True))
     if isinstance(action, RestartOsd) and osd is not None and osd.restarts_asked == 1:
         # Refused, as far as one can know: due again, unless the process changes all the same.
         return with_osd(
@@ -84,6 +109,7 @@ def _asked_in_vain(state: RolloutState) -> Optional[OsdProgress]:
     osd = in_flight(state)
     if osd is None or osd.step is not OsdStep.RESTARTING or osd.restarts_asked < 2:
         return None
-    waits = state.paused_by is None and state.paused_reason is not None
+    held = state.paused_by is not None and state.direction is not Direction.RECOVER
+    waits = not held and state.paused_reason is not None
     often = osd.restarts_asked > 2 or state.direction is not Direction.FORWARD
     return osd if waits and often else None

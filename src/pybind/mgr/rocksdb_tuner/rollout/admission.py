@@ -9,6 +9,7 @@ from typing import Callable, Optional
 from ..mgr.records import ClusterMap, OsdInfo, RunningOption
 from .entries import decided_by, own, starts_with
 from .errors import RolloutRefused
+from .identity import uuid_head
 from .records import (
     OPTION,
     Before,
@@ -21,6 +22,7 @@ from .records import (
     SoakPlan,
 )
 from .request import overruled
+from .soak import contradiction
 
 
 def planned(
@@ -40,6 +42,9 @@ def planned(
     reports, by OSD id (missing where it did not answer).
     """
     _refuse_malformed(request)
+    impossible = contradiction(soak)
+    if impossible is not None:
+        raise RolloutRefused(errno.EINVAL, impossible)
     osds = _present(request, cluster)
     _refuse_own_entries(request, entries)
     release = {osd.osd_id: osd.release for osd in osds}
@@ -71,7 +76,13 @@ def planned(
             entries=tuple(sorted(_recorded(request, entries).items())),
             osds=tuple(
                 OsdBefore(
-                    osd.osd_id, running[osd.osd_id].value, running[osd.osd_id].source, osd.release
+                    osd.osd_id,
+                    running[osd.osd_id].value,
+                    running[osd.osd_id].source,
+                    osd.release,
+                    uuid_head(osd.uuid),
+                    osd.device_class,
+                    osd.objectstore,
                 )
                 for osd in osds
             ),

@@ -1,14 +1,15 @@
 """When a rollout needs the operator: failed, rolled back by its verdict, or waiting for a hand.
 
-A gate that is closed while no OSD is in the middle of its change is no alarm: that is what gates
-are for, and the rollout goes on by itself.
+A gate that is closed while no OSD is in the middle of its change is no alarm at once: that is what
+gates are for. One that stays closed is: a rollout that waits for hours is not to do so in silence.
 """
 
 from __future__ import annotations
 
 from typing import Optional
 
-from .records import Outcome, Phase, RolloutState, Verdict
+from .gates import remedy_of
+from .records import Direction, Outcome, Phase, RolloutState, Verdict
 from .soak import undecided
 from .states import UNCHANGED, in_flight
 
@@ -29,12 +30,21 @@ def why_failed(state: RolloutState) -> Optional[str]:
     return None
 
 
-def why_waiting(state: RolloutState, now_s: float) -> Optional[str]:
-    """What the operator has to do for a rollout that waits; None where it needs nobody."""
-    if state.ended or state.paused_reason is None or state.paused_by is not None:
+def why_waiting(
+    state: RolloutState, waited_s: float, gate_alarm_after_s: float = 0.0
+) -> Optional[str]:
+    """What the operator has to do for a rollout that waits; None where it needs nobody.
+
+    ``waited_s`` is how long this manager has seen it wait without a step, for what the operator did
+    not choose; ``gate_alarm_after_s`` how long that may be so, 0 for ever.
+    """
+    # What was paused needs nobody, but for an OSD that is put back in spite of that.
+    paused = state.paused_by is not None and state.direction is not Direction.RECOVER
+    if state.ended or state.paused_reason is None or paused:
         return None
-    osd = in_flight(state)
-    in_the_middle = osd is not None and now_s - state.updated_s >= IN_THE_MIDDLE_S
+    in_the_middle = in_flight(state) is not None and waited_s >= IN_THE_MIDDLE_S
     if undecided(state) or state.errors > 0 or in_the_middle:
         return state.paused_reason
+    if 0 < gate_alarm_after_s <= waited_s:
+        return f'{state.paused_reason}; {remedy_of(state.paused_reason)}'
     return None

@@ -12,17 +12,26 @@ from ..mgr.protocols import Announcements
 from .alarm import why_failed
 from .records import Direction, OsdStep, Phase, RolloutState
 from .soak import undecided
-from .states import clip, the_ending
+from .states import UNCHANGED, clip, the_ending
 from .verdict import in_words
 
-_FINISHED = frozenset({OsdStep.VERIFIED, OsdStep.COLLAPSING, OsdStep.SHIELDING, OsdStep.COLLAPSED})
-_FINISHED_BACK = frozenset({OsdStep.PENDING, OsdStep.RESTORED})
+_FINISHED = frozenset(
+    {
+        OsdStep.VERIFIED,
+        OsdStep.COLLAPSING,
+        OsdStep.SHIELDING,
+        OsdStep.COLLAPSED,
+        OsdStep.LEFT_BEHIND,
+    }
+)
+_FINISHED_BACK = UNCHANGED
 _STEPS = {
     OsdStep.SETTING: 'is given its new options',
     OsdStep.RESTARTING: 'is restarted',
     OsdStep.VERIFIED: 'runs its new options',
     OsdStep.RESTORING: 'is given back its old options',
     OsdStep.RESTORED: 'is as it was before',
+    OsdStep.LEFT_BEHIND: 'is left behind',
 }
 
 
@@ -71,7 +80,8 @@ def transitions(before: Optional[RolloutState], after: RolloutState) -> Iterator
         yield Line(f'{before.stage.value} -> {after.stage.value}')
     for old, new in zip(before.osds, after.osds):
         if new.step is not old.step and new.step in _STEPS:
-            yield Line(f'osd.{new.osd_id} {_STEPS[new.step]}')
+            told = '' if new.left_reason is None else f': {new.left_reason}'
+            yield Line(f'osd.{new.osd_id} {_STEPS[new.step]}{told}', warning=bool(told))
     if after.ended and not before.ended:
         yield _end(after)
     elif after.paused_reason != before.paused_reason:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Optional
 
 from ..mgr.records import RunningOption
-from .entries import Scope, own, starts_with
+from .entries import masked_for, own, starts_with
+from .identity import stranger, who_was_left
 from .observation import Observation
 from .records import Direction, Ending, OsdProgress, OsdStep, Outcome, Phase, RolloutState
 from .request import shared_entries, target
@@ -20,14 +21,20 @@ from .states import (
     finished,
     in_flight,
     others_changed,
+    paused_text,
     the_ending,
     waiting,
     with_osd,
 )
 
 
-def rolled_back(state: RolloutState, actor: str, now_s: float) -> RolloutState:
-    """Turn the rollout round: whatever it changed goes back."""
+def rolled_back(
+    state: RolloutState, actor: str, now_s: float, paused_by: Optional[str] = None
+) -> RolloutState:
+    """Turn the rollout round: whatever it changed goes back.
+
+    ``paused_by`` is whose pause holds; None: an operator asked for this, whatever he paused before.
+    """
     told = f'{state.failure}; ' if state.failure else ''
     shared = tuple(who for who, _ in shared_entries(state.request))
     return replace(
@@ -36,22 +43,27 @@ def rolled_back(state: RolloutState, actor: str, now_s: float) -> RolloutState:
         stage=Phase.ROLLING_BACK,
         restoring=(
             *(shared if state.shared_touched else ()),
-            *(
-                own(osd.osd_id)
-                for osd in state.osds
-                if osd.step not in {OsdStep.PENDING, OsdStep.RESTORED}
-            ),
+            *(own(osd.osd_id) for osd in state.osds if osd.step not in UNCHANGED),
         ),
         entries_done=0,
         ending=None,
         outcome=None,
         failure=clip(f'{told}rolled back by {actor}'),
-        paused_by=None,
-        paused_reason=None,
+        paused_by=paused_by,
+        paused_reason=None if paused_by is None else paused_text(paused_by),
         suspicion=None,
         errors=0,
         updated_s=now_s,
     )
+
+
+def perhaps_changed(state: RolloutState) -> RolloutState:
+    """A rollout of which it is not known how far it came: as if each OSD were changed."""
+    osds = tuple(
+        osd if osd.step is OsdStep.LEFT_BEHIND else replace(osd, step=OsdStep.VERIFIED)
+        for osd in state.osds
+    )
+    return replace(state, osds=osds, direction=Direction.FORWARD, shared_touched=True)
 
 
 def recover(rules: Rules, state: RolloutState, seen: Observation) -> Step:
@@ -81,7 +93,8 @@ def _after_recovery(state: RolloutState, ending: Ending) -> Step:
     """
     if ending.outcome is Outcome.FAILED and others_changed(state):
         told = replace(state, failure=ending.reason)
-        return Step(rolled_back(told, 'the module, of all OSDs', state.updated_s))
+        actor = 'the module, of all OSDs'
+        return Step(rolled_back(told, actor, state.updated_s, paused_by=state.paused_by))
     return Step(ended(state, ending))
 
 
@@ -90,7 +103,10 @@ def back(rules: Rules, state: RolloutState, seen: Observation) -> Step:
         return _restore_entries(rules, state, seen)
     osd = in_flight(state)
     if osd is None:
-        return Step(finished(state, Phase.ROLLED_BACK, Outcome.ROLLED_BACK))
+        left = who_was_left(state)
+        told = state.failure if left is None else f'{state.failure}; left behind: {left}'
+        done = finished(state, Phase.ROLLED_BACK, Outcome.ROLLED_BACK)
+        return Step(replace(done, failure=told and clip(told)))
     dead = _down_and_due(state, seen)
     if osd.step is OsdStep.RESTART_DUE:
         osd = dead or osd
@@ -146,6 +162,10 @@ def _classified(state: RolloutState, osd: OsdProgress, seen: Observation) -> Osd
     """Whether the OSD's process may have started with what was just taken back."""
     if osd.step in UNCHANGED:
         return osd
+    another = stranger(state, osd.osd_id, seen)
+    if another is not None:
+        # It never ran what was there before; its entry is gone, and the rest is not ours.
+        return replace(osd, step=OsdStep.LEFT_BEHIND, left_reason=another)
     info = seen.osd(osd.osd_id)
     if info is None or not state.request.restart:
         return replace(osd, step=OsdStep.RESTORED)
@@ -167,15 +187,14 @@ def _classified(state: RolloutState, osd: OsdProgress, seen: Observation) -> Osd
 
 
 def _runs_restored(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> bool:
-    """True where no restart is needed: what was taken back meant the same."""
-    info, resolved = seen.osd(osd.osd_id), seen.resolved.get(osd.osd_id)
-    return (
-        info is not None
-        and info.up
-        and resolved is not None
-        and any(map(Scope.of(seen.cluster, (osd.osd_id,)).may_cover, seen.entries))
-        and rules.same_meaning(resolved, target(state.request, osd.osd_id))
-    )
+    """True where no restart is needed: whatever the OSD may start with now means the same."""
+    info = seen.osd(osd.osd_id)
+    started = starts_with(seen.entries, osd.osd_id)
+    if info is None or not info.up or started is None:
+        return False
+    may_start_with = (started[1], *masked_for(seen.cluster, seen.entries, osd.osd_id))
+    wanted = target(state.request, osd.osd_id)
+    return all(rules.same_meaning(value, wanted) for value in may_start_with)
 
 
 def _checking(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
@@ -186,7 +205,7 @@ def _checking(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observa
     if seen.waited_s < rules.limits.report_s:
         return Step(state)
     running = seen.running.get(n)
-    if running is not None and _as_store_says(rules, n, running, seen):
+    if running is not None and _as_store_says(rules, state, n, running, seen):
         back = state.direction is Direction.BACK
         return Step(
             with_osd(state, replace(osd, step=OsdStep.SETTLING if back else OsdStep.RESTORED))
@@ -205,13 +224,27 @@ def _checking(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observa
     return Step(ended(state, Ending(Outcome.FAILED, reason)))
 
 
-def _as_store_says(rules: Rules, osd_id: int, running: RunningOption, seen: Observation) -> bool:
+def _as_store_says(
+    rules: Rules, state: RolloutState, osd_id: int, running: RunningOption, seen: Observation
+) -> bool:
     """Whether a process that started after the last change runs what the store gives it."""
     started = starts_with(seen.entries, osd_id)
     if started is None and running.source == 'default':
         return True
-    # An entry with a mask may reach an OSD that names its host in its ceph.conf.
-    given = {seen.resolved.get(osd_id), started and started[1]} - {None}
-    return running.source == 'mon' and any(
-        value is not None and rules.same_meaning(running.value, value) for value in given
+    if running.source != 'mon':
+        return False
+    if started is not None and rules.same_meaning(running.value, started[1]):
+        return True
+    # An entry with a mask reaches an OSD that names its host in its ceph.conf. Where it means what
+    # the rollout wrote, only what was running before tells one from the other.
+    masked = masked_for(seen.cluster, seen.entries, osd_id)
+    if not any(rules.same_meaning(running.value, value) for value in masked):
+        return False
+    if not rules.same_meaning(running.value, target(state.request, osd_id)):
+        return True
+    before = next((b for b in state.before.osds if b.osd_id == osd_id), None)
+    return (
+        before is not None
+        and before.source == 'mon'
+        and rules.same_meaning(running.value, before.value)
     )

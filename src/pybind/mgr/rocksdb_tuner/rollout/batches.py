@@ -5,7 +5,7 @@ The plan that is shown and the rollout that carries it out ask the same function
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional
 
 from ..mgr.records import FailureDomain
@@ -123,10 +123,22 @@ def watched_batch(state: RolloutState) -> Optional[PlannedBatch]:
     number = len(state.verdicts)
     if state.direction is not Direction.FORWARD or number >= count(state.request):
         return None
-    batch = planned_batch(state.request, state.soak, number)
+    batch = batch_of(state, number)
     steps = {osd.osd_id: osd.step for osd in state.osds}
     changed = all(steps.get(osd_id) is OsdStep.VERIFIED for osd_id in batch.osds)
-    return batch if batch.watched and changed else None
+    return batch if batch.watched and batch.osds and changed else None
+
+
+def batch_of(state: RolloutState, number: int) -> PlannedBatch:
+    """A batch of the plan, without the OSDs that were left behind."""
+    batch = planned_batch(state.request, state.soak, number)
+    left = {osd.osd_id for osd in state.osds if osd.step is OsdStep.LEFT_BEHIND}
+    osds, compared, controls = (
+        tuple(n for n in ids if n not in left)
+        for ids in (batch.osds, batch.compared, batch.controls)
+    )
+    # Those that were to be compared may be gone: then all that are left are.
+    return replace(batch, osds=osds, compared=compared or osds, controls=controls)
 
 
 def _pieces(request: ChangeRequest) -> tuple[tuple[int, ...], ...]:
@@ -185,6 +197,7 @@ def batches(state: RolloutState) -> tuple[Batch, ...]:
 
 _PHASES = {
     OsdStep.PENDING: Phase.PLANNED,
+    OsdStep.LEFT_BEHIND: Phase.PLANNED,
     OsdStep.VERIFIED: Phase.DONE,
     OsdStep.COLLAPSED: Phase.DONE,
     OsdStep.RESTORED: Phase.ROLLED_BACK,

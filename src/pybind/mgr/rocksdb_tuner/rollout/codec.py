@@ -16,6 +16,7 @@ from ..mgr.records import FailureDomain
 from .batches import count
 from .errors import StoredStateError
 from .records import (
+    AskedRestart,
     Before,
     ChangeKind,
     ChangeRequest,
@@ -60,9 +61,9 @@ WITHOUT_SOAK = 1
 #: Without batches: after the canary, OSD follows OSD, and none of them is judged.
 WITHOUT_BATCHES = 2
 
-#: Room for the texts that come up on the way (reason, error, suspicion, ending), in UTF-8 and
-#: encoded, and for the judgements on the canary and on a batch.
-_RESERVE_BYTES = 4 * TEXT_MAX * 5 + 2 * 4096
+#: Room for the texts that come up on the way (reason, error, suspicion, ending, why entries stay),
+#: in UTF-8 and encoded, and for the judgements on the canary and on a batch.
+_RESERVE_BYTES = 4 * TEXT_MAX * 6 + 2 * 4096
 
 
 def encode_state(state: RolloutState) -> str:
@@ -100,6 +101,9 @@ def encode_state(state: RolloutState) -> str:
             'before_value': [table.index(before[osd.osd_id].value) for osd in osds],
             'before_source': [table.index(before[osd.osd_id].source) for osd in osds],
             'before_release': [table.optional(before[osd.osd_id].release) for osd in osds],
+            'before_uuid': [_as_number(before[osd.osd_id].uuid_head) for osd in osds],
+            'before_class': [table.optional(before[osd.osd_id].device_class) for osd in osds],
+            'before_objectstore': [table.optional(before[osd.osd_id].objectstore) for osd in osds],
             'step': [table.index(osd.step.value) for osd in osds],
             'nonce_before': [osd.nonce_before for osd in osds],
             'nonce_after': [osd.nonce_after for osd in osds],
@@ -107,6 +111,7 @@ def encode_state(state: RolloutState) -> str:
             'flaps': [osd.flaps for osd in osds],
             'restart_needed': [osd.restart_needed for osd in osds],
             'doubtful': [osd.doubtful for osd in osds],
+            'left_reason': [table.optional(osd.left_reason) for osd in osds],
         },
         'started_s': state.started_s,
         'updated_s': state.updated_s,
@@ -123,6 +128,9 @@ def encode_state(state: RolloutState) -> str:
         'errors': state.errors,
         'last_error': state.last_error,
         'suspicion': state.suspicion,
+        'longest_boot_s': state.longest_boot_s,
+        'asked': None if state.asked is None else asdict(state.asked),
+        'own_entries_stay': state.own_entries_stay,
         'soak': {
             **_soak_document(state.soak),
             'batches': None if state.soak.batches is None else _soak_document(state.soak.batches),
@@ -146,11 +154,10 @@ def refuse_if_too_large(state: RolloutState) -> None:
     filled = tuple(
         replace(
             osd,
-            step=OsdStep.CHECKING,
-            nonce_before=_scattered(2 * index),
-            nonce_after=_scattered(2 * index + 1),
+            nonce_before=zlib.crc32(f'before {osd.osd_id}'.encode()),
+            nonce_after=zlib.crc32(f'after {osd.osd_id}'.encode()),
         )
-        for index, osd in enumerate(state.osds)
+        for osd in state.osds
     )
     whos = (
         *(who for who, _ in state.request.final_entries),
@@ -174,6 +181,15 @@ def decode_state(text: str) -> RolloutState:
     }
     releases = columns.column('before_release', len(ids), optional(lookup(strings)))
     release_of = dict(zip(ids, releases))
+    read_optional = optional(lookup(strings))
+    uuid_of, class_of, objectstore_of = (
+        dict(zip(ids, columns.column_added_later(name, len(ids), read)))
+        for name, read in (
+            ('before_uuid', optional(_uuid_head)),
+            ('before_class', read_optional),
+            ('before_objectstore', read_optional),
+        )
+    )
     ending = document.value('ending')
     state = RolloutState(
         rollout_id=document.text('id'),
@@ -196,7 +212,13 @@ def decode_state(text: str) -> RolloutState:
             entries=before.pairs('entries', lookup(strings)),
             osds=tuple(
                 OsdBefore(
-                    n, value_of['before_value'][n], value_of['before_source'][n], release_of[n]
+                    n,
+                    value_of['before_value'][n],
+                    value_of['before_source'][n],
+                    release_of[n],
+                    uuid_of[n],
+                    class_of[n],
+                    objectstore_of[n],
                 )
                 for n in before.permutation('osd_order', ids)
             ),
@@ -212,6 +234,7 @@ def decode_state(text: str) -> RolloutState:
                 columns.column('flaps', len(ids), read_count),
                 columns.column('restart_needed', len(ids), read_flag),
                 columns.column('doubtful', len(ids), read_flag),
+                columns.column_added_later('left_reason', len(ids), read_optional),
             )
         ),
         started_s=document.number('started_s'),
@@ -227,6 +250,9 @@ def decode_state(text: str) -> RolloutState:
         errors=document.typed('errors', read_count),
         last_error=document.optional_text('last_error'),
         suspicion=document.optional_text('suspicion'),
+        asked=document.added_later('asked', _asked),
+        longest_boot_s=document.added_later('longest_boot_s', read_number) or 0.0,
+        own_entries_stay=document.added_later('own_entries_stay', read_text),
         outcome=document.optional_choice('outcome', Outcome),
         failure=document.optional_text('failure'),
     )
@@ -403,9 +429,15 @@ class _Table:
         return None if text is None else self.index(text)
 
 
-def _scattered(index: int) -> int:
-    """32 bits without a pattern, the same for the same ``index``."""
-    return zlib.crc32(f'{index} {index * 2654435761}'.encode())
+def _as_number(uuid_head: Optional[str]) -> Optional[int]:
+    return None if uuid_head is None else int(uuid_head, 16)
+
+
+def _uuid_head(path: str, value: object) -> str:
+    number = read_count(path, value)
+    if number >= 1 << 24:
+        wrong(path, value, 'a number of 24 bits')
+    return f'{number:06x}'
 
 
 def _step(strings: Sequence[str]) -> Callable[[str, object], OsdStep]:
@@ -415,6 +447,16 @@ def _step(strings: Sequence[str]) -> Callable[[str, object], OsdStep]:
 
 def _verdict(path: str, value: object) -> Verdict:
     return read_member(path, value, Verdict)
+
+
+def _asked(path: str, value: object) -> AskedRestart:
+    part = read_object(path, value)
+    return AskedRestart(
+        osd_id=part.typed('osd_id', read_count),
+        carried_out=tuple(part.strings('carried_out')),
+        stored_started=part.optional_text('stored_started'),
+        refused=part.typed('refused', read_flag),
+    )
 
 
 def _ending(value: object) -> Ending:

@@ -4,6 +4,9 @@ Two answers, both measured on 16.2.15. The monitor's (`ConfigStore.resolved`), h
 with a mask, osd.N, osd/host, osd/class, osd, global. And what an OSD starts with: osd.N, osd,
 global; it asks before it says where it is, so entries with a mask come too late for an option
 that needs a restart.
+
+An OSD that names its host in its ceph.conf may get an entry for that host all the same. So an entry
+with a mask is never proof that an OSD starts with it, nor that it does not.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from ..mgr.records import ClusterMap, ConfigEntry, OsdInfo
+from ..units import natural
 
 
 def own(osd_id: int) -> str:
@@ -31,6 +35,12 @@ def starts_with(entries: Mapping[str, str], osd_id: int) -> Optional[tuple[str, 
         if who in entries:
             return who, entries[who]
     return None
+
+
+def masked_for(cluster: ClusterMap, entries: Mapping[str, str], osd_id: int) -> tuple[str, ...]:
+    """Values of the entries with a mask that may reach this OSD at its start."""
+    scope = Scope.of(cluster, (osd_id,))
+    return tuple(value for who, value in entries.items() if '/' in who and scope.may_cover(who))
 
 
 @dataclass(frozen=True)
@@ -60,9 +70,7 @@ class Scope:
         """Whether an entry for ``who`` can decide for one of these OSDs; True where in doubt."""
         section, *masks = who.split('/')
         osd_id = section[4:] if section.startswith('osd.') else ''
-        if section not in {'global', 'osd'} and not (
-            osd_id.isdecimal() and int(osd_id) in self.osd_ids
-        ):
+        if section not in {'global', 'osd'} and natural(osd_id) not in self.osd_ids:
             return False
         for mask in masks:
             kind, _, value = mask.partition(':')

@@ -13,7 +13,10 @@ from .states import the_ending, with_osd
 def failing(
     rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation, ending: Ending
 ) -> RolloutState:
-    """Put the OSD in flight back to what it had, then end."""
+    """Put the OSD in flight back to what it had, then end.
+
+    A pause does not hold that, but all that comes after it.
+    """
     if state.ending not in {None, ending}:
         ending = replace(ending, reason=f'{the_ending(state).reason}; {ending.reason}')
     info = seen.osd(osd.osd_id)
@@ -40,5 +43,4 @@ def failing(
         direction=Direction.RECOVER,
         stage=Phase.ROLLING_BACK,
         ending=ending,
-        paused_by=None,
     )

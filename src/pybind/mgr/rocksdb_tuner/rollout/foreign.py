@@ -18,7 +18,8 @@ def changed_by_others(state: RolloutState, seen: Observation) -> tuple[str, ...]
     """Every `who` whose entry is neither what was recorded nor what this rollout wrote."""
     allowed = _allowed_entries(state)
     before = dict(state.before.entries)
-    scope = Scope.of(seen.cluster, state.request.order)
+    concerned = (osd.osd_id for osd in state.osds if osd.step is not OsdStep.LEFT_BEHIND)
+    scope = Scope.of(seen.cluster, concerned)
     return tuple(
         who
         for who in sorted({*seen.entries, *before, *allowed})
@@ -39,8 +40,10 @@ def told_what_stays(state: RolloutState, entries: Optional[Mapping[str, str]]) -
 
     ``entries`` are those of the option now, by `who`; None: not known.
     """
+    if state.stage is not Phase.FAILED or state.direction is Direction.BACK:
+        return state
     changed = [own(osd.osd_id) for osd in state.osds if osd.step not in UNCHANGED]
-    if state.stage is not Phase.FAILED or state.direction is Direction.BACK or not changed:
+    if not changed:
         return state
     kept = _named(changed)
     told = f'the change stays on {kept}: "ceph rocksdb-tuner rollback {state.rollout_id}" '
@@ -94,6 +97,8 @@ def _allowed_entries(state: RolloutState) -> dict[str, frozenset[Optional[str]]]
         for index, (who, value) in enumerate(shared)
     }
     for osd in state.osds:
+        if osd.step is OsdStep.LEFT_BEHIND:
+            continue
         who = own(osd.osd_id)
         allowed[who] = _allowed_own(
             osd,
@@ -124,6 +129,9 @@ def _allowed_own(
 ) -> frozenset[Optional[str]]:
     if osd.step in UNCHANGED:
         return frozenset({before})
+    if osd.step is OsdStep.RESTORING and direction is Direction.FORWARD:
+        # It is left behind: see `collapse`.
+        return frozenset({before, wanted, final})
     if osd.step in {OsdStep.SETTING, OsdStep.RESTORING}:
         return frozenset({before, wanted})
     if osd.step in {OsdStep.COLLAPSING, OsdStep.SHIELDING}:

@@ -4,21 +4,40 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from typing import Optional
 
 from ..mgr.records import OsdInfo
 from .batches import planned_batch, watched_batch
 from .collapse import collapse, collapse_osd
 from .entries import own
 from .failing import failing
+from .identity import leaving, left_behind, stranger
+from .leaving import Away, absent, absent_of, why_away
 from .observation import Observation, SetEntry
 from .records import Ending, OsdProgress, OsdStep, Outcome, Phase, RolloutState
 from .request import overruled, target
-from .restart import due, lost_again, restart_due, restarting, until_settled
-from .rules import Rules, Step, why_closed, write
+from .restart import (
+    due,
+    lost_again,
+    restart_due,
+    restarting,
+    until_settled,
+    why_outstanding,
+)
+from .rules import Rules, Step, why_closed, why_held, write
 from .soak import soak
-from .states import ended, first_at, in_flight, others_changed, waiting, with_osd
+from .states import ended, in_flight, others_changed, waiting, with_osd
 
 _ROLLBACK = 'ceph rocksdb-tuner rollback'
+_IN_THE_MIDDLE = frozenset(
+    {
+        OsdStep.SETTING,
+        OsdStep.RESTART_DUE,
+        OsdStep.RESTARTING,
+        OsdStep.CHECKING,
+        OsdStep.SETTLING,
+    }
+)
 
 
 def forward(rules: Rules, state: RolloutState, seen: Observation) -> Step:
@@ -31,13 +50,56 @@ def forward(rules: Rules, state: RolloutState, seen: Observation) -> Step:
         return Step(replace(state, stage=Phase.PREFLIGHT))
     if state.stage is Phase.COLLAPSING:
         return collapse(rules, state, seen)
+    return _go_on(rules, state, seen)
+
+
+def _go_on(rules: Rules, state: RolloutState, seen: Observation) -> Step:
+    """Watch what was changed, then change the next OSD; or what follows once there is none."""
+    for verified in state.osds:
+        if verified.step is OsdStep.VERIFIED and absent(seen, verified.osd_id) is Away.GONE:
+            return Step(leaving(state, verified, why_away(verified.osd_id, Away.GONE)))
     watched = watched_batch(state)
     if watched is not None:
         return soak(state, watched, seen)
-    following = first_at(state, OsdStep.PENDING)
-    if following is None:
+    n = following(state, frozenset(absent_of(seen.cluster, state.request.order)))
+    if n is None:
         return Step(replace(state, stage=Phase.COLLAPSING, shared_touched=True))
-    return _begin(state, following, seen)
+    osd = next(osd for osd in state.osds if osd.osd_id == n)
+    away = absent(seen, n)
+    if away is not None:
+        return _leave(rules, state, osd, away, seen)
+    return _begin(state, osd, seen)
+
+
+def following(state: RolloutState, away: frozenset[int]) -> Optional[int]:
+    """The OSD that is changed next; None: all were.
+
+    Those that are ``away`` may come back while the others of their batch are changed.
+    """
+    pending = [osd.osd_id for osd in state.osds if osd.step is OsdStep.PENDING]
+    if not pending:
+        return None
+    batch = next((b for b in state.request.batches if pending[0] in b), (pending[0],))
+    here = [n for n in pending if n in batch]
+    return next((n for n in here if n not in away), here[0])
+
+
+def _leave(
+    rules: Rules, state: RolloutState, osd: OsdProgress, away: Away, seen: Observation
+) -> Step:
+    """Leave an OSD behind that nothing was changed of."""
+    n = osd.osd_id
+    held = why_held(state, seen)
+    if held is not None:
+        return Step(waiting(state, held))
+    reason = why_away(n, away)
+    long_s = rules.limits.confirm_s if away is Away.GONE else rules.limits.boot_s
+    if seen.absent_s < long_s:
+        return Step(waiting(state, f'{reason}: it is left behind if that stays so'))
+    if n == state.request.order[0]:
+        told = f'{reason}, the canary: nothing was changed; apply again to begin with another OSD'
+        return Step(ended(state, Ending(Outcome.FAILED, told)))
+    return Step(left_behind(state, osd, reason))
 
 
 def _begin(state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
@@ -45,7 +107,7 @@ def _begin(state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
     n = osd.osd_id
     # An OSD that was begun is finished, and what goes back waits neither for the window nor for
     # the next day.
-    closed = why_closed(state, n, seen) or seen.not_now
+    closed = why_closed(state, n, seen) or seen.not_now or why_outstanding(state)
     if closed is not None:
         return Step(waiting(state, closed))
     first = n == state.request.order[0]
@@ -53,6 +115,11 @@ def _begin(state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
         # What the canary will be compared with.
         return Step(replace(state, baseline_s=seen.before_s))
     info = _present(seen, n)
+    another = stranger(state, n, seen)
+    if another is not None:
+        if others_changed(state):
+            return Step(left_behind(state, osd, another))
+        return Step(ended(state, Ending(Outcome.FAILED, another)))
     recorded = next(b for b in state.before.osds if b.osd_id == n)
     if info.release != recorded.release:
         reason = f'osd.{n} now runs {info.release}: this was planned for {recorded.release}'
@@ -76,7 +143,28 @@ def _not_as_planned(state: RolloutState, reason: str) -> Step:
     return Step(ended(state, Ending(Outcome.FAILED, reason)))
 
 
+def _no_more_there(
+    rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation
+) -> Optional[Step]:
+    """What follows where the OSD in flight is gone, or another one by now; None: it is there."""
+    another = stranger(state, osd.osd_id, seen) if osd.step in _IN_THE_MIDDLE else None
+    if another is not None:
+        # Made again in the middle of its change, it may have started with the entry of its id.
+        reason = f'{another}; it may run the new string until its next restart'
+        return Step(leaving(state, osd, reason))
+    if absent(seen, osd.osd_id) is Away.GONE:
+        if state.ending is not None and osd.step is not OsdStep.COLLAPSING:
+            # Whatever the mode says: what was begun is brought to its end.
+            return Step(failing(rules, state, osd, seen, state.ending))
+        if osd.step in _IN_THE_MIDDLE:
+            return Step(leaving(state, osd, why_away(osd.osd_id, Away.GONE)))
+    return None
+
+
 def _drive(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
+    lost = _no_more_there(rules, state, osd, seen)
+    if lost is not None:
+        return lost
     if osd.step is OsdStep.SETTING:
         return _setting(rules, state, osd, seen)
     if osd.step is OsdStep.RESTART_DUE:

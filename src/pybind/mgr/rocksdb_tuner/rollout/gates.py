@@ -6,6 +6,7 @@ Health codes and flags: the names of Ceph's own health checks and OSD map flags,
 
 from __future__ import annotations
 
+import re
 from typing import Optional
 
 from .observation import Observation
@@ -50,6 +51,9 @@ HOLDING_HEALTH = frozenset(
         'POOL_NEARFULL',
     }
 )
+
+#: What the operator chose, by the mode.
+NOT_ALLOWED = 'the mode of the module does not allow changes'
 
 #: A PG in one of these states is at work, in doubt or damaged, even if also active and clean.
 _UNSETTLED = frozenset(
@@ -98,6 +102,42 @@ GATES = (
 )
 
 
+#: What an operator can do about a gate that stays closed, by how its reason begins.
+_REMEDIES = (
+    (
+        r'osd\.(\d+) is down',
+        'start it, or, if it will not come back, mark it out: "ceph osd out \\1"',
+    ),
+    (r'flags set on the cluster', '"ceph osd unset <flag>" once nobody needs it any more'),
+    (r'cluster health', '"ceph health detail" says what is wrong'),
+    (
+        r'(the states of the )?placement groups',
+        '"ceph pg dump_stuck" and "ceph -s" show what holds them up',
+    ),
+    (r'Ceph is being upgraded', 'finish the upgrade: "ceph orch upgrade status"'),
+    (
+        r'(daemons run different versions|whether all daemons)',
+        'finish the upgrade: "ceph versions" shows what runs',
+    ),
+    (
+        r'(osd\.(\d+) is not ok-to-stop|whether osd\.(\d+) may stop)',
+        '"ceph osd ok-to-stop" says which placement groups it would hurt',
+    ),
+    (r'the (version|address) of osd', '"ceph osd metadata" shows what OSDs reported'),
+    (r'an OSD came, went or restarted', 'OSDs flap: "ceph log last cluster" shows which'),
+)
+
+
+def remedy_of(reason: str) -> str:
+    """What to do about a reason to wait that does not go away."""
+    give_up = '"ceph rocksdb-tuner rollout abort" ends the rollout'
+    for begin, remedy in _REMEDIES:
+        match = re.match(begin, reason)
+        if match is not None:
+            return f'{match.expand(remedy)}; {give_up}'
+    return give_up
+
+
 def closed_gate(seen: Observation, osd_id: int) -> Optional[str]:
     """Why this OSD, which is up, may not be restarted now; None if it may."""
     return (
@@ -138,7 +178,7 @@ def placement_groups(seen: Observation) -> Optional[str]:
 
 
 def _mode(seen: Observation) -> Optional[str]:
-    return None if seen.may_act else 'the mode of the module does not allow changes'
+    return None if seen.may_act else NOT_ALLOWED
 
 
 def _held_cluster(seen: Observation) -> Optional[str]:
@@ -165,10 +205,17 @@ def _osds(seen: Observation, osd_id: int) -> Optional[str]:
 
 
 def _upgrade(seen: Observation) -> Optional[str]:
+    if seen.upgrade is None and seen.versions is None:
+        return 'whether all daemons run one version is not known yet'
+    return upgrading(seen)
+
+
+def upgrading(seen: Observation) -> Optional[str]:
+    """What tells that Ceph is being upgraded; None: nothing does."""
     if seen.upgrade is not None:
         return f'Ceph is being upgraded: {seen.upgrade}'
     if seen.versions is None:
-        return 'whether all daemons run one version is not known yet'
+        return None
     running = [found for found in seen.versions if found.kind in _UPGRADED_TOGETHER]
     if len({version for found in running for version in found.versions}) > 1:
         each = ', '.join(f'{found.kind} {" and ".join(found.versions)}' for found in running)

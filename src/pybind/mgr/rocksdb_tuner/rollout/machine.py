@@ -17,11 +17,11 @@ from .back import back, recover
 from .batches import watched_batch
 from .entries import own
 from .foreign import changed_by_others, told_what_stays
-from .forward import forward
+from .forward import following, forward
 from .observation import Needs, Observation
 from .records import Direction, Ending, OsdStep, Outcome, RolloutState
 from .rules import Rules, Step
-from .states import clip, ended, first_at, in_flight, stamped, waiting
+from .states import clip, ended, in_flight, stamped, waiting
 
 
 @dataclass(frozen=True)
@@ -35,46 +35,47 @@ class Machine(Rules):
         if seen.watched_s < self.limits.look_first_s:
             result = Step(waiting(state, 'this manager has just become active and looks first'))
         else:
-            result = _checked(self, replace(state, paused_reason=None), seen)
-        after = result.state
-        if after.ended:
-            after = told_what_stays(after, seen.entries)
+            asked = None if seen.asked_over else state.asked
+            result = _checked(self, replace(state, paused_reason=None, asked=asked), seen)
+        after = told_what_stays(result.state, seen.entries)
         return Step(stamped(state, after, now_s), result.actions)
 
-    def needs(self, state: RolloutState, waited_s: float) -> Needs:
+    def needs(
+        self, state: RolloutState, waited_s: float, away: frozenset[int] = frozenset()
+    ) -> Needs:
         """What the next observation must contain, so that nothing else is asked for.
 
-        ``waited_s`` is that of the observation.
+        ``waited_s`` is that of the observation, ``away`` are the OSDs that are absent in it.
         """
         osd = in_flight(state)
+        described = () if state.asked is None else (state.asked.osd_id,)
+        if osd is not None and osd.step in {OsdStep.RESTART_DUE, OsdStep.RESTARTING}:
+            described = tuple({*described, osd.osd_id})
         if osd is not None and osd.step is OsdStep.RESTARTING:
             # Until it is time to ask once more there is nothing to decide.
             patient_s = min(self.limits.restart_s, self.limits.boot_s)
             if waited_s < patient_s:
-                return Needs()
-        return _needs(state)
+                return Needs(described=described)
+        return replace(_needs(state, away), described=described)
 
 
-def _needs(state: RolloutState) -> Needs:
+def _needs(state: RolloutState, away: frozenset[int]) -> Needs:
     if state.ended:
         return Needs()
     osd = in_flight(state)
     if osd is None and watched_batch(state) is not None:
         return Needs()
     if osd is None:
-        following = first_at(state, OsdStep.PENDING)
-        if state.direction is not Direction.FORWARD or following is None:
+        n = following(state, away)
+        if state.direction is not Direction.FORWARD or n is None or n in away:
             return Needs()
-        return Needs(running=(following.osd_id,), ok_to_stop=(following.osd_id,))
-    n = (osd.osd_id,)
-    going_back = state.direction is not Direction.FORWARD
+        return Needs(running=(n,), ok_to_stop=(n,))
+    one = (osd.osd_id,)
     return {
-        OsdStep.RESTART_DUE: Needs(
-            ok_to_stop=n, resolved=n if going_back else (), orchestrator=True
-        ),
-        OsdStep.RESTARTING: Needs(ok_to_stop=n, orchestrator=True),
-        OsdStep.CHECKING: Needs(running=n, resolved=n if going_back else ()),
-        OsdStep.COLLAPSING: Needs(resolved=n),
+        OsdStep.RESTART_DUE: Needs(ok_to_stop=one, orchestrator=True),
+        OsdStep.RESTARTING: Needs(ok_to_stop=one, orchestrator=True),
+        OsdStep.CHECKING: Needs(running=one),
+        OsdStep.COLLAPSING: Needs(resolved=one),
     }.get(osd.step, Needs())
 
 

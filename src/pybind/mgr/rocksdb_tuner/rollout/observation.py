@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Optional, Union
 
-from ..mgr.records import ClusterMap, DaemonVersions, OsdInfo, PgSummary, RunningOption
+from ..mgr.records import (
+    ClusterMap,
+    DaemonVersions,
+    OrchestratedDaemon,
+    OsdInfo,
+    PgSummary,
+    RunningOption,
+)
 from .records import Judgement
+
+#: What restarts within this time was restarted together, as when a host reboots.
+RESTARTED_TOGETHER_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -18,6 +29,10 @@ class Needs:
     ok_to_stop: tuple[int, ...] = ()
     resolved: tuple[int, ...] = ()
     orchestrator: bool = False
+    #: What the orchestrator reports of these.
+    described: tuple[int, ...] = ()
+    #: Whether Ceph is being upgraded; asked for with ``ok_to_stop`` anyhow.
+    upgrade: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,6 +59,10 @@ class Observation:
     resolved: Mapping[int, str] = field(default_factory=dict)
     #: Why no orchestrator can restart an OSD; None: it can (or nobody asked).
     orchestrator_reason: Optional[str] = None
+    #: What the orchestrator reports of OSDs.
+    described: Mapping[int, OrchestratedDaemon] = field(default_factory=dict)
+    #: The restart that was asked for last was carried out, or never will be.
+    asked_over: bool = False
     #: False: the operator switched changes off.
     may_act: bool = True
     #: Why no OSD may be begun now, though nothing is wrong: the operator's maintenance window, or
@@ -54,12 +73,23 @@ class Observation:
     #: An OSD came, went or got another process so short a time ago that the placement groups may
     #: not have been reported since.
     osds_moved: bool = False
+    #: OSDs that came, went or got another process within `RESTARTED_TOGETHER_S`, while a batch was
+    #: watched. What happened to them before says nothing of why an OSD of that batch was lost.
+    moved: frozenset[int] = frozenset()
     #: How long this manager has been looking at the cluster.
     watched_s: float = 0.0
     #: How long this manager has seen the rollout wait in `machine.wait_key`.
     waited_s: float = 0.0
+    #: How long this manager has seen the same OSDs of the rollout absent: see `leaving`.
+    absent_s: float = 0.0
     #: How long this manager has seen the OSD in flight down without a break.
     down_s: float = 0.0
+    #: How long this manager has seen it down without a sign of life.
+    lifeless_s: float = math.inf
+    #: How long it was down before it came up, as far as this manager saw; 0.0 while it is down.
+    was_down_s: float = 0.0
+    #: Whether its process lives though it is down; None: not known.
+    alive: Optional[bool] = None
     #: How long canary and controls were measured before the change, and after it.
     before_s: float = 0.0
     after_s: float = 0.0

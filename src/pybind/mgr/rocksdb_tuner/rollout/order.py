@@ -116,7 +116,7 @@ def matched_controls(
 
     def apart(osd_id: int) -> float:
         load = _load(write_iops.get(osd_id))
-        if math.isinf(load) or math.isinf(wanted):
+        if math.isinf(wanted):
             return math.inf
         return abs(math.log1p(load) - math.log1p(wanted))
 

@@ -3,27 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import Optional
 
 from .codec import (
     VERSION,
     WITHOUT_BATCHES,
     WITHOUT_SOAK,
+    decode_state,
+    encode_state,
     judgement_document,
     predicted_document,
     read_judgement,
     read_predicted,
 )
-from .errors import StoredStateError
+from .errors import RolloutRefused, StoredStateError
 from .evidence import Block, Evidence, Measured
 from .history import HistoryRecord
-from .records import Outcome
-from .restart_log import RestartLog
-from .stored import Part, optional, packed, read_count, read_list, read_number, unpacked, wrong
+from .records import Outcome, RolloutState
+from .restart_log import Restart, RestartLog
+from .stopwatch import ClockState
+from .stored import (
+    Part,
+    optional,
+    packed,
+    read_count,
+    read_list,
+    read_number,
+    read_text,
+    unpacked,
+    wrong,
+)
 
 
-def encode_record(record: HistoryRecord) -> str:
-    """Text of at most LIMIT_BYTES bytes; raises RolloutRefused with E2BIG."""
-    document = {
+def encode_record(record: HistoryRecord, state: Optional[RolloutState] = None) -> str:
+    """Text of at most LIMIT_BYTES bytes; raises RolloutRefused with E2BIG.
+
+    ``state`` is kept beside it, where there is room: history alone suffices to roll it back.
+    """
+    document: dict[str, object] = {
         'version': VERSION,
         'id': record.rollout_id,
         'time_s': record.time_s,
@@ -39,7 +57,19 @@ def encode_record(record: HistoryRecord) -> str:
         'predicted': predicted_document(record.predicted),
         'judgement': judgement_document(record.judgement),
     }
-    return packed(document, f'the history record of {record.rollout_id}')
+    what = f'the history record of {record.rollout_id}'
+    if state is not None:
+        # Of very many OSDs only the archive has it.
+        with suppress(RolloutRefused):
+            return packed({**document, 'state': encode_state(state)}, what)
+    return packed(document, what)
+
+
+def decode_state_of_record(text: str) -> Optional[RolloutState]:
+    """The state that was stored with a record; None: none was. Raises StoredStateError."""
+    document = unpacked(text, WITHOUT_SOAK, VERSION)
+    stored = document.added_later('state', read_text)
+    return None if stored is None else decode_state(stored)
 
 
 def decode_record(text: str) -> HistoryRecord:
@@ -64,15 +94,42 @@ def decode_record(text: str) -> HistoryRecord:
 
 def encode_restarts(restarts: RestartLog) -> str:
     """Text of at most LIMIT_BYTES bytes; raises RolloutRefused with E2BIG."""
-    document = {'version': VERSION, 'times_s': [round(at_s) for at_s in restarts.times_s]}
+    document = {
+        'version': VERSION,
+        'times_s': [round(r.time_s) for r in restarts.restarts],
+        'steady_s': [None if r.steady_s is None else round(r.steady_s) for r in restarts.restarts],
+    }
     return packed(document, 'the restarts of a day')
 
 
 def decode_restarts(text: str) -> RestartLog:
     """The log that `encode_restarts` wrote, to the second; raises StoredStateError."""
-    return RestartLog(
-        tuple(unpacked(text, WITHOUT_SOAK, VERSION).column('times_s', None, read_number))
-    )
+    document = unpacked(text, WITHOUT_SOAK, VERSION)
+    times_s = document.column('times_s', None, read_number)
+    steady_s = document.column_added_later('steady_s', len(times_s), optional(read_number))
+    return RestartLog(tuple(map(Restart, times_s, steady_s)))
+
+
+def encode_clock(clock: ClockState) -> str:
+    """Text of at most LIMIT_BYTES bytes; raises RolloutRefused with E2BIG."""
+    ended_id, ended_s = clock.ended or (None, None)
+    document = {
+        'version': VERSION,
+        'passed_s': clock.passed_s,
+        'ended': ended_id,
+        'ended_s': ended_s,
+    }
+    return packed(document, 'the time that has passed')
+
+
+def decode_clock(text: str) -> ClockState:
+    """What `encode_clock` wrote; raises StoredStateError."""
+    document = unpacked(text, WITHOUT_SOAK, VERSION)
+    passed_s = document.number('passed_s')
+    if passed_s < 0:
+        wrong('passed_s', passed_s, 'a number from 0 up')
+    ended = document.optional_text('ended')
+    return ClockState(passed_s, None if ended is None else (ended, document.number('ended_s')))
 
 
 def encode_evidence(evidence: Evidence) -> str:

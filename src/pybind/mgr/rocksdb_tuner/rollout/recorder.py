@@ -10,7 +10,7 @@ from typing import Optional
 from ..observe.sample import Sample
 from ..observe.trouble import Trouble
 from ..observe.window import window
-from .batches import PlannedBatch, count, planned_batch, watched_batch
+from .batches import PlannedBatch, batch_of, count, watched_batch
 from .evidence import Block, Evidence, Measured, measured
 from .records import Direction, OsdStep, Phase, RolloutState
 from .soak import judgement_in_view
@@ -45,7 +45,7 @@ def recorded_now(state: RolloutState, idle_reason: Optional[str] = None) -> Opti
     pending = number < count(state.request) and all(
         osd.step is OsdStep.PENDING
         for osd in state.osds
-        if osd.osd_id in planned_batch(state.request, state.soak, number).osds
+        if osd.osd_id in batch_of(state, number).osds
     )
     return Part.BEFORE if waits and pending else None
 

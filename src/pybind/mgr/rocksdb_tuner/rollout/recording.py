@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Callable, NamedTuple, Optional
 
 from ..mgr.protocols import CommandError
 from ..observe.sample import Sample
 from ..observe.trouble import Trouble
-from .batches import PlannedBatch, count, planned_batch
+from .batches import PlannedBatch, batch_of, count, watched_batch
 from .errors import RolloutRefused
 from .recorder import Part, Recorder, no_evidence, recorded_now
-from .records import Judgement, RolloutState
+from .records import Direction, Judgement, RolloutState
 from .storage import RolloutStorage
 from .verdict import judge
 
@@ -27,6 +28,9 @@ class Found(NamedTuple):
     after_s: float
     #: None: nothing follows from that yet.
     judgement: Optional[Judgement]
+
+
+NOTHING_FOUND = Found(before_s=0.0, after_s=0.0, judgement=None)
 
 
 class Recording:
@@ -75,7 +79,7 @@ class Recording:
             told = trouble(sorted({*in_view.evidence.osds, *beside}))
         completed = _add(in_view, part, newest, now_s, told)
         if completed and part is Part.AFTER:
-            among = planned_batch(state.request, state.soak, number).among
+            among = batch_of(state, number).among
             self._judgement = judge(in_view.evidence, among)
         if upcoming is not None:
             before = Part.BEFORE if part is Part.AFTER else None
@@ -99,6 +103,7 @@ class Recording:
             }
             self._judgement = None
         batch = _batch_in_view(state)
+        self._drop_what_ended(state, batch)
         passed = [number for number in self._recorders if number < batch.number]
         for number in passed:
             del self._recorders[number]
@@ -109,11 +114,29 @@ class Recording:
             self._judgement = judge(recorder.evidence, batch.among)
         return recorder
 
+    def _drop_what_ended(self, state: RolloutState, batch: PlannedBatch) -> None:
+        """What was measured of a process that was restarted while it was watched."""
+        known = self._recorders.get(batch.number)
+        if known is None or not known.evidence.after or batch.number != len(state.verdicts):
+            return
+        if (
+            state.direction is Direction.FORWARD
+            and not state.ended
+            and watched_batch(state) is None
+        ):
+            known.evidence = replace(known.evidence, after=())
+            self._judgement = None
+
     def _recorder_of(self, state: RolloutState, batch: PlannedBatch) -> Recorder:
         known = self._recorders.get(batch.number)
         wanted = no_evidence(state, batch)
-        if known is None or known.evidence.osds != wanted.osds:
+        if known is None or not set(wanted.osds) <= set(known.evidence.osds):
             known = self._recorders[batch.number] = Recorder(wanted)
+        elif known.evidence.osds != wanted.osds:
+            # What was measured of the others stays true where one was left behind.
+            known.evidence = replace(
+                known.evidence, changed=wanted.changed, controls=wanted.controls
+            )
         return known
 
     def _save(self) -> None:
@@ -139,12 +162,12 @@ def _add(
 def _batch_in_view(state: RolloutState) -> PlannedBatch:
     """The batch that is changed or watched, or the last one."""
     last = count(state.request) - 1
-    return planned_batch(state.request, state.soak, min(len(state.verdicts), last))
+    return batch_of(state, min(len(state.verdicts), last))
 
 
 def _following(state: RolloutState, number: int) -> Optional[PlannedBatch]:
     """The next batch, if it is to be compared with anything."""
     if number + 1 >= count(state.request):
         return None
-    batch = planned_batch(state.request, state.soak, number + 1)
+    batch = batch_of(state, number + 1)
     return batch if batch.judged else None

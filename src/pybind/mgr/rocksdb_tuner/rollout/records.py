@@ -156,6 +156,8 @@ class OsdStep(str, Enum):
     RESTORING = 'restoring'
     #: Config store and process are as they were before.
     RESTORED = 'restored'
+    #: The rollout goes on without it: it is gone, or not the OSD that was planned for.
+    LEFT_BEHIND = 'left-behind'
 
 
 @dataclass(frozen=True)
@@ -201,6 +203,11 @@ class OsdBefore:
     value: str
     source: str
     release: Optional[str]
+    #: None in all three: not known, as in what an older version of the module stored. The uuid by
+    #: its first digits: see `identity`.
+    uuid_head: Optional[str] = None
+    device_class: Optional[str] = None
+    objectstore: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -239,6 +246,21 @@ class OsdProgress:
     #: On the way back: the process that comes up next may have started before the entries were
     #: put back.
     doubtful: bool = False
+    #: Why it was left behind.
+    left_reason: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class AskedRestart:
+    """A restart that the orchestrator was asked for, and may not have carried out yet."""
+
+    osd_id: int
+    #: When it had carried out something on this OSD until then, and when the process began, in the
+    #: orchestrator's own words: see `OrchestratedDaemon`.
+    carried_out: tuple[str, ...] = ()
+    stored_started: Optional[str] = None
+    #: It answered that it would not.
+    refused: bool = False
 
 
 @dataclass(frozen=True)
@@ -277,11 +299,18 @@ class RolloutState:
     restoring: tuple[str, ...] = ()
     #: How many of those (or of the shared entries, going forward) were seen in place.
     entries_done: int = 0
+    #: The longest time that an OSD of this rollout was seen down before it came up.
+    longest_boot_s: float = 0.0
     #: Actions that failed in a row, and what the last one answered.
     errors: int = 0
     last_error: Optional[str] = None
+    #: The restart that was asked for last, by this rollout or one before it, as long as it may
+    #: still happen.
+    asked: Optional[AskedRestart] = None
     #: A change by somebody else that was seen once; acted on when it is seen again.
     suspicion: Optional[str] = None
+    #: Why the entries of single OSDs stay, in place of the one that the plan named.
+    own_entries_stay: Optional[str] = None
     soak: SoakPlan = field(default_factory=SoakPlan)
     #: How long canary and controls were measured so far before the canary is changed. Not stored:
     #: it is read off what was recorded, which is.

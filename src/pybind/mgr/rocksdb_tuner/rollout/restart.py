@@ -1,7 +1,8 @@
 """Restarting one OSD, in any direction.
 
-An OSD's process is known by the nonce in the OSD map. A restart is over when the nonce changed;
-what the new process runs is then read from itself.
+An OSD's process is known by the nonce in the OSD map. An OSD was restarted when the nonce changed;
+what the new process runs is then read from itself. Whether it was restarted as asked, or may be
+once more, is another question: `outstanding`.
 """
 
 from __future__ import annotations
@@ -12,10 +13,16 @@ from typing import Optional
 from ..mgr.records import OsdInfo
 from .failing import failing
 from .gates import placement_groups
+from .identity import left_behind
+from .leaving import Away, absent, why_away
 from .observation import Observation, RestartOsd
+from .outstanding import asked, why_not_yet
 from .records import Direction, Ending, OsdProgress, OsdStep, Outcome, RolloutState
 from .rules import Rules, Step, trouble_of, why_closed, why_held
 from .states import others_changed, waiting, with_osd
+
+#: An OSD may need so many times as long to start as those before it.
+_BOOT_FACTOR = 3.0
 
 
 def due(osd: OsdProgress, seen: Observation) -> OsdProgress:
@@ -27,35 +34,81 @@ def due(osd: OsdProgress, seen: Observation) -> OsdProgress:
 def restart_due(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
     n = osd.osd_id
     info = seen.osd(n)
+    away = absent(seen, n)
+    if away is Away.GONE:
+        return _left_behind(state, osd, away)
     if info is not None and info.up and info.nonce not in {osd.nonce_before, None}:
-        return Step(with_osd(state, _came_up(osd, info)))
+        return Step(_with_boot(with_osd(state, _came_up(osd, info)), seen))
     forward = state.direction is Direction.FORWARD
     if info is not None and not info.up and forward:
         # It went down by itself, and what keeps it down may be its new entry.
-        if seen.down_s >= rules.limits.boot_s:
-            return Step(failing(rules, state, osd, seen, _not_back(rules, n)))
+        if seen.alive:
+            return Step(waiting(state, _still_starting(rules, n, seen.down_s)))
+        if min(seen.down_s, seen.lifeless_s) >= _boot_limit_s(rules, state, seen):
+            return Step(failing(rules, state, osd, seen, _not_back(rules, state, seen, n)))
         return Step(waiting(state, f'osd.{n} is down'))
-    # What is down already cannot be hurt by being started.
-    gated = forward or info is None or info.up
+    # After so long it hangs, or is called down while it runs: a restart is due in any case.
+    if seen.alive and seen.down_s < rules.limits.boot_most_s:
+        return Step(waiting(state, _still_starting(rules, n, seen.down_s)))
+    return _ask_if_open(rules, state, osd, seen)
+
+
+def _ask_if_open(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
+    """Ask for the restart that is due, where nothing stands against it."""
+    n = osd.osd_id
+    info, away = seen.osd(n), absent(seen, n)
+    # What is down already, and not starting, cannot be hurt by being started.
+    gated = info is None or info.up
     closed = why_closed(state, n, seen) if gated else why_held(state, seen)
     if closed is not None:
         return Step(waiting(state, closed))
+    trouble = trouble_of(rules, state)
+    nobody_can = seen.orchestrator_reason is not None or trouble is not None
+    if away is not None and nobody_can and seen.absent_s >= rules.limits.boot_s:
+        return _left_behind(state, osd, away)
     if seen.orchestrator_reason is not None:
         return Step(waiting(state, by_hand(n, info, seen.orchestrator_reason)))
-    trouble = trouble_of(rules, state)
     told = state if trouble is None else waiting(state, by_hand(n, info, trouble))
     if state.errors and seen.waited_s < rules.limits.retry_s:
         return Step(told)
-    return Step(with_osd(told, _asked(osd), errors=state.errors), (RestartOsd(n),))
+    outstanding = _outstanding(state, n)
+    if outstanding is not None:
+        return Step(waiting(state, outstanding))
+    return _ask(told, osd, seen, errors=state.errors)
+
+
+def why_outstanding(state: RolloutState) -> Optional[str]:
+    """Why no OSD may be restarted: one that was asked to may be restarted at any time."""
+    return None if state.asked is None else why_not_yet(state.asked)
+
+
+def _outstanding(state: RolloutState, osd_id: int) -> Optional[str]:
+    """The same for this OSD, which is asked once more where it was refused."""
+    request = state.asked
+    refused = request is not None and request.refused and request.osd_id == osd_id
+    return None if refused else why_outstanding(state)
+
+
+def _ask(state: RolloutState, osd: OsdProgress, seen: Observation, errors: int = 0) -> Step:
+    """Ask for a restart: the process that comes up then is a fresh one."""
+    n = osd.osd_id
+    begun = replace(
+        osd, step=OsdStep.RESTARTING, restarts_asked=osd.restarts_asked + 1, doubtful=False
+    )
+    request = asked(n, seen.described.get(n))
+    return Step(replace(with_osd(state, begun, errors), asked=request), (RestartOsd(n),))
 
 
 def restarting(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
     n = osd.osd_id
     info = seen.osd(n)
     if info is None:
+        away = absent(seen, n)
+        if away is not None:
+            return _left_behind(state, osd, away)
         return Step(waiting(state, f'osd.{n} is not in the OSD map'))
     if info.up and info.nonce not in {osd.nonce_before, None}:
-        return Step(with_osd(state, _came_up(osd, info)))
+        return Step(_with_boot(with_osd(state, _came_up(osd, info)), seen))
     if not info.up:
         return _starting(rules, state, osd, seen)
     if seen.waited_s < rules.limits.restart_s:
@@ -82,13 +135,21 @@ def _starting(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observa
     forward = state.direction is Direction.FORWARD
     # It may have stopped long after it was asked, or been down for long when it was asked.
     down_s = min(seen.down_s, seen.waited_s) if forward else seen.waited_s
-    if down_s < rules.limits.boot_s:
+    limit_s = _boot_limit_s(rules, state, seen)
+    # One that was alive until now may just be restarted by hand.
+    if down_s < limit_s or (not seen.alive and seen.lifeless_s < limit_s):
         return Step(state)
+    if seen.alive:
+        if state.ending is None or not forward or down_s < rules.limits.boot_most_s:
+            return Step(waiting(state, _still_starting(rules, n, down_s)))
+        # It is aborted, and waited for long enough.
+        return Step(failing(rules, state, osd, seen, state.ending))
     if not forward:
         return _ask_again(rules, state, osd, seen, f'osd.{n} did not come up again')
     if _perhaps_never_started(rules, state, osd, seen):
-        return Step(with_osd(state, _asked(osd)), (RestartOsd(n),))
-    return Step(failing(rules, state, osd, seen, _not_back(rules, n)))
+        outstanding = _outstanding(state, n)
+        return _ask(state, osd, seen) if outstanding is None else Step(waiting(state, outstanding))
+    return Step(failing(rules, state, osd, seen, _not_back(rules, state, seen, n)))
 
 
 def _perhaps_never_started(
@@ -113,11 +174,17 @@ def _ask_again(
     """One more restart, or, where that was asked for often enough, the operator's hand."""
     hand = by_hand(osd.osd_id, seen.osd(osd.osd_id), seen.orchestrator_reason or trouble)
     if seen.orchestrator_reason is not None or osd.restarts_asked >= rules.limits.tries:
-        return Step(waiting(state, hand))
-    held = why_held(state, seen)
+        away = absent(seen, osd.osd_id)
+        return Step(waiting(state, hand)) if away is None else _left_behind(state, osd, away)
+    held = why_held(state, seen) or _outstanding(state, osd.osd_id)
     if held is not None:
         return Step(waiting(state, held))
-    return Step(with_osd(state, _asked(osd)), (RestartOsd(osd.osd_id),))
+    return _ask(state, osd, seen)
+
+
+def _left_behind(state: RolloutState, osd: OsdProgress, away: Away) -> Step:
+    """Nobody can restart it, and what it starts with, if ever, is what it had: that is all."""
+    return Step(left_behind(state, osd, why_away(osd.osd_id, away)))
 
 
 def lost_again(
@@ -127,7 +194,10 @@ def lost_again(
     info = seen.osd(osd.osd_id)
     if info is not None and info.up and info.nonce == osd.nonce_after:
         return None
-    flapped = replace(osd, step=OsdStep.RESTARTING, flaps=osd.flaps + 1)
+    # What was asked for came only now, after somebody else had restarted it: no crash.
+    late = seen.asked_over or (state.asked is not None and state.asked.osd_id == osd.osd_id)
+    flaps = osd.flaps if late else osd.flaps + 1
+    flapped = replace(osd, step=OsdStep.RESTARTING, flaps=flaps)
     if state.direction is Direction.FORWARD and flapped.flaps > rules.limits.flaps:
         ending = Ending(
             Outcome.FAILED,
@@ -138,9 +208,16 @@ def lost_again(
 
 
 def until_settled(rules: Rules, state: RolloutState, seen: Observation) -> Optional[Step]:
-    """Waiting for clean placement groups after a restart; None once they are."""
+    """Waiting for clean placement groups after a restart; None once they are.
+
+    What was asked for must be over, too: that the process is another one may be somebody else's
+    doing.
+    """
     if seen.waited_s < rules.limits.settle_s:
         return Step(state)
+    outstanding = why_outstanding(state)
+    if outstanding is not None:
+        return Step(waiting(state, outstanding))
     closed = placement_groups(seen)
     if closed is None:
         return None
@@ -148,10 +225,34 @@ def until_settled(rules: Rules, state: RolloutState, seen: Observation) -> Optio
     return Step(state if seen.waited_s < rules.limits.boot_s else waiting(state, closed))
 
 
-def _not_back(rules: Rules, osd_id: int) -> Ending:
-    return Ending(
-        Outcome.FAILED, f'osd.{osd_id} did not come back up within {rules.limits.boot_s:.0f} s'
+def _not_back(rules: Rules, state: RolloutState, seen: Observation, osd_id: int) -> Ending:
+    within_s = _boot_limit_s(rules, state, seen)
+    return Ending(Outcome.FAILED, f'osd.{osd_id} did not come back up within {within_s:.0f} s')
+
+
+def _boot_limit_s(rules: Rules, state: RolloutState, seen: Observation) -> float:
+    """How long an OSD may be down after a restart.
+
+    Where nothing tells whether it starts, what its peers needed tells how long that may take.
+    """
+    least_s = rules.limits.boot_s
+    if seen.alive is not None:
+        return least_s
+    return max(least_s, min(_BOOT_FACTOR * state.longest_boot_s, rules.limits.boot_most_s))
+
+
+def _still_starting(rules: Rules, osd_id: int, down_s: float) -> str:
+    if down_s < rules.limits.boot_most_s:
+        return f'osd.{osd_id} is not up yet: its process runs, and is left alone'
+    return (
+        f'osd.{osd_id} is not up after {rules.limits.boot_most_s / 60:.0f} minutes, though its '
+        'process runs: its log tells what it does; if it hangs, '
+        f'"systemctl restart ceph-osd@{osd_id}"'
     )
+
+
+def _with_boot(state: RolloutState, seen: Observation) -> RolloutState:
+    return replace(state, longest_boot_s=max(state.longest_boot_s, seen.was_down_s))
 
 
 def by_hand(osd_id: int, info: Optional[OsdInfo], reason: str) -> str:
@@ -172,10 +273,3 @@ def _came_up(osd: OsdProgress, info: OsdInfo) -> OsdProgress:
             osd, step=OsdStep.RESTART_DUE, nonce_before=info.nonce, restarts_asked=0, doubtful=False
         )
     return replace(osd, step=OsdStep.CHECKING, nonce_after=info.nonce)
-
-
-def _asked(osd: OsdProgress) -> OsdProgress:
-    """The OSD, once more asked to restart: the process that comes up then is a fresh one."""
-    return replace(
-        osd, step=OsdStep.RESTARTING, restarts_asked=osd.restarts_asked + 1, doubtful=False
-    )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Callable, Optional
 
-from .gates import closed_gate
-from .observation import Action, Observation, RemoveEntry, SetEntry
+from .gates import NOT_ALLOWED, closed_gate
+from .observation import Action, Observation, RemoveEntry, RestartOsd, SetEntry
 from .records import Direction, RolloutState
 from .states import paused_text, waiting
 
@@ -21,6 +21,8 @@ class Limits:
     restart_s: float = 300.0
     #: A process that is down must be up again within this time.
     boot_s: float = 300.0
+    #: One whose process runs is left alone; after this time the operator is asked.
+    boot_most_s: float = 3600.0
     #: What the manager shows of a new process may be what the one before it reported: it is not
     #: believed before this time (mgr_stats_period).
     report_s: float = 5.0
@@ -60,7 +62,21 @@ def why_held(state: RolloutState, seen: Observation) -> Optional[str]:
         return None
     if state.paused_by is not None:
         return paused_text(state.paused_by)
-    return None if seen.may_act else 'the mode of the module does not allow changes'
+    return None if seen.may_act else NOT_ALLOWED
+
+
+def stays_in_mode_off(state: RolloutState, action: Action, seen: Observation) -> bool:
+    """Whether an action that was decided before mode off is not to be sent after it.
+
+    What brings back an OSD that failed is: its entry, and its start if it is down. One that is up
+    serves, with whatever options: it is not stopped.
+    """
+    if state.direction is not Direction.RECOVER:
+        return True
+    if not isinstance(action, RestartOsd):
+        return False
+    info = seen.osd(action.osd_id)
+    return info is None or info.up
 
 
 def why_closed(state: RolloutState, osd_id: int, seen: Observation) -> Optional[str]:

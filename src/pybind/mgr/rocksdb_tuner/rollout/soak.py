@@ -5,15 +5,29 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Optional
 
+from ..mgr.records import ClusterMap
 from ..units import format_ids
 from .back import rolled_back
 from .batches import PlannedBatch, watched_batch
-from .gates import placement_groups
+from .gates import placement_groups, upgrading
+from .identity import gone_or_another, leaving
 from .observation import Observation
-from .records import Inconclusive, Judgement, Phase, RolloutState, SoakPlan, Verdict
+from .records import (
+    Inconclusive,
+    Judgement,
+    OsdProgress,
+    OsdStep,
+    Phase,
+    RolloutState,
+    SoakPlan,
+    Verdict,
+)
 from .rules import Step, why_held
-from .states import waiting
+from .states import waiting, with_osd
 from .verdict import in_words, too_few_controls
+
+#: So often one OSD may be restarted together with others before nobody waits for a verdict.
+MOST_RESTARTS = 3
 
 
 def soak(state: RolloutState, batch: PlannedBatch, seen: Observation) -> Step:
@@ -25,10 +39,9 @@ def soak(state: RolloutState, batch: PlannedBatch, seen: Observation) -> Step:
     held = why_held(state, seen)
     if held is not None:
         return Step(waiting(state, held))
-    lost = _lost(state, batch, seen)
+    lost = lost_process(state, batch, seen.cluster)
     if lost is not None:
-        cause = f'the process of osd.{lost} ended while it was watched'
-        return Step(_failed(state, batch, Judgement(Verdict.FAILED, cause=cause)))
+        return _without_its_process(state, batch, lost, seen)
     incomparable = too_few_controls(len(batch.controls))
     if not batch.judged and not batch.watched_for_crashes:
         return _without_verdict(state, batch, incomparable)
@@ -51,6 +64,21 @@ def ends_with(judgement: Judgement, after_s: float, soak: SoakPlan) -> Optional[
     if judgement.verdict is Verdict.PASSED and after_s >= soak.least_s:
         return Verdict.PASSED
     return Verdict.INCONCLUSIVE if after_s >= soak.most_s else None
+
+
+def contradiction(soak: SoakPlan) -> Optional[str]:
+    """Why nothing can be watched as the module options say; None if it can.
+
+    A pass counts only after the least time, and after the most there is no verdict any more.
+    """
+    for prefix, plan in (('', soak), ('batch_', soak.batches)):
+        if plan is not None and 0 < plan.most_s < plan.least_s:
+            return (
+                f'{prefix}soak_min ({plan.least_s:g} s) is above {prefix}soak_max '
+                f'({plan.most_s:g} s), so that nothing could pass: set one of them, as in "ceph '
+                f'config set mgr mgr/rocksdb_tuner/{prefix}soak_max {plan.least_s:g}"'
+            )
+    return None
 
 
 def judgement_in_view(state: RolloutState) -> Optional[Judgement]:
@@ -76,14 +104,46 @@ def let_pass(state: RolloutState) -> RolloutState:
     )
 
 
-def _lost(state: RolloutState, batch: PlannedBatch, seen: Observation) -> Optional[int]:
+def lost_process(
+    state: RolloutState, batch: PlannedBatch, cluster: ClusterMap
+) -> Optional[OsdProgress]:
     """An OSD of the batch whose process is not the one that was verified."""
+    known = {info.osd_id: info for info in cluster.osds}
     for osd in state.osds:
         if osd.osd_id in batch.osds:
-            info = seen.osd(osd.osd_id)
+            info = known.get(osd.osd_id)
             if info is None or not info.up or info.nonce != osd.nonce_after:
-                return osd.osd_id
+                return osd
     return None
+
+
+def _without_its_process(
+    state: RolloutState, batch: PlannedBatch, osd: OsdProgress, seen: Observation
+) -> Step:
+    """A crash is a failure. Of what was restarted with others nothing follows: it begins again."""
+    gone = gone_or_another(state, osd, seen)
+    if gone is not None:
+        return Step(leaving(state, osd, gone))
+    restarted = _restarted_with_others(batch, seen)
+    if restarted is None:
+        cause = f'the process of osd.{osd.osd_id} ended while it was watched'
+        return Step(_failed(state, batch, Judgement(Verdict.FAILED, cause=cause)))
+    if osd.flaps >= MOST_RESTARTS:
+        missing = f'a time without restarts: osd.{osd.osd_id} was restarted again ({restarted})'
+        return _without_verdict(state, batch, Judgement(Verdict.INCONCLUSIVE, missing=(missing,)))
+    # Its new process is checked like the one before; what was measured of that one is dropped.
+    again = replace(osd, step=OsdStep.RESTARTING, flaps=osd.flaps + 1)
+    anew = replace(_with_judgement(state, batch, None), batch_soaked_s=0.0)
+    return Step(with_osd(replace(anew, soaked_s=0.0) if batch.number == 0 else anew, again))
+
+
+def _restarted_with_others(batch: PlannedBatch, seen: Observation) -> Optional[str]:
+    """Why it need not have been a crash: an upgrade, or a host that went down; None if it was."""
+    upgrade = upgrading(seen)
+    if upgrade is not None:
+        return upgrade
+    others = sorted(seen.moved - set(batch.osds))
+    return f'as was osd.{others[0]}' if others else None
 
 
 def _judged(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Optional
 
-from .records import Ending, OsdProgress, OsdStep, Outcome, Phase, RolloutState
+from .records import Direction, Ending, OsdProgress, OsdStep, Outcome, Phase, RolloutState
 
 #: Texts in the state are cut to this many characters: they come from other programs.
 TEXT_MAX = 600
 
 #: Nothing was changed of an OSD in these steps, or nothing is any more.
-UNCHANGED = frozenset({OsdStep.PENDING, OsdStep.RESTORED})
+UNCHANGED = frozenset({OsdStep.PENDING, OsdStep.RESTORED, OsdStep.LEFT_BEHIND})
 
 _WATCHED = frozenset({OsdStep.RESTARTING, OsdStep.CHECKING, OsdStep.SETTLING})
 _ACTED_ON = frozenset(
@@ -86,7 +86,8 @@ def finished(state: RolloutState, stage: Phase, outcome: Outcome) -> RolloutStat
 
 
 def stamped(old: RolloutState, new: RolloutState, now_s: float) -> RolloutState:
-    if new.paused_by is not None and not new.ended:
+    # The recovery of an OSD goes on in spite of a pause, and says itself what it waits for.
+    if new.paused_by is not None and not new.ended and new.direction is not Direction.RECOVER:
         new = replace(new, paused_reason=paused_text(new.paused_by))
     return new if new == old else replace(new, updated_s=now_s)
 

@@ -3,11 +3,40 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Optional
 
 #: A longer pause between two looks says nothing of the time between: the manager waited for a
 #: quorum, or a clock was set.
 GAP_MAX_S = 30.0
+
+
+class SteadyClock:
+    """Seconds that managers saw pass, one after the other: nobody sets it.
+
+    What passed while no manager looked, as between two of them, cannot be proven: it is left out.
+    """
+
+    def __init__(self, passed_s: float = 0.0) -> None:
+        """``passed_s`` is what an earlier manager stored."""
+        self.now_s = passed_s
+        self._looked_s: Optional[float] = None
+
+    def look(self, monotonic_s: float) -> float:
+        """``monotonic_s`` is of this manager's own clock that only goes forward."""
+        if self._looked_s is not None:
+            self.now_s += max(monotonic_s - self._looked_s, 0.0)
+        self._looked_s = monotonic_s
+        return self.now_s
+
+
+@dataclass(frozen=True)
+class ClockState:
+    """What is stored of a `SteadyClock`."""
+
+    passed_s: float
+    #: The last rollout that ended, and when by this clock.
+    ended: Optional[tuple[str, float]] = None
 
 
 class Stopwatch:

@@ -8,23 +8,29 @@ once that version is back.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Callable, Optional, TypeVar
 
 from ..mgr.protocols import CommandError, Store
+from ..units import natural
 from .codec import decode_state, encode_state
 from .errors import StoredStateError
 from .evidence import Evidence
 from .history import HistoryRecord
 from .record_codec import (
+    decode_clock,
     decode_evidence,
     decode_record,
     decode_restarts,
+    decode_state_of_record,
+    encode_clock,
     encode_evidence,
     encode_record,
     encode_restarts,
 )
 from .records import RolloutState
 from .restart_log import RestartLog
+from .stopwatch import ClockState
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +41,8 @@ EVIDENCE = 'rollout/evidence/'
 EVIDENCE_OF_CANARY = 'rollout/evidence'
 #: When OSDs were restarted, by whatever rollout.
 RESTARTS = 'rollout/restarts'
+#: How much time managers saw pass.
+CLOCK = 'rollout/clock'
 #: The id of the rollout whose end an operator has taken note of.
 ACKNOWLEDGED = 'rollout/acknowledged'
 ARCHIVE = 'rollout/archive/'
@@ -108,6 +116,13 @@ class RolloutStorage:
         """Raises RolloutRefused (E2BIG), CommandError."""
         self._store.set(RESTARTS, encode_restarts(restarts))
 
+    def load_clock(self) -> ClockState:
+        return self._read(CLOCK, decode_clock) or ClockState(0.0)
+
+    def save_clock(self, clock: ClockState) -> None:
+        """Raises RolloutRefused (E2BIG), CommandError."""
+        self._store.set(CLOCK, encode_clock(clock))
+
     def load_evidence(self) -> tuple[Evidence, ...]:
         """One for each batch of which anything is kept."""
         read = (self._read(key, decode_evidence) for key in self._evidence_keys())
@@ -132,27 +147,48 @@ class RolloutStorage:
         self._store.set(ARCHIVE + state.rollout_id, encode_state(state))
         self._drop_oldest(ARCHIVE, ARCHIVE_MAX)
 
+    def is_archived(self, rollout_id: str) -> bool:
+        return self._store.get(ARCHIVE + rollout_id) is not None
+
     def archived(self, name: str) -> Optional[RolloutState]:
-        """The newest ended rollout with this id, or of the recommendation with this id."""
-        for key in reversed(self._by_age(ARCHIVE)):
-            state = self._read(key, decode_state)
+        """The newest rollout with this id, or of the recommendation with this id.
+
+        From the archive, or else from what history keeps of it.
+        """
+        known = {key.rpartition('/')[2] for key in (*self._keys(ARCHIVE), *self._keys(HISTORY))}
+        for rollout_id in sorted(known, key=number_of, reverse=True):
+            state = self._read(ARCHIVE + rollout_id, decode_state) or self._from_history(rollout_id)
             if state and name in {state.rollout_id, state.request.recommendation_id}:
                 return state
         return None
+
+    def _from_history(self, rollout_id: str) -> Optional[RolloutState]:
+        text = self._store.get(HISTORY + rollout_id)
+        if text is None:
+            return None
+        try:
+            return decode_state_of_record(text)
+        except StoredStateError as error:
+            log.warning('history of %s cannot be read: %s', rollout_id, error)
+            return None
+
+    def _keys(self, prefix: str) -> Sequence[str]:
+        return self._store.keys(prefix)
 
     def load_history(self) -> tuple[HistoryRecord, ...]:
         """Oldest first."""
         records = (self._read(key, decode_record) for key in self._by_age(HISTORY))
         return tuple(record for record in records if record is not None)
 
-    def save_record(self, record: HistoryRecord) -> None:
-        self._store.set(HISTORY + record.rollout_id, encode_record(record))
+    def save_record(self, record: HistoryRecord, state: Optional[RolloutState] = None) -> None:
+        """With ``state``, from which it can be rolled back where the archive has none of it."""
+        self._store.set(HISTORY + record.rollout_id, encode_record(record, state))
         self._drop_oldest(HISTORY, HISTORY_MAX)
 
     def next_id(self) -> str:
         """An id that no rollout had before, as far as anything is stored of it."""
         prefixes = (HISTORY, ARCHIVE, BROKEN + HISTORY, BROKEN + ARCHIVE)
-        used = [_number(key) for prefix in prefixes for key in self._store.keys(prefix)]
+        used = [number_of(key) for prefix in prefixes for key in self._store.keys(prefix)]
         return f'r{max(used, default=0) + 1}'
 
     def _read(self, key: str, decode: Callable[[str], _T]) -> Optional[_T]:
@@ -175,7 +211,7 @@ class RolloutStorage:
             log.warning('%s could not be set aside: %s', key, error.message)
 
     def _by_age(self, prefix: str) -> list[str]:
-        return sorted(self._store.keys(prefix), key=_number)
+        return sorted(self._keys(prefix), key=number_of)
 
     def _drop_oldest(self, prefix: str, keep: int) -> None:
         for key in self._by_age(prefix)[:-keep]:
@@ -195,6 +231,8 @@ def _taken_back(key: str, text: str, held: Callable[[RolloutState], RolloutState
         decode_evidence(text)
     elif key == RESTARTS:
         decode_restarts(text)
+    elif key == CLOCK:
+        decode_clock(text)
     elif key.startswith(HISTORY):
         decode_record(text)
     elif key.startswith(ARCHIVE):
@@ -204,7 +242,7 @@ def _taken_back(key: str, text: str, held: Callable[[RolloutState], RolloutState
     return text
 
 
-def _number(key: str) -> int:
-    """The running number at the end of a key, 0 where there is none."""
+def number_of(key: str) -> int:
+    """The running number at the end of a key, or of an id, 0 where there is none."""
     digits = key.rpartition('/')[2][1:]
-    return int(digits) if digits.isdecimal() else 0
+    return natural(digits) or 0

@@ -56,7 +56,7 @@ def refuse_above(size_bytes: int, what: str, remedy: str = BY_HAND) -> None:
 
 
 def wrong(path: str, found: object, wanted: str) -> NoReturn:
-    shown = json.dumps(found, default=str)[:60]
+    shown = json.dumps(found)[:60]
     raise StoredStateError(f'"{path}" is {shown} instead of {wanted}')
 
 
@@ -207,6 +207,12 @@ class Part:
         if length is not None and len(values) != length:
             raise StoredStateError(f'"{path}" has {len(values)} values for {length} OSDs')
         return [read(f'{path}[{index}]', value) for index, value in enumerate(values)]
+
+    def column_added_later(
+        self, name: str, length: int, read: Callable[[str, object], Optional[_T]]
+    ) -> list[Optional[_T]]:
+        """None for each where an older version of the module wrote this."""
+        return [None] * length if name not in self._values else self.column(name, length, read)
 
     def pairs(self, name: str, read: Callable[[str, object], _T]) -> tuple[tuple[str, _T], ...]:
         path = self._path + name

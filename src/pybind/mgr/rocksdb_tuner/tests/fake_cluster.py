@@ -17,18 +17,22 @@ seen on real clusters (16.2.15 where nothing else is said), traps included:
 from __future__ import annotations
 
 import errno
+import uuid
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Callable, Optional
 
 from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
 from rocksdb_tuner.mgr.records import (
+    AuditLine,
     ClusterMap,
     ConfigEntry,
     CounterPoint,
     DaemonVersions,
     FailureDomain,
     ManagerInfo,
+    OrchestratedDaemon,
     OsdInfo,
     PgSummary,
     Place,
@@ -70,6 +74,8 @@ class FakeOsd:
     #: None: its host.
     domain: Optional[FailureDomain] = None
     device_class: str = 'ssd'
+    #: Another one for each OSD that is made, whatever its id.
+    uuid: Optional[str] = None
     release: str = 'pacific'
     in_cluster: bool = True
     up: bool = True
@@ -78,6 +84,8 @@ class FakeOsd:
     db_device_bytes: Optional[int] = None
     #: Values of options in its own ceph.conf: they beat the config store.
     conf_file: dict[str, str] = field(default_factory=dict)
+    #: Its ceph.conf names its host: it starts with the entries for that host.
+    names_host: bool = False
     #: What the process was started with, by option; not set: the default.
     started_with: dict[str, RunningOption] = field(default_factory=dict)
     #: What `config show` answers, by option.
@@ -88,9 +96,17 @@ class FakeOsd:
     #: How often a process came up.
     boots: int = 0
     stop_at_s: Optional[float] = None
+    #: When the orchestrator restarts it, as it was asked to.
+    asked_at_s: Optional[float] = None
+    #: It does so now.
+    being_restarted: bool = False
+    #: When the orchestrator did so.
+    carried_out: list[str] = field(default_factory=list)
     #: When its next process starts and reads its options, and when that one is up.
     start_at_s: Optional[float] = None
     boot_at_s: Optional[float] = None
+    #: When its last process started.
+    started_s: Optional[float] = None
     starting_with: dict[str, RunningOption] = field(default_factory=dict)
     # -- faults
     #: The process never comes up, whatever it is given (a dead disk).
@@ -126,6 +142,8 @@ class FakeCluster:
         self.compactions = FakeCompactions(self)
         #: The cluster log: text, and whether it is a warning.
         self.logged: list[tuple[str, bool]] = []
+        #: Commands with who sent them.
+        self.audit: list[AuditLine] = []
         #: What `ceph -s` shows: message and share by event, and what ended, with its failure.
         self.progress: dict[str, tuple[str, float]] = {}
         self.progress_ended: list[tuple[str, Optional[str]]] = []
@@ -169,6 +187,10 @@ class FakeCluster:
         self.upgrades_to: Optional[str] = None
         #: It answers "scheduled" and does nothing.
         self.orchestrator_idle = False
+        #: It carries nothing out, and all of it once it is resumed.
+        self.orchestrator_paused = False
+        #: It tells nothing of single daemons.
+        self.orchestrator_silent = False
         #: It restarts this OSD instead.
         self.orchestrator_restarts: Optional[int] = None
         # -- faults of OSDs
@@ -177,12 +199,16 @@ class FakeCluster:
         self._dirty_until_s = 0.0
         self._pg_log: list[tuple[float, bool]] = [(0.0, True)]
         self._next_nonce = 1000
+        self._made = 0
         for osd_id in range(osds):
             self.add_osd(FakeOsd(osd_id, f'node{osd_id // per_host}', release=release))
 
     def add_osd(self, osd: FakeOsd) -> FakeOsd:
         """Add an OSD that is up and runs what the config store gives it."""
         self.osds[osd.osd_id] = osd
+        if osd.uuid is None:
+            self._made += 1
+            osd.uuid = str(uuid.UUID(int=zlib.crc32(b'%d' % self._made) << 96 | self._made))
         self._start(osd)
         self._boot(osd)
         osd.reported = dict(osd.shown)
@@ -204,12 +230,19 @@ class FakeCluster:
                 self._pg_log.append((self.now_s, clean))
 
     def _live(self, osd: FakeOsd) -> None:
+        asked = osd.asked_at_s is not None and not self.orchestrator_paused
+        if asked and osd.asked_at_s is not None and self.now_s >= osd.asked_at_s:
+            osd.asked_at_s, osd.stop_at_s = None, self.now_s
+            osd.being_restarted = True
         if osd.stop_at_s is not None and self.now_s >= osd.stop_at_s:
             osd.stop_at_s = None
             self._stop(osd)
             osd.start_at_s = self.now_s + self.stop_s
         if osd.start_at_s is not None and self.now_s >= osd.start_at_s:
             self._start(osd)
+            if osd.being_restarted:
+                osd.carried_out = [*osd.carried_out, f'{self.now_s:.1f}'][-5:]
+                osd.being_restarted = False
         if osd.boot_at_s is not None and self.now_s >= osd.boot_at_s:
             self._boot(osd)
         if osd.up and self.now_s >= osd.booted_s + self.report_s:
@@ -261,11 +294,31 @@ class FakeCluster:
         """The process ends, and nobody starts it again."""
         self._stop(self.osds[osd_id])
 
+    def mark_out(self, osd_id: int) -> None:
+        """It is down for good, and other OSDs take its place."""
+        self._stop(self.osds[osd_id])
+        self.osds[osd_id].in_cluster = False
+        self.osds[osd_id].broken = True
+
     def start_osd(self, osd_id: int) -> None:
         self._start(self.osds[osd_id])
 
     def restart_by_hand(self, osd_id: int) -> None:
         self.osds[osd_id].stop_at_s = self.now_s
+
+    def purge(self, osd_id: int) -> None:
+        """`ceph osd purge`; entries for the id stay in the config store."""
+        self.stop_osd(osd_id)
+        del self.osds[osd_id]
+
+    def make_again(self, osd_id: int, device_class: str = 'ssd') -> FakeOsd:
+        """Purge an OSD, and make another one with its id."""
+        host = self.osds[osd_id].host
+        self.purge(osd_id)
+        made = FakeOsd(osd_id, host, device_class=device_class, release=self.release)
+        self.add_osd(made)
+        self.osds = dict(sorted(self.osds.items()))
+        return made
 
     def mark_down(self, osd_id: int, *, up: bool = False) -> None:
         """The OSD map calls it down (or up again) while its process runs on."""
@@ -379,7 +432,28 @@ class FakeCluster:
             raise CommandError(errno.ENOENT, self.orchestrator_reason)
         if not self.orchestrator_idle:
             restarted = osd_id if self.orchestrator_restarts is None else self.orchestrator_restarts
-            self.osds[restarted].stop_at_s = self.now_s + self.orchestrator_delay_s
+            self.osds[restarted].asked_at_s = self.now_s + self.orchestrator_delay_s
+
+    def describe_osd(self, osd_id: int, refresh: bool) -> Optional[OrchestratedDaemon]:
+        self._maybe_fail('orch ps')
+        if self.orchestrator_reason is not None:
+            raise CommandError(errno.ENOENT, self.orchestrator_reason)
+        osd = self.osds.get(osd_id)
+        if osd is None or self.orchestrator_silent:
+            return None
+        return OrchestratedDaemon(
+            running=osd.up or osd.boot_at_s is not None,
+            started=None if osd.started_s is None else f'{osd.started_s:.1f}',
+            refreshed=f'{self.now_s:.1f}',
+            carried_out=tuple(osd.carried_out),
+            paused=self.orchestrator_paused,
+        )
+
+    # -- Audit
+
+    def audited(self) -> tuple[AuditLine, ...]:
+        self._maybe_fail('log last')
+        return tuple(self.audit)
 
     # -- Announcements
 
@@ -440,6 +514,7 @@ class FakeCluster:
     def _start(self, osd: FakeOsd) -> None:
         """A process starts: its options are read now, it is up later."""
         osd.start_at_s = None
+        osd.started_s = self.now_s
         osd.boot_at_s = self.now_s + self.boot_s
         names = {name for _, name in self.store} | set(osd.conf_file)
         started = {}
@@ -494,7 +569,8 @@ class FakeCluster:
 
     def _at_start(self, osd: FakeOsd, name: str) -> Optional[str]:
         """What an OSD starts with: it asks before it says where it is, so masks do not count."""
-        for who in (f'osd.{osd.osd_id}', 'osd', 'global'):
+        by_host = (f'osd/host:{osd.host}',) if osd.names_host else ()
+        for who in (f'osd.{osd.osd_id}', *by_host, 'osd', 'global'):
             if (who, name) in self.store:
                 return self.store[who, name]
         return None
@@ -557,4 +633,5 @@ def _info(osd: FakeOsd) -> OsdInfo:
         db_device_bytes=osd.db_device_bytes,
         objectstore='bluestore',
         failure_domain=osd.failure_domain,
+        uuid=osd.uuid,
     )

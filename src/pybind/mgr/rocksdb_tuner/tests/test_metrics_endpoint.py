@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import itertools
 import logging
+import select
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
-from http.client import HTTPConnection, HTTPResponse, RemoteDisconnected
-from typing import Any
+from http.client import HTTPConnection, HTTPResponse
+from typing import Any, Callable
 
 import mgr_module
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from rocksdb_tuner import Module, StandbyModule
-from rocksdb_tuner.metrics_endpoint import MAX_CONNECTIONS, Address, MetricsEndpoint
+from rocksdb_tuner.metrics_endpoint import (
+    MAX_CONNECTIONS,
+    MAX_REQUEST_BYTES,
+    Address,
+    MetricsEndpoint,
+)
 from rocksdb_tuner.metrics_text import MetricsText
 from rocksdb_tuner.present.exposition import Metric
 from rocksdb_tuner.present.health import METRICS_UNAVAILABLE
@@ -25,6 +34,8 @@ from rocksdb_tuner.snapshot import Snapshot
 
 from .present import samples
 
+#: A scrape takes milliseconds; the machine may be busy.
+SOON_S = 2.0
 TEXT = '# TYPE a gauge\na 1.0\n'
 
 
@@ -59,13 +70,6 @@ def refuses(address: Address) -> bool:
     except ConnectionRefusedError:
         return True
     return False
-
-
-def answers(address: Address) -> bool:
-    try:
-        return ask(address)[0].status == 200
-    except (ConnectionError, RemoteDisconnected):
-        return False
 
 
 def test_a_scrape_gets_the_text_with_the_content_type_of_the_format(
@@ -168,21 +172,173 @@ def test_all_addresses_of_the_host_are_those_of_ipv4_and_ipv6(endpoint: MetricsE
     assert ask(Address('::1', port))[0].status == 200
 
 
-def test_idle_clients_cannot_take_all_threads(endpoint: MetricsEndpoint) -> None:
+@pytest.fixture
+def sockets() -> Iterator[Callable[[Address], socket.socket]]:
+    """Connections that are closed at the end."""
+    made: list[socket.socket] = []
+
+    def connect(address: Address) -> socket.socket:
+        made.append(socket.create_connection(address, timeout=20))
+        return made[-1]
+
+    yield connect
+    for connection in made:
+        connection.close()
+
+
+def is_closed(connection: socket.socket) -> bool:
+    """Whether the server closed it, without an answer."""
+    try:
+        return connection.recv(100) == b''
+    except ConnectionError:
+        return True
+
+
+def seconds(work: Callable[[], object]) -> float:
+    began_s = time.monotonic()
+    work()
+    return time.monotonic() - began_s
+
+
+def test_thirty_two_clients_that_trickle_do_not_keep_a_scraper_waiting(
+    endpoint: MetricsEndpoint, sockets: Callable[[Address], socket.socket]
+) -> None:
+    """A byte each every now and then, for ever, and never a whole request."""
     address = free_address()
     endpoint.follow(address)
-    idle = [socket.create_connection(address, timeout=20) for _ in range(MAX_CONNECTIONS)]
+    tricklers = [sockets(address) for _ in range(32)]
+    ended = threading.Event()
+
+    def trickle() -> None:
+        for byte in itertools.cycle(b'GET /metrics HTTP/1.1 X: '):
+            for connection in tricklers:
+                with contextlib.suppress(OSError):
+                    connection.send(bytes([byte]))
+            if ended.wait(0.05):
+                return
+
+    thread = threading.Thread(target=trickle)
+    thread.start()
     try:
-        with socket.create_connection(address, timeout=20) as one_more:
-            # Closed without an answer; the idle ones are still held.
-            assert one_more.recv(100) == b''
-        idle.pop().close()
-        # The thread of the closed one ends in its own time.
-        while not answers(address):
-            pass
+        for _ in range(5):
+            assert seconds(lambda: ask(address)) < SOON_S
     finally:
-        for connection in idle:
-            connection.close()
+        ended.set()
+        thread.join()
+
+
+def test_readers_that_do_not_read_do_not_keep_a_scraper_waiting(
+    sockets: Callable[[Address], socket.socket],
+) -> None:
+    """More than there are places, each with an answer that no socket takes at once."""
+    text = '# TYPE a gauge\n' + 'a 1.0\n' * 1_000_000
+    endpoint, address = MetricsEndpoint(lambda: text), free_address()
+    try:
+        endpoint.follow(address)
+        for _ in range(MAX_CONNECTIONS + 8):
+            sockets(address).sendall(b'GET /metrics HTTP/1.0\r\n\r\n')
+        began_s = time.monotonic()
+        response, body = ask(address)
+        assert (response.status, len(body)) == (200, len(text))
+        assert time.monotonic() - began_s < SOON_S
+    finally:
+        endpoint.close()
+
+
+def test_of_too_many_connections_the_oldest_gives_way_to_the_newest(
+    endpoint: MetricsEndpoint, sockets: Callable[[Address], socket.socket]
+) -> None:
+    address = free_address()
+    endpoint.follow(address)
+    idle = [sockets(address) for _ in range(MAX_CONNECTIONS)]
+    assert ask(address)[0].status == 200
+    assert is_closed(idle[0])
+    for other in idle[1:]:
+        other.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            other.recv(1)
+
+
+def test_a_request_and_its_answer_have_so_long_and_no_longer(
+    endpoint: MetricsEndpoint,
+    sockets: Callable[[Address], socket.socket],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of the whole: a client that sends something now and then wins no time."""
+    monkeypatch.setattr('rocksdb_tuner.metrics_endpoint.REQUEST_TIMEOUT_S', 1.0)
+    address = free_address()
+    endpoint.follow(address)
+    connection = sockets(address)
+    began_s = time.monotonic()
+    while not is_readable(connection, 0.1):
+        connection.send(b'G')
+        assert time.monotonic() - began_s < 20
+    assert is_closed(connection)
+    assert time.monotonic() - began_s > 0.9
+
+
+def is_readable(connection: socket.socket, wait_s: float) -> bool:
+    return bool(select.select([connection], [], [], wait_s)[0])
+
+
+def test_a_request_without_an_end_is_refused_by_its_size(
+    endpoint: MetricsEndpoint, sockets: Callable[[Address], socket.socket]
+) -> None:
+    address = free_address()
+    endpoint.follow(address)
+    connection = sockets(address)
+    connection.sendall(b'GET /metrics HTTP/1.0\r\n' + b'X: ' + b'x' * MAX_REQUEST_BYTES)
+    assert b' 431 ' in connection.recv(4096)
+
+
+@pytest.mark.parametrize(
+    ('request_line', 'status'),
+    [(b'GET http://[ HTTP/1.0', b' 400 '), (b'GET ' + b'/' * 12000 + b' HTTP/1.0', b' 404 ')],
+)
+def test_a_path_that_is_none_is_refused(
+    endpoint: MetricsEndpoint,
+    sockets: Callable[[Address], socket.socket],
+    request_line: bytes,
+    status: bytes,
+) -> None:
+    address = free_address()
+    endpoint.follow(address)
+    connection = sockets(address)
+    connection.sendall(request_line + b'\r\n\r\n')
+    assert status in connection.recv(4096)
+
+
+def test_a_request_in_pieces_is_answered(
+    endpoint: MetricsEndpoint, sockets: Callable[[Address], socket.socket]
+) -> None:
+    address = free_address()
+    endpoint.follow(address)
+    connection = sockets(address)
+    for piece in (b'GET /met', b'rics HTTP/1.0\r', b'\n\r', b'\n'):
+        connection.sendall(piece)
+        time.sleep(0.05)
+    answer = b''.join(iter(lambda: connection.recv(4096), b''))
+    assert answer.endswith(TEXT.encode())
+
+
+def test_a_closed_endpoint_sends_what_it_began_and_leaves_no_thread(
+    sockets: Callable[[Address], socket.socket],
+) -> None:
+    text = 'a 1.0\n' * 2_000_000
+    endpoint, address = MetricsEndpoint(lambda: text), free_address()
+    endpoint.follow(address)
+    reader, idle = sockets(address), sockets(address)
+    reader.sendall(b'GET /metrics HTTP/1.0\r\n\r\n')
+    first = reader.recv(100)
+    endpoint.close()
+    assert refuses(address)
+    assert is_closed(idle)
+    rest = b''.join(iter(lambda: reader.recv(1 << 20), b''))
+    assert len(first + rest) > len(text)
+    deadline_s = time.monotonic() + 10
+    while any(t.name == 'rocksdb_tuner-metrics' for t in threading.enumerate()):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
 
 
 def test_a_text_is_written_once_for_each_snapshot_and_limit(

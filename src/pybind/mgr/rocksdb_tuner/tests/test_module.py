@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import time
 from typing import Any, Callable
 
 import pytest
@@ -11,6 +12,7 @@ from mgr_module import HandleCommandResult
 
 from rocksdb_tuner import Module
 from rocksdb_tuner.advise.conditions.catalogue import limit_options
+from rocksdb_tuner.module import TAB_NOTICE_S
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.snapshot import Mode
 
@@ -59,6 +61,8 @@ def test_every_read_answers_before_the_first_tick(module: Any, name: str) -> Non
         (lambda m: m.cmd_osd('osd.99'), errno.ENOENT, '99'),
         (lambda m: m.cmd_osd('osd.99', deep=True), errno.ENOENT, '99'),
         (lambda m: m.cmd_osd(deep=True), errno.EINVAL, '--deep'),
+        (lambda m: m.cmd_osd_deep('osd.99'), errno.ENOENT, '99'),
+        (lambda m: m.cmd_osd_deep('seven'), errno.EINVAL, '"seven"'),
         (lambda m: m.cmd_report(format='xml'), errno.EINVAL, '"xml"'),
         (lambda m: m.cmd_show('nope'), errno.ENOENT, '"nope"'),
         (lambda m: m.cmd_apply('nope'), errno.ENOENT, '"nope"'),
@@ -166,3 +170,11 @@ def test_a_tab_that_cannot_be_placed_is_said_in_the_status(module: Any) -> None:
     (notice,) = json.loads(module.cmd_status('json').stdout)['notices']
     assert 'cannot be placed' in notice
     assert 'cannot be placed' in ' '.join(module.cmd_status().stdout.split())
+
+
+def test_that_notice_goes_away_by_itself(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody says that it is over, and whoever said that it began may have been wrong."""
+    module.tab_has_no_place()
+    later_s = time.monotonic() + TAB_NOTICE_S + 1
+    monkeypatch.setattr('rocksdb_tuner.module.time.monotonic', lambda: later_s)
+    assert json.loads(module.cmd_status('json').stdout)['notices'] == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import threading
 from dataclasses import replace
-from typing import Optional
+from typing import Callable, Optional
 
 import pytest
 
@@ -42,6 +42,8 @@ class World:
         self.load_ops_per_s = 0
         #: By how much the manager's clock is wrong.
         self.clock_offset_s = 0.0
+        #: What waits for an OSD is done at once, for want of time that passes by itself.
+        self.ask_beside: Callable[[Callable[[], None]], None] = lambda work: work()
         self.tuner = self.takeover()
 
     def takeover(self) -> Tuner:
@@ -53,6 +55,9 @@ class World:
             manager_version=self.manager_version,
             manager_release='pacific',
             wall_clock=lambda: self.cluster.now_s + self.clock_offset_s,
+            monotonic=lambda: self.cluster.now_s,
+            ask_beside=self.ask_beside,
+            sleep=lambda _: None,
         )
         self.tuner.load()
         return self.tuner

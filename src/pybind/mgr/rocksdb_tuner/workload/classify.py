@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Optional
 
 from .activity import Activity
-from .pools import CEPHFS_DATA, CEPHFS_METADATA, RBD, RGW, PoolContext
+from .pools import CEPHFS_METADATA, RBD, RGW, PoolContext
 from .records import Evidence, Workload, WorkloadClass
 from .thresholds import Thresholds, thresholds
 
@@ -66,12 +66,7 @@ def _client_work(
     if share < limits.dominant_kind_share:
         return WorkloadClass.MIXED, _beyond(1 - share, 1 - limits.dominant_kind_share), (of_pools,)
     # The others only do little: as if they were not there.
-    alone = PoolContext(
-        rbd=kind == RBD,
-        rgw=kind == RGW,
-        cephfs_metadata=kind == CEPHFS_METADATA,
-        cephfs_data=kind == CEPHFS_DATA,
-    )
+    alone = PoolContext(rbd=kind == RBD, rgw=kind == RGW, cephfs_metadata=kind == CEPHFS_METADATA)
     workload_class, certainty, evidence = _small_changes(seen, alone, limits)
     certainty = min(certainty, _beyond(share, limits.dominant_kind_share))
     return workload_class, certainty, (of_pools, *evidence)

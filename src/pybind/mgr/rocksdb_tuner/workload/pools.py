@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from operator import itemgetter
-from types import MappingProxyType
 from typing import Mapping, NamedTuple, Optional
 
 from ..mgr.records import ClusterMap, PoolInfo
@@ -53,7 +52,6 @@ class PoolContext(NamedTuple):
     rbd: bool
     rgw: bool
     cephfs_metadata: bool
-    cephfs_data: bool
     #: What each kind has of the changes that clients make; None where that is not known.
     shares: Optional[Mapping[str, Share]] = None
     #: Follows from ``shares``; here, for it is the same for each OSD of a class.
@@ -63,21 +61,19 @@ class PoolContext(NamedTuple):
 def pool_context(
     cluster_map: ClusterMap,
     device_class: str,
-    pool_rates: Mapping[int, PoolRates] = MappingProxyType({}),
-    changes_per_s: float = 0.0,
+    pool_rates: Mapping[int, PoolRates],
+    changes_per_s: float,
 ) -> PoolContext:
     """The kinds of pools that reach ``device_class``, and what each does of the changes.
 
     ``changes_per_s`` are the operations that write of all OSDs of the class.
     """
     reaching = [pool for pool in cluster_map.pools if _reaches(pool, device_class)]
-    kinds = {kind for pool in reaching for kind in (_kind(pool),) if kind is not None}
     shares = _shares(reaching, pool_rates, changes_per_s)
     return PoolContext(
         rbd=any('rbd' in pool.applications for pool in reaching),
         rgw=any('rgw' in pool.applications for pool in reaching),
-        cephfs_metadata=CEPHFS_METADATA in kinds,
-        cephfs_data=CEPHFS_DATA in kinds,
+        cephfs_metadata=any(pool.cephfs_metadata for pool in reaching),
         shares=shares,
         leading=leading(shares) if shares else None,
     )
@@ -90,7 +86,7 @@ def leading(shares: Mapping[str, Share]) -> Leading:
     )
     kind, share = ordered[0]
     parts = ', '.join(
-        f'{100 * value:.0f} % {_NAMES[name]}' for name, value in ordered if value >= 0.005
+        f'{100 * value:.0f} % {_NAMES[name]}' for name, value in ordered if value > 0.005
     )
     return Leading(kind, share, f'By their pools the changes on the device class are {parts}.')
 

@@ -15,7 +15,7 @@ from .pools import PoolContext, pool_context
 from .records import Evidence, Recognition, Workload, WorkloadClass
 from .thresholds import thresholds
 
-_NO_POOLS = PoolContext(rbd=False, rgw=False, cephfs_metadata=False, cephfs_data=False)
+_NO_POOLS = PoolContext(rbd=False, rgw=False, cephfs_metadata=False)
 
 
 #: What is left of a group's confidence for an OSD of which only its group's clients are known.

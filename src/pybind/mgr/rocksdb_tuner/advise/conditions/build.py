@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Optional
 
+from ...units import natural
 from ..facts import release_of_osd
 from ..naming import name_osds
 from ..records import Finding, FindingEvidence
@@ -72,4 +73,5 @@ def unknown_release(cluster: ClusterFacts, condition: Condition) -> Iterable[Fin
 def _version(text: Optional[str]) -> _Version:
     """(16, 2, 15) of "16.2.15-1"; empty for what is no version, which is below every other."""
     numbers = (text or '').split('-')[0].split('.')
-    return tuple(int(n) for n in numbers) if all(n.isdecimal() for n in numbers) else ()
+    found = tuple(natural(n) for n in numbers)
+    return () if None in found else tuple(n for n in found if n is not None)

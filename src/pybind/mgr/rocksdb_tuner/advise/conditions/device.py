@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import partial
 from typing import Optional
 
+from ...lsm.levels import MAX_LEVELS
 from ...mgr.records import OsdInfo
 from ...observe.growth import Forecast, Outlook
 from ...observe.signals import Signals
@@ -94,10 +96,14 @@ def _level_sizes(osd: OsdFacts, total: int) -> Optional[tuple[int, ...]]:
         levels = int(effective['num_levels'])
     except (KeyError, ValueError):
         return None
+    if not math.isfinite(multiplier):
+        return None
     sizes: list[int] = []
-    while len(sizes) < levels - 1:
+    left = total
+    while len(sizes) < min(levels, MAX_LEVELS) - 1:
         sizes.append(int(size))
-        if sum(sizes) > total:
+        left -= sizes[-1]
+        if left < 0:
             break
         size *= multiplier
     return tuple(sizes)

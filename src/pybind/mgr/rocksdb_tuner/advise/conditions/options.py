@@ -163,8 +163,6 @@ def own_entry_shadows(cluster: ClusterFacts, condition: Condition) -> Iterable[F
     """An entry of a single OSD hides one, with another value, that is meant for many."""
     own = [e for e in cluster.entries if e.name == OPTION and is_own_entry(e.who)]
     wider = [e for e in cluster.entries if e.name == OPTION and not is_own_entry(e.who)]
-    if not own or not wider:
-        return
     infos = {f'osd.{osd.info.osd_id}': osd.info for osd in cluster.osds}
     for entry in own:
         info = infos.get(entry.who.partition('/')[0])
@@ -193,8 +191,6 @@ def own_entry_shadows(cluster: ClusterFacts, condition: Condition) -> Iterable[F
 def redundant_override(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """An entry that holds what its OSDs would use without it."""
     entries = [e for e in cluster.entries if e.name == OPTION]
-    if not entries:
-        return
     decided: dict[str, list[OsdFacts]] = {}
     for osd in cluster.osds:
         if osd.options and osd.options.deciding_who:

@@ -15,6 +15,7 @@ from ...rollout.batches import (
     watched_batch,
 )
 from ...rollout.history import HistoryRecord
+from ...rollout.identity import who_was_left
 from ...rollout.records import Phase, RolloutState, Verdict
 from ...rollout.track_record import Rightness, compared, track_record
 from ...rollout.verdict import in_words
@@ -52,6 +53,9 @@ def _rollout(state: RolloutState) -> str:
         pairs.append(('Waits because', state.paused_reason))
     if state.failure is not None:
         pairs.append(('What happened', state.failure))
+    left = who_was_left(state)
+    if left is not None and not state.ended:
+        pairs.append(('Left behind', left))
     if state.last_error is not None and not state.ended:
         pairs.append(('Last error', state.last_error))
     pairs += [

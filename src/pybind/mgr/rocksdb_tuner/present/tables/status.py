@@ -51,7 +51,9 @@ def status(snapshot: Snapshot) -> str:
         head,
         _auto_apply(snapshot),
         _groups(snapshot),
-        _notices((*snapshot.limitations, *snapshot.notices)),
+        _notices(
+            (*snapshot.limitations, *snapshot.notices, *(f.sentence for f in snapshot.failing))
+        ),
     )
 
 

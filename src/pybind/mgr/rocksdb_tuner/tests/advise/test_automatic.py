@@ -68,12 +68,12 @@ def tried(advice: Recommendation, outcome: Outcome, **changes: str) -> HistoryRe
     return replace(record, **changes)  # type: ignore[arg-type]
 
 
-def ended_rollout(ago_s: float, *, breaks: bool = False) -> RolloutState:
+def ended_rollout(*, breaks: bool = False) -> RolloutState:
     run = Run()
     if breaks:
         run.cluster.refuses_to_start = lambda value: value == NEW
     run.start()
-    return replace(run.to_the_end(), updated_s=NOW_S - ago_s)
+    return run.to_the_end()
 
 
 def test_advice_is_taken_once_it_has_stood_long_enough_and_not_a_second_before() -> None:
@@ -121,17 +121,23 @@ def test_the_same_options_under_another_name_are_the_same_thing() -> None:
 
 
 def test_after_any_change_it_cools_down() -> None:
-    last = ended_rollout(ago_s=DAY_S - 60)
-    assert 'ended less than' in reason(decided(ADVICE, past=Past(last=last)))
-    assert decided(ADVICE, past=Past(last=ended_rollout(ago_s=DAY_S))).chosen == ADVICE
+    last = ended_rollout()
+    early, late = (Past(last=last, ended_ago_s=ago_s) for ago_s in (DAY_S - 60, DAY_S))
+    assert 'ended less than' in reason(decided(ADVICE, past=early))
+    assert decided(ADVICE, past=late).chosen == ADVICE
 
 
-def test_a_clock_that_was_set_back_does_not_shorten_the_cooling_down() -> None:
-    assert decided(ADVICE, past=Past(last=ended_rollout(ago_s=-5.0))).chosen is None
+def test_an_end_of_which_nobody_knows_when_it_was_cools_down_from_now_on() -> None:
+    assert 'ended less than' in reason(decided(ADVICE, past=Past(last=ended_rollout())))
+
+
+def test_while_stored_state_is_broken_nothing_begins_by_itself() -> None:
+    past = Past(broken=('the stored "history/r4" could not be read',))
+    assert '"history/r4" could not be read' in reason(decided(ADVICE, past=past))
 
 
 def test_a_failure_stops_everything_until_somebody_took_note_of_it() -> None:
-    failed = Past(last=ended_rollout(ago_s=9 * DAY_S, breaks=True))
+    failed = Past(last=ended_rollout(breaks=True), ended_ago_s=9 * DAY_S)
     assert 'rollout ack' in reason(decided(ADVICE, past=failed))
     assert decided(ADVICE, past=replace(failed, acknowledged=True)).chosen == ADVICE
 
@@ -174,3 +180,110 @@ def test_at_most_one_is_taken_and_each_other_is_told_why(
     if decision.chosen is not None:
         assert decision.chosen.risk is Risk.LOW
         assert stood_s >= DAY_S
+
+
+# -- what is said
+
+
+@pytest.mark.parametrize(
+    ('past', 'said'),
+    [
+        (
+            Past(broken=('this is lost', 'and that'), impossible='x'),
+            'nothing begins by itself while stored state is broken: this is lost',
+        ),
+        (Past(impossible='the plans do not fit', no_orchestrator='x'), 'the plans do not fit'),
+        (
+            Past(no_orchestrator='no orchestrator configured', campaign_under_way=True),
+            'nothing restarts OSDs: no orchestrator configured',
+        ),
+        (Past(campaign_under_way=True), 'a compaction campaign is under way'),
+    ],
+)
+def test_of_several_reasons_the_gravest_is_told(past: Past, said: str) -> None:
+    assert reason(decided(ADVICE, past=past)) == said
+    # What speaks against one recommendation comes before what speaks against all.
+    risky = replace(ADVICE, risk=Risk.HIGH)
+    assert reason(decided(risky, past=past)) == (
+        'its risk is high, and only what is of low risk is taken'
+    )
+
+
+def test_how_long_it_cools_down_is_told() -> None:
+    last = ended_rollout()
+    found = reason(decided(ADVICE, past=Past(last=last, ended_ago_s=DAY_S - 90)))
+    assert found == 'rollout r1 ended less than 24h ago; 90s are left'
+    unknown = reason(decided(ADVICE, past=Past(last=last)))
+    assert unknown == 'rollout r1 ended less than 24h ago; 24h are left'
+    failed = Past(last=ended_rollout(breaks=True), acknowledged=True, ended_ago_s=1.0)
+    assert 'ended less than' in reason(decided(ADVICE, past=failed))
+    assert reason(decided(ADVICE, past=replace(failed, acknowledged=False))) == (
+        'rollout r1 did not succeed: "ceph rocksdb-tuner rollout ack" takes note of it'
+    )
+
+
+def test_what_speaks_against_one_is_told_with_its_figures() -> None:
+    doubtful = replace(ADVICE, confidence=0.894)
+    assert reason(decided(doubtful)) == 'the confidence in the workload is 0.89, below 0.90'
+    past = Past(history=(tried(ADVICE, Outcome.DONE, recommendation_id='x', options_to='ttl=1'),))
+    assert decided(ADVICE, past=past).chosen == ADVICE
+    again = Past(history=(*past.history, tried(ADVICE, Outcome.ABORTED)))
+    assert reason(decided(ADVICE, past=again)) == (
+        'the same was tried in r4 (aborted): a second time is for you to decide'
+    )
+    assert reason(decided(ADVICE, stood_s=7200.0)) == 'it has stood for 2h of 24h'
+    assert decide([ADVICE], Standing(), Past(), NOW_S, POLICY).refusals[0].reason == (
+        'it has stood for 0s of 24h'
+    )
+
+
+def test_of_two_the_first_is_taken_and_the_other_waits_for_it() -> None:
+    other = replace(ADVICE, recommendation_id='other')
+    decision = decided(ADVICE, other)
+    assert decision.chosen == ADVICE
+    (refusal,) = decision.refusals
+    assert refusal == ('other', 'one recommendation is carried out at a time')
+    risky = replace(ADVICE, risk=Risk.MEDIUM)
+    assert decided(risky, other).chosen == other
+
+
+@pytest.mark.parametrize(
+    ('recorded', 'advised', 'same'),
+    [
+        ('osd', 'osd/class:ssd', True),
+        ('global', 'osd/class:ssd', True),
+        ('osd/class:ssd', 'osd', True),
+        ('osd/class:ssd', 'osd/class:ssd', True),
+        ('osd/class:hdd', 'osd/class:ssd', False),
+        ('osd.1', 'osd/class:ssd', False),
+    ],
+)
+def test_the_same_for_a_group_is_the_same_for_the_cluster(
+    recorded: str, advised: str, same: bool
+) -> None:
+    advice = replace(ADVICE, who=advised)
+    record = tried(advice, Outcome.DONE, recommendation_id='x', who=recorded)
+    assert (decided(advice, past=Past(history=(record,))).chosen is None) == same
+
+
+def test_without_a_word_of_the_operator_a_day_a_day_and_nine_tenths() -> None:
+    assert Policy() == Policy(after_s=DAY_S, cooldown_s=DAY_S, least_confidence=0.9)
+    standing = Standing()
+    standing.update([ADVICE], 5.0)
+    assert standing.since_s(ADVICE.recommendation_id) == 5.0
+    standing.update([ADVICE], 9.0)
+    assert standing.since_s(ADVICE.recommendation_id) == 5.0
+    assert standing.since_s('other') is None
+
+
+def test_half_a_second_of_the_cooldown_is_left_and_what_does_not_stand_is_not_taken() -> None:
+    last = ended_rollout()
+    assert decided(ADVICE, past=Past(last=last, ended_ago_s=DAY_S - 0.5)).chosen is None
+    at_once = replace(POLICY, after_s=0.0)
+    assert decide([ADVICE], Standing(), Past(), NOW_S, at_once).chosen is None
+    assert decided(ADVICE, stood_s=0.0, policy=at_once).chosen == ADVICE
+
+
+def test_what_has_the_same_id_is_the_same_whatever_it_did() -> None:
+    record = tried(ADVICE, Outcome.DONE, who='osd.7', options_to='ttl=1')
+    assert decided(ADVICE, past=Past(history=(record,))).chosen is None

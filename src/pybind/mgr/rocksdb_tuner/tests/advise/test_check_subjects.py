@@ -7,7 +7,7 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.advise.check_subjects import subjects
+from rocksdb_tuner.advise.check_subjects import hardware_of_osd, subjects
 from rocksdb_tuner.advise.given import given
 from rocksdb_tuner.advise.records import OsdFacts, Setting
 from rocksdb_tuner.observe.details import Details
@@ -117,3 +117,73 @@ def test_what_cannot_be_asked_about_is_said(asked: dict[str, object], code: int,
     with pytest.raises(BadQuestionError, match=said) as error:
         subjects([osd(0), osd(1, None)], **asked)  # type: ignore[arg-type]
     assert error.value.errno == code
+
+
+def test_what_is_asked_about_is_said_in_full() -> None:
+    osds = [osd(0), osd(1, None), osd(2, device_class='hdd'), osd(3, device_class=None)]
+
+    def refused(among: list[OsdFacts], **asked: object) -> str:
+        with pytest.raises(BadQuestionError) as error:
+            subjects(among, **asked)  # type: ignore[arg-type]
+        return str(error.value)
+
+    assert refused(osds, device_class='nvme') == (
+        'no OSD has the device class "nvme"; device classes: hdd, ssd'
+    )
+    many = [osd(n, device_class=name) for n, name in enumerate('fedcba')]
+    assert refused(many, device_class='nvme').endswith('device classes: a, b, c, d, e, f')
+    assert refused([], device_class='nvme').endswith('device classes: none yet')
+    assert refused(osds, device_class='ssd', osd_id=0) == 'name an OSD or a device class, not both'
+    unknown = 'these OSDs run a release that is not known to this module: name one with --release'
+    assert refused(osds, osd_id=1) == unknown
+    assert refused([osd(1, None)], device_class='ssd') == unknown
+
+
+def test_osds_of_no_known_release_are_judged_for_all_or_for_the_one_that_is_named() -> None:
+    unknown = [osd(1, None, memory=4 * GIB)]
+    assert [s.release for s in subjects(unknown)] == list(known_releases())
+    (planned,) = subjects(unknown, release='reef')
+    assert (planned.release.name, planned.osd_ids) == ('reef', (1,))
+    assert planned.hardware.memory_target_bytes == 4 * GIB
+    (nobody,) = subjects([], release='reef', said=given(cores=3))
+    assert (nobody.osd_ids, nobody.hardware.cores) == ((), 3)
+    assert {s.hardware.cores for s in subjects([], said=given(cores=3))} == {3}
+
+
+def test_of_a_named_release_only_those_that_run_it_are_judged() -> None:
+    osds = [osd(3), osd(1), osd(2, 'reef')]
+    (subject,) = subjects(osds, release='pacific')
+    assert subject.osd_ids == (1, 3)
+    assert subject.annex == ''
+    assert [s.osd_ids for s in subjects(osds)] == [(1, 3), (2,)]
+    silent = osd(0)._replace(options=None)
+    assert [s.annex for s in subjects([silent, osd(1, annex='ttl=1')])] == ['', 'ttl=1']
+
+
+@pytest.mark.parametrize(
+    ('said', 'wal', 'db', 'memory'),
+    [
+        ({}, GIB, 60 * GIB, 8 * GIB),
+        ({'wal_size': '0'}, None, 60 * GIB, 8 * GIB),
+        ({'wal_size': '2G'}, 2 * GIB, 60 * GIB, 8 * GIB),
+        ({'db_size': '0'}, GIB, None, 8 * GIB),
+        ({'db_size': '3G'}, GIB, 3 * GIB, 8 * GIB),
+        ({'memory': '2G'}, GIB, 60 * GIB, 2 * GIB),
+    ],
+)
+def test_each_device_is_the_one_that_was_said_or_is_known(
+    said: dict[str, str], wal: Optional[int], db: Optional[int], memory: Optional[int]
+) -> None:
+    known = osd(0, memory=8 * GIB, db_device_bytes=60 * GIB, wal_device_bytes=GIB)
+    found = hardware_of_osd(known, given(**said))  # type: ignore[arg-type]
+    assert (found.wal_device_bytes, found.db_device_bytes, found.memory_target_bytes) == (
+        wal,
+        db,
+        memory,
+    )
+    assert (found.families, found.neighbours) == (None, ())
+    assert hardware_of_osd(osd(0)).memory_target_bytes is None
+    assert hardware_of_osd(osd(0)._replace(sharded=True)).families is None
+    unsharded = hardware_of_osd(osd(0)._replace(sharded=False)).families
+    assert unsharded is not None
+    assert [len(own) for own in unsharded] == [0]

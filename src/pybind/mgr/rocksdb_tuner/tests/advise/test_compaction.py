@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Optional
 
 import pytest
 
 from rocksdb_tuner.advise.compaction import campaign_request, compaction_advice
+from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import GroupFacts, Kind, Recommendation, Risk
 from rocksdb_tuner.advise.steps import ShownSteps
 from rocksdb_tuner.mgr.records import FailureDomain
@@ -160,3 +162,130 @@ def test_other_racks_make_another_order() -> None:
     advice = compaction_advice(group(*moved), [changed()], shown)
     assert advice is not None
     assert advice.osds == (5, 3, 0, 2, 4, 1)
+
+
+def test_what_is_offered_is_told_in_full() -> None:
+    advice = offered(changed())
+    assert advice.who == 'osd/class:ssd'
+    assert (advice.profile, advice.confidence) == (None, None)
+    assert advice.options_from == advice.options_to == LZ4
+    assert advice.targets == tuple((n, LZ4) for n in advice.osds)
+    assert (advice.final_entries, advice.controls, advice.batches) == ((), (), ())
+    assert dict(advice.places) == {n: osd_info(n).place for n in range(3)}
+    (reason,) = advice.reasons
+    assert reason.statement == (
+        'r1 changed compression, which only files have that were written since: a compaction '
+        'rewrites those from before, as far as newer data overlap them.'
+    )
+    assert reason.source.startswith('RocksDB wiki, Compression and Manual Compaction')
+    several = offered(
+        changed(after=f'{LZ4},num_levels=8,ttl=5'), options=f'{LZ4},num_levels=8,ttl=5'
+    )
+    assert 'r1 changed compression and num_levels, which' in several.reasons[0].statement
+
+
+REEF = DEFAULTS['reef']
+PUBLISHED = REEF.replace('kLZ4Compression', 'kNoCompression')
+
+
+@pytest.mark.parametrize(
+    ('before', 'after', 'percent'),
+    [
+        (PUBLISHED, REEF, -62.7),
+        # The published figure is of compression alone.
+        (REEF.replace('=64,', '=32,'), REEF, None),
+        (PLAIN, LZ4, None),
+    ],
+)
+def test_space_is_predicted_where_it_was_published(
+    before: str, after: str, percent: Optional[float]
+) -> None:
+    change = changed(before=before.replace('kLZ4', 'kZSTD'), after=after)
+    advice = compaction_advice(running(after), [change])
+    assert advice is not None
+    found = advice.prediction
+    if percent is None:
+        assert found is None
+        return
+    assert found is not None
+    assert (found.metric, found.high_percent) == ('BlueFS db_used_bytes', 0.0)
+    assert found.low_percent == pytest.approx(percent, abs=0.1)
+    assert found.basis.endswith('against the same options without compression')
+    request = campaign_request(advice, 'client.ann', 3)
+    assert request.prediction == 'BlueFS db_used_bytes: -63 to +0 %'
+    assert request.predicted is not None
+    assert request.predicted.low_percent == found.low_percent
+    assert (request.actor, request.who) == ('client.ann', 'osd/class:ssd')
+
+
+@pytest.mark.parametrize(
+    ('who', 'offers'),
+    [
+        ('osd', True),
+        ('global', True),
+        ('osd/class:ssd', True),
+        ('osd.2', True),
+        ('osd.2/class:ssd', True),
+        ('osd.7', False),
+        ('osd/class:hdd', False),
+    ],
+)
+def test_a_change_for_one_of_its_osds_is_one_of_the_group(who: str, offers: bool) -> None:
+    assert (compaction_advice(running(LZ4), [changed(who=who)]) is not None) == offers
+
+
+def test_the_last_change_by_its_number_is_what_counts() -> None:
+    """The history may come in any order, and r10 comes after r9."""
+    back = changed('r10', LZ4, PLAIN)
+    for history in ([changed('r9'), back], [back, changed('r9')]):
+        assert compaction_advice(running(LZ4), history) is None
+        assert compaction_advice(running(PLAIN), history) is not None
+    advice = offered(changed('r9'))
+    earlier, later = (campaign_of(advice, n, Outcome.DONE) for n in (8, 10))
+    assert compaction_advice(running(LZ4), [changed('r9'), earlier]) == advice
+    assert compaction_advice(running(LZ4), [changed('r9'), later]) is None
+    other = replace(later, recommendation_id='another')
+    assert compaction_advice(running(LZ4), [changed('r9'), other]) == advice
+
+
+def test_osds_that_are_down_or_tell_nothing_are_not_compacted() -> None:
+    osds = (
+        facts(osd_info(0), LZ4),
+        facts(osd_info(1, up=False), LZ4),
+        facts(osd_info(2), LZ4)._replace(options=None),
+        facts(osd_info(3, None), LZ4),
+    )
+    advice = compaction_advice(group(*osds), [changed()])
+    assert advice is not None
+    assert sorted(advice.osds) == [0, 3]
+
+
+def test_a_string_that_cannot_be_read_offers_nothing() -> None:
+    assert compaction_advice(running(LZ4), [changed(before='a=1,,')]) is None
+
+
+def test_an_id_without_a_number_is_older_than_all_that_have_one() -> None:
+    odd = changed('rx', LZ4, PLAIN)
+    for history in ([changed('r1'), odd], [odd, changed('r1')]):
+        assert compaction_advice(running(LZ4), history) is not None
+    advice = offered(changed('r1'))
+    assert offered(changed('r1'), campaign_of(advice, 1, Outcome.DONE)) == advice
+
+
+def test_of_an_osd_of_no_known_release_no_space_is_predicted() -> None:
+    before = REEF.replace('kLZ4Compression', 'kNoCompression')
+    unknown = group(facts(osd_info(0, None), REEF))
+    advice = compaction_advice(unknown, [changed(before=before, after=REEF)])
+    assert advice is not None
+    assert advice.prediction is None
+
+
+def test_only_space_is_predicted() -> None:
+    for known in profiles():
+        before = known.options.replace('kLZ4Compression', 'kNoCompression')
+        if before != known.options:
+            change = changed(before=before, after=known.options)
+            advice = compaction_advice(running(known.options), [change])
+            assert advice is not None
+            if advice.prediction is not None:
+                assert advice.prediction.metric == 'BlueFS db_used_bytes'

@@ -8,7 +8,7 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.advise.compare import Comparison, Side, compare, sides
-from rocksdb_tuner.advise.profiles import profile, profiles
+from rocksdb_tuner.advise.profiles import Profile, profile, profiles
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import BadQuestionError, find_release
 from rocksdb_tuner.present import render
@@ -100,3 +100,60 @@ def test_what_cannot_be_compared_is_said() -> None:
         assert error.value.errno == code
     with pytest.raises(BadQuestionError, match='a: Ceph refuses it'):
         compared('x', '')
+
+
+def test_what_cannot_be_compared_is_said_in_full() -> None:
+    unknown = facts(osd_info(0, None))
+    silent = facts(osd_info(1))._replace(options=None)
+
+    def refused(other: Optional[Profile], osd_id: Optional[int]) -> str:
+        with pytest.raises(BadQuestionError) as error:
+            sides([unknown, silent], LZ4, other, osd_id, None)
+        return str(error.value)
+
+    both = 'name either a second profile, or an OSD with --osd, to compare with'
+    assert refused(None, None) == refused(LZ4, 0) == both
+    assert refused(None, 1) == 'what osd.1 runs is not known yet'
+    assert refused(None, 0) == 'osd.0 runs a release that is not known: name one with --release'
+    chosen = sides([unknown], LZ4, None, 0, 'tentacle')
+    assert chosen[2].name == 'tentacle'
+
+
+def test_profiles_are_named_and_stand_in_the_order_that_was_asked_for() -> None:
+    other = profile('variant-2022-d')
+    before, after, release = sides([], LZ4, other, None, 'reef')
+    assert (before, after) == (
+        Side('the profile lz4-2025', LZ4.options),
+        Side('the profile variant-2022-d', other.options),
+    )
+    assert release.name == 'reef'
+    osd = facts(osd_info(0, 'reef'), 'ttl=60', 'mon')
+    running, to, _ = sides([osd], LZ4, None, 0, None)
+    assert (running, to) == (Side('osd.0', 'ttl=60'), before)
+
+
+def test_a_difference_that_the_other_side_does_not_write_is_one_from_the_default() -> None:
+    found = compared('compression=kNoCompression', 'compression=kLZ4Compression,ttl=60')
+    by_name = {c.option: c for c in found.changes}
+    assert list(by_name) == sorted(by_name)
+    ttl = by_name['ttl']
+    assert (ttl.written_from, ttl.written_to, ttl.effective_to) == (None, '60', '60')
+    assert ttl.effective_from is not None
+    assert not ttl.follows
+    assert (found.refused, found.release.name) == ((), 'reef')
+    assert (found.side_from.name, found.side_to.name) == ('a', 'b')
+    both = compared('foo=1', 'bar=1')
+    assert both.refused == ('a', 'b')
+    assert {c.option: (c.written_from, c.written_to) for c in both.changes} == {
+        'bar': (None, '1'),
+        'foo': ('1', None),
+    }
+    assert all(c.info is None for c in both.changes)
+
+
+def test_what_no_osd_starts_with_is_compared_as_written_whichever_side_it_is() -> None:
+    for found in (compared('ttl=60', 'foo=1'), compared('foo=1', 'ttl=60')):
+        assert [c.option for c in found.changes] == ['foo', 'ttl']
+    many = [c.option for c in compared(LZ4.options, '').changes]
+    assert len(many) > 5
+    assert many == sorted(many)

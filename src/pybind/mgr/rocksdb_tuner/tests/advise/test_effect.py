@@ -60,7 +60,7 @@ def test_values_whose_intervals_overlap_are_not_told_apart(after: Estimate, alik
 @pytest.mark.parametrize(
     ('options_to', 'situation'),
     [
-        (LZ4, Situation(PACIFIC, WorkloadClass.LARGE_WRITE)),
+        (LZ4, replace(RGW, load=Load(data_bytes=30.0 * (1 << 30)))),
         ('compaction_style=kCompactionStyleUniversal', RGW),
         ('write_buffer_size=abc', RGW),
         (LZ4, replace(RGW, load=Load(workload='omap-heavy'))),
@@ -71,3 +71,34 @@ def test_where_there_is_no_model_nothing_is_predicted(
     options_to: str, situation: Situation
 ) -> None:
     assert predicted_write_amplification(OLD, options_to, situation) is None
+
+
+def test_what_the_model_predicts_is_said_in_one_sentence() -> None:
+    before, after = Estimate(2.0, 2.5, 4.0), Estimate(1.0, 1.5, 1.9)
+    said = reason_of((before, after))
+    assert said.statement == (
+        'The model predicts a write amplification of RocksDB of 1.5 (1.0 to 1.9) instead of '
+        '2.5 (2.0 to 4.0).'
+    )
+    assert said.source == 'model'
+    alike = reason_of((before, Estimate(1.0, 1.5, 2.0))).statement
+    assert alike.endswith('2.5 (2.0 to 4.0): too close for it to tell apart.')
+    above = reason_of((before, Estimate(4.0, 4.5, 5.0))).statement
+    assert above.endswith(': too close for it to tell apart.')
+    assert reason_of((before, Estimate(4.1, 4.5, 5.0))).statement.endswith('4.0).')
+    prediction = prediction_of((before, after))
+    assert prediction.metric == 'write amplification of RocksDB'
+    assert '80 % of the comparisons with real OSDs' in prediction.basis
+
+
+def test_what_is_written_now_and_a_little_more_data_change_nothing() -> None:
+    base = predicted_write_amplification(OLD, LZ4, RGW)
+    assert base is not None
+    data_bytes = RGW.load.data_bytes
+    assert data_bytes is not None
+    busy = replace(RGW.load, wal_bytes_per_s=5e7, data_bytes=data_bytes * 1.0004)
+    assert predicted_write_amplification(OLD, LZ4, replace(RGW, load=busy)) is base
+    more = replace(RGW.load, data_bytes=data_bytes * 20)
+    assert predicted_write_amplification(OLD, LZ4, replace(RGW, load=more)) != base
+    for refused in ('write_buffer_size=abc', 'compaction_style=kCompactionStyleUniversal'):
+        assert predicted_write_amplification(refused, LZ4, RGW) is None

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import errno
 from contextlib import suppress
-from typing import Any
+from dataclasses import replace
+from typing import Any, Optional
 
 import pytest
 from hypothesis import given as for_any
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.given import NOTHING, given
+from rocksdb_tuner.advise.given import NOTHING, Given, given
 from rocksdb_tuner.options.verdict import BadQuestionError
+from rocksdb_tuner.workload.records import WorkloadClass
 
 
 @pytest.mark.parametrize(
@@ -62,3 +64,71 @@ def test_any_text_is_read_or_refused(text: str, name: str) -> None:
     # Any other error would be shown to the operator as one of the module.
     with suppress(BadQuestionError):
         given(**said)
+
+
+@pytest.mark.parametrize(
+    ('name', 'field', 'least', 'too_little', 'most', 'too_much'),
+    [
+        ('db_size', 'db_bytes', ('0', 0), None, ('1024P', 1 << 60), '1025P'),
+        ('wal_size', 'wal_bytes', ('0', 0), None, ('1024P', 1 << 60), '1025P'),
+        ('memory', 'memory_bytes', ('896M', 896 << 20), '895M', ('1024P', 1 << 60), '1025P'),
+        ('data', 'data_bytes', ('1', 1), '0', ('1024P', 1 << 60), '1025P'),
+        ('ingest', 'wal_bytes_per_s', ('1', 1), '0', ('1T', 1 << 40), '1025G'),
+        ('key_size', 'bytes_per_key', ('1', 1), '0', ('1G', 1 << 30), '1025M'),
+    ],
+)
+def test_each_size_has_its_bounds(
+    name: str,
+    field: str,
+    least: tuple[str, int],
+    too_little: Optional[str],
+    most: tuple[str, int],
+    too_much: str,
+) -> None:
+    for text, size in (least, most):
+        found = given(**{name: text})  # type: ignore[arg-type]
+        assert found == replace(NOTHING, **{field: size})  # type: ignore[arg-type]
+    shown = name.replace('_', '-')
+    for text in filter(None, (too_little, too_much)):
+        with pytest.raises(BadQuestionError) as refusal:
+            given(**{name: text})  # type: ignore[arg-type]
+        assert str(refusal.value) == (f'{shown} must be {least[0]} to {most[0]}, not "{text}"')
+
+
+@pytest.mark.parametrize(
+    ('text', 'size'),
+    [
+        ('1', 1),
+        ('1k', 1 << 10),
+        ('1K', 1 << 10),
+        ('1M', 1 << 20),
+        ('1 g', 1 << 30),
+        ('1Tib', 1 << 40),
+        ('1p', 1 << 50),
+        (' 7 ', 7),
+        ('0.5k', 512),
+        ('1.9', 1),
+    ],
+)
+def test_each_suffix_is_a_power_of_1024(text: str, size: int) -> None:
+    assert given(data=text).data_bytes == size
+
+
+@pytest.mark.parametrize('cores', [1, 1024])
+def test_an_osd_has_one_core_at_least(cores: int) -> None:
+    assert given(cores=cores) == Given(cores=cores)
+    with pytest.raises(BadQuestionError, match='not 1025'):
+        given(cores=1025)
+
+
+def test_a_workload_and_column_families_are_read() -> None:
+    found = given(workload='rgw-metadata', cfs='m(3)')
+    assert found.workload is WorkloadClass.RGW_METADATA
+    assert found.columns is not None
+    assert [(column.name, column.shards) for column in found.columns] == [('default', 1), ('m', 3)]
+    with pytest.raises(BadQuestionError, match=r'cfs: ') as refusal:
+        given(cfs='m=a=1,,')
+    assert refusal.value.errno == errno.EINVAL
+    with pytest.raises(BadQuestionError) as unknown:
+        given(workload='x')
+    assert str(unknown.value).endswith(', '.join(w.value for w in WorkloadClass))

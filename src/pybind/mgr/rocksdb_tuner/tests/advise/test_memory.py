@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rocksdb_tuner.advise.memory import LASTING_S, WorkloadMemory
+from rocksdb_tuner.advise.recommend import MIN_CONFIDENCE
 from rocksdb_tuner.workload.records import Recognition, Workload, WorkloadClass
 
 from .scenes import workload
@@ -70,3 +71,45 @@ def test_doubtful_work_is_not_remembered() -> None:
     memory = WorkloadMemory()
     lasting(memory, workload(confidence=0.5), 100.0)
     assert recalled(memory, IDLE, 110.0) == IDLE
+
+
+def test_other_work_that_follows_has_just_begun() -> None:
+    memory = WorkloadMemory()
+    rgw = workload(WorkloadClass.RGW_METADATA)
+    recalled(memory, RBD, 100.0)
+    recalled(memory, RBD, 120.0)
+    unknown = Workload(WorkloadClass.UNKNOWN, 0.0, rgw.evidence)
+    assert recalled(memory, rgw, 121.0) == unknown
+    assert recalled(memory, rgw, 121.0 + LASTING_S - 1) == unknown
+    assert recalled(memory, rgw, 121.0 + LASTING_S) == rgw
+
+
+def test_work_of_which_it_is_just_sure_enough_is_remembered() -> None:
+    memory = WorkloadMemory()
+    just = workload(confidence=MIN_CONFIDENCE)
+    assert lasting(memory, just, 100.0) == just
+    assert recalled(memory, IDLE, 110.0) == just
+
+
+def test_doubtful_work_that_lasts_is_what_is_going_on_unless_it_was_the_same_before() -> None:
+    doubtful, other = workload(confidence=0.5), workload(WorkloadClass.RGW_METADATA, 0.5)
+    memory = WorkloadMemory()
+    assert lasting(memory, doubtful, 100.0) == doubtful
+    lasting(memory, RBD, 200.0)
+    assert recalled(memory, doubtful, 210.0) == RBD
+    assert lasting(memory, other, 300.0) == other
+    # Until it lasts, what was there before stands.
+    lasting(memory, RBD, 400.0)
+    assert recalled(memory, other, 410.0) == RBD
+    assert recalled(memory, other, 410.0 + DAY_S) == other
+    late = WorkloadMemory()
+    lasting(late, RBD, 100.0)
+    assert recalled(late, other, 101.0 + DAY_S).workload_class is WorkloadClass.UNKNOWN
+
+
+def test_each_group_is_remembered_by_itself() -> None:
+    memory = WorkloadMemory()
+    for now_s in (0.0, LASTING_S):
+        found = memory.recall(Recognition({}, {'ssd': RBD, 'hdd': IDLE}), now_s, DAY_S)
+    assert found == {'ssd': RBD, 'hdd': IDLE}
+    assert memory.recall(Recognition({}, {'hdd': IDLE}), 99.0, DAY_S) == {'hdd': IDLE}

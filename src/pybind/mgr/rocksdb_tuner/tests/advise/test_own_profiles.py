@@ -183,3 +183,119 @@ def test_any_document_is_taken_or_refused_with_a_place(document: Any) -> None:
     else:
         with pytest.raises(BadQuestionError, match=r'/|JSON'):
             decode_own_profile(text)
+
+
+# -- what is said
+
+
+def refused(text: Any) -> str:
+    with pytest.raises(BadQuestionError) as error:
+        decode_own_profile(text if text is None else json.dumps(text))
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ('changes', 'said'),
+    [
+        (
+            {'name': 'Our'},
+            '/name: "Our" is no name: 1 to 63 of a-z, 0-9, "." and "-" expected, not "Our"',
+        ),
+        ({'name': 'x' * 64}, f'/name: "{"x" * 64}" is no name: 1 to 63 of a-z, 0-9, "." and "-" '),
+        ({'title': ''}, '/title: 1 to 1000 characters expected, not ""'),
+        ({'title': 'x' * 1001}, f'/title: 1 to 1000 characters expected, not "{"x" * 59}...'),
+        ({'title': None}, '/title: a text expected, not null'),
+        ({'options': 7}, '/options: a text expected, not 7'),
+        ({'releases': []}, '/releases: at least one of pacific, quincy, reef, '),
+        ({'releases': ['reef', 'nautilus']}, '/releases/1: one of pacific, quincy, reef, '),
+        ({'releases': ['reef', 'reef']}, '/releases/1: each release once, not "reef"'),
+        ({'releases': 'reef'}, '/releases: a list of at most '),
+        ({'releases': ['reef'] * 9}, '/releases: a list of at most '),
+        ({'cautions': ['x'] * 21}, '/cautions: a list of at most 20 texts expected, not ['),
+        ({'cautions': ['x', 'x' * 1001]}, '/cautions/1: 1 to 1000 characters expected'),
+        ({'source': ''}, '/source: 1 to 1000 characters expected, not ""'),
+        (
+            {'typo': 1},
+            '/typo: not known; known are name, title, options, releases, source, cautions',
+        ),
+        (
+            {'options': 'foo=1'},
+            '/options: refused for Pacific (from 16.2.0) (unknown-option): foo: ',
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place_and_what_would_be_right(
+    changes: dict[str, Any], said: str
+) -> None:
+    assert refused({**GOOD, **changes}).startswith(said)
+
+
+def test_what_is_no_object_or_nothing_is_said() -> None:
+    assert refused([1]) == '/: an object expected, not [1]'
+    assert refused(None) == 'no profile was given: pass its JSON with -i <file>, "-i -" for stdin'
+    shown = refused(['x' * 53])
+    assert shown == f'/: an object expected, not ["{"x" * 53}"]'
+    assert refused(['x' * 56]).endswith('x"]')
+    assert refused(['x' * 57]).endswith('...')
+    assert 'None' not in refused({**GOOD, 'options': 'a=1,,'})
+
+
+@pytest.mark.parametrize(
+    'changes',
+    [
+        {'title': 'x' * 1000},
+        {'title': 'x'},
+        {'name': 'x' * 63},
+        {'name': '7'},
+        {'cautions': ['x'] * 20},
+        {'cautions': []},
+        {'options': ''},
+        {'source': 'x' * 1000},
+    ],
+)
+def test_what_just_fits_is_taken(changes: dict[str, Any]) -> None:
+    own = decoded(**changes)
+    for name, value in changes.items():
+        assert getattr(own, name) == (tuple(value) if isinstance(value, list) else value)
+    without = {name: value for name, value in GOOD.items() if name != 'cautions'}
+    assert decode_own_profile(json.dumps(without)).cautions == ()
+
+
+def test_a_warning_does_not_refuse_a_profile() -> None:
+    assert decoded(options='write_buffer_size=64MB').options == 'write_buffer_size=64MB'
+
+
+def test_what_the_store_holds_and_refuses_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    store = FakeStore()
+    own = OwnProfiles(store)
+    for number in range(PROFILES_MAX - 1):
+        own.add(decoded(name=f'p{number}'))
+    own.add(decoded(name='last'))
+    with pytest.raises(BadQuestionError) as full:
+        own.add(decoded(name='more'))
+    assert full.value.errno == errno.ENOSPC
+    assert str(full.value) == 'there are 100 profiles already; remove one first'
+    with pytest.raises(BadQuestionError) as taken:
+        own.add(decoded(name='last'))
+    assert taken.value.errno == errno.EEXIST
+    with pytest.raises(BadQuestionError) as unknown:
+        own.remove('nobody')
+    assert unknown.value.errno == errno.ENOENT
+    assert 'there is no profile "nobody" of your own; there are: last, p0, p1, ' in str(
+        unknown.value
+    )
+    caplog.clear()
+    store.set('profile/last', '{"version": 2, "profile": {}}')
+    store.set('profile/p0', '[')
+    assert len(own.all()) == PROFILES_MAX - 2
+    assert 'the stored profile/last is of a version that is not known' in caplog.messages
+    assert any(text.startswith('the stored profile/p0 cannot be read') for text in caplog.messages)
+    document = json.loads(store.values['profile/p1'])
+    assert document == {
+        'version': 1,
+        'profile': {**GOOD, 'name': 'p1'},
+    }
+    with pytest.raises(UnknownProfileError) as missing:
+        own.get('nobody')
+    assert missing.value.known[-1] == 'p98'
+    assert own.everything() == (*profiles(), *own.all())

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Optional
+
 import pytest
 
 from rocksdb_tuner.advise.profiles import (
     Profile,
+    Suitability,
+    SuitabilityRule,
     UnknownProfileError,
     predict,
     profile,
@@ -170,3 +175,95 @@ def test_an_unknown_name_is_told_the_known_ones() -> None:
         profile('nonsense')
     assert 'nonsense' in str(caught.value)
     assert 'lz4-2025' in str(caught.value)
+
+
+RULE = SuitabilityRule(WorkloadClass.RGW_METADATA, '6.8', '7.9', False, 0.7, ('since it is so',))
+
+
+def suited(*rules: SuitabilityRule, options: str = 'ttl=60') -> Profile:
+    return replace(profile('lz4-2025'), options=options, suitability=rules)
+
+
+@pytest.mark.parametrize(
+    ('low', 'high', 'on', 'fits'),
+    [
+        ('6.8', '7.9', PACIFIC, True),
+        ('6.8.1', '7.9', PACIFIC, False),
+        ('6.9', None, PACIFIC, False),
+        ('6.8', '6.8', PACIFIC, True),
+        ('6', '6.7', PACIFIC, False),
+        ('6.8', '7.9', REEF, True),
+        ('6.8', '7.8', REEF, False),
+        # By number, not by text.
+        ('6.10', None, REEF, True),
+        ('6.8', None, TENTACLE, True),
+    ],
+)
+def test_both_ends_of_the_versions_that_a_profile_suits_are_among_them(
+    low: str, high: Optional[str], on: KnownRelease, fits: bool
+) -> None:
+    rule = replace(RULE, rocksdb_min=low, rocksdb_max=high)
+    found = suits(suited(rule), WorkloadClass.RGW_METADATA, on)
+    assert found == (Suitability(0.7, ('since it is so',)) if fits else None)
+
+
+def test_the_first_rule_that_fits_says_how_well_a_profile_suits() -> None:
+    other = replace(RULE, workload=WorkloadClass.IDLE, score=0.1)
+    later = replace(RULE, score=0.2)
+    found = suits(suited(other, RULE, later), WorkloadClass.RGW_METADATA, PACIFIC)
+    assert found is not None
+    assert found.score == 0.7
+    assert suits(suited(other), WorkloadClass.RGW_METADATA, PACIFIC) is None
+    only_default = replace(RULE, only_as_release_default=True)
+    spelled = PACIFIC.default_options.replace('268435456', '256M')
+    for options, fits in ((spelled, True), ('ttl=60', False)):
+        of_default = suited(only_default, options=options)
+        assert (suits(of_default, WorkloadClass.RGW_METADATA, PACIFIC) is not None) == fits
+
+
+def test_a_prediction_is_the_headline_of_its_workload_with_its_source() -> None:
+    found = predict(profile('variant-2022-d'), WorkloadClass.RBD_SMALL_WRITE)
+    assert found is not None
+    assert found.metric == '4 KiB random write IOPS'
+    assert found.basis == (
+        '10 nodes, 60 NVMe OSDs, 3x replication, AMD EPYC 7742, Pacific 16.2.9, 4 KiB RBD random '
+        'writes, against bluestore-default-pacific; M. Nelson, Ceph RocksDB Tuning Deep-Dive, '
+        '2022, Performance Comparison; Afterword'
+    )
+    figures = profile('variant-2022-d').evidence
+    quiet = replace(
+        profile('variant-2022-d'), evidence=tuple(replace(f, headline=False) for f in figures)
+    )
+    assert predict(quiet, WorkloadClass.RBD_SMALL_WRITE) is None
+    assert predict(profile('variant-2022-d'), WorkloadClass.IDLE) is None
+
+
+def test_an_unknown_name_is_told_in_one_sentence() -> None:
+    error = UnknownProfileError('x', ['a', 'b'])
+    assert (str(error), error.name, error.known) == (
+        "no profile 'x'; there are a, b",
+        'x',
+        ('a', 'b'),
+    )
+
+
+@pytest.mark.parametrize(
+    ('since', 'on', 'superseded'),
+    [
+        ('6.8', PACIFIC, True),
+        ('6.8.1', PACIFIC, False),
+        ('7.9', REEF, True),
+        ('7.10', REEF, False),
+        (None, REEF, False),
+    ],
+)
+def test_from_its_version_on_a_profile_is_superseded(
+    monkeypatch: pytest.MonkeyPatch, since: Optional[str], on: KnownRelease, superseded: bool
+) -> None:
+    old = replace(profile('variant-2022-a'), superseded='it is old', superseded_from_rocksdb=since)
+    monkeypatch.setattr('rocksdb_tuner.advise.profiles.profiles', lambda: (old,))
+    recognise.cache_clear()
+    found = recognise(old.options, on)
+    recognise.cache_clear()
+    assert found is not None
+    assert found.superseded == ('it is old' if superseded else None)

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.facts import ANNEX
-from rocksdb_tuner.advise.profiles import profile, profiles
+from rocksdb_tuner.advise.profiles import Profile, profile, profiles
 from rocksdb_tuner.advise.proposal import change_request
 from rocksdb_tuner.advise.recommend import NO_ADVICE_FOR, assess
 from rocksdb_tuner.advise.records import Assessment, Kind, OsdFacts, Recommendation, Risk
+from rocksdb_tuner.advise.steps import ShownSteps
 from rocksdb_tuner.mgr.records import ConfigEntry
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.checks import safe_to_apply
@@ -365,3 +366,92 @@ def test_no_osd_is_in_two_recommendations_of_one_moment(
     advice = assess(group(*osds, does=does), tuple(osds)).recommendations
     named = [osd_id for recommendation in advice for osd_id in recommendation.osds]
     assert len(named) == len(set(named))
+
+
+def test_a_profile_that_does_not_pass_the_checks_is_named_and_not_recommended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever edits the catalogue of profiles may overlook what RocksDB makes of a string."""
+    best = only(on_pacific(RBD)).profile
+    broken = tuple(
+        replace(p, options=f'{p.options},no_such_option=1') if p.name == best else p
+        for p in profiles()
+    )
+    monkeypatch.setattr('rocksdb_tuner.advise.recommend.profiles', lambda: broken)
+    refused = on_pacific(RBD)
+    assert refused.recommendations == ()
+    assert 'does not pass the checks for RocksDB' in refused.conclusion
+
+
+def with_catalogue(monkeypatch: pytest.MonkeyPatch, *known: Profile) -> None:
+    monkeypatch.setattr('rocksdb_tuner.advise.recommend.profiles', lambda: known)
+
+
+def scored(score: float) -> Profile:
+    """Suits small writes on Pacific by so much."""
+    rule = next(
+        r
+        for r in profile('variant-2022-d').suitability
+        if r.workload is WorkloadClass.RBD_SMALL_WRITE
+    )
+    return replace(profile('variant-2022-d'), suitability=(replace(rule, score=score),))
+
+
+OWN = f'{PACIFIC},ttl=60'
+
+
+def on_own_string() -> Assessment:
+    return on_pacific(RBD, value=OWN, source='mon', entries=(entry(ALL, OWN),))
+
+
+def test_where_no_profile_suits_what_runs_is_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = 'Nothing to change: {} suits rbd-small-write best of what is known.'
+    for catalogue in ((), (scored(0.0),)):
+        with_catalogue(monkeypatch, *catalogue)
+        found = on_pacific(RBD)
+        assert found.recommendations == ()
+        assert found.conclusion == nothing.format('BlueStore default of Pacific and Quincy')
+        assert on_own_string().conclusion == nothing.format('the present options')
+
+
+@pytest.mark.parametrize(('score', 'advised'), [(0.2, True), (0.19, False)])
+def test_a_profile_that_is_better_by_a_fifth_is_worth_a_restart(
+    monkeypatch: pytest.MonkeyPatch, score: float, advised: bool
+) -> None:
+    with_catalogue(monkeypatch, scored(score))
+    assert bool(on_own_string().recommendations) == advised
+
+
+def test_of_profiles_that_suit_equally_the_first_of_the_catalogue_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first = replace(scored(0.9), name='first')
+    with_catalogue(monkeypatch, first, replace(scored(0.9), name='second'))
+    assert only(on_pacific(RBD)).profile == 'first'
+
+
+def test_the_check_of_a_profile_keeps_what_may_lose_data_from_being_recommended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is asked last, whatever the catalogue says of the profile."""
+    unsafe = replace(scored(1.0), options=f'{PACIFIC},disableWAL=true')
+    with_catalogue(monkeypatch, unsafe)
+    refused = on_pacific(RBD)
+    assert refused.recommendations == ()
+    assert refused.conclusion == (
+        f'{unsafe.title} would suit, but does not pass the checks for RocksDB 6.8: A crash loses '
+        'writes that clients were told are safe.'
+    )
+
+
+def test_the_plan_that_was_shown_stays_while_loads_change_a_little() -> None:
+    shown = ShownSteps()
+
+    def order(*loads: float) -> tuple[int, ...]:
+        osds = tuple(facts(osd_info(i), write_iops=load) for i, load in enumerate(loads))
+        (found,) = assess(group(*osds, does=RBD), osds, shown_steps=shown).recommendations
+        return found.osds
+
+    first = order(100.0, 90.0, 95.0)
+    assert first[0] == 1
+    assert order(90.0, 100.0, 95.0) == first

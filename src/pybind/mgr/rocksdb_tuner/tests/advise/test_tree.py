@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rocksdb_tuner.advise.facts import RESERVED_FACTOR, SELECTION_POLICY
+from rocksdb_tuner.advise.facts import RESERVED, RESERVED_FACTOR, SELECTION_POLICY
 from rocksdb_tuner.advise.given import given
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import OsdFacts, Setting
@@ -198,3 +198,48 @@ def test_options_of_a_column_that_stop_an_osd_are_refused_with_its_name() -> Non
 def test_without_compactions_there_are_no_levels_to_model() -> None:
     with pytest.raises(BadQuestionError, match='disable_auto_compactions'):
         tree('disable_auto_compactions=true', ask())
+
+
+@pytest.mark.parametrize(
+    ('factor', 'reserved'), [('inf', '0'), ('nan', '-1'), ('-1e308', '9' * 5000), ('1e308', 'x')]
+)
+def test_a_volume_selection_that_is_no_number_is_that_of_the_default(
+    factor: str, reserved: str
+) -> None:
+    settings = {
+        RESERVED_FACTOR: Setting(factor, 'mon'),
+        RESERVED: Setting(reserved, 'mon'),
+    }
+    odd = FACTS._replace(settings=settings)
+    assert tree(LZ4, ask(odd, osd_id=3)).model == tree(LZ4, ask(FACTS, osd_id=3)).model
+
+
+@pytest.mark.parametrize('multiplier', ['1e308', '0x1p1023', '1e19', '-1e308', '5e-324'])
+def test_levels_that_grow_beyond_every_device_are_modelled(multiplier: str) -> None:
+    found = tree(f'max_bytes_for_level_multiplier={multiplier}', ask(FACTS, osd_id=3)).model
+    assert found.db_device is not None
+    assert 0 <= found.db_device.unused_bytes <= 60 * GIB
+
+
+def test_what_makes_no_tree_is_said_in_full() -> None:
+    def refused(options: str, **said: Any) -> str:
+        with pytest.raises(BadQuestionError) as refusal:
+            tree(options, ask(release='reef', **said))
+        assert refusal.value.errno == errno.EINVAL
+        return str(refusal.value)
+
+    begin = 'an OSD of Reef (from 18.2.4) would not start with these options'
+    unknown = refused('no_such=1')
+    assert unknown.startswith(f'{begin}, so they make no tree. no_such: ')
+    assert unknown.endswith('; "ceph rocksdb-tuner check" tells all')
+    assert refused('a=1,,').startswith(f'{begin}, so they make no tree. ')
+    assert 'None' not in refused('a=1,,')
+    own = refused(LZ4, cfs='O P=no_such=1')
+    assert own.startswith(f'{begin} of column P: no_such: ')
+    assert refused('compaction_style=kCompactionStyleUniversal').startswith('there is no model of ')
+
+
+def test_a_column_that_takes_its_options_from_the_database_is_judged_with_them() -> None:
+    """Alone they would start, and with each other they do not, or the other way round."""
+    assert tree(LZ4, ask(cfs='O P=write_buffer_size=8M')).profile == 'bluestore-default-reef'
+    assert tree('ttl=60', ask(cfs='O P')).profile is None

@@ -17,7 +17,7 @@ from rocksdb_tuner.rollout.errors import RolloutRefused
 from .conftest import Run
 
 #: `ROCKSDB_TUNER_CHAOS_SEED` runs the schedules of an earlier run again.
-SEED = int(os.environ.get('ROCKSDB_TUNER_CHAOS_SEED') or random.SystemRandom().randrange(2**32))
+SEED = os.environ.get('ROCKSDB_TUNER_CHAOS_SEED') or f'{random.SystemRandom().randrange(2**32)}'
 SCHEDULES = 160
 
 

@@ -155,6 +155,83 @@ def test_wrong_values_are_an_error(name: str, value: Any) -> None:
         read(json.dumps(document), encode_chunk(state, 0))
 
 
+def test_what_is_stored_keeps_its_names_for_the_version_that_reads_it() -> None:
+    """Word for word: a manager of another version of the module may be the next to read it."""
+    state = replace(large(3), paused_reason='x', baseline_ms=5.0)
+    begun = replace(state.osds[1], step=CompactionStep.COMPACTING, nonce=7, begun_before=4, asked=1)
+    state = replace(state, osds=(state.osds[0], begun, state.osds[2]))
+    assert encode_head(state) == (
+        '{"campaign_id":"c1","request":{"recommendation_id":"a","who":"osd","options":"x",'
+        '"actor":"op","parallel":1,"prediction":null,"predicted":null},'
+        '"osds":[{"osd_id":1,"host":"host0","domain":["host","host0"],"step":"compacting",'
+        '"nonce":7,"begun_before":4,"asked":1}],'
+        '"started_s":0.0,"updated_s":0.0,"stage":"preflight","paused_reason":"x",'
+        '"paused_by":null,"baseline_ms":5.0,"ending":null,"errors":0,"last_error":null,'
+        '"outcome":null,"failure":null,"version":3,"chunks":1,"finished_chunks":[]}'
+    )
+    # What became of an OSD is in the chunk only once nothing follows for any of them.
+    pending = '"host":"host0","domain":["host","host0"],"step":"pending","begun_before":0,"asked":0'
+    entries = ','.join(f'{{"osd_id":{n},{pending}}}' for n in range(3))
+    assert encode_chunk(state, 0) == f'{{"version":3,"osds":[{entries}]}}'
+    done = replace(state, osds=tuple(map(finished, state.osds)))
+    head = json.loads(encode_head(done))
+    assert (head['osds'], head['finished_chunks']) == ([], [0])
+    steps = [osd['step'] for osd in json.loads(encode_chunk(done, 0))['osds']]
+    assert steps == ['done', 'skipped', 'done']
+
+
+@pytest.mark.parametrize(
+    ('changes', 'said'),
+    [
+        ({'stage': 'waiting'}, '"stage" is "waiting", which is no stage to go on with'),
+        ({'stage': 'x' * 99}, f'"stage" is "{"x" * 40}", which it cannot be'),
+        ({'stage': 'done'}, '"outcome" and "stage" contradict each other'),
+        ({'outcome': 'done'}, '"outcome" and "stage" contradict each other'),
+        ({'outcome': 'splendid'}, '"outcome" is "splendid", which it cannot be'),
+        ({'chunks': 0}, '"osds" is empty or names an OSD twice'),
+        ({'chunks': 2}, 'part 1 of 2 of its OSDs is missing'),
+        ({'finished_chunks': [0]}, 'part 0 of its OSDs is not finished'),
+        ({'version': 4}, 'this module reads versions 1 to 3'),
+    ],
+)
+def test_what_is_wrong_with_a_stored_campaign_is_said(changes: dict[str, Any], said: str) -> None:
+    document = {**json.loads(encode_head(example())), **changes}
+    with pytest.raises(StoredStateError) as error:
+        read(json.dumps(document), encode_chunk(example(), 0))
+    assert said in str(error.value)
+
+
+def test_a_campaign_of_no_osd_at_once_and_begun_osds_that_are_not_there_are_said() -> None:
+    document = json.loads(encode_head(example()))
+    document['request']['parallel'] = 0
+    with pytest.raises(StoredStateError, match='parallel" is less than 1'):
+        read(json.dumps(document), encode_chunk(example(), 0))
+    document['request']['parallel'] = 1
+    stray = {'step': 'done', 'begun_before': 0, 'asked': 1}
+    document['osds'] = [{'osd_id': n, **stray} for n in (99, 98)]
+    with pytest.raises(StoredStateError, match='98 was begun, but is not among its OSDs'):
+        read(json.dumps(document), encode_chunk(example(), 0))
+
+
+@pytest.mark.parametrize('domain', [[], ['host'], ['host', 'a', 'b']])
+@pytest.mark.parametrize('part', ['head', 'chunk'])
+def test_a_failure_domain_is_a_type_and_a_name(domain: list[str], part: str) -> None:
+    state = example()
+    begun = replace(state.osds[0], step=CompactionStep.COMPACTING)
+    state = replace(state, osds=(begun, *state.osds[1:]))
+    texts = {'head': json.loads(encode_head(state)), 'chunk': json.loads(encode_chunk(state, 0))}
+    texts[part]['osds'][0]['domain'] = domain
+    with pytest.raises(StoredStateError, match='0 is not a type and a name'):
+        read(json.dumps(texts['head']), json.dumps(texts['chunk']))
+
+
+def test_an_osd_without_a_host_is_alone_in_its_failure_domain() -> None:
+    for version in (2, 3):
+        chunk = {'version': version, 'osds': [{'osd_id': n} for n in range(4)]}
+        state = read(encode_head(example()), json.dumps(chunk))
+        assert [osd.place for osd in state.osds] == [Place(None, None)] * 4
+
+
 @pytest.mark.parametrize('chunk', ['', '{"version":2}', '{"version":2,"osds":[{}]}', '[]'])
 def test_a_broken_chunk_is_an_error(chunk: str) -> None:
     with pytest.raises(StoredStateError):
@@ -316,6 +393,125 @@ def test_what_is_left_of_an_older_campaign_is_removed_once_another_is_stored() -
     other = replace(large(CHUNK_OSDS), campaign_id='c2')
     storage.save(other)
     assert sorted(store.values) == [CURRENT, 'campaign/osds/c2/0']
+    assert CampaignStorage(store).load() == other
+
+
+def test_before_it_begins_it_is_tried_at_its_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each chunk once it is finished, and the head while three of them are under way."""
+    state = large(4 * CHUNK_OSDS)
+    longest = {
+        'nonce': 2**32 - 1,
+        'begun_before': 10**6,
+        'asked': 2,
+        'used_before_bytes': 2**62,
+        'used_after_bytes': 2**62,
+        'latency_ms': 12345.678,
+    }
+
+    def at(step: CompactionStep, osds: tuple[OsdCompaction, ...]) -> tuple[OsdCompaction, ...]:
+        return tuple(replace(osd, step=step, **longest) for osd in osds)  # type: ignore[arg-type]
+
+    done = replace(state, osds=at(CompactionStep.DONE, state.osds))
+    under_way = at(CompactionStep.COMPACTING, state.osds[: 3 * CHUNK_OSDS])
+    text = 'x' * 600
+    head = replace(
+        state,
+        osds=(*under_way, *state.osds[3 * CHUNK_OSDS :]),
+        paused_reason=text,
+        ending=text,
+        last_error=text,
+    )
+    expected = [*(encode_chunk(done, number) for number in range(4)), encode_head(head)]
+    tried: list[str] = []
+
+    def keep(document: object, what: str, remedy: str) -> str:
+        tried.append(packed(document, what, remedy))
+        return tried[-1]
+
+    monkeypatch.setattr('rocksdb_tuner.campaign.codec.packed', keep)
+    refuse_if_too_large(state)
+    assert tried == expected
+
+
+def test_what_was_predicted_is_read_back() -> None:
+    state = large(1)
+    predicted = Predicted('db_used_bytes', -40.0, 0.0)
+    asked = replace(state.request, prediction='DB', predicted=predicted)
+    state = replace(state, request=asked)
+    assert read(encode_head(state), encode_chunk(state, 0)) == state
+
+
+def test_a_finished_chunk_is_finished_as_a_whole_and_says_what_became_of_each() -> None:
+    state = large(2)
+    done = replace(state, osds=tuple(map(finished, state.osds)))
+    chunk = json.loads(encode_chunk(done, 0))
+    half = {**chunk, 'osds': [chunk['osds'][0], {**chunk['osds'][1], 'step': 'settling'}]}
+    with pytest.raises(StoredStateError, match='part 0 of its OSDs is not finished'):
+        read(encode_head(done), json.dumps(half))
+    del chunk['osds'][1]['asked']
+    with pytest.raises(StoredStateError, match='asked'):
+        read(encode_head(done), json.dumps(chunk))
+
+
+def test_a_manager_that_takes_over_writes_only_what_changed() -> None:
+    store = FakeStore()
+    state = large(3 * CHUNK_OSDS)
+    CampaignStorage(store).save(state)
+    chunks = [f'campaign/osds/c1/{number}' for number in range(3)]
+    storage = CampaignStorage(store)
+    assert storage.load() == state
+    written: list[str] = []
+    store.on_set = written.append
+    for done, keys in ((1, []), (CHUNK_OSDS, chunks[:1]), (CHUNK_OSDS + 1, [])):
+        written.clear()
+        state = replace(state, osds=(*map(finished, state.osds[:done]), *state.osds[done:]))
+        storage.save(state)
+        assert written == [*keys, CURRENT]
+    for key in chunks:
+        del store.values[key]
+    document = json.loads(encode_head(large(1)))
+    del document['chunks'], document['finished_chunks']
+    osds = [without_domain(asdict(osd)) for osd in state.osds]
+    store.values[CURRENT] = json.dumps({**document, 'version': 1, 'osds': osds})
+    older = CampaignStorage(store)
+    assert older.load() is not None
+    written.clear()
+    older.save(state)
+    assert written == [*chunks, CURRENT]
+
+
+def test_what_was_set_aside_keeps_its_osds_and_an_older_campaign_that_stays_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store = FakeStore()
+    storage = CampaignStorage(store)
+    storage.save(large(1))
+    other = replace(large(1), campaign_id='c2')
+    store.values[BROKEN] = '{}'
+    storage.save(other)
+    assert 'campaign/osds/c1/0' in store.values
+    del store.values[BROKEN]
+    third = replace(large(1), campaign_id='c3')
+
+    def refuse(key: str) -> None:
+        if key == 'campaign/osds/c1/0':
+            raise CommandError(30, 'read-only')
+
+    store.on_set = refuse
+    storage.save(third)
+    assert 'an older campaign is still stored: read-only' in caplog.messages
+    assert CampaignStorage(store).load() == third
+
+
+def test_the_same_campaign_for_somebody_else_is_stored_anew() -> None:
+    store = FakeStore()
+    storage = CampaignStorage(store)
+    state = large(1)
+    storage.save(state)
+    moved = replace(state.osds[0], host='other')
+    places = ((0, moved.place),)
+    other = replace(state, osds=(moved,), request=replace(state.request, osds=places))
+    storage.save(other)
     assert CampaignStorage(store).load() == other
 
 

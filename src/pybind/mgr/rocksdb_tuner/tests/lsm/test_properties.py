@@ -15,7 +15,7 @@ from rocksdb_tuner.lsm.columns import columns
 from rocksdb_tuner.lsm.model import TreeInputs, model
 from rocksdb_tuner.lsm.records import Devices, Load, TreeModel, VolumeSelection
 from rocksdb_tuner.lsm.tree_options import NotModelledError
-from rocksdb_tuner.options.syntax import OptionSet
+from rocksdb_tuner.options.syntax import OptionSet, parse
 
 from .samples import GIB, MIB, PACIFIC_CFS, REEF_CFS
 
@@ -285,3 +285,57 @@ def test_of_a_single_family_a_wal_file_holds_a_memtable() -> None:
 def test_the_answer_is_the_same_each_time(inputs: TreeInputs, cores: Optional[int]) -> None:
     asked = replace(inputs, cores=cores)
     assert model(asked) == model(asked)
+
+
+HUGE = ('1e308', '0x1p1023', '-1e308', 'inf', '-inf', 'nan', '5e-324', '1e-308', '0', '-1', '1e19')
+LARGEST = ('0', '1', '-1', '18446744073709551615', '16777215T', '9223372036854775807', '2147483647')
+
+
+@given(
+    multiplier=st.sampled_from(HUGE),
+    sizes=st.dictionaries(
+        st.sampled_from(
+            [
+                'write_buffer_size',
+                'max_bytes_for_level_base',
+                'arena_block_size',
+                'max_total_wal_size',
+                'db_write_buffer_size',
+                'soft_pending_compaction_bytes_limit',
+                'hard_pending_compaction_bytes_limit',
+                'target_file_size_base',
+            ]
+        ),
+        st.sampled_from(LARGEST),
+        max_size=4,
+    ),
+    device_bytes=st.sampled_from([None, 1, 60 << 30, 1 << 60]),
+    factor=st.sampled_from([0.0, 2.0, 1e6]),
+    workload=st.sampled_from([None, *calibration().workloads]),
+)
+def test_no_number_that_rocksdb_takes_is_too_large_for_the_model(
+    multiplier: str,
+    sizes: dict[str, str],
+    device_bytes: Optional[int],
+    factor: float,
+    workload: Optional[str],
+) -> None:
+    """A multiplier of 1e308 raised OverflowError in the space that higher levels may use."""
+    options = {**sizes, 'max_bytes_for_level_multiplier': multiplier}
+    text = ','.join(f'{name}={value}' for name, value in options.items())
+    inputs = TreeInputs(
+        options=parse(text),
+        rocksdb_version='7.9',
+        columns=columns('m(3) p(3,0-12) O(3,0-13) L P'),
+        devices=Devices(dedicated_db=True, db_bytes=device_bytes),
+        selection=VolumeSelection(reserved_factor=factor),
+        load=Load(workload=workload, data_bytes=1e18, wal_bytes_per_s=1e12),
+    )
+    try:
+        found = model(inputs)
+    except NotModelledError:
+        found = None
+    if found is None:
+        assert multiplier in {'inf', 'nan'}
+        return
+    assert all(math.isfinite(number) and number >= 0 for number in numbers_of(found))

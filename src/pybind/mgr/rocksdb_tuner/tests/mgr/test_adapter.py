@@ -3,13 +3,18 @@
 import errno
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 from mgr_module import MgrModule
 
 from rocksdb_tuner.mgr.adapter import MgrCluster, MgrStore
-from rocksdb_tuner.mgr.parse import parse_cluster_map, parse_managers, parse_pg_status
+from rocksdb_tuner.mgr.parse import (
+    parse_cluster_map,
+    parse_managers,
+    parse_orchestrated,
+    parse_pg_status,
+)
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import (
     ConfigEntry,
@@ -17,6 +22,7 @@ from rocksdb_tuner.mgr.records import (
     DaemonVersions,
     FailureDomain,
     ManagerInfo,
+    OrchestratedDaemon,
     RunningOption,
 )
 
@@ -247,6 +253,121 @@ def test_an_orchestrator_that_cannot_restart_says_why(
     assert cluster.unavailable_reason() == expected
 
 
+def event(text: str, level: str = 'INFO', at: str = '01') -> str:
+    """As cephadm prints one: OrchestratorEvent.to_json."""
+    return f'2026-01-01T00:00:{at}.000000Z daemon:osd.3 [{level}] "{text}"'
+
+
+def listed(*events: object, **fields: object) -> dict[str, object]:
+    """What `orch ps` prints of an OSD."""
+    daemon = {'daemon_type': 'osd', 'daemon_id': '3', 'hostname': 'vm', 'status': 1, **fields}
+    return {**daemon, 'events': list(events)} if events else daemon
+
+
+@pytest.mark.parametrize(
+    ('given', 'carried_out'),
+    [
+        (event("restart osd.3 from host 'vm'"), True),
+        (event("Reconfigured osd.3 on host 'vm'"), True),
+        (event("Deployed osd.3 on host 'vm'"), True),
+        (event("stop osd.3 from host 'vm'"), True),
+        # It stays scheduled, and is tried again.
+        (event('Failed to connect to vm:\nno route', 'ERROR'), False),
+        (event("Removed duplicated daemon on host 'vm'"), False),
+        ('an event of another form', False),
+        (
+            {
+                'created': '2026-01-01T00:00:01.000000Z',
+                'subject': 'daemon:osd.3',
+                'level': 'INFO',
+                'message': "restart osd.3 from host 'vm'",
+            },
+            True,
+        ),
+    ],
+)
+def test_an_event_tells_that_a_request_was_carried_out(given: object, carried_out: bool) -> None:
+    found = parse_orchestrated(3, [listed(given)], None)
+    assert found is not None
+    assert found.carried_out == (('2026-01-01T00:00:01.000000Z',) if carried_out else ())
+
+
+@pytest.mark.parametrize(
+    ('status', 'running'), [(1, True), (2, True), (0, False), (-1, False), (-2, None), (None, None)]
+)
+def test_whether_a_process_runs_is_what_the_orchestrator_last_saw(
+    status: Optional[int], running: Optional[bool]
+) -> None:
+    times = {'started': '2026-01-01T00:00:02.000000Z', 'last_refresh': '2026-01-01T00:01'}
+    found = parse_orchestrated(3, [listed(status=status, **times)], None)
+    assert found == OrchestratedDaemon(running, times['started'], times['last_refresh'])
+
+
+def test_what_cephadm_stores_of_a_host_tells_what_is_scheduled(module: Any) -> None:
+    host = {
+        'daemons': {'osd.3': {'started': 's1'}, 'osd.4': {}},
+        'scheduled_daemon_actions': {'osd.4': 'restart'},
+    }
+    module.mon_answers = [
+        (0, '{"available": true, "backend": "cephadm"}', ''),
+        (0, json.dumps([listed()]), ''),
+        (0, json.dumps(host), ''),
+        (0, json.dumps([listed(daemon_id='4')]), ''),
+        (0, json.dumps(host), ''),
+    ]
+    cluster = MgrCluster(module)
+    cluster.unavailable_reason()
+    third, fourth = cluster.describe_osd(3, False), cluster.describe_osd(4, False)
+    assert third is not None
+    assert fourth is not None
+    assert (third.scheduled, third.stored_started) == (False, 's1')
+    assert (fourth.scheduled, fourth.stored_started) == (True, None)
+    keys = [c['key'] for c in module.mon_commands if c['prefix'] == 'config-key get']
+    assert keys == ['mgr/cephadm/host.vm'] * 2
+
+
+def test_a_paused_orchestrator_has_still_to_do_whatever_it_was_asked_for(module: Any) -> None:
+    host = {'daemons': {'osd.3': {'started': 's1'}}}
+    module.mon_answers = [
+        (0, '{"available": true, "backend": "cephadm", "paused": true}', ''),
+        (0, json.dumps([listed()]), ''),
+        (0, json.dumps(host), ''),
+    ]
+    cluster = MgrCluster(module)
+    cluster.unavailable_reason()
+    found = cluster.describe_osd(3, False)
+    assert found is not None
+    assert found.paused
+
+
+def test_an_orchestrator_that_stores_nothing_of_its_hosts_tells_nothing_of_it(module: Any) -> None:
+    module.mon_answers = [
+        (0, '{"available": true, "backend": "rook"}', ''),
+        (0, json.dumps([listed()]), ''),
+        (-errno.ENOENT, '', "obtained 'ENOENT'"),
+        (0, '[]', ''),
+    ]
+    cluster = MgrCluster(module)
+    cluster.unavailable_reason()
+    found = cluster.describe_osd(3, False)
+    assert found is not None
+    assert found.scheduled is None
+    assert cluster.describe_osd(5, False) is None
+
+
+def test_only_the_host_of_an_osd_is_looked_at_again(module: Any) -> None:
+    module.mon_answers = [(0, json.dumps([listed()]), ''), (0, '[]', '')]
+    MgrCluster(module).describe_osd(3, True)
+    assert module.mon_commands[-1] == {
+        'prefix': 'orch ps',
+        'daemon_type': 'osd',
+        'daemon_id': '3',
+        'format': 'json',
+        'hostname': 'vm',
+        'refresh': True,
+    }
+
+
 def test_tell_takes_an_error_text_for_an_error_though_the_code_is_0(module: Any) -> None:
     def send(result: Any, *_: Any) -> None:
         result.complete(0, '', 'unknown command prefix nosuch')
@@ -328,8 +449,52 @@ def test_between_two_active_managers_there_is_none_without_a_name() -> None:
 def test_an_upgrade_by_the_orchestrator_is_seen_also_while_paused(
     module: Any, answer: Any, expected: Any
 ) -> None:
-    module.mon_answers = [answer]
+    module.mon_answers = [answer, (0, '{"available": true, "backend": "rook"}', '')]
     assert MgrCluster(module).orchestrated_upgrade() == expected
+
+
+def test_a_backend_that_cannot_upgrade_is_asked_once_until_there_is_another(
+    module: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For each time the orchestrator writes a traceback to the log of the manager."""
+    asked: list[str] = []
+    backend = 'rook'
+    now_s = 1000.0
+
+    def mon_command(command: Any, inbuf: Any = None) -> Any:
+        asked.append(command['prefix'])
+        if command['prefix'] == 'orch status':
+            return 0, json.dumps({'available': True, 'backend': backend}), ''
+        if backend == 'rook':
+            return -2, '', 'This Orchestrator does not support `orch upgrade status`'
+        return 0, '{"in_progress": true, "target_image": "c:v18"}', ''
+
+    monkeypatch.setattr(module, 'mon_command', mon_command)
+    monkeypatch.setattr('rocksdb_tuner.mgr.adapter.time.monotonic', lambda: now_s)
+    cluster = MgrCluster(module)
+    for _ in range(100):
+        assert cluster.orchestrated_upgrade() is None
+        now_s += 2.0
+    assert asked.count('orch upgrade status') == 1
+    backend = 'cephadm'
+    now_s += 16.0
+    assert cluster.orchestrated_upgrade() == 'c:v18'
+
+
+def test_an_orchestrator_that_fails_is_asked_again_after_a_while(
+    module: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = 1000.0
+    monkeypatch.setattr('rocksdb_tuner.mgr.adapter.time.monotonic', lambda: now_s)
+    module.mon_answers = [(-errno.EIO, '', 'ssh failed'), (0, '{"in_progress": false}', '')]
+    cluster = MgrCluster(module)
+    for _ in range(5):
+        with pytest.raises(CommandError, match='ssh failed'):
+            cluster.orchestrated_upgrade()
+        now_s += 2.0
+    assert len(module.mon_commands) == 1
+    now_s += 10.0
+    assert cluster.orchestrated_upgrade() is None
 
 
 def test_an_orchestrator_that_fails_does_not_pass_for_one_that_upgrades_nothing(

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Callable
 
@@ -365,6 +366,59 @@ _VALUES = st.one_of(
     st.just({}),
     st.just([{}]),
 )
+
+
+ODD: list[Any] = [None, [], {}, '', 'x' * 5000, '9' * 5000, -1, 1 << 63, 1e308, True, [None]]
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Each place in a document, once for all items of a list and all names that are numbers."""
+    yield path
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _places(item, (*path, name))
+    elif isinstance(value, list) and value:
+        yield from _places(value[0], (*path, 0))
+
+
+def _with(value: Any, path: tuple[Any, ...], new: object) -> Any:
+    if not path:
+        return new
+    if isinstance(value, dict):
+        return {**value, path[0]: _with(value[path[0]], path[1:], new)}
+    return [_with(value[0], path[1:], new), *value[1:]]
+
+
+@pytest.mark.parametrize(
+    'name', ['osd_dump.json', 'osd_crush_dump.json', 'osd_metadata.json', 'config_dump.json']
+)
+def test_null_or_any_odd_value_at_each_place_of_a_file_gives_an_answer_or_names_the_file(
+    folder: Path, name: str
+) -> None:
+    """Also in what other fields of the same map lead to: "buckets" of CRUSH may be null."""
+    entry = {'section': 'osd', 'mask': '', 'name': OPTION, 'value': 'compression=kLZ4Compression'}
+    (folder / 'config_dump.json').write_text(json.dumps([entry]))
+    whole = [source for source in _sources(folder) if not source.name.startswith('osd.')]
+    index = next(i for i, source in enumerate(whole) if source.name == name)
+    content = whole[index].content
+    assert isinstance(content, bytes)
+    document = json.loads(content)
+    tried = 0
+    for path in _places(document):
+        for odd in ODD:
+            changed = [*whole]
+            changed[index] = SourceFile(name, json.dumps(_with(document, path, odd)).encode(), 1e9)
+            tried += 1
+            with contextlib.suppress(UnreadableError):
+                snapshot = judge(read(changed)).snapshot
+                render.status(snapshot, 'json')
+                render.findings(snapshot, 'plain')
+    assert tried > 100 or name == 'config_dump.json'
+
+
+def test_crush_buckets_that_are_null_are_none(folder: Path) -> None:
+    _change('osd_crush_dump.json', lambda d: {**d, 'buckets': None})(folder)
+    assert judge(read(_sources(folder))).snapshot.osds
 
 
 @given(data=st.data())

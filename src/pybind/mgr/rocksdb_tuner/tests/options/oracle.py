@@ -148,9 +148,9 @@ def recording(release: str) -> Path:
     return _DATA / f'oracle-{release}.json.xz'
 
 
-def recorded_answers(release: str) -> Iterator[Answer]:
-    """What the release's binary said to the strings of the fixed seed."""
+def recorded_answers(release: str, part: int = 0, parts: int = 1) -> Iterator[Answer]:
+    """What the release's binary said to the strings of the fixed seed, or to one in ``parts``."""
     content = json.loads(lzma.decompress(recording(release).read_bytes()))
     defaults = content['defaults']
-    for text, accepted, changed in content['answers']:
+    for text, accepted, changed in content['answers'][part::parts]:
         yield Answer(text, accepted, _comparable({**defaults, **changed}) if accepted else {})

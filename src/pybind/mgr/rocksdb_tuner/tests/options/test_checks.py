@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.options.checks import check, safe_to_apply
+from rocksdb_tuner.options.catalogue import catalogue
+from rocksdb_tuner.options.checks import TEXT_MAX_BYTES, check, safe_to_apply
 from rocksdb_tuner.options.hardware import Hardware
+from rocksdb_tuner.options.problems import rules as rules_of_check
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.syntax import parse
 
@@ -191,3 +193,55 @@ def test_what_is_safe_takes_effect_as_written(pairs: list[tuple[str, str]]) -> N
     values = check(text, '7.9').effective
     for name, value in dict(pairs).items():
         assert float(values[name]) == float(value)
+
+
+def test_a_compression_that_is_not_built_in_is_answered_with_those_that_are() -> None:
+    said = {p.option: p.message for p in check('compression=kZSTD', '9.10').problems}['compression']
+    assert 'usable are ' in said
+    assert 'kLZ4Compression' in said
+    assert 'kZSTD,' not in said
+
+
+def test_a_text_of_as_many_bytes_as_all_options_take_is_still_read() -> None:
+    longest = 'x' * TEXT_MAX_BYTES
+    assert [p.rule for p in check(longest, '7.9').problems] == ['syntax']
+    assert [p.rule for p in check(longest + 'x', '7.9').problems] == ['not-judged']
+    # Bytes, not characters.
+    assert [p.rule for p in check('\u00e9' * (TEXT_MAX_BYTES // 2 + 1), '7.9').problems] == [
+        'not-judged'
+    ]
+
+
+@pytest.mark.parametrize(
+    ('text', 'accepted'),
+    [
+        ('ttl=1', True),
+        ('error_if_exists=1', False),
+        ('max_background_flushes=8193', False),
+        ('ttl=x', False),
+        ('memtable_factory={id=x;a=b}', None),
+        ('{ttl=1},ttl=2', None),
+        ('{ttl=1},ttl=2,memtable_factory={id=x;a=b}', None),
+        ('{ttl=1},ttl=2,foo=1', False),
+    ],
+)
+def test_nothing_is_in_effect_of_what_is_not_known_to_be_accepted(
+    text: str, accepted: Optional[bool]
+) -> None:
+    result = check(text, '7.9')
+    assert result.accepted is accepted
+    assert bool(result.effective) is (accepted is True)
+
+
+def test_what_is_unwise_in_the_options_of_an_option_has_its_source() -> None:
+    said = {p.rule: p.source for p in check('num_levels=0,soft_rate_limit=1', '7.9').problems}
+    known = catalogue().options
+    assert said['forbidden'] == known['num_levels'].source
+    assert said['removed-option'] == known['soft_rate_limit'].source
+    assert said['clamped'] == rules_of_check()['clamped'].source
+
+
+def test_no_option_is_suggested_in_the_place_of_itself() -> None:
+    """It came with RocksDB 7."""
+    (problem,) = check('wal_compression=kNoCompression', '6.8').problems
+    assert problem.message.endswith('the OSD would not start')

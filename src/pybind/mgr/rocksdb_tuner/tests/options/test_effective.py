@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.options.catalogue import UnknownRocksDBVersionError
+from rocksdb_tuner.options.catalogue import UnknownRocksDBVersionError, catalogue
 from rocksdb_tuner.options.checks import check
-from rocksdb_tuner.options.effective import effective
+from rocksdb_tuner.options.effective import effective, read_option
 from rocksdb_tuner.options.syntax import parse
 from rocksdb_tuner.options.values import ValueRefusedError
 
@@ -148,3 +148,20 @@ def test_corrections_that_the_oracle_found(text: str, name: str, value: str) -> 
     """Printed alike by 16.2.15 and 18.2.7."""
     for version in ('6.8', '7.9'):
         assert effective(parse(text), version)[name] == value
+
+
+def test_where_nobody_knows_which_of_two_values_wins_none_is_told() -> None:
+    """Ceph hands the pieces over in the order of a hash table."""
+    for text in ('{ttl=1},ttl=2', 'compression_opts.level=5,compression_opts={level=6}'):
+        values = effective(parse(text), '7.9')
+        assert not {'ttl', 'compression_opts.level'} <= values.keys()
+        assert 'write_buffer_size' in values
+    # RocksDB 6.8 knows no braces around pieces: the later one wins.
+    assert effective(parse('ttl=1,ttl=2'), '6.8')['ttl'] == '2'
+
+
+@pytest.mark.parametrize('version', ['6.8', '7.9'])
+def test_members_of_a_struct_are_read_in_the_order_of_their_names(version: str) -> None:
+    universal = catalogue().options['compaction_options_universal']
+    written = '{size_ratio=5;max_merge_width=7;}'
+    assert read_option(universal, written, version).text == '{max_merge_width=7;size_ratio=5}'

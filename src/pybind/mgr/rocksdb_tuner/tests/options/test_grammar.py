@@ -69,6 +69,12 @@ def test_a_new_line_does_not_separate() -> None:
     )
 
 
+def test_values_are_replaced_added_and_taken_out() -> None:
+    changed = parse('a=1,b=2').replaced({'a': None, 'c': '3', 'b': '4', 'd': None})
+    assert changed.items == (('b', '4'), ('c', '3'))
+    assert (len(changed), 'a' in changed, 'b' in changed, changed.get('c')) == (2, False, True, '3')
+
+
 def test_what_a_later_value_overrules_is_remembered() -> None:
     assert parse('a=1,b=2,a=3,a=4').overruled == (('a', '1'), ('a', '3'))
 
@@ -166,6 +172,9 @@ def test_what_is_written_alike_means_the_same_in_every_version(
         ('write_buffer_size=2MB', 'write_buffer_size=3MB', '6.8', False),
         ('write_buffer_size=2MB', '', '6.8', False),
         ('foo=1', '', '6.8', False),
+        # Its name is accepted and ignored.
+        ('soft_rate_limit=1', '', '6.8', True),
+        ('soft_rate_limit=1', 'soft_rate_limit=2;ttl=5', '6.8', False),
         ('foo=1', 'foo=1;', '6.8', True),
         ('foo=1', 'foo=2', '6.8', False),
         ('a=1,,', 'a=1', '6.8', False),

@@ -6,7 +6,13 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.options.releases import known_releases, release_of
+from rocksdb_tuner.options.releases import (
+    counters_measured,
+    known_releases,
+    release_of,
+    renamed_counters,
+    renamed_in_any_release,
+)
 
 
 @pytest.mark.parametrize(
@@ -55,3 +61,36 @@ def test_lz4_is_the_default_from_18_2_4() -> None:
     assert 'kNoCompression' in by_version['18.2.0']
     assert 'kLZ4Compression' in by_version['18.2.4']
     assert by_version['18.2.4'] == by_version['19.2.0'] == by_version['20.2.0']
+
+
+def test_a_version_before_the_first_of_its_line_is_not_known() -> None:
+    assert release_of('18.1.9', 'reef') is None
+    assert release_of('17.1.9', None) is None
+    later = release_of('18.2.3', None)
+    assert later is not None
+    assert later.since == '18.2.0'
+
+
+@pytest.mark.parametrize('version', ['18.2', '1234567890.2.0', 'x 18.2.7', '18.2.1234567890'])
+def test_what_is_no_version_leaves_it_to_the_name(version: str) -> None:
+    assert release_of(version, None) is None
+    by_name = release_of(version, 'quincy')
+    assert by_name is not None
+    assert (by_name.name, by_name.label) == ('quincy', 'Quincy (from 17.2.0)')
+
+
+def test_the_counters_of_pacific_have_other_names_and_some_it_does_not_send() -> None:
+    pacific = renamed_counters('pacific')
+    assert pacific['commit'] == 'bluestore.commit_lat'
+    assert pacific['kv_queued'] is None
+    assert renamed_counters('reef') == renamed_counters('nope') == renamed_counters(None) == {}
+    named = {field: path for field, path in pacific.items() if path is not None}
+    assert renamed_in_any_release() == named
+    assert len(named) < len(pacific)
+
+
+def test_the_names_of_counters_are_sure_where_they_were_measured() -> None:
+    sure = {name: counters_measured(name) for name in ('pacific', 'quincy', 'reef', 'squid', 'x')}
+    assert sure == {'pacific': True, 'quincy': False, 'reef': True, 'squid': False, 'x': False}
+    assert counters_measured('tentacle')
+    assert not counters_measured(None)

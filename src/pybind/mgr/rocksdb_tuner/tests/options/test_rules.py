@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Optional
 
 import pytest
 
 from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.hardware import Hardware
-from rocksdb_tuner.options.problems import rules
+from rocksdb_tuner.options.memtables import bound_bytes, full_bytes, limits
+from rocksdb_tuner.options.problems import Problem, problem, rules
 from rocksdb_tuner.options.syntax import OptionSet
 
 GIB = 1 << 30
@@ -341,16 +343,81 @@ def test_a_published_tuning_on_hardware_that_it_was_made_for_has_no_problem(vers
 
 
 def test_what_holds_of_two_osds_is_the_least_of_both() -> None:
-    a = Hardware(cores=4, memory_target_bytes=8 * GIB, db_device_bytes=None)
-    b = Hardware(cores=None, memory_target_bytes=4 * GIB, db_device_bytes=GIB)
-    least = a.weakest(b)
-    assert (least.cores, least.memory_target_bytes, least.db_device_bytes) == (4, 4 * GIB, GIB)
-    assert a.weakest(b) == b.weakest(a)
-
-
-def test_an_answer_says_what_it_takes_for_granted_and_no_more() -> None:
-    assert len(NOTHING.assumptions) == 4
-    known = Hardware(
-        cores=4, memory_target_bytes=GIB, wal_device_bytes=GIB, families=(OptionSet(()),)
+    a = Hardware(
+        cores=4,
+        memory_target_bytes=8 * GIB,
+        wal_device_bytes=3 * GIB,
+        families=(OptionSet(()),),
+        neighbours=(('x', '1'), ('y', '1')),
     )
-    assert known.assumptions == ()
+    b = Hardware(
+        memory_target_bytes=4 * GIB,
+        wal_device_bytes=2 * GIB,
+        db_device_bytes=GIB,
+        families=(OptionSet(()),) * 2,
+        neighbours=(('y', '1'), ('x', '2')),
+    )
+    least = Hardware(
+        cores=4,
+        memory_target_bytes=4 * GIB,
+        wal_device_bytes=2 * GIB,
+        db_device_bytes=GIB,
+        families=(OptionSet(()),),
+        neighbours=(('x', '1'), ('y', '1'), ('x', '2')),
+    )
+    assert a.weakest(b) == least
+    assert NOTHING.weakest(b).families == b.families
+    assert NOTHING.weakest(NOTHING) == NOTHING
+
+
+CORES = 'How many cores an OSD has is not known: 6 to 10 are assumed.'
+MEMORY = 'osd_memory_target is not known: 4 GiB, its default, is assumed.'
+FAMILIES = (
+    'The column families are not known: 12, as in the default of all releases, are assumed, '
+    'without options of their own.'
+)
+DEVICES = 'No WAL or DB device is known: nothing is said of what fits on one.'
+KNOWN = Hardware(cores=4, memory_target_bytes=GIB, wal_device_bytes=GIB, families=(OptionSet(()),))
+
+
+@pytest.mark.parametrize(
+    ('hardware', 'assumed'),
+    [
+        (NOTHING, (CORES, MEMORY, FAMILIES, DEVICES)),
+        (KNOWN, ()),
+        (replace(KNOWN, cores=None), (CORES,)),
+        (replace(KNOWN, memory_target_bytes=None), (MEMORY,)),
+        (replace(KNOWN, families=None), (FAMILIES,)),
+        (replace(KNOWN, wal_device_bytes=None), (DEVICES,)),
+        (replace(KNOWN, wal_device_bytes=None, db_device_bytes=GIB), ()),
+    ],
+)
+def test_an_answer_says_what_it_takes_for_granted_and_no_more(
+    hardware: Hardware, assumed: tuple[str, ...]
+) -> None:
+    assert hardware.assumptions == assumed
+
+
+def test_what_is_full_and_what_limits_it() -> None:
+    values = {'write_buffer_size': '100', 'max_write_buffer_number': '3'}
+    assert full_bytes(values) == 300
+    assert limits(values, 2) == {}
+    some = {'db_write_buffer_size': '7', 'max_total_wal_size': '5'}
+    assert limits(some, 1) == {'db_write_buffer_size': 7}
+    assert limits(some, 2) == {'db_write_buffer_size': 7, 'max_total_wal_size': 5}
+    assert limits({**some, 'db_write_buffer_size': '0'}, 2) == {'max_total_wal_size': 5}
+    assert limits({'db_write_buffer_size': '1'}, 1) == {'db_write_buffer_size': 1}
+    assert bound_bytes(some, 300, 2) == 5
+    assert bound_bytes(some, 300, 1) == 7
+    assert bound_bytes(some, 4, 2) == 4
+    with pytest.raises(KeyError):
+        full_bytes({'write_buffer_size': '100'})
+
+
+def test_a_rule_has_a_severity_a_meaning_and_a_source() -> None:
+    assert all(rule.severity in {'error', 'warning', 'info'} for rule in rules().values())
+    assert all(rule.meaning and rule.source for rule in rules().values())
+    source = rules()['clamped'].source
+    own = problem('clamped', 'ttl', 'Said.')
+    assert own == Problem('warning', 'clamped', 'ttl', 'Said.', source)
+    assert problem('clamped', 'ttl', 'Said.', 'closer').source == 'closer'

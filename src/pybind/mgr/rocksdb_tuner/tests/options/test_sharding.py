@@ -15,6 +15,7 @@ from rocksdb_tuner.options.sharding import (
     ShardedColumn,
     ShardingSyntaxError,
     format_sharding,
+    options_of_column,
     parse_sharding,
     sharding_problems,
 )
@@ -100,3 +101,15 @@ def test_what_can_be_parsed_is_the_same_after_format(text: str) -> None:
 def test_any_text_is_judged(text: str) -> None:
     for version in ('6.8', '7.9', '9.10'):
         assert all(p.message and p.severity == 'error' for p in sharding_problems(text, version))
+
+
+def test_a_number_of_thousands_of_digits_is_the_largest_one() -> None:
+    """Python refuses to read it, with an error that is none of column families."""
+    for sign, shards in (('', (1 << 63) - 1), ('-', -(1 << 63))):
+        (column,) = parse_sharding(f'm({sign}{"9" * 5000})')
+        assert column.shards == shards
+
+
+def test_of_a_column_rocksdb_gets_all_options_but_cephs_own() -> None:
+    (column,) = parse_sharding('L=ttl=5,block_cache={type=lru},write_buffer_size=block_cache')
+    assert options_of_column(column).items == (('ttl', '5'), ('write_buffer_size', 'block_cache'))

@@ -78,3 +78,50 @@ def test_plain_numbers_mean_themselves(number: int) -> None:
     reading = read_value(str(number), ValueType.UINT64)
     assert reading.text == str(number)
     assert reading.surprise is None
+
+
+@pytest.mark.parametrize(
+    'value_type',
+    [
+        ValueType.UINT64,
+        ValueType.UINT32,
+        ValueType.UINT8,
+        ValueType.INT,
+        ValueType.INT64,
+        ValueType.CEPH_COUNT,
+        ValueType.CEPH_BOOL,
+    ],
+)
+def test_a_number_of_thousands_of_digits_is_too_large_and_zeros_before_one_are_no_matter(
+    value_type: ValueType,
+) -> None:
+    """Python refuses to read it, with an error that is none of an option."""
+    for sign in ('', '-', '+'):
+        with pytest.raises(ValueRefusedError):
+            read_value(sign + '9' * 5000, value_type)
+    assert read_value('0' * 5000 + '1', value_type).number == 1
+
+
+@pytest.mark.parametrize(
+    ('value', 'text', 'number', 'changed'),
+    [
+        ('2147483647', '2147483647', 2**31 - 1, False),
+        ('2147483648', '-2147483648', -(2**31), True),
+        ('4G', '0', 0, True),
+        ('0', '0', 0, False),
+    ],
+)
+def test_a_count_beyond_cephs_int_is_wrapped_and_said(
+    value: str, text: str, number: int, changed: bool
+) -> None:
+    found = read_value(value, ValueType.CEPH_COUNT)
+    assert (found.text, found.number) == (text, number)
+    assert (found.surprise is not None) == changed
+    if changed:
+        assert f'becomes {text}' in (found.surprise or '')
+
+
+@pytest.mark.parametrize('value', ['9223372036854775808', '16E', '9' * 5000])
+def test_a_count_beyond_64_bits_is_refused(value: str) -> None:
+    with pytest.raises(ValueRefusedError, match='is too large'):
+        read_value(value, ValueType.CEPH_COUNT)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import time
 from pathlib import Path
 
 import jsonschema
@@ -11,14 +13,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rocksdb_tuner import present
-from rocksdb_tuner.options.releases import known_releases, release_of
+from rocksdb_tuner.options.checks import TEXT_MAX_BYTES, check
+from rocksdb_tuner.options.effective import effective
+from rocksdb_tuner.options.releases import KnownRelease, known_releases, release_of
+from rocksdb_tuner.options.syntax import parse
 from rocksdb_tuner.options.verdict import (
-    TEXT_MAX_BYTES,
     BadQuestionError,
+    Subject,
     all_options,
     find_option,
     find_release,
     judge,
+    judge_for,
     releases_to_judge,
 )
 from rocksdb_tuner.present import render
@@ -103,9 +109,69 @@ def test_without_a_release_those_of_the_osds_are_judged_each_once() -> None:
     assert releases_to_judge('pacific', [reef]) == (pacific,)
 
 
-def test_a_string_longer_than_the_config_store_takes_is_refused() -> None:
-    with pytest.raises(BadQuestionError, match='65537 bytes'):
+def test_a_string_longer_than_all_options_together_is_refused_with_its_length() -> None:
+    with pytest.raises(BadQuestionError, match=r'has 8193 bytes.*at most 8192'):
         judge('x' * (TEXT_MAX_BYTES + 1), known_releases())
+
+
+@pytest.mark.parametrize('release', known_releases(), ids=lambda release: release.since)
+def test_the_longest_string_has_room_for_all_options_of_rocksdb(release: KnownRelease) -> None:
+    everything = effective(parse(release.default_options), release.rocksdb_version)
+    assert len(','.join(f'{name}={value}' for name, value in everything.items())) < TEXT_MAX_BYTES
+
+
+def test_a_running_string_beyond_that_is_not_judged_instead_of_read() -> None:
+    """What an OSD runs is not refused by anybody: no tick may hang on it."""
+    found = check('a=1,' * TEXT_MAX_BYTES, '7.9')
+    assert (found.accepted, [p.rule for p in found.problems]) == (None, ['not-judged'])
+
+
+@pytest.mark.parametrize(
+    ('less', 'more'),
+    [
+        (
+            f'{option}={first}' + part * (TEXT_MAX_BYTES // 4 // len(part)) + last,
+            f'{option}={first}' + part * ((TEXT_MAX_BYTES - 200) // len(part)) + last,
+        )
+        for option in (
+            'max_bytes_for_level_multiplier_additional',
+            'compression_per_level',
+            'compression_opts',
+            'write_buffer_size',
+        )
+        for first, part, last in (
+            ('', '1:', '1'),
+            ('', 'kZSTD:', 'kZSTD'),
+            ('{', 'level=1;', '}'),
+            ('', '{', ''),
+            ('', '9', ''),
+            ('1', ',{a=1}', ''),
+        )
+    ],
+)
+def test_a_check_of_a_text_four_times_as_long_takes_no_more_than_in_proportion(
+    less: str, more: str
+) -> None:
+    """No part of it is quadratic; 12: four times as long, on a machine that does other things."""
+    assert _cpu_s(more) < max(0.5, 12 * _cpu_s(less))
+
+
+def test_a_check_of_the_longest_list_and_of_most_names_takes_no_second() -> None:
+    names = ','.join(f'o{number}=1' for number in range(1000))
+    elements = 'max_bytes_for_level_multiplier_additional=' + ':'.join(['1'] * 4000)
+    braces = ','.join(f'{{a{number}=1}}' for number in range(900))
+    for text in (names, elements, braces):
+        assert _cpu_s(text) < 2, text[:40]
+
+
+def _cpu_s(text: str) -> float:
+    """Of the quicker of two, so that nothing is read from a file."""
+    taken = []
+    for blank in ('', ' '):
+        began = time.process_time()
+        judge(f'{text}{blank}', known_releases())
+        taken.append(time.process_time() - began)
+    return min(taken)
 
 
 def test_every_option_is_explained() -> None:
@@ -134,3 +200,69 @@ def test_an_option_that_is_not_known_is_named_with_those_that_look_like_it(
 ) -> None:
     with pytest.raises(BadQuestionError, match=said):
         find_option(name)
+
+
+def release(name: str, since: str) -> KnownRelease:
+    return next(r for r in known_releases() if (r.name, r.since) == (name, since))
+
+
+@pytest.mark.parametrize(
+    ('text', 'since'),
+    [('18.2.0', '18.2.0'), ('18.2.3', '18.2.0'), ('18.2.4', '18.2.4'), ('REEF', '18.2.4')],
+)
+def test_a_number_leads_to_the_newest_defaults_up_to_it(text: str, since: str) -> None:
+    assert find_release(text) == release('reef', since)
+
+
+def test_what_is_not_found_is_einval_for_a_release_and_enoent_for_an_option() -> None:
+    with pytest.raises(BadQuestionError) as no_release:
+        find_release('21.2.0')
+    assert no_release.value.errno == errno.EINVAL
+    assert str(no_release.value) == (
+        '"21.2.0" is no release that is known; known are pacific, quincy, reef, squid, tentacle'
+    )
+    with pytest.raises(BadQuestionError) as no_option:
+        find_option('write_bufer_sizes')
+    assert no_option.value.errno == errno.ENOENT
+    assert str(no_option.value).startswith(
+        '"write_bufer_sizes" is no option that is known; did you mean write_buffer_size'
+    )
+    with pytest.raises(BadQuestionError) as too_long:
+        judge('x' * (TEXT_MAX_BYTES + 1), known_releases())
+    assert too_long.value.errno == errno.EINVAL
+    assert judge('x' * TEXT_MAX_BYTES, known_releases()).worst.result.accepted is False
+
+
+def test_at_most_three_names_are_suggested_and_only_such_as_look_alike() -> None:
+    with pytest.raises(BadQuestionError) as many:
+        find_option('max_write_buffer_numbe')
+    assert str(many.value).count(' or ') == 2
+    with pytest.raises(BadQuestionError, match='alone lists all'):
+        find_option('wxbfsz')
+
+
+def test_the_worst_comes_first_by_whether_it_starts_then_errors_then_warnings() -> None:
+    """Refused before not told before accepted; then the most errors, then the most warnings."""
+    pacific, reef = release('pacific', '16.2.0'), release('reef', '18.2.4')
+    subjects = {
+        'accepted': Subject(reef, annex='ttl=1'),
+        'a warning more': Subject(reef, annex='ttl=1,ttl=1'),
+        'an error': Subject(reef, annex='disableWAL=1'),
+        'not told': Subject(reef, annex='{ttl=1},ttl=2'),
+        'refused': Subject(pacific, annex='foo=1'),
+        'refused, and more errors': Subject(pacific, annex='foo=1,bar=1'),
+    }
+    verdict = judge_for('max_total_wal_size=1G', subjects.values())
+    order = [
+        next(name for name, subject in subjects.items() if subject is one.subject)
+        for one in verdict.by_release
+    ]
+    assert order == [
+        *('refused, and more errors', 'refused', 'not told'),
+        *('an error', 'a warning more', 'accepted'),
+    ]
+    assert verdict.worst.text == 'max_total_wal_size=1G,foo=1,bar=1'
+    assert verdict.worst.release is pacific
+    counted = [(one.count('error'), one.count('warning')) for one in verdict.by_release]
+    assert counted[0] == (2, 0)
+    assert counted[-2:] == [(0, 1), (0, 0)]

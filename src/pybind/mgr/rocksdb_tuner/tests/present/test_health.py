@@ -11,6 +11,7 @@ import pytest
 from rocksdb_tuner.advise.conditions.catalogue import Condition, conditions
 from rocksdb_tuner.advise.records import Severity
 from rocksdb_tuner.present import health, render
+from rocksdb_tuner.rollout.records import OsdStep
 
 from . import samples
 
@@ -54,13 +55,23 @@ def test_a_failed_rollout_that_an_operator_took_note_of_is_not_raised() -> None:
     assert 'ROCKSDB_TUNER_ROLLOUT_FAILED' not in render.health_checks(noted)
 
 
-def test_a_rollout_that_waits_for_a_hand_is_raised_after_a_while() -> None:
+def test_a_rollout_that_waits_for_a_hand_is_raised_with_what_was_left_behind() -> None:
     waiting = samples.waiting_rollout()
-    at = replace(samples.small_cluster(), rollout=waiting, taken_s=waiting.updated_s + 599)
+    at = replace(samples.small_cluster(), rollout=waiting)
     assert 'ROCKSDB_TUNER_ROLLOUT_WAITING' not in render.health_checks(at)
-    later = replace(at, taken_s=waiting.updated_s + 600)
+    later = replace(at, rollout_waits='osd.1 is down; start it')
     check = render.health_checks(later)['ROCKSDB_TUNER_ROLLOUT_WAITING']
-    assert check['detail'] == [waiting.paused_reason]
+    assert check['detail'] == ['osd.1 is down; start it']
+    *others, last = waiting.osds
+    left = replace(
+        waiting,
+        osds=(
+            *others,
+            replace(last, step=OsdStep.LEFT_BEHIND, left_reason='osd.9 is down and out'),
+        ),
+    )
+    check = render.health_checks(replace(later, rollout=left))['ROCKSDB_TUNER_ROLLOUT_WAITING']
+    assert 'left behind: osd.9 is down and out' in str(check['detail'])
 
 
 def test_osds_that_would_not_start_again_are_counted() -> None:
@@ -106,5 +117,11 @@ def test_thousands_of_osds_do_not_fill_the_monitor() -> None:
 def test_every_health_check_is_in_the_manual() -> None:
     manual = (Path(__file__).parents[6] / 'doc/mgr/rocksdb_tuner.rst').read_text()
     codes = [known.health.code for known in conditions().values() if known.health]
-    codes += [health.STATE_BROKEN, health.ROLLOUT_FAILED, health.ROLLOUT_WAITING]
+    codes += [
+        health.OPTIONS_CONFLICT,
+        health.STATE_BROKEN,
+        health.ROLLOUT_FAILED,
+        health.ROLLOUT_WAITING,
+    ]
+    codes += [health.STEP_FAILED, health.METRICS_UNAVAILABLE]
     assert [code for code in codes if f'``{code}``' not in manual] == []

@@ -21,7 +21,7 @@ def widest(text: str) -> int:
 def run_by_a_shell(command: str) -> list[str]:
     """The arguments that a POSIX shell makes of the text behind ``printf '%s\\0'``."""
     output = subprocess.run(
-        ['/bin/sh', '-c', f"printf '%s\\0' {command}"], check=True, capture_output=True
+        ['/bin/bash', '-c', f"printf '%s\\0' {command}"], check=True, capture_output=True
     ).stdout
     return output.decode().split('\0')[:-1]
 
@@ -121,6 +121,7 @@ def test_any_quoted_command_survives_the_shell(arguments: list[str]) -> None:
     """What is pasted from the terminal is what was meant."""
     text = layout.shell_command(' '.join(shlex.quote(argument) for argument in arguments))
     assert widest(text) <= WIDTH
+    assert all(line.isprintable() for line in text.split('\n'))
     assert run_by_a_shell(text) == arguments
 
 

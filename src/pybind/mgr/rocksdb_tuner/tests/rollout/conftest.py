@@ -146,6 +146,8 @@ class Run:
         self.outside_window: Optional[str] = None
         self.restarts_per_day = 0
         self.deaf: Optional[str] = None
+        #: By how much the manager's clock is wrong.
+        self.clock_offset_s = 0.0
         self.clients = Clients(self.cluster)
         self.announcer = Announcer(self.cluster)
         self.driver = self.new_driver()
@@ -181,11 +183,12 @@ class Run:
                 lambda osd_ids: read_trouble(self.cluster, osd_ids),
             )
         self.driver.tick(
-            self.cluster.now_s,
+            self.cluster.now_s + self.clock_offset_s,
             self.may_act,
             self.outside_window,
             self.restarts_per_day,
             self.deaf,
+            monotonic_s=self.cluster.now_s,
         )
         self.cluster.advance(seconds)
         self.clients.write(seconds)

@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Optional
 
 import pytest
 
 from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.rollout.admission import planned
 from rocksdb_tuner.rollout.errors import RolloutRefused
-from rocksdb_tuner.rollout.records import OPTION, ChangeRequest, Phase
-from rocksdb_tuner.tests.fake_cluster import DEFAULTS
+from rocksdb_tuner.rollout.records import (
+    OPTION,
+    ChangeRequest,
+    OsdStep,
+    Phase,
+    RolloutState,
+    SoakPlan,
+)
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
-from .conftest import ALL, CLASS, NEW, OLD, Run, overridden, remove_override, set_profile
+from .conftest import (
+    ALL,
+    CLASS,
+    NEW,
+    OLD,
+    Run,
+    overridden,
+    remove_override,
+    same_meaning,
+    set_profile,
+)
 
 
 def refuses(run: Run, request: ChangeRequest, code: int, text: str) -> None:
@@ -206,3 +226,142 @@ def test_an_override_that_covers_osds_beside_the_request_is_refused() -> None:
         controls=(),
     )
     refuses(run, request, errno.EINVAL, 'would get another value at the next restart')
+
+
+# -- single decisions, of entries in any order
+
+
+def decided(
+    request: ChangeRequest,
+    entries: Mapping[str, str],
+    cluster: Optional[FakeCluster] = None,
+    soak: Optional[SoakPlan] = None,
+    runs: str = OLD,
+) -> RolloutState:
+    cluster = cluster or FakeCluster()
+    return planned(
+        'r1',
+        request,
+        cluster=cluster.cluster_map(),
+        entries=entries,
+        running={n: RunningOption(runs, 'mon', ignores_mon=False) for n in cluster.osds},
+        same_meaning=same_meaning,
+        now_s=1.0,
+        soak=soak or SoakPlan(),
+    )
+
+
+def why_not(
+    request: ChangeRequest,
+    entries: Mapping[str, str],
+    cluster: Optional[FakeCluster] = None,
+    soak: Optional[SoakPlan] = None,
+) -> Optional[str]:
+    """Why it is refused; None: it is not."""
+    try:
+        decided(request, entries, cluster, soak)
+    except RolloutRefused as refused:
+        return refused.message if refused.errno == errno.EINVAL else f'errno {refused.errno}'
+    return None
+
+
+def test_what_could_never_be_judged_is_not_begun() -> None:
+    request = set_profile(FakeCluster())
+    told = why_not(request, {}, soak=SoakPlan(least_s=600.0, most_s=300.0))
+    assert told is not None
+    assert told.startswith('soak_min (600 s) is above soak_max (300 s)')
+    assert why_not(request, {}, soak=SoakPlan(least_s=300.0, most_s=300.0)) is None
+
+
+def test_a_change_without_a_restart_is_for_osds_that_run_its_value_already() -> None:
+    request = set_profile(FakeCluster(), restart=False)
+    assert why_not(request, {}) == 'osd.0 must be restarted first: it runs another value'
+    state = decided(request, {}, runs=NEW.replace(',', ';'))
+    assert {osd.step for osd in state.osds} == {OsdStep.VERIFIED}
+    assert {osd.step for osd in decided(replace(request, restart=True), {}).osds} == {
+        OsdStep.PENDING
+    }
+
+
+def test_what_is_recorded_are_the_shared_entries_and_those_of_its_osds_in_order() -> None:
+    final = (('osd.2', None), (ALL, NEW))
+    entries = {'osd.7': OLD, 'osd.2': OLD, 'global': OLD, ALL: OLD, CLASS: NEW}
+    state = decided(set_profile(FakeCluster(), final_entries=final), entries)
+    assert state.before.entries == (('global', OLD), (ALL, OLD), ('osd.2', OLD), (CLASS, NEW))
+
+
+def test_the_order_is_any_of_the_osds_that_have_a_target() -> None:
+    targets = ((1, NEW), (0, NEW), (2, NEW))
+    request = set_profile(FakeCluster(), targets=targets, order=(2, 0, 1), controls=(0,))
+    assert [osd.osd_id for osd in decided(request, {}).osds] == [2, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ('batches', 'accepted'),
+    [
+        ((), True),
+        (((0,), (1, 2)), True),
+        (((0,), (1,), (2,)), True),
+        (((0,), (2, 1)), False),
+        (((0,), (1,)), False),
+        (((0, 1), (2,)), False),
+        (((0,), (), (1, 2)), False),
+    ],
+)
+def test_batches_hold_the_osds_in_their_order_and_the_first_alone(
+    batches: tuple[tuple[int, ...], ...], accepted: bool
+) -> None:
+    told = why_not(set_profile(FakeCluster(), batches=batches), {})
+    assert (told is None) == accepted
+    assert told is None or told.startswith('the batches do not hold the OSDs in their order')
+
+
+def test_an_entry_of_one_osd_may_go_where_the_request_says_so_but_for_one_with_a_mask() -> None:
+    cluster = FakeCluster()
+    named = set_profile(cluster, final_entries=(('osd.1', None), (ALL, NEW)))
+    assert why_not(named, {'osd.1': OLD}) is None
+    masked = set_profile(cluster, final_entries=(('osd.1/class:ssd', None), (ALL, NEW)))
+    assert 'osd.1 has an entry of its own' in (why_not(masked, {'osd.1/class:ssd': OLD}) or '')
+    # Whatever order the monitor tells them in.
+    told = why_not(set_profile(cluster), {'osd.2': OLD, 'osd.1': OLD})
+    assert (told or '').startswith('osd.1 has an entry of its own')
+
+
+@pytest.mark.parametrize(
+    ('entries', 'final', 'accepted'),
+    [
+        # Nothing decides for the others, before and after it.
+        ({}, {'osd.0': NEW}, True),
+        ({ALL: OLD}, {'osd.0': NEW}, True),
+        ({ALL: OLD}, {ALL: NEW}, False),
+        ({}, {ALL: NEW}, False),
+        ({ALL: OLD, 'global': NEW}, {ALL: None}, False),
+        ({ALL: OLD, 'osd.1': OLD, 'osd.2': OLD}, {ALL: NEW}, True),
+    ],
+)
+@pytest.mark.parametrize('out', [False, True])
+def test_osds_beside_the_request_start_with_what_they_started_with(
+    entries: Mapping[str, str], final: Mapping[str, Optional[str]], accepted: bool, out: bool
+) -> None:
+    """Also those that are up but out: they come in again by one command."""
+    cluster = FakeCluster()
+    for n in (1, 2):
+        cluster.osds[n].in_cluster = not out
+    request = set_profile(
+        cluster, targets=((0, NEW),), order=(0,), final_entries=tuple(final.items())
+    )
+    told = why_not(request, entries, cluster)
+    assert (told is None) == accepted
+    assert told is None or told.startswith('osd.1, osd.2 are not among the OSDs to change')
+
+
+@pytest.mark.parametrize(
+    ('down', 'told'), [(8, 'osd.6, osd.7 are down'), (9, 'osd.6, osd.7 and 1 more are down')]
+)
+def test_eight_names_are_told_and_how_many_more_there_are(down: int, told: str) -> None:
+    cluster = FakeCluster(9)
+    for n in range(down):
+        cluster.stop_osd(n)
+    with pytest.raises(RolloutRefused, match=told) as refused:
+        decided(set_profile(cluster), {}, cluster)
+    assert refused.value.errno == errno.EBUSY

@@ -8,11 +8,13 @@ import pytest
 
 from rocksdb_tuner.rollout.alarm import IN_THE_MIDDLE_S, why_failed, why_waiting
 from rocksdb_tuner.rollout.errors import RolloutRefused
+from rocksdb_tuner.rollout.gates import remedy_of
 from rocksdb_tuner.rollout.records import Inconclusive, OsdStep, Phase, Verdict
 
 from .conftest import NEW, Run, refusing, set_profile
 from .test_soak import SOAK, soaking
 
+GATE_ALARM_S = 1800.0
 LONG_S = 10 * IN_THE_MIDDLE_S
 
 
@@ -21,7 +23,7 @@ def noted(run: Run) -> bool:
 
 
 def waits(run: Run, for_s: float) -> object:
-    return why_waiting(run.state, run.state.updated_s + for_s)
+    return why_waiting(run.state, for_s, GATE_ALARM_S)
 
 
 def test_a_rollout_that_goes_well_is_no_alarm_at_any_time(run: Run) -> None:
@@ -33,11 +35,74 @@ def test_a_rollout_that_goes_well_is_no_alarm_at_any_time(run: Run) -> None:
     assert why_failed(run.state) is None
 
 
-def test_a_closed_gate_is_no_alarm_while_no_osd_is_in_the_middle(run: Run) -> None:
+def test_a_closed_gate_is_no_alarm_before_the_time_that_the_operator_gives_it(run: Run) -> None:
     run.cluster.flags.add('noout')
     run.start()
     run.to_a_wait('noout')
-    assert waits(run, LONG_S) is None
+    assert waits(run, GATE_ALARM_S - 1) is None
+    assert 'noout; "ceph osd unset <flag>"' in str(waits(run, GATE_ALARM_S))
+    assert why_waiting(run.state, LONG_S, 0.0) is None
+
+
+def watch(run: Run, for_s: float) -> object:
+    """What the manager that sees it so long makes of it."""
+    for _ in range(int(for_s / 2)):
+        run.tick()
+    return run.driver.why_waiting(GATE_ALARM_S)
+
+
+def test_the_alarm_counts_what_this_manager_saw_and_not_the_clock(run: Run) -> None:
+    run.cluster.flags.add('noout')
+    run.start()
+    run.to_a_wait('noout')
+    assert watch(run, 1700) is None
+    run.cluster.now_s += 86400
+    assert watch(run, 4) is None
+    run.fail_over()
+    assert watch(run, 1700) is None
+    assert 'noout' in str(watch(run, 120))
+    run.cluster.flags.discard('noout')
+    assert watch(run, 4) is None
+
+
+def test_reasons_that_take_turns_are_one_wait(run: Run) -> None:
+    run.start()
+    for n in range(20):
+        run.cluster.flags.discard('noout')
+        run.cluster.health.clear()
+        if n % 2:
+            run.cluster.flags.add('noout')
+        else:
+            run.cluster.health['PG_DEGRADED'] = 'HEALTH_WARN'
+        found = watch(run, 100)
+    assert 'noout' in str(found)
+
+
+def test_what_the_operator_chose_to_wait_for_is_no_alarm(run: Run) -> None:
+    run.outside_window = 'outside the maintenance window'
+    run.start()
+    assert watch(run, 4000) is None
+    run.outside_window = None
+    run.may_act = False
+    assert watch(run, 4000) is None
+
+
+@pytest.mark.parametrize(
+    ('reason', 'remedy'),
+    [
+        ('osd.7 is down', 'ceph osd out 7'),
+        ('flags set on the cluster: noout', 'ceph osd unset'),
+        ('cluster health: MON_DOWN', 'ceph health detail'),
+        ('placement groups are not all active+clean', 'ceph pg dump_stuck'),
+        ('Ceph is being upgraded: 18', 'ceph orch upgrade status'),
+        ('daemons run different versions, as in', 'ceph versions'),
+        ('osd.3 is not ok-to-stop: unsafe', 'ceph osd ok-to-stop'),
+        ('anything else', 'rollout abort'),
+    ],
+)
+def test_each_gate_names_its_remedy(reason: str, remedy: str) -> None:
+    assert remedy in remedy_of(reason)
+    assert 'ceph rocksdb-tuner rollout abort' in remedy_of(reason)
 
 
 def test_an_osd_that_is_kept_in_the_middle_is_an_alarm_after_a_while(run: Run) -> None:

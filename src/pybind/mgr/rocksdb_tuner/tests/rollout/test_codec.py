@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocksdb_tuner.mgr.records import FailureDomain
+from rocksdb_tuner.rollout import codec
 from rocksdb_tuner.rollout.batches import planned_batches, watched_batch
 from rocksdb_tuner.rollout.codec import decode_state, encode_state, refuse_if_too_large
 from rocksdb_tuner.rollout.errors import RolloutRefused, StoredStateError
@@ -31,6 +32,7 @@ from rocksdb_tuner.rollout.record_codec import (
     encode_record,
 )
 from rocksdb_tuner.rollout.records import (
+    AskedRestart,
     Before,
     ChangeKind,
     ChangeRequest,
@@ -59,6 +61,10 @@ from .conftest import NEW, OLD
 DATA = Path(__file__).parent / 'data'
 
 TEXTS = st.text(max_size=40)
+#: A state without them is one of an older version.
+ADDED_LATER = {'version', 'asked', 'longest_boot_s', 'own_entries_stay'}
+COLUMNS_ADDED_LATER = {'before_uuid', 'before_class', 'before_objectstore', 'left_reason'}
+UUID_HEADS = st.integers(0, 2**24 - 1).map(lambda number: f'{number:06x}')
 NONCES = st.none() | st.integers(0, 2**32 - 1)
 TIMES = st.floats(0, 4e9)
 
@@ -93,6 +99,15 @@ def domains_of_batch(osds: tuple[int, ...]) -> st.SearchStrategy[Optional[Failur
     return st.just(FailureDomain('osd', f'osd.{osds[0]}')) | st.none() | bucket
 
 
+ASKED = st.builds(
+    AskedRestart,
+    osd_id=st.integers(0, 4000),
+    carried_out=st.lists(TEXTS, max_size=5).map(tuple),
+    stored_started=st.none() | TEXTS,
+    refused=st.booleans(),
+)
+
+
 @st.composite
 def states(draw: st.DrawFn) -> RolloutState:
     order = draw(st.lists(st.integers(0, 4000), min_size=1, max_size=6, unique=True))
@@ -123,7 +138,16 @@ def states(draw: st.DrawFn) -> RolloutState:
         before=Before(
             entries=tuple(draw(st.dictionaries(TEXTS, TEXTS, max_size=3)).items()),
             osds=tuple(
-                OsdBefore(n, draw(TEXTS), draw(TEXTS), draw(st.none() | TEXTS)) for n in ids
+                OsdBefore(
+                    n,
+                    draw(TEXTS),
+                    draw(TEXTS),
+                    draw(st.none() | TEXTS),
+                    draw(st.none() | UUID_HEADS),
+                    draw(st.none() | TEXTS),
+                    draw(st.none() | TEXTS),
+                )
+                for n in ids
             ),
         ),
         osds=tuple(
@@ -136,6 +160,7 @@ def states(draw: st.DrawFn) -> RolloutState:
                 draw(st.integers(0, 5)),
                 draw(st.booleans()),
                 draw(st.booleans()),
+                draw(st.none() | TEXTS),
             )
             for n in order
         ),
@@ -152,6 +177,9 @@ def states(draw: st.DrawFn) -> RolloutState:
         errors=draw(st.integers(0, 9)),
         last_error=draw(st.none() | TEXTS),
         suspicion=draw(st.none() | TEXTS),
+        asked=draw(st.none() | ASKED),
+        longest_boot_s=draw(TIMES),
+        own_entries_stay=draw(st.none() | TEXTS),
         soak=replace(draw(SOAKS), batches=draw(st.none() | SOAKS)),
         soaked_s=draw(TIMES),
         batch_soaked_s=draw(TIMES),
@@ -183,7 +211,16 @@ def example(osds: int = 3, same: bool = True) -> RolloutState:
         before=Before(
             entries=(('osd', OLD),),
             osds=tuple(
-                OsdBefore(n, OLD if same else f'{OLD},x={_mixed(n)}', 'mon', 'pacific') for n in ids
+                OsdBefore(
+                    n,
+                    OLD if same else f'{OLD},x={_mixed(n)}',
+                    'mon',
+                    'pacific',
+                    f'{zlib.crc32(b"uuid %d" % n) >> 8:06x}',
+                    'ssd',
+                    'bluestore',
+                )
+                for n in ids
             ),
         ),
         osds=tuple(OsdProgress(n) for n in ids),
@@ -192,14 +229,99 @@ def example(osds: int = 3, same: bool = True) -> RolloutState:
     )
 
 
+def fullest() -> RolloutState:
+    """One in which nothing is as it is without being said."""
+    lower = Judgement(
+        Verdict.INCONCLUSIVE,
+        (
+            SignalVerdict('op_w_latency_ms', Effect.UNCLEAR, -3.5, -20.25, 13.0),
+            SignalVerdict('slow_ops', Effect.SAME),
+        ),
+        missing=('2 OSDs to compare with',),
+        cause='not judged',
+    )
+    return RolloutState(
+        rollout_id='r12',
+        request=ChangeRequest(
+            recommendation_id='ssd-lz4',
+            kind=ChangeKind.REMOVE_OVERRIDE,
+            who='osd/class:ssd',
+            targets=((3, 'a=1'), (5, 'a=2'), (4, 'a=1')),
+            order=(5, 3, 4),
+            final_entries=(('osd', None), ('osd.3', 'a=1')),
+            actor='client.ann',
+            restart=False,
+            controls=(4,),
+            batches=((5,), (3, 4)),
+            domains=(FailureDomain('osd', 'osd.5'), FailureDomain('rack', 'r1')),
+            prediction='{}',
+            predicted=Predicted('IOPS', -1.5, 25.0),
+        ),
+        before=Before(
+            entries=(('osd', 'a=0'), ('global', 'a=2')),
+            osds=(
+                OsdBefore(4, 'a=0', 'mon', 'reef', '00000f', 'ssd', 'bluestore'),
+                OsdBefore(5, 'a=9', 'default', None),
+                OsdBefore(3, 'a=0', 'mon', 'pacific', 'ffffff', None, 'bluestore'),
+            ),
+        ),
+        osds=(
+            OsdProgress(5, OsdStep.VERIFIED, 1, 4294967295, 2, 1),
+            OsdProgress(3, OsdStep.RESTORING, 3, None, 0, 0, restart_needed=True, doubtful=True),
+            OsdProgress(4, OsdStep.LEFT_BEHIND, left_reason='osd.4 is down and out'),
+        ),
+        started_s=1000.5,
+        updated_s=2000.25,
+        stage=Phase.PROMOTING,
+        direction=Direction.RECOVER,
+        paused_reason='osd.3 is down',
+        paused_by='client.bob',
+        ending=Ending(Outcome.FAILED, 'it failed'),
+        shared_touched=True,
+        restoring=('osd', 'osd.3', 'osd.4', 'osd.5'),
+        entries_done=1,
+        longest_boot_s=41.5,
+        errors=3,
+        last_error='EIO',
+        asked=AskedRestart(3, ('t1', 't2'), 't0', refused=True),
+        suspicion='somebody else',
+        own_entries_stay='osd.9 joined',
+        soak=SoakPlan(
+            300.0, 600.0, Inconclusive.PROMOTE, SoakPlan(60.0, 120.0, Inconclusive.ROLLBACK)
+        ),
+        soaked_s=310.0,
+        batch_soaked_s=20.0,
+        judgement=Judgement(
+            Verdict.PASSED, (SignalVerdict('db_bytes_per_txn', Effect.BETTER, -30.0, -33.0, -27.0),)
+        ),
+        batch_judgement=lower,
+        verdicts=(Verdict.PASSED, Verdict.INCONCLUSIVE),
+        outcome=None,
+        failure='the verdict was given',
+    )
+
+
 def _mixed(n: int) -> str:
     return base64.b64encode(zlib.crc32(str(n).encode()).to_bytes(4, 'big') * 20).decode()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(states())
 def test_what_was_written_is_read_back(state: RolloutState) -> None:
     assert decode_state(encode_state(state)) == state
+
+
+def test_the_format_of_today_is_the_one_that_other_managers_read() -> None:
+    """Whoever changes it raises its version, and reads this one all the same."""
+    golden = (DATA / 'state-version-3.json').read_text()
+    assert json.loads(encode_state(fullest())) == json.loads(golden)
+    assert decode_state(golden) == fullest()
+
+
+def test_a_state_of_before_requests_were_remembered_is_read() -> None:
+    document = json.loads(encode_state(example()))
+    del document['asked'], document['longest_boot_s']
+    assert decode_state(json.dumps(document)) == example()
 
 
 def test_a_text_with_half_a_character_is_written_without_an_error() -> None:
@@ -217,7 +339,12 @@ def test_a_rollout_of_very_many_osds_fits_under_one_key_to_its_end(osds: int) ->
     full = replace(
         state,
         osds=tuple(
-            replace(o, step=OsdStep.CHECKING, nonce_before=zlib.crc32(b'%d' % o.osd_id))
+            replace(
+                o,
+                step=OsdStep.CHECKING,
+                nonce_before=zlib.crc32(b'%d' % o.osd_id),
+                nonce_after=zlib.crc32(b'after %d' % o.osd_id),
+            )
             for o in state.osds
         ),
         paused_reason=text,
@@ -229,6 +356,42 @@ def test_a_rollout_of_very_many_osds_fits_under_one_key_to_its_end(osds: int) ->
     stored = encode_state(full)
     assert len(stored.encode()) <= LIMIT_BYTES
     assert decode_state(stored) == full
+
+
+def test_room_is_kept_for_all_that_a_rollout_comes_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    monkeypatch.setattr(codec, 'refuse_above', lambda size, _: sizes.append(size))
+    state = replace(example(30), soak=SoakPlan(300.0, 600.0))
+    refuse_if_too_large(state)
+    osds = tuple(
+        replace(osd, step=OsdStep.SETTLING, nonce_before=10**8 + n, nonce_after=9 * 10**8 - n)
+        for n, osd in enumerate(state.osds)
+    )
+    restoring = ('osd/class:ssd', *(f'osd.{osd.osd_id}' for osd in osds))
+    verdicts = (Verdict.INCONCLUSIVE,) * 30
+    full = replace(state, osds=osds, restoring=restoring, verdicts=verdicts)
+    judged = Judgement(
+        Verdict.INCONCLUSIVE,
+        tuple(SignalVerdict('n' * 30, Effect.UNCLEAR, -99.123, -99.123, 99.123) for _ in range(9)),
+        missing=('m' * 60,) * 9,
+    )
+    text = '\U0001f4a9' * TEXT_MAX
+    said = replace(
+        full,
+        paused_reason=text,
+        last_error=text,
+        suspicion=text,
+        failure=text,
+        own_entries_stay=text,
+        ending=Ending(Outcome.FAILED, text),
+        judgement=judged,
+        batch_judgement=judged,
+    )
+    assert sizes[0] >= len(encode_state(said).encode())
+    # For the texts and judgements that is, beside all else; and no more than that: a rollout of
+    # many OSDs is not refused for nothing.
+    left = sizes[0] - len(encode_state(full).encode())
+    assert 4 * 3600 + 2 * 4096 <= left < 4 * 3600 + 2 * 4096 + 80
 
 
 def test_a_rollout_that_could_outgrow_its_key_is_refused_before_it_starts() -> None:
@@ -329,6 +492,13 @@ WRONG: list[tuple[str, object, str]] = [
     ('soak.batches', 3, 'instead of an object'),
     ('soak.judgement', 'pass', '"soak.judgement" is "pass" instead of an object'),
     ('soak.judgement', {'verdict': 'maybe'}, 'instead of one of pass'),
+    (
+        'osds.before_uuid',
+        [0, 1 << 24, 0],
+        r'before_uuid\[1\]" is 16777216 instead of a number of 24',
+    ),
+    ('osds.before_uuid', [-1, None, 0], 'instead of a number from 0 up'),
+    ('asked', {'osd_id': 1}, '"asked.carried_out" is missing'),
 ]
 
 
@@ -346,6 +516,37 @@ def test_a_wrong_value_is_named_with_what_would_be_right(
         decode_state(json.dumps(document))
 
 
+def changed(document: dict[str, Any], **parts: object) -> RolloutState:
+    """What is read where that is changed of it; "a__b" is the b of a."""
+    for path, value in parts.items():
+        part = document
+        *above, name = path.split('__')
+        for step in above:
+            part = part[step]
+        part[name] = value
+    return decode_state(json.dumps(document))
+
+
+def test_what_is_unlikely_but_no_contradiction_is_read() -> None:
+    def document() -> dict[str, Any]:
+        return json.loads(encode_state(example()))  # type: ignore[no-any-return]
+
+    assert [
+        osd.uuid_head
+        for osd in changed(document(), osds__before_uuid=[(1 << 24) - 1, 0, None]).before.osds
+    ] == ['ffffff', '000000', None]
+    ended = changed(document(), direction='recover', stage='failed', outcome='failed')
+    assert (ended.direction, ended.ending) == (Direction.RECOVER, None)
+    recovers = changed(document(), direction='recover', ending=['failed', 'it failed'])
+    assert recovers.ending == Ending(Outcome.FAILED, 'it failed')
+    every = ['osd/class:ssd', 'osd.0', 'osd.1', 'osd.2']
+    assert changed(document(), restoring=every).restoring == tuple(every)
+    assert len(changed(document(), soak__verdicts=['pass'] * 3).verdicts) == 3
+    ids = [0, 1, 1]
+    with pytest.raises(StoredStateError, match='names an OSD twice'):
+        changed(document(), osds__id=ids, request__target_order=ids, before__osd_order=ids)
+
+
 def test_a_rollout_without_osds_is_no_rollout() -> None:
     empty = replace(
         example(),
@@ -360,14 +561,18 @@ def test_a_rollout_without_osds_is_no_rollout() -> None:
 @pytest.mark.parametrize(
     'path',
     [
-        *(f'{name}' for name in json.loads(encode_state(example())) if name != 'version'),
+        *(f'{name}' for name in json.loads(encode_state(example())) if name not in ADDED_LATER),
         *(
             f'request.{name}'
             for name in json.loads(encode_state(example()))['request']
             # Added later: a state without it is one of an older version.
             if name not in {'predicted', 'domains'}
         ),
-        *(f'osds.{name}' for name in json.loads(encode_state(example()))['osds']),
+        *(
+            f'osds.{name}'
+            for name in json.loads(encode_state(example()))['osds']
+            if name not in COLUMNS_ADDED_LATER
+        ),
         *(f'soak.{name}' for name in json.loads(encode_state(example()))['soak']),
     ],
 )
@@ -405,6 +610,18 @@ def test_a_rollout_of_version_1_goes_on_without_a_soak() -> None:
     ]
     assert decode_state(encode_state(state)) == state
     assert watched_batch(state) is None
+
+
+@pytest.mark.parametrize('verdict', [None, Verdict.FAILED])
+def test_what_older_versions_found_is_not_lost(verdict: Optional[Verdict]) -> None:
+    first = json.loads((DATA / 'state-version-1.json').read_text())
+    given = None if verdict is None else verdict.value
+    judgement = None if verdict is None else Judgement(verdict)
+    assert changed(first, verdict=given).judgement == judgement
+    second = json.loads((DATA / 'state-version-2-promoting.json').read_text())
+    found: dict[str, object] = {'verdict': given, 'signals': [], 'missing': [], 'cause': None}
+    state = changed(second, soak__judgement=None if verdict is None else found)
+    assert (state.judgement, state.verdicts) == (judgement, (verdict or Verdict.NO_DATA,))
 
 
 @pytest.mark.parametrize(
@@ -571,6 +788,14 @@ def test_a_history_record_tells_the_change_of_the_first_osd() -> None:
     assert (record.options_from, record.options_to) == (OLD, NEW)
     assert record.outcome is Outcome.WAITING
     assert record.measured is None
+    state = fullest()
+    record = record_of(replace(state, stage=Phase.FAILED, outcome=Outcome.FAILED))
+    # Of the canary, which is osd.5.
+    assert (record.options_from, record.options_to) == ('a=9', 'a=2')
+    assert (record.outcome, record.reason) == (Outcome.FAILED, 'the verdict was given')
+    assert (record.measured or '').startswith('pass')
+    assert (record.predicted, record.judgement) == (state.request.predicted, state.judgement)
+    assert (record.rollout_id, record.time_s, record.actor) == ('r12', 1000.5, 'client.ann')
 
 
 def test_a_record_without_numbers_of_an_older_version_is_read() -> None:

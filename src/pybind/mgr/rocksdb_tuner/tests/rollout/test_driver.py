@@ -130,8 +130,8 @@ def test_an_earlier_rollout_is_rolled_back_if_nothing_of_it_was_changed_since(ru
     assert run.cluster.entries_of() == {'osd.2': OLD}
     assert hdd.boots == 2
     assert [(r.rollout_id, r.outcome) for r in run.driver.history] == [
-        ('r2', Outcome.DONE),
         ('r1', Outcome.ROLLED_BACK),
+        ('r2', Outcome.DONE),
     ]
 
 

@@ -290,18 +290,6 @@ def test_an_osd_that_is_only_called_down_keeps_its_process_and_its_turn(run: Run
     assert run.cluster.osds[0].boots == 2
 
 
-@pytest.mark.parametrize('step', [OsdStep.RESTARTING, OsdStep.CHECKING])
-def test_an_osd_that_is_removed_from_the_cluster_meanwhile_is_named(
-    run: Run, step: OsdStep
-) -> None:
-    run.start()
-    run.until(lambda s: s.osds[0].step is step)
-    del run.cluster.osds[0]
-    run.to_a_wait('osd.0 is not in the OSD map')
-    state = run.driver.abort('client.ann', run.cluster.now_s)
-    assert state.ending is not None
-
-
 # -- the orchestrator
 
 

@@ -8,7 +8,13 @@ from dataclasses import replace
 import pytest
 
 from rocksdb_tuner.mgr.records import DaemonVersions, PgSummary
-from rocksdb_tuner.rollout.gates import closed_gate, placement_groups
+from rocksdb_tuner.rollout.gates import (
+    HOLDING_FLAGS,
+    HOLDING_HEALTH,
+    closed_gate,
+    placement_groups,
+    upgrading,
+)
 from rocksdb_tuner.rollout.observation import Observation
 from rocksdb_tuner.rollout.stopwatch import LastChange
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
@@ -63,6 +69,117 @@ def test_a_placement_group_that_is_not_at_rest_closes_the_gate_by_name(state: st
 def test_a_placement_group_at_rest_closes_nothing(state: str) -> None:
     pgs = PgSummary(33, 33, (('active+clean', 30), (state, 3)))
     assert placement_groups(seen(pgs=pgs)) is None
+
+
+@pytest.mark.parametrize(
+    'state',
+    [
+        'backfill_toofull',
+        'backfill_unfound',
+        'backfill_wait',
+        'backfilling',
+        'degraded',
+        'down',
+        'forced_backfill',
+        'forced_recovery',
+        'incomplete',
+        'inconsistent',
+        'peered',
+        'peering',
+        'recovering',
+        'recovery_toofull',
+        'recovery_unfound',
+        'recovery_wait',
+        'repair',
+        'stale',
+        'undersized',
+        'unknown',
+    ],
+)
+def test_a_state_that_is_not_rest_closes_the_gate_beside_active_and_clean_too(state: str) -> None:
+    pgs = PgSummary(33, 33, (('active+clean', 32), (f'active+clean+{state}', 1)))
+    assert state in (placement_groups(seen(pgs=pgs)) or '')
+
+
+@pytest.mark.parametrize(
+    'state', ['activating', 'active', 'active+remapped', 'clean', 'creating', 'clean+premerge']
+)
+def test_a_state_that_lacks_active_or_clean_closes_the_gate_by_name(state: str) -> None:
+    pgs = PgSummary(33, 33, (('active+clean', 32), (state, 1)))
+    assert placement_groups(seen(pgs=pgs)) == f'placement groups are not all active+clean ({state})'
+
+
+def test_the_first_four_states_are_named_by_the_alphabet_whatever_their_order() -> None:
+    """The text is stored when it changes, and must not change without need."""
+    pgs = PgSummary(33, 20, tuple((state, 1) for state in ('peering', 'down', 'stale', 'a', 'b')))
+    told = 'placement groups are not all active+clean (a, b, down, peering)'
+    assert placement_groups(seen(pgs=pgs)) == told
+
+
+def test_all_flags_and_all_health_checks_are_named_by_the_alphabet() -> None:
+    cluster = FakeCluster()
+    cluster.flags |= HOLDING_FLAGS
+    told = closed_gate(seen(cluster), 0)
+    assert told == f'flags set on the cluster: {", ".join(sorted(HOLDING_FLAGS))}'
+    told = closed_gate(seen(health=HOLDING_HEALTH), 0)
+    assert told == f'cluster health: {", ".join(sorted(HOLDING_HEALTH))}'
+
+
+@pytest.mark.parametrize(
+    'code',
+    [
+        'DAEMON_OLD_VERSION',
+        'MON_DOWN',
+        'OSDMAP_FULL',
+        'OSDMAP_NEARFULL',
+        'OSD_BACKFILLFULL',
+        'OSD_DOWN',
+        'OSD_FLAGS',
+        'OSD_FULL',
+        'OSD_NEARFULL',
+        'PG_AVAILABILITY',
+        'PG_BACKFILL_FULL',
+        'PG_DAMAGED',
+        'PG_DEGRADED',
+        'PG_RECOVERY_FULL',
+        'POOL_BACKFILLFULL',
+        'POOL_FULL',
+        'POOL_NEARFULL',
+    ],
+)
+def test_a_health_check_of_space_redundancy_or_quorum_closes_the_gate_by_name(code: str) -> None:
+    closed = closed_gate(seen(health=frozenset({code, 'MON_CLOCK_SKEW'})), 0)
+    assert closed == f'cluster health: {code}'
+
+
+@pytest.mark.parametrize(
+    'flag',
+    [
+        'full',
+        'nearfull',
+        'nobackfill',
+        'nodown',
+        'noin',
+        'noout',
+        'norebalance',
+        'norecover',
+        'noup',
+        'pause',
+        'pauserd',
+        'pausewr',
+    ],
+)
+def test_a_flag_that_holds_the_cluster_closes_the_gate_by_name(flag: str) -> None:
+    cluster = FakeCluster()
+    cluster.flags |= {flag, 'noscrub', 'nodeep-scrub', 'notieragent', 'nosnaptrim'}
+    assert closed_gate(seen(cluster), 0) == f'flags set on the cluster: {flag}'
+
+
+def test_an_osd_that_is_down_itself_is_not_restarted() -> None:
+    cluster = seen().cluster
+    osds = (replace(cluster.osds[0], up=False, in_cluster=False), *cluster.osds[1:])
+    closed = closed_gate(replace(seen(), cluster=replace(cluster, osds=osds)), 0)
+    assert closed == 'osd.0 is down'
 
 
 def test_placement_groups_in_no_listed_state_close_the_gate() -> None:
@@ -121,6 +238,13 @@ def test_versions_that_are_not_known_close_the_gate() -> None:
 def test_an_upgrade_by_the_orchestrator_closes_the_gate_even_before_any_daemon_changed() -> None:
     closed = closed_gate(seen(upgrade='example/ceph:v18.2.7'), 0)
     assert closed == 'Ceph is being upgraded: example/ceph:v18.2.7'
+    # The orchestrator has answered, whether or not anybody told what runs.
+    assert closed_gate(seen(upgrade='example/ceph:v18.2.7', versions=None), 0) == closed
+
+
+def test_versions_that_nobody_asked_for_are_no_upgrade() -> None:
+    assert upgrading(seen(versions=None)) is None
+    assert upgrading(seen()) is None
 
 
 @pytest.mark.parametrize(

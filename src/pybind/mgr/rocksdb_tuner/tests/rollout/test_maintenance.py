@@ -11,7 +11,7 @@ from rocksdb_tuner.rollout.records import OsdStep, Phase
 
 from .conftest import Run
 
-FRI, SAT, SUN, MON = 4, 5, 6, 0
+FRI, SAT, SUN, MON, TUE = 4, 5, 6, 0, 1
 
 
 def at(hour: int, minute: int = 0) -> int:
@@ -33,9 +33,13 @@ def test_without_bounds_every_time_is_inside(weekday: int, minute: int) -> None:
         ('mon-fri', '', SAT, at(0), False),
         ('sat-mon', '', MON, at(12), True),
         ('sat-mon', '', FRI, at(12), False),
+        ('sat-mon', '', TUE, at(12), False),
         ('', '08:00-09:30', SUN, at(8), True),
         ('', '08:00-09:30', SUN, at(9, 30), False),
+        ('', '08:00-09:30', SUN, at(9, 29), True),
         ('', '08:00-09:30', SUN, at(7, 59), False),
+        ('', '08:30-09:00', SUN, at(8, 29), False),
+        ('', '08:30-09:00', SUN, at(8, 30), True),
         # A window belongs to the day on which it begins.
         ('sat', '22:00-04:00', SAT, at(22), True),
         ('sat', '22:00-04:00', SUN, at(3, 59), True),
@@ -50,6 +54,17 @@ def test_a_window_is_read_as_written(
     found = outside(MaintenanceWindow(days, hours), weekday, minute)
     assert (found is None) == inside
     assert inside or 'outside the maintenance window' in (found or '')
+
+
+@pytest.mark.parametrize(
+    ('days', 'hours', 'shown'),
+    [('sat', ' ', 'sat'), (' ', '01:00-02:00', '01:00-02:00'), ('sat', '01:00-02:00', None)],
+)
+def test_the_bounds_that_are_set_are_shown(days: str, hours: str, shown: str) -> None:
+    shown = shown or f'{days} {hours}'
+    assert outside(MaintenanceWindow(days, hours), MON, at(12)) == (
+        f"outside the maintenance window ({shown}, the manager's local time)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.mgr.records import ConfigEntry, FailureDomain, Place
-from rocksdb_tuner.rollout.entries import Scope, as_mapping, decided_by
+from rocksdb_tuner.rollout.entries import Scope, as_mapping, decided_by, masked_for
 from rocksdb_tuner.rollout.observation import SetEntry
-from rocksdb_tuner.rollout.order import canary_first, domains_of, in_batches, matched_controls
+from rocksdb_tuner.rollout.order import (
+    canary_first,
+    domains_of,
+    in_batches,
+    matched_controls,
+    typical_of,
+)
 from rocksdb_tuner.rollout.plan import (
     commands,
     entry_command,
@@ -76,6 +82,12 @@ def test_the_undo_sets_an_osds_own_entry_again() -> None:
     )
 
 
+def test_an_entry_that_stays_is_not_shown_as_removed() -> None:
+    request = set_profile(FakeCluster(osds=2), final_entries=(('osd.0', NEW),))
+    removed = [line for line in commands(forward_actions(request)) if ' rm ' in line]
+    assert removed == [f'ceph config rm osd.1 {OPTION}']
+
+
 def test_a_change_without_restarts_is_shown_without_them() -> None:
     request = replace(remove_override(FakeCluster()), restart=False)
     assert commands(forward_actions(request)) == (f'ceph config rm osd {OPTION}',)
@@ -105,6 +117,8 @@ def test_the_expected_duration_holds_the_soak_where_there_is_one() -> None:
     # One without controls warms up and is watched for crashes, unless it goes back at once.
     alone = set_profile(FakeCluster(osds=1))
     assert expected_duration_s(alone, SoakPlan(600.0, 3600.0)) == (705.0, 705.0)
+    assert expected_duration_s(alone, SoakPlan(1.0, 3600.0)) == (106.0, 106.0)
+    assert expected_duration_s(alone, SoakPlan(0.0, 3600.0)) == (45.0, 45.0)
     taken_back = SoakPlan(600.0, 3600.0, Inconclusive.ROLLBACK)
     assert expected_duration_s(alone, taken_back) == (45.0, 45.0)
 
@@ -240,6 +254,25 @@ def test_a_batch_is_as_large_as_it_may_be() -> None:
     assert [len(batch) for batch in in_batches(range(13), places)] == [1, 1, 2, 4, 2, 3]
 
 
+def test_typical_is_half_to_twice_the_middle_and_nobody_where_most_are_idle() -> None:
+    loads: dict[int, float | None] = {0: 50.0, 1: 100.0, 2: 200.0, 3: 49.0, 4: 201.0, 5: None}
+    assert typical_of(range(6), loads) == {0, 1, 2}
+    assert typical_of(range(3), {0: 0.0, 1: 0.0, 2: 5.0}) == frozenset()
+    assert typical_of(range(3), {}) == frozenset()
+
+
+def test_osds_of_no_known_domain_are_not_taken_for_one() -> None:
+    places = {
+        0: Place('a', None),
+        1: Place('b', FailureDomain('host', 'b')),
+        2: Place('c', None),
+    }
+    assert canary_first(places, dict.fromkeys(places, 100.0)) == (0, 1, 2)
+    assert in_batches((0, 1, 2, 3), {}) == ((0,), (1,), (2,), (3,))
+    assert domains_of([(0, 1), (1,), (3,)], places) == (None, FailureDomain('host', 'b'), None)
+    assert domains_of([(0, 1)], on('a', 'b')) == (None,)
+
+
 # -- entries
 
 
@@ -247,6 +280,7 @@ def test_a_batch_is_as_large_as_it_may_be() -> None:
     ('winner', 'loser'),
     [
         ('osd.0/class:ssd', 'osd.0'),
+        ('osd/class:ssd/host:node0', 'osd/host:node0'),
         ('osd.0', 'osd/host:node0'),
         ('osd/host:node0', 'osd/class:ssd'),
         ('osd/class:ssd', 'osd'),
@@ -283,6 +317,8 @@ def test_what_does_not_apply_does_not_decide(who: str) -> None:
         ('osd.0/class:hdd', False),
         ('osd.2', False),
         ('osd.x', False),
+        ('mds.0', False),
+        ('osd/rack:node2', True),
         ('osd.', False),
         ('mon', False),
         ('client.admin', False),
@@ -292,6 +328,23 @@ def test_what_may_decide_for_some_osds_is_told_from_what_cannot(who: str, covers
     cluster = FakeCluster(3)
     cluster.osds[2].device_class = 'hdd'
     assert Scope.of(cluster.cluster_map(), (0, 1)).may_cover(who) is covers
+
+
+def test_masks_that_may_reach_an_osd_are_told_from_those_that_cannot() -> None:
+    cluster = FakeCluster(2)
+    entries = {
+        'osd': 'a',
+        'osd/class:ssd': 'b',
+        'osd/class:hdd': 'c',
+        'osd.0': 'd',
+        'osd/host:node0': 'e',
+        'osd/host:node1': 'f',
+        'osd.0/class:ssd': 'g',
+        'osd.1/class:ssd': 'h',
+        'global/class:ssd': 'i',
+    }
+    assert masked_for(cluster.cluster_map(), entries, 0) == ('b', 'e', 'g', 'i')
+    assert masked_for(cluster.cluster_map(), entries, 1) == ('b', 'f', 'h', 'i')
 
 
 def test_in_doubt_an_entry_may_decide() -> None:

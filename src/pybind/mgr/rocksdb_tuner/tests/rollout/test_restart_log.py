@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocksdb_tuner.rollout.driver import KEEP_TIME_S
 from rocksdb_tuner.rollout.record_codec import decode_restarts, encode_restarts
-from rocksdb_tuner.rollout.records import Phase
-from rocksdb_tuner.rollout.restart_log import DAY_S, RestartLog
-from rocksdb_tuner.rollout.storage import RESTARTS
+from rocksdb_tuner.rollout.records import OsdStep, Phase
+from rocksdb_tuner.rollout.restart_log import DAY_S, Restart, RestartLog
+from rocksdb_tuner.rollout.storage import CLOCK, CURRENT, RESTARTS
 
 from .conftest import NEW, OLD, Run, refusing, set_profile
 
@@ -16,27 +20,124 @@ NOW_S = 1_700_000_000.0
 
 
 def test_a_used_up_day_names_the_option_and_when_the_next_one_may_begin() -> None:
-    log = RestartLog((NOW_S - 7200.0, NOW_S - 3600.0))
-    assert log.used_up(0) is None
-    assert log.used_up(3) is None
-    assert log.used_up(2) == 'restarts_per_day (2) is used up until 2023-11-15T20:13:20Z'
-    assert log.used_up(1) == 'restarts_per_day (1) is used up until 2023-11-15T21:13:20Z'
+    log = RestartLog((Restart(NOW_S - 7200.0, 800.0), Restart(NOW_S - 3600.0, 4400.0)))
+    assert log.used_up(0, NOW_S, 8000.0) is None
+    assert log.used_up(3, NOW_S, 8000.0) is None
+    used_up = 'restarts_per_day (2) is used up until 2023-11-15T20:13:20Z'
+    assert log.used_up(2, NOW_S, 8000.0) == used_up
+    used_up = 'restarts_per_day (1) is used up until 2023-11-15T21:13:20Z'
+    assert log.used_up(1, NOW_S, 8000.0) == used_up
 
 
-@given(st.lists(st.floats(0, 4e9)), st.floats(0, 4e9), st.integers(1, 5))
-def test_whatever_the_clock_did_restarts_are_held_back_for_a_day_at_most(
-    times_s: list[float], now_s: float, per_day: int
+@given(
+    st.lists(st.tuples(st.floats(0, 4e9), st.none() | st.floats(0, 4e9))),
+    st.floats(0, 4e9),
+    st.integers(1, 5),
+)
+def test_whatever_was_stored_restarts_are_held_back_for_a_day_at_most(
+    stored: list[tuple[float, Optional[float]]], steady_s: float, per_day: int
 ) -> None:
-    log = RestartLog(tuple(times_s)).looked_at(now_s)
-    assert all(now_s - DAY_S < at_s <= now_s for at_s in log.times_s)
-    assert list(log.times_s) == sorted(log.times_s)
-    assert log.looked_at(now_s + DAY_S + 1).used_up(per_day) is None
+    log = RestartLog(tuple(Restart(*pair) for pair in stored)).looked_at(steady_s)
+    found = [r.steady_s for r in log.restarts if r.steady_s is not None]
+    assert len(found) == len(log.restarts)
+    assert all(steady_s - DAY_S < at_s <= steady_s for at_s in found)
+    assert found == sorted(found)
+    later_s = steady_s + DAY_S + 1
+    assert log.looked_at(later_s).used_up(per_day, NOW_S, later_s) is None
 
 
-@given(st.lists(st.integers(0, 4_000_000_000)))
-def test_what_was_stored_is_read_back(times_s: list[int]) -> None:
-    log = RestartLog(tuple(map(float, times_s)))
+@given(st.lists(st.tuples(st.integers(0, 4_000_000_000), st.none() | st.integers(0, 10**9))))
+def test_what_was_stored_is_read_back(stored: list[tuple[int, Optional[int]]]) -> None:
+    log = RestartLog(tuple(Restart(time_s, steady_s) for time_s, steady_s in stored))
     assert decode_restarts(encode_restarts(log)) == log
+
+
+def test_restarts_of_an_older_version_count_as_just_now() -> None:
+    """When they were by a clock that nobody sets is not known."""
+    log = decode_restarts('{"version":3,"times_s":[1,2]}').looked_at(1000.0)
+    assert [r.steady_s for r in log.restarts] == [1000.0, 1000.0]
+
+
+@pytest.mark.parametrize('jump_s', [-30 * DAY_S, -DAY_S, DAY_S, 30 * DAY_S])
+@pytest.mark.parametrize('takeover', [False, True])
+def test_a_clock_that_is_wrong_for_some_seconds_empties_no_day(
+    run: Run, jump_s: float, takeover: bool
+) -> None:
+    run.restarts_per_day = 2
+    run.start()
+    run.to_a_wait('restarts_per_day')
+    for offset_s in (jump_s, 0.0, jump_s, 0.0):
+        run.clock_offset_s = offset_s
+        if takeover:
+            run.fail_over()
+        for _ in range(20):
+            run.tick()
+        assert run.state.osds[2].step is OsdStep.PENDING
+    run.clock_offset_s = jump_s
+    run.cluster.now_s += DAY_S + KEEP_TIME_S
+    assert run.to_the_end().phase is Phase.DONE
+
+
+def test_time_between_two_managers_does_not_count(run: Run) -> None:
+    run.restarts_per_day = 2
+    run.start()
+    run.to_a_wait('restarts_per_day')
+    run.cluster.now_s += 2 * DAY_S
+    run.fail_over()
+    for _ in range(50):
+        run.tick()
+    assert run.state.osds[2].step is OsdStep.PENDING
+
+
+def test_a_manager_that_takes_over_knows_of_all_but_some_minutes(run: Run) -> None:
+    run.restarts_per_day = 2
+    run.start()
+    run.to_a_wait('restarts_per_day')
+    run.restarts_per_day = 1
+    for _ in range(24):
+        run.cluster.now_s += 3600.0
+        run.tick()
+    run.fail_over()
+    run.restarts_per_day = 2
+    end_s = run.cluster.now_s + KEEP_TIME_S + 60
+    while run.cluster.now_s < end_s and run.state.osds[2].step is OsdStep.PENDING:
+        run.tick()
+    assert run.state.osds[2].step is not OsdStep.PENDING
+
+
+def test_how_long_ago_a_rollout_ended_is_told_by_what_managers_saw(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    assert run.driver.since_end_s == 0.0
+    run.clock_offset_s = DAY_S
+    run.tick()
+    run.tick()
+    run.cluster.now_s += 3600.0
+    run.tick()
+    assert run.driver.since_end_s == pytest.approx(3604.0, abs=5.0)
+    run.cluster.now_s += DAY_S
+    run.fail_over()
+    run.tick()
+    assert run.driver.since_end_s == pytest.approx(3604.0, abs=5.0)
+
+
+def test_an_end_of_which_no_time_is_stored_was_just_now(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    del run.store.values[CLOCK]
+    run.fail_over()
+    run.tick()
+    assert run.driver.since_end_s == 0.0
+
+
+def test_a_lost_state_of_the_last_rollout_is_told(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    assert run.driver.broken == ()
+    del run.store.values[CURRENT]
+    run.fail_over()
+    told = '; '.join(run.driver.broken)
+    assert 'the stored state of the last rollout is lost' in told
 
 
 def test_the_limit_holds_over_rollouts_and_managers_and_lets_a_rollback_through(run: Run) -> None:

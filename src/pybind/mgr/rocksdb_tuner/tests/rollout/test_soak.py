@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 from typing import Any, Optional
 
@@ -23,6 +24,7 @@ from rocksdb_tuner.rollout.records import (
     SoakPlan,
     Verdict,
 )
+from rocksdb_tuner.rollout.soak import contradiction
 from rocksdb_tuner.rollout.storage import CURRENT, EVIDENCE
 from rocksdb_tuner.rollout.verdict import is_better
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
@@ -337,3 +339,34 @@ def test_an_osd_whose_process_ended_within_a_block_has_no_figures_for_it(run: Ru
     assert isinstance(block, Block)
     assert block.of(1) == Measured()
     assert block.of(2).op_w_latency_ms is not None
+
+
+# -- options that contradict each other
+
+
+@pytest.mark.parametrize(
+    ('soak', 'names'),
+    [
+        (SoakPlan(600, 60), ('soak_min (600 s)', 'soak_max (60 s)')),
+        (
+            SoakPlan(60, 600, batches=SoakPlan(300, 100)),
+            ('batch_soak_min (300 s)', 'batch_soak_max (100 s)'),
+        ),
+    ],
+)
+def test_a_soak_that_nothing_could_pass_is_refused(
+    run: Run, soak: SoakPlan, names: tuple[str, str]
+) -> None:
+    with pytest.raises(RolloutRefused) as refusal:
+        run.start(soak=soak)
+    assert refusal.value.errno == errno.EINVAL
+    assert all(name in str(refusal.value) for name in names)
+    assert (run.driver.state, run.cluster.commands) == (None, [])
+
+
+@pytest.mark.parametrize(
+    'soak',
+    [SoakPlan(600, 600), SoakPlan(600, 0), SoakPlan(60, 600, batches=SoakPlan(300, 0)), SoakPlan()],
+)
+def test_a_soak_that_is_off_or_as_long_as_it_may_be_is_no_contradiction(soak: SoakPlan) -> None:
+    assert contradiction(soak) is None

@@ -8,15 +8,32 @@ import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.rollout import acts
+from rocksdb_tuner.rollout.codec import encode_state
+from rocksdb_tuner.rollout.evidence import Block, Evidence, Measured
 from rocksdb_tuner.rollout.history import record_of
+from rocksdb_tuner.rollout.record_codec import (
+    encode_clock,
+    encode_evidence,
+    encode_record,
+    encode_restarts,
+)
 from rocksdb_tuner.rollout.records import Outcome, Phase, RolloutState
+from rocksdb_tuner.rollout.restart_log import Restart, RestartLog
+from rocksdb_tuner.rollout.stopwatch import ClockState
 from rocksdb_tuner.rollout.storage import (
+    ACKNOWLEDGED,
+    ARCHIVE,
     ARCHIVE_MAX,
     BROKEN,
+    CLOCK,
     CURRENT,
+    EVIDENCE,
+    EVIDENCE_OF_CANARY,
     HISTORY,
     HISTORY_MAX,
+    RESTARTS,
     RolloutStorage,
+    number_of,
 )
 from rocksdb_tuner.tests.fake_cluster import FakeStore
 
@@ -189,3 +206,196 @@ def test_what_still_cannot_be_read_stays_aside(store: FakeStore) -> None:
     store.values = {BROKEN + CURRENT: 'nonsense', BROKEN + HISTORY + 'r1': '{}'}
     RolloutStorage(store).take_back_readable(paused)
     assert set(store.values) == {BROKEN + CURRENT, BROKEN + HISTORY + 'r1'}
+
+
+# -- each kind of what is stored
+
+
+def measured(batch: int) -> Evidence:
+    block = Block({0: Measured(1.0), 1: Measured(2.0)})
+    return Evidence('r7', batch, (0,), (1,), 30.0, (block,))
+
+
+def by_kind() -> dict[str, str]:
+    """A good text of each kind by its key."""
+    return {
+        CLOCK: encode_clock(ClockState(7.0, ('r7', 5.0))),
+        EVIDENCE_OF_CANARY: encode_evidence(measured(0)),
+        EVIDENCE + '1': encode_evidence(measured(1)),
+        RESTARTS: encode_restarts(RestartLog((Restart(1.0, 2.0),))),
+        HISTORY + 'r7': encode_record(record_of(example())),
+        ARCHIVE + 'r7': encode_state(ended('r7')),  # type: ignore[arg-type]
+        CURRENT: encode_state(ended('r7')),  # type: ignore[arg-type]
+    }
+
+
+@pytest.mark.parametrize('key', list(by_kind()))
+def test_of_what_was_set_aside_what_is_of_its_kind_comes_back_and_nothing_else(
+    store: FakeStore, key: str
+) -> None:
+    kinds = by_kind()
+    store.values = {BROKEN + key: kinds[key]}
+    RolloutStorage(store).take_back_readable(paused)
+    assert store.values == {key: kinds[key]}
+    for text in ('nonsense', kinds[CLOCK] if key != CLOCK else kinds[CURRENT]):
+        store.values = {BROKEN + key: text, BROKEN + 'z': kinds[ARCHIVE + 'r7']}
+        aside = dict(store.values)
+        RolloutStorage(store).take_back_readable(paused)
+        assert store.values == aside
+
+
+def test_one_that_stays_aside_keeps_no_other_from_coming_back(store: FakeStore) -> None:
+    good = by_kind()
+    bad = {HISTORY + 'r1': 'nonsense', 'deep/osd.0': '{}', 'rollout/a': '{}'}
+    store.values = {BROKEN + key: text for key, text in {**good, **bad}.items()}
+    # Written since.
+    store.values[ARCHIVE + 'r7'] = good[ARCHIVE + 'r7']
+    RolloutStorage(store).take_back_readable(paused)
+    left = {BROKEN + key for key in (*bad, ARCHIVE + 'r7')}
+    assert set(store.values) == left | set(good)
+
+
+def test_what_was_removed_by_hand_just_now_is_not_taken_back(store: FakeStore) -> None:
+    store.keys = lambda prefix: [BROKEN + key for key in by_kind()]  # type: ignore[method-assign]
+    RolloutStorage(store).take_back_readable(paused)
+    assert store.values == {}
+
+
+def test_what_cannot_be_taken_back_now_is_left_for_the_next_manager(store: FakeStore) -> None:
+    store.values = {BROKEN + key: text for key, text in by_kind().items()}
+    aside = dict(store.values)
+    store.error = CommandError(28, 'no space')
+    RolloutStorage(store).take_back_readable(paused)
+    assert store.values == aside
+
+
+def test_without_anything_stored_no_time_has_passed_and_nothing_was_restarted(
+    store: FakeStore,
+) -> None:
+    storage = RolloutStorage(store)
+    assert storage.load_clock() == ClockState(0.0)
+    assert storage.load_restarts() == RestartLog()
+    assert storage.load_acknowledged() is None
+    assert storage.load_evidence() == ()
+    store.values = by_kind()
+    assert storage.load_clock() == ClockState(7.0, ('r7', 5.0))
+    assert storage.load_restarts() == RestartLog((Restart(1.0, 2.0),))
+    storage.save_clock(ClockState(8.0))
+    storage.save_restarts(RestartLog())
+    assert (storage.load_clock(), storage.load_restarts()) == (ClockState(8.0), RestartLog())
+    storage.save_acknowledged('r7')
+    assert store.values[ACKNOWLEDGED] == storage.load_acknowledged() == 'r7'
+    storage.save_acknowledged(None)
+    assert ACKNOWLEDGED not in store.values
+
+
+def test_evidence_is_kept_by_batch_and_what_is_not_named_goes(store: FakeStore) -> None:
+    """Also what a version without batches kept of its canary."""
+    storage = RolloutStorage(store)
+    store.values[EVIDENCE_OF_CANARY] = encode_evidence(measured(0))
+    assert storage.load_evidence() == (measured(0),)
+    storage.save_evidence((measured(1), measured(2)))
+    assert set(store.values) == {EVIDENCE + '1', EVIDENCE + '2'}
+    assert storage.load_evidence() == (measured(1), measured(2))
+    written: list[str] = []
+    store.on_set = written.append
+    storage.save_evidence((measured(1), measured(2)))
+    assert written == [EVIDENCE + '1', EVIDENCE + '2']
+    store.values[EVIDENCE + '1'] = 'nonsense'
+    assert storage.load_evidence() == (measured(2),)
+    storage.save_evidence(())
+    assert set(store.values) == {BROKEN + EVIDENCE + '1'}
+
+
+def test_numbers_order_rollouts_not_letters(store: FakeStore) -> None:
+    storage = RolloutStorage(store)
+    for n in (9, 10, 11):
+        storage.archive(ended(f'r{n}', 'a' if n < 11 else 'b'))  # type: ignore[arg-type]
+        storage.save_record(record_of(ended(f'r{n}')))  # type: ignore[arg-type]
+    assert storage.archived('a') == ended('r10', 'a')
+    assert [r.rollout_id for r in storage.load_history()] == ['r9', 'r10', 'r11']
+
+
+@pytest.mark.parametrize('prefix', [HISTORY, ARCHIVE, BROKEN + HISTORY, BROKEN + ARCHIVE])
+def test_wherever_an_id_is_found_it_is_not_used_again(store: FakeStore, prefix: str) -> None:
+    store.values = {HISTORY + 'r2': '', prefix + 'r9': '', prefix + 'notes': ''}
+    assert RolloutStorage(store).next_id() == 'r10'
+    assert [number_of(key) for key in ('r7', 'a/b/r8', 'rollout', '', 'r-1')] == [7, 8, 0, 0, 0]
+
+
+def test_what_the_archive_lacks_is_found_in_history_where_that_has_it(store: FakeStore) -> None:
+    storage = RolloutStorage(store)
+    old, newer = ended('r1', 'a'), ended('r2', 'b')
+    storage.save_record(record_of(old), old)  # type: ignore[arg-type]
+    storage.save_record(record_of(newer))  # type: ignore[arg-type]
+    assert storage.archived('a') == storage.archived('r1') == old
+    assert storage.archived('b') is None
+    assert not storage.is_archived('r1')
+    storage.archive(newer)  # type: ignore[arg-type]
+    assert storage.is_archived('r2')
+    store.values[HISTORY + 'r1'] = 'nonsense'
+    assert storage.archived('a') is None
+    # Reading history sets it aside; looking for a rollout does not.
+    assert store.values[HISTORY + 'r1'] == 'nonsense'
+
+
+def test_so_many_are_kept_and_no_more(store: FakeStore) -> None:
+    storage = RolloutStorage(store)
+    store.values = {f'{HISTORY}r{n}': '' for n in range(1, 200)}
+    store.values.update({f'{ARCHIVE}r{n}': '' for n in range(1, 20)})
+    for n in (200, 201):
+        storage.save_record(record_of(ended(f'r{n}')))  # type: ignore[arg-type]
+    for n in (20, 21):
+        storage.archive(ended(f'r{n}'))  # type: ignore[arg-type]
+    assert sorted(map(number_of, store.keys(HISTORY))) == list(range(2, 202))
+    assert sorted(map(number_of, store.keys(ARCHIVE))) == list(range(2, 22))
+
+
+def test_a_problem_ends_with_what_caused_it_though_it_could_not_be_set_aside(
+    store: FakeStore,
+) -> None:
+    broken = [ARCHIVE + 'r1', EVIDENCE + '1', HISTORY + 'r1', CLOCK, CURRENT, RESTARTS]
+    store.values = dict.fromkeys(broken, 'nonsense')
+    store.error = CommandError(5, 'read-only')
+    storage = RolloutStorage(store)
+    assert storage.load_clock() == ClockState(0.0)
+    assert storage.load_restarts() == RestartLog()
+    assert storage.load_evidence() == ()
+    assert storage.load_history() == ()
+    assert storage.load_current() is storage.archived('r1') is None
+    named = [problem.partition('"')[2].partition('"')[0] for problem in storage.problems()]
+    assert named == sorted(broken)
+    store.values = {RESTARTS: 'nonsense'}
+    (problem,) = storage.problems()
+    assert f'"{RESTARTS}"' in problem
+    # One that was set aside by a manager before this is told, too, without the reason.
+    store.values[BROKEN + 'a'] = 'x'
+    assert 'see the log of the manager that read it' in storage.problems()[0]
+
+
+def test_the_log_of_the_manager_has_the_reasons(
+    store: FakeStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    """That is where the sentence for operators sends them."""
+    caplog.set_level('INFO')
+    storage = RolloutStorage(store)
+    store.values = {
+        CURRENT: 'nonsense',
+        HISTORY + 'r1': 'nonsense',
+        BROKEN + CLOCK: by_kind()[CLOCK],
+    }
+    store.error = CommandError(5, 'read-only')
+    storage.load_current()
+    storage.archived('r1')
+    storage.take_back_readable(paused)
+    store.error = None
+    storage.take_back_readable(paused)
+    told = [(record.levelname, record.getMessage()) for record in caplog.records]
+    begun = [(level, text.partition(': ')[0]) for level, text in told]
+    assert begun == [
+        ('WARNING', f'{CURRENT} cannot be read and is set aside'),
+        ('WARNING', f'{CURRENT} could not be set aside'),
+        ('WARNING', 'history of r1 cannot be read'),
+        ('WARNING', f'{CLOCK} could not be taken back'),
+        ('INFO', f'{CLOCK}, which had been set aside, can be read again'),
+    ]

@@ -7,10 +7,10 @@ from typing import Callable, Optional
 import pytest
 
 from rocksdb_tuner.rollout.records import ChangeRequest, Phase, RolloutState, SoakPlan, Verdict
+from rocksdb_tuner.tests.chaos.invariants import Watch
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import OLD, Run, remove_override, set_profile
-from .invariants import Invariants
 
 BAD = 'write_buffer_size=foo'
 
@@ -83,7 +83,7 @@ def _carry_out(
     request = prepare(cluster)
     before = cluster.entries_of()
     run = MortalRun(cluster)
-    watch = Invariants(run)
+    watch = Watch(run)
     run.start(request)
     run.operations = 0
     run.die_at, run.die_after = die_at, die_after
@@ -137,7 +137,7 @@ def test_a_takeover_at_any_operation_changes_nothing_of_the_end(
 def _judged(factor: float, die_at: Optional[int] = None) -> tuple[MortalRun, RolloutState]:
     run = MortalRun(FakeCluster(osds=3))
     run.clients.factor = factor
-    watch = Invariants(run)
+    watch = Watch(run)
     run.start(set_profile(run.cluster), SoakPlan(240.0, 600.0))
     run.operations = 0
     run.die_at, run.die_after = die_at, bool(die_at and die_at % 2)

@@ -23,12 +23,12 @@ from rocksdb_tuner.workload.records import Workload, WorkloadClass
 from rocksdb_tuner.workload.thresholds import Thresholds, thresholds
 
 KNOWLEDGE = Path(__file__).parents[2] / 'knowledge'
-RBD = PoolContext(rbd=True, rgw=False, cephfs_metadata=False, cephfs_data=False)
-RGW = PoolContext(rbd=False, rgw=True, cephfs_metadata=False, cephfs_data=False)
-RBD_AND_RGW = PoolContext(rbd=True, rgw=True, cephfs_metadata=False, cephfs_data=False)
-CEPHFS = PoolContext(rbd=False, rgw=False, cephfs_metadata=True, cephfs_data=True)
-RBD_AND_CEPHFS = PoolContext(rbd=True, rgw=False, cephfs_metadata=True, cephfs_data=True)
-NONE = PoolContext(rbd=False, rgw=False, cephfs_metadata=False, cephfs_data=False)
+RBD = PoolContext(rbd=True, rgw=False, cephfs_metadata=False)
+RGW = PoolContext(rbd=False, rgw=True, cephfs_metadata=False)
+RBD_AND_RGW = PoolContext(rbd=True, rgw=True, cephfs_metadata=False)
+CEPHFS = PoolContext(rbd=False, rgw=False, cephfs_metadata=True)
+RBD_AND_CEPHFS = PoolContext(rbd=True, rgw=False, cephfs_metadata=True)
+NONE = PoolContext(rbd=False, rgw=False, cephfs_metadata=False)
 
 
 def signals(
@@ -169,7 +169,6 @@ def test_the_evidence_carries_the_measured_values() -> None:
         st.booleans(),
         st.booleans(),
         st.booleans(),
-        st.booleans(),
         st.none()
         | st.dictionaries(
             st.sampled_from(['rbd', 'rgw', 'cephfs_metadata', 'cephfs_data', 'other']),
@@ -191,8 +190,8 @@ def test_a_pool_whose_rule_takes_from_another_class_does_not_count() -> None:
         return PoolInfo(1, name, (application,), 3, 2, classes, cephfs_metadata=False, crush_rule=0)
 
     cluster_map = ClusterMap(1, frozenset(), None, (), (pool('a', 'rbd', 'hdd'), pool('b', 'rgw')))
-    assert pool_context(cluster_map, 'ssd') == RGW
-    assert pool_context(cluster_map, 'hdd') == RBD_AND_RGW
+    assert pool_context(cluster_map, 'ssd', {}, 0.0) == RGW
+    assert pool_context(cluster_map, 'hdd', {}, 0.0) == RBD_AND_RGW
 
 
 @pytest.mark.parametrize(
@@ -215,7 +214,7 @@ def test_statistics_of_pools_tell_who_is_at_work(
 ) -> None:
     """Pools of all kinds are there; their applications alone would tell nothing."""
     told = {kind: Share(share, share) for kind, share in shares.items()}
-    pools = PoolContext(True, True, True, True, told, leading(told))
+    pools = PoolContext(True, True, True, told, leading(told))
     workload = seen(pools, osd)
     assert workload.workload_class.value == expected
     if expected not in {'read-mostly', 'large-write'}:

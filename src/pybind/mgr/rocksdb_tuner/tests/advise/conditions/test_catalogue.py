@@ -88,3 +88,8 @@ def test_the_developers_table_says_how_each_is_shown() -> None:
 
 def test_an_empty_cluster_has_nothing_to_point_out() -> None:
     assert findings(ClusterFacts((), ())) == ()
+
+
+def test_a_condition_can_be_told_apart_in_a_set() -> None:
+    """It holds mappings, which cannot."""
+    assert len(set(conditions().values())) == len(conditions())

@@ -63,6 +63,17 @@ def test_what_is_only_worth_knowing_is_no_health_check() -> None:
     assert hold({}, [known], 0.0) == {}
 
 
+def test_what_has_no_health_check_is_not_held_however_bad_it_is() -> None:
+    finding = condition('spillover').finding('It is so.', (0,), ())
+    assert finding.severity is Severity.WARNING
+    assert hold({}, [finding], 0.0) == {}
+
+
+def test_what_is_raised_stays_so_when_the_clock_is_set_back() -> None:
+    state = hold(hold({}, [FINDING], 1e6), [FINDING], 1e6 + RAISE_S)
+    assert raised(hold(state, [FINDING], 5.0)) == (FINDING,)
+
+
 def test_the_newest_evidence_is_shown_while_it_is_held() -> None:
     state = hold(hold({}, [FINDING], 0.0), [FINDING], RAISE_S)
     newer = replace(FINDING, osds=(0, 1))

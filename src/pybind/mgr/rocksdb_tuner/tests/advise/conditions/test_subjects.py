@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Optional
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.conditions import OF_THE_PRESENT, ClusterFacts
 from rocksdb_tuner.advise.conditions.catalogue import condition, conditions
 from rocksdb_tuner.advise.conditions.subjects import (
+    Least,
+    Subject,
     least_of,
     subjects_of_the_present,
     subjects_of_the_setup,
@@ -20,6 +23,7 @@ from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.workload.records import WorkloadClass
 
+from ..scenes import PACIFIC, entry, facts, osd_info
 from .scenes import GIB, seen
 
 HEALTH_CHECKS = sorted({code for known in conditions().values() for code in known.ceph_checks})
@@ -77,3 +81,77 @@ def test_a_condition_is_not_found_without_its_subject(cluster: ClusterFacts) -> 
         for condition_id, function in functions.items():
             if subject not in there_are:
                 assert list(function(cluster, condition(condition_id))) == []
+
+
+PLAIN = seen()
+LEAST = least_of({})
+
+
+def present(osd: OsdFacts, **cluster: Any) -> set[Subject]:
+    return set(subjects_of_the_present(ClusterFacts((PLAIN, osd), (), **cluster), LEAST))
+
+
+def looked_at(seek_ms: Optional[float]) -> OsdFacts:
+    return seen(more={'details': Details(0.0, None, seek_ms, 9, None, None)})
+
+
+@pytest.mark.parametrize(
+    ('osd', 'subjects'),
+    [
+        (PLAIN, set()),
+        (seen()._replace(signals=None), set()),
+        (seen(does=WorkloadClass.RGW_METADATA), {Subject.METADATA_WORK}),
+        (seen(does=WorkloadClass.CEPHFS_METADATA), {Subject.METADATA_WORK}),
+        (seen(does=WorkloadClass.RBD_SMALL_WRITE), set()),
+        (
+            seen(more={'rocksdb_times': RocksdbTimes(300.0, None, None, None)}),
+            {Subject.STATISTICS},
+        ),
+        (looked_at(20.0), {Subject.SLOW_SEEKS}),
+        (looked_at(19.9), set()),
+        (looked_at(None), set()),
+        (seen(db_used_bytes=10 * GIB), {Subject.LARGE_DB}),
+        (seen(db_used_bytes=10 * GIB - 1), set()),
+        (seen(kv_sync_busy=0.9), {Subject.BUSY_KV_SYNC}),
+        (seen(kv_sync_busy=0.89), set()),
+        (seen(info={'db_rotational': False}, kv_sync_ms=5.0), {Subject.SLOW_KV_SYNC}),
+        (seen(info={'db_rotational': False}, kv_sync_ms=4.9), set()),
+        (seen(info={'db_rotational': True}, kv_sync_ms=50.0), set()),
+        (seen(info={'db_rotational': None}, kv_sync_ms=50.0), set()),
+        (seen(sst_bytes_per_s=2.0**25), {Subject.MANY_SST_BYTES}),
+        (seen(sst_bytes_per_s=2.0**25 - 1), set()),
+    ],
+)
+def test_what_an_osd_does_is_a_subject_from_the_least_that_a_condition_asks_of_it(
+    osd: OsdFacts, subjects: set[Subject]
+) -> None:
+    assert present(osd) == subjects
+
+
+def test_a_health_check_is_a_subject_and_so_is_what_a_lower_threshold_asks_for() -> None:
+    assert present(PLAIN, health_codes=frozenset({'OSD_DOWN'})) == {Subject.HEALTH_CHECK}
+    limits = {'kv_sync_busy_limit': 0.5, 'slow_seek_ms': 7.0}
+    assert least_of(limits) == LEAST._replace(kv_sync_busy=0.5, omap_seek_ms=7.0)
+    assert list(LEAST) == [10 * GIB, 0.9, 5.0, 20.0, 2.0**25]
+    # Nothing is known of an OSD whose least would be nothing.
+    nothing = Least(0.5, 0.5, 0.5, 0.5, 0.5)
+    found = subjects_of_the_present(ClusterFacts((PLAIN, looked_at(None)), ()), nothing)
+    assert found == frozenset()
+
+
+@pytest.mark.parametrize(
+    ('osd', 'subjects'),
+    [
+        (PLAIN, set()),
+        (PLAIN._replace(options=None), set()),
+        (seen(info={'dedicated_db': True}), {Subject.DB_DEVICE}),
+        (seen(info={'dedicated_db': None}), set()),
+        (facts(osd_info(0), 'ttl=1', 'file'), {Subject.CHOSEN_STRING}),
+        (facts(osd_info(0), entries=(entry('osd', 'ttl=1'),)), {Subject.PENDING_RESTART}),
+        (facts(osd_info(0), PACIFIC, 'default'), set()),
+    ],
+)
+def test_what_an_osd_is_and_what_is_set_for_it_is_a_subject(
+    osd: OsdFacts, subjects: set[Subject]
+) -> None:
+    assert subjects_of_the_setup([PLAIN, osd]) == subjects

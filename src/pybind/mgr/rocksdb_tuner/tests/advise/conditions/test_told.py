@@ -1,0 +1,739 @@
+"""What each condition tells an operator: every word, figure and command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Mapping, Optional
+
+import pytest
+
+from rocksdb_tuner.advise.conditions import ClusterFacts, findings
+from rocksdb_tuner.advise.conditions.catalogue import conditions
+from rocksdb_tuner.advise.profiles import profile
+from rocksdb_tuner.advise.records import Finding, OsdFacts, Setting
+from rocksdb_tuner.mgr.records import ConfigEntry
+from rocksdb_tuner.observe.deep import RocksdbTimes
+from rocksdb_tuner.observe.details import Details
+from rocksdb_tuner.observe.growth import Forecast, Outlook
+from rocksdb_tuner.observe.latency import WriteLatency
+from rocksdb_tuner.workload.records import WorkloadClass
+
+from ...fake_cluster import DEFAULTS
+from ..scenes import PACIFIC, entry, facts, osd_info, workload
+from ..told import kept, write
+from .scenes import GIB, seen
+
+TOLD = Path(__file__).parent / 'data/told.txt'
+MIB = 1 << 20
+DAY_S = 86400.0
+RGW, CEPHFS = WorkloadClass.RGW_METADATA, WorkloadClass.CEPHFS_METADATA
+RBD = WorkloadClass.RBD_SMALL_WRITE
+REEF = DEFAULTS['reef']
+LZ4 = 'compression=kLZ4Compression'
+ALTERNATE = profile('alternate-2019').options
+VARIANT_D = profile('variant-2022-d').options
+#: Long strings, by how they are told here.
+NAMED = {'Pacific': PACIFIC, 'Reef': REEF, 'of 2019': ALTERNATE, 'variant D': VARIANT_D}
+
+
+@dataclass(frozen=True)
+class Scene:
+    #: Ids of the conditions that it is about.
+    about: str
+    title: str
+    osds: tuple[OsdFacts, ...]
+    entries: tuple[ConfigEntry, ...] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+def with_db(osd_id: int, info: Optional[dict[str, Any]] = None, **changes: Any) -> OsdFacts:
+    """On a DB device of 100 GiB beside 4000 GiB, half used."""
+    known = {'dedicated_db': True, 'db_device_bytes': 100 * GIB, 'main_device_bytes': 4000 * GIB}
+    values = {'db_used_bytes': 50 * GIB, 'db_total_bytes': 100 * GIB, 'slow_used_bytes': 0}
+    return seen(osd_id, info={**known, **(info or {})}, **{**values, **changes})
+
+
+def on(osd_id: int, text: str, who: str = 'osd', release: str = 'pacific', **more: Any) -> OsdFacts:
+    """Runs what an entry sets."""
+    info = more.pop('info', {})
+    osd = facts(osd_info(osd_id, release, **info), text, 'mon', (entry(who, text),))
+    return osd._replace(**more)
+
+
+def filling(osd_id: int, days: float, hours: float = 24.0) -> OsdFacts:
+    expected = Forecast(
+        Outlook.FILLING, 0.0, hours * 3600, 49, 1.0, 0.5, 2.0, days * DAY_S, DAY_S, 9 * DAY_S
+    )
+    return with_db(osd_id, more={'forecast': expected})
+
+
+def seeking(
+    osd_id: int, seek_ms: float, seeks: int = 10, window_s: Optional[float] = None, **info: Any
+) -> OsdFacts:
+    latency = None if window_s is None else WriteLatency(window_s)
+    details = Details(0.0, latency, seek_ms, seeks, None, None)
+    return seen(osd_id, info=info, more={'details': details})
+
+
+def settings(**values: tuple[str, Optional[str]]) -> dict[str, Any]:
+    return {'settings': {name: Setting(*value) for name, value in values.items()}}
+
+
+def memory(target: int, mapped: Optional[int] = None) -> Details:
+    return Details(0.0, None, None, None, mapped, target)
+
+
+def levels(text: str, total: int, used: int = 0, slow: int = GIB, **info: Any) -> OsdFacts:
+    return with_db(
+        0, options=text, db_total_bytes=total, db_used_bytes=used, slow_used_bytes=slow, info=info
+    )
+
+
+LEVELS = 'max_total_wal_size=1G,max_bytes_for_level_base={},max_bytes_for_level_multiplier={}'
+WAITS = entry('osd', LZ4)
+
+SCENES = (
+    # -- devices
+    Scene(
+        'spillover',
+        'one OSD that spilled',
+        (with_db(3, slow_used_bytes=GIB, db_used_bytes=90 * GIB),),
+    ),
+    Scene(
+        'spillover',
+        'OSDs that spilled, to slow devices, to flash, and to what is not known',
+        (
+            with_db(0, slow_used_bytes=2 * GIB, db_used_bytes=90 * GIB),
+            with_db(1, {'main_rotational': False}, slow_used_bytes=5 * GIB, db_used_bytes=91 * GIB),
+            with_db(2, {'main_rotational': True}, slow_used_bytes=9 * GIB, db_used_bytes=92 * GIB),
+            with_db(4, {'dedicated_db': False}, slow_used_bytes=GIB, db_used_bytes=90 * GIB),
+        ),
+    ),
+    Scene(
+        'level-does-not-fit',
+        'levels that do not fit, of one OSD the worst',
+        (
+            with_db(0, slow_used_bytes=GIB, db_used_bytes=10 * GIB),
+            with_db(1, slow_used_bytes=56 * GIB, db_used_bytes=69 * GIB),
+            with_db(2, slow_used_bytes=90 * GIB, db_used_bytes=70 * GIB),
+            with_db(3, slow_used_bytes=GIB, db_used_bytes=None),
+            with_db(5, slow_used_bytes=GIB, db_total_bytes=0),
+            with_db(6, slow_used_bytes=GIB)._replace(signals=None),
+            with_db(7, slow_used_bytes=None),
+            with_db(8, slow_used_bytes=GIB, db_total_bytes=None),
+        ),
+    ),
+    Scene('level-does-not-fit', 'level 1 fits to the byte', (levels(LEVELS.format('1G', 8), GIB),)),
+    Scene(
+        'level-does-not-fit',
+        'level 1 is a byte too large',
+        (levels(LEVELS.format('1G', 8), GIB - 1),),
+    ),
+    Scene(
+        'level-does-not-fit',
+        'two levels fit to the byte, and there is no third',
+        (levels(LEVELS.format('1G', 8) + ',num_levels=3', 9 * GIB),),
+    ),
+    Scene(
+        'level-does-not-fit',
+        'levels that do not grow',
+        (levels(LEVELS.format('1G', 1), 100 * GIB),),
+    ),
+    Scene(
+        'level-does-not-fit',
+        'levels of a dynamic size',
+        (levels(LEVELS.format('1G', 8) + ',level_compaction_dynamic_level_bytes=true', GIB),),
+    ),
+    Scene(
+        'level-does-not-fit',
+        'levels of a string that is not known to run',
+        (levels('foo=1', 100 * GIB),),
+    ),
+    Scene(
+        'level-does-not-fit',
+        'levels of an OSD of which is not known what it runs',
+        (with_db(0, slow_used_bytes=GIB)._replace(options=None),),
+    ),
+    Scene(
+        'level-does-not-fit',
+        'levels that grow beyond all bounds',
+        (levels(LEVELS.format('1G', 'inf'), 100 * GIB),),
+    ),
+    Scene(
+        'level-does-not-fit',
+        'levels of an OSD of an unknown release',
+        (with_db(0, release='zebra', slow_used_bytes=GIB),),
+    ),
+    Scene(
+        'db-device-small',
+        'small DB devices, for metadata and for other work',
+        (
+            with_db(0, {'db_device_bytes': 39 * GIB}),
+            with_db(1, {'db_device_bytes': 20 * GIB}),
+            with_db(2, {'db_device_bytes': 40 * GIB}),
+            with_db(3, {'db_device_bytes': 100 * GIB}, does=RGW),
+            with_db(4, {'db_device_bytes': 159 * GIB}, does=CEPHFS),
+            with_db(5, {'db_device_bytes': 160 * GIB}, does=RGW),
+            with_db(6, {'db_device_bytes': 30 * GIB}, does=RBD),
+            with_db(7, {'db_device_bytes': 1, 'main_device_bytes': 0}),
+            with_db(8, {'db_device_bytes': 1, 'main_device_bytes': None}),
+            with_db(9, {'db_device_bytes': 1, 'dedicated_db': False}),
+        ),
+    ),
+    Scene(
+        'db-device-nearly-full',
+        'DB devices that are nearly full',
+        (
+            with_db(0, db_used_bytes=85 * GIB),
+            with_db(1, db_used_bytes=95 * GIB),
+            with_db(2, db_used_bytes=84 * GIB),
+            with_db(3, {'dedicated_db': False}, db_used_bytes=99 * GIB),
+            with_db(4, db_used_bytes=99 * GIB, db_total_bytes=0),
+            with_db(5)._replace(signals=None),
+        ),
+    ),
+    Scene('db-device-filling', 'a DB device that fills', (filling(4, 3.25, 36.0),)),
+    Scene(
+        'db-device-filling',
+        'DB devices that fill',
+        (
+            filling(0, 14.0),
+            filling(1, 2.0),
+            filling(2, 14.01),
+            filling(3, 1.0)._replace(signals=None),
+            with_db(4),
+            with_db(5, more={'forecast': Forecast(Outlook.SPILLED, 0.0, DAY_S, 9, full_in_s=1.0)}),
+            with_db(6, more={'forecast': Forecast(Outlook.FILLING, 0.0, DAY_S, 9)}),
+        ),
+    ),
+    Scene(
+        'metadata-fills-device',
+        'an OSD that holds metadata',
+        (seen(7, info={'main_device_bytes': 20 * GIB}, db_used_bytes=10 * GIB),),
+    ),
+    Scene(
+        'metadata-fills-device',
+        'OSDs that hold metadata',
+        (
+            seen(0, info={'main_device_bytes': 20 * GIB}, db_used_bytes=10 * GIB),
+            seen(1, info={'main_device_bytes': 20 * GIB}, db_used_bytes=15 * GIB),
+            seen(2, info={'main_device_bytes': 20 * GIB}, db_used_bytes=10 * GIB - 1),
+            seen(3, info={'main_device_bytes': 0}, db_used_bytes=10 * GIB),
+            seen(4, info={'main_device_bytes': 20 * GIB, 'dedicated_db': None}, db_used_bytes=GIB),
+            with_db(5, {'main_device_bytes': 60 * GIB, 'db_device_bytes': 60 * GIB}),
+            seen(6, info={'main_device_bytes': 40 * GIB}, db_used_bytes=25 * GIB),
+            seen(7, info={'main_device_bytes': 10 * GIB}, db_used_bytes=9 * GIB),
+            seen(8, info={'main_device_bytes': 90 * GIB}, db_used_bytes=44 * GIB),
+            seen(9, info={'main_device_bytes': 90 * GIB}),
+            seen(10, info={'main_device_bytes': 90 * GIB})._replace(signals=None),
+            seen(11, info={'main_device_bytes': None}, db_used_bytes=44 * GIB),
+        ),
+    ),
+    Scene(
+        'wal-device-small',
+        'WAL devices that are too small',
+        (
+            seen(0, info={'dedicated_wal': True, 'wal_device_bytes': GIB - 1}),
+            seen(1, info={'dedicated_wal': True, 'wal_device_bytes': GIB // 2}),
+            seen(2, info={'dedicated_wal': True, 'wal_device_bytes': GIB}),
+            seen(3, info={'dedicated_wal': False, 'wal_device_bytes': 1}),
+            seen(4, 'zebra', info={'dedicated_wal': True, 'wal_device_bytes': 1}),
+            seen(5, info={'dedicated_wal': True, 'wal_device_bytes': 0}),
+        ),
+    ),
+    Scene(
+        'wal-device-small',
+        'a WAL without a limit on a device of its own',
+        (
+            seen(
+                6,
+                options='write_buffer_size=67108864',
+                info={'dedicated_wal': True, 'wal_device_bytes': 20 * GIB},
+            ),
+        ),
+    ),
+    Scene(
+        'large-min-alloc-size',
+        'allocation units of two sizes',
+        (
+            seen(0, info={'min_alloc_size_bytes': 65536}),
+            seen(1, info={'min_alloc_size_bytes': 16384}),
+            seen(2, info={'min_alloc_size_bytes': 65536}),
+            seen(3, info={'min_alloc_size_bytes': 4096}),
+        ),
+    ),
+    Scene(
+        'unsharded',
+        'OSDs without column families, of three releases',
+        (
+            seen(0, more={'sharded': False}),
+            seen(1, more={'sharded': False}),
+            seen(2, 'reef', REEF, more={'sharded': False}),
+            seen(3, 'zebra', more={'sharded': False}),
+            seen(4, more={'sharded': True}),
+        ),
+    ),
+    # -- what OSDs do
+    Scene(
+        'uncompressed-metadata',
+        'metadata that nothing compresses',
+        (
+            seen(0, does=RGW, db_used_bytes=5 * GIB),
+            seen(1, does=CEPHFS, db_used_bytes=7 * GIB),
+            seen(2, does=RGW)._replace(signals=None),
+            seen(3)._replace(workload=workload(RGW, 0.8)),
+            seen(4)._replace(workload=workload(RGW, 0.79)),
+            seen(5, 'zebra', does=RGW),
+            seen(6, does=RBD),
+            seen(7, does=RGW)._replace(options=None),
+            seen(8, 'reef', REEF, does=RGW),
+        ),
+    ),
+    Scene(
+        'compact-on-deletion-off',
+        'deletes that nothing compacts',
+        (
+            seen(0, does=RGW, options=LZ4, more=settings()),
+            seen(
+                1,
+                'reef',
+                REEF,
+                does=CEPHFS,
+                more=settings(rocksdb_cf_compact_on_deletion=('false', 'osd')),
+            ),
+            seen(
+                2,
+                does=RGW,
+                options=LZ4,
+                more=settings(rocksdb_cf_compact_on_deletion=(' Yes ', 'osd')),
+            ),
+            seen(3, does=RGW, options=LZ4),
+            seen(4, 'zebra', does=RGW, more=settings()),
+            seen(5, does=RBD, options=LZ4, more=settings()),
+            seen(6, 'reef', REEF, does=RGW, more=settings()),
+        ),
+    ),
+    Scene(
+        'buffered-io-off',
+        'reads around the page cache, by an entry and by a file',
+        (
+            seen(0, more=settings(bluefs_buffered_io=('false', 'osd/host:a'))),
+            seen(1, more=settings(bluefs_buffered_io=('off', None))),
+            seen(2, more=settings(bluefs_buffered_io=('0', 'osd/host:a'))),
+            seen(3, more=settings(bluefs_buffered_io=('1', 'osd'))),
+            seen(4, more=settings(bluefs_buffered_io=('on', 'osd'))),
+        ),
+    ),
+    Scene(
+        'kv-sync-bound',
+        'small writes behind one thread',
+        (
+            seen(0, kv_sync_busy=0.9, write_bytes_avg=16384.0, write_iops=900.0),
+            seen(1, kv_sync_busy=0.95, write_bytes_avg=4096.0),
+            seen(2, kv_sync_busy=0.99, write_bytes_avg=16385.0),
+            seen(3, kv_sync_busy=0.89, write_bytes_avg=4096.0),
+            seen(4, write_bytes_avg=4096.0),
+            seen(5, kv_sync_busy=0.99),
+            seen(6)._replace(signals=None),
+        ),
+    ),
+    Scene(
+        'slow-iterators',
+        'slow iterators on flash and on a disk',
+        (
+            seeking(0, 20.0),
+            seeking(1, 99.0, db_rotational=True),
+            seeking(2, 150.0, 12, db_rotational=True),
+            seeking(3, 19.9),
+            seeking(4, 999.0, 9),
+            seen(5),
+            seen(6, more={'details': Details(0.0, None, None, 99, None, None)}),
+            seen(7, more={'details': Details(0.0, None, 99.0, None, None, None)}),
+        ),
+    ),
+    Scene(
+        'slow-iterators',
+        'an operator who calls only longer seeks slow means those of disks too',
+        (
+            seeking(0, 120.0, db_rotational=True),
+            seeking(1, 160.0, window_s=60.0),
+            seeking(2, 149.0),
+        ),
+        more={'limits': {'slow_seek_ms': 150.0}},
+    ),
+    Scene(
+        'compaction-storm',
+        'two classes, of which one compacts at once',
+        (
+            *(seen(n, sst_bytes_per_s=(32 + n) * MIB, wal_bytes_per_s=2 * MIB) for n in range(3)),
+            *(seen(n, sst_bytes_per_s=0.0, wal_bytes_per_s=0.0) for n in range(3, 6)),
+            *(
+                seen(
+                    n, info={'device_class': 'hdd'}, sst_bytes_per_s=64.0 * MIB, wal_bytes_per_s=0.0
+                )
+                for n in range(6, 8)
+            ),
+            seen(8, info={'device_class': None}, sst_bytes_per_s=64.0 * MIB, wal_bytes_per_s=0.0),
+            seen(9)._replace(signals=None),
+            seen(10, sst_bytes_per_s=64.0 * MIB),
+            *(
+                seen(n, info={'device_class': None}, sst_bytes_per_s=2.0**30, wal_bytes_per_s=0.0)
+                for n in range(12, 16)
+            ),
+            seen(11, wal_bytes_per_s=64.0 * MIB),
+        ),
+    ),
+    Scene(
+        'compaction-storm',
+        'half of many, and one less than half',
+        (
+            *(seen(n, sst_bytes_per_s=64.0 * MIB, wal_bytes_per_s=0.0) for n in range(4)),
+            *(seen(n, sst_bytes_per_s=0.0, wal_bytes_per_s=0.0) for n in range(4, 8)),
+            *(
+                seen(n, info={'device_class': 'hdd'}, sst_bytes_per_s=rate, wal_bytes_per_s=0.0)
+                for n, rate in enumerate([64.0 * MIB] * 4 + [0.0] * 5, 10)
+            ),
+        ),
+    ),
+    Scene(
+        'write-stalls',
+        'stalls',
+        (
+            *(
+                seen(n, more={'rocksdb_times': RocksdbTimes(300.0, share, None, None)})
+                for n, share in enumerate((0.01, 0.25, 0.0099, None))
+            ),
+            seen(4),
+        ),
+    ),
+    Scene(
+        'slow-sync',
+        'commits that wait for flash',
+        (
+            seen(0, info={'db_rotational': False}, kv_sync_ms=5.0, kv_flush_ms=4.5),
+            seen(1, info={'db_rotational': False}, kv_sync_ms=7.0),
+            seen(2, info={'db_rotational': False}, kv_sync_ms=4.9),
+            seen(3, info={'db_rotational': True}, kv_sync_ms=50.0),
+            seen(4, info={'db_rotational': None}, kv_sync_ms=50.0),
+            seen(5, info={'db_rotational': False}),
+            seen(6, info={'db_rotational': False})._replace(signals=None),
+        ),
+    ),
+    Scene(
+        'slow-op-alert legacy-omap',
+        "Ceph's own alerts",
+        (seen(0),),
+        more={
+            'health_codes': frozenset(
+                {
+                    'BLUESTORE_SLOW_OP_ALERT',
+                    'BLUESTORE_NO_PER_PG_OMAP',
+                    'BLUESTORE_NO_PER_POOL_OMAP',
+                }
+            )
+        },
+    ),
+    # -- builds
+    Scene(
+        'unoptimised-build',
+        'packages built without optimisation',
+        (
+            seen(0, info={'version': '16.2.11', 'distribution': 'debian'}),
+            seen(1, info={'version': '16.2.11', 'distribution': 'ubuntu'}),
+            seen(2, 'reef', info={'version': '18.2.1', 'distribution': 'ubuntu'}),
+            seen(3, info={'version': '16.2.15', 'distribution': 'debian'}),
+            seen(4, info={'version': '16.2.11', 'distribution': 'centos'}),
+            seen(5, info={'version': '16.2.11', 'distribution': None}),
+            seen(6, info={'version': None, 'distribution': 'debian'}),
+            seen(7, info={'version': 'main', 'distribution': 'debian'}),
+            seen(8, info={'version': '19.2.0', 'distribution': 'debian'}),
+            seen(9, info={'version': '16.2.9-1~bpo', 'distribution': 'debian'}),
+            seen(10, info={'version': '16.2.x', 'distribution': 'debian'}),
+        ),
+    ),
+    Scene(
+        'deferred-write-regression',
+        'deferred writes',
+        tuple(
+            seen(n, info={'version': version, 'main_rotational': True})
+            for n, version in enumerate(('16.2.0', '16.2.5', '16.2.6', '15.2.17', 'main', None))
+        ),
+    ),
+    Scene(
+        'unknown-release',
+        'releases that are not known',
+        (
+            seen(0, 'zebra'),
+            seen(1, 'yak', info={'version': '98.1.0'}),
+            seen(2, 'zebra'),
+            seen(3, 'zebra', info={'version': None}),
+        ),
+    ),
+    # -- option strings
+    Scene(
+        'unstartable-options',
+        'strings with which OSDs would not start, and did not',
+        (
+            facts(osd_info(0), entries=(entry('osd', 'foo=1'),)),
+            facts(osd_info(1), entries=(entry('osd', 'foo=1'),)),
+            facts(osd_info(2), entries=(entry('osd.2', 'bar=1'),)),
+            facts(osd_info(3, up=False))._replace(options=None),
+            facts(osd_info(4))._replace(options=None),
+            facts(osd_info(5, 'zebra'), entries=(entry('osd', 'foo=1'),)),
+            facts(osd_info(6), PACIFIC, 'file', (entry('osd', 'foo=1'),)),
+            facts(osd_info(7), PACIFIC, 'mon', (entry('osd/rack:r1', 'foo=1'),)),
+            facts(osd_info(8)),
+            facts(osd_info(9, up=False))._replace(options=None),
+        ),
+        (entry('osd', 'foo=1'), entry('osd.2', 'bar=1')),
+    ),
+    Scene(
+        'unstartable-options',
+        'an annex with which an OSD did not start',
+        (facts(osd_info(3, up=False))._replace(options=None),),
+        (entry('osd', LZ4), entry('osd', 'foo=1', 'bluestore_rocksdb_options_annex')),
+    ),
+    Scene(
+        'options-outside-config-store',
+        'strings of ceph.conf and of other places, with and without an entry that they overrule',
+        (
+            facts(osd_info(2), LZ4, 'file', (entry('osd.2', PACIFIC),)),
+            facts(osd_info(1), LZ4, 'file'),
+            facts(osd_info(3), LZ4, 'cmdline'),
+            facts(osd_info(4), LZ4, 'env'),
+            facts(osd_info(5), LZ4, 'override'),
+            facts(osd_info(6), LZ4, 'mon', (entry('osd.6', LZ4),)),
+        ),
+        (entry('osd.2', PACIFIC), entry('osd.6', LZ4)),
+    ),
+    Scene(
+        'options-outside-config-store',
+        'an entry of which cannot be told whether ceph.conf overrules it',
+        (facts(osd_info(1), LZ4, 'file'),),
+        (entry('osd/rack:r1', LZ4),),
+    ),
+    Scene(
+        'class-entry-without-effect',
+        'entries for a device class',
+        (
+            facts(osd_info(0)),
+            facts(osd_info(1, device_class='hdd')),
+            facts(osd_info(2)),
+        ),
+        (
+            entry('osd/class:ssd/host:node0', LZ4),
+            entry('osd/host:node0/class:hdd', LZ4),
+            entry('osd/class:ssd', '1', 'another_option'),
+            entry('osd/class:nvme', LZ4),
+        ),
+    ),
+    Scene(
+        'restart-pending',
+        'restarts that are waited for, some for more than a day',
+        (
+            facts(osd_info(2), entries=(WAITS,)),
+            facts(osd_info(1), entries=(WAITS,)),
+            facts(osd_info(0), entries=(entry('osd.0', 'ttl=60'),)),
+            facts(osd_info(3), entries=(WAITS,)),
+            facts(osd_info(4)),
+        ),
+        (WAITS, entry('osd.0', 'ttl=60')),
+        {'pending_s': {0: 86400.0, 1: 99999.0, 2: 60.0}},
+    ),
+    Scene(
+        'restart-pending',
+        'restarts that are waited for since now, for many strings',
+        tuple(facts(osd_info(n), entries=(entry('osd', f'ttl={9 - n}'),)) for n in range(7)),
+        (),
+        {'limits': {'restart_overdue_after': 1.0}},
+    ),
+    Scene(
+        'different-options',
+        'OSDs of a class and a release that run different strings',
+        (
+            facts(osd_info(0)),
+            facts(osd_info(1)),
+            on(2, LZ4, 'osd.2'),
+            on(3, LZ4, 'osd.3', info={'device_class': 'hdd'}),
+            on(4, 'ttl=60', 'osd.4', info={'device_class': None}),
+            on(6, 'ttl=61', 'osd.6', info={'device_class': None}),
+            facts(osd_info(5, 'reef'), REEF),
+        ),
+    ),
+    Scene(
+        'own-entry-shadows',
+        'entries of single OSDs that hide others',
+        (facts(osd_info(0)), facts(osd_info(1)), facts(osd_info(2, 'zebra'))),
+        (
+            entry('osd.1', LZ4),
+            entry('osd/host:node1', 'ttl=61'),
+            entry('osd', 'ttl=60'),
+            entry('global', LZ4),
+            entry('osd.1/host:node1', 'ttl=63'),
+            entry('osd/host:node2', 'ttl=62'),
+            entry('osd.2/class:ssd', LZ4),
+            entry('osd.7', LZ4),
+            entry('osd', '1', 'another_option'),
+            entry('osd.0', '1', 'another_option'),
+        ),
+    ),
+    Scene(
+        'redundant-override',
+        'entries that equal the default',
+        (
+            on(0, PACIFIC, 'osd.0'),
+            on(1, PACIFIC, 'osd.1'),
+            on(2, LZ4, 'osd.2'),
+            facts(
+                osd_info(3), PACIFIC, 'mon', (entry('osd.3', PACIFIC),), annex='compression=kSnappy'
+            ),
+            on(4, PACIFIC, 'osd.4', 'zebra'),
+        ),
+        (
+            entry('osd.0', PACIFIC),
+            entry('osd.1', PACIFIC),
+            entry('osd.2', LZ4),
+            entry('osd.3', PACIFIC),
+            entry('osd.4', PACIFIC),
+            entry('osd.5', PACIFIC),
+            entry('osd.0', '1', 'another_option'),
+            entry('osd', '1', 'another_option'),
+        ),
+    ),
+    Scene(
+        'redundant-override',
+        'an entry that equals the default of one of two releases',
+        (on(0, PACIFIC), on(1, PACIFIC, release='reef')),
+        (entry('osd', PACIFIC),),
+    ),
+    Scene(
+        'superseded-options published-options unlimited-wal too-many-compactions',
+        'published strings, one superseded',
+        (
+            on(3, ALTERNATE, 'osd.3'),
+            on(1, ALTERNATE, 'osd.1'),
+            on(0, VARIANT_D, 'osd.0'),
+            on(2, VARIANT_D, 'osd.2', 'zebra'),
+        ),
+    ),
+    Scene(
+        'dangerous-options',
+        'what may lose data, by a file',
+        (facts(osd_info(0), 'disableWAL=true,max_total_wal_size=1G', 'file'),),
+    ),
+    Scene(
+        'dangerous-options too-many-compactions unlimited-wal options-without-effect '
+        'periodic-rewrites memtables-exceed-memory',
+        'a string that runs though the catalogue does not know it',
+        (
+            on(
+                0,
+                'foo=1,disableWAL=true,max_background_jobs=32,ttl=60,write_buffer_size=4.5G,'
+                'max_write_buffer_number=64',
+                release='reef',
+                details=memory(GIB),
+            ),
+        ),
+    ),
+    Scene('dangerous-options', 'what may lose data', (on(0, PACIFIC + ',disableWAL=true'),)),
+    Scene(
+        'too-many-compactions unlimited-wal',
+        'compactions beyond the cores, and a WAL without a limit',
+        (on(0, 'compression=kLZ4Compression,max_background_jobs=32', 'osd/host:node0'),),
+    ),
+    Scene(
+        'dangerous-options options-without-effect',
+        'several values without effect',
+        (
+            on(
+                0,
+                'max_total_wal_size=1G,max_write_buffer_number=4,'
+                'min_write_buffer_number_to_merge=16,write_buffer_size=4.5G',
+            ),
+        ),
+    ),
+    Scene(
+        'periodic-rewrites',
+        'rewrites by the clock',
+        (
+            on(0, REEF + ',ttl=21600,periodic_compaction_seconds=86400', 'osd', 'reef'),
+            on(1, REEF + ',ttl=2592000', 'osd', 'reef'),
+            on(2, REEF + ',ttl=1', 'osd', 'reef'),
+            on(3, REEF + ',ttl=60', 'osd', 'zebra'),
+            on(4, REEF + ',ttl=60'),
+        ),
+    ),
+    Scene(
+        'memtables-exceed-memory',
+        'memtables beyond the memory of an OSD',
+        (
+            on(0, 'write_buffer_size=16M,max_write_buffer_number=64', details=memory(4 * GIB, GIB)),
+            on(1, 'write_buffer_size=16M,max_write_buffer_number=64', details=memory(12 * GIB)),
+            on(2, 'write_buffer_size=16M,max_write_buffer_number=64', details=memory(GIB)),
+            on(
+                3,
+                'write_buffer_size=16M,max_write_buffer_number=64',
+                details=memory(GIB),
+                sharded=False,
+            ),
+            on(4, 'write_buffer_size=16M,max_write_buffer_number=64'),
+            on(
+                5,
+                'write_buffer_size=16M,max_write_buffer_number=64',
+                'osd',
+                'zebra',
+                details=memory(GIB),
+            ),
+            on(
+                6,
+                'write_buffer_size=16M,max_write_buffer_number=64',
+                details=Details(0.0, None, None, None, GIB, None),
+            ),
+        ),
+    ),
+)
+
+
+def words(found: Finding) -> str:
+    named = ' '.join(str(n) for n in found.osds)
+    return '\n'.join(
+        (
+            f'{found.severity.value} {found.finding_id} [{named}]',
+            f'  {found.summary}',
+            *(
+                f'  {e.signal} = {e.value} {e.unit}'.rstrip()
+                + ('' if e.window_s is None else f' in {e.window_s:g} s')
+                for e in found.evidence
+            ),
+            f'  -> {found.remedy}',
+            *(f'  $ {command}' for command in found.commands),
+        )
+    )
+
+
+def found_in(scene: Scene) -> list[Finding]:
+    cluster = ClusterFacts(scene.osds, scene.entries, **scene.more)
+    return [found for found in findings(cluster) if found.finding_id in scene.about.split()]
+
+
+def told(scene: Scene) -> str:
+    text = '\n'.join(map(words, found_in(scene)))
+    for name, options in NAMED.items():
+        text = text.replace(options, f'<{name}>')
+    return text
+
+
+@pytest.mark.parametrize('scene', SCENES, ids=[scene.title for scene in SCENES])
+def test_what_an_operator_reads_is_what_was_agreed_on(scene: Scene) -> None:
+    assert told(scene) == kept(TOLD)[scene.title]
+
+
+def test_every_condition_is_told_in_some_scene_and_no_text_is_left_over() -> None:
+    assert list(kept(TOLD)) == [scene.title for scene in SCENES]
+    named = {found.finding_id for scene in SCENES for found in found_in(scene)}
+    assert named == set(conditions())
+
+
+if __name__ == '__main__':
+    write(TOLD, {scene.title: told(scene) for scene in SCENES})

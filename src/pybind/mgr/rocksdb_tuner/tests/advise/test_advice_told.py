@@ -1,0 +1,328 @@
+"""What is advised, and why nothing is: every word, figure and command of what operators read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.advise.derive import Derivation, agreement, derive
+from rocksdb_tuner.advise.profiles import profile
+from rocksdb_tuner.advise.recommend import assess
+from rocksdb_tuner.advise.records import Assessment, OsdFacts, Recommendation
+from rocksdb_tuner.advise.situation import Situation
+from rocksdb_tuner.lsm.records import Devices
+from rocksdb_tuner.mgr.records import FailureDomain
+from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.options.releases import release_of
+from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
+
+from ..fake_cluster import DEFAULTS
+from .scenes import PACIFIC, entry, facts, group, osd_info, workload
+from .told import kept, write
+
+DATA = Path(__file__).parent / 'data'
+ADVISED, DERIVED = DATA / 'advised.txt', DATA / 'derived.txt'
+GIB, MIB = 1 << 30, 1 << 20
+REEF = DEFAULTS['reef']
+LZ4 = 'compression=kLZ4Compression'
+ALTERNATE, VARIANT_D = profile('alternate-2019').options, profile('variant-2022-d').options
+#: Long strings, by how they are told here.
+NAMED = {'Pacific': PACIFIC, 'Reef': REEF, 'of 2019': ALTERNATE, 'variant D': VARIANT_D}
+RBD, RGW = WorkloadClass.RBD_SMALL_WRITE, WorkloadClass.RGW_METADATA
+IDLE = workload(WorkloadClass.IDLE)
+
+# -- advice for a group
+
+
+@dataclass(frozen=True)
+class Scene:
+    title: str
+    osds: tuple[OsdFacts, ...]
+    does: Optional[Workload] = None
+    #: OSDs of other groups.
+    others: tuple[OsdFacts, ...] = ()
+    orchestrated: bool = True
+    #: With the commands.
+    whole: bool = False
+
+
+def on_default(*osd_ids: int, used_gib: Optional[int] = None) -> tuple[OsdFacts, ...]:
+    used = None if used_gib is None else used_gib * GIB
+    return tuple(
+        facts(osd_info(n), write_iops=100.0 + n)._replace(
+            signals=Signals(osd_id=n, write_iops=100.0 + n, db_used_bytes=used)
+        )
+        for n in osd_ids
+    )
+
+
+def running(text: str, *osd_ids: int, who: str = 'osd', release: str = 'pacific') -> list[OsdFacts]:
+    return [facts(osd_info(n, release), text, 'mon', (entry(who, text),)) for n in osd_ids]
+
+
+def own(text: str, *osd_ids: int) -> list[OsdFacts]:
+    return [facts(osd_info(n), text, 'mon', (entry(f'osd.{n}', text),)) for n in osd_ids]
+
+
+HDD = facts(osd_info(9, device_class='hdd'))
+
+SCENES = (
+    Scene('small writes on the default of Pacific', on_default(0, 1, 2), workload(RBD)),
+    Scene(
+        'the same without an orchestrator',
+        on_default(0, 1),
+        workload(RBD),
+        orchestrated=False,
+        whole=True,
+    ),
+    Scene('metadata, with a database of known size', on_default(0, 1, used_gib=30), workload(RGW)),
+    Scene('a group of several', on_default(0, 1), workload(RBD), others=(HDD,), whole=True),
+    Scene(
+        'evidence with and without its full stop',
+        on_default(0),
+        workload(RBD)._replace(
+            evidence=(
+                Evidence('a', 1.0, 'bytes', 30.0, 'Writes are of 4 KiB'),
+                Evidence('b', 1.0, 'bytes', 30.0, 'They are many.'),
+            ),
+        ),
+    ),
+    Scene('reading on the default', on_default(0), workload(WorkloadClass.READ_MOSTLY)),
+    Scene('large writes on the default', on_default(0), workload(WorkloadClass.LARGE_WRITE)),
+    Scene('files on the default', on_default(0), workload(WorkloadClass.CEPHFS_METADATA)),
+    Scene('a workload that is not known', on_default(0)),
+    Scene('no work', on_default(0), IDLE),
+    Scene('work of which it is just sure enough', on_default(0), workload(RBD, 0.8)),
+    Scene('work of which it is not sure enough', on_default(0), workload(RBD, 0.79)),
+    Scene('what suits best already', tuple(running(VARIANT_D, 0, 1)), workload(RBD)),
+    Scene(
+        'what suits almost as well',
+        tuple(running(profile('variant-2022-c').options, 0, 1)),
+        workload(RBD),
+    ),
+    Scene('a string that nobody published', tuple(running(f'{REEF},ttl=60', 0)), workload(RBD)),
+    Scene('the same on Reef', tuple(running(f'{REEF},ttl=60', 0, release='reef')), workload(RBD)),
+    Scene(
+        'the same on Reef, beside another group',
+        tuple(running(f'{REEF},ttl=60', 0, release='reef')),
+        workload(RBD),
+        others=(HDD,),
+    ),
+    Scene(
+        'the same on Reef, by an entry for all daemons',
+        tuple(running(f'{REEF},ttl=60', 0, who='global', release='reef')),
+        workload(RBD),
+    ),
+    Scene(
+        'small writes on Reef, of which nothing was published but the model knows',
+        tuple(
+            osd._replace(signals=Signals(osd_id=0, db_used_bytes=30 * GIB))
+            for osd in running('write_buffer_size=64M,max_total_wal_size=1G', 0, release='reef')
+        ),
+        workload(RBD),
+    ),
+    Scene(
+        'the tuning of Pacific on Reef',
+        tuple(running(VARIANT_D, 0, release='reef')),
+        workload(RGW),
+    ),
+    Scene('an entry that equals the default', tuple(running(PACIFIC, 0, 1)), IDLE),
+    Scene('a string of 2019', tuple(running(ALTERNATE, 0, 1)), IDLE),
+    Scene('what may lose data', tuple(running(f'{PACIFIC},disableWAL=true', 0)), IDLE),
+    Scene('a warning is no reason', tuple(running(f'{PACIFIC},ttl=60', 0)), IDLE),
+    Scene(
+        'an entry that serves another group too',
+        tuple(running(ALTERNATE, 0)),
+        IDLE,
+        others=(
+            *running(ALTERNATE, 7, 8),
+            *own(ALTERNATE, 5),
+            facts(osd_info(4), ALTERNATE, 'file', (entry('osd', ALTERNATE),)),
+            facts(osd_info(3, in_cluster=False), ALTERNATE, 'mon', (entry('osd', ALTERNATE),)),
+            facts(osd_info(2), LZ4, 'mon', (entry('osd/class:ssd', LZ4),)),
+        ),
+    ),
+    Scene(
+        'an entry that may serve OSDs that tell nothing',
+        tuple(running(ALTERNATE, 0)),
+        IDLE,
+        others=(
+            facts(osd_info(5))._replace(options=None),
+            facts(osd_info(6, up=False, in_cluster=False))._replace(options=None),
+        ),
+    ),
+    Scene(
+        'two OSDs with the same entry of their own',
+        (*on_default(0), *own(ALTERNATE, 1, 2)),
+        IDLE,
+        whole=True,
+    ),
+    Scene('an OSD with an entry that says nothing', (*on_default(0), *own(PACIFIC, 3)), IDLE),
+    Scene('OSDs with entries that say nothing', (*on_default(0), *own(PACIFIC, 3, 4)), IDLE),
+    Scene(
+        'one that no entry reaches, beside one that an entry reaches',
+        (*on_default(0), *own(LZ4, 1), facts(osd_info(2), LZ4, 'file')),
+        workload(RBD),
+    ),
+    Scene('none that an entry reaches', (*own(LZ4, 1, 2), facts(osd_info(3), LZ4, 'env')), IDLE),
+    Scene('no OSD', ()),
+    Scene('a release that is not known', (facts(osd_info(0, 'zebra')), *on_default(1))),
+    Scene(
+        'two releases',
+        (*on_default(0), facts(osd_info(1, 'reef'), REEF), facts(osd_info(2, 'tentacle'), REEF)),
+    ),
+    Scene('an annex', (facts(osd_info(0), annex='ttl=60'), facts(osd_info(1)))),
+    Scene(
+        'what cannot be told of the next start',
+        (facts(osd_info(0)), facts(osd_info(1), entries=(entry('osd/rack:r1', LZ4),))),
+    ),
+    Scene('a restart that is due', (facts(osd_info(0), entries=(entry('osd', LZ4),)),)),
+    Scene('different strings', (*on_default(0), *running(LZ4, 1))),
+    Scene('the same by different entries', (*running(LZ4, 0), *running(LZ4, 1, who='global'))),
+    Scene(
+        'OSDs of two racks',
+        tuple(
+            facts(osd_info(n, failure_domain=FailureDomain('rack', f'r{n % 2}')), write_iops=50.0)
+            for n in range(4)
+        ),
+        workload(RBD),
+    ),
+)
+
+
+def words(advice: Recommendation, whole: bool) -> str:
+    prediction = advice.prediction
+    expected = []
+    if prediction is not None:
+        percent = f'{prediction.low_percent:.1f} to {prediction.high_percent:.1f} %'
+        expected = [f'  expect {prediction.metric} {percent}: {prediction.basis}']
+    sure = '' if advice.confidence is None else f', confidence {advice.confidence}'
+    return '\n'.join(
+        (
+            f'{advice.kind.value} {advice.who} [{" ".join(map(str, advice.osds))}]',
+            f'  {advice.risk.value} risk, restart {advice.restart_required}{sure}',
+            f'  from {advice.options_from}',
+            f'  to {advice.profile}: {advice.options_to}',
+            *(f'  because {r.statement} ({r.source})' for r in advice.reasons),
+            *expected,
+            f'  controls {advice.controls}, batches {advice.batches}',
+            *(f'  = {who}: {value}' for who, value in advice.final_entries),
+            *(f'  $ {command}' for command in advice.commands if whole),
+            *(f'  undo $ {command}' for command in advice.undo_commands if whole),
+        )
+    )
+
+
+def assessed(scene: Scene) -> Assessment:
+    return assess(
+        group(*scene.osds, does=scene.does),
+        (*scene.osds, *scene.others),
+        orchestrated=scene.orchestrated,
+    )
+
+
+def shortened(text: str) -> str:
+    for name, options in NAMED.items():
+        text = text.replace(options, f'<{name}>')
+    return text
+
+
+def told(scene: Scene) -> str:
+    found = assessed(scene)
+    assert found.who == 'osd/class:ssd'
+    return shortened(
+        '\n'.join((found.conclusion, *(words(a, scene.whole) for a in found.recommendations)))
+    )
+
+
+@pytest.mark.parametrize('scene', SCENES, ids=[scene.title for scene in SCENES])
+def test_what_is_advised_is_told_as_it_was_agreed_on(scene: Scene) -> None:
+    assert told(scene) == kept(ADVISED)[scene.title]
+
+
+# -- what is derived from the published goals
+
+
+def on(version: str, **changes: object) -> Situation:
+    release = release_of(version, None)
+    assert release is not None
+    return replace(Situation(release), **changes)  # type: ignore[arg-type]
+
+
+SITUATIONS = {
+    'Pacific, of which nothing is known': on('16.2.15'),
+    'Pacific, small writes': on('16.2.15', workload=RBD),
+    'Pacific, metadata': on('16.2.15', workload=RGW),
+    'Pacific, files': on('16.2.15', workload=WorkloadClass.CEPHFS_METADATA),
+    'Pacific, unknown work': on('16.2.15', workload=WorkloadClass.UNKNOWN),
+    'Reef': on('18.2.7'),
+    'Reef before its default was compressed': on('18.2.2', workload=RBD),
+    'Reef, two cores': on('18.2.7', cores=2),
+    'Reef, one core': on('18.2.7', cores=1),
+    'Reef, three cores': on('18.2.7', cores=3),
+    'Reef, four cores': on('18.2.7', cores=4),
+    'Reef, 2 GiB of memory': on('18.2.7', memory_target_bytes=2 * GIB),
+    'Reef, less memory than the least WAL takes': on('18.2.7', memory_target_bytes=100 * MIB),
+    'Pacific, small writes, less memory': on(
+        '16.2.15', workload=RBD, memory_target_bytes=896 * MIB
+    ),
+    'Reef, a WAL device that holds it': on(
+        '18.2.7', devices=Devices(dedicated_wal=True, wal_bytes=2 * GIB)
+    ),
+    'Reef, a WAL device that does not': on(
+        '18.2.7', devices=Devices(dedicated_wal=True, wal_bytes=1800 * MIB)
+    ),
+    'Reef, a WAL device before a DB device': on(
+        '18.2.7',
+        devices=Devices(dedicated_wal=True, wal_bytes=900 * MIB, dedicated_db=True, db_bytes=GIB),
+    ),
+    'Reef, a WAL device of unknown size, and a DB device': on(
+        '18.2.7', devices=Devices(dedicated_wal=True, dedicated_db=True, db_bytes=2 * GIB)
+    ),
+    'Reef, a DB device that holds it': on(
+        '18.2.7', devices=Devices(dedicated_db=True, db_bytes=4 * GIB)
+    ),
+    'Reef, a DB device that does not': on(
+        '18.2.7', devices=Devices(dedicated_db=True, db_bytes=4 * GIB - 1)
+    ),
+    'Reef, a DB device beside the data': on(
+        '18.2.7', devices=Devices(dedicated_db=False, db_bytes=GIB, wal_bytes=GIB)
+    ),
+}
+
+
+def derived_words(found: Derivation, situation: Situation) -> str:
+    return '\n'.join(
+        (
+            f'{found.equals or "like"} {found.nearest}',
+            *(f'  {c.option}={c.value}: {c.why} ({c.source})' for c in found.choices),
+            *(f'  ~ {d.option}: {d.value_from} -> {d.value_to}' for d in found.differences),
+            *(
+                f'  {name}: {agreement(situation, profile(name)).statement}'
+                for name in ('bluestore-default-reef', 'bluestore-default-pacific')
+            ),
+        )
+    )
+
+
+def derived(title: str) -> str:
+    situation = SITUATIONS[title]
+    return derived_words(derive(situation), situation)
+
+
+@pytest.mark.parametrize('title', list(SITUATIONS))
+def test_what_is_derived_is_told_with_its_reasons(title: str) -> None:
+    assert derived(title) == kept(DERIVED)[title]
+
+
+def test_no_text_is_left_over() -> None:
+    assert list(kept(ADVISED)) == [scene.title for scene in SCENES]
+    assert list(kept(DERIVED)) == list(SITUATIONS)
+
+
+if __name__ == '__main__':
+    write(ADVISED, {scene.title: told(scene) for scene in SCENES})
+    write(DERIVED, {title: derived(title) for title in SITUATIONS})

@@ -1,0 +1,320 @@
+"""What an OSD runs, what it would run next, and which of them may be advised on together."""
+
+from __future__ import annotations
+
+from typing import Optional, Union
+
+import pytest
+
+from rocksdb_tuner.advise.candidate import Candidate, group_candidate, own_entry_candidates
+from rocksdb_tuner.advise.conditions.facts import Measured, worst_of
+from rocksdb_tuner.advise.facts import (
+    ANNEX,
+    BUFFERED_IO,
+    COMPACT_ON_DELETION,
+    OPTION,
+    groups,
+    osd_options,
+    places,
+    settings_in_force,
+    write_iops,
+)
+from rocksdb_tuner.advise.naming import name_osds
+from rocksdb_tuner.advise.records import FindingEvidence, OsdFacts, OsdOptions, Setting
+from rocksdb_tuner.advise.steps import ShownSteps
+from rocksdb_tuner.mgr.records import ConfigEntry, FailureDomain, Place, RunningOption
+from rocksdb_tuner.observe.deep import RocksdbTimes
+from rocksdb_tuner.observe.details import Details
+from rocksdb_tuner.observe.latency import WriteLatency
+from rocksdb_tuner.observe.signals import Signals
+
+from ..fake_cluster import DEFAULTS
+from .scenes import PACIFIC, entry, facts, group, osd_info, running, workload
+
+LZ4 = 'compression=kLZ4Compression'
+OTHER = 'compression=kNoCompression'
+MASKED = 'osd/host:node0'
+
+
+def options(
+    value: str = PACIFIC,
+    source: str = 'default',
+    annex: str = '',
+    entries: tuple[ConfigEntry, ...] = (),
+    release: Optional[str] = 'pacific',
+) -> OsdOptions:
+    return osd_options(osd_info(0, release), entries, running(value, source, annex))
+
+
+# -- what would run next
+
+
+@pytest.mark.parametrize(
+    ('value', 'source', 'entries', 'next_start', 'who', 'pending'),
+    [
+        (PACIFIC, 'default', (), PACIFIC, None, False),
+        (LZ4, 'mon', (entry('osd', LZ4),), LZ4, 'osd', False),
+        (LZ4, 'mon', (entry('osd', OTHER),), OTHER, 'osd', True),
+        (LZ4, 'mon', (entry('osd', LZ4), entry('osd.0', OTHER)), OTHER, 'osd.0', True),
+        # Its entry is gone: the default of its release follows.
+        (LZ4, 'mon', (), PACIFIC, None, True),
+        (PACIFIC, 'mon', (), PACIFIC, None, False),
+        # The same in other words needs no restart.
+        (f'{LZ4},ttl=5', 'mon', (entry('osd', f'ttl=5;{LZ4}'),), f'ttl=5;{LZ4}', 'osd', False),
+        # No OSD starts with an entry for its class.
+        (PACIFIC, 'default', (entry('osd/class:ssd', LZ4),), PACIFIC, None, False),
+        (PACIFIC, 'default', (entry(MASKED, LZ4),), None, None, False),
+        # Entries of another option, and of other OSDs.
+        (PACIFIC, 'default', (entry('osd', LZ4, 'x'), entry('osd.1', LZ4)), PACIFIC, None, False),
+    ],
+)
+def test_what_an_osd_runs_next_follows_from_its_entry_or_its_default(
+    value: str,
+    source: str,
+    entries: tuple[ConfigEntry, ...],
+    next_start: Optional[str],
+    who: Optional[str],
+    pending: bool,
+) -> None:
+    found = options(value, source, entries=entries)
+    assert (found.running, found.next_start, found.deciding_who, found.pending_restart) == (
+        value,
+        next_start,
+        who,
+        pending,
+    )
+    assert not found.overruled
+
+
+@pytest.mark.parametrize('source', ['file', 'env', 'cmdline', 'override'])
+def test_what_beats_the_config_store_runs_next_too(source: str) -> None:
+    found = options(LZ4, source, entries=(entry('osd', OTHER),))
+    assert (found.overruled, found.next_start, found.pending_restart) == (True, LZ4, False)
+    assert found.deciding_who == 'osd'
+
+
+def test_without_a_known_release_an_entry_that_is_gone_leaves_open_what_follows() -> None:
+    gone = options(LZ4, 'mon', release=None)
+    assert (gone.next_start, gone.pending_restart, gone.profile) == (None, False, None)
+
+
+def test_the_annex_stands_behind_what_runs_and_what_follows() -> None:
+    set_now = (entry('osd', LZ4), entry('osd', 'ttl=9', ANNEX))
+    found = options(LZ4, 'mon', 'ttl=5', set_now)
+    assert (found.running, found.next_start, found.annex) == (
+        f'{LZ4},ttl=5',
+        f'{LZ4},ttl=9',
+        'ttl=5',
+    )
+    assert found.pending_restart
+    gone = options(LZ4, 'mon', 'ttl=5', set_now[:1])
+    assert gone.next_start == LZ4
+    in_file = {
+        OPTION: RunningOption(LZ4, 'mon', ignores_mon=False),
+        ANNEX: RunningOption('ttl=5', 'file', ignores_mon=False),
+    }
+    kept = osd_options(osd_info(0), set_now, in_file)
+    assert (kept.next_start, kept.pending_restart) == (f'{LZ4},ttl=5', False)
+    masked = options(LZ4, 'mon', 'ttl=5', (set_now[0], entry(MASKED, 'ttl=9', ANNEX)))
+    assert masked.next_start is None
+
+
+@pytest.mark.parametrize(
+    ('entries', 'alone'),
+    [
+        ((entry('osd.0', LZ4),), True),
+        ((entry('osd.0', LZ4), entry('osd', OTHER)), False),
+        ((entry('osd.0', LZ4), entry('global', OTHER)), False),
+        ((entry('osd.0', LZ4), entry('osd/class:ssd', OTHER)), True),
+        ((entry('osd.0', LZ4), entry(MASKED, OTHER)), False),
+        ((entry('osd.1', LZ4),), False),
+        ((entry('osd', LZ4),), False),
+        ((entry('osd.0', LZ4, 'x'),), False),
+        ((), False),
+    ],
+)
+def test_an_own_entry_decides_alone_where_nothing_is_beneath_it(
+    entries: tuple[ConfigEntry, ...], alone: bool
+) -> None:
+    assert options(LZ4, 'mon', entries=entries).own_entry_only is alone
+
+
+def test_what_is_in_force_is_an_entry_of_now_or_what_beats_it() -> None:
+    shown = {
+        COMPACT_ON_DELETION: RunningOption('true', 'mon', ignores_mon=False),
+        BUFFERED_IO: RunningOption('false', 'file', ignores_mon=False),
+    }
+    entries = (
+        entry('osd', 'true', BUFFERED_IO),
+        entry('osd/class:ssd', '250', 'osd_min_pg_log_entries'),
+    )
+    assert settings_in_force(osd_info(0), entries, shown) == {
+        BUFFERED_IO: Setting('false', None),
+        'osd_min_pg_log_entries': Setting('250', 'osd/class:ssd'),
+    }
+
+
+# -- groups
+
+
+def test_osds_are_grouped_by_class_and_those_without_one_are_in_none() -> None:
+    osds = [
+        facts(osd_info(0, device_class='ssd')),
+        facts(osd_info(1, device_class='hdd')),
+        facts(osd_info(2, device_class=None)),
+        facts(osd_info(3, device_class='ssd')),
+    ]
+    found = groups(osds, {'ssd': workload()})
+    assert [(g.who, [o.info.osd_id for o in g.osds]) for g in found] == [
+        ('osd/class:hdd', [1]),
+        ('osd/class:ssd', [0, 3]),
+    ]
+    assert [g.workload is not None for g in found] == [False, True]
+
+
+def test_loads_and_places_are_told_by_id_and_unknown_is_not_zero() -> None:
+    known, unknown = facts(osd_info(1), write_iops=5.0), facts(osd_info(2))._replace(signals=None)
+    assert write_iops([known, unknown]) == {1: 5.0, 2: None}
+    assert places([known]) == ((1, Place('node1', FailureDomain('host', 'node1'))),)
+
+
+# -- whom one change can reach
+
+
+def reachable(*osds: OsdFacts, among: tuple[OsdFacts, ...] = ()) -> Union[Candidate, str]:
+    return group_candidate(group(*osds), (*osds, *among), True, ShownSteps())
+
+
+def plain(
+    osd_id: int, value: str = PACIFIC, source: str = 'default', **changes: object
+) -> OsdFacts:
+    entries = changes.pop('entries', ())
+    annex = changes.pop('annex', '')
+    info = osd_info(osd_id, **changes)  # type: ignore[arg-type]
+    return facts(info, value, source, entries, annex)  # type: ignore[arg-type]
+
+
+def candidate(*osds: OsdFacts, among: tuple[OsdFacts, ...] = ()) -> Candidate:
+    found = reachable(*osds, among=among)
+    assert isinstance(found, Candidate)
+    return found
+
+
+def test_a_group_of_osds_that_run_the_same_is_a_candidate() -> None:
+    of_all = (entry('osd', LZ4),)
+    found = candidate(*(plain(n, LZ4, 'mon', entries=of_all) for n in range(3)))
+    assert [o.info.osd_id for o in found.osds] == [0, 1, 2]
+    assert (found.running, found.deciding_entries, found.is_everything) == (LZ4, ('osd',), True)
+    assert (found.orchestrated, found.remarks) == (True, ())
+    assert found.release.label == candidate(plain(0)).release.label
+    assert candidate(plain(0)).deciding_entries == ()
+    assert not candidate(plain(0), among=(plain(1),)).is_everything
+
+
+def test_osds_that_are_down_or_tell_nothing_are_left_out() -> None:
+    down, silent = plain(1, up=False), plain(2)._replace(options=None)
+    found = candidate(plain(0), down, silent)
+    assert [o.info.osd_id for o in found.osds] == [0]
+    assert not found.is_everything
+    assert reachable(down, silent) == 'No OSD of the group is up with known options.'
+
+
+def test_osds_that_no_entry_for_the_group_reaches_are_named_and_left_out() -> None:
+    in_file, own = plain(1, LZ4, 'file'), plain(2, LZ4, 'mon', entries=(entry('osd.2', LZ4),))
+    found = candidate(plain(0), in_file, own)
+    assert [o.info.osd_id for o in found.osds] == [0]
+    assert found.remarks == (
+        'ceph.conf, the environment or the command line decides for osd.1.',
+        'An entry of their own decides for osd.2.',
+    )
+    none = reachable(in_file, own)
+    assert isinstance(none, str)
+    assert none.startswith('No entry for the group would reach any of its OSDs. ceph.conf,')
+
+
+@pytest.mark.parametrize(
+    ('osds', 'text'),
+    [
+        ((plain(0), plain(1, release=None)), 'release of at least one OSD is not known'),
+        ((plain(0), plain(1, DEFAULTS['reef'], release='reef')), 'run different releases'),
+        ((plain(0), plain(1, annex='ttl=5')), 'annex is set for osd.1'),
+        ((plain(0), plain(1, entries=(entry('osd/host:node1', LZ4),))), 'What osd.1 would run'),
+        ((plain(0), plain(1, entries=(entry('osd', LZ4),))), 'osd.1 did not yet restart'),
+        (
+            (plain(0), plain(1, LZ4, 'mon', entries=(entry('osd', LZ4),))),
+            'The OSDs of the group run different options',
+        ),
+    ],
+)
+def test_what_keeps_a_group_from_being_advised_on_is_said(
+    osds: tuple[OsdFacts, ...], text: str
+) -> None:
+    found = reachable(*osds)
+    assert isinstance(found, str)
+    assert text in found
+
+
+def owned(osd_id: int, value: str = LZ4, **changes: object) -> OsdFacts:
+    return plain(osd_id, value, 'mon', entries=(entry(f'osd.{osd_id}', value),), **changes)
+
+
+def test_osds_with_entries_of_their_own_are_taken_together_by_what_they_run() -> None:
+    members = (
+        owned(0),
+        owned(1, OTHER),
+        owned(2),
+        plain(3),
+        owned(4, up=False),
+        owned(5, release=None),
+        owned(6)._replace(options=None),
+        owned(7, annex='ttl=5'),
+        plain(8, LZ4, 'file', entries=(entry('osd.8', LZ4),)),
+        plain(9, OTHER, 'mon', entries=(entry('osd.9', LZ4),)),
+    )
+    found = own_entry_candidates(group(*members), orchestrated=False, shown_steps=ShownSteps())
+    assert [(c.running, c.deciding_entries) for c in found] == [
+        (LZ4, ('osd.0', 'osd.2')),
+        (OTHER, ('osd.1',)),
+    ]
+    assert not any(c.is_everything or c.orchestrated or c.remarks for c in found)
+
+
+# -- names
+
+
+def test_of_many_osds_eight_are_named() -> None:
+    assert name_osds(range(8)) == ', '.join(f'osd.{n}' for n in range(8))
+    assert name_osds(reversed(range(10))).endswith('osd.7 and 2 more')
+
+
+def test_the_worst_comes_first_of_equals_the_lowest_id_and_brings_its_evidence() -> None:
+    def measured(osd_id: int, value: float) -> Measured:
+        info = osd_info(osd_id)
+        evidence = FindingEvidence('x', value, 'y', None)
+        return Measured(value, OsdFacts(info, Signals(osd_id), None, None), lambda: (evidence,))
+
+    assert worst_of([]) is None
+    one = worst_of([measured(4, 1.0)])
+    assert one is not None
+    assert (one.ids, [e.signal for e in one.evidence]) == ((4,), ['x'])
+    many = worst_of([measured(5, 2.0), measured(1, 1.0), measured(3, 2.0)])
+    assert many is not None
+    assert (many.ids, many.osd.info.osd_id) == ((3, 5, 1), 3)
+    assert [(e.signal, e.value) for e in many.evidence] == [('worst', 'osd.3'), ('x', 2.0)]
+    assert many.names == 'osd.1, osd.3, osd.5'
+
+
+# -- the time of a write
+
+
+def test_rocksdb_s_own_times_are_a_part_of_a_write_where_its_statistics_are_on() -> None:
+    latency = WriteLatency(60.0, client_op_ms=9.0)
+    osd = plain(0)
+    looked_at = osd._replace(details=Details(0.0, latency, None, None, None, None))
+    times = RocksdbTimes(300.0, 0.1, wal_sync_ms=2.5, memtable_insert_ms=0.5)
+    assert osd.write_latency is None
+    assert osd._replace(rocksdb_times=times).write_latency is None
+    assert looked_at.write_latency == latency
+    assert looked_at._replace(rocksdb_times=times).write_latency == latency._replace(
+        wal_sync_ms=2.5, memtable_insert_ms=0.5
+    )

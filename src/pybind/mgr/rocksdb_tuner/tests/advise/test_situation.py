@@ -1,0 +1,272 @@
+"""What is taken of an OSD for the model: what was said, what is known, and what is assumed."""
+
+from __future__ import annotations
+
+import errno
+from typing import Any, Optional
+
+import pytest
+
+from rocksdb_tuner.advise.facts import RESERVED, RESERVED_FACTOR, SELECTION_POLICY
+from rocksdb_tuner.advise.given import NOTHING, given
+from rocksdb_tuner.advise.records import OsdFacts, Setting
+from rocksdb_tuner.advise.situation import (
+    DEFAULT_MEMORY_TARGET_BYTES,
+    Situation,
+    find_situation,
+    situation_of_osd,
+    situation_without_osd,
+)
+from rocksdb_tuner.lsm.columns import columns
+from rocksdb_tuner.lsm.records import Devices, VolumeSelection
+from rocksdb_tuner.observe.details import Details
+from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.options.releases import known_releases, release_of
+from rocksdb_tuner.options.verdict import BadQuestionError
+from rocksdb_tuner.workload.records import WorkloadClass
+
+from .scenes import facts, osd_info, workload
+
+GIB = 1 << 30
+PACIFIC = release_of('16.2.15', None)
+assert PACIFIC is not None
+
+MEASURED = (
+    'The parts of the column families, and what of the writes lasts, are as measured with '
+    'omap-heavy.'
+)
+
+
+def known(**changes: Any) -> OsdFacts:
+    """An OSD of which all is known; ``changes`` are of its info, or of the facts."""
+    info = {
+        'dedicated_db': True,
+        'dedicated_wal': False,
+        'db_device_bytes': 60 * GIB,
+        'main_device_bytes': 4000 * GIB,
+        **{name: value for name, value in changes.items() if name not in OsdFacts._fields},
+    }
+    of_facts = {name: value for name, value in changes.items() if name in OsdFacts._fields}
+    return facts(osd_info(3, **info))._replace(
+        **{
+            'signals': Signals(
+                osd_id=3, wal_bytes_per_s=2e6, db_used_bytes=20 * GIB, slow_used_bytes=GIB
+            ),
+            'workload': workload(WorkloadClass.RGW_METADATA),
+            'details': Details(0.0, None, None, None, None, 6 * GIB),
+            'sharded': True,
+            **of_facts,
+        }
+    )
+
+
+def situation(osd: OsdFacts, **said: Any) -> Situation:
+    assert PACIFIC is not None
+    return situation_of_osd(osd, PACIFIC, given(**said))
+
+
+def test_of_an_osd_that_is_known_nothing_is_assumed_but_what_its_bluefs_holds() -> None:
+    found = situation(known(), cores=4)
+    assert found.devices == Devices(True, False, 60 * GIB, None, 4000 * GIB)
+    assert (found.osd_id, found.workload) == (3, WorkloadClass.RGW_METADATA)
+    assert (found.memory_target_bytes, found.cores) == (6 * GIB, 4)
+    load = found.load
+    assert (load.workload, load.wal_bytes_per_s, load.data_bytes) == ('omap-heavy', 2e6, 21 * GIB)
+    assert load.bytes_per_key is None
+    assert found.assumptions.common == ()
+    assert found.assumptions.derivation == ()
+    assert [text.split(';')[0] for text in found.assumptions.model] == [
+        'All that BlueFS uses is taken for SST files',
+        'Its column families are taken to be those of the default of Pacific (from 16.2.0).',
+        MEASURED,
+    ]
+
+
+@pytest.mark.parametrize(
+    ('changes', 'data_bytes'),
+    [
+        ({'signals': None}, None),
+        ({'signals': Signals(osd_id=3)}, None),
+        ({'signals': Signals(osd_id=3, db_used_bytes=5, slow_used_bytes=None)}, 5),
+        ({'signals': Signals(osd_id=3, db_used_bytes=5, slow_used_bytes=2)}, 7),
+        ({'signals': Signals(osd_id=3, db_used_bytes=0)}, 0),
+        ({'signals': Signals(osd_id=3, slow_used_bytes=2)}, None),
+    ],
+)
+def test_its_data_is_what_bluefs_uses_on_both_devices(
+    changes: dict[str, Any], data_bytes: Optional[int]
+) -> None:
+    found = situation(known(**changes))
+    assert found.load.data_bytes == data_bytes
+    said = any('BlueFS' in text for text in found.assumptions.model)
+    assert said == (data_bytes is not None)
+
+
+def test_what_is_not_known_of_an_osd_is_assumed_aloud() -> None:
+    unknown = facts(osd_info(3, dedicated_db=None, dedicated_wal=None))._replace(signals=None)
+    found = situation(unknown)
+    assert found.devices == Devices()
+    assert found.memory_target_bytes == DEFAULT_MEMORY_TARGET_BYTES == 4 * GIB
+    assert found.assumptions.common == (
+        'osd_memory_target is not known yet: 4 GiB, its default, is assumed.',
+    )
+    columns_of, workload_of = found.assumptions.model
+    assert columns_of == (
+        'Its sharding is not known: its column families are taken to be those of the default of '
+        'Pacific (from 16.2.0).'
+    )
+    assert workload_of.startswith('The workload is not known: what depends on it is not known.')
+    assert 'rgw-metadata' in workload_of
+    assert found.assumptions.derivation == (
+        'How many cores the OSD may use is not known; --cores names them.',
+    )
+    # An old look at a smaller target is no look.
+    no_target = situation(known(details=Details(0.0, None, None, None, None, None)))
+    assert no_target.memory_target_bytes == DEFAULT_MEMORY_TARGET_BYTES
+    assert len(no_target.assumptions.common) == 1
+    assert situation(known(details=None), memory='2G').assumptions.common == ()
+    mixed = situation(known(workload=workload(WorkloadClass.MIXED)))
+    assert 'mixed, which was not measured' in mixed.assumptions.model[-1]
+
+
+def test_column_families_are_those_that_were_said_then_those_of_the_osd() -> None:
+    unsharded = situation(known(sharded=False))
+    assert unsharded.columns == columns('')
+    assert not any('column families are' in text for text in unsharded.assumptions.model)
+    said = situation(known(sharded=False), cfs='m(3) P')
+    assert [column.name for column in said.columns] == ['default', 'm', 'P']
+    by_default = situation(known())
+    assert by_default.own_columns is None
+    assert PACIFIC is not None
+    assert by_default.columns == columns(PACIFIC.default_cfs)
+
+
+@pytest.mark.parametrize(
+    ('info', 'said', 'devices'),
+    [
+        ({}, {'db_size': '0'}, (False, False, None, None)),
+        ({}, {'db_size': '9G'}, (True, False, 9 * GIB, None)),
+        ({}, {'db_size': '1'}, (True, False, 1, None)),
+        ({}, {'wal_size': '1'}, (True, True, 60 * GIB, 1)),
+        ({}, {'wal_size': '0'}, (True, False, 60 * GIB, None)),
+        ({}, {'wal_size': '2G'}, (True, True, 60 * GIB, 2 * GIB)),
+        ({'dedicated_wal': None}, {}, (True, None, 60 * GIB, None)),
+        # Who names a DB device and no WAL device has none.
+        ({'dedicated_wal': None}, {'db_size': '9G'}, (True, False, 9 * GIB, None)),
+        (
+            {'dedicated_wal': True, 'wal_device_bytes': GIB},
+            {'db_size': '9G'},
+            (True, True, 9 * GIB, GIB),
+        ),
+        ({'dedicated_wal': None}, {'wal_size': '2G'}, (True, True, 60 * GIB, 2 * GIB)),
+    ],
+)
+def test_devices_are_those_that_were_said_then_those_of_the_osd(
+    info: dict[str, Any],
+    said: dict[str, Any],
+    devices: tuple[Optional[bool], Optional[bool], Optional[int], Optional[int]],
+) -> None:
+    found = situation(known(**info), **said).devices
+    assert (
+        found.dedicated_db,
+        found.dedicated_wal,
+        found.db_bytes,
+        found.wal_bytes,
+    ) == devices
+    assert found.main_bytes == 4000 * GIB
+
+
+def test_the_load_is_what_was_said_then_that_of_the_osd() -> None:
+    found = situation(known(), ingest='5M', data='7G', key_size='250')
+    assert not any('BlueFS' in text for text in found.assumptions.model)
+    load = found.load
+    assert (load.wal_bytes_per_s, load.data_bytes, load.bytes_per_key) == (5 << 20, 7 * GIB, 250.0)
+    assert load.workload == 'omap-heavy'
+    other = situation(known(), workload='rbd-small-write')
+    assert other.workload is WorkloadClass.RBD_SMALL_WRITE
+    assert other.load.workload != 'omap-heavy'
+    assert situation(known(workload=None)).load.workload is None
+
+
+@pytest.mark.parametrize(
+    ('settings', 'expected'),
+    [
+        ({}, VolumeSelection()),
+        ({SELECTION_POLICY: 'rocksdb_original'}, VolumeSelection('rocksdb_original')),
+        ({SELECTION_POLICY: ''}, VolumeSelection()),
+        ({RESERVED_FACTOR: '0'}, VolumeSelection(reserved_factor=0.0)),
+        ({RESERVED_FACTOR: '3.5'}, VolumeSelection(reserved_factor=3.5)),
+        ({RESERVED_FACTOR: '1000000'}, VolumeSelection(reserved_factor=1e6)),
+        ({RESERVED_FACTOR: '1000001'}, VolumeSelection()),
+        ({RESERVED_FACTOR: '-0.1'}, VolumeSelection()),
+        ({RESERVED_FACTOR: 'many'}, VolumeSelection()),
+        ({RESERVED_FACTOR: ''}, VolumeSelection()),
+        ({RESERVED: '7'}, VolumeSelection(reserved_bytes=7)),
+        ({RESERVED: '0'}, VolumeSelection(reserved_bytes=0)),
+        ({RESERVED: '-7'}, VolumeSelection()),
+    ],
+)
+def test_the_volume_selection_is_what_is_set_where_that_is_one(
+    settings: dict[str, str], expected: VolumeSelection
+) -> None:
+    osd = known(settings={name: Setting(value, 'osd') for name, value in settings.items()})
+    assert situation(osd).selection == expected
+    assert situation(known(settings=None)).selection == VolumeSelection()
+
+
+def test_an_osd_that_is_imagined_has_what_was_said_and_the_rest_is_assumed_aloud() -> None:
+    assert PACIFIC is not None
+    found = situation_without_osd(PACIFIC)
+    assert found.osd_id is None
+    assert (found.devices, found.memory_target_bytes) == (Devices(), 4 * GIB)
+    assert found.assumptions.common == (
+        'No OSD was named: one of Pacific (from 16.2.0) is imagined.',
+        'No DB and no WAL device is known; --db-size and --wal-size name them, or --osd an OSD.',
+        'osd_memory_target is taken to be 4 GiB, its default; --memory names it.',
+    )
+    assert found.assumptions.model[0] == (
+        'Its column families are taken to be those of the default of Pacific (from 16.2.0).'
+    )
+    assert len(found.assumptions.derivation) == 1
+    said = situation_without_osd(
+        PACIFIC,
+        given(memory='2G', db_size='9G', cores=2, cfs='m(3)', workload='rgw-metadata', data='1G'),
+    )
+    assert said.assumptions.common == (
+        'No OSD was named: one of Pacific (from 16.2.0) is imagined.',
+    )
+    assert [text.split(',')[0] for text in said.assumptions.model] == [
+        'The parts of the column families'
+    ]
+    assert said.assumptions.derivation == ()
+    assert (said.memory_target_bytes, said.cores) == (2 * GIB, 2)
+    assert said.devices == Devices(True, False, 9 * GIB)
+    assert (said.load.workload, said.load.data_bytes) == ('omap-heavy', GIB)
+    only_wal = situation_without_osd(PACIFIC, given(wal_size='1G'))
+    assert len(only_wal.assumptions.common) == 2
+
+
+def test_the_release_is_the_one_that_was_said_or_that_of_the_osd_or_the_newest() -> None:
+    osds = [facts(osd_info(0)), facts(osd_info(1, 'reef')), facts(osd_info(2, 'zebra'))]
+
+    def asked(osd_id: Optional[int], release: Optional[str] = None) -> Situation:
+        return find_situation(osds, osd_id, release, NOTHING)
+
+    assert asked(0).release.name == 'pacific'
+    assert asked(0).osd_id == 0
+    assert asked(1, 'tentacle').release.name == 'tentacle'
+    assert asked(None).release.name == 'reef'
+    assert asked(None, 'pacific').release.name == 'pacific'
+    assert find_situation([], None, None, NOTHING).release == known_releases()[-1]
+    with pytest.raises(BadQuestionError) as unknown:
+        asked(2)
+    assert unknown.value.errno == errno.EINVAL
+    assert str(unknown.value) == (
+        'osd.2 runs a release that is not known to this module: name one with --release'
+    )
+    with pytest.raises(BadQuestionError) as absent:
+        asked(9)
+    assert absent.value.errno == errno.ENOENT
+    assert str(absent.value) == ('osd.9 does not exist; OSDs that are known: osd.0, osd.1, osd.2')
+    with pytest.raises(BadQuestionError, match='OSDs that are known: none yet'):
+        find_situation([], 0, None, NOTHING)

@@ -1,0 +1,147 @@
+"""What may happen to a cluster, to its managers and by its operators, by name."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+
+class Act(Enum):
+    # -- managers
+    FAIL_OVER = auto()
+    KILLED_BEFORE_A_WRITE = auto()
+    KILLED_AFTER_A_WRITE = auto()
+    MODULE_UPGRADED = auto()
+    MANAGER_STALLS = auto()
+    ADVICE_RAISES = auto()
+    ADVICE_WORKS = auto()
+    SAMPLING_RAISES = auto()
+    SAMPLING_WORKS = auto()
+    # -- operators, of whom there are two
+    PAUSE = auto()
+    RESUME = auto()
+    OTHER_OPERATOR_PAUSES = auto()
+    OTHER_OPERATOR_RESUMES = auto()
+    ABORT = auto()
+    ROLLBACK = auto()
+    ROLLBACK_UNKNOWN = auto()
+    APPLY_ANOTHER = auto()
+    MODE_OFF = auto()
+    MODE_OFF_IN_A_WRITE = auto()
+    MODE_ON = auto()
+    WINDOW_CLOSES = auto()
+    WINDOW_OPENS = auto()
+    DAILY_LIMIT = auto()
+    NO_DAILY_LIMIT = auto()
+    # -- entries that others change
+    SETS_OSD = auto()
+    SETS_OSD_MASKED = auto()
+    SETS_ALL = auto()
+    SETS_GLOBAL = auto()
+    SETS_CLASS = auto()
+    SETS_HOST = auto()
+    SETS_OTHER_OPTION = auto()
+    REMOVES_OSD = auto()
+    REMOVES_ALL = auto()
+    # -- OSDs
+    RESTARTED_BY_HAND = auto()
+    OSD_DIES = auto()
+    OSD_STARTS = auto()
+    HOST_DIES = auto()
+    HOST_STARTS = auto()
+    DIES_AND_IS_OUT = auto()
+    MARKED_OUT = auto()
+    MARKED_IN = auto()
+    MARKED_DOWN = auto()
+    PURGED = auto()
+    REPLACED = auto()
+    REPLACED_BY_ANOTHER_CLASS = auto()
+    JOINS = auto()
+    ANOTHER_CLASS_JOINS = auto()
+    BREAKS = auto()
+    STUBBORN = auto()
+    SILENT = auto()
+    CRASHES = auto()
+    STARTS_SLOWLY = auto()
+    OVERRULED = auto()
+    NEXT_OVERRULED = auto()
+    OF_ANOTHER_RELEASE = auto()
+    METADATA_MISSING = auto()
+    METADATA_OLD = auto()
+    OSD_HEALED = auto()
+    # -- orchestrator
+    ORCHESTRATOR_GONE = auto()
+    ORCHESTRATOR_IDLE = auto()
+    ORCHESTRATOR_LATE = auto()
+    ORCHESTRATOR_REFUSES = auto()
+    ORCHESTRATOR_WRONG = auto()
+    ORCHESTRATOR_BACK = auto()
+    # -- monitors, and what they keep
+    WRITE_REFUSED = auto()
+    WRITE_ANSWER_LOST = auto()
+    WRITE_LOST = auto()
+    WRITE_DELAYED = auto()
+    MONITORS_SLOW = auto()
+    REFUSES_SET = auto()
+    REFUSES_RM = auto()
+    REFUSES_DUMP = auto()
+    REFUSES_GET = auto()
+    REFUSES_OK_TO_STOP = auto()
+    REFUSES_VERSIONS = auto()
+    MONITORS_BACK = auto()
+    STORE_REFUSES = auto()
+    STORE_BACK = auto()
+    STORE_LOSES_EVIDENCE = auto()
+    # -- the cluster as a whole
+    FLAG = auto()
+    NO_FLAG = auto()
+    NEARFULL = auto()
+    NO_NEARFULL = auto()
+    SCRUB_FINDS_DAMAGE = auto()
+    DAMAGE_REPAIRED = auto()
+    UPGRADE_BEGINS = auto()
+    UPGRADE_ENDS = auto()
+    CLOCK_FORWARD = auto()
+    CLOCK_BACK = auto()
+    CLIENTS_STOP = auto()
+    CLIENTS_COME = auto()
+    NEW_IS_SLOW = auto()
+    OSD_IS_SLOW = auto()
+    REPORTS_STOP = auto()
+    REPORTS_COME = auto()
+
+
+#: These go through the manager, between two looks; everything else may happen within one.
+REQUESTS = frozenset(
+    {
+        Act.FAIL_OVER,
+        Act.MODULE_UPGRADED,
+        Act.MANAGER_STALLS,
+        Act.PAUSE,
+        Act.RESUME,
+        Act.OTHER_OPERATOR_PAUSES,
+        Act.OTHER_OPERATOR_RESUMES,
+        Act.ABORT,
+        Act.ROLLBACK,
+        Act.ROLLBACK_UNKNOWN,
+        Act.APPLY_ANOTHER,
+        # Read once a tick.
+        Act.MODE_OFF,
+        Act.MODE_ON,
+        Act.WINDOW_CLOSES,
+        Act.WINDOW_OPENS,
+        Act.DAILY_LIMIT,
+        Act.NO_DAILY_LIMIT,
+        Act.REPORTS_STOP,
+        Act.REPORTS_COME,
+        # These take time.
+        Act.MARKED_DOWN,
+    }
+)
+
+#: Only the whole loop has what these break.
+OF_THE_LOOP = frozenset(
+    {Act.ADVICE_RAISES, Act.ADVICE_WORKS, Act.SAMPLING_RAISES, Act.SAMPLING_WORKS}
+)
+
+#: What may happen once a rollout is over; anything else is then the operator's business.
+AFTER_THE_END = frozenset({Act.ROLLBACK, Act.FAIL_OVER, Act.MODULE_UPGRADED, Act.ROLLBACK_UNKNOWN})

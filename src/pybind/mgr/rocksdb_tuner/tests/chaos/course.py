@@ -1,0 +1,385 @@
+"""Carries one schedule out, and says which acts came at which moments."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections import Counter
+from contextlib import suppress
+from typing import NamedTuple, Optional
+
+from rocksdb_tuner.rollout.errors import RolloutRefused
+from rocksdb_tuner.rollout.foreign import entries_in_the_way
+from rocksdb_tuner.rollout.order import domains_of, in_batches
+from rocksdb_tuner.rollout.records import (
+    ChangeKind,
+    ChangeRequest,
+    Direction,
+    OsdStep,
+    Outcome,
+    Phase,
+    RolloutState,
+)
+from rocksdb_tuner.rollout.states import in_flight
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS
+from rocksdb_tuner.tests.rollout.conftest import ALL, CLASS, OLD, same_meaning
+
+from .acts import AFTER_THE_END, REQUESTS, Act
+from .cluster import ChaosCluster
+from .effects import befall, heal_monitors, heal_orchestrator, heal_osd, start
+from .invariants import Watch
+from .rules import Rule, Violation
+from .schedule import Change, Loop, Moment, Planned, Schedule, moment_of
+from .topology import Shape
+from .world import world_of
+
+#: Looks in which a repaired cluster comes to its end.
+_MOST_LOOKS_TO_THE_END = 900
+_SETTLES_S = 30.0
+#: Looks in which what begins by itself would begin again.
+_LOOKS_AFTERWARDS = 12
+#: Whoever needs an operator says so within this time.
+_ALARM_S = 1000.0
+
+
+class Happened(NamedTuple):
+    act: Act
+    moment: Moment
+
+
+class Waiting:
+    """A planned act whose time has not come."""
+
+    def __init__(self, planned: Planned) -> None:
+        self.planned = planned
+        self._left = planned.after
+
+    def comes_at(self, moment: Moment) -> bool:
+        """Count one more opportunity; whether this is the one."""
+        if self.planned.moment is not moment:
+            return False
+        self._left -= 1
+        return self._left < 0
+
+    def comes_after_a_look(self) -> bool:
+        self._left -= 1
+        return self._left < 0
+
+
+class Course:
+    """Carries out one schedule; raises `Violation` where an invariant breaks."""
+
+    def __init__(self, planned: Schedule, only: Optional[Rule] = None) -> None:
+        self.planned = planned
+        self.happened: Counter[Happened] = Counter()
+        #: The phase in which it ended, before it was rolled back; None: nothing began.
+        self.ended: Optional[str] = None
+        self._waiting = [Waiting(act) for act in planned.acts if not act.follows]
+        self._restless = False
+        #: Since when an operator is needed, and no health check says so.
+        self._untold_since_s: Optional[float] = None
+        self.cluster = ChaosCluster(planned.topology)
+        _apply_delays(self.cluster, planned)
+        _before(self.cluster, planned)
+        self.before = self.cluster.entries_of()
+        self.world = world_of(planned, self.cluster)
+        self.watch = Watch(self.world, only)
+        self.world.on_change = self.watch.changed
+        self.world.on_observation = self._observed
+
+    def carry_out(self) -> None:
+        self._begin()
+        if self.planned.loop is not Loop.AUTO_APPLY and self.world.known is None:
+            return
+        self._restless = True
+        for _ in range(self.planned.most_looks):
+            if self.world.known is not None and self.world.known.ended and not self._awaits_end():
+                break
+            self._between()
+            self._look()
+        self._restless = False
+        if self.world.known is None:
+            return
+        self._repair()
+        self._to_the_end()
+        self.ended = self.world.state.phase.value
+        self.watch.at_the_end(self.before)
+        self._take_back()
+        if self.planned.loop is Loop.AUTO_APPLY:
+            for _ in range(_LOOKS_AFTERWARDS):
+                self._look(5.0)
+
+    # -- what happens when
+
+    def _begin(self) -> None:
+        if self.planned.loop is Loop.AUTO_APPLY:
+            self.world.begins_by_itself()
+            return
+        request = _request(self.cluster, self.planned)
+        refused = self.world.guarded(lambda: self.world.begin(request, self.planned.soak))
+        wrong = self.planned.change is Change.REACHES_OTHERS
+        self.watch.require(Rule.REQUESTS, refused is wrong, f'refused: {refused}')
+        # Once, and of an operator who waits for it, what every OSD runs is asked.
+        self.cluster.questions.clear()
+
+    def _awaits_end(self) -> bool:
+        """Whether anything happens after the end."""
+        return any(
+            waiting.planned.moment is Moment.ENDED and waiting.planned.act in AFTER_THE_END
+            for waiting in self._waiting
+        )
+
+    def _observed(self) -> None:
+        """The manager looks: what is aimed at this moment happens just before."""
+        if not self._restless or self.watch.broken is not None:
+            return
+        moment = moment_of(self.world.known)
+        for waiting in self._due(moment, requests=False):
+            self._happens(waiting, moment)
+
+    def _between(self) -> None:
+        """Between two looks everything may happen, operators' requests included."""
+        moment = moment_of(self.world.known)
+        for waiting in self._due(moment, requests=True):
+            self._happens(waiting, moment)
+        for waiting in [w for w in self._waiting if w.planned.moment is None]:
+            if waiting.comes_after_a_look():
+                self._happens(waiting, moment_of(self.world.known))
+
+    def _due(self, moment: Moment, *, requests: bool) -> list[Waiting]:
+        # Nobody looks at the cluster for a rollout that has ended.
+        return [
+            waiting
+            for waiting in self._waiting
+            if ((waiting.planned.act in REQUESTS) is requests or moment is Moment.ENDED)
+            and waiting.comes_at(moment)
+        ]
+
+    def _happens(self, waiting: Waiting, moment: Moment) -> None:
+        if waiting not in self._waiting:
+            return
+        self._waiting.remove(waiting)
+        planned = waiting.planned
+        index = self.planned.acts.index(planned)
+        following = self.planned.acts[index + 1 : index + 2]
+        self._waiting += [Waiting(act) for act in following if act.follows]
+        osd = self._target(planned.osd)
+        # What operators change once it is over is their business.
+        if osd is None or (moment is Moment.ENDED and planned.act not in AFTER_THE_END):
+            return
+        self.happened[Happened(planned.act, moment)] += 1
+        befall(self.world, self.watch, planned.act, osd)
+
+    def _target(self, number: Optional[int]) -> Optional[int]:
+        """The OSD that an act is about; None: it is gone."""
+        osds = self.cluster.osds
+        if number is not None:
+            return number if number in osds else None
+        state = self.world.known
+        if state is None:
+            return min(osds)
+        flying = in_flight(state)
+        found = state.request.order[0] if flying is None else flying.osd_id
+        return found if found in osds else None
+
+    def _look(self, seconds: Optional[float] = None) -> None:
+        self.world.guarded(lambda: self.world.look(seconds or self.planned.look_every_s))
+        self.watch.looked()
+
+    # -- how it ends
+
+    def _repair(self) -> None:
+        """Everything works again, and nothing is held."""
+        world, cluster = self.world, self.cluster
+        world.next_writes.clear()
+        for n in cluster.osds:
+            heal_osd(world, n)
+        heal_orchestrator(cluster)
+        heal_monitors(world)
+        cluster.flags -= {'noout', 'nobackfill', 'norecover'}
+        cluster.health.clear()
+        cluster.upgrades_to = None
+        cluster.inconsistent = False
+        cluster.makes_do = bool(self.watch.others)
+        world.store.error = None
+        world.may_act = True
+        world.outside_window = world.deaf = None
+        world.restarts_per_day = 0
+        world.advice_fails = world.sampling_fails = False
+        self._look()
+        if world.state.paused_by:
+            world.guarded(world.resume)
+            self.watch.resumed()
+        if self.planned.topology.shape is Shape.LARGE and not world.state.ended:
+            # The rest would take hours; what was changed is taken back.
+            world.guarded(lambda: world.abort('client.a'))
+
+    def _to_the_end(self) -> None:
+        """Time passes, and the operator does what health checks tell him to."""
+        for _ in range(_MOST_LOOKS_TO_THE_END):
+            self._look()
+            state = self.world.state
+            if state.ended:
+                return
+            self._obey(state)
+        self.watch.require(Rule.ENDS, ok=False, text=f'it did not end: {self.world.state}')
+
+    def _obey(self, state: RolloutState) -> None:
+        world, cluster = self.world, self.cluster
+        reason = state.paused_reason or ''
+        for n in cluster.down:
+            # On the way back the rollout starts what it has to restart, or says who should.
+            if n in _due_on_the_way_back(state) and f'start osd.{n} next' not in reason:
+                continue
+            if state.phase is Phase.WAITING and not cluster.osds[n].coming:
+                cluster.start_osd(n)
+        wrong = re.search(r'osd.(\d+) (?:was restarted on the way back|comes from)', reason)
+        resumes = any(hand in reason for hand in ('systemctl restart', 'the verdict on'))
+        if not (wrong or resumes) or not self._told(reason):
+            return
+        if resumes:
+            world.guarded(world.resume)
+            self.watch.resumed()
+        if wrong and int(wrong.group(1)) in cluster.osds:
+            if cluster.osds[int(wrong.group(1))].up:
+                cluster.restart_by_hand(int(wrong.group(1)))
+            cluster.advance(60)
+
+    def _told(self, reason: str) -> bool:
+        """Whether operators hear of it where they look; in the end they have to."""
+        now_s = self.cluster.now_s
+        raised = self.world.health()
+        if 'ROCKSDB_TUNER_ROLLOUT_WAITING' in raised:
+            self._untold_since_s = None
+            return True
+        if self._untold_since_s is None:
+            self._untold_since_s = now_s
+        untold_s = now_s - self._untold_since_s
+        self.watch.require(Rule.ALARM, untold_s < _ALARM_S, f'"{reason}" raises {raised}')
+        return False
+
+    def _take_back(self) -> None:
+        """A rollback restores exactly what was there, or says who is in the way."""
+        world, cluster, watch = self.world, self.cluster, self.watch
+        if world.state.stage is Phase.ROLLED_BACK:
+            return
+        for n in cluster.down:
+            start(world, n)
+        world.pass_time(120)
+        if entries_in_the_way(world.state, cluster.entries_of()):
+            self._refused()
+            return
+        world.rollback(None, 'client.a')
+        watch.resumed()
+        self._to_the_end()
+        state = world.state
+        watch.require(Rule.UNDO_EXACT, state.outcome is Outcome.ROLLED_BACK, f'{state}')
+        watch.at_the_end(self.before)
+        if watch.operators | watch.anybodys:
+            return
+        for n in set(cluster.osds) - watch.beside_itself:
+            runs, wanted = cluster.runs(n), cluster.starts_with(n)
+            watch.require(Rule.UNDO_EXACT, same_meaning(runs, wanted), f'osd.{n} runs {runs}')
+
+    def _refused(self) -> None:
+        told = ''
+        try:
+            self.world.rollback(None, 'client.a')
+        except RolloutRefused as refused:
+            told = refused.message
+        named = any(who in told for who in self.watch.operators)
+        self.watch.require(Rule.OPERATOR_WINS, named, f'a rollback over entries of others: {told}')
+
+
+def carried_out(
+    planned: Schedule, only: Optional[Rule] = None
+) -> tuple[Course, Optional[Violation]]:
+    """The course of a schedule, and what broke in it; see `Watch` for ``only``."""
+    course = Course(planned, only)
+    try:
+        with suppress(RolloutRefused):
+            course.carry_out()
+    except Violation as violation:
+        return course, violation
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
+        text = ''.join(traceback.format_exception(error))[-1800:]
+        return course, course.watch.broken or Violation(Rule.NO_TRACEBACK, text)
+    return course, None
+
+
+def _due_on_the_way_back(state: RolloutState) -> set[int]:
+    if state.direction is not Direction.BACK:
+        return set()
+    return {osd.osd_id for osd in state.osds if osd.step is OsdStep.RESTART_DUE}
+
+
+# -- what was there before, and what is asked for
+
+
+def _apply_delays(cluster: ChaosCluster, planned: Schedule) -> None:
+    delays = planned.delays
+    cluster.report_s, cluster.pg_report_s = delays.report_s, delays.pg_report_s
+    cluster.boot_s, cluster.recover_s = delays.boot_s, delays.recover_s
+    cluster.orchestrator_delay_s = delays.orchestrator_s
+
+
+def _before(cluster: ChaosCluster, planned: Schedule) -> None:
+    """The entries of before: of single OSDs, of a mask, of all, or none; all OSDs run them."""
+    change = planned.change
+    if change in {Change.REMOVE, Change.ALL_OVER_ENTRY}:
+        cluster.operator_sets(ALL, OLD)
+    elif change is Change.REMOVE_ALIKE:
+        for who in ('osd', 'global'):
+            cluster.operator_sets(who, OLD)
+    elif change is Change.REMOVE_EQUAL:
+        cluster.operator_sets(ALL, DEFAULTS[cluster.release])
+    elif change is Change.ALL_OVER_OWN:
+        for n in list(cluster.osds)[::2]:
+            cluster.operator_sets(f'osd.{n}', OLD)
+    elif change is Change.ALL_OVER_MASKED:
+        cluster.operator_sets(CLASS, planned.value)
+    elif change is Change.CLASS:
+        cluster.operator_sets('global', OLD)
+        cluster.operator_sets('osd/class:hdd', OLD)
+    boot_s = cluster.boot_s
+    for osd in cluster.osds.values():
+        cluster._stop(osd)
+        cluster._start(osd)
+    cluster.advance(boot_s + cluster.recover_s + _SETTLES_S)
+
+
+def _request(cluster: ChaosCluster, planned: Schedule) -> ChangeRequest:
+    one_class = {Change.CLASS, Change.REACHES_OTHERS}
+    device_classes = {'ssd'} if planned.change in one_class else None
+    ids = tuple(
+        n
+        for n, osd in cluster.osds.items()
+        if device_classes is None or osd.device_class in device_classes
+    )
+    targets = dict.fromkeys(ids, planned.value)
+    kind, who = ChangeKind.SET_PROFILE, ALL
+    entries = cluster.entries_of()
+    final: tuple[tuple[str, Optional[str]], ...] = ((ALL, planned.value),)
+    if planned.change.name.startswith('REMOVE'):
+        kind = ChangeKind.REMOVE_OVERRIDE
+        targets = {n: DEFAULTS[cluster.osds[n].release] for n in ids}
+        final = tuple((entry, None) for entry in entries)
+    elif planned.change is Change.CLASS:
+        who = CLASS
+        final = tuple((f'osd.{n}', planned.value) for n in ids)
+    elif planned.change is Change.ALL_OVER_OWN:
+        final = (*((entry, None) for entry in entries), (ALL, planned.value))
+    batches = in_batches(ids, cluster.places)
+    return ChangeRequest(
+        recommendation_id='advice',
+        kind=kind,
+        who=who,
+        targets=tuple(targets.items()),
+        order=ids,
+        final_entries=final,
+        actor='operator',
+        controls=ids[1:],
+        batches=batches,
+        domains=domains_of(batches, cluster.places),
+        restart=planned.change is not Change.REMOVE_EQUAL,
+    )

@@ -1,0 +1,38 @@
+"""Which acts came at which moments: what schedules tried, and what they never did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from .acts import AFTER_THE_END, Act
+from .course import Happened
+from .schedule import RARE, Moment
+
+
+def summary(happened: Counter[Happened], planned: int) -> Iterator[str]:
+    """Lines for people; ``planned`` is how many acts there were in all schedules."""
+    total = sum(happened.values())
+    by_moment: Counter[Moment] = Counter()
+    for (_, moment), times in happened.items():
+        by_moment[moment] += times
+    pairs = {pair for pair in happened if pair.moment is not Moment.ENDED}
+    possible = len(Act) * (len(Moment) - 1)
+    ended = by_moment[Moment.ENDED]
+    rare = sum(by_moment[moment] for moment in RARE)
+    yield (
+        f'{planned} acts planned, {total} happened: {_percent(ended, total)} after the end, '
+        f'{_percent(rare, total)} on the way back or while collapsing'
+    )
+    yield f'{len(pairs)} pairs of act and moment of {possible} ({_percent(len(pairs), possible)})'
+    for moment in Moment:
+        acts = len({pair.act for pair in happened if pair.moment is moment})
+        most = len(AFTER_THE_END) if moment is Moment.ENDED else len(Act)
+        yield f'  {moment.value:30} {by_moment[moment]:6} times, {acts:3} of {most} acts'
+    never = sorted({act.name for act in Act} - {pair.act.name for pair in happened})
+    if never:
+        yield f'  never: {", ".join(never)}'
+
+
+def _percent(part: int, whole: int) -> str:
+    return f'{100 * part / whole:.0f} %' if whole else 'none'

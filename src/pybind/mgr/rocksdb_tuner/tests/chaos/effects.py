@@ -1,0 +1,396 @@
+"""What each act does to the world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Callable, Optional
+
+from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.mgr.records import FailureDomain, RunningOption
+from rocksdb_tuner.rollout.records import OsdStep
+from rocksdb_tuner.rollout.states import first_at
+from rocksdb_tuner.rollout.storage import CURRENT, EVIDENCE
+from rocksdb_tuner.rollout.stored import packed, unpacked_values
+from rocksdb_tuner.tests.fake_cluster import OPTION
+from rocksdb_tuner.tests.rollout.conftest import ALL, CLASS, refusing, set_profile
+
+from .acts import Act
+from .cluster import STALE_S, ChaosCluster
+from .invariants import Watch
+from .topology import Spot
+from .world import Killed, NextWrite, World, WriteFault
+
+#: What operators set by themselves.
+OPERATORS = 'write_buffer_size=33554432'
+FIRST, SECOND = 'client.a', 'client.b'
+
+#: By how much clocks are wrong.
+_JUMPS_S = (40.0, 3600.0, 100_000.0, 4000.0, 200_000.0)
+_STALL_S = 95.0
+#: Longer than `Limits.boot_s`.
+_SLOW_START_S = 400.0
+_LATE_S = (15.0, 60.0, 200.0)
+
+_Effect = Callable[[World, Watch, int], object]
+
+
+def befall(world: World, watch: Watch, act: Act, osd_id: int) -> bool:
+    """Let ``act`` happen, to this OSD; whether the manager refused it."""
+    return world.guarded(lambda: _EFFECTS[act](world, watch, osd_id))
+
+
+# -- managers
+
+
+def _module_upgraded(world: World) -> None:
+    """What the version before wrote is read by this one: it lacks what came later."""
+    text = world.store.values.get(CURRENT)
+    if text is not None:
+        document = unpacked_values(text, 1, 99)
+        for part, name in _ADDED_LATER:
+            document.get(part, document).pop(name, None)
+        world.store.values[CURRENT] = packed(document, 'a rollout')
+    world.fail_over()
+
+
+#: What `rollout.codec` reads with `added_later`, by the part of the document that it stands in.
+_ADDED_LATER = (('request', 'domains'), ('request', 'predicted'))
+
+
+def _next_write(fault: WriteFault) -> _Effect:
+    # Writes of the store and of entries come in turn: the OSD's number says which one it is.
+    return lambda world, _, n: world.next_writes.append(NextWrite(fault, n % 3))
+
+
+# -- operators
+
+
+def _pause(actor: str) -> _Effect:
+    def pause(world: World, watch: Watch, _: int) -> None:
+        world.pause(actor)
+        watch.paused()
+
+    return pause
+
+
+def _resume(world: World, watch: Watch, _: int) -> None:
+    _go_on(watch, world.resume)
+
+
+def _abort(world: World, watch: Watch, _: int) -> None:
+    _go_on(watch, lambda: world.abort(FIRST))
+
+
+def _rollback(world: World, watch: Watch, _: int) -> None:
+    _go_on(watch, lambda: world.rollback(None, FIRST))
+
+
+def _go_on(watch: Watch, work: Callable[[], object]) -> None:
+    """What ends a pause, also where the manager dies once that is stored."""
+    try:
+        work()
+    except Killed:
+        watch.resumed()
+        raise
+    watch.resumed()
+
+
+def _rollback_unknown(world: World, watch: Watch, _: int) -> None:
+    before = world.known
+    if not world.guarded(lambda: world.rollback('r999', SECOND)):
+        watch.refuted('rollback of r999, which never was, is accepted')
+    watch.expect_unchanged(before, world.known, 'rollback r999')
+
+
+def _apply_another(world: World, watch: Watch, _: int) -> None:
+    before = world.known
+    if before is None or before.ended:
+        return
+    request = set_profile(world.cluster, OPERATORS)
+    if not world.guarded(lambda: world.begin(request, before.soak)):
+        watch.refuted('a second rollout is accepted beside the first')
+    watch.expect_unchanged(before, world.known, 'a second apply')
+
+
+def _operator_removes(world: World, watch: Watch, who: str) -> None:
+    if who in world.cluster.entries_of():
+        watch.operator_removes(who)
+
+
+# -- OSDs
+
+
+def _restart_by_hand(world: World, osd_id: int) -> None:
+    if world.cluster.osds[osd_id].up:
+        world.cluster.restart_by_hand(osd_id)
+
+
+def start(world: World, osd_id: int) -> None:
+    if not world.cluster.osds[osd_id].up:
+        world.cluster.start_osd(osd_id)
+
+
+def _stop(world: World, watch: Watch, osd_id: int) -> None:
+    world.cluster.stop_osd(osd_id)
+    watch.stopped_by_others(osd_id)
+
+
+def _of_host(world: World, osd_id: int) -> list[int]:
+    host = world.cluster.osds[osd_id].host
+    return [n for n, osd in world.cluster.osds.items() if osd.host == host]
+
+
+def _host_dies(world: World, watch: Watch, osd_id: int) -> None:
+    for n in _of_host(world, osd_id):
+        _stop(world, watch, n)
+
+
+def _host_starts(world: World, _: Watch, osd_id: int) -> None:
+    for n in _of_host(world, osd_id):
+        start(world, n)
+
+
+def _dies_and_is_out(world: World, watch: Watch, osd_id: int) -> None:
+    _stop(world, watch, osd_id)
+    world.cluster.osds[osd_id].in_cluster = False
+
+
+def _marked(world: World, osd_id: int, *, in_cluster: bool) -> None:
+    osd = world.cluster.osds[osd_id]
+    if osd.in_cluster is not in_cluster:
+        osd.in_cluster = in_cluster
+        world.cluster._changed()
+
+
+def _purge(world: World, watch: Watch, osd_id: int) -> None:
+    # Of those that nobody would miss: the last of a kind stays.
+    if len(world.cluster.osds) > 2:
+        world.cluster.purge(osd_id)
+        watch.gone(osd_id)
+
+
+def _replace(world: World, watch: Watch, osd_id: int, device_class: Optional[str] = None) -> None:
+    spot = world.cluster.spots[osd_id]
+    world.cluster.purge(osd_id)
+    watch.gone(osd_id)
+    world.cluster.add_at(osd_id, spot._replace(device_class=device_class or spot.device_class))
+    watch.joined(osd_id)
+
+
+def _join(world: World, watch: Watch, osd_id: int, device_class: Optional[str] = None) -> None:
+    cluster = world.cluster
+    n = max(cluster.osds) + 1
+    spot = cluster.spots[osd_id]
+    if spot.domain.kind == 'osd':
+        spot = spot._replace(domain=FailureDomain('osd', f'osd.{n}'))
+    cluster.add_at(n, Spot(spot.host, spot.domain, device_class or spot.device_class, spot.top))
+    watch.joined(n)
+
+
+def _stubborn(world: World, watch: Watch, osd_id: int) -> None:
+    watch.beside_itself.add(osd_id)
+    stubborn = RunningOption('write_buffer_size=1', 'mon', ignores_mon=False)
+    world.cluster.osds[osd_id].stubborn = stubborn
+
+
+def _overrule(world: World, watch: Watch, osd_id: int) -> None:
+    watch.beside_itself.add(osd_id)
+    world.cluster.osds[osd_id].conf_file[OPTION] = OPERATORS
+
+
+def _overrule_next(world: World, watch: Watch, _: int) -> None:
+    """Somebody writes the ceph.conf of an OSD that is still to come, and restarts it."""
+    state = world.known
+    pending = first_at(state, OsdStep.PENDING) if state else None
+    if pending is not None and pending.osd_id in world.cluster.osds:
+        _overrule(world, watch, pending.osd_id)
+        _restart_by_hand(world, pending.osd_id)
+
+
+def _mark_down(world: World, watch: Watch, osd_id: int) -> None:
+    osd = world.cluster.osds[osd_id]
+    if osd.up:
+        world.cluster.mark_down(osd_id)
+        watch.stopped_by_others(osd_id)
+        world.cluster.advance(7)
+        world.cluster.mark_down(osd_id, up=not osd.coming)
+
+
+def heal_osd(world: World, osd_id: int) -> None:
+    cluster = world.cluster
+    osd = cluster.osds[osd_id]
+    osd.broken = osd.silent = False
+    osd.stubborn = osd.crashes_after_s = None
+    osd.conf_file.clear()
+    osd.release = cluster.release
+    cluster.slow_starts.pop(osd_id, None)
+    cluster.without_metadata.pop(osd_id, None)
+    cluster.old_metadata.pop(osd_id, None)
+    if not osd.in_cluster:
+        _marked(world, osd_id, in_cluster=True)
+        start(world, osd_id)
+
+
+def _metadata_old(world: World, osd_id: int) -> None:
+    world.cluster.old_metadata[osd_id] = (world.cluster.now_s + STALE_S, 'reef')
+
+
+# -- orchestrator, monitors, clocks
+
+
+def heal_orchestrator(cluster: ChaosCluster) -> None:
+    cluster.orchestrator_reason = cluster.orchestrator_restarts = None
+    cluster.orchestrator_idle = False
+    cluster.orchestrator_delay_s = 1.0
+    cluster.errors.pop('orch daemon', None)
+
+
+def heal_monitors(world: World) -> None:
+    world.cluster.errors.clear()
+    world.slow_monitors = False
+
+
+def _lose_evidence(world: World, n: int) -> None:
+    for key in world.store.keys(EVIDENCE):
+        world.store.values[key] = ('', '{}', '{"version":3}')[n % 3]
+
+
+def _refuse(prefix: str, error: Optional[CommandError] = None) -> _Effect:
+    def refuse(world: World, _: Watch, __: int) -> None:
+        world.cluster.errors[prefix] = error or refusing('read-only')
+
+    return refuse
+
+
+def _set_clock(world: World, by_s: float) -> None:
+    world.offset_s += by_s
+    world.clients.offset_s = world.offset_s
+
+
+def _of_world(name: str, value: object) -> _Effect:
+    return lambda world, _, __: setattr(world, name, value)
+
+
+def _of_cluster(name: str, value: object) -> _Effect:
+    return lambda world, _, __: setattr(world.cluster, name, value)
+
+
+def _of_osd(name: str, value: object) -> _Effect:
+    return lambda world, _, n: setattr(world.cluster.osds[n], name, value)
+
+
+def _of_clients(name: str, value: object) -> _Effect:
+    return lambda world, _, __: setattr(world.clients, name, value)
+
+
+_EFFECTS: Mapping[Act, _Effect] = {
+    Act.FAIL_OVER: lambda w, _, __: w.take_over(),
+    Act.KILLED_BEFORE_A_WRITE: _next_write(WriteFault.KILLED_BEFORE),
+    Act.KILLED_AFTER_A_WRITE: _next_write(WriteFault.KILLED_AFTER),
+    Act.MODULE_UPGRADED: lambda w, _, __: _module_upgraded(w),
+    Act.MANAGER_STALLS: lambda w, _, __: w.pass_time(_STALL_S),
+    Act.ADVICE_RAISES: _of_world('advice_fails', value=True),
+    Act.ADVICE_WORKS: _of_world('advice_fails', value=False),
+    Act.SAMPLING_RAISES: _of_world('sampling_fails', value=True),
+    Act.SAMPLING_WORKS: _of_world('sampling_fails', value=False),
+    Act.PAUSE: _pause(FIRST),
+    Act.RESUME: _resume,
+    Act.OTHER_OPERATOR_PAUSES: _pause(SECOND),
+    Act.OTHER_OPERATOR_RESUMES: _resume,
+    Act.ABORT: _abort,
+    Act.ROLLBACK: _rollback,
+    Act.ROLLBACK_UNKNOWN: _rollback_unknown,
+    Act.APPLY_ANOTHER: _apply_another,
+    Act.MODE_OFF: _of_world('may_act', value=False),
+    Act.MODE_OFF_IN_A_WRITE: _next_write(WriteFault.SWITCHED_OFF),
+    Act.MODE_ON: _of_world('may_act', value=True),
+    Act.WINDOW_CLOSES: _of_world('outside_window', 'outside the maintenance window'),
+    Act.WINDOW_OPENS: _of_world('outside_window', value=None),
+    Act.DAILY_LIMIT: lambda w, _, n: setattr(w, 'restarts_per_day', 1 + n % 4),
+    Act.NO_DAILY_LIMIT: _of_world('restarts_per_day', 0),
+    Act.SETS_OSD: lambda _, watch, n: watch.operator_sets(f'osd.{n}', OPERATORS),
+    Act.SETS_OSD_MASKED: lambda w, watch, n: watch.operator_sets(
+        f'osd.{n}/class:{w.cluster.osds[n].device_class}', OPERATORS
+    ),
+    Act.SETS_ALL: lambda _, watch, __: watch.operator_sets(ALL, OPERATORS),
+    Act.SETS_GLOBAL: lambda _, watch, __: watch.operator_sets('global', OPERATORS),
+    Act.SETS_CLASS: lambda _, watch, __: watch.operator_sets(CLASS, OPERATORS),
+    Act.SETS_HOST: lambda w, watch, n: watch.operator_sets(
+        f'osd/host:{w.cluster.osds[n].host}', OPERATORS
+    ),
+    Act.SETS_OTHER_OPTION: lambda w, _, __: w.cluster.operator_sets(
+        'osd', '1G', 'osd_memory_target'
+    ),
+    Act.REMOVES_OSD: lambda w, watch, n: _operator_removes(w, watch, f'osd.{n}'),
+    Act.REMOVES_ALL: lambda w, watch, _: _operator_removes(w, watch, ALL),
+    Act.RESTARTED_BY_HAND: lambda w, _, n: _restart_by_hand(w, n),
+    Act.OSD_DIES: _stop,
+    Act.OSD_STARTS: lambda w, _, n: start(w, n),
+    Act.HOST_DIES: _host_dies,
+    Act.HOST_STARTS: _host_starts,
+    Act.DIES_AND_IS_OUT: _dies_and_is_out,
+    Act.MARKED_OUT: lambda w, _, n: _marked(w, n, in_cluster=False),
+    Act.MARKED_IN: lambda w, _, n: _marked(w, n, in_cluster=True),
+    Act.MARKED_DOWN: _mark_down,
+    Act.PURGED: _purge,
+    Act.REPLACED: _replace,
+    Act.REPLACED_BY_ANOTHER_CLASS: lambda w, watch, n: _replace(w, watch, n, 'hdd'),
+    Act.JOINS: _join,
+    Act.ANOTHER_CLASS_JOINS: lambda w, watch, n: _join(w, watch, n, 'hdd'),
+    Act.BREAKS: _of_osd('broken', value=True),
+    Act.STUBBORN: _stubborn,
+    Act.SILENT: _of_osd('silent', value=True),
+    Act.CRASHES: _of_osd('crashes_after_s', 8.0),
+    Act.STARTS_SLOWLY: lambda w, _, n: w.cluster.slow_starts.update({n: _SLOW_START_S}),
+    Act.OVERRULED: _overrule,
+    Act.NEXT_OVERRULED: _overrule_next,
+    Act.OF_ANOTHER_RELEASE: _of_osd('release', 'reef'),
+    Act.METADATA_MISSING: lambda w, _, n: w.cluster.without_metadata.update(
+        {n: w.cluster.now_s + STALE_S}
+    ),
+    Act.METADATA_OLD: lambda w, _, n: _metadata_old(w, n),
+    Act.OSD_HEALED: lambda w, _, n: heal_osd(w, n),
+    Act.ORCHESTRATOR_GONE: _of_cluster('orchestrator_reason', 'No orchestrator configured'),
+    Act.ORCHESTRATOR_IDLE: _of_cluster('orchestrator_idle', value=True),
+    Act.ORCHESTRATOR_LATE: lambda w, _, n: setattr(
+        w.cluster, 'orchestrator_delay_s', _LATE_S[n % len(_LATE_S)]
+    ),
+    Act.ORCHESTRATOR_REFUSES: _refuse('orch daemon', refusing('host is offline')),
+    Act.ORCHESTRATOR_WRONG: lambda w, _, n: setattr(w.cluster, 'orchestrator_restarts', n),
+    Act.ORCHESTRATOR_BACK: lambda w, _, __: heal_orchestrator(w.cluster),
+    Act.WRITE_REFUSED: _next_write(WriteFault.REFUSED),
+    Act.WRITE_ANSWER_LOST: _next_write(WriteFault.ANSWER_LOST),
+    Act.WRITE_LOST: _next_write(WriteFault.LOST),
+    Act.WRITE_DELAYED: _next_write(WriteFault.DELAYED),
+    Act.MONITORS_SLOW: _of_world('slow_monitors', value=True),
+    Act.REFUSES_SET: _refuse('config set'),
+    Act.REFUSES_RM: _refuse('config rm'),
+    Act.REFUSES_DUMP: _refuse('config dump'),
+    Act.REFUSES_GET: _refuse('config get'),
+    Act.REFUSES_OK_TO_STOP: _refuse('osd ok-to-stop'),
+    Act.REFUSES_VERSIONS: _refuse('versions'),
+    Act.MONITORS_BACK: lambda w, _, __: heal_monitors(w),
+    Act.STORE_REFUSES: lambda w, _, __: setattr(w.store, 'error', refusing('no space')),
+    Act.STORE_BACK: lambda w, _, __: setattr(w.store, 'error', None),
+    Act.STORE_LOSES_EVIDENCE: lambda w, _, n: _lose_evidence(w, n),
+    Act.FLAG: lambda w, _, n: w.cluster.flags.add(('noout', 'nobackfill', 'norecover')[n % 3]),
+    Act.NO_FLAG: lambda w, _, __: w.cluster.flags.difference_update(
+        {'noout', 'nobackfill', 'norecover'}
+    ),
+    Act.NEARFULL: lambda w, _, n: w.cluster.health.update(
+        {('OSD_NEARFULL', 'MON_DOWN', 'PG_DEGRADED')[n % 3]: 'HEALTH_WARN'}
+    ),
+    Act.NO_NEARFULL: lambda w, _, __: w.cluster.health.clear(),
+    Act.SCRUB_FINDS_DAMAGE: _of_cluster('inconsistent', value=True),
+    Act.DAMAGE_REPAIRED: _of_cluster('inconsistent', value=False),
+    Act.UPGRADE_BEGINS: _of_cluster('upgrades_to', 'example/ceph:v18.2.7'),
+    Act.UPGRADE_ENDS: _of_cluster('upgrades_to', value=None),
+    Act.CLOCK_FORWARD: lambda w, _, n: _set_clock(w, _JUMPS_S[n % 5]),
+    Act.CLOCK_BACK: lambda w, _, n: _set_clock(w, -_JUMPS_S[n % 5]),
+    Act.CLIENTS_STOP: _of_clients('writes_per_s', 0),
+    Act.CLIENTS_COME: _of_clients('writes_per_s', 100),
+    Act.NEW_IS_SLOW: _of_clients('factor', 1.5),
+    Act.OSD_IS_SLOW: lambda w, _, n: w.clients.slow.add(n),
+    Act.REPORTS_STOP: _of_world('deaf', 'no OSD reports to this manager'),
+    Act.REPORTS_COME: _of_world('deaf', value=None),
+}

@@ -1,0 +1,677 @@
+"""Watches a rollout from outside: each rule is checked against the cluster itself.
+
+A violation is kept and raised, so that a manager that catches what its parts raise does not hide
+it: `Watch.broken` tells.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import NoReturn, Optional
+
+from rocksdb_tuner.rollout.batches import planned_batches
+from rocksdb_tuner.rollout.codec import decode_state
+from rocksdb_tuner.rollout.entries import starts_with
+from rocksdb_tuner.rollout.foreign import entries_in_the_way
+from rocksdb_tuner.rollout.records import (
+    Direction,
+    OsdProgress,
+    OsdStep,
+    Outcome,
+    Phase,
+    RolloutState,
+    Verdict,
+)
+from rocksdb_tuner.rollout.request import shared_entries
+from rocksdb_tuner.rollout.states import in_flight
+from rocksdb_tuner.rollout.storage import CURRENT, HISTORY
+from rocksdb_tuner.tests.fake_cluster import OPTION
+from rocksdb_tuner.tests.rollout.conftest import Run, same_meaning
+
+from .rules import Rule, Violation
+
+#: As DESIGN names them, not as the code under test does.
+_HOLDING_FLAGS = {'noout', 'nobackfill', 'norecover', 'norebalance', 'pauserd', 'pausewr'}
+_HOLDING_HEALTH = {'OSD_NEARFULL', 'OSD_FULL', 'MON_DOWN', 'PG_DEGRADED', 'OSD_DOWN'}
+_STEPS_OF_WRITES = {OsdStep.SETTING, OsdStep.RESTORING, OsdStep.COLLAPSING, OsdStep.SHIELDING}
+#: A manager that became active samples for so long.
+_LOOKS_FIRST_S = 10.0
+#: An OSD that is down for this long does not start.
+_NOT_STARTING_S = 300.0
+#: What a manager may take to see it and to act, undisturbed.
+_REACTION_S = 150.0
+_DAY_S = 86400.0
+#: Restarts of one OSD on the way forward that an orchestrator took.
+_MOST_RESTARTS = 3
+#: Questions to monitors and OSDs in one look, beyond those that are asked of every OSD once.
+_MOST_QUESTIONS = 90
+
+
+class Watch:
+    """Watches one `Run`; a violation fails the test at the command that commits it."""
+
+    def __init__(self, run: Run, only: Optional[Rule] = None) -> None:
+        """``only``: of all rules, look at this one alone."""
+        self.run = run
+        self.only = only
+        self.broken: Optional[Violation] = None
+        self.restarted: list[int] = []
+        #: Entries that the operator wrote last.
+        self.operators: set[str] = set()
+        #: Entries that an operator removed as the rollout does: it may take them for its own.
+        self.anybodys: set[str] = set()
+        #: What entries held before an operator first set them.
+        self._found: dict[str, Optional[str]] = {}
+        #: OSDs that somebody may have restarted with a value of their own, unasked.
+        self.beside_itself: set[int] = set()
+        #: OSDs that are not, or not as they were, since the rollout began.
+        self.others: set[int] = set()
+        #: OSDs that the rollout had restarted, and that have not come back yet: how often they had
+        #: booted until then.
+        self._ours: dict[int, int] = {}
+        #: For how long each of them has been down while nothing stood in the way of its start, and
+        #: with options with which none starts.
+        self._down_s: Counter[int] = Counter()
+        self._unable_s: Counter[int] = Counter()
+        #: Managers that took over since then: each may ask once more, for what was asked for
+        #: may have ended with the one before it.
+        self._takeovers: Counter[int] = Counter()
+        self._manager_since_s = getattr(run, 'active_since_s', 0.0)
+        self._looked_s = run.cluster.now_s
+        #: When it asked for restarts.
+        self._restarts_s: list[float] = []
+        #: Restarts that the orchestrator took, by OSD, on the way forward.
+        self._taken: Counter[int] = Counter()
+        #: The OSD in flight when the operator paused; None: there was none.
+        self._paused = False
+        self._flying: Optional[int] = None
+        #: OSDs that clients wrote to since their process started: nonce.
+        self._written: dict[int, int] = {}
+        self._ended_looks = 0
+        self.checked: Counter[Rule] = Counter()
+        run.cluster.on_command = self.check
+
+    def require(self, rule: Rule, ok: object, text: str) -> None:
+        self.checked[rule] += 1
+        if not ok and self.only in {None, rule}:
+            self.fail(rule, text)
+
+    def fail(self, rule: Rule, text: str) -> NoReturn:
+        self.broken = self.broken or Violation(rule, text)
+        raise self.broken
+
+    def refuted(self, text: str) -> None:
+        self.require(Rule.REQUESTS, ok=False, text=text)
+
+    def expect_unchanged(
+        self, before: Optional[RolloutState], after: Optional[RolloutState], told: str
+    ) -> None:
+        """A request that was refused: the loop may have gone on meanwhile, but as it would."""
+        kept = (before is None) == (after is None)
+        if before is not None and after is not None:
+            kept = before.rollout_id == after.rollout_id and before.paused_by == after.paused_by
+            kept = kept and (after.ending == before.ending or after.ending is None)
+        self.require(Rule.REQUESTS, kept, f'{told} changes the rollout: {after}')
+
+    # -- what others do
+
+    def operator_sets(self, who: str, value: str) -> None:
+        self._found.setdefault(who, self.run.cluster.entries_of().get(who))
+        self.operators.add(who)
+        self.run.cluster.operator_sets(who, value)
+
+    def operator_removes(self, who: str) -> None:
+        state = self.run.driver.state
+        if state is None:
+            self.run.cluster.operator_removes(who)
+            self.anybodys.add(who)
+            return
+        final = dict(state.request.final_entries)
+        # An entry that the rollout removes, too, tells nobody who did; nor does one that it has
+        # written, and not seen yet.
+        alike = final.get(who) is None and (who in final or who.startswith('osd.'))
+        alike = alike or (state.before.entry(who) is None and self._being_written(state, who))
+        self.run.cluster.operator_removes(who)
+        # Set and removed while the rollout looked elsewhere: that tells nobody, too.
+        alike = alike or (who in self._found and self._found[who] is None)
+        if alike:
+            self.operators.discard(who)
+        (self.anybodys if alike else self.operators).add(who)
+
+    @staticmethod
+    def _being_written(state: RolloutState, who: str) -> bool:
+        if state.shared_touched and who in [one for one, _ in shared_entries(state.request)]:
+            return True
+        setting = {f'osd.{o.osd_id}' for o in state.osds if o.step is OsdStep.SETTING}
+        return who in setting
+
+    def paused(self) -> None:
+        flying = in_flight(self.run.state)
+        self._paused, self._flying = True, None if flying is None else flying.osd_id
+
+    def resumed(self) -> None:
+        self._paused = False
+        self._taken.clear()
+
+    def gone(self, osd_id: int) -> None:
+        self.others.add(osd_id)
+        self.beside_itself.add(osd_id)
+        self._ours.pop(osd_id, None)
+
+    def joined(self, osd_id: int) -> None:
+        self.others.add(osd_id)
+        self.beside_itself.add(osd_id)
+
+    def stopped_by_others(self, osd_id: int) -> None:
+        self._ours.pop(osd_id, None)
+
+    # -- each command
+
+    def check(self, command: str) -> None:
+        # The stored state, not the driver's: another manager must find the intention there.
+        state = decode_state(self.run.store.values[CURRENT])
+        self.require(Rule.SAVED_BEFORE, not state.ended, f'{command} after the end')
+        self._looked_first(command)
+        _, verb, *words = shlex.split(command)
+        if verb == 'orch':
+            self._restart(state, int(words[2].partition('.')[2]), command)
+        else:
+            value = words[3] if words[0] == 'set' else None
+            self._write(state, words[1], value, command)
+
+    def _looked_first(self, command: str) -> None:
+        since_s = getattr(self.run, 'active_since_s', None)
+        if since_s is not None:
+            active_s = self.run.cluster.now_s - since_s
+            self.require(
+                Rule.LOOKS_FIRST, active_s >= _LOOKS_FIRST_S, f'{command} after {active_s:.0f} s'
+            )
+
+    def _restart(self, state: RolloutState, osd_id: int, command: str) -> None:
+        cluster = self.run.cluster
+        progress = {osd.osd_id: osd for osd in state.osds}
+        self.require(Rule.AS_REQUESTED, osd_id in progress, f'{command}: not in the request')
+        step = progress[osd_id].step
+        self.require(Rule.SAVED_BEFORE, step is OsdStep.RESTARTING, f'{command}: it is {step}')
+        self._pause_holds(state, osd_id, command)
+        forward = state.direction is Direction.FORWARD
+        self._same_osd(state, osd_id, command)
+        outstanding = {found.asked_for for found in getattr(cluster, 'accepted', ())} - {osd_id}
+        self.require(Rule.ONE_OUTSTANDING, not outstanding, f'{command} beside {outstanding}')
+        again = not forward or progress[osd_id].restarts_asked > 1
+        if not again or cluster.osds[osd_id].up:
+            # Nothing is hurt by starting what is down.
+            self.require(Rule.MODE, self.run.may_act, f'{command} in spite of the mode')
+            self._gates(osd_id, command)
+        self._asked(osd_id, forward=forward)
+        self.restarted.append(osd_id)
+        self.require(
+            Rule.STOPS,
+            self._taken[osd_id] <= _MOST_RESTARTS,
+            f'{command} for the {self._taken[osd_id]}th time',
+        )
+
+    def _asked(self, osd_id: int, *, forward: bool) -> None:
+        cluster = self.run.cluster
+        self._restarts_s.append(cluster.now_s)
+        does = cluster.orchestrator_reason is None and 'orch daemon' not in cluster.errors
+        # Where it takes the wrong one, that is the orchestrator's hand.
+        right = cluster.orchestrator_restarts in {None, osd_id}
+        if does and right and not cluster.orchestrator_idle:
+            if osd_id not in self._ours:
+                self._down_s[osd_id] = self._unable_s[osd_id] = self._takeovers[osd_id] = 0
+            self._ours[osd_id] = cluster.osds[osd_id].boots
+            self._taken[osd_id] += forward
+
+    def _same_osd(self, state: RolloutState, osd_id: int, told: str) -> None:
+        same = osd_id not in self.others or state.direction is not Direction.FORWARD
+        self.require(Rule.SAME_OSD, same, f'{told}: it is not the OSD that was checked')
+
+    def _pause_holds(self, state: RolloutState, osd_id: Optional[int], told: str) -> None:
+        safe = osd_id is not None and (
+            osd_id == self._flying or state.direction is Direction.RECOVER
+        )
+        self.require(Rule.PAUSE_HOLDS, not self._paused or safe, f'{told} though paused')
+
+    def _write(self, state: RolloutState, who: str, value: Optional[str], command: str) -> None:
+        self.require(
+            Rule.OPERATOR_WINS, who not in self.operators, f'{command}: the operator changed that'
+        )
+        before = state.before.entry(who)
+        self.require(
+            Rule.NO_MASKS, '/' not in who or value in {None, before}, f'{command}: it has a mask'
+        )
+        finals = dict(state.request.final_entries)
+        owned = {f'osd.{osd.osd_id}': osd for osd in state.osds}
+        self.require(
+            Rule.AS_REQUESTED, who in finals or who in owned, f'{command}: not in the request'
+        )
+        targets = dict(state.request.targets)
+        target = targets[owned[who].osd_id] if who in owned else None
+        self.require(
+            Rule.AS_REQUESTED,
+            value in {None, before, finals.get(who), target},
+            f'{command}: nobody asked for that',
+        )
+        self._outsiders(state, who, value, command)
+        owner = owned.get(who)
+        self._pause_holds(state, None if owner is None else owner.osd_id, command)
+        may_act = self.run.may_act
+        if state.direction is Direction.BACK:
+            self.require(Rule.UNDO_EXACT, who in state.restoring, f'{command}: was not changed')
+            self.require(Rule.UNDO_EXACT, value == before, f'{command}: it was {before}')
+            self.require(Rule.MODE, may_act, f'{command} in spite of the mode')
+        elif owner is not None:
+            self.require(
+                Rule.SAVED_BEFORE, owner.step in _STEPS_OF_WRITES, f'{command}: it is {owner.step}'
+            )
+            if state.direction is Direction.FORWARD:
+                if value not in {None, before}:
+                    self._same_osd(state, owner.osd_id, command)
+                self._judged(state, who, command)
+                shields = owner.step is OsdStep.SHIELDING
+                self.require(Rule.MODE, shields or may_act, f'{command} in spite of the mode')
+        else:
+            self.require(Rule.MODE, may_act, f'{command} in spite of the mode')
+
+    def _judged(self, state: RolloutState, who: str, command: str) -> None:
+        if state.soak.most_s > 0 and who != f'osd.{state.request.order[0]}':
+            self.require(
+                Rule.VERDICT_FIRST, state.promoted, f'{command}: the canary was not judged'
+            )
+
+    def _outsiders(self, state: RolloutState, who: str, value: Optional[str], command: str) -> None:
+        """What each OSD that nobody checked would start with, before this and after it."""
+        # What is put back was so before any of them came.
+        if state.direction is not Direction.FORWARD or value == state.before.entry(who):
+            return
+        cluster = self.run.cluster
+        before = cluster.entries_of()
+        after = {key: found for key, found in before.items() if key != who}
+        if value is not None:
+            after[who] = value
+        inside = set(state.request.order) - self.others
+        for n, osd in cluster.osds.items():
+            # One that is down and out comes back only by somebody's hand, if ever.
+            if n in inside or not (osd.up or osd.in_cluster) or OPTION in osd.conf_file:
+                continue
+            old, new = self._starts(before, n), self._starts(after, n)
+            self.require(Rule.NO_OUTSIDER, same_meaning(old, new), f'{command}: osd.{n} gets {new}')
+
+    def _starts(self, entries: Mapping[str, str], osd_id: int) -> str:
+        found = starts_with(entries, osd_id)
+        cluster = self.run.cluster
+        return cluster._default(cluster.osds[osd_id], OPTION) if found is None else found[1]
+
+    # -- each state that is stored
+
+    def changed(self, old: Optional[RolloutState], new: RolloutState) -> None:
+        """Called with each state once it is stored: no OSD is begun that may not be."""
+        # After a rollback it still stands there what was said before it.
+        begun_back = new.direction is Direction.BACK
+        if new.ended and not begun_back and (old is None or not old.ended):
+            self._told_truly(new)
+        if old is None or old.rollout_id != new.rollout_id:
+            self._began(old, new)
+            return
+        if new.direction is not Direction.FORWARD:
+            self._restored(old, new)
+            return
+        if len(new.verdicts) > len(old.verdicts) and old.phase is not Phase.WAITING:
+            self._passed(old, new)
+        for before, after in zip(old.osds, new.osds):
+            if before.step is OsdStep.PENDING and after.step is OsdStep.SETTING:
+                self._begun(new, after.osd_id)
+            if (before.step, after.step) == (OsdStep.CHECKING, OsdStep.SETTLING):
+                self._verified(new, after.osd_id)
+            if (before.step, after.step) == (OsdStep.SETTLING, OsdStep.VERIFIED):
+                self._same_process(after)
+
+    def _began(self, old: Optional[RolloutState], new: RolloutState) -> None:
+        if new.request.actor != 'auto-apply':
+            return
+        run = self.run
+        stood_s = run.cluster.now_s - getattr(run, 'active_since_s', 0.0)
+        least_s = getattr(run, 'standing_s', 0.0)
+        self.require(Rule.NOT_UNASKED, stood_s >= least_s, f'it stood for {stood_s} s')
+        tried = old is not None and old.stage in {Phase.ROLLED_BACK, Phase.FAILED}
+        self.require(Rule.NOT_UNASKED, not tried, 'the same was tried and undone')
+
+    def _same_process(self, osd: OsdProgress) -> None:
+        cluster = self.run.cluster
+        found = cluster.osds.get(osd.osd_id)
+        if getattr(self.run, 'seen_at_s', cluster.now_s) < cluster.now_s or found is None:
+            return
+        self.require(
+            Rule.COMES_BACK,
+            found.up and found.nonce == osd.nonce_after,
+            f'osd.{osd.osd_id} counts as changed with another process than was checked',
+        )
+
+    def _restored(self, old: RolloutState, new: RolloutState) -> None:
+        """What was put back runs what the store gives it."""
+        cluster = self.run.cluster
+        for before, after in zip(old.osds, new.osds):
+            n = after.osd_id
+            done = after.step in {OsdStep.SETTLING, OsdStep.RESTORED}
+            if before.step is not OsdStep.CHECKING or not done or n not in cluster.osds:
+                continue
+            entries = cluster.entries_of()
+            # Without an entry `config show` says "default", whatever it runs.
+            if self.operators | self.anybodys or starts_with(entries, n) is None:
+                continue
+            runs, given = cluster.runs(n), self._starts(entries, n)
+            self.require(
+                Rule.UNDO_EXACT, same_meaning(runs, given), f'osd.{n} is restored and runs {runs}'
+            )
+
+    def _verified(self, state: RolloutState, osd_id: int) -> None:
+        cluster = self.run.cluster
+        if osd_id not in cluster.osds:
+            return
+        runs, target = cluster.runs(osd_id), dict(state.request.targets)[osd_id]
+        self.require(
+            Rule.COMES_BACK, same_meaning(runs, target), f'osd.{osd_id} is verified with {runs}'
+        )
+
+    def _told_truly(self, state: RolloutState) -> None:
+        """A rollback is offered where it would be carried out, and only there."""
+        refused = entries_in_the_way(state, self.run.cluster.entries_of())
+        told = state.failure or ''
+        if 'takes it back' in told and 'unless somebody else has set that' not in told:
+            self.require(Rule.TOLD_TRULY, not refused, f'{state.failure}: refused for {refused}')
+        if 'refuses to take it back' in told:
+            self.require(Rule.TOLD_TRULY, refused, f'{state.failure}: it would not be refused')
+
+    def _passed(self, old: RolloutState, new: RolloutState) -> None:
+        """No batch passes one of whose processes is not the one that was verified."""
+        batch = planned_batches(old.request, old.soak)[len(old.verdicts)]
+        found = new.verdicts[-1]
+        for osd in new.osds:
+            if osd.osd_id not in batch.osds or osd.step is OsdStep.LEFT_BEHIND:
+                continue
+            running = self.run.cluster.osds.get(osd.osd_id)
+            alive = running is not None and running.up and running.nonce == osd.nonce_after
+            self.require(Rule.SAME_PROCESS, alive, f'osd.{osd.osd_id} passed after a crash')
+            if found is Verdict.PASSED and batch.judged and osd.osd_id in batch.compared:
+                written = self._written.get(osd.osd_id) == osd.nonce_after
+                self.require(Rule.MEASURED, written, f'osd.{osd.osd_id} passed without a write')
+        self.require(
+            Rule.VERDICT_FIRST,
+            found is not Verdict.FAILED,
+            f'batch {batch.number} passed with {found.value}',
+        )
+
+    def _begun(self, state: RolloutState, osd_id: int) -> None:
+        told = f'osd.{osd_id} is begun'
+        run, cluster = self.run, self.run.cluster
+        self._gates(osd_id, told)
+        self._same_osd(state, osd_id, told)
+        self.require(Rule.PAUSE_HOLDS, state.paused_by is None, f'{told} though paused')
+        self.require(Rule.PAUSE_HOLDS, not self._paused, f'{told} though paused')
+        self.require(Rule.WINDOW, run.outside_window is None, f'{told} outside the window')
+        self._restarts_s = [at_s for at_s in self._restarts_s if cluster.now_s - at_s < _DAY_S]
+        today = len(self._restarts_s)
+        self.require(
+            Rule.DAILY_LIMIT,
+            not 0 < run.restarts_per_day <= today,
+            f'{told} after {today} restarts of {run.restarts_per_day}',
+        )
+        started = cluster.osds[osd_id].started_with.get(OPTION)
+        elsewhere = started is not None and started.source == 'file'
+        self.require(Rule.STORE_DECIDES, not elsewhere, f'{told}: its value is {started}')
+        others = {osd.osd_id: osd.step for osd in state.osds if osd.osd_id != osd_id}
+        allowed = {OsdStep.PENDING, OsdStep.VERIFIED, OsdStep.LEFT_BEHIND}
+        self.require(Rule.ONE_AT_A_TIME, set(others.values()) <= allowed, f'{told} beside {others}')
+        self._batches(state, osd_id, others, told)
+
+    def _batches(
+        self, state: RolloutState, osd_id: int, others: Mapping[int, OsdStep], told: str
+    ) -> None:
+        done = {OsdStep.VERIFIED, OsdStep.LEFT_BEHIND}
+        for number, batch in enumerate(planned_batches(state.request, state.soak)):
+            if osd_id in batch.osds:
+                domains = {
+                    found.failure_domain
+                    for n in batch.osds
+                    if (found := self.run.cluster.osds.get(n)) is not None
+                }
+                alike = batch.domain is None or self.others or domains == {batch.domain}
+                self.require(Rule.ONE_AT_A_TIME, alike, f'{told} in a batch in {domains}')
+                break
+            self.require(
+                Rule.ONE_AT_A_TIME, all(others[n] in done for n in batch.osds), f'{told} too early'
+            )
+            judged = number < len(state.verdicts)
+            self.require(
+                Rule.VERDICT_FIRST,
+                judged or not batch.watched,
+                f'{told} before the verdict on batch {number}',
+            )
+
+    def _gates(self, osd_id: int, told: str) -> None:
+        """All that must hold of the cluster itself before an OSD that is up is stopped."""
+        cluster, run = self.run.cluster, self.run
+        if getattr(run, 'seen_at_s', cluster.now_s) < cluster.now_s:
+            # A monitor took its time after the manager had looked.
+            return
+        hears = getattr(run, 'hears', run.deaf is None)
+        self.require(Rule.HEARS, hears, f'{told} though nothing is heard of OSDs')
+        self.require(Rule.GATES, cluster.osds[osd_id].up, f'{told}: it is down')
+        down = {n for n in cluster.down if cluster.osds[n].in_cluster}
+        self.require(Rule.GATES, not down, f'{told} while {down} are down')
+        flags = _HOLDING_FLAGS & cluster.flags
+        self.require(Rule.GATES, not flags, f'{told} with flags {flags}')
+        health = _HOLDING_HEALTH & set(cluster.health_codes())
+        self.require(Rule.GATES, not health, f'{told} in bad health: {health}')
+        pgs = cluster.pg_summary()
+        self.require(Rule.GATES, pgs.active_clean == pgs.total, f'{told}: {pgs.by_state}')
+        errors = {'osd ok-to-stop', 'versions'} & set(cluster.errors)
+        self.require(Rule.OK_TO_STOP, not errors, f'{told}: nobody answered {errors}')
+        reason = getattr(cluster, 'why_not_stop', cluster.ok_to_stop)((osd_id,))
+        self.require(Rule.OK_TO_STOP, reason is None, f'{told}: {reason}')
+        upgrade = cluster.upgrades_to
+        self.require(Rule.NO_UPGRADE, upgrade is None, f'{told} during an upgrade to {upgrade}')
+        releases = {osd.release for osd in cluster.osds.values() if osd.up} | {cluster.release}
+        self.require(Rule.NO_UPGRADE, len(releases) == 1, f'{told}: daemons run {releases}')
+
+    # -- each look
+
+    def looked(self) -> None:
+        """Called after each look."""
+        if self.broken is not None:
+            raise self.broken
+        cluster = self.run.cluster
+        osds = cluster.osds
+        self._ours = {n: b for n, b in self._ours.items() if n in osds and osds[n].boots == b}
+        down = {n for n in self._ours if not osds[n].up}
+        self.require(Rule.ONE_DOWN, len(down) <= 1, f'{down} are down by our hand')
+        passed_s, self._looked_s = cluster.now_s - self._looked_s, cluster.now_s
+        since_s = getattr(self.run, 'active_since_s', 0.0)
+        self._takeovers.update(n for n in down if since_s != self._manager_since_s)
+        self._manager_since_s = since_s
+        for n in down:
+            self._downtime(n, passed_s)
+        if self.run.clients.writes_per_s > 0:
+            self._written.update({n: osd.nonce for n, osd in osds.items() if osd.up})
+        self._questions()
+        state = self.run.driver.state
+        if state is None:
+            return
+        self.require(
+            Rule.ALARM,
+            state.phase is not Phase.WAITING or state.paused_reason,
+            'it waits for nothing',
+        )
+        if self._paused and not state.ended:
+            self.require(
+                Rule.PAUSE_HOLDS, state.paused_by is not None, f'the pause is lost: {state.phase}'
+            )
+        self._paused = self._paused and not state.ended
+        self._recorded(state)
+
+    def _downtime(self, osd_id: int, passed_s: float) -> None:
+        run, cluster = self.run, self.run.cluster
+        osd = cluster.osds[osd_id]
+        hindered = (
+            cluster.errors
+            or run.store.error
+            or getattr(run, 'next_writes', None)
+            or getattr(run, 'slow_monitors', False)
+            or cluster.now_s - getattr(run, 'active_since_s', 0.0) < _LOOKS_FIRST_S + passed_s
+            or cluster.orchestrator_reason
+            or cluster.orchestrator_idle
+            or cluster.orchestrator_restarts is not None
+            or f'osd.{osd_id}' in self.operators | self.anybodys
+        )
+        if hindered:
+            return
+        value = osd.starting_with.get(OPTION)
+        own = cluster.entries_of().get(f'osd.{osd_id}')
+        if own is not None and cluster.refuses_to_start(own):
+            self._unable_s[osd_id] += passed_s  # type: ignore[assignment]
+            attempts = 1 + self._takeovers[osd_id]
+            late = self._unable_s[osd_id] > attempts * (_NOT_STARTING_S + _REACTION_S)
+            self.require(Rule.STARTS_AGAIN, not late, f'osd.{osd_id} still has {own}')
+        mended = value is None or not cluster.refuses_to_start(value.value)
+        if osd.broken or osd.conf_file or not run.may_act or self._paused or not mended:
+            return
+        self._down_s[osd_id] += passed_s  # type: ignore[assignment]
+        starts_s = getattr(cluster, 'slowest_s', {}).get(osd_id, cluster.boot_s)
+        attempts = 1 + self._takeovers[osd_id]
+        most_s = attempts * (_NOT_STARTING_S + starts_s + _REACTION_S)
+        self.require(
+            Rule.BOUNDED_DOWNTIME,
+            self._down_s[osd_id] <= most_s,
+            f'osd.{osd_id} is down for {self._down_s[osd_id]} s',
+        )
+
+    def _questions(self) -> None:
+        asked: Optional[Counter[str]] = getattr(self.run.cluster, 'questions', None)
+        if asked is None:
+            return
+        most = _MOST_QUESTIONS + getattr(self.run, 'questions_of_all', 0) * len(
+            self.run.cluster.osds
+        )
+        total = sum(asked.values())
+        self.require(Rule.BOUNDED_TICK, total <= most, f'{total} questions in a look: {asked}')
+        asked.clear()
+
+    def _recorded(self, state: RolloutState) -> None:
+        """Once it ended, and the store works, its end is in the history and in the store."""
+        run = self.run
+        works = run.store.error is None and not getattr(run, 'next_writes', None)
+        self._ended_looks = self._ended_looks + 1 if state.ended and works else 0
+        if self._ended_looks < 3:
+            return
+        outcomes = {r.rollout_id: r.outcome for r in run.driver.history}
+        found = outcomes.get(state.rollout_id)
+        self.require(Rule.RECORDED, found is state.outcome, f'{state.outcome} recorded as {found}')
+        stored = HISTORY + state.rollout_id in run.store.values
+        self.require(Rule.RECORDED, stored, 'the end is not in the store')
+        failed = state.stage is Phase.FAILED and state.outcome is Outcome.FAILED
+        if failed and hasattr(run, 'health') and not run.driver.acknowledged:
+            raised = run.health()
+            self.require(
+                Rule.ALARM, 'ROCKSDB_TUNER_ROLLOUT_FAILED' in raised, f'{state.failure}: {raised}'
+            )
+
+    # -- the end
+
+    def at_the_end(self, before: Mapping[str, str]) -> None:
+        """What must hold once the rollout ended; ``before`` are the entries before it."""
+        state, cluster = self.run.state, self.run.cluster
+        self.require(Rule.ENDS, state.ended, 'it has not ended')
+        entries = cluster.entries_of()
+        touched = self.operators | self.anybodys | {f'osd.{n}' for n in self.others}
+        for who in touched:
+            entries.pop(who, None)
+        expected = {who: value for who, value in before.items() if who not in touched}
+        targets = dict(state.request.targets)
+        if state.stage is Phase.DONE:
+            self._done(state, expected, entries, touched)
+        elif state.stage is Phase.ROLLED_BACK:
+            self.require(Rule.UNDO_EXACT, entries == expected, f'{entries} instead of {expected}')
+        else:
+            self.require(Rule.ALARM, state.failure, 'it failed without a reason')
+            self._no_mixture(state)
+            self._nothing_in_flight(state, touched)
+            for osd in state.osds:
+                who = f'osd.{osd.osd_id}'
+                allowed = {before.get(who)}
+                if osd.step not in {OsdStep.PENDING, OsdStep.RESTORED, OsdStep.LEFT_BEHIND}:
+                    allowed |= {targets[osd.osd_id], dict(state.request.final_entries).get(who)}
+                self.require(
+                    Rule.END_AS_PLANNED,
+                    who in touched or entries.get(who) in allowed,
+                    f'{who} has {entries.get(who)}, and was {osd.step}',
+                )
+
+    def _done(
+        self,
+        state: RolloutState,
+        expected: dict[str, str],
+        entries: Mapping[str, str],
+        touched: Collection[str],
+    ) -> None:
+        watched = state.soak.most_s > 0 and state.request.restart
+        self.require(Rule.VERDICT_FIRST, not watched or state.promoted, 'done without a verdict')
+        self.require(Rule.VERDICT_FIRST, state.verdict is not Verdict.FAILED, 'it failed')
+        left = {osd.osd_id for osd in state.osds if osd.step is OsdStep.LEFT_BEHIND}
+        targets = dict(state.request.targets)
+        # Where an entry for all would reach an OSD that nobody checked, it is not written.
+        finals = (
+            state.request.final_entries
+            if state.own_entries_stay is None
+            else tuple((f'osd.{n}', targets[n]) for n in set(targets) - left)
+            if state.request.restart
+            else ()
+        )
+        for who, value in finals:
+            if who not in self.anybodys and not (who in touched and who.startswith('osd.')):
+                _put(expected, who, value)
+        self.require(Rule.END_AS_PLANNED, entries == expected, f'{entries}, not {expected}')
+        for n in set(targets) - self.beside_itself - left:
+            runs = self.run.cluster.runs(n)
+            self.require(Rule.COMES_BACK, same_meaning(runs, targets[n]), f'osd.{n} runs {runs}')
+
+    def _nothing_in_flight(self, state: RolloutState, touched: Collection[str]) -> None:
+        failure = state.failure or ''
+        if not failure.startswith('aborted by') or state.direction is not Direction.FORWARD:
+            return
+        flying = in_flight(state)
+        # Who sets the OSD's own entry has it from there on.
+        theirs = flying is not None and any(
+            who.partition('/')[0] == f'osd.{flying.osd_id}' for who in touched
+        )
+        self.require(Rule.ALL_OR_NONE, flying is None or theirs, 'an OSD was left in flight')
+
+    def _no_mixture(self, state: RolloutState) -> None:
+        """Only an operator leaves a part of the OSDs changed, and is told of which."""
+        unchanged = {OsdStep.PENDING, OsdStep.RESTORED, OsdStep.LEFT_BEHIND}
+        changed = [o.osd_id for o in state.osds if o.step not in unchanged]
+        failure = state.failure or ''
+        by_an_operator = state.outcome is Outcome.ABORTED or 'aborted by' in failure
+        # One that does not run what it had, though it was restarted with that, is no mixture.
+        alone = len(changed) == 1 and 'on the way back' in failure
+        left = len([o for o in state.osds if o.step is not OsdStep.LEFT_BEHIND])
+        self.require(
+            Rule.ALL_OR_NONE,
+            by_an_operator or alone or len(changed) in {0, left},
+            f'{changed} stay changed: {failure}',
+        )
+        if changed and state.direction is not Direction.BACK:
+            self.require(
+                Rule.TOLD_TRULY,
+                f'the change stays on osd.{changed[0]}' in failure or len(failure) >= 590,
+                f'{changed} stay changed: {failure}',
+            )
+
+
+def _put(entries: dict[str, str], who: str, value: Optional[str]) -> None:
+    if value is None:
+        entries.pop(who, None)
+    else:
+        entries[who] = value

@@ -1,0 +1,1164 @@
+"""Faults planted in the product, one at a time, each of which the invariants must catch.
+
+A mutant replaces one decision of the product by another one, wherever it is used. `MUTANTS` says of
+each which kind of fault it stands for and which rule is to bite.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import Any, Callable, NamedTuple, Optional
+
+import pytest
+
+from rocksdb_tuner.advise import automatic
+from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.rollout import (
+    acts,
+    admission,
+    alarm,
+    back,
+    collapse,
+    driver,
+    failing,
+    foreign,
+    forward,
+    gates,
+    history,
+    identity,
+    machine,
+    request,
+    restart,
+    rules,
+    soak,
+    states,
+    storage,
+    verdict,
+)
+from rocksdb_tuner.rollout.observation import Needs, RestartOsd, SetEntry
+from rocksdb_tuner.rollout.records import (
+    Direction,
+    Ending,
+    Judgement,
+    OsdStep,
+    Outcome,
+    Phase,
+    Verdict,
+)
+from rocksdb_tuner.rollout.restart_log import RestartLog
+from rocksdb_tuner.rollout.rules import Step
+
+from .acts import Act
+from .rules import Rule
+from .schedule import Change, Moment, Schedule
+
+_PACKAGE = 'rocksdb_tuner'
+
+
+class Patch:
+    """Plants a fault for as long as a `MonkeyPatch` lives."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._monkeypatch = monkeypatch
+
+    def everywhere(self, found: Callable[..., Any], instead: Callable[..., Any]) -> None:
+        """Replace a function in every module of the product that has it."""
+        for name, module in list(sys.modules.items()):
+            if name.startswith(_PACKAGE) and '.tests' not in name:
+                for attribute, value in list(vars(module).items()):
+                    if value is found:
+                        self._monkeypatch.setattr(module, attribute, instead)
+
+    def attribute(self, owner: object, name: str, value: object) -> None:
+        self._monkeypatch.setattr(owner, name, value)
+
+    def never(self, found: Callable[..., Any], answer: object = None) -> None:
+        """Let a question always have this answer."""
+        self.everywhere(found, lambda *_, **__: answer)
+
+
+class Mutant(NamedTuple):
+    name: str
+    #: What kind of fault it is, as in the list of those that were planted by hand.
+    kind: str
+    #: The rule that catches it.
+    rule: Rule
+    plant: Callable[[Patch], None]
+    #: Without any of these, aimed at one of those moments, a schedule hardly shows it; empty: any
+    #: schedule may, and any moment will do.
+    shown_by: tuple[Act, ...] = ()
+    at: tuple[Moment, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+    def may_show(self, planned: Schedule) -> bool:
+        if self.changes and planned.change not in self.changes:
+            return False
+        return not self.shown_by or any(
+            act.act in self.shown_by and (not self.at or act.moment in self.at)
+            for act in planned.acts
+        )
+
+
+# -- gates
+
+
+def _flags_and_health_ignored(patch: Patch) -> None:
+    patch.never(gates._held_cluster)
+
+
+def _groups_ignored(patch: Patch) -> None:
+    patch.never(gates.placement_groups)
+
+
+def _ok_to_stop_skipped(patch: Patch) -> None:
+    patch.never(gates._ok_to_stop)
+
+
+def _ok_to_stop_unanswered(patch: Patch) -> None:
+    def no_answer_is_yes(seen: Any, osd_id: int) -> Optional[str]:
+        return seen.ok_to_stop.get(osd_id)  # type: ignore[no-any-return]
+
+    patch.everywhere(gates._ok_to_stop, no_answer_is_yes)
+
+
+def _upgrade_ignored(patch: Patch) -> None:
+    patch.never(gates._upgrade)
+
+
+def _mixed_versions_ignored(patch: Patch) -> None:
+    patch.everywhere(
+        gates._upgrade, lambda seen: None if seen.upgrade is None else f'upgrade: {seen.upgrade}'
+    )
+
+
+def _gates_not_asked_before_restart(patch: Patch) -> None:
+    patch.attribute(restart, 'why_closed', lambda state, _, seen: rules.why_held(state, seen))
+
+
+def _deaf_ignored(patch: Patch) -> None:
+    closed = gates.closed_gate
+    patch.everywhere(closed, lambda seen, n: closed(replace(seen, deaf=None), n))
+
+
+def _reports_not_needed(patch: Patch) -> None:
+    observe = driver.Driver._observe
+
+    def deaf_and_content(self: Any, *args: Any, **named: Any) -> Any:
+        self._deaf = None
+        return observe(self, *args, **named)
+
+    patch.attribute(driver.Driver, '_observe', deaf_and_content)
+
+
+# -- mode, pause, window, daily limit
+
+
+def _mode_not_looked_at(patch: Patch) -> None:
+    held = rules.why_held
+    patch.everywhere(held, lambda state, seen: held(state, replace(seen, may_act=True)))
+    patch.never(gates._mode)
+    _switch_ignored(patch)
+
+
+def _switch_ignored(patch: Patch) -> None:
+    step = driver.Driver._step
+
+    def always_on(self: Any, *args: Any, **named: Any) -> Any:
+        self._switched_on = lambda: True
+        return step(self, *args, **named)
+
+    patch.attribute(driver.Driver, '_step', always_on)
+
+
+def _pause_holds_nothing(patch: Patch) -> None:
+    held = rules.why_held
+    patch.everywhere(held, lambda state, seen: held(replace(state, paused_by=None), seen))
+
+
+def _pause_ignored_on_the_way_back(patch: Patch) -> None:
+    held = rules.why_held
+
+    def only_forward(state: Any, seen: Any) -> Optional[str]:
+        going_back = state.direction is Direction.BACK
+        return held(replace(state, paused_by=None) if going_back else state, seen)
+
+    patch.everywhere(held, only_forward)
+
+
+def _pause_lost_where_an_osd_fails(patch: Patch) -> None:
+    fail = failing.failing
+    patch.everywhere(fail, lambda *args: replace(fail(*args), paused_by=None))
+
+
+def _window_ignored(patch: Patch) -> None:
+    _without_not_now(patch, 'outside_window', None)
+
+
+def _daily_limit_ignored(patch: Patch) -> None:
+    patch.attribute(RestartLog, 'used_up', lambda *_: None)
+
+
+def _restarts_not_counted(patch: Patch) -> None:
+    patch.attribute(driver.Driver, '_count_restart', lambda self, *_: None)
+
+
+def _window_only_for_the_canary(patch: Patch) -> None:
+    begin = forward._begin
+
+    def begin_anyway(state: Any, osd: Any, seen: Any) -> Any:
+        first = osd.osd_id == state.request.order[0]
+        return begin(state, osd, seen if first else replace(seen, not_now=None))
+
+    patch.everywhere(begin, begin_anyway)
+
+
+def _without_not_now(patch: Patch, name: str, value: object) -> None:
+    tick = driver.Driver.tick
+
+    def tick_without(self: Any, now_s: float, may_act: Any, *args: Any, **named: Any) -> None:
+        if args:
+            args = (value, *args[1:])
+        elif name in named:
+            named[name] = value
+        tick(self, now_s, may_act, *args, **named)
+
+    patch.attribute(driver.Driver, 'tick', tick_without)
+
+
+# -- restarts
+
+
+def _second_restart_beside_the_first(patch: Patch) -> None:
+    patch.never(restart.why_outstanding)
+
+
+def _request_forgotten(patch: Patch) -> None:
+    ask = restart._ask
+
+    def ask_and_forget(*args: Any, **named: Any) -> Any:
+        asked = ask(*args, **named)
+        return Step(replace(asked.state, asked=None), asked.actions)
+
+    patch.everywhere(ask, ask_and_forget)
+
+
+def _killed_while_starting(patch: Patch) -> None:
+    """A process that is slow to start is restarted every minute."""
+    _killed_after(patch, 60.0)
+
+
+def _killed_shortly_before_it_is_up(patch: Patch) -> None:
+    _killed_after(patch, 250.0)
+
+
+def _killed_after(patch: Patch, waited_s: float) -> None:
+    starting = restart._starting
+
+    def impatient(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
+        if seen.waited_s >= waited_s:
+            return restart._ask(state, osd, seen)
+        return starting(rules_, state, osd, seen)
+
+    patch.everywhere(starting, impatient)
+
+
+def _restarted_again_and_again(patch: Patch) -> None:
+    """One that runs something else is restarted until it does."""
+    checking = forward._checking
+
+    def once_more(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
+        step = checking(rules_, state, osd, seen)
+        if step.state.direction is Direction.RECOVER:
+            again = replace(osd, step=OsdStep.RESTART_DUE, nonce_before=osd.nonce_after)
+            return Step(states.with_osd(state, again))
+        return step
+
+    patch.everywhere(checking, once_more)
+
+
+def _lost_again_without_the_nonce(patch: Patch) -> None:
+    lost = restart.lost_again
+
+    def by_up_alone(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
+        info = seen.osd(osd.osd_id)
+        if info is not None and info.up:
+            return None
+        return lost(rules_, state, osd, seen)
+
+    patch.everywhere(lost, by_up_alone)
+
+
+def _down_osds_do_not_close_the_gate(patch: Patch) -> None:
+    patch.never(gates._osds)
+    patch.never(gates.placement_groups)
+    patch.never(gates._moved)
+    patch.never(gates._held_cluster)
+    patch.never(gates._ok_to_stop)
+    # The next one is begun while this one is down.
+    settle = restart.until_settled
+    patch.everywhere(settle, lambda *_: None)
+    patch.attribute(forward, '_drive', _never_waits(forward._drive))
+
+
+def _never_waits(drive: Callable[..., Any]) -> Callable[..., Any]:
+    def go_on(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
+        if osd.step is OsdStep.RESTARTING:
+            return Step(states.with_osd(state, replace(osd, step=OsdStep.VERIFIED)))
+        return drive(rules_, state, osd, seen)
+
+    return go_on
+
+
+def _two_at_once_on_the_way_back(patch: Patch) -> None:
+    """What was asked for counts as done."""
+    restarting = restart.restarting
+
+    def done(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
+        if state.direction is Direction.BACK:
+            return Step(states.with_osd(state, replace(osd, step=OsdStep.RESTORED)))
+        return restarting(rules_, state, osd, seen)
+
+    patch.everywhere(restarting, done)
+    patch.never(restart.why_outstanding)
+    patch.never(gates.closed_gate)
+
+
+def _never_gives_up(patch: Patch) -> None:
+    """A process may take as long as it likes to start."""
+    step = machine.Machine.step
+
+    def patient(self: Any, *args: Any) -> Any:
+        return step(replace(self, limits=replace(self.limits, boot_s=1e6)), *args)
+
+    patch.attribute(machine.Machine, 'step', patient)
+
+
+def _waits_for_an_osd_that_does_not_start(patch: Patch) -> None:
+    patch.everywhere(
+        restart._starting,
+        lambda rules_, state, osd, seen: Step(states.waiting(state, f'osd.{osd.osd_id} is down')),
+    )
+
+
+# -- what runs
+
+
+def _profile_check_left_out(patch: Patch) -> None:
+    def believe(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
+        lost = restart.lost_again(rules_, state, osd, seen)
+        return lost or Step(states.with_osd(state, replace(osd, step=OsdStep.SETTLING)))
+
+    patch.everywhere(forward._checking, believe)
+
+
+def _any_value_accepted_forward(patch: Patch) -> None:
+    checking = forward._checking
+
+    def any_value(rules_: Any, *args: Any) -> Any:
+        return checking(replace(rules_, same_meaning=lambda *_: True), *args)
+
+    patch.everywhere(checking, any_value)
+
+
+def _any_source_accepted_on_the_way_back(patch: Patch) -> None:
+    patch.never(back._as_store_says, answer=True)
+
+
+def _back_without_restarts(patch: Patch) -> None:
+    """Everything counts as restored once its entry is."""
+
+    def restored(state: Any, osd: Any, seen: Any) -> Any:
+        return replace(osd, step=OsdStep.RESTORED)
+
+    patch.everywhere(back._classified, restored)
+
+
+def _elsewhere_ignored(patch: Patch) -> None:
+    patch.attribute(RunningOption, 'beats_config_store', property(lambda self: False))
+
+
+def _file_counts_as_the_store(patch: Patch) -> None:
+    begin = forward._begin
+
+    def unasked(state: Any, osd: Any, seen: Any) -> Any:
+        believed = {n: replace(found, source='mon') for n, found in seen.running.items()}
+        return begin(state, osd, replace(seen, running=believed))
+
+    patch.everywhere(begin, unasked)
+
+
+# -- entries
+
+
+def _not_saved_before(patch: Patch) -> None:
+    step = driver.Driver._step
+
+    def act_first(self: Any, state: Any, *args: Any, **named: Any) -> Any:
+        save = self._save
+        self._save = lambda new: self.__dict__.update(_state=new)
+        try:
+            return step(self, state, *args, **named)
+        finally:
+            self._save = save
+            if self._state is not state:
+                save(self._state)
+
+    patch.attribute(driver.Driver, '_step', act_first)
+
+
+def _saved_one_behind(patch: Patch) -> None:
+    """The step that is stored is the one before."""
+    save = storage.RolloutStorage.save_current
+    last: list[Any] = [None]
+
+    def save_older(self: Any, state: Any) -> None:
+        older, last[0] = last[0], state
+        alike = older is not None and older.rollout_id == state.rollout_id
+        save(self, older if alike and not state.ended else state)
+
+    patch.attribute(storage.RolloutStorage, 'save_current', save_older)
+
+
+def _entries_of_others_overwritten(patch: Patch) -> None:
+    patch.never(foreign.changed_by_others, answer=())
+
+
+def _rollback_over_others(patch: Patch) -> None:
+    patch.never(foreign.entries_in_the_way, answer=())
+    patch.never(foreign.changed_by_others, answer=())
+
+
+def _undo_forgets_shared_entries(patch: Patch) -> None:
+    turn = back.rolled_back
+
+    def only_own(*args: Any, **named: Any) -> Any:
+        turned = turn(*args, **named)
+        kept = tuple(who for who in turned.restoring if who.startswith('osd.'))
+        return replace(turned, restoring=kept)
+
+    patch.everywhere(turn, only_own)
+
+
+def _undo_removes(patch: Patch) -> None:
+    """What was there before is removed, not put back."""
+    entry = rules.entry_action
+
+    def remove(who: str, value: Optional[str]) -> Any:
+        return entry(who, None)
+
+    patch.attribute(back, 'entry_action', remove)
+    patch.attribute(rules, 'entry_action', remove)
+
+
+def _wrong_osds_entry(patch: Patch) -> None:
+    carry = driver.Driver._carry_out
+
+    def shifted(self: Any, action: Any) -> Any:
+        if isinstance(action, SetEntry) and action.who.startswith('osd.'):
+            action = SetEntry(f'osd.{int(action.who[4:]) + 5000}', action.value)
+        return carry(self, action)
+
+    patch.attribute(driver.Driver, '_carry_out', shifted)
+
+
+def _wrong_osd_restarted(patch: Patch) -> None:
+    carry = driver.Driver._carry_out
+
+    def shifted(self: Any, action: Any) -> Any:
+        if isinstance(action, RestartOsd):
+            action = RestartOsd(action.osd_id ^ 1)
+        return carry(self, action)
+
+    patch.attribute(driver.Driver, '_carry_out', shifted)
+
+
+def _other_value_written(patch: Patch) -> None:
+    carry = driver.Driver._carry_out
+
+    def other(self: Any, action: Any) -> Any:
+        if isinstance(action, SetEntry):
+            action = SetEntry(action.who, f'{action.value},max_background_jobs=2')
+        return carry(self, action)
+
+    patch.attribute(driver.Driver, '_carry_out', other)
+
+
+def _masked_entry_for_all(patch: Patch) -> None:
+    shared = request.shared_entries
+
+    def masked(request_: Any) -> Any:
+        return tuple((f'{who}/class:ssd', value) for who, value in shared(request_))
+
+    patch.everywhere(shared, masked)
+
+
+def _masked_entry_for_one(patch: Patch) -> None:
+    carry = driver.Driver._carry_out
+
+    def masked(self: Any, action: Any) -> Any:
+        if isinstance(action, SetEntry) and action.who.startswith('osd.'):
+            action = SetEntry(f'{action.who}/class:ssd', action.value)
+        return carry(self, action)
+
+    patch.attribute(driver.Driver, '_carry_out', masked)
+
+
+def _collapse_on_an_undecided_osd(patch: Patch) -> None:
+    """An OSD whose own entry stays needed loses it."""
+    patch.never(collapse._why_not_shared)
+
+
+def _collapse_forgets_own_entries(patch: Patch) -> None:
+    def shared_only(rules_: Any, state: Any, seen: Any) -> Any:
+        return Step(states.finished(state, Phase.DONE, Outcome.DONE))
+
+    patch.everywhere(collapse.collapse, shared_only)
+
+
+def _collapse_leaves_one(patch: Patch) -> None:
+    collapse_one = collapse.collapse
+
+    def all_but_the_last(rules_: Any, state: Any, seen: Any) -> Any:
+        left = [osd for osd in state.osds if osd.step is OsdStep.VERIFIED]
+        shared = request.shared_entries(state.request)
+        if len(left) == 1 and state.entries_done >= len(shared):
+            return Step(states.finished(state, Phase.DONE, Outcome.DONE))
+        return collapse_one(rules_, state, seen)
+
+    patch.everywhere(collapse_one, all_but_the_last)
+
+
+def _outsiders_not_refused(patch: Patch) -> None:
+    patch.never(admission._refuse_outsiders)
+    patch.never(collapse._why_not_shared)
+
+
+# -- who is concerned
+
+
+def _identity_not_asked(patch: Patch) -> None:
+    patch.never(identity.stranger)
+
+
+def _only_the_class_tells(patch: Patch) -> None:
+    found = identity.not_as_planned
+    patch.everywhere(found, lambda before, info: found(replace(before, uuid_head=None), info))
+
+
+# -- verdict and order
+
+
+def _failed_verdict_passes(patch: Patch) -> None:
+    patch.everywhere(soak._failed, soak._passed)
+
+
+def _soak_skipped(patch: Patch) -> None:
+    patch.attribute(forward, 'watched_batch', lambda state: None)
+    patch.attribute(machine, 'watched_batch', lambda state: None)
+
+
+def _crash_in_the_soak_ignored(patch: Patch) -> None:
+    patch.never(soak.lost_process)
+
+
+def _soak_without_the_nonce(patch: Patch) -> None:
+    def by_up_alone(state: Any, batch: Any, cluster: Any) -> Any:
+        up = {info.osd_id for info in cluster.osds if info.up}
+        of_batch = (osd for osd in state.osds if osd.osd_id in batch.osds)
+        return next((osd for osd in of_batch if osd.osd_id not in up), None)
+
+    patch.everywhere(soak.lost_process, by_up_alone)
+
+
+def _passes_without_data(patch: Patch) -> None:
+    patch.everywhere(verdict.judge, lambda *_, **__: Judgement(Verdict.PASSED))
+
+
+def _inconclusive_is_a_pass(patch: Patch) -> None:
+    ends = soak.ends_with
+
+    def passes(judgement: Any, after_s: float, plan: Any) -> Any:
+        found = ends(judgement, after_s, plan)
+        return Verdict.PASSED if found is Verdict.INCONCLUSIVE else found
+
+    judged = soak._judged
+
+    def judged_as_passed(state: Any, batch: Any, seen: Any, judgement: Any) -> Any:
+        if soak.ends_with(judgement, seen.after_s, batch.soak) is Verdict.PASSED:
+            return Step(soak._passed(state, batch, replace(judgement, verdict=Verdict.PASSED)))
+        return judged(state, batch, seen, judgement)
+
+    patch.everywhere(ends, passes)
+    patch.everywhere(judged, judged_as_passed)
+
+
+def _begun_beside_another(patch: Patch) -> None:
+    """The next one is begun while the one before it settles."""
+    settle = forward._settling
+
+    def hurried(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
+        following = states.first_at(state, OsdStep.PENDING)
+        if following is not None:
+            begun = replace(following, step=OsdStep.SETTING)
+            return Step(states.with_osd(state, begun))
+        return settle(rules_, state, osd, seen)
+
+    patch.everywhere(settle, hurried)
+
+
+def _begun_while_another_is_checked(patch: Patch) -> None:
+    check = forward._checking
+
+    def hurried(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
+        following = states.first_at(state, OsdStep.PENDING)
+        if following is not None:
+            return Step(states.with_osd(state, replace(following, step=OsdStep.SETTING)))
+        return check(rules_, state, osd, seen)
+
+    patch.everywhere(check, hurried)
+
+
+# -- the end
+
+
+def _history_not_recorded(patch: Patch) -> None:
+    patch.attribute(driver.Driver, '_conclude', lambda self, state: None)
+
+
+def _outcome_not_recorded(patch: Patch) -> None:
+    record = history.record_of
+    patch.everywhere(record, lambda state: replace(record(state), outcome=Outcome.WAITING))
+
+
+def _abort_leaves_an_osd_in_flight(patch: Patch) -> None:
+    aborted = acts._aborted
+
+    def at_once(state: Any, actor: str, now_s: float) -> Any:
+        if state.direction is Direction.FORWARD:
+            return states.ended(state, Ending(Outcome.ABORTED, f'aborted by {actor}'))
+        return aborted(state, actor, now_s)
+
+    patch.everywhere(aborted, at_once)
+
+
+def _failure_leaves_the_others_changed(patch: Patch) -> None:
+    patch.everywhere(back._after_recovery, lambda state, ending: Step(states.ended(state, ending)))
+
+
+def _no_alarm(patch: Patch) -> None:
+    patch.never(alarm.why_failed)
+
+
+def _no_alarm_while_waiting(patch: Patch) -> None:
+    patch.never(alarm.why_waiting)
+
+
+def _leftovers_not_told(patch: Patch) -> None:
+    patch.everywhere(foreign.told_what_stays, lambda state, entries: state)
+
+
+def _refusal_not_told(patch: Patch) -> None:
+    told = foreign.told_what_stays
+    patch.everywhere(told, lambda state, entries: told(state, {} if entries else entries))
+
+
+def _waits_for_ever(patch: Patch) -> None:
+    """What was waited for is not asked again."""
+    dispatch = machine._dispatch
+
+    def stuck(rules_: Any, state: Any, seen: Any) -> Any:
+        osd = states.in_flight(state)
+        if osd is not None and osd.step is OsdStep.SETTLING and seen.pgs.active_clean == 0:
+            return Step(replace(state, last_error='stuck'))
+        if state.last_error == 'stuck':
+            return Step(state)
+        return dispatch(rules_, state, seen)
+
+    patch.everywhere(dispatch, stuck)
+
+
+def _collapse_never_ends(patch: Patch) -> None:
+    patch.everywhere(collapse.collapse, lambda rules_, state, seen: Step(state))
+
+
+# -- managers and requests
+
+
+def _takes_over_without_a_look(patch: Patch) -> None:
+    step = machine.Machine.step
+
+    def at_once(self: Any, state: Any, seen: Any, now_s: float) -> Any:
+        return step(self, state, replace(seen, watched_s=1e9), now_s)
+
+    patch.attribute(machine.Machine, 'step', at_once)
+
+
+def _looks_for_a_moment(patch: Patch) -> None:
+    step = machine.Machine.step
+
+    def hasty(self: Any, *args: Any) -> Any:
+        return step(replace(self, limits=replace(self.limits, look_first_s=2.0)), *args)
+
+    patch.attribute(machine.Machine, 'step', hasty)
+
+
+def _any_name_means_the_last(patch: Patch) -> None:
+    rollout = driver.Driver._rollout
+    patch.attribute(driver.Driver, '_rollout', lambda self, name: rollout(self, None))
+
+
+def _second_rollout_accepted(patch: Patch) -> None:
+    patch.attribute(driver.Driver, '_refuse_while_running', lambda self: None)
+
+
+def _asks_every_osd(patch: Patch) -> None:
+    needs = machine._needs
+
+    def of_all(state: Any, *args: Any) -> Any:
+        found = needs(state, *args)
+        ids = tuple(osd.osd_id for osd in state.osds)
+        return replace(found, running=ids, ok_to_stop=ids)
+
+    patch.everywhere(needs, of_all)
+
+
+def _asks_without_need(patch: Patch) -> None:
+    """Monitors are asked of every OSD for what they would give it, at each step."""
+
+    def everything(state: Any, *_: Any) -> Needs:
+        ids = tuple(osd.osd_id for osd in state.osds) * 20
+        return Needs(running=ids[:1], ok_to_stop=ids[:1], resolved=ids, orchestrator=True)
+
+    patch.everywhere(machine._needs, everything)
+
+
+def _begins_at_once_by_itself(patch: Patch) -> None:
+    decide = automatic.decide
+
+    def hurried(recommendations: Any, standing: Any, past: Any, now_s: float, policy: Any) -> Any:
+        return decide(recommendations, standing, past, now_s, replace(policy, after_s=0.0))
+
+    patch.everywhere(decide, hurried)
+    patch.attribute(automatic, 'decide', hurried)
+
+
+def _repeats_what_failed(patch: Patch) -> None:
+    patch.never(automatic._why_nothing)
+    patch.never(automatic._is_same, answer=False)
+
+
+_BACK = tuple(moment for moment in Moment if moment.value.startswith('rolling back'))
+
+MUTANTS = (
+    Mutant('flags and health ignored', 'gates', Rule.GATES, _flags_and_health_ignored),
+    Mutant('placement groups ignored', 'gates', Rule.GATES, _groups_ignored),
+    Mutant('gates not asked again', 'gates', Rule.GATES, _gates_not_asked_before_restart),
+    Mutant(
+        'ok-to-stop skipped',
+        'ok-to-stop',
+        Rule.OK_TO_STOP,
+        _ok_to_stop_skipped,
+        (Act.REFUSES_OK_TO_STOP,),
+    ),
+    Mutant(
+        'no answer is yes',
+        'ok-to-stop',
+        Rule.OK_TO_STOP,
+        _ok_to_stop_unanswered,
+        (Act.REFUSES_OK_TO_STOP,),
+    ),
+    Mutant(
+        'upgrade ignored',
+        'upgrade',
+        Rule.NO_UPGRADE,
+        _upgrade_ignored,
+        (
+            Act.UPGRADE_BEGINS,
+            Act.OF_ANOTHER_RELEASE,
+        ),
+    ),
+    Mutant(
+        'mixed versions ignored',
+        'upgrade',
+        Rule.NO_UPGRADE,
+        _mixed_versions_ignored,
+        (Act.OF_ANOTHER_RELEASE,),
+    ),
+    Mutant('deaf', 'reports', Rule.HEARS, _deaf_ignored, (Act.REPORTS_STOP,)),
+    Mutant('reports not needed', 'reports', Rule.HEARS, _reports_not_needed, (Act.REPORTS_STOP,)),
+    Mutant(
+        'mode not looked at',
+        'mode',
+        Rule.MODE,
+        _mode_not_looked_at,
+        (
+            Act.MODE_OFF,
+            Act.MODE_OFF_IN_A_WRITE,
+        ),
+    ),
+    Mutant(
+        'switch ignored in a tick', 'mode', Rule.MODE, _switch_ignored, (Act.MODE_OFF_IN_A_WRITE,)
+    ),
+    Mutant(
+        'pause holds nothing',
+        'pause',
+        Rule.PAUSE_HOLDS,
+        _pause_holds_nothing,
+        (
+            Act.PAUSE,
+            Act.OTHER_OPERATOR_PAUSES,
+        ),
+    ),
+    Mutant(
+        'pause ignored back',
+        'rollback while paused',
+        Rule.PAUSE_HOLDS,
+        _pause_ignored_on_the_way_back,
+        (
+            Act.PAUSE,
+            Act.OTHER_OPERATOR_PAUSES,
+        ),
+        _BACK,
+    ),
+    Mutant(
+        'pause lost',
+        'pause lost',
+        Rule.PAUSE_HOLDS,
+        _pause_lost_where_an_osd_fails,
+        (
+            Act.PAUSE,
+            Act.OTHER_OPERATOR_PAUSES,
+        ),
+        (Moment.RESTARTING, Moment.CHECKING),
+    ),
+    Mutant('window ignored', 'window', Rule.WINDOW, _window_ignored, (Act.WINDOW_CLOSES,)),
+    Mutant(
+        'window for the canary',
+        'window',
+        Rule.WINDOW,
+        _window_only_for_the_canary,
+        (Act.WINDOW_CLOSES,),
+    ),
+    Mutant(
+        'daily limit ignored',
+        'daily limit',
+        Rule.DAILY_LIMIT,
+        _daily_limit_ignored,
+        (Act.DAILY_LIMIT,),
+    ),
+    Mutant(
+        'restarts not counted',
+        'daily limit',
+        Rule.DAILY_LIMIT,
+        _restarts_not_counted,
+        (Act.DAILY_LIMIT,),
+    ),
+    Mutant(
+        'second restart',
+        'second restart',
+        Rule.ONE_OUTSTANDING,
+        _second_restart_beside_the_first,
+        (Act.ORCHESTRATOR_LATE,),
+    ),
+    Mutant(
+        'request forgotten',
+        'second restart',
+        Rule.ONE_OUTSTANDING,
+        _request_forgotten,
+        (Act.ORCHESTRATOR_LATE,),
+    ),
+    Mutant(
+        'killed while starting',
+        'restart',
+        Rule.BOUNDED_DOWNTIME,
+        _killed_while_starting,
+        (Act.STARTS_SLOWLY,),
+    ),
+    Mutant(
+        'asked every minute', 'restart', Rule.STOPS, _killed_while_starting, (Act.STARTS_SLOWLY,)
+    ),
+    Mutant(
+        'killed shortly before it is up',
+        'restart',
+        Rule.BOUNDED_DOWNTIME,
+        _killed_shortly_before_it_is_up,
+        (Act.STARTS_SLOWLY,),
+    ),
+    Mutant(
+        'waits for what does not start',
+        'restart',
+        Rule.STARTS_AGAIN,
+        _waits_for_an_osd_that_does_not_start,
+    ),
+    Mutant('never gives up', 'restart', Rule.STARTS_AGAIN, _never_gives_up),
+    Mutant(
+        'restarted again and again',
+        'restart',
+        Rule.STOPS,
+        _restarted_again_and_again,
+        (Act.STUBBORN,),
+    ),
+    Mutant(
+        'lost_again without the nonce',
+        'nonce',
+        Rule.COMES_BACK,
+        _lost_again_without_the_nonce,
+        (Act.RESTARTED_BY_HAND,),
+        (Moment.CHECKING, Moment.SETTLING),
+    ),
+    Mutant(
+        'gates open while one is down', 'gates', Rule.ONE_DOWN, _down_osds_do_not_close_the_gate
+    ),
+    Mutant('two at once on the way back', 'rollback', Rule.ONE_DOWN, _two_at_once_on_the_way_back),
+    Mutant(
+        'profile check left out',
+        'profile check',
+        Rule.COMES_BACK,
+        _profile_check_left_out,
+        (Act.STUBBORN,),
+    ),
+    Mutant(
+        'any value accepted',
+        'profile check',
+        Rule.COMES_BACK,
+        _any_value_accepted_forward,
+        (Act.STUBBORN,),
+    ),
+    Mutant(
+        'any source accepted back',
+        'source',
+        Rule.UNDO_EXACT,
+        _any_source_accepted_on_the_way_back,
+        (
+            Act.STUBBORN,
+            Act.OVERRULED,
+        ),
+    ),
+    Mutant('back without restarts', 'rollback', Rule.UNDO_EXACT, _back_without_restarts),
+    Mutant(
+        'ceph.conf ignored', 'source', Rule.STORE_DECIDES, _elsewhere_ignored, (Act.NEXT_OVERRULED,)
+    ),
+    Mutant(
+        'ceph.conf is the store',
+        'source',
+        Rule.STORE_DECIDES,
+        _file_counts_as_the_store,
+        (Act.NEXT_OVERRULED,),
+    ),
+    Mutant('not saved before', 'no save before act', Rule.SAVED_BEFORE, _not_saved_before),
+    Mutant('saved one behind', 'no save before act', Rule.SAVED_BEFORE, _saved_one_behind),
+    Mutant(
+        'others overwritten',
+        'entries of others',
+        Rule.OPERATOR_WINS,
+        _entries_of_others_overwritten,
+        (
+            Act.SETS_OSD,
+            Act.SETS_ALL,
+        ),
+    ),
+    Mutant(
+        'rollback over others',
+        'entries of others',
+        Rule.OPERATOR_WINS,
+        _rollback_over_others,
+        (
+            Act.SETS_OSD,
+            Act.SETS_ALL,
+        ),
+    ),
+    Mutant(
+        'undo forgets shared entries',
+        'undo that forgets',
+        Rule.UNDO_EXACT,
+        _undo_forgets_shared_entries,
+    ),
+    Mutant('undo removes', 'undo that forgets', Rule.UNDO_EXACT, _undo_removes),
+    Mutant('entry of the wrong OSD', 'wrong OSD', Rule.AS_REQUESTED, _wrong_osds_entry),
+    Mutant('wrong OSD restarted', 'wrong OSD', Rule.SAVED_BEFORE, _wrong_osd_restarted),
+    Mutant('another value written', 'wrong value', Rule.AS_REQUESTED, _other_value_written),
+    Mutant('masked entry for all', 'masks', Rule.NO_MASKS, _masked_entry_for_all),
+    Mutant('masked entry for one', 'masks', Rule.NO_MASKS, _masked_entry_for_one),
+    Mutant(
+        'collapse on an undecided OSD',
+        'collapse',
+        Rule.NO_OUTSIDER,
+        _collapse_on_an_undecided_osd,
+        (
+            Act.JOINS,
+            Act.ANOTHER_CLASS_JOINS,
+            Act.REPLACED,
+        ),
+    ),
+    Mutant(
+        'outsiders not refused',
+        'admission',
+        Rule.NO_OUTSIDER,
+        _outsiders_not_refused,
+        changes=(Change.REACHES_OTHERS,),
+    ),
+    Mutant('own entries stay', 'collapse', Rule.END_AS_PLANNED, _collapse_forgets_own_entries),
+    Mutant('one own entry stays', 'collapse', Rule.END_AS_PLANNED, _collapse_leaves_one),
+    Mutant(
+        'identity not asked',
+        'identity',
+        Rule.SAME_OSD,
+        _identity_not_asked,
+        (
+            Act.REPLACED,
+            Act.REPLACED_BY_ANOTHER_CLASS,
+        ),
+    ),
+    Mutant(
+        'only the class tells', 'identity', Rule.SAME_OSD, _only_the_class_tells, (Act.REPLACED,)
+    ),
+    Mutant(
+        'failed verdict passes',
+        'verdict',
+        Rule.VERDICT_FIRST,
+        _failed_verdict_passes,
+        (Act.NEW_IS_SLOW,),
+    ),
+    Mutant(
+        'batch before the verdict', 'batch begun before verdict', Rule.VERDICT_FIRST, _soak_skipped
+    ),
+    Mutant(
+        'crash in the soak ignored',
+        'soak',
+        Rule.SAME_PROCESS,
+        _crash_in_the_soak_ignored,
+        (
+            Act.OSD_DIES,
+            Act.RESTARTED_BY_HAND,
+            Act.HOST_DIES,
+            Act.CRASHES,
+        ),
+        (Moment.SOAKING, Moment.JUDGING),
+    ),
+    Mutant(
+        'soak without the nonce',
+        'soak',
+        Rule.SAME_PROCESS,
+        _soak_without_the_nonce,
+        (Act.RESTARTED_BY_HAND,),
+        (Moment.SOAKING,),
+    ),
+    Mutant(
+        'passes without data', 'verdict', Rule.MEASURED, _passes_without_data, (Act.CLIENTS_STOP,)
+    ),
+    Mutant(
+        'inconclusive is a pass',
+        'verdict',
+        Rule.MEASURED,
+        _inconclusive_is_a_pass,
+        (Act.CLIENTS_STOP,),
+    ),
+    Mutant('begun beside another', 'order', Rule.ONE_AT_A_TIME, _begun_beside_another),
+    Mutant(
+        'begun while another is checked',
+        'order',
+        Rule.ONE_AT_A_TIME,
+        _begun_while_another_is_checked,
+    ),
+    Mutant('history not recorded', 'history', Rule.RECORDED, _history_not_recorded),
+    Mutant('outcome not recorded', 'history', Rule.RECORDED, _outcome_not_recorded),
+    Mutant(
+        'abort leaves an OSD in flight',
+        'abort',
+        Rule.ALL_OR_NONE,
+        _abort_leaves_an_osd_in_flight,
+        (Act.ABORT,),
+    ),
+    Mutant(
+        'failure leaves others changed',
+        'rollback',
+        Rule.ALL_OR_NONE,
+        _failure_leaves_the_others_changed,
+        (
+            Act.BREAKS,
+            Act.STUBBORN,
+            Act.OVERRULED,
+            Act.CRASHES,
+        ),
+    ),
+    Mutant('no alarm', 'no alarm', Rule.ALARM, _no_alarm),
+    Mutant(
+        'no alarm while waiting',
+        'no alarm',
+        Rule.ALARM,
+        _no_alarm_while_waiting,
+        (
+            Act.ORCHESTRATOR_GONE,
+            Act.ORCHESTRATOR_IDLE,
+            Act.ORCHESTRATOR_WRONG,
+            Act.OVERRULED,
+            Act.STUBBORN,
+            Act.CLIENTS_STOP,
+        ),
+    ),
+    Mutant(
+        'leftovers not told',
+        'leftovers',
+        Rule.TOLD_TRULY,
+        _leftovers_not_told,
+        (
+            Act.ABORT,
+            Act.SETS_ALL,
+        ),
+    ),
+    Mutant(
+        'refusal not told',
+        'leftovers',
+        Rule.TOLD_TRULY,
+        _refusal_not_told,
+        (
+            Act.SETS_ALL,
+            Act.SETS_OSD,
+        ),
+    ),
+    Mutant('waits for ever', 'waiting', Rule.ENDS, _waits_for_ever),
+    Mutant('collapse never ends', 'waiting', Rule.ENDS, _collapse_never_ends),
+    Mutant(
+        'takes over without a look',
+        'takeover',
+        Rule.LOOKS_FIRST,
+        _takes_over_without_a_look,
+        (
+            Act.FAIL_OVER,
+            Act.KILLED_AFTER_A_WRITE,
+            Act.KILLED_BEFORE_A_WRITE,
+            Act.MODULE_UPGRADED,
+        ),
+    ),
+    Mutant(
+        'looks for a moment',
+        'takeover',
+        Rule.LOOKS_FIRST,
+        _looks_for_a_moment,
+        (
+            Act.FAIL_OVER,
+            Act.KILLED_AFTER_A_WRITE,
+            Act.KILLED_BEFORE_A_WRITE,
+            Act.MODULE_UPGRADED,
+        ),
+    ),
+    Mutant(
+        'any name means the last',
+        'requests',
+        Rule.REQUESTS,
+        _any_name_means_the_last,
+        (Act.ROLLBACK_UNKNOWN,),
+    ),
+    Mutant(
+        'second rollout accepted',
+        'requests',
+        Rule.REQUESTS,
+        _second_rollout_accepted,
+        (Act.APPLY_ANOTHER,),
+    ),
+    Mutant('asks every OSD', 'cost of a tick', Rule.BOUNDED_TICK, _asks_every_osd),
+    Mutant('asks without need', 'cost of a tick', Rule.BOUNDED_TICK, _asks_without_need),
+    Mutant('begins at once by itself', 'auto-apply', Rule.NOT_UNASKED, _begins_at_once_by_itself),
+    Mutant('repeats what failed', 'auto-apply', Rule.NOT_UNASKED, _repeats_what_failed),
+)

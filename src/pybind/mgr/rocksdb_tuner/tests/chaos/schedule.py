@@ -1,0 +1,186 @@
+"""What a schedule is: a cluster, a change of it, and what happens to both at which moments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple, Optional
+
+from rocksdb_tuner.rollout.batches import watched_batch
+from rocksdb_tuner.rollout.records import Direction, OsdStep, Phase, RolloutState, SoakPlan
+from rocksdb_tuner.rollout.soak import undecided
+from rocksdb_tuner.rollout.states import in_flight
+
+from .acts import Act
+from .topology import Topology
+
+
+class Moment(str, Enum):
+    """Where a rollout stands between two of its effects: what faults are aimed at."""
+
+    IDLE = 'before the first'
+    PREFLIGHT = 'preflight'
+    BETWEEN = 'between two OSDs'
+    SETTING = 'setting'
+    RESTART_DUE = 'restart due'
+    RESTARTING = 'restarting'
+    CHECKING = 'checking'
+    SETTLING = 'settling'
+    SOAKING = 'soaking'
+    JUDGING = 'judging'
+    COLLAPSING = 'collapsing'
+    COLLAPSING_OSD = 'collapsing an OSD'
+    SHIELDING = 'shielding'
+    LEAVING = 'leaving an OSD behind'
+    RECOVER_RESTORING = 'recover: restoring'
+    RECOVER_RESTART_DUE = 'recover: restart due'
+    RECOVER_RESTARTING = 'recover: restarting'
+    RECOVER_CHECKING = 'recover: checking'
+    BACK_ENTRIES = 'rolling back: entries'
+    BACK_RESTART_DUE = 'rolling back: restart due'
+    BACK_RESTARTING = 'rolling back: restarting'
+    BACK_CHECKING = 'rolling back: checking'
+    BACK_SETTLING = 'rolling back: settling'
+    ENDED = 'ended'
+
+
+#: Moments that most schedules pass within a look, or never come to.
+RARE = tuple(m for m in Moment if m.value.startswith(('collapsing', 'recover', 'rolling back')))
+
+_FORWARD = {
+    OsdStep.SETTING: Moment.SETTING,
+    OsdStep.RESTART_DUE: Moment.RESTART_DUE,
+    OsdStep.RESTARTING: Moment.RESTARTING,
+    OsdStep.CHECKING: Moment.CHECKING,
+    OsdStep.SETTLING: Moment.SETTLING,
+    OsdStep.COLLAPSING: Moment.COLLAPSING_OSD,
+    OsdStep.SHIELDING: Moment.SHIELDING,
+    OsdStep.RESTORING: Moment.LEAVING,
+}
+_RECOVER = {
+    OsdStep.RESTORING: Moment.RECOVER_RESTORING,
+    OsdStep.RESTART_DUE: Moment.RECOVER_RESTART_DUE,
+    OsdStep.RESTARTING: Moment.RECOVER_RESTARTING,
+    OsdStep.CHECKING: Moment.RECOVER_CHECKING,
+}
+_BACK = {
+    OsdStep.RESTART_DUE: Moment.BACK_RESTART_DUE,
+    OsdStep.RESTARTING: Moment.BACK_RESTARTING,
+    OsdStep.CHECKING: Moment.BACK_CHECKING,
+    OsdStep.SETTLING: Moment.BACK_SETTLING,
+}
+
+
+def moment_of(state: Optional[RolloutState]) -> Moment:
+    """Where a rollout stands; None: there was none yet."""
+    if state is None:
+        return Moment.IDLE
+    if state.ended:
+        return Moment.ENDED
+    flying = in_flight(state)
+    step = None if flying is None else flying.step
+    if state.direction is Direction.RECOVER:
+        return Moment.RECOVER_RESTORING if step is None else _RECOVER[step]
+    if state.direction is Direction.BACK:
+        entries = step is None or state.entries_done < len(state.restoring)
+        return Moment.BACK_ENTRIES if entries else _BACK.get(step, Moment.BACK_ENTRIES)  # type: ignore[arg-type]
+    if step is not None:
+        return _FORWARD[step]
+    if state.stage in {Phase.PLANNED, Phase.PREFLIGHT}:
+        return Moment.PREFLIGHT
+    if state.stage is Phase.COLLAPSING:
+        return Moment.COLLAPSING
+    if watched_batch(state) is not None:
+        return Moment.JUDGING if undecided(state) else Moment.SOAKING
+    return Moment.BETWEEN
+
+
+class Planned(NamedTuple):
+    """One act: what happens, when, and to which OSD.
+
+    With a ``moment`` it happens when the rollout has been seen there ``after`` times; without
+    one, after so many looks, counted from the beginning or from the act before it.
+    """
+
+    act: Act
+    after: int
+    moment: Optional[Moment] = None
+    #: The n-th OSD of the cluster; None: the one in flight, or the canary.
+    osd: Optional[int] = None
+    #: It waits for the act before it.
+    follows: bool = False
+
+    def __str__(self) -> str:
+        target = 'the OSD in flight' if self.osd is None else f'OSD number {self.osd}'
+        if self.moment is None:
+            since = ' after that' if self.follows else ''
+            return f'{self.after} looks{since}: {self.act.name} ({target})'
+        return f'at "{self.moment.value}", {self.after} looks in: {self.act.name} ({target})'
+
+
+class Change(str, Enum):
+    """What the rollout is to do, and what was there before."""
+
+    ALL = 'the same string for all OSDs'
+    ALL_OVER_ENTRY = 'another string in the entry for all OSDs'
+    ALL_OVER_OWN = 'one entry for all instead of those of single OSDs'
+    ALL_OVER_MASKED = 'one entry for all, beside a masked one that has the string already'
+    REACHES_OTHERS = 'one entry for all, though one device class is to change: to be refused'
+    CLASS = 'one device class of several'
+    REMOVE = 'no entry any more'
+    REMOVE_ALIKE = 'no entries any more, which all say the same'
+    REMOVE_EQUAL = 'no entry any more, which equals the default: nothing restarts'
+
+
+class Loop(str, Enum):
+    """What drives the rollout."""
+
+    DRIVER = 'the driver alone'
+    TUNER = 'the whole loop: sampling, advice, requests'
+    AUTO_APPLY = 'the whole loop, which begins by itself'
+
+
+@dataclass(frozen=True)
+class Delays:
+    """How late things happen, or are heard of, in seconds."""
+
+    report_s: float = 3.0
+    pg_report_s: float = 3.0
+    boot_s: float = 5.0
+    recover_s: float = 12.0
+    orchestrator_s: float = 1.0
+
+
+@dataclass(frozen=True)
+class Schedule:
+    seed: str
+    topology: Topology
+    change: Change
+    value: str
+    soak: SoakPlan
+    look_every_s: float
+    delays: Delays
+    loop: Loop
+    #: What the orchestrator has accepted ends with the manager in which it runs.
+    orchestrator_forgets: bool
+    #: Looks after which the operator makes an end of a rollout that has not ended, or repairs all.
+    most_looks: int
+    acts: tuple[Planned, ...]
+
+    def lines(self) -> Iterator[str]:
+        """The schedule, for people."""
+        soak = 'nothing is watched'
+        if self.soak.most_s:
+            batches = self.soak.batches
+            then = 'not watched' if batches is None else batches.inconclusive.value
+            soak = f'soak up to {self.soak.most_s:.0f} s, {self.soak.inconclusive.value}'
+            soak += f', batches {then}'
+        yield f'seed {self.seed}: {self.topology}'
+        looks = f'a look every {self.look_every_s:g} s'
+        yield f'{self.change.value}, {self.loop.value}, {soak}, {looks}'
+        yield f'{self.delays}, orchestrator_forgets={self.orchestrator_forgets}'
+        if 'foo' in self.value:
+            yield 'with the new string no OSD starts'
+        for planned in self.acts:
+            yield f'  {planned}'

@@ -1,0 +1,126 @@
+"""Random faults and acts of operators, in any order: the invariants hold and every path ends.
+
+A new seed every time, printed; ``ROCKSDB_TUNER_CHAOS_SEED=<seed>`` repeats a run, and the
+``<seed>:<number>`` that a failure names repeats that one schedule alone. How many there are is
+``ROCKSDB_TUNER_CHAOS_SCHEDULES``; ``make check`` carries out 1,200.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import secrets
+import sys
+from collections import Counter
+from typing import NamedTuple, Optional
+
+import pytest
+
+from .acts import Act
+from .course import Course, Happened, carried_out
+from .coverage import summary
+from .effects import _EFFECTS
+from .generator import schedule
+from .rules import Rule
+from .schedule import Moment, Schedule
+from .shrink import breaks, shrunk
+from .topology import Shape
+
+SEED = os.environ.get('ROCKSDB_TUNER_CHAOS_SEED') or secrets.token_hex(4)
+SCHEDULES = int(os.environ.get('ROCKSDB_TUNER_CHAOS_SCHEDULES', '100'))
+
+
+class Outcome(NamedTuple):
+    seed: str
+    #: The phase in which it ended; None: nothing began.
+    phase: Optional[str]
+    broken: Optional[str]
+    happened: Counter[Happened]
+    planned: int
+    shape: Shape
+
+
+def _outcome(seed: str) -> Outcome:
+    planned = schedule(seed)
+    course, violation = carried_out(planned)
+    return Outcome(
+        seed,
+        course.ended,
+        None if violation is None else str(violation),
+        course.happened,
+        len(planned.acts),
+        planned.topology.shape,
+    )
+
+
+def _broken(planned: Schedule) -> Optional[Rule]:
+    violation = carried_out(planned)[1]
+    return None if violation is None else violation.rule
+
+
+def _told(seed: str, broken: str) -> str:
+    """A schedule that failed, as short as it fails."""
+    planned = schedule(seed)
+    rule = _broken(planned)
+    assert rule is not None, f'{seed} fails only sometimes: {broken}'
+    shortest = shrunk(planned, breaks(rule, _broken))
+    lines = '\n'.join(shortest.lines())
+    return f'ROCKSDB_TUNER_CHAOS_SEED={seed}: {broken}\n\nas short as it fails:\n{lines}'
+
+
+def _seeds() -> list[str]:
+    return [SEED] if ':' in SEED else [f'{SEED}:{number}' for number in range(SCHEDULES)]
+
+
+def test_any_schedule_keeps_the_invariants_and_ends() -> None:
+    seeds = _seeds()
+    # Shown by pytest where it fails; the name of a schedule stands in the failure, too.
+    sys.stdout.write(f'ROCKSDB_TUNER_CHAOS_SEED={SEED}, {len(seeds)} schedules\n')
+    ended: Counter[str] = Counter()
+    shapes: Counter[str] = Counter()
+    happened: Counter[Happened] = Counter()
+    planned = 0
+    with multiprocessing.get_context('fork').Pool(os.cpu_count()) as pool:
+        for outcome in pool.imap(_outcome, seeds, chunksize=5):
+            if outcome.broken is not None:
+                pytest.fail(_told(outcome.seed, outcome.broken))
+            ended[outcome.phase or 'nothing began'] += 1
+            shapes[outcome.shape.value] += 1
+            happened += outcome.happened
+            planned += outcome.planned
+    sys.stdout.write(f'ended: {dict(ended)}\nclusters: {dict(shapes)}\n')
+    for line in summary(happened, planned):
+        sys.stdout.write(f'{line}\n')
+    # Schedules that all end alike would prove little.
+    assert len(seeds) < 300 or min(ended[p] for p in ('done', 'rolled-back', 'failed')) > 10
+    if len(seeds) >= 1000:
+        assert {pair.moment for pair in happened} >= set(Moment) - _SELDOM
+
+
+#: Moments that a thousand schedules may miss.
+_SELDOM = {Moment.SHIELDING, Moment.LEAVING, Moment.JUDGING, Moment.IDLE}
+
+
+@pytest.mark.parametrize('number', range(4))
+def test_a_seed_always_gives_the_same_schedule_and_the_same_course(number: int) -> None:
+    seed = f'repeated:{number}'
+    assert schedule(seed) == schedule(seed)
+    courses = []
+    for _ in range(2):
+        course = Course(schedule(seed))
+        course.carry_out()
+        courses.append((course.cluster.commands, course.world.known))
+    assert courses[0] == courses[1]
+
+
+def test_every_act_can_be_drawn_and_is_carried_out() -> None:
+    assert set(_EFFECTS) == set(Act)
+    drawn = {planned.act for n in range(1000) for planned in schedule(f'acts:{n}').acts}
+    assert drawn == set(Act)
+
+
+def test_every_shape_of_cluster_can_be_drawn() -> None:
+    drawn = [schedule(f'shapes:{n}').topology for n in range(600)]
+    assert {topology.shape for topology in drawn} == set(Shape)
+    assert max(len(topology.spots) for topology in drawn) == 1000
+    assert any(pool.erasure_coded for topology in drawn for pool in topology.pools)

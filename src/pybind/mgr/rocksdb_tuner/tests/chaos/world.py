@@ -1,0 +1,412 @@
+"""A cluster with one manager at a time: what schedules are carried out in.
+
+The manager is the driver alone, or the whole loop above it. It may be killed before and after each
+write, and monitors may refuse, delay or lose each of them.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from typing import Any, Callable, Optional
+
+from rocksdb_tuner.advise.automatic import Policy
+from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint
+from rocksdb_tuner.observe.counters import names_for
+from rocksdb_tuner.present.health import HealthChecks, health_checks
+from rocksdb_tuner.requests import BusyError
+from rocksdb_tuner.rollout.driver import Driver
+from rocksdb_tuner.rollout.errors import RolloutRefused
+from rocksdb_tuner.rollout.maintenance import MaintenanceWindow
+from rocksdb_tuner.rollout.records import ChangeRequest, RolloutState, SoakPlan
+from rocksdb_tuner.rollout.rules import Limits
+from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
+from rocksdb_tuner.tests.rollout.conftest import Run
+from rocksdb_tuner.tuner import DEAF_S, Settings, Tuner
+
+from .cluster import ChaosCluster
+from .schedule import Loop, Schedule
+
+#: How long a monitor that is slow keeps a manager waiting.
+DELAY_S = 17.0
+#: The option gate_alarm_after.
+GATE_ALARM_S = 600.0
+#: How old a recommendation must be for auto-apply.
+STANDING_S = 60.0
+
+
+class Killed(BaseException):
+    """The manager's process ends here. Not an Exception: nothing may catch it."""
+
+
+class WriteFault(Enum):
+    """What befalls one write, of the store or of the config store, or a request for a restart."""
+
+    KILLED_BEFORE = auto()
+    KILLED_AFTER = auto()
+    REFUSED = auto()
+    #: It took effect, and the manager hears that it failed.
+    ANSWER_LOST = auto()
+    #: The manager hears that it took effect, and it did not: of entries only.
+    LOST = auto()
+    DELAYED = auto()
+    #: The operator switches the mode off meanwhile.
+    SWITCHED_OFF = auto()
+
+
+@dataclass
+class NextWrite:
+    """A fault of one write to come."""
+
+    fault: WriteFault
+    #: Writes that go well before it.
+    writes: int
+
+
+class World(Run):
+    """One cluster, one store, one manager; the driver alone drives the rollout."""
+
+    cluster: ChaosCluster
+    #: Questions that one look may ask of every OSD.
+    questions_of_all = 0
+
+    def __init__(self, planned: Schedule, cluster: ChaosCluster) -> None:
+        self.planned = planned
+        #: Called with every state once it is stored, and the one before it.
+        self.on_change: Callable[[Optional[RolloutState], RolloutState], None] = lambda *_: None
+        #: Called when the manager looks at the cluster, before anything follows from that.
+        self.on_observation: Callable[[], None] = lambda: None
+        #: What the manager's clock shows beyond the time that has passed.
+        self.offset_s = 0.0
+        self.next_writes: list[NextWrite] = []
+        #: Every write takes `DELAY_S`.
+        self.slow_monitors = False
+        #: When the manager became active, and when it last looked at the cluster.
+        self.active_since_s = cluster.now_s
+        self.seen_at_s = cluster.now_s
+        self.advice_fails = self.sampling_fails = False
+        self._watch_writes(cluster)
+        super().__init__(cluster)
+
+    def _watch_writes(self, cluster: ChaosCluster) -> None:
+        """Put the faults of writes between the manager and the cluster."""
+        seen_map = cluster.cluster_map
+
+        def cluster_map() -> ClusterMap:
+            self.on_observation()
+            self.seen_at_s = cluster.now_s
+            return seen_map()
+
+        cluster.cluster_map = cluster_map  # type: ignore[method-assign]
+        for name in ('set', 'remove', 'restart_osd'):
+            setattr(cluster, name, self._mortal(getattr(cluster, name), entry=True))
+
+    def _watch_store(self) -> None:
+        if not hasattr(self.store.set, 'mortal'):
+            self.store.set = self._mortal(self.store.set, entry=False)  # type: ignore[method-assign]
+
+    @property
+    def clock_s(self) -> float:
+        return self.cluster.now_s + self.offset_s
+
+    # -- the manager
+
+    def new_driver(self, limits: Optional[Limits] = None) -> Driver:
+        self._watch_store()
+        created = super().new_driver(limits)
+        created._on_change = self._changed
+        created._switched_on = lambda: self.may_act
+        self.active_since_s = self.cluster.now_s
+        return created
+
+    def _changed(self, old: Optional[RolloutState], new: RolloutState) -> None:
+        self.on_change(old, new)
+        self.announcer.changed(old, new)
+
+    @property
+    def hears(self) -> bool:
+        """Whether a manager may believe that OSDs report to it."""
+        return self.deaf is None
+
+    @property
+    def known(self) -> Optional[RolloutState]:
+        """The rollout, as the manager has it; None: there was none."""
+        return self.driver.state
+
+    def look(self, seconds: float) -> None:
+        """One look of the manager at the cluster, and so much time."""
+        if self.may_act and not self.sampling_fails:
+            self.driver.observed(self.clients.newest, self.clock_s)
+        self.driver.tick(
+            self.clock_s,
+            self.may_act,
+            self.outside_window,
+            self.restarts_per_day,
+            self.deaf,
+            monotonic_s=self.cluster.now_s,
+        )
+        self.pass_time(seconds)
+
+    def pass_time(self, seconds: float) -> None:
+        self.cluster.advance(seconds)
+        self.clients.offset_s = self.offset_s
+        self.clients.write(seconds)
+
+    def guarded(self, work: Callable[[], object]) -> bool:
+        """``work`` of a manager that may die in it; whether that was refused."""
+        try:
+            work()
+        except (RolloutRefused, BusyError):
+            return True
+        except Killed:
+            self.take_over()
+        return False
+
+    def take_over(self) -> None:
+        """Another manager becomes active, which may be killed at once, too."""
+        if self.planned.orchestrator_forgets:
+            self.cluster.accepted.clear()
+        with suppress(Killed):
+            self.fail_over()
+            return
+        self.take_over()
+
+    # -- what operators and the loop ask of it
+
+    def begins_by_itself(self) -> None:
+        """From now on, in mode auto-apply."""
+        raise NotImplementedError
+
+    def begin(self, request: ChangeRequest, soak: SoakPlan) -> None:
+        self.driver.start(request, self.clock_s, soak)
+
+    def pause(self, actor: str) -> None:
+        self.driver.pause(actor, self.clock_s)
+
+    def resume(self) -> None:
+        self.driver.resume(self.clock_s)
+
+    def abort(self, actor: str) -> None:
+        self.driver.abort(actor, self.clock_s)
+
+    def rollback(self, name: Optional[str], actor: str) -> None:
+        self.driver.rollback(name, actor, self.clock_s)
+
+    def acknowledge(self) -> None:
+        self.driver.acknowledge()
+
+    def health(self) -> HealthChecks:
+        """What `ceph health` says of the module."""
+        return health_checks(
+            Snapshot(
+                taken_s=self.clock_s,
+                mode=Mode.RECOMMEND,
+                release='pacific',
+                sampling=Sampling(5.0, len(self.cluster.osds), 1.0, 1.0),
+                osds=(),
+                groups=(),
+                findings=(),
+                assessments=(),
+                rollout=self.known,
+                history=self.driver.history,
+                managers=(),
+                limitations=(),
+                notices=self.driver.problems,
+                rollout_acknowledged=self.driver.acknowledged,
+                rollout_waits=self.driver.why_waiting(GATE_ALARM_S),
+            )
+        )
+
+    # -- writes
+
+    def _mortal(self, operation: Callable[..., None], *, entry: bool) -> Callable[..., None]:
+        def operate(*args: object) -> None:
+            fault = self._due()
+            if fault is WriteFault.KILLED_BEFORE:
+                raise Killed
+            if fault is WriteFault.REFUSED:
+                raise CommandError(5, 'read-only file system')
+            if fault is WriteFault.DELAYED or self.slow_monitors:
+                self.cluster.advance(DELAY_S)
+            if fault is not WriteFault.LOST or not entry:
+                operation(*args)
+            if fault is WriteFault.SWITCHED_OFF:
+                self.may_act = False
+            if fault is WriteFault.ANSWER_LOST:
+                raise CommandError(110, 'the answer of the monitor was lost')
+            if fault is WriteFault.KILLED_AFTER:
+                raise Killed
+
+        operate.mortal = True  # type: ignore[attr-defined]
+        return operate
+
+    def _due(self) -> Optional[WriteFault]:
+        due = next((found for found in self.next_writes if found.writes == 0), None)
+        for found in self.next_writes:
+            found.writes -= 1
+        if due is None:
+            return None
+        self.next_writes = [found for found in self.next_writes if found.writes >= 0]
+        return due.fault
+
+
+class AdviceFailed(Exception):  # noqa: N818 - as a defect in the advice would raise it
+    """Something in the middle of a tick goes wrong."""
+
+
+class LoopWorld(World):
+    """The whole loop: it samples, advises, takes requests, and may begin by itself."""
+
+    questions_of_all = 4
+    standing_s = STANDING_S
+
+    def __init__(self, planned: Schedule, cluster: ChaosCluster) -> None:
+        self.tuner: Optional[Tuner] = None
+        self.auto_apply = False
+        self._reported_s = cluster.now_s
+        super().__init__(planned, cluster)
+        # What begins by itself does so from the first look on.
+        for _ in range(0 if planned.loop is Loop.AUTO_APPLY else 6):
+            self.look(5.0)
+
+    def new_driver(self, limits: Optional[Limits] = None) -> Driver:
+        """The driver of a new manager's loop."""
+        self._watch_store()
+        tuner = Tuner(
+            self.cluster,
+            self.store,
+            self._settings,
+            manager_version='16.2.15',
+            manager_release='pacific',
+            wall_clock=lambda: self.clock_s,
+            monotonic=lambda: self.cluster.now_s,
+            sleep=lambda _: None,
+        )
+        # A request is taken at once, in the one thread that there is here, and no OSD is asked in
+        # a thread of its own.
+        tuner.wake = tuner.take_requests
+        tuner._ask_osds = lambda *_, **__: None  # type: ignore[method-assign]
+        tuner._driver._on_change = self._changed
+        self._spoil(tuner)
+        self.tuner = tuner
+        self.active_since_s = self.cluster.now_s
+        return tuner._driver
+
+    @property
+    def hears(self) -> bool:
+        """It takes a while to miss a report."""
+        return self.deaf is None or self.cluster.now_s - self._reported_s < 2 * DEAF_S
+
+    def _spoil(self, tuner: Tuner) -> None:
+        """Let advice and sampling fail where the schedule says so."""
+        evaluate, sample = tuner._evaluate, tuner._sample
+
+        def evaluate_or_fail(*args: Any, **named: Any) -> None:
+            if self.advice_fails:
+                raise AdviceFailed
+            evaluate(*args, **named)
+
+        def sample_or_fail(*args: Any, **named: Any) -> bool:
+            if self.sampling_fails:
+                raise AdviceFailed
+            return sample(*args, **named)
+
+        tuner._evaluate = evaluate_or_fail  # type: ignore[method-assign]
+        tuner._sample = sample_or_fail  # type: ignore[method-assign]
+
+    def _settings(self) -> Settings:
+        mode = Mode.AUTO_APPLY if self.auto_apply else Mode.RECOMMEND
+        hour = time.localtime(self.clock_s).tm_hour
+        closed = MaintenanceWindow(hours=f'{(hour + 12) % 24:02}:00-{(hour + 13) % 24:02}:00')
+        return Settings(
+            mode=mode if self.may_act else Mode.OFF,
+            sample_interval_s=5.0,
+            auto_apply=Policy(after_s=STANDING_S, cooldown_s=600.0),
+            soak=self.planned.soak,
+            maintenance=closed if self.outside_window else MaintenanceWindow(),
+            restarts_per_day=self.restarts_per_day,
+            gate_alarm_after_s=GATE_ALARM_S,
+        )
+
+    def begins_by_itself(self) -> None:
+        self.auto_apply = True
+
+    def fail_over(self) -> None:
+        self.driver = self.new_driver()
+        assert self.tuner is not None
+        self.tuner.load()
+
+    def tick(self, seconds: float = 2.0) -> None:
+        self.look(seconds)
+
+    def look(self, seconds: float) -> None:
+        assert self.tuner is not None
+        self._report()
+        # As `serve` does.
+        with suppress(AdviceFailed, CommandError):
+            self.tuner.tick()
+        self.pass_time(seconds)
+
+    def _report(self) -> None:
+        """OSDs that are up send their counters, unless none reaches the manager."""
+        if self.deaf:
+            return
+        self._reported_s = self.cluster.now_s
+        names = names_for('pacific')
+        for n, osd in self.cluster.osds.items():
+            sample = self.clients.newest(n)
+            if not osd.up or sample is None:
+                continue
+            at_s = self.clock_s
+            values: dict[str, tuple[int, Optional[int]]] = dict.fromkeys(names, (0, None))
+            for path, pair in (
+                (names.kv_sync, sample.kv_sync),
+                (names.commit, sample.commit),
+                (names.op_w_latency, sample.op_w_latency),
+            ):
+                values[path] = (0, 0) if pair is None else pair
+            writes = 0 if sample.commit is None else sample.commit[1]
+            values[names.kv_flush] = (writes * 1000, writes)
+            values[names.op_w] = (writes, None)
+            values[names.op_w_in_bytes] = (writes * 4096, None)
+            values[names.bytes_written_wal] = (sample.bytes_written_wal or 0, None)
+            values[names.db_used_bytes] = (10**9, None)
+            for path, (value, count) in values.items():
+                self.cluster.counters[n, path] = CounterPoint(at_s, value, count)
+
+    def begin(self, request: ChangeRequest, soak: SoakPlan) -> None:
+        self._submit(lambda tuner: tuner._driver.start(request, self.clock_s, soak))
+
+    def pause(self, actor: str) -> None:
+        self._submit(lambda tuner: tuner.pause(actor))
+
+    def resume(self) -> None:
+        self._submit(lambda tuner: tuner.resume())
+
+    def abort(self, actor: str) -> None:
+        self._submit(lambda tuner: tuner.abort(actor))
+
+    def rollback(self, name: Optional[str], actor: str) -> None:
+        self._submit(lambda tuner: tuner.rollback(name, actor))
+
+    def acknowledge(self) -> None:
+        self._submit(lambda tuner: tuner.acknowledge())
+
+    def _submit(self, work: Callable[[Tuner], object]) -> None:
+        assert self.tuner is not None
+        tuner = self.tuner
+        with suppress(AdviceFailed, CommandError):
+            tuner.submit(lambda: work(tuner))
+
+    def health(self) -> HealthChecks:
+        assert self.tuner is not None
+        return health_checks(replace(self.tuner.snapshot, taken_s=self.clock_s))
+
+
+def world_of(planned: Schedule, cluster: ChaosCluster) -> World:
+    if planned.loop is Loop.DRIVER:
+        return World(planned, cluster)
+    return LoopWorld(planned, cluster)

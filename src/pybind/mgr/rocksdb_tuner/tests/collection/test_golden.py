@@ -1,0 +1,462 @@
+"""A report, and what is left of names in it, to the letter: `data/` holds what is written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.advise.facts import OPTION
+from rocksdb_tuner.collection import vocabulary
+from rocksdb_tuner.collection.anonymous import Replacement, anonymous
+from rocksdb_tuner.collection.collect import collect
+from rocksdb_tuner.collection.counters import MEMTABLE_TIME
+from rocksdb_tuner.collection.names import Kind
+from rocksdb_tuner.collection.read import read, unpack
+from rocksdb_tuner.collection.records import (
+    Collection,
+    CounterDump,
+    KvStatsText,
+    OsdCollection,
+)
+from rocksdb_tuner.collection.report import report
+from rocksdb_tuner.collection.vocabulary import ceph_words, words
+from rocksdb_tuner.collection.write import files
+from rocksdb_tuner.mgr.records import (
+    ClusterMap,
+    ConfigEntry,
+    CounterPoint,
+    CrushBucket,
+    CrushDraw,
+    CrushMap,
+    CrushRule,
+    FailureDomain,
+    ManagerInfo,
+    OsdInfo,
+)
+from rocksdb_tuner.observe.deep import Answers, KeptAnswers, KvAnswer, MemtableTime
+from rocksdb_tuner.observe.details import DetailSample
+from rocksdb_tuner.observe.history import MAX_GAP_S, Anchor
+from rocksdb_tuner.observe.kv_stats import KvStats, format_kv_stats
+from rocksdb_tuner.observe.observer import Evidence, Kept
+from rocksdb_tuner.observe.option_watch import KnownOptions
+from rocksdb_tuner.observe.sample import Sample
+from rocksdb_tuner.observe.sharding import KeptFiles
+from rocksdb_tuner.rollout.records import RolloutState
+
+from ..observe.samples import osd_info
+from ..observe.samples import sample as sample_at
+from .test_anonymous import Planter
+from .whole import GOLDEN, texts, whole
+
+EMPTY = Collection(ClusterMap(1, frozenset(), None, (), ()))
+
+
+@pytest.mark.parametrize('name', ['report', 'anonymous'])
+def test_a_report_is_written_as_it_was_recorded(name: str) -> None:
+    """A file a line, so that a difference shows in which file it is."""
+    written = report(whole(), anonymous=name == 'anonymous')
+    assert written == (GOLDEN / f'{name}.json').read_text(encoding='utf-8').rstrip('\n')
+    pretty = report(whole(), anonymous=name == 'anonymous', pretty=True)
+    assert json.loads(pretty) == json.loads(written)
+    assert pretty.startswith('{\n    "format": "ceph-rocksdb-tuner-report",\n    "version": 1,\n')
+
+
+def test_each_text_becomes_what_was_recorded() -> None:
+    """Of hosts, places, pools, users, addresses, and words that nobody defined."""
+    assert texts() == json.loads((GOLDEN / 'texts.json').read_text(encoding='utf-8'))
+
+
+def test_what_is_read_of_a_report_is_written_again_as_it_was() -> None:
+    text = report(whole(), anonymous=False)
+    found = read(unpack('x', text.encode()))
+    document = json.loads(text)['files']
+    again = json.loads(json.dumps(dict(files(found.collection))))
+    # Nothing is concluded from what was changed, and entries of other daemons are not looked at.
+    assert again.pop('history.json') == []
+    assert len(document.pop('history.json')) == 4
+    entries = document.pop('config_dump.json')
+    assert again.pop('config_dump.json') == entries
+    assert again == document
+    assert found.collection.health_codes == whole().health_codes
+    assert found.collection.orchestrated is False
+    assert found.kinds == {
+        *(Kind.OSD_DUMP, Kind.OSD_METADATA, Kind.CRUSH_DUMP, Kind.CONFIG_DUMP, Kind.HEALTH),
+        *(Kind.MODULE, Kind.HISTORY, Kind.ROLLOUT),
+    }
+    assert (found.ignored, found.times_of_files, found.classes_guessed) == ((), frozenset(), False)
+
+
+def test_what_is_not_there_is_no_file() -> None:
+    assert [name for name, _ in files(EMPTY)] == [
+        *('osd_dump.json', 'osd_crush_dump.json', 'osd_metadata.json'),
+    ]
+    some = replace(EMPTY, entries=(), health_codes=frozenset(), osds={5: whole().osds[3]})
+    assert [name for name, _ in files(some)][3:] == [
+        *('config_dump.json', 'health.json', 'osd.5.bluefs_files.json'),
+    ]
+
+
+# -- names
+
+
+def test_new_names_have_as_many_digits_as_their_number_needs() -> None:
+    """They sort as the old ones do."""
+    osds = tuple(replace(osd_info(i), host=f'h{i:03}', failure_domain=None) for i in range(100))
+    cluster_map = replace(EMPTY.cluster_map, osds=osds)
+    hosts = [
+        osd.host for osd in anonymous(replace(EMPTY, cluster_map=cluster_map)).cluster_map.osds
+    ]
+    assert (hosts[0], hosts[9], hosts[99]) == ('host-001', 'host-010', 'host-100')
+
+
+@pytest.mark.parametrize(
+    ('host', 'text', 'shown'),
+    [
+        # What Ceph defines stays, whatever hosts are called.
+        ('ssd', 'a ssd', 'a ssd'),
+        ('noout', 'noout', 'noout'),
+        # A word of the module's own is the host here.
+        ('restart', 'restart of it', 'host-1 of it'),
+        ('7', 'at 7', 'at 7'),
+        ('7.example', 'at 7.example', 'at host-1'),
+        ('a b', 'on a b', 'on host-1'),
+        # Nothing is called by blanks.
+        (' ', '- -', '- -'),
+    ],
+)
+def test_a_host_may_be_called_by_a_word(host: str, text: str, shown: str) -> None:
+    entries = (ConfigEntry(f'osd/host:{host}', OPTION, ''),)
+    assert Replacement(replace(EMPTY, entries=entries)).text(text) == shown
+
+
+def test_the_whole_name_of_a_host_goes_before_the_first_part_of_another() -> None:
+    entries = tuple(ConfigEntry(f'osd/host:{h}', OPTION, '') for h in ('ZQ.example', 'zq'))
+    assert Replacement(replace(EMPTY, entries=entries)).text('zq, zq.example') == 'host-2, host-1'
+
+
+def test_a_place_called_as_a_host_is_another_and_a_host_of_another_cluster_is_none_of_these() -> (
+    None
+):
+    entries = (ConfigEntry('osd/host:zq/rack:zq', OPTION, ''),)
+    replacement = Replacement(replace(EMPTY, entries=entries))
+    assert replacement.of('osd/host:zq/rack:zq') == 'osd/host:host-1/rack:other-rack-1'
+    assert replacement.of('osd/host:zqother') == 'osd/host:other-host-1'
+
+
+def test_counters_that_nobody_looks_at_are_left_out_for_their_names() -> None:
+    points = {name: CounterPoint(1.0, 5) for name in ('osd.op_w', 'rgw.of_alice')}
+    osds = {0: OsdCollection(dumps=(CounterDump(1.0, points),))}
+    (dump,) = anonymous(replace(EMPTY, osds=osds)).osds[0].dumps
+    assert dump.points == {'osd.op_w': CounterPoint(1.0, 5)}
+
+
+def test_what_a_rollout_names_is_replaced_as_everywhere() -> None:
+    names = iter(f'zq{number}' for number in range(1000))
+    state: RolloutState = Planter(lambda: next(names), 'name').make(RolloutState)
+    state = replace(
+        state,
+        restoring=('osd/host:zqhost', 'osd/rack:zqrack', 'osd/class:zqclass', 'osd.3'),
+        paused_by='dashboard:zqalice',
+        request=replace(state.request, who='osd/host:zqother', actor='zqbob'),
+        failure='zqbob, zqalice, zqhost, zqother, zqrack, zqclass',
+    )
+    shown = anonymous(replace(EMPTY, rollout=state)).rollout
+    assert shown is not None
+    host, rack, device_class, osd = shown.restoring
+    assert (osd, shown.request.actor[:5]) == ('osd.3', 'user-')
+    assert shown.paused_by is not None
+    assert shown.failure == ', '.join(
+        [
+            *(shown.request.actor, shown.paused_by.partition(':')[2], host.partition(':')[2]),
+            *(shown.request.who.partition(':')[2], rack.partition(':')[2]),
+            device_class.partition(':')[2],
+        ]
+    )
+    assert host.partition(':')[2] < shown.request.who.partition(':')[2]
+    # A host of which nobody knew in time would be a place of its own.
+    assert 'other-host' not in repr(shown)
+    assert rack.startswith('osd/rack:other-rack-')
+    assert device_class.startswith('osd/class:class-')
+
+
+@pytest.mark.parametrize(
+    ('actor', 'shown'),
+    [
+        ('operator', 'operator'),
+        ('zqalice', 'user-1'),
+        ('dashboard:zqalice', 'dashboard:user-1'),
+        ('zqa:zqb', 'name2:user-1'),
+        ('dashboard:', 'dashboard:'),
+        ('', ''),
+    ],
+)
+def test_who_asked(actor: str, shown: str) -> None:
+    record = replace(whole().history[0], actor=actor)
+    assert anonymous(replace(EMPTY, history=(record,))).history[0].actor == shown
+
+
+def test_each_place_that_names_a_class_is_looked_at_before_any_gets_its_new_name() -> None:
+    """In the order of their names, and not of the places: so advice does not depend on them."""
+    module, pool = whole().module, whole().cluster_map.pools[0]
+    assert module is not None
+    memory = module.memories.groups['gold']
+    collection = replace(
+        EMPTY,
+        cluster_map=replace(
+            EMPTY.cluster_map,
+            osds=(
+                replace(osd_info(0), device_class='zq7'),
+                replace(osd_info(1), device_class='ssd'),
+            ),
+            pools=(replace(pool, device_classes=('zq6',)),),
+            crush=CrushMap(
+                (CrushBucket(-1, 'default~zq5', 'root', ()),),
+                (CrushRule(0, (CrushDraw(-9, 'default~zq4', ()),)),),
+            ),
+        ),
+        entries=(ConfigEntry('osd/class:zq3', OPTION, ''),),
+        module=replace(
+            module,
+            advised_on={'zq2': module.advised_on['ssd']},
+            memories=module.memories._replace(groups={'zq1': memory}),
+        ),
+    )
+    shown = anonymous(collection)
+    assert shown.module is not None
+    assert shown.entries is not None
+    assert [
+        *shown.module.memories.groups,
+        *shown.module.advised_on,
+        shown.entries[0].who,
+        shown.cluster_map.crush.rules[0].draws[0].root_name,
+        shown.cluster_map.crush.buckets[0].name,
+        *shown.cluster_map.pools[0].device_classes,
+        *(osd.device_class for osd in shown.cluster_map.osds),
+    ] == [
+        *('class-1', 'class-2', 'osd/class:class-3', 'default~class-4', 'default~class-5'),
+        *('class-6', 'class-7', 'ssd'),
+    ]
+
+
+def test_each_place_that_names_a_host_or_a_rack_is_looked_at_before_any_gets_its_new_name() -> None:
+    module = whole().module
+    assert module is not None
+    osds = (
+        replace(osd_info(0), host='zq6', failure_domain=FailureDomain('rack', 'zqr3')),
+        replace(osd_info(1), host=None, failure_domain=FailureDomain('host', 'zq5')),
+        replace(osd_info(2), host=None, failure_domain=FailureDomain('osd', 'osd.2')),
+    )
+    buckets = (
+        CrushBucket(-2, 'zq4', 'host', ()),
+        CrushBucket(-3, 'zqr2~ssd', 'rack', ()),
+        CrushBucket(-4, '~ssd', 'rack', ()),
+    )
+    draws = (CrushDraw(-3, 'zqr1', ()), CrushDraw(-9, 'zqroot', ()), CrushDraw(-8, 'default', ()))
+    shown = anonymous(
+        replace(
+            EMPTY,
+            cluster_map=replace(
+                EMPTY.cluster_map, osds=osds, crush=CrushMap(buckets, (CrushRule(0, draws),))
+            ),
+            entries=(ConfigEntry('osd/host:zq2/rack:zqr0', OPTION, ''),),
+            history=(replace(whole().history[0], who='osd/host:zq1'),),
+            module=replace(module, managers=(ManagerInfo('zq', 'zq3', True, True),), notices=()),
+        )
+    )
+    assert shown.module is not None
+    assert shown.entries is not None
+    assert (shown.history[0].who, shown.entries[0].who) == (
+        *('osd/host:host-1', 'osd/host:host-2/rack:other-rack-1'),
+    )
+    assert shown.module.managers[0].host == 'host-3'
+    crush = shown.cluster_map.crush
+    assert [bucket.name for bucket in crush.buckets] == ['host-4', 'other-rack-3~ssd', '~ssd']
+    assert [draw.root_name for draw in crush.rules[0].draws] == [
+        *('other-rack-2', 'other-root-1', 'default'),
+    ]
+    assert [(osd.host, osd.failure_domain) for osd in shown.cluster_map.osds] == [
+        ('host-6', ('rack', 'other-rack-4')),
+        (None, ('host', 'host-5')),
+        (None, ('osd', 'osd.2')),
+    ]
+
+
+_CODE = """'''Zqmodule.'''
+X = 'zqx zqhttp://zqurl'
+class A:
+    '''Zqclass.'''
+    member = ('zqmember', ('Zqinner:zqpart/zqother!',))
+    def method(self):
+        '''Zqmethod.'''
+        return [f'{a} zqformat' for a in self if a in {'zqset', 'zqanother'}]
+class B:
+    member = 'zqplain'
+def function():
+    return any('zqgenerator' in text for text in 'zqtext')
+"""
+
+
+def test_sentences_of_the_code_are_words_and_its_docstrings_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nor what tests say, nor a file that is being replaced."""
+    monkeypatch.setattr(vocabulary, '_PACKAGE', tmp_path)
+    (tmp_path / 'inner').mkdir()
+    (tmp_path / 'tests').mkdir()
+    (tmp_path / 'inner/code.py').write_text(_CODE)
+    (tmp_path / 'tests/test_it.py').write_text("X = 'zqtest'")
+    (tmp_path / 'broken.py').write_text("X = 'zqbroken")
+    with caplog.at_level('DEBUG'):
+        found = {word for word in words.__wrapped__() if word.startswith('zq')}
+    assert found == {
+        *('zqmember', 'zqinner:zqpart/zqother', 'zqinner:zqpart/zqother!'),
+        *('zqinner', 'zqpart', 'zqother', 'zqformat', 'zqset', 'zqanother', 'zqplain'),
+        *('zqgenerator', 'zqtext'),
+    }
+    assert 'no words of broken.py' in caplog.text
+
+
+def test_words_are_those_of_the_knowledge_and_of_the_sentences_in_the_code() -> None:
+    known = words()
+    # Of both, in small letters, with and without what stands around and between them.
+    assert {'write_buffer_size', 'bluestore_rocksdb_options', 'hdd', 'noout', 'pacific'} <= known
+    assert {'klz4compression', 'ceph-rocksdb-tuner-report', 'osd_dump', 'json'} <= known
+    assert {'kLZ4Compression', '', 'zeus'} & known == set()
+    assert ceph_words() <= known
+    assert {'compactionstyle', 'restart'} & ceph_words() == set()
+    # URLs in the knowledge, and docstrings, are no sentences.
+    assert not [word for word in known if '://' in word]
+    assert not {'alice', 'node7'} & known
+
+
+# -- what the module keeps
+
+
+STATS = KvStats(1, 2, 3, 4, 5)
+NOTHING = Evidence(7, (), (), (), Answers((), ()))
+
+
+def collected(evidence: Optional[Evidence], osd: OsdInfo) -> OsdCollection:
+    """What is collected of the one OSD of a cluster, whose process 7 is known to be sharded."""
+
+    class Keeping(Kept):
+        def evidence(self, osd_id: int) -> Optional[Evidence]:
+            return evidence if osd_id == osd.osd_id else None
+
+        def sharded(self, osd_id: int, nonce: Optional[int]) -> Optional[bool]:
+            return True if (osd_id, nonce) == (osd.osd_id, 7) else None
+
+    module = whole().module
+    assert module is not None
+    entries = (ConfigEntry('osd', OPTION, 'x'),)
+    found = collect(
+        replace(EMPTY.cluster_map, osds=(osd,)),
+        Keeping({}, {}, KeptAnswers({}, {}), KeptFiles({})),
+        KnownOptions(entries),
+        module,
+        health_codes=frozenset({'OSD_DOWN'}),
+        history=whole().history,
+        rollout=None,
+    )
+    assert (found.entries, found.module, found.history) == (entries, module, whole().history)
+    assert (found.health_codes, found.orchestrated) == (frozenset({'OSD_DOWN'}), True)
+    return found.osds[osd.osd_id]
+
+
+def test_of_an_osd_that_is_not_seen_nothing_is_collected_but_what_its_process_told() -> None:
+    assert collected(None, osd_info(4)) == OsdCollection(sharded=True)
+    assert collected(None, osd_info(4, nonce=8)) == OsdCollection()
+
+
+def test_counters_of_a_process_that_is_gone_are_not_collected() -> None:
+    seen = NOTHING._replace(
+        samples=(sample_at(100.0, 1),),
+        deep=Answers((KvAnswer(90.0, STATS),), ()),
+    )
+    assert [dump.time_s for dump in collected(seen, osd_info(0)).dumps] == [100.0]
+    gone = collected(seen, osd_info(0, nonce=8))
+    assert gone.dumps == ()
+    assert gone.kv_stats == (KvStatsText(90.0, format_kv_stats(STATS)),)
+
+
+def test_a_dump_holds_all_that_is_kept_of_its_time() -> None:
+    """An anchor, a close look and a sample, each under the names of the OSD's release."""
+    look = DetailSample(
+        **dict.fromkeys(DetailSample._fields)  # type: ignore[arg-type]
+    )._replace(
+        time_s=100.0,
+        nonce=7,
+        op_w_latency=(6, 2),
+        commit=(8, 4),
+        memory_mapped_bytes=9,
+        kv_queued=(1, 1),
+    )
+    empty = Sample(**dict.fromkeys(Sample._fields))  # type: ignore[arg-type]
+    seen = Evidence(
+        7,
+        (empty._replace(time_s=200.0, nonce=7, op_w=5, kv_sync=(30, 3)),),
+        (Anchor(100.0, 11, 12),),
+        (look,),
+        Answers((KvAnswer(150.0, STATS),), (MemtableTime(1.25, 40),)),
+    )
+    dumps = collected(seen, osd_info(0)).dumps
+    assert dumps == (
+        CounterDump(
+            100.0,
+            {
+                'bluefs.bytes_written_wal': CounterPoint(100.0, 11, None),
+                'bluefs.bytes_written_sst': CounterPoint(100.0, 12, None),
+                'osd.op_w_latency': CounterPoint(100.0, 6, 2),
+                # Pacific's own name for it.
+                'bluestore.commit_lat': CounterPoint(100.0, 8, 4),
+                'bluestore-pricache.mapped_bytes': CounterPoint(100.0, 9, None),
+            },
+        ),
+        CounterDump(150.0, {MEMTABLE_TIME: CounterPoint(150.0, 1_250_000_000, 40)}),
+        CounterDump(
+            200.0,
+            {
+                'osd.op_w': CounterPoint(200.0, 5, None),
+                'bluestore.kv_sync_lat': CounterPoint(200.0, 30, 3),
+            },
+        ),
+    )
+
+
+def test_memtable_times_belong_to_the_newest_answers() -> None:
+    """There may be fewer of them, and more."""
+    kv = (KvAnswer(10.0, STATS), KvAnswer(20.0, STATS))
+    times = (MemtableTime(1.0, 1), MemtableTime(2.0, 2), MemtableTime(3.0, 3))
+    for answers, memtable, expected in (
+        (kv, times[:1], {20.0: 1}),
+        (kv, times[:2], {10.0: 1, 20.0: 2}),
+        (kv[1:], times, {20.0: 3}),
+    ):
+        seen = NOTHING._replace(deep=Answers(answers, memtable))
+        found = collected(seen, osd_info(0))
+        assert {d.time_s: d.points[MEMTABLE_TIME].avgcount for d in found.dumps} == expected
+        assert [answer.time_s for answer in found.kv_stats] == [a.time_s for a in answers]
+
+
+@pytest.mark.parametrize(
+    ('times_s', 'kept_s'),
+    [
+        ([0.0], [0.0]),
+        ([0.0, 1.0], [0.0, 1.0]),
+        ([0.0, 1.0, 2.0], [0.0, 2.0]),
+        ([1e9, 1e9 + 1, 1e9 + 2], [1e9, 1e9 + 2]),
+        # The next one would be further away than half the gap.
+        ([0.0, 10.0, MAX_GAP_S / 2, MAX_GAP_S / 2 + 1], [0.0, MAX_GAP_S / 2, MAX_GAP_S / 2 + 1]),
+        ([0.0, 10.0, 20.0, MAX_GAP_S / 2 + 20.0], [0.0, 20.0, MAX_GAP_S / 2 + 20.0]),
+        ([5.0, MAX_GAP_S / 2 + 5, MAX_GAP_S / 2 + 6], [5.0, MAX_GAP_S / 2 + 5, MAX_GAP_S / 2 + 6]),
+    ],
+)
+def test_of_anchors_as_few_are_collected_as_bridge_all_gaps(
+    times_s: list[float], kept_s: list[float]
+) -> None:
+    seen = NOTHING._replace(anchors=tuple(Anchor(time_s, 1, 2) for time_s in times_s))
+    assert [dump.time_s for dump in collected(seen, osd_info(0)).dumps] == kept_s

@@ -1,0 +1,237 @@
+"""One collection with something of each kind in it, as an operator's cluster may have it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rocksdb_tuner.advise.facts import ANNEX, OPTION
+from rocksdb_tuner.collection.anonymous import Replacement
+from rocksdb_tuner.collection.records import (
+    Collection,
+    CounterDump,
+    KvStatsText,
+    ModuleState,
+    OsdCollection,
+)
+from rocksdb_tuner.mgr.records import (
+    ClusterMap,
+    ConfigEntry,
+    CounterPoint,
+    CrushBucket,
+    CrushChoice,
+    CrushDraw,
+    CrushMap,
+    CrushRule,
+    FailureDomain,
+    ManagerInfo,
+    OsdInfo,
+    PoolInfo,
+    RunningOption,
+)
+from rocksdb_tuner.observe.growth import GrowthPoints
+from rocksdb_tuner.observe.pool_rates import PoolRates
+from rocksdb_tuner.rollout.history import HistoryRecord
+from rocksdb_tuner.rollout.records import Outcome
+from rocksdb_tuner.snapshot import Mode
+from rocksdb_tuner.workload.hysteresis import Memory
+from rocksdb_tuner.workload.recogniser import Memories
+from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
+
+#: What `report` writes of it, with names and without, and what becomes of texts.
+GOLDEN = Path(__file__).parent / 'data'
+
+_OSD = OsdInfo(
+    osd_id=0,
+    up=True,
+    in_cluster=True,
+    nonce=4711,
+    host='node7.example.com',
+    device_class='ssd',
+    version='18.2.7',
+    release='reef',
+    dedicated_db=True,
+    dedicated_wal=False,
+    db_device_bytes=1 << 36,
+    objectstore='bluestore',
+    wal_device_bytes=1 << 31,
+    main_device_bytes=1 << 42,
+    main_rotational=True,
+    db_rotational=False,
+    min_alloc_size_bytes=4096,
+    distribution='debian',
+    failure_domain=FailureDomain('rack', 'berlin-4'),
+)
+_UNKNOWN = OsdInfo(12, False, False, None, None, None, None, None, None, None, None, None)
+_BUSY = Workload(
+    WorkloadClass.RBD_SMALL_WRITE,
+    0.9,
+    (
+        Evidence('write_iops', 500.0, 'operations/s', 30.0, '{:.0f} of {:.0f}.', (500.0, 600.0)),
+        Evidence('pools', 0.7, 'share', 30.0, 'Of alices.mail on NODE7.'),
+    ),
+)
+_IDLE = Workload(WorkloadClass.IDLE, 0.95, ())
+
+
+def _pool(pool_id: int, name: str, *applications: str, metadata: bool = False) -> PoolInfo:
+    return PoolInfo(
+        pool_id, name, applications, 3, 2, ('gold',), cephfs_metadata=metadata, crush_rule=1
+    )
+
+
+def _crush() -> CrushMap:
+    return CrushMap(
+        (
+            CrushBucket(-1, 'default', 'root', (-4, -6)),
+            CrushBucket(-2, 'default~gold', 'root', (-5,)),
+            CrushBucket(-4, 'berlin-4', 'rack', (-7, -8)),
+            CrushBucket(-5, 'berlin-4~gold', 'rack', (-9,)),
+            CrushBucket(-6, 'cellar', 'closet', ()),
+            CrushBucket(-7, 'node7', 'host', (0,)),
+            CrushBucket(-8, 'node8.example.com', 'host', (3,)),
+            CrushBucket(-9, 'node8.example.com~gold', 'host', (3,)),
+        ),
+        (
+            CrushRule(
+                1,
+                (
+                    CrushDraw(-2, 'default~gold', (CrushChoice('chooseleaf_firstn', 'rack'),)),
+                    CrushDraw(-6, 'cellar', (CrushChoice('choose_firstn', 'closet'),)),
+                    CrushDraw(-99, 'lost', ()),
+                ),
+            ),
+            CrushRule(2, ()),
+        ),
+    )
+
+
+def _module() -> ModuleState:
+    return ModuleState(
+        taken_s=1795217600.5,
+        sampled_s=1795217595.0,
+        mode=next(iter(Mode)),
+        manager_version='18.2.7',
+        manager_release='reef',
+        managers=(
+            ManagerInfo('node7.abcdef', 'node7.example.com', active=True, has_module=True),
+            ManagerInfo('y', None, active=False, has_module=False),
+        ),
+        interval_s=10.0,
+        tick_ms=12.5,
+        orchestrated=True,
+        rollout_under_way=False,
+        limits={'db_used_limit': 0.9},
+        notices=('Lost the history of node8: see https://alice@wiki.example.com/x',),
+        pending_since_s={0: 1795210000.0},
+        advised_on={'gold': _BUSY, 'ssd': _IDLE},
+        memories=Memories(
+            {
+                0: Memory(_BUSY, WorkloadClass.RBD_SMALL_WRITE, 1.0, 2.0),
+                3: Memory(_BUSY, WorkloadClass.MIXED, 3.0, 4.0),
+            },
+            {'gold': Memory(_BUSY, WorkloadClass.IDLE, 5.0, 6.0)},
+        ),
+        pool_rates={1: PoolRates(1.0, 2.0, 3.0, 4.0)},
+        growth={0: GrowthPoints((1.0, 2.0), (10, 20), 100, 7)},
+    )
+
+
+def _history(actor: str, **changes: Any) -> HistoryRecord:
+    return HistoryRecord(
+        **{
+            'rollout_id': 'r1',
+            'time_s': 1795000000.0,
+            'recommendation_id': 'gold-0a1b2c',
+            'who': 'osd/class:gold/host:node7.example.com',
+            'options_from': 'ttl=1',
+            'options_to': 'ttl=2,bobs=1',
+            'actor': actor,
+            'outcome': next(iter(Outcome)),
+            'reason': None,
+            'prediction': None,
+            'measured': None,
+            **changes,
+        }
+    )
+
+
+def whole() -> Collection:
+    gold = replace(
+        _OSD,
+        osd_id=3,
+        host='node8.example.com',
+        device_class='gold',
+        dedicated_db=False,
+        db_device_bytes=None,
+        main_rotational=False,
+        failure_domain=FailureDomain('host', 'node8.example.com'),
+    )
+    dumps = (
+        CounterDump(
+            1795217000.0,
+            {
+                'osd.op_w': CounterPoint(1795217000.0, 100),
+                'bluestore.kv_sync_lat': CounterPoint(1795217000.0, 2_500_000_000, 40),
+            },
+        ),
+        CounterDump(1795217600.25, {'osd.op_w': CounterPoint(1795217600.25, 300)}),
+    )
+    running = {
+        OPTION: RunningOption('ttl=1,alice=2', 'mon', ignores_mon=False),
+        ANNEX: RunningOption('', 'file', ignores_mon=True),
+    }
+    answer = '{".": "rocksdb.compact.write.bytes COUNT : 5"}'
+    return Collection(
+        cluster_map=ClusterMap(
+            epoch=42,
+            flags=frozenset({'noout', 'sortbitwise'}),
+            require_osd_release='reef',
+            osds=(_OSD, gold, _UNKNOWN),
+            pools=(
+                _pool(1, 'alices.mail', 'rbd'),
+                _pool(2, 'files.meta', 'cephfs', metadata=True),
+                _pool(3, 'files.data', 'cephfs'),
+                _pool(4, 'osd'),
+            ),
+            crush=_crush(),
+        ),
+        osds={
+            3: OsdCollection(sharded=False),
+            0: OsdCollection(
+                dumps,
+                (KvStatsText(1795217000.0, answer), KvStatsText(1795217001.0, 'No, said node7.')),
+                running,
+                sharded=True,
+            ),
+        },
+        entries=(
+            ConfigEntry('global', OPTION, 'ttl=1'),
+            ConfigEntry('osd/class:gold', OPTION, 'ttl=2'),
+            ConfigEntry('osd/host:node9', OPTION, 'ttl=3'),
+            ConfigEntry('osd/closet:cellar', ANNEX, 'ttl=4'),
+            ConfigEntry('osd/odd', ANNEX, 'ttl=5'),
+            ConfigEntry('osd.3', ANNEX, 'ttl=6'),
+            ConfigEntry('mon.node7', OPTION, 'ttl=7'),
+            ConfigEntry('mgr', OPTION, 'ttl=8'),
+        ),
+        health_codes=frozenset({'OSD_DOWN', 'MON_DOWN'}),
+        orchestrated=True,
+        module=_module(),
+        history=(
+            _history('operator'),
+            _history('dashboard:alice', reason='alice paused it on NODE7', rollout_id='r2'),
+            _history('bob', who='osd.3', recommendation_id='node8.example.com-0a1b2c'),
+            _history('dashboard:', who='global', recommendation_id='elsewhere', measured='7 of 9'),
+        ),
+        rollout=None,
+    )
+
+
+def texts() -> dict[str, str]:
+    """Each recorded text, as it is without names."""
+    replacement = Replacement(whole())
+    recorded = json.loads((GOLDEN / 'texts.json').read_text(encoding='utf-8'))
+    return {text: replacement.text(text) for text in recorded}

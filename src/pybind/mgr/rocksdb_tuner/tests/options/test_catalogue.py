@@ -1,0 +1,151 @@
+"""The catalogue: which versions describe which, what objects take, what has no effect."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.options.catalogue import (
+    Catalogue,
+    ObjectRule,
+    UnknownRocksDBVersionError,
+    catalogue,
+)
+
+#: As text "10.10" comes before "10.2", and "6.12" before "6.8".
+SCATTERED = Catalogue(('6.8', '6.12', '10.2', '10.10'), {})
+
+
+@pytest.mark.parametrize(
+    ('version', 'measured'),
+    [
+        ('6.8', ('6.8',)),
+        ('6.8.1', ('6.8',)),
+        ('10.10', ('10.10',)),
+        ('6.10', ('6.8', '6.12')),
+        ('7.0', ('6.12', '10.2')),
+        ('10.3', ('10.2', '10.10')),
+    ],
+)
+def test_a_version_is_described_by_itself_or_by_its_nearest_neighbours(
+    version: str, measured: tuple[str, ...]
+) -> None:
+    assert SCATTERED.versions_for(version) == measured
+
+
+@pytest.mark.parametrize('version', ['6.7', '5.99', '10.11', '11.0', '7', 'x', ''])
+def test_beyond_the_measured_versions_nothing_is_described(version: str) -> None:
+    with pytest.raises(UnknownRocksDBVersionError) as error:
+        SCATTERED.versions_for(version)
+    assert str(error.value) == f'RocksDB {version!r} is not known; known are 6.8 to 10.10'
+
+
+def test_between_two_versions_an_option_is_known_that_both_know() -> None:
+    known = catalogue()
+    assert known.get('ttl', '6.15') is known.options['ttl']
+    # It came with 7.9, and stayed.
+    assert known.get('wal_compression', '6.15') is None
+    assert known.get('wal_compression', '8.4') is known.options['wal_compression']
+    assert known.get('nope', '7.9') is None
+
+
+@pytest.mark.parametrize(
+    ('name', 'version', 'without'),
+    [
+        ('recycle_log_file_num', '6.8', True),
+        ('recycle_log_file_num', '7.9', True),
+        # From RocksDB 9.1 on it has an effect.
+        ('recycle_log_file_num', '8.4', False),
+        ('recycle_log_file_num', '9.10', False),
+        ('soft_rate_limit', '8.4', True),
+        ('ttl', '7.9', False),
+        ('wal_compression', '6.15', False),
+        ('nope', '7.9', False),
+    ],
+)
+def test_an_option_is_without_effect_where_all_that_describe_the_version_say_so(
+    name: str, version: str, without: bool
+) -> None:
+    assert catalogue().is_without_effect(name, version) is without
+
+
+RULE = ObjectRule(accepted='good', refused='bad|worse=.*', otherwise=True, with_members=None)
+
+
+@pytest.mark.parametrize(
+    ('value', 'otherwise', 'with_members', 'taken'),
+    [
+        ('good', False, False, True),
+        ('bad', True, True, False),
+        ('worse=1', True, True, False),
+        ('plain.Name:1-2', True, False, True),
+        ('plain', False, True, False),
+        ('plain', None, True, None),
+        ('', True, None, True),
+        # No plain name: only that it is refused like all others is known.
+        ('two words', True, True, None),
+        ('two words', False, True, False),
+        ('two words', None, True, None),
+        ('id=x;a=b', True, False, False),
+        ('id=x;a=b', False, True, True),
+        ('id=x;a=b', True, None, None),
+        ('{x}', True, False, False),
+        ('{x}', False, True, True),
+    ],
+)
+def test_what_is_made_of_the_name_of_an_object(
+    value: str, otherwise: Optional[bool], with_members: Optional[bool], taken: Optional[bool]
+) -> None:
+    rule = replace(RULE, otherwise=otherwise, with_members=with_members)
+    assert rule.takes(value) is taken
+
+
+def test_a_value_is_spelled_in_its_unit() -> None:
+    known = catalogue().options
+    assert known['write_buffer_size'].spelled(16 << 20) == '16 MiB'
+    assert known['max_write_buffer_number'].spelled(16) == '16'
+
+
+def test_a_value_of_an_enum_is_known_from_the_version_on_that_brought_it() -> None:
+    pri = catalogue().options['compaction_pri']
+    names = {version: 'kRoundRobin' in pri.choice_names(version) for version in ('6.8', '7.9')}
+    assert names == {'6.8': False, '7.9': True}
+    assert 'kRoundRobin' in pri.choice_names('9.10')
+    tier = catalogue().options['lowest_used_cache_tier']
+    assert 'kVolatileCompressedTier' not in tier.choice_names('7.9')
+    assert 'kVolatileCompressedTier' in tier.choice_names('9.10')
+
+
+def test_members_and_choices_are_found_by_their_names() -> None:
+    known = catalogue().options
+    member = known['compression_opts'].member('level')
+    assert member is not None
+    assert member.name == 'level'
+    assert known['compression_opts'].member('nope') is None
+    choice = known['compression'].choice('kZSTD')
+    assert choice is not None
+    assert (choice.name, choice.starts) == ('kZSTD', False)
+    assert known['compression'].choice('nope') is None
+
+
+def test_what_the_file_says_is_what_the_catalogue_holds() -> None:
+    known = catalogue().options
+    size, files, levels = (
+        known[name] for name in ('write_buffer_size', 'max_open_files', 'num_levels')
+    )
+    assert size.bounds is not None
+    assert (size.bounds.minimum, size.bounds.maximum, size.bounds.exempt) == (65536, 1 << 36, None)
+    assert files.bounds is not None
+    assert files.bounds.exempt == -1
+    assert known['ttl'].bounds is None
+    assert size.sane is not None
+    assert (size.sane.minimum, size.sane.maximum) == (1 << 20, 1 << 30)
+    assert known['ttl'].sane is None
+    assert levels.danger is not None
+    assert (levels.danger.level, levels.danger.harmless_values) == ('forbidden', ('7',))
+    assert known['ttl'].danger is None
+    members = {member.name: member for member in known['compaction_options_fifo'].members}
+    assert members['ttl'].value_type is None
+    assert members['max_table_files_size'].value_type is not None

@@ -1,0 +1,807 @@
+"""The numbers of a verdict against SciPy, its shares of the rate of errors, and those rates.
+
+Expectations are made here from SciPy and NumPy, never with the module's own statistics. Where no
+tolerance stands beside it, a number must agree to one part in a million.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Callable, Optional
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from rocksdb_tuner.observe.trouble import Trouble
+from rocksdb_tuner.observe.window import Latency, Window
+from rocksdb_tuner.rollout import verdict
+from rocksdb_tuner.rollout.evidence import Block, Evidence, Measured, measured
+from rocksdb_tuner.rollout.records import Effect, Judgement, SignalVerdict, SoakPlan, Verdict
+from rocksdb_tuner.rollout.robust import chance_of_as_many, shift
+from rocksdb_tuner.rollout.verdict import (
+    block_length_s,
+    in_words,
+    is_better,
+    judge,
+    judged_signals,
+    least_soak_s,
+    limits,
+    too_few_controls,
+)
+
+LATENCY = 'op_w_latency_ms'
+
+
+def numbers(*values: float) -> np.ndarray:
+    return np.array(values, dtype=float)
+
+
+def independent(count: int, seed: int, scale: float = 1.0) -> np.ndarray:
+    """Values whose neighbors have nothing in common, and measurably so."""
+    rng = np.random.default_rng(seed)
+    while True:
+        found: np.ndarray = rng.normal(scale=scale, size=count)
+        if lag_one([found]) < -0.2:
+            return found
+
+
+def lag_one(parts: Sequence[np.ndarray]) -> float:
+    """Autocorrelation with the neighbor, over parts that have means of their own."""
+    centered = [part - part.mean() for part in parts]
+    squares = sum(float(part @ part) for part in centered)
+    return sum(float(part[:-1] @ part[1:]) for part in centered) / squares
+
+
+def scipy_half_width(before: np.ndarray, after: np.ndarray, z: float) -> float:
+    """The shifts that Mann and Whitney's test accepts, and one difference more on each side."""
+    level = 2 * stats.norm.sf(z)
+    differences = np.sort(np.subtract.outer(after, before).ravel())
+
+    def accepted(i: int) -> bool:
+        moved = (differences[i] + differences[i + 1]) / 2
+        test = stats.mannwhitneyu(after - moved, before, method='asymptotic', use_continuity=False)
+        return bool(test.pvalue > level)
+
+    middle = len(differences) // 2
+    first = _first(accepted, 0, middle)
+    refused = _first(lambda i: not accepted(i), middle, len(differences) - 1)
+    low, high = differences[first - 1], differences[refused + 1]
+    estimate = float(np.median(differences))
+    return float(max(high - estimate, estimate - low))
+
+
+def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The first number from which on it holds."""
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return low
+
+
+@pytest.mark.parametrize(('m', 'n'), [(8, 8), (9, 14), (20, 11)])
+@pytest.mark.parametrize('sign', [1, -1])
+@pytest.mark.parametrize('z', [1.64, 2.326])
+def test_the_shift_is_bounded_by_what_scipys_rank_test_accepts(
+    m: int, n: int, sign: int, z: float
+) -> None:
+    before = sign * np.exp(independent(m, seed=m))
+    after = sign * np.exp(independent(n, seed=n + 50)) + 0.7
+    while lag_one([before, after]) > -0.1:
+        after = np.random.default_rng(1).permutation(after)
+    found = shift(list(before), list(after), z)
+    assert found.estimate == pytest.approx(np.median(np.subtract.outer(after, before)))
+    assert found.half_width == pytest.approx(scipy_half_width(before, after, z))
+
+
+def autocorrelated(count: int, r: float, seed: int) -> np.ndarray:
+    noise = np.random.default_rng(seed).normal(size=count)
+    found = [noise[0]]
+    for value in noise[1:]:
+        found.append(r * found[-1] + math.sqrt(1 - r * r) * value)
+    return np.array(found)
+
+
+@pytest.mark.parametrize(('m', 'n', 'seed'), [(30, 30, 3), (16, 40, 5), (40, 25, 9)])
+def test_values_that_follow_their_neighbors_widen_the_interval_by_kendalls_estimate(
+    m: int, n: int, seed: int
+) -> None:
+    before, after = autocorrelated(m, 0.4, seed), autocorrelated(n, 0.4, seed + 100)
+    found = lag_one([before, after])
+    r = found + (1 + 4 * found) / min(m, n)
+    assert 0.1 < r < 0.7
+    wider = 1.5 * math.sqrt((1 + r) / (1 - r))
+    assert shift(list(before), list(after), 1.5).half_width == pytest.approx(
+        scipy_half_width(before, after, wider)
+    )
+
+
+def test_a_series_that_hardly_returns_counts_as_correlated_by_nine_tenths() -> None:
+    slow = np.arange(60.0) + independent(60, seed=2, scale=0.01)
+    assert lag_one([slow]) > 0.9
+    found = shift(list(slow), list(slow), 0.5)
+    assert found.half_width == pytest.approx(scipy_half_width(slow, slow, 0.5 * math.sqrt(19)))
+
+
+def test_neighbors_on_opposite_sides_narrow_nothing() -> None:
+    turning = numbers(*([1.0, -1.0] * 6)) + np.arange(12) / 100
+    assert lag_one([turning]) < -0.5
+    found = shift(list(turning), list(turning), 1.5)
+    assert found.half_width == pytest.approx(scipy_half_width(turning, turning, 1.5))
+
+
+def test_series_without_any_variation_are_apart_by_exactly_what_they_are_apart() -> None:
+    assert shift([2.0] * 8, [5.0] * 8, 2.0) == (3.0, 0.0)
+
+
+def test_too_few_values_for_the_asked_certainty_bound_nothing() -> None:
+    """Of 4 and 4 values the rank test cannot reach 1 %; of 4 and 5 the first difference does."""
+    z = 8 / math.sqrt(4 * 4 * 9 / 12)
+    values = list(independent(4, seed=1))
+    assert shift(values, values, z * 0.99).half_width is None
+    assert shift(values, values, z * 7 / 8 * 1.001).half_width is None
+    differences = np.sort(np.subtract.outer(values, values).ravel())
+    widest = shift(values, values, z * 7 / 8 * 0.999).half_width
+    assert widest == pytest.approx(max(differences[-1], -differences[0]))
+
+
+@given(st.integers(0, 40), st.integers(1, 40), st.integers(0, 40), st.integers(1, 40))
+def test_the_exact_test_agrees_with_scipys(a: int, more: int, b: int, rest: int) -> None:
+    of, of_other = a + more, b + rest
+    found = chance_of_as_many(a, of, b, of_other)
+    table = [[a, of - a], [b, of_other - b]]
+    assert found == pytest.approx(stats.fisher_exact(table, alternative='greater').pvalue, 1e-6)
+
+
+# -- the verdict on one signal
+
+
+def of_signal(name: str, values: Sequence[Any], changed: int, at: int) -> Evidence:
+    """A row of blocks for each OSD, the changed ones first; the change is before block ``at``."""
+    rows = [list(row) for row in values]
+    blocks = tuple(
+        Block({n: Measured(**{name: row[i]}) for n, row in enumerate(rows) if row[i] is not None})
+        for i in range(len(rows[0]))
+    )
+    osds = tuple(range(len(rows)))
+    return Evidence('r1', 0, osds[:changed], osds[changed:], 30.0, blocks[:at], blocks[at:])
+
+
+def verdict_on(name: str, judgement: Judgement) -> SignalVerdict:
+    return next(s for s in judgement.signals if s.name == name)
+
+
+def bounds(judged: SignalVerdict) -> tuple[float, float, float]:
+    """Estimate and ends of the interval as logarithms."""
+    assert judged.change_percent is not None
+    assert judged.low_percent is not None
+    assert judged.high_percent is not None
+    middle, low, high = (
+        math.log1p(p / 100)
+        for p in (judged.change_percent, judged.low_percent, judged.high_percent)
+    )
+    return middle, low, high
+
+
+def share_of_errors(among: int) -> float:
+    """What each of the four means gets of 5 %, after 0.2 % for each of the two kinds of events."""
+    return (0.05 - 2 * 0.002) / 4 / among
+
+
+@pytest.mark.parametrize('among', [1, 2, 7])
+@pytest.mark.parametrize('name', [LATENCY, 'kv_sync_ms_per_txn', 'db_bytes_per_txn'])
+def test_each_mean_of_each_verdict_gets_its_share_of_the_errors(name: str, among: int) -> None:
+    before, after = independent(20, seed=5, scale=0.02), independent(24, seed=6, scale=0.02) + 0.05
+    canary = np.exp(np.concatenate([before, after]))
+    judged = judge(of_signal(name, [canary, [3.0] * 44, [4.0] * 44], 1, 20), among)
+    z = float(stats.norm.isf(share_of_errors(among)))
+    half = scipy_half_width(before, after, z)
+    middle, low, high = bounds(verdict_on(name, judged))
+    assert middle == pytest.approx(np.median(np.subtract.outer(after, before)))
+    assert (high - middle, middle - low) == pytest.approx((half, half))
+
+
+@pytest.mark.parametrize('changed', [1, 2, 4])
+@pytest.mark.parametrize('moved', [(0.0, 0.3), (-0.1, 0.0, 0.25), (0.2, -0.2, 0.1, -0.1, 0.0)])
+def test_how_far_controls_part_by_themselves_widens_the_interval(
+    moved: tuple[float, ...], changed: int
+) -> None:
+    """Between them as their variance says, within from the blocks, weighed by what each knows."""
+    noise = independent(32, seed=8, scale=0.02)
+    canaries = [np.exp(noise + 0.01 * n) for n in range(changed)]
+    controls = [np.exp(np.where(np.arange(32) < 16, 0.0, shifted)) * 5 for shifted in moved]
+    evidence = of_signal(LATENCY, [*canaries, *controls], changed, 16)
+    middle, low, high = bounds(verdict_on(LATENCY, judge(evidence)))
+    z = float(stats.norm.isf(share_of_errors(1)))
+    # What the controls do in each block: against their own middle over before, then over all.
+    others = [np.log(c) - np.median(np.log(c[:16])) for c in controls]
+    apart = noise - np.median(noise[:16]) - np.median(others, axis=0)
+    within = scipy_half_width(apart[:16], apart[16:], z * inflation(apart[:16], apart[16:])) / z
+    between = np.var(moved, ddof=1) * (1 / changed + 1 / len(moved))
+    prior, free = limits().prior_controls, len(moved) - 1
+    pooled = (prior * within**2 + free * between) / (prior + free)
+    half = z * math.sqrt(max(within**2, pooled))
+    assert pooled > within**2
+    assert middle == pytest.approx(np.median(np.subtract.outer(apart[16:], apart[:16])))
+    assert (high - middle, middle - low) == pytest.approx((half, half))
+
+
+def inflation(before: np.ndarray, after: np.ndarray) -> float:
+    found = lag_one([before, after])
+    r = min(max(found + (1 + 4 * found) / min(len(before), len(after)), 0.0), 0.9)
+    return math.sqrt((1 + r) / (1 - r))
+
+
+def test_controls_that_agree_better_than_their_blocks_vary_narrow_nothing() -> None:
+    """Two that moved alike by chance say less than the variation from block to block."""
+    noise = independent(32, seed=8, scale=0.05)
+    evidence = of_signal(LATENCY, [np.exp(noise), [5.0] * 32, [5.0] * 32], 1, 16)
+    middle, low, _ = bounds(verdict_on(LATENCY, judge(evidence)))
+    z = float(stats.norm.isf(share_of_errors(1)))
+    wider = z * inflation(noise[:16], noise[16:])
+    assert middle - low == pytest.approx(scipy_half_width(noise[:16], noise[16:], wider))
+
+
+def sizes(before: float, *after: float) -> list[float]:
+    """GB, eight blocks before the change."""
+    return [gb * 1e9 for gb in (*[before] * 8, *after)]
+
+
+def test_the_size_of_a_db_is_what_it_reached_in_the_second_half_since_the_change() -> None:
+    """Against the controls' middle, and as certain as twice the farthest of them is from it."""
+    canary = sizes(10, 99, 1, 50, 40, *[13, 14, 15, 90])
+    controls = [
+        sizes(20, 1, 1, 1, 1, *[22] * 4),
+        sizes(30, 7, 7, 7, 7, *[36] * 4),
+        sizes(5, *[5] * 4, *[5.25] * 4),
+    ]
+    judged = judge(of_signal('db_used_bytes', [canary, *controls], 1, 8))
+    middle, low, high = bounds(verdict_on('db_used_bytes', judged))
+    reached = (math.log(1.4) + math.log(1.5)) / 2
+    farthest = max(math.log(1.2 / 1.1), math.log(1.1 / 1.05))
+    assert middle == pytest.approx(reached - math.log(1.1))
+    assert (high - middle, middle - low) == pytest.approx((2 * farthest, 2 * farthest))
+
+
+def test_a_control_that_shrank_makes_the_size_as_uncertain_as_one_that_grew() -> None:
+    for far in (0.9, 1.1**2 / 0.9):
+        controls = [sizes(10, *[10 * f] * 8) for f in (1.1, 1.12, far)]
+        judged = judge(of_signal('db_used_bytes', [sizes(10, *[11] * 8), *controls], 1, 8))
+        middle, low, high = bounds(verdict_on('db_used_bytes', judged))
+        farthest = math.log(1.1 / 0.9) if far < 1 else math.log(far / 1.12)
+        assert middle == pytest.approx(0.0 if far < 1 else math.log(1.1 / 1.12))
+        assert (high - middle, middle - low) == pytest.approx((2 * farthest, 2 * farthest))
+
+
+def test_of_several_changed_osds_the_middle_one_tells_the_size() -> None:
+    changed = [sizes(10, *[10 * f] * 8) for f in (1.0, 1.9, 4.0)]
+    judged = judge(
+        of_signal('db_used_bytes', [*changed, sizes(10, *[10] * 8), sizes(8, *[8] * 8)], 3, 8)
+    )
+    assert verdict_on('db_used_bytes', judged).change_percent == pytest.approx(90.0)
+
+
+def test_a_db_below_the_floor_counts_as_large_as_that() -> None:
+    floor = 1 << 30
+    small = [float(floor) / 4] * 16
+    for to, percent in ((floor / 2, 0.0), (floor * 1.2, 20.0)):
+        canary = [floor / 4] * 8 + [to] * 8
+        judged = judge(of_signal('db_used_bytes', [canary, small, small], 1, 8))
+        assert verdict_on('db_used_bytes', judged).change_percent == pytest.approx(percent)
+
+
+def events(before: int, after: int, beside: int, of: int = 20, controls: int = 1) -> Evidence:
+    """So many blocks with slow requests, of the canary before and after, of controls after."""
+
+    def flags(count: int) -> list[float]:
+        return [2.0] * count + [0.0] * (of - count)
+
+    canary = flags(before) + flags(after)
+    others = [[0.0] * of + flags(beside) for _ in range(controls + 1)]
+    return of_signal('slow_ops', [canary, *others], 1, of)
+
+
+@pytest.mark.parametrize('of', [10, 20, 40])
+def test_blocks_with_slow_requests_are_worse_from_where_scipys_exact_test_says_so(of: int) -> None:
+    """0.2 % for each kind of events; and by more than a fifth of the blocks."""
+    for after in range(of + 1):
+        told = [
+            stats.fisher_exact([[after, of - after], [0, n]], alternative='greater').pvalue
+            for n in (of, 2 * of)
+        ]
+        expected = Effect.WORSE if max(told) <= 0.002 and after / of > 0.2 else Effect.SAME
+        judged = verdict_on('slow_ops', judge(events(0, after, 0, of)))
+        assert judged.effect is expected, after
+        assert judged.change_percent == pytest.approx(100 * after / of)
+
+
+def test_fewer_events_that_may_be_chance_are_no_improvement() -> None:
+    """5 of 20 before and beside, none since then: by more than a fifth, of a chance of 2 %."""
+    for before, beside in ((5, 5), (5, 9), (9, 5)):
+        assert verdict_on('slow_ops', judge(events(before, 0, beside))).effect is Effect.SAME
+    assert verdict_on('slow_ops', judge(events(9, 0, 9))).effect is Effect.BETTER
+
+
+def test_many_verdicts_share_the_errors_of_events() -> None:
+    """9 of 20 against none has a chance of 0.06 %: enough for one of two, not for one of four."""
+    evidence = events(0, 9, 0)
+    chance = stats.fisher_exact([[9, 11], [0, 20]], alternative='greater').pvalue
+    assert 0.002 / 4 < chance < 0.002 / 2
+    assert verdict_on('slow_ops', judge(evidence, 2)).effect is Effect.WORSE
+    assert verdict_on('slow_ops', judge(evidence, 4)).effect is Effect.SAME
+
+
+@pytest.mark.parametrize(
+    ('before', 'after', 'beside', 'effect', 'change'),
+    [
+        (0, 20, 20, Effect.SAME, 0),
+        (20, 20, 0, Effect.SAME, 0),
+        (2, 18, 4, Effect.WORSE, 70),
+        (4, 18, 2, Effect.WORSE, 70),
+        (18, 2, 16, Effect.BETTER, -70),
+        (16, 2, 18, Effect.BETTER, -70),
+        (2, 10, 18, Effect.SAME, 0),
+        (18, 10, 2, Effect.SAME, 0),
+        # Beyond doubt, but by no more than a fifth.
+        (0, 4, 0, Effect.SAME, 20),
+    ],
+)
+def test_events_count_against_the_nearer_of_before_and_controls(
+    before: int, after: int, beside: int, effect: Effect, change: float
+) -> None:
+    judged = verdict_on('slow_ops', judge(events(before, after, beside)))
+    assert judged.effect is effect
+    assert judged.change_percent == pytest.approx(change, abs=1e-9)
+
+
+def test_a_rise_that_is_certain_but_small_is_no_worsening() -> None:
+    """18 % of 400 blocks against none is beyond chance, and within the tolerance of 20 %."""
+    assert verdict_on('slow_ops', judge(events(0, 72, 0, of=400))).effect is Effect.SAME
+    assert verdict_on('slow_ops', judge(events(0, 88, 0, of=400))).effect is Effect.WORSE
+    assert verdict_on('slow_ops', judge(events(72, 0, 72, of=400))).effect is Effect.SAME
+    assert verdict_on('slow_ops', judge(events(88, 0, 88, of=400))).effect is Effect.BETTER
+
+
+@pytest.mark.parametrize(
+    ('before', 'after', 'beside', 'effect'),
+    [
+        # Each beyond chance, against both; by 15 % of the blocks against the nearer of the two.
+        (0, 260, 200, Effect.SAME),
+        (200, 260, 0, Effect.SAME),
+        (400, 140, 200, Effect.SAME),
+        (200, 140, 400, Effect.SAME),
+        # By exactly a fifth.
+        (0, 80, 0, Effect.SAME),
+        (80, 0, 80, Effect.SAME),
+        # By 25 % against the nearer of the two.
+        (0, 300, 200, Effect.WORSE),
+        (200, 300, 0, Effect.WORSE),
+        (400, 100, 200, Effect.BETTER),
+        (200, 100, 400, Effect.BETTER),
+    ],
+)
+def test_events_must_differ_by_more_than_a_fifth_from_the_nearer_of_before_and_controls(
+    before: int, after: int, beside: int, effect: Effect
+) -> None:
+    judged = verdict_on('slow_ops', judge(events(before, after, beside, of=400)))
+    assert judged.effect is effect
+
+
+@pytest.mark.parametrize('factor', [1.0, 0.999])
+@pytest.mark.parametrize(
+    ('before', 'after', 'beside', 'effect'), [(0, 9, 0, Effect.WORSE), (9, 0, 9, Effect.BETTER)]
+)
+def test_a_chance_of_exactly_the_rate_of_errors_is_small_enough(
+    monkeypatch: pytest.MonkeyPatch,
+    before: int,
+    after: int,
+    beside: int,
+    effect: Effect,
+    factor: float,
+) -> None:
+    """Of 20 blocks of the canary before, and of as many after; the two controls have 40."""
+    more, fewer = max(before, after), min(before, after)
+    chance = chance_of_as_many(more, 20, fewer, 20)
+    assert chance > chance_of_as_many(*((9, 20, 0, 40) if after else (18, 40, 0, 20)))
+    rates = limits()._replace(event_error_rate=chance * factor)
+    monkeypatch.setattr(verdict, 'limits', lambda: rates)
+    judged = verdict_on('slow_ops', judge(events(before, after, beside)))
+    assert judged.effect is (effect if factor == 1.0 else Effect.SAME)
+
+
+@pytest.mark.parametrize('lacking', ['before', 'after', 'beside'])
+def test_events_need_eight_blocks_on_each_side(lacking: str) -> None:
+    def judged(known: int) -> Effect:
+        rows: list[list[Optional[float]]] = [[0.0] * 24 for _ in range(3)]
+        for row in {'before': rows[:1], 'after': rows[:1], 'beside': rows[1:]}[lacking]:
+            first = 0 if lacking == 'before' else 12
+            # Of the controls, the blocks of both count together.
+            left = known if lacking != 'beside' else known // 2
+            row[first : first + 12 - left] = [None] * (12 - left)
+        return verdict_on('slow_ops', judge(of_signal('slow_ops', rows, 1, 12))).effect
+
+    assert (judged(7 if lacking != 'beside' else 6), judged(8)) == (Effect.UNCLEAR, Effect.SAME)
+
+
+# -- what is enough
+
+
+def steady(blocks: int, *, gaps: int = 0) -> list[Optional[float]]:
+    return [None] * gaps + [1.0] * (blocks - gaps)
+
+
+def sufficient(rows: Sequence[Sequence[Optional[float]]], changed: int, at: int) -> bool:
+    judged = verdict_on(LATENCY, judge(of_signal(LATENCY, rows, changed, at)))
+    return judged.effect is Effect.SAME
+
+
+def test_half_of_the_changed_osds_are_enough_and_fewer_are_not() -> None:
+    silent: list[Optional[float]] = [None] * 20
+    controls = [steady(20), steady(20)]
+    assert sufficient([steady(20), silent, *controls], 2, 10)
+    assert sufficient([steady(20), steady(20), silent, silent, *controls], 4, 10)
+    assert not sufficient([steady(20), silent, silent, *controls], 3, 10)
+    assert not sufficient([silent, *controls], 1, 10)
+
+
+def test_blocks_in_which_fewer_than_half_of_the_changed_osds_are_known_do_not_count() -> None:
+    """Three changed OSDs, two with gaps: eight blocks of twelve are left."""
+
+    def rows(gaps: int) -> list[list[Optional[float]]]:
+        """``gaps`` blocks before the change have one of the three only."""
+        made = [steady(24) for _ in range(5)]
+        for block in range(gaps):
+            made[0][block] = made[1][block] = None
+        return made
+
+    assert sufficient(rows(4), 3, 12)
+    assert not sufficient(rows(5), 3, 12)
+
+
+def test_blocks_without_two_controls_do_not_count() -> None:
+    def rows(gaps: int) -> list[list[Optional[float]]]:
+        made = [steady(24) for _ in range(4)]
+        for block in range(gaps):
+            made[2][12 + block] = made[3][12 + block] = None
+        return made
+
+    assert sufficient(rows(4), 1, 12)
+    assert not sufficient(rows(5), 1, 12)
+
+
+#: Of three OSDs the two that are missing from the first blocks: none from more than four of them.
+PAIRS = ((0, 1), (0, 1), (0, 2), (1, 2), (0, 1))
+
+
+@pytest.mark.parametrize('three', ['changed', 'controls'])
+@pytest.mark.parametrize('at', [0, 12])
+def test_a_block_with_one_of_three_does_not_count_though_each_has_enough_blocks(
+    three: str, at: int
+) -> None:
+    def rows(blocks: int) -> list[list[Optional[float]]]:
+        few = [steady(24) for _ in range(3)]
+        for block, pair in enumerate(PAIRS[:blocks]):
+            for n in pair:
+                few[n][at + block] = None
+        others = [steady(24) for _ in range(2)]
+        return [*few, *others] if three == 'changed' else [steady(24), *few]
+
+    changed = 3 if three == 'changed' else 1
+    assert sufficient(rows(4), changed, 12)
+    assert not sufficient(rows(5), changed, 12)
+
+
+def test_a_control_that_is_missing_at_times_moves_nothing() -> None:
+    """Its level differs from the others'; against its own before, its absence is no change."""
+    made: list[list[Optional[float]]] = [steady(24), [50.0] * 24, [0.02] * 24, steady(24)]
+    for block in range(12, 15):
+        made[1][block] = None
+    judged = verdict_on(LATENCY, judge(of_signal(LATENCY, made, 1, 12)))
+    assert judged.effect is Effect.SAME
+    assert judged.change_percent == pytest.approx(0.0)
+
+
+def test_a_changed_osd_that_is_missing_at_times_moves_nothing() -> None:
+    """Without the one whose level is the highest the middle of the others would be lower."""
+    made: list[list[Optional[float]]] = [steady(24), [50.0] * 24, [2.0] * 24, *[steady(24)] * 2]
+    for block in range(12, 16):
+        made[1][block] = None
+    judged = verdict_on(LATENCY, judge(of_signal(LATENCY, made, 3, 12)))
+    assert judged.effect is Effect.SAME
+    assert bounds(judged) == pytest.approx((0.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize('side', [0, 12])
+def test_a_control_with_too_few_blocks_on_either_side_says_nothing(side: int) -> None:
+    """Seven blocks of one that went another way: it would count as a control that parted."""
+    strange: list[Optional[float]] = [*[1.0] * 12, *[3.0] * 12]
+    strange[side : side + 5] = [None] * 5
+    made = [steady(24), steady(24), steady(24), strange]
+    judged = verdict_on(LATENCY, judge(of_signal(LATENCY, made, 1, 12)))
+    assert (judged.effect, judged.low_percent, judged.high_percent) == (Effect.SAME, 0.0, 0.0)
+    strange[side + 4] = 1.0 if side == 0 else 3.0
+    wide = verdict_on(LATENCY, judge(of_signal(LATENCY, made, 1, 12)))
+    assert wide.effect is Effect.UNCLEAR
+
+
+def test_where_fewer_than_half_of_the_changed_osds_write_those_that_do_not_are_named() -> None:
+    silent: list[Optional[float]] = [None] * 20
+    made = [steady(20), silent, silent, steady(20), steady(20)]
+    missing = judge(of_signal(LATENCY, made, 3, 10)).missing[0]
+    assert missing.endswith('so many had osd.1 (0 before, 0 after), osd.2 (0 before, 0 after)')
+
+
+def test_a_figure_of_zero_is_not_known() -> None:
+    zeros: list[Optional[float]] = [0.0] * 20
+    assert not sufficient([zeros, steady(20), steady(20)], 1, 10)
+
+
+def apart_by(percent: float, noise: float = 0.0) -> SignalVerdict:
+    rows = [[1.0] * 12 + [1 + percent / 100] * 12, *[[1.0] * 24] * 2]
+    rows[0] = [v * math.exp(noise * (-1) ** i) for i, v in enumerate(rows[0])]
+    return verdict_on(LATENCY, judge(of_signal(LATENCY, rows, 1, 12)))
+
+
+def test_ten_percent_are_tolerated_in_either_direction() -> None:
+    assert apart_by(9.99).effect is Effect.SAME
+    assert apart_by(10.01).effect is Effect.WORSE
+    # In logarithms, as everything: a tenth more and a tenth less are 1.1 and 1 / 1.1.
+    assert apart_by(100 / 1.0999 - 100).effect is Effect.SAME
+    assert apart_by(100 / 1.1001 - 100).effect is Effect.BETTER
+
+
+def test_precision_tells_a_worsening_that_must_be_seen_from_the_tolerated_one() -> None:
+    """The half-width at most log(1.2 / 1.1), which is less than log(1.1)."""
+    needed = {s.name: s.precision for s in judged_signals()}
+    assert needed[LATENCY] == pytest.approx(math.log(1.2 / 1.1))
+    assert needed['db_used_bytes'] == pytest.approx(math.log(2 / 1.5))
+    loose = judged_signals()[0]._replace(tolerance=0.05, detects=0.5)
+    assert loose.precision == pytest.approx(math.log(1.05))
+
+
+def uncertain(by: float, percent: float = 0.0) -> tuple[Judgement, SignalVerdict]:
+    """Controls that part by so much, and a canary in their middle or beside it."""
+    rows = [
+        [1.0] * 16 + [1 + percent / 100] * 16,
+        [1.0] * 16 + [math.exp(by)] * 16,
+        [1.0] * 16 + [math.exp(-by)] * 16,
+    ]
+    judged = judge(of_signal(LATENCY, rows, 1, 16))
+    return judged, verdict_on(LATENCY, judged)
+
+
+def test_an_uncertain_signal_is_named_and_decides_only_what_is_certain() -> None:
+    judged, wide = uncertain(0.1)
+    assert (judged.verdict, wide.effect) == (Verdict.INCONCLUSIVE, Effect.UNCLEAR)
+    assert 'precision: it is uncertain by' in judged.missing[0]
+    assert 'by at most 9 % it would do' in judged.missing[0]
+    middle, low, high = bounds(wide)
+    half = (high - low) / 2
+    assert middle == pytest.approx(0.0, abs=1e-9)
+    just = 100 * (1.1 * math.exp(half) - 1)
+    assert uncertain(0.1, just - 0.5)[1].effect is Effect.UNCLEAR
+    assert uncertain(0.1, just + 0.5)[1].effect is Effect.WORSE
+    assert uncertain(0.1, just + 0.5)[0].verdict is Verdict.FAILED
+    least = 100 * (1 / (1.1 * math.exp(half)) - 1)
+    assert uncertain(0.1, least + 0.5)[1].effect is Effect.UNCLEAR
+    assert uncertain(0.1, least - 0.5)[1].effect is Effect.BETTER
+
+
+def test_how_uncertain_a_signal_is_stands_in_what_is_missing() -> None:
+    judged, wide = uncertain(0.1)
+    _, low, high = bounds(wide)
+    percent = 100 * math.expm1((high - low) / 2)
+    assert f'it is uncertain by {percent:.0f} %, and' in judged.missing[0]
+    swinging = [math.exp(math.sin(i / 4)) for i in range(24)]
+    unbounded = judge(of_signal(LATENCY, [swinging, [1.0] * 24, [1.0] * 24], 1, 12))
+    assert 'it is uncertain by unbounded, and' in unbounded.missing[0]
+
+
+def doubling(monkeypatch: pytest.MonkeyPatch, canary: float, control: float) -> Judgement:
+    """One required level of which a doubling is tolerated, and as much uncertainty; all begin at 1.
+
+    The logarithm of 2 is the same number by all ways that it is computed here.
+    """
+    level = next(s for s in judged_signals() if s.name == 'db_used_bytes')
+    level = level._replace(required=True, tolerance=1.0, detects=9.0, floor=0)
+    assert level.precision == math.log(2)
+    monkeypatch.setattr(verdict, 'judged_signals', lambda: (level,))
+    rows = [[1.0] * 8 + [value] * 8 for value in (canary, 1.0, control)]
+    return judge(of_signal('db_used_bytes', rows, 1, 8))
+
+
+def test_what_is_exactly_as_certain_as_needed_is_certain_enough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    judged = doubling(monkeypatch, canary=1.5, control=2.0)
+    assert (judged.verdict, judged.signals[0].effect) == (Verdict.PASSED, Effect.SAME)
+
+
+@pytest.mark.parametrize('canary', [2.0, 0.5])
+def test_what_is_exactly_tolerated_is_no_change(
+    monkeypatch: pytest.MonkeyPatch, canary: float
+) -> None:
+    judged = doubling(monkeypatch, canary, control=1.0)
+    assert (judged.verdict, judged.signals[0].effect) == (Verdict.PASSED, Effect.SAME)
+
+
+# -- rates of errors, by simulation
+
+
+def trial(
+    rng: np.random.Generator,
+    controls: int,
+    drift: float = 0.0,
+    worsening: float = 0.0,
+    changed: int = 1,
+    r: float = 0.0,
+    blocks: int = 20,
+) -> Judgement:
+    """Independent OSDs with 5 % of noise from block to block, each of which drifts by itself."""
+    osds = changed + controls
+    known = {}
+    for name in (LATENCY, 'kv_sync_ms_per_txn', 'db_bytes_per_txn'):
+        noise = rng.normal(scale=0.05, size=(osds, 2 * blocks))
+        for i in range(1, 2 * blocks):
+            noise[:, i] = r * noise[:, i - 1] + math.sqrt(1 - r * r) * noise[:, i]
+        noise[:, blocks:] += rng.normal(scale=drift, size=(osds, 1))
+        if name == LATENCY:
+            noise[:changed, blocks:] += math.log1p(worsening)
+        known[name] = np.exp(noise)
+    made = tuple(
+        Block({n: Measured(*(float(known[s][n, i]) for s in known)) for n in range(osds)})
+        for i in range(2 * blocks)
+    )
+    ids = tuple(range(osds))
+    return judge(
+        Evidence('r1', 0, ids[:changed], ids[changed:], 30.0, made[:blocks], made[blocks:])
+    )
+
+
+def rate(found: Sequence[bool]) -> float:
+    return sum(found) / len(found)
+
+
+TRIALS = 150
+#: So many of the trials may err, if at most 5 % do in truth: exceeded in one of 10,000 seeds.
+MOST = int(stats.binom.ppf(0.9999, TRIALS, 0.05))
+
+
+@pytest.mark.parametrize(
+    ('controls', 'changed', 'drift', 'r'),
+    [(2, 1, 0.0, 0.0), (3, 1, 0.03, 0.0), (8, 4, 0.1, 0.0), (8, 1, 0.15, 0.0), (3, 1, 0.0, 0.6)],
+)
+def test_a_change_of_nothing_is_rarely_called_a_change(
+    controls: int, changed: int, drift: float, r: float
+) -> None:
+    """OSDs that drift apart by themselves, and blocks that follow one another, do not mislead."""
+    rng = np.random.default_rng(12)
+    found = [trial(rng, controls, drift, changed=changed, r=r) for _ in range(TRIALS)]
+    assert sum(j.verdict is Verdict.FAILED or is_better(j) for j in found) <= MOST
+
+
+def test_a_worsening_by_a_fifth_beside_two_controls_is_seen() -> None:
+    rng = np.random.default_rng(13)
+    found = [trial(rng, controls=2, worsening=0.2) for _ in range(TRIALS)]
+    assert rate([j.verdict is Verdict.FAILED for j in found]) >= 0.95
+
+
+def test_a_harmless_change_is_not_kept_waiting_by_noise_of_five_percent() -> None:
+    rng = np.random.default_rng(14)
+    found = [trial(rng, controls=3) for _ in range(TRIALS)]
+    assert rate([j.verdict is Verdict.PASSED for j in found]) >= 0.9
+
+
+# -- what a block is made of
+
+
+def window(**changes: object) -> Window:
+    values: dict[str, object] = dict.fromkeys(Window._fields)
+    values.update(
+        window_s=30.0,
+        kv_sync=Latency(0.5, 30),
+        commit=Latency(0.5, 100),
+        op_w_latency=Latency(0.2, 40),
+        bytes_written_wal=700,
+        bytes_written_sst=300,
+    )
+    return Window(**{**values, **changes})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ('commit', 'known'), [(Latency(0.5, 50), True), (Latency(0.5, 49), False), (None, False)]
+)
+def test_what_is_per_transaction_needs_fifty_of_them(
+    commit: Optional[Latency], known: bool
+) -> None:
+    found = measured(window(commit=commit), None, 50)
+    assert found.kv_sync_ms_per_txn == (pytest.approx(10.0) if known else None)
+    assert found.db_bytes_per_txn == (pytest.approx(20.0) if known else None)
+    assert measured(window(kv_sync=None), None, 50).kv_sync_ms_per_txn is None
+    assert measured(window(op_w_latency=None), None, 10).op_w_latency_ms is None
+    for lacks in ('bytes_written_wal', 'bytes_written_sst'):
+        assert measured(window(**{lacks: None}), None, 50).db_bytes_per_txn is None
+
+
+def test_slow_commits_are_counted_from_the_first_to_the_last_that_was_told() -> None:
+    def risen(*told: Optional[int]) -> Optional[float]:
+        return measured(window(), None, 50, [Trouble(None, n) for n in told]).slow_commits
+
+    assert risen() is None
+    assert risen(5) is None
+    assert risen(5, 5) == 0
+    assert risen(5, 99, 7) == 2
+    assert risen(5, 4) is None
+    assert risen(None, 5) is None
+    assert risen(5, None) is None
+
+
+def test_blocks_grow_so_that_all_of_a_soak_is_kept_and_eight_of_them_fit_it() -> None:
+    """30 s each, of which 120 are kept: up to an hour."""
+    assert block_length_s(SoakPlan(300.0, 3600.0)) == 30.0
+    assert block_length_s(SoakPlan(300.0, 7200.0)) == 60.0
+    assert least_soak_s(SoakPlan(300.0, 3600.0)) == 300.0
+    assert least_soak_s(SoakPlan(100.0, 3600.0)) == 240.0
+    assert least_soak_s(SoakPlan(100.0, 7200.0)) == 480.0
+
+
+def judgement(verdict: Verdict, *signals: SignalVerdict) -> Judgement:
+    return Judgement(verdict, signals)
+
+
+def test_better_is_a_pass_with_a_required_signal_that_improved() -> None:
+    latency = SignalVerdict(LATENCY, Effect.BETTER, -30.0, -40.0, -20.0)
+    bytes_ = SignalVerdict('db_bytes_per_txn', Effect.BETTER, -30.0, -40.0, -20.0)
+    assert is_better(judgement(Verdict.PASSED, latency))
+    assert not is_better(judgement(Verdict.PASSED, bytes_))
+    assert not is_better(judgement(Verdict.INCONCLUSIVE, latency))
+    assert not is_better(judgement(Verdict.PASSED, replace(latency, effect=Effect.SAME)))
+
+
+def test_a_verdict_in_words_has_the_cause_and_each_change_with_its_bounds_where_known() -> None:
+    latency = SignalVerdict(LATENCY, Effect.WORSE, 31.4, 20.6, 43.2)
+    bare = SignalVerdict('slow_ops', Effect.SAME, 0.4)
+    half = SignalVerdict('db_used_bytes', Effect.UNCLEAR, 5.0, 1.0, None)
+    other = SignalVerdict('db_bytes_per_txn', Effect.UNCLEAR, 6.0, None, 7.0)
+    unknown = SignalVerdict('slow_commits', Effect.UNCLEAR)
+    strange = SignalVerdict('of_a_later_version', Effect.SAME, -2.0, -3.0, -1.0)
+    assert in_words(judgement(Verdict.FAILED, latency, bare, half, other, unknown, strange)) == (
+        'fail: client write latency +31 % (+21 to +43 %), spans with slow requests +0 %, '
+        'space used by the DB +5 %, DB bytes written per write +6 %, '
+        'of_a_later_version -2 % (-3 to -1 %)'
+    )
+    assert in_words(judgement(Verdict.NO_DATA, unknown)) == 'no-data'
+    assert in_words(Judgement(Verdict.FAILED, cause='it crashed')) == 'fail: it crashed'
+
+
+def test_too_few_controls_are_told_from_none() -> None:
+    assert too_few_controls(0).cause == 'not judged: no controls'
+    assert too_few_controls(1).cause == 'not judged: too few controls'
+
+
+def test_what_is_missing_names_only_signals_that_a_verdict_needs() -> None:
+    """DB bytes are not known here, and nothing waits for them."""
+    rows = [steady(20)] * 3
+    one = judge(of_signal(LATENCY, rows, 1, 10))
+    assert one.verdict is Verdict.INCONCLUSIVE
+    assert len(one.missing) == 1
+    assert one.missing[0].startswith(
+        'kv_sync time per write: at least 50 writes in each of 8 spans'
+    )
+    other = judge(of_signal('db_bytes_per_txn', rows, 1, 10))
+    assert (other.verdict, len(other.missing)) == (Verdict.NO_DATA, 2)
+
+
+def test_spans_without_writes_of_enough_osds_at_once_are_counted_for_each_side() -> None:
+    made = [steady(24) for _ in range(3)]
+    for block in range(3):
+        made[1][block] = made[2][block + 3] = None
+    judged = judge(of_signal(LATENCY, made, 1, 12))
+    assert judged.missing[0] == (
+        'client write latency: 8 spans of 30 s in which changed OSDs and controls had writes; '
+        'before: 6, after: 12'
+    )

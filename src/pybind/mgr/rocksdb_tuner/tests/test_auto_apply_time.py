@@ -1,0 +1,78 @@
+"""auto-apply goes by time that passed, whatever the clock says, and by whole stored state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rocksdb_tuner.present import render
+from rocksdb_tuner.present.errors import PresentError
+from rocksdb_tuner.present.health import health_checks
+from rocksdb_tuner.rollout.errors import RolloutRefused
+from rocksdb_tuner.rollout.records import SoakPlan
+from rocksdb_tuner.snapshot import Mode
+
+from .test_tuner import World, automatically, world
+
+__all__ = ['world']
+
+DAY_S = 86400.0
+
+
+def with_override(world: World, after_s: float) -> None:
+    world.cluster.operator_sets('osd', world.cluster.mon_defaults['bluestore_rocksdb_options'])
+    for n in world.cluster.osds:
+        world.cluster.restart_by_hand(n)
+    world.run(120)
+    world.settings = replace(
+        world.settings, mode=Mode.AUTO_APPLY, auto_apply=automatically(after_s)
+    )
+
+
+@pytest.mark.parametrize('jump_s', [DAY_S, 30 * DAY_S, -DAY_S])
+def test_advice_of_a_minute_is_not_taken_because_the_clock_jumped(
+    world: World, jump_s: float
+) -> None:
+    with_override(world, DAY_S)
+    assert world.tuner.snapshot.recommendations
+    for offset_s in (jump_s, 0.0, jump_s):
+        world.clock_offset_s = offset_s
+        world.run(30)
+        assert world.tuner.snapshot.rollout is None
+
+
+def test_nothing_begins_by_itself_while_stored_state_is_broken(world: World) -> None:
+    world.store.values['history/r7'] = 'no JSON'
+    world.takeover()
+    with_override(world, 60.0)
+    world.run(300)
+    assert world.tuner.snapshot.rollout is None
+    (refusal, *_) = world.tuner.snapshot.auto_apply_refusals
+    assert 'while stored state is broken: the stored "history/r7" could not be read' in (
+        refusal.reason
+    )
+    del world.store.values['broken/history/r7']
+    world.run(120)
+    assert world.tuner.snapshot.rollout is not None
+
+
+def test_options_that_contradict_each_other_are_told_and_nothing_is_applied(world: World) -> None:
+    world.settings = replace(world.settings, soak=SoakPlan(600.0, 60.0))
+    with_override(world, 60.0)
+    world.run(300)
+    snapshot = world.tuner.snapshot
+    told = 'soak_min (600 s) is above soak_max (60 s)'
+    assert told in snapshot.auto_apply_refusals[0].reason
+    assert snapshot.rollout is None
+    assert told in render.status(snapshot, 'plain').replace('\n  ', ' ')
+    raised = health_checks(snapshot)['ROCKSDB_TUNER_OPTIONS_CONFLICT']
+    assert told in str(raised['detail'])
+    with pytest.raises(PresentError, match='soak_min'):
+        render.plan(snapshot.recommendations[0], world.settings.soak, 'plain')
+    with pytest.raises(RolloutRefused, match='soak_min'):
+        world.tuner.start(snapshot.recommendations[0], 'client.ann')
+    world.settings = replace(world.settings, soak=SoakPlan())
+    world.run(60)
+    assert world.tuner.snapshot.rollout is not None
+    assert health_checks(world.tuner.snapshot) == {}

@@ -1,0 +1,500 @@
+"""Whatever is sent, stored or measured: no traceback, no hang, a bounded answer, the right errno.
+
+A few examples of each in the unit tests. ``make fuzz`` goes on for ROCKSDB_TUNER_FUZZ_SECONDS, from
+ROCKSDB_TUNER_FUZZ_SEED (printed), one target after the other. A failure prints the smallest example
+and its seed; what was found stays below as an example of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import inspect
+import json
+import logging
+import os
+import random
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, Callable
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from rocksdb_tuner import Module
+from rocksdb_tuner.advise.given import given as said
+from rocksdb_tuner.advise.situation import find_situation
+from rocksdb_tuner.advise.tree import tree
+from rocksdb_tuner.campaign.view import parse_probe
+from rocksdb_tuner.collection.read import UnreadableError, read, unpack
+from rocksdb_tuner.collection.report import report
+from rocksdb_tuner.deep.note import UnreadableNoteError
+from rocksdb_tuner.deep.note import decode as decode_note
+from rocksdb_tuner.mgr.adapter import MgrCluster, counter_point, understood
+from rocksdb_tuner.mgr.parse import parse_upgrade
+from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.mgr.records import CounterPoint
+from rocksdb_tuner.observe.kv_stats import KvStatsUnavailableError, parse_kv_stats
+from rocksdb_tuner.observe.sharding import is_sharded
+from rocksdb_tuner.offline.judge import judge as judge_files
+from rocksdb_tuner.options.releases import known_releases
+from rocksdb_tuner.options.verdict import BadQuestionError, judge
+from rocksdb_tuner.present import render
+from rocksdb_tuner.rollout.records import Phase as RolloutPhase
+
+from .test_tuner import World, statistics_off
+
+SECONDS = float(os.environ.get('ROCKSDB_TUNER_FUZZ_SECONDS', '0'))
+SEED = int(os.environ.get('ROCKSDB_TUNER_FUZZ_SEED', '0')) or random.SystemRandom().randrange(
+    1 << 32
+)
+#: At a time, in the unit tests and between two looks at the clock.
+EXAMPLES = 15
+#: Of one answer, on a machine that does other things.
+ANSWER_S = 10.0
+ANSWER_CHARS = 8 << 20
+FINE = {errno.EINVAL, errno.ENOENT, errno.EEXIST, errno.EBUSY, errno.EPERM, errno.EAGAIN}
+
+NASTY = (
+    '', ' ', '\x00', '\x1b[2J\x1b]0;owned\x07', '\x9b31m', '\r\n', '\u202egnp.exe', '\ud800',
+    '💩' * 9, 'İı', 'a\u0300' * 50, '-1', '0x1p1023', '1e308', 'nan', 'inf', '9' * 5000, '\u0663',
+    '²', '../../etc/passwd', '"', "'", '$(reboot)', '`id`', '%s%n', '{', '}' * 99, '=', ',,', 'a=b',
+    'compression=kLZ4Compression', 'osd.0', 'osd.-1', '0', 'osd.99999999999999999999', 'osd/host:x',
+    'reef', '18.2', 'plain', 'json', 'json-pretty', 'ssd', 'lz4-2025', 'x' * 70000, '[' * 10000,
+)  # fmt: skip
+texts = st.sampled_from(NASTY) | st.text(max_size=40)
+numbers = st.sampled_from([0, 1, -1, 1 << 63, -(1 << 64), 10**4000, 1e308]) | st.integers()
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | numbers
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts.filter(lambda text: '\ud800' not in text),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+Targets = dict[str, tuple[Any, Callable[[Any], None]]]
+
+
+class Complaints(logging.Handler):
+    """Tracebacks that only reach the log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info:
+            self.found.append(self.format(record))
+
+
+@contextlib.contextmanager
+def no_traceback() -> Iterator[None]:
+    complaints = Complaints()
+    log = logging.getLogger('rocksdb_tuner')
+    log.addHandler(complaints)
+    began_s = time.process_time()
+    try:
+        yield
+    finally:
+        log.removeHandler(complaints)
+    assert not complaints.found, complaints.found[0]
+    assert time.process_time() - began_s < ANSWER_S
+
+
+def mutated(value: Any, draw: st.DrawFn) -> Any:
+    """With one part anywhere in it replaced, or gone."""
+    if isinstance(value, dict) and value and draw(st.integers(0, 5)):
+        name = draw(st.sampled_from(sorted(value, key=str)))
+        if not draw(st.integers(0, 6)):
+            return {k: v for k, v in value.items() if k != name}
+        return {**value, name: mutated(value[name], draw)}
+    if isinstance(value, list) and value and draw(st.integers(0, 5)):
+        index = draw(st.integers(0, len(value) - 1))
+        return [*value[:index], mutated(value[index], draw), *value[index + 1 :]]
+    return draw(json_values)
+
+
+@st.composite
+def documents(draw: st.DrawFn, valid: str) -> str:
+    """Near a valid document: cut off, of another type, with a part replaced, or very deep."""
+    kind = draw(st.integers(0, 9))
+    if kind == 0:
+        return valid[: draw(st.integers(0, len(valid)))]
+    if kind == 1:
+        return draw(st.sampled_from(['[' * 10000, '{"a":' * 10000, '[' * 10000 + ']' * 10000]))
+    if kind == 2:
+        return draw(texts)
+    with no_digit_limit():
+        return json.dumps(mutated(json.loads(valid), draw))
+
+
+@contextlib.contextmanager
+def no_digit_limit() -> Iterator[None]:
+    """For numbers of thousands of digits, which others may write."""
+    import sys  # noqa: PLC0415 - not in Python 3.9
+
+    limit = getattr(sys, 'get_int_max_str_digits', lambda: 0)()
+    set_limit = getattr(sys, 'set_int_max_str_digits', lambda _: None)
+    set_limit(0)
+    try:
+        yield
+    finally:
+        set_limit(limit)
+
+
+# -- commands
+
+
+def a_world() -> World:
+    made = World()
+    made.recommended_for_rbd()
+    statistics_off(made)
+    return made
+
+
+def module() -> Any:
+    """A module that has seen a cluster; what waits for its loop is done at once.
+
+    A new one for each example: what one sets off must not decide what another finds.
+    """
+    made: Any = Module('rocksdb_tuner', '', '')
+    made._tuner = a_world().tuner
+    made._tuner.submit = lambda work: work()
+    return made
+
+
+COMMANDS = sorted(
+    name.partition('_')[2] for name in dir(Module) if name.startswith(('cmd_', 'view_'))
+)
+
+
+@st.composite
+def commands(draw: st.DrawFn) -> tuple[Any, Any]:
+    name = draw(st.sampled_from(COMMANDS) | texts)
+    handler = getattr(Module, f'cmd_{name}', None) or getattr(Module, f'view_{name}', None)
+    known = (
+        [] if handler is None else [n for n in inspect.signature(handler).parameters if n != 'self']
+    )
+    values = texts | numbers | st.booleans() | st.none() | json_values
+    arguments = {argument: draw(texts | values) for argument in known if draw(st.integers(0, 3))}
+    if draw(st.integers(0, 9)) == 0:
+        arguments[draw(texts)] = draw(values)
+    if 'format' in known and draw(st.booleans()):
+        arguments['format'] = draw(st.sampled_from(['plain', 'json', 'json-pretty']))
+    return name, arguments
+
+
+def check_command(asked: tuple[Any, Any]) -> None:
+    name, arguments = asked
+    with no_traceback():
+        answer = module().remote_command(name, arguments)
+    check_answer(answer, arguments)
+
+
+def check_answer(answer: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
+    assert -answer['retval'] in FINE | {0}, answer
+    assert (answer['retval'] == 0) == (answer['stderr'] == ''), answer
+    assert len(answer['stdout']) < ANSWER_CHARS
+    assert len(answer['stderr']) < 10000
+    for text in (answer['stdout'], answer['stderr']):
+        # A terminal obeys none of it.
+        assert all(line.isprintable() for line in text.split('\n')), arguments
+    if answer['retval'] == 0 and arguments.get('format') != 'plain':
+        json.loads(answer['stdout'])
+
+
+# -- what is stored, measured, mapped, sent as files
+
+
+STORED: dict[str, str] = {}
+
+
+def stored() -> dict[str, str]:
+    """Of a rollout in its middle, with a history."""
+    if not STORED:
+        made = World()
+        made.apply(made.recommended_for_rbd())
+        made.run_until(RolloutPhase.CANARY)
+        STORED.update(made.store.values)
+    assert STORED
+    return STORED
+
+
+@st.composite
+def stores(draw: st.DrawFn) -> dict[str, str]:
+    whole = stored()
+    key = draw(st.sampled_from(sorted(whole)))
+    value = draw(documents(whole[key]) if whole[key][:1] in '{[' else texts)
+    # The monitor keeps no more under one key.
+    return {**whole, key: value.encode(errors='replace')[:65536].decode(errors='replace')}
+
+
+def check_stored(values: Mapping[str, str]) -> None:
+    world = World()
+    world.store.values = dict(values)
+    with no_traceback():
+        world.takeover()
+        world.run(10)
+        for output_format in ('plain', 'json'):
+            render.status(world.tuner.snapshot, output_format)
+            render.history(world.tuner.snapshot, output_format)
+            render.rollout(*world.tuner.changes, output_format)
+
+
+points = st.lists(
+    numbers | st.floats() | texts | st.none() | st.lists(st.integers(), max_size=2), max_size=4
+)
+
+
+@st.composite
+def counters(draw: st.DrawFn) -> list[tuple[int, Any]]:
+    return draw(st.lists(st.tuples(st.integers(0, 300), points), min_size=1, max_size=8))
+
+
+def check_counters(sent: list[tuple[int, Any]]) -> None:
+    world = World()
+    world.load_ops_per_s = 800
+    world.run(30)
+    with no_traceback():
+        for place, point in sent:
+            found = counter_point(point)
+            key = sorted(world.cluster.counters)[place % len(world.cluster.counters)]
+            if found is None:
+                world.cluster.counters.pop(key)
+            else:
+                world.cluster.counters[key] = CounterPoint(*found)
+            world.cluster.advance(2)
+            world.tuner.tick()
+        render.osds(world.tuner.snapshot, 'plain')
+        render.osds(world.tuner.snapshot, 'json')
+
+
+MAPS: dict[str, Any] = {
+    'osd_map': {
+        'epoch': 3, 'flags': 'sortbitwise', 'flags_set': ['sortbitwise'],
+        'require_osd_release': 'reef',
+        'osds': [{'osd': 0, 'up': 1, 'in': 1, 'public_addrs': {'addrvec': [{'nonce': 7}]}}],
+        'pools': [{'pool': 1, 'pool_name': 'p', 'size': 3, 'min_size': 2, 'crush_rule': 0,
+                   'application_metadata': {'cephfs': {'metadata': 'x'}}}],
+    },
+    'osd_map_crush': {
+        'devices': [{'id': 0, 'class': 'ssd'}],
+        'buckets': [{'id': -1, 'name': 'default', 'type_name': 'root', 'items': [{'id': 0}]}],
+        'rules': [{'rule_id': 0, 'steps': [{'op': 'take', 'item': -1, 'item_name': 'default~ssd'},
+                                           {'op': 'choose_firstn', 'type': 'osd'},
+                                           {'op': 'emit'}]}],
+    },
+    'osd_metadata': {'0': {'hostname': 'a', 'bluefs_db_size': '5', 'ceph_version_short': '18.2.7'}},
+    'pg_status': {'num_pgs': 1, 'pgs_by_state': [{'state_name': 'active+clean', 'count': 1}]},
+    'df': {'pools': [{'id': 1, 'stats': {'rd': 1, 'rd_bytes': 1, 'wr': 1, 'wr_bytes': 1}}]},
+    'mgr_map': {'active_name': 'x',
+                'standbys': [{'name': 'y', 'available_modules': [{'name': 'm'}]}],
+                'available_modules': [{'name': 'rocksdb_tuner'}]},
+    'health': {'json': '{"checks": {"OSD_DOWN": {"severity": "HEALTH_WARN"}}}'},
+}  # fmt: skip
+
+
+@st.composite
+def maps(draw: st.DrawFn) -> dict[str, Any]:
+    name = draw(st.sampled_from(sorted(MAPS)))
+    return {**MAPS, name: mutated(MAPS[name], draw)}
+
+
+def check_maps(data: dict[str, Any]) -> None:
+    """Read, or refused as what the cluster did not say well."""
+    made: Any = Module('rocksdb_tuner', '', '')
+    made.data = data
+    made.get_metadata = lambda *_: {'hostname': 'h'}
+    cluster = MgrCluster(made)
+    with no_traceback():
+        for look in (
+            cluster.cluster_map,
+            cluster.pg_summary,
+            cluster.pool_counters,
+            cluster.managers,
+            cluster.slow_ops,
+            cluster.health_codes,
+        ):
+            with contextlib.suppress(CommandError):
+                look()
+
+
+REPORT: list[str] = []
+
+
+@st.composite
+def reports(draw: st.DrawFn) -> str:
+    if not REPORT:
+        REPORT.append(report(a_world().tuner.collection(), anonymous=False))
+    return draw(documents(REPORT[0]))
+
+
+def check_report(text: str) -> None:
+    with no_traceback(), contextlib.suppress(UnreadableError):
+        snapshot = judge_files(read(unpack('r', text.encode(errors='replace')))).snapshot
+        for output_format in ('plain', 'json'):
+            for show in (render.status, render.findings, render.osds, render.recommend):
+                answer = show(snapshot, output_format)
+                assert all(line.isprintable() for line in answer.split('\n'))
+
+
+option_texts = st.lists(
+    st.sampled_from(
+        ['write_buffer_size', 'compression_opts', 'max_bytes_for_level_multiplier', 'ttl', 'a', '{']
+    )
+    | texts,
+    max_size=6,
+).map('='.join) | st.text('=,;{}: abc019.-kMe', max_size=60)
+
+
+def check_options(text: str) -> None:
+    with no_traceback(), contextlib.suppress(BadQuestionError):
+        verdict = judge(text, known_releases())
+        for output_format in ('plain', 'json'):
+            assert render.check(verdict, output_format)
+        render.model(tree(text, find_situation((), None, 'reef', said(db_size='60G'))), 'plain')
+
+
+def check_texts(text: str) -> None:
+    """What OSDs answer to `tell`."""
+    with no_traceback():
+        with contextlib.suppress(KvStatsUnavailableError):
+            parse_kv_stats(text)
+        is_sharded(text)
+        parse_upgrade(text)
+        with contextlib.suppress(ValueError):
+            parse_probe(text, None)
+        with contextlib.suppress(UnreadableNoteError):
+            decode_note(text)
+
+
+TARGETS: Targets = {
+    'commands': (commands(), check_command),
+    'stored': (stores(), check_stored),
+    'counters': (counters(), check_counters),
+    'maps': (maps(), check_maps),
+    'reports': (reports(), check_report),
+    'options': (option_texts, check_options),
+    'texts': (documents('[{"name": "db/CURRENT", "db": 1}]'), check_texts),
+}
+
+
+def run(name: str, number: int) -> int:
+    """How many examples of a target were tried, from a seed."""
+    strategy, check = TARGETS[name]
+    tried = 0
+
+    @seed(number)
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        print_blob=True,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def fuzz(value: Any) -> None:
+        nonlocal tried
+        tried += 1
+        check(value)
+
+    try:
+        fuzz()
+    except BaseException:
+        print(f'\nROCKSDB_TUNER_FUZZ_SEED={number} target {name}')  # noqa: T201
+        raise
+    return tried
+
+
+@pytest.mark.parametrize('name', TARGETS)
+def test_nothing_hostile_makes_it_fail(name: str) -> None:
+    assert run(name, 20260) >= 1
+
+
+def test_nothing_hostile_makes_it_fail_for_as_long_as_there_is_time() -> None:
+    """Without ROCKSDB_TUNER_FUZZ_SECONDS one round, from another seed each time."""
+    if SECONDS:
+        os.nice(10)
+    tried = dict.fromkeys(TARGETS, 0)
+    until_s, number = time.monotonic() + SECONDS, SEED
+    print(f'\nROCKSDB_TUNER_FUZZ_SEED={SEED}')  # noqa: T201
+    while True:
+        for name in TARGETS:
+            tried[name] += run(name, number)
+        number += 1
+        if time.monotonic() >= until_s:
+            break
+    print(f'{sum(tried.values())} executions in {SECONDS:.0f} s: {tried}')  # noqa: T201
+    assert all(tried.values())
+
+
+# -- what was found
+
+
+@pytest.mark.parametrize(
+    ('name', 'arguments', 'said_of_it'),
+    [
+        ('profile_add', {'inbuf': '[' * 10000}, 'the profile is no JSON'),
+        ('osd', {'osd_id': 3}, '"osd_id" should be a text, not int'),
+        ('osd', {'nope': 3}, 'no argument "nope"'),
+        ('show', {}, '"recommendation_id" is missing'),
+        ('model', {'options': 'ttl=1', 'cores': True}, '"cores" should be a whole number'),
+        ('check', {'options': ['a']}, '"options" should be a text'),
+        ('explain', {'option': 'x' * 70000}, 'more than 65536'),
+        ('osd', {'osd_id': '9' * 5000}, 'is no OSD'),
+        ('check', {'options': 'a', 'release': '18.' + '9' * 5000}, 'no release'),
+        ('check', {'options': 'a', 'release': '18.²'}, 'no release'),
+        ('osd\x1b[2J', {}, 'no command "osd?[2J"'),
+        ('show', {'recommendation_id': '\x1b]0;owned\x07'}, r'"\x1b]0;owned\x07"'),
+    ],
+)
+def test_wrong_arguments_of_another_module_are_refused_by_name(
+    name: str, arguments: dict[str, Any], said_of_it: str
+) -> None:
+    """They raised TypeError or ValueError, and control characters came back."""
+    with no_traceback():
+        answer = module().remote_command(name, arguments)
+    assert -answer['retval'] in FINE
+    assert said_of_it in answer['stderr']
+    check_answer(answer, arguments)
+
+
+def test_control_characters_of_an_option_string_stay_and_do_not_reach_a_terminal() -> None:
+    """The command that restores it is pasted into a shell, which must read the same string."""
+    from rocksdb_tuner.present.layout import shell_command  # noqa: PLC0415
+
+    shown = shell_command("ceph config set osd x 'a\x1b[2J\u202eb'")
+    assert shown == "ceph config set osd x 'a'$'\\x1b''[2J'$'\\xe2\\x80\\xae''b'"
+
+
+@pytest.mark.parametrize(
+    'point',
+    [[], None, 7, [1.0], [1.0, -1], [1.0, 1 << 64], [float('nan'), 1], [1.0, float('nan')],
+     [1.0, 'x'], [1.0, 1, -1], [1.0, 1, 'x'], [1.0, True], [1.0, 1, 1, 1], 'ab', {}],
+)  # fmt: skip
+def test_what_no_daemon_counts_is_no_counter(point: object) -> None:
+    assert counter_point(point) is None
+
+
+def test_a_map_that_is_none_is_a_refusal_and_no_traceback() -> None:
+    with pytest.raises(CommandError, match='the OSD map') as refused, understood('the OSD map'):
+        json.loads('{}')['osds']
+    assert refused.value.errno == errno.EPROTO
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        '[' * 10000,
+        '{"version": 1, "osd": 1, "nonce": 1, "time_s": ' + '9' * 400 + ', "switched": []}',
+        '{"rocksdb": {"compact": 1e999}}',
+    ],
+    ids=['nested', 'a large number', 'infinity'],
+)
+def test_a_text_that_json_reads_and_nobody_wrote_is_refused(text: str) -> None:
+    check_texts(text)

@@ -1,0 +1,191 @@
+"""OSDs that do not answer: each delays its own question only."""
+
+from __future__ import annotations
+
+import errno
+import threading
+import time
+from dataclasses import replace
+from typing import Any, Callable
+
+import pytest
+
+from rocksdb_tuner import Module
+from rocksdb_tuner import tuner as tuner_module
+from rocksdb_tuner.deep.look import DeepLookRefused
+from rocksdb_tuner.deep.rate import MOST, OSD_SPACING_S, WINDOW_S, LookRate
+from rocksdb_tuner.mgr.adapter import MgrCluster
+from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.questions import Questions, in_a_thread
+from rocksdb_tuner.snapshot import Mode
+
+from .test_loop import wait_for
+from .test_tuner import World, statistics_off
+
+
+class Hanging(World):
+    """Some OSDs do not answer before they are let go; questions are asked in real threads."""
+
+    def __init__(self, *silent: int) -> None:
+        self.let_go = threading.Event()
+        self.waiting: list[int] = []
+        super().__init__()
+        self.ask_beside = in_a_thread
+        self.takeover()
+        statistics_off(self)
+        for n in self.cluster.osds:
+            self.cluster.tell_outputs[n, 'bluefs files list'] = '[{"name": "sharding/def"}]'
+        tell = self.cluster.tell
+
+        def slow(osd_id: int, prefix: str, args: Any) -> str:
+            if osd_id in silent and not self.let_go.is_set():
+                self.waiting.append(osd_id)
+                self.let_go.wait(60)
+                raise CommandError(errno.ETIMEDOUT, f'osd.{osd_id} did not answer')
+            return tell(osd_id, prefix, args)
+
+        self.cluster.tell = slow  # type: ignore[method-assign]
+
+    def run(self, seconds: float, step_s: float = 2.0) -> None:
+        until_s = self.cluster.now_s + seconds
+        while self.cluster.now_s < until_s:
+            super().run(step_s, step_s)
+            # Threads that answer at once have the time for it.
+            time.sleep(0.002)
+
+
+def test_an_osd_that_hangs_delays_neither_ticks_nor_the_others() -> None:
+    world = Hanging(0)
+    started_s = time.monotonic()
+    world.run(120)
+    try:
+        assert time.monotonic() - started_s < 30
+        assert world.waiting
+        sharded = {o.info.osd_id: o.sharded for o in world.tuner.snapshot.osds}
+        assert sharded == {0: None, 1: True, 2: True}
+        world.apply(world.recommended_for_rbd())
+        world.run(60)
+        assert world.cluster.commands
+    finally:
+        world.let_go.set()
+
+
+def test_what_was_asked_before_mode_off_is_nobodys_any_more() -> None:
+    world = Hanging(0, 1, 2)
+    world.run(20)
+    assert world.waiting
+    world.settings = replace(world.settings, mode=Mode.OFF)
+    world.run(4)
+    asked = len(world.waiting)
+    world.let_go.set()
+    wait_for(lambda: world.tuner._asking.free(0) and world.tuner._asking.free(1))
+    world.settings = replace(world.settings, mode=Mode.RECOMMEND)
+    world.run(2)
+    assert len(world.waiting) == asked
+    world.run(30)
+    assert {o.sharded for o in world.tuner.snapshot.osds} == {True}
+
+
+def test_a_look_that_takes_too_long_ends_and_what_it_left_on_is_put_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tuner_module, 'LOOK_WAIT_S', 0.2)
+    world = Hanging(1)
+    world.run(10)
+    with pytest.raises(DeepLookRefused, match='did not answer within') as refusal:
+        world.tuner.look_deep(1)
+    assert refusal.value.errno == errno.ETIMEDOUT
+    with pytest.raises(DeepLookRefused, match='did not answer yet'):
+        world.tuner.look_deep(1)
+    assert world.tuner.look_deep(2).osd_id == 2
+    world.let_go.set()
+    wait_for(lambda: world.tuner._looking.free(1))
+    world.cluster.advance(OSD_SPACING_S)
+    assert world.tuner.look_deep(1).not_put_back == ()
+    assert world.store.keys('deep/') == []
+
+
+def test_an_osd_is_looked_at_at_a_bounded_rate_and_the_refusal_says_when() -> None:
+    rate = LookRate()
+    assert rate.take(0, 100.0) is None
+    assert rate.take(0, 110.0) == 'osd.0 was looked at 10 s ago: ask again in 20 s'
+    assert rate.take(0, 130.0) is None
+    for osd_id in range(1, MOST - 1):
+        assert rate.take(osd_id, 131.0) is None
+    told = rate.take(99, 140.0)
+    assert told == '6 OSDs were looked at in the last 60 s: ask again in 20 s'
+    assert rate.take(99, 100.0 + WINDOW_S) is None
+
+
+def test_a_refused_look_asks_the_osd_nothing() -> None:
+    world = World()
+    statistics_off(world)
+    world.run(10)
+    world.tuner.look_deep(1)
+    world.cluster.told.clear()
+    with pytest.raises(DeepLookRefused, match='ask again in 30 s') as refusal:
+        world.tuner.look_deep(1)
+    assert refusal.value.errno == errno.EAGAIN
+    assert world.cluster.told == []
+    assert world.tuner.look_deep(2).osd_id == 2
+
+
+def test_only_so_many_questions_are_open_and_one_of_each_osd() -> None:
+    started: list[Callable[[], None]] = []
+    questions = Questions(2, started.append)
+    answers: list[int] = []
+    assert questions.ask(0, lambda: 10, answers.append)
+    assert not questions.ask(0, lambda: 11, answers.append)
+    assert questions.ask(1, lambda: 12, answers.append)
+    assert not questions.ask(2, lambda: 13, answers.append)
+    for work in started:
+        work()
+    assert answers == []
+    questions.take_answers()
+    assert answers == [10, 12]
+    assert questions.free(0)
+
+
+def test_where_no_thread_can_be_started_nothing_is_held() -> None:
+    def fail(work: Callable[[], None]) -> None:
+        raise RuntimeError("can't start new thread")
+
+    questions = Questions(2, fail)
+    assert not questions.ask(0, lambda: 1)
+    assert questions.free(0)
+
+
+def test_the_end_of_the_module_ends_the_wait_for_an_osd() -> None:
+    module: Any = Module('rocksdb_tuner', '', '')
+    module.send_command = lambda *_: None
+    cluster: MgrCluster = module._cluster
+    ended: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            cluster.tell(0, 'version', {})
+        except CommandError as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    module.shutdown()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert ended
+
+
+def test_osd_deep_is_a_command_that_changes_and_the_read_command_names_it() -> None:
+    module: Any = Module('rocksdb_tuner', '', '')
+    world = World()
+    statistics_off(world)
+    world.run(10)
+    module._tuner = world.tuner
+    refused = module.cmd_osd('1', deep=True, format='json')
+    assert refused.retval == -errno.EACCES
+    assert '"ceph rocksdb-tuner osd deep 1"' in refused.stderr
+    assert not [told for told in world.cluster.told if told[1] == 'config set']
+    assert module.cmd_osd_deep('1', 'json').retval == 0
+    # The dashboard asked for its own permission.
+    answer = module.remote_command('osd', {'osd_id': '2', 'deep': True}, 'dashboard:alice')
+    assert answer['retval'] == 0, answer

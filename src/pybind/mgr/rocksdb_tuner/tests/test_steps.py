@@ -1,0 +1,282 @@
+"""Parts of a tick that raise for ever: each fails alone, and the operation goes on without them."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from functools import partial
+from typing import Any, Callable
+
+import pytest
+
+from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.present import render
+from rocksdb_tuner.rollout.errors import RolloutRefused
+from rocksdb_tuner.rollout.records import OsdStep, Outcome, Phase
+from rocksdb_tuner.snapshot import Mode
+from rocksdb_tuner.steps import Steps
+
+from .test_tuner import World
+
+STEP_FAILED = 'ROCKSDB_TUNER_STEP_FAILED'
+
+
+def broken(*_: Any, **__: Any) -> Any:
+    raise RuntimeError('planted')
+
+
+#: What raises, and the step that is named for it.
+BREAK: dict[str, tuple[str, Callable[[World], None]]] = {
+    'counters': ('sampling', lambda w: setattr(w.cluster, 'latest', broken)),
+    'sampling': ('sampling', lambda w: setattr(w.tuner._observer, 'observe', broken)),
+    'evidence': ('evidence', lambda w: setattr(w.tuner._driver, 'observed', broken)),
+    'verdict': ('judging', lambda w: setattr(w.tuner._driver._recording, 'found', broken)),
+    'trends': ('trends', lambda w: setattr(w.tuner.trends, 'add', broken)),
+    'pools': ('pools', lambda w: setattr(w.cluster, 'pool_counters', broken)),
+    'workload': ('workload', lambda w: setattr(w.tuner._recogniser, 'recognise', broken)),
+    'facts': ('evaluation', lambda w: setattr(w.tuner, '_facts', broken)),
+    'advice': ('advice', lambda w: setattr(w.tuner, '_conclude', broken)),
+    'options': ('running options', lambda w: setattr(w.tuner._options, 'refresh', broken)),
+    'managers': ('managers', lambda w: setattr(w.cluster, 'managers', broken)),
+    'health': ('health of the cluster', lambda w: setattr(w.tuner, '_look_at_health', broken)),
+    'announcing': ('announcements', lambda w: setattr(w.tuner._driver, '_on_change', broken)),
+    'statistics': ('statistics', lambda w: setattr(w.tuner, '_ask_kv_stats', broken)),
+}
+everything = pytest.mark.parametrize('what', BREAK)
+
+
+def restarting(what: str) -> World:
+    """The first OSD is down for its restart when ``what`` begins to raise."""
+    world = World()
+    world.apply(world.recommended_for_rbd())
+    while not world.cluster.down:
+        world.run(1, step_s=1.0)
+    BREAK[what][1](world)
+    return world
+
+
+@everything
+def test_an_osd_in_its_restart_comes_through_and_a_rollback_is_done(what: str) -> None:
+    world = restarting(what)
+    world.run(60)
+    assert world.cluster.down == set()
+    rollout = world.tuner.snapshot.rollout
+    assert rollout is not None
+    assert rollout.osds[0].step not in {OsdStep.SETTING, OsdStep.RESTART_DUE, OsdStep.RESTARTING}
+    if not rollout.ended:
+        world.submit(lambda: world.tuner.pause('operator'))
+    world.submit(lambda: world.tuner.rollback(None, 'operator'))
+    world.run_until(Phase.ROLLED_BACK, Phase.FAILED)
+    assert world.phase() is Phase.ROLLED_BACK
+    assert world.cluster.store == {}
+    default = world.cluster.mon_defaults[next(iter(world.cluster.mon_defaults))]
+    assert {world.cluster.runs(n) for n in world.cluster.osds} == {default}
+
+
+@everything
+def test_an_osd_that_does_not_start_gets_its_entry_back(what: str) -> None:
+    world = World()
+    recommendation = world.recommended_for_rbd()
+    default = next(iter(world.cluster.mon_defaults.values()))
+    world.cluster.refuses_to_start = lambda value: value != default
+    world.apply(recommendation)
+    while not world.cluster.down:
+        world.run(1, step_s=1.0)
+    BREAK[what][1](world)
+    world.run_until(Phase.FAILED)
+    assert world.cluster.down == set()
+    assert world.cluster.store == {}
+
+
+@everything
+def test_a_new_manager_that_can_do_nothing_else_brings_the_osd_to_safety(what: str) -> None:
+    """Broken from its first tick on; `abort` is taken, and the OSD in flight finished."""
+    world = restarting(what)
+    world.takeover()
+    BREAK[what][1](world)
+    world.run(40)
+    if not (state := world.tuner.snapshot.rollout) or not state.ended:
+        world.submit(lambda: world.tuner.abort('operator'))
+        world.run_until(Phase.FAILED, Phase.DONE)
+    assert world.cluster.down == set()
+    world.submit(lambda: world.tuner.rollback(None, 'operator'))
+    world.run_until(Phase.ROLLED_BACK)
+    assert world.cluster.store == {}
+
+
+@pytest.mark.parametrize('what', ['counters', 'sampling', 'facts', 'advice'])
+def test_after_a_thousand_ticks_the_operator_is_still_heard(what: str) -> None:
+    world = restarting(what)
+    for _ in range(1000):
+        world.cluster.advance(2.0)
+        world.report()
+        world.tuner.tick()
+    assert world.cluster.down == set()
+    world.submit(lambda: world.tuner.rollback(None, 'operator'))
+    world.run_until(Phase.ROLLED_BACK)
+    assert world.cluster.store == {}
+
+
+@pytest.mark.parametrize('what', ['counters', 'sampling'])
+def test_without_a_sample_of_its_own_a_manager_begins_with_no_osd(what: str) -> None:
+    world = World()
+    recommendation = world.recommended_for_rbd()
+    world.cluster.flags.add('noout')
+    world.apply(recommendation)
+    world.run(20)
+    world.takeover()
+    world.cluster.flags.discard('noout')
+    mend = world.cluster.latest, world.tuner._observer.observe
+    BREAK[what][1](world)
+    world.run(300)
+    assert world.cluster.commands == []
+    assert world.phase() is Phase.WAITING
+    world.cluster.latest, world.tuner._observer.observe = mend  # type: ignore[method-assign]
+    world.run_until(Phase.DONE)
+
+
+@everything
+def test_what_fails_is_named_and_logged_once_until_it_works(
+    what: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = World()
+    world.run(20)
+    if what in {'verdict', 'announcing'}:
+        world = restarting(what)
+    else:
+        BREAK[what][1](world)
+    step = BREAK[what][0]
+    caplog.set_level(logging.INFO)
+    world.run(20)
+    failing = {f.step: f for f in world.tuner.snapshot.failing}
+    if what == 'announcing':
+        # Where nothing changes there is nothing to announce.
+        assert any(step in r.message for r in caplog.records)
+        return
+    assert failing[step].sentence.startswith(f'"{step}" fails: internal error (RuntimeError)')
+    assert 'planted' not in failing[step].sentence
+    check = render.health_checks(world.tuner.snapshot)[STEP_FAILED]
+    assert any(step in str(line) for line in check['detail'])  # type: ignore[union-attr]
+    assert f'"{step}" fails' in ' '.join(render.status(world.tuner.snapshot, 'plain').split())
+    told = [r for r in caplog.records if r.levelno >= logging.WARNING and step in r.message]
+    assert len(told) <= 1
+
+
+def test_a_step_that_works_again_is_cleared() -> None:
+    world = World()
+    world.run(20)
+    works = world.cluster.pool_counters
+    world.cluster.pool_counters = broken  # type: ignore[method-assign]
+    world.run(20)
+    assert STEP_FAILED in render.health_checks(world.tuner.snapshot)
+    world.cluster.pool_counters = works  # type: ignore[method-assign]
+    world.run(20)
+    assert world.tuner.snapshot.failing == ()
+    assert STEP_FAILED not in render.health_checks(world.tuner.snapshot)
+
+
+def test_a_command_that_monitors_refuse_for_a_moment_is_no_alarm() -> None:
+    world = World()
+    world.run(20)
+    world.cluster.errors['config dump'] = CommandError(11, 'try again')
+    world.run(30)
+    assert '"running options" fails: try again' in render.status(
+        world.tuner.snapshot, 'json-pretty'
+    ).replace('\\"', '"')
+    assert STEP_FAILED not in render.health_checks(world.tuner.snapshot)
+    world.run(90)
+    assert STEP_FAILED in render.health_checks(world.tuner.snapshot)
+
+
+def test_where_the_advice_fails_none_is_shown_and_nothing_applied_by_itself() -> None:
+    world = World()
+    world.cluster.store['osd', 'bluestore_rocksdb_options'] = next(
+        iter(world.cluster.mon_defaults.values())
+    )
+    world.run(60)
+    assert world.tuner.snapshot.recommendations
+    world.tuner._conclude = broken  # type: ignore[method-assign]
+    world.settings = replace(world.settings, mode=Mode.AUTO_APPLY)
+    world.settings = replace(
+        world.settings, auto_apply=replace(world.settings.auto_apply, after_s=60.0)
+    )
+    world.run(600)
+    assert world.tuner.snapshot.recommendations == ()
+    assert world.tuner.snapshot.rollout is None
+    assert world.tuner.snapshot.sampling.osds == 3
+
+
+def test_options_that_cannot_be_read_hold_up_what_begins_and_nothing_else() -> None:
+    world = World()
+    world.apply(world.recommended_for_rbd())
+    while not world.cluster.down:
+        world.run(1, step_s=1.0)
+    mode = Mode.RECOMMEND
+
+    def unreadable() -> Any:
+        raise ValueError('restart_timeout is no number')
+
+    world.tuner._read_settings = unreadable
+    world.tuner._read_mode = lambda: mode
+    world.run(120)
+    assert world.cluster.down == set()
+    rollout = world.tuner.snapshot.rollout
+    assert rollout is not None
+    assert rollout.osds[0].step is OsdStep.VERIFIED
+    assert rollout.osds[1].step is OsdStep.PENDING
+    assert rollout.paused_reason == 'the options of the module cannot be read'
+    assert STEP_FAILED in render.health_checks(world.tuner.snapshot)
+    with pytest.raises(RolloutRefused, match='restart_timeout is no number'):
+        world.tuner._settings_to_begin()
+    world.submit(lambda: world.tuner.rollback(None, 'operator'))
+    world.run_until(Phase.ROLLED_BACK)
+    mode = Mode.OFF
+    world.run(4)
+    assert world.tuner.snapshot.mode is Mode.OFF
+
+
+def test_a_rollback_that_is_refused_leaves_the_campaign_alone() -> None:
+    world = World()
+    world.compact(world.changed_compression())
+    world.run(20)
+    for name in ('r999', 'osd-0123456789', 'c2', ''):
+        with pytest.raises(RolloutRefused, match='no rollout'):
+            world.submit(partial(world.tuner.rollback, name, 'operator'))
+    campaign = world.tuner.snapshot.campaign
+    assert campaign is not None
+    assert campaign.ending is None
+    world.run(900)
+    assert (campaign := world.tuner.snapshot.campaign)
+    assert campaign.outcome is Outcome.DONE
+
+
+def test_a_rollback_by_its_recommendation_ends_the_campaign() -> None:
+    world = World()
+    world.compact(world.changed_compression())
+    world.run(20)
+    rollout = world.tuner.snapshot.rollout
+    assert rollout is not None
+    name = rollout.request.recommendation_id
+    world.submit(lambda: world.tuner.rollback(name, 'operator'))
+    world.run_until(Phase.ROLLED_BACK)
+    world.run(200)
+    assert (campaign := world.tuner.snapshot.campaign)
+    assert campaign.outcome is Outcome.ABORTED
+
+
+def test_errors_of_another_kind_are_logged_too(caplog: pytest.LogCaptureFixture) -> None:
+    now_s = 0.0
+    steps = Steps(lambda: now_s)
+
+    def fail(error: Exception) -> None:
+        raise error
+
+    for error in (ValueError('1'), ValueError('2'), TypeError('3'), ValueError('4')):
+        steps.run('one', lambda error=error: fail(error))  # type: ignore[misc]
+    assert len(caplog.records) == 2
+    assert steps.failing[0].since_s == 0.0
+    now_s = 4000.0
+    steps.run('one', lambda: fail(ValueError('5')))
+    assert len(caplog.records) == 3
+    assert steps.run('one', lambda: None)
+    assert steps.failing == ()

@@ -1,0 +1,599 @@
+"""Where one class ends and the next begins, and how sure is said to be how sure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.mgr.records import ClusterMap, PoolInfo
+from rocksdb_tuner.observe.pool_rates import PoolRates
+from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.tests.observe.samples import osd_info
+from rocksdb_tuner.workload.activity import Activity, activity
+from rocksdb_tuner.workload.classify import UNKNOWN, classify
+from rocksdb_tuner.workload.hysteresis import remember
+from rocksdb_tuner.workload.pools import PoolContext, Share, leading, pool_context
+from rocksdb_tuner.workload.recogniser import Memories, Recogniser
+from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
+from rocksdb_tuner.workload.thresholds import thresholds
+
+NONE = PoolContext(rbd=False, rgw=False, cephfs_metadata=False)
+RBD = NONE._replace(rbd=True)
+RGW = NONE._replace(rgw=True)
+CEPHFS = NONE._replace(cephfs_metadata=True)
+LIMITS = thresholds()
+
+#: 4 KiB writes of block devices, beyond all that is needed to be sure.
+BUSY = Activity(
+    osds=2,
+    window_s=30.0,
+    writes_per_s=1000.0,
+    class_calls_per_s=0.0,
+    reads_per_s=0.0,
+    write_bytes_per_s=1000 * 4096.0,
+    class_call_bytes_per_s=0.0,
+    read_bytes_per_s=0.0,
+    recovery_per_s=0.0,
+)
+
+
+def doing(**changes: float) -> Activity:
+    return BUSY._replace(**changes)  # type: ignore[arg-type]
+
+
+def named(seen: Activity, pools: PoolContext = RBD) -> WorkloadClass:
+    return classify(seen, pools).workload_class
+
+
+# -- the ends of each class
+
+
+def test_idle_is_at_most_the_noise_of_the_cluster_itself_for_each_osd() -> None:
+    """Operations and bytes: what exceeds one of them is a client's."""
+    operations = LIMITS.noise_ops_per_s * 2
+    noise = doing(writes_per_s=operations, write_bytes_per_s=LIMITS.noise_bytes_per_s * 2)
+    assert named(noise) is WorkloadClass.IDLE
+    assert named(noise._replace(writes_per_s=operations * 1.01)) is not WorkloadClass.IDLE
+    more_bytes = noise._replace(write_bytes_per_s=LIMITS.noise_bytes_per_s * 2.02)
+    assert named(more_bytes) is not WorkloadClass.IDLE
+    assert classify(noise, RBD).confidence == 0.95
+
+
+@pytest.mark.parametrize('recovery', [0.5, 0.51])
+def test_recovery_needs_more_than_one_operation_in_two_seconds(recovery: float) -> None:
+    still = doing(writes_per_s=0.0, write_bytes_per_s=0.0, recovery_per_s=recovery)
+    assert (named(still) is WorkloadClass.RECOVERY) == (recovery > 0.5)
+
+
+def test_recovery_beside_clients_is_told_by_its_share_of_their_changes() -> None:
+    enough = LIMITS.recovery_ops_share * 1000
+    assert named(doing(recovery_per_s=enough)) is WorkloadClass.RECOVERY
+    assert named(doing(recovery_per_s=enough * 0.99)) is WorkloadClass.RBD_SMALL_WRITE
+    # Class calls are changes, too; reads are not.
+    calls = doing(recovery_per_s=enough, class_calls_per_s=10.0)
+    assert named(calls) is not WorkloadClass.RECOVERY
+    assert named(doing(recovery_per_s=enough, reads_per_s=100.0)) is WorkloadClass.RECOVERY
+
+
+def test_reads_dominate_from_their_share_on() -> None:
+    reads = 1000 * LIMITS.read_share / (1 - LIMITS.read_share)
+    assert named(doing(reads_per_s=reads * 1.001)) is WorkloadClass.READ_MOSTLY
+    assert named(doing(reads_per_s=reads * 0.999)) is WorkloadClass.MIXED
+
+
+def test_writes_need_their_share_to_be_more_than_mixed() -> None:
+    reads = 1000 * (1 - LIMITS.write_share) / LIMITS.write_share
+    assert named(doing(reads_per_s=reads * 0.999)) is WorkloadClass.RBD_SMALL_WRITE
+    assert named(doing(reads_per_s=reads * 1.001)) is WorkloadClass.MIXED
+
+
+def test_small_and_large_are_told_by_the_mean_write() -> None:
+    def sized(mean: float, pools: PoolContext = RBD) -> WorkloadClass:
+        return named(doing(write_bytes_per_s=1000 * mean), pools)
+
+    assert sized(LIMITS.small_write_bytes) is WorkloadClass.RBD_SMALL_WRITE
+    assert sized(LIMITS.small_write_bytes + 1) is WorkloadClass.MIXED
+    # A metadata server writes its journal in pieces of any size.
+    assert sized(LIMITS.small_write_bytes + 1, CEPHFS) is WorkloadClass.CEPHFS_METADATA
+    assert sized(LIMITS.large_write_bytes - 1) is WorkloadClass.MIXED
+    assert sized(LIMITS.large_write_bytes) is WorkloadClass.LARGE_WRITE
+    assert sized(1.0) is WorkloadClass.RBD_SMALL_WRITE
+    # Less than a byte each: they set keys, and which pool holds these nobody knows.
+    assert sized(0.9) is WorkloadClass.UNKNOWN
+
+
+def test_large_class_calls_are_large_writes() -> None:
+    def called(mean: float) -> WorkloadClass:
+        calls = {'class_calls_per_s': 100.0, 'class_call_bytes_per_s': 100 * mean}
+        return named(doing(writes_per_s=0.0, write_bytes_per_s=0.0, **calls), RGW)
+
+    assert called(LIMITS.large_write_bytes) is WorkloadClass.LARGE_WRITE
+    assert called(LIMITS.large_write_bytes - 1) is WorkloadClass.RGW_METADATA
+
+
+def test_a_few_large_writes_beside_more_read_bytes_do_not_make_the_class() -> None:
+    large = {'writes_per_s': 10.0, 'write_bytes_per_s': 10 * 1e6}
+    assert named(doing(**large, reads_per_s=2.0, read_bytes_per_s=10e6)) is (
+        WorkloadClass.LARGE_WRITE
+    )
+    assert named(doing(**large, reads_per_s=2.0, read_bytes_per_s=10e6 + 1)) is (
+        WorkloadClass.MIXED
+    )
+    noise = LIMITS.noise_bytes_per_s * 2
+    rare = doing(writes_per_s=noise / 1e6, write_bytes_per_s=noise, class_calls_per_s=500.0)
+    assert named(rare, RGW) is WorkloadClass.RGW_METADATA
+    more = noise * 1.01
+    often = doing(writes_per_s=more / 1e6, write_bytes_per_s=more, class_calls_per_s=500.0)
+    assert named(often, RGW) is WorkloadClass.LARGE_WRITE
+
+
+def test_a_gateways_metadata_is_known_by_its_share_of_class_calls() -> None:
+    calls = 1000 * LIMITS.class_call_share / (1 - LIMITS.class_call_share)
+    assert named(doing(class_calls_per_s=calls * 1.001), RGW._replace(rbd=True)) is (
+        WorkloadClass.RGW_METADATA
+    )
+    assert named(doing(class_calls_per_s=calls * 0.999), RGW._replace(rbd=True)) is (
+        WorkloadClass.RBD_SMALL_WRITE
+    )
+
+
+def test_keys_alone_are_the_gateways_or_the_file_systems_and_nobodys_where_both_are() -> None:
+    keys = doing(write_bytes_per_s=0.0)
+    assert named(keys, RGW) is WorkloadClass.RGW_METADATA
+    assert named(keys, CEPHFS) is WorkloadClass.CEPHFS_METADATA
+    both = CEPHFS._replace(rgw=True)
+    assert classify(keys, both).confidence == 0.0
+    assert named(keys, both) is WorkloadClass.UNKNOWN
+
+
+def test_a_share_of_exactly_its_threshold_is_enough() -> None:
+    assert (LIMITS.read_share, LIMITS.write_share, LIMITS.class_call_share) == (0.8, 0.6, 0.25)
+    reads = classify(doing(writes_per_s=200.0, reads_per_s=800.0), RBD)
+    assert (reads.workload_class, reads.confidence) == (WorkloadClass.READ_MOSTLY, 0.75)
+    assert named(doing(writes_per_s=600.0, reads_per_s=400.0)) is WorkloadClass.RBD_SMALL_WRITE
+    calls = classify(doing(writes_per_s=750.0, class_calls_per_s=250.0), RGW._replace(rbd=True))
+    assert (calls.workload_class, calls.confidence) == (WorkloadClass.RGW_METADATA, 0.75)
+
+
+def test_small_writes_beside_a_gateway_alone_are_its_metadata() -> None:
+    assert named(BUSY, RGW) is WorkloadClass.RGW_METADATA
+
+
+def test_bytes_for_which_no_operation_is_counted_yet_are_mixed() -> None:
+    """Counters are read one after the other."""
+    nothing = doing(writes_per_s=0.0, write_bytes_per_s=1e9)
+    found = classify(nothing, RBD)
+    assert (found.workload_class, found.confidence) == (WorkloadClass.MIXED, 0.7)
+    assert found.evidence[0].statement.startswith('0 % of the operations write, 0 % are class')
+    few = nothing._replace(reads_per_s=0.5)
+    assert named(few) is WorkloadClass.READ_MOSTLY
+
+
+def test_what_is_mixed_is_said_with_seven_tenths_of_certainty() -> None:
+    for mixed in (
+        doing(reads_per_s=1000.0),
+        doing(write_bytes_per_s=1000 * 40000.0),
+        doing(writes_per_s=20.0, write_bytes_per_s=20e6, reads_per_s=900.0),
+    ):
+        found = classify(mixed, RBD)
+        assert (found.workload_class, found.confidence) == (WorkloadClass.MIXED, 0.7)
+
+
+# -- pools
+
+
+def told(seen: Activity, **shares: float) -> Workload:
+    kinds = {kind: Share(share, share) for kind, share in shares.items()}
+    return classify(seen, PoolContext(True, True, True, kinds, leading(kinds)))
+
+
+def test_a_kind_of_pools_leads_with_its_dominant_share() -> None:
+    dominant = LIMITS.dominant_kind_share
+    enough = told(BUSY, rbd=dominant, rgw=1 - dominant)
+    assert enough.workload_class is WorkloadClass.RBD_SMALL_WRITE
+    assert enough.confidence == pytest.approx(0.75)
+    short = told(BUSY, rbd=dominant - 0.01, rgw=1.01 - dominant)
+    assert short.workload_class is WorkloadClass.MIXED
+    # Nobody leads by less and less: the surer that it is mixed.
+    assert short.confidence == pytest.approx(0.75 + 0.01 * 1.5)
+
+
+def test_a_journal_is_the_file_systems_only_if_it_has_most_of_the_written_bytes() -> None:
+    large = doing(write_bytes_per_s=1000 * 1e6)
+    dominant = LIMITS.dominant_kind_share
+    journal = told(large, cephfs_metadata=dominant, rbd=1 - dominant)
+    assert journal.workload_class is WorkloadClass.CEPHFS_METADATA
+    assert journal.confidence == pytest.approx(0.75)
+    assert journal.evidence[0].statement.startswith(f'{100 * dominant:.0f} % of the written bytes')
+    less = told(large, cephfs_metadata=dominant - 0.01, rbd=1.01 - dominant)
+    assert less.workload_class is WorkloadClass.LARGE_WRITE
+
+
+def pool(pool_id: int, *applications: str, metadata: bool = False, classes: str = '') -> PoolInfo:
+    of = tuple(filter(None, [classes]))
+    name = f'pool{pool_id}'
+    return PoolInfo(pool_id, name, applications, 3, 2, of, cephfs_metadata=metadata, crush_rule=0)
+
+
+def shares(
+    changes_per_s: float, *pools: PoolInfo, **rates: tuple[float, float]
+) -> Optional[dict[str, Share]]:
+    """Of pools with so many writes and bytes per second, by ``p`` and their id."""
+    cluster_map = ClusterMap(1, frozenset(), None, (), pools)
+    known = {int(name[1:]): PoolRates(0.0, 0.0, *rate) for name, rate in rates.items()}
+    found = pool_context(cluster_map, 'ssd', known, changes_per_s).shares
+    return None if found is None else dict(found)
+
+
+def test_pools_of_one_kind_count_together() -> None:
+    found = shares(
+        400.0,
+        *(pool(1, 'rbd'), pool(2, 'rbd'), pool(3, 'radosfans')),
+        p1=(100.0, 1e6),
+        p2=(200.0, 2e6),
+        p3=(100.0, 1e6),
+    )
+    assert found == {'rbd': Share(0.75, 0.75), 'other': Share(0.25, 0.25)}
+
+
+def test_backtraces_count_beside_what_the_metadata_pool_has_itself() -> None:
+    """Attributes in the pool of the data: less than half a KiB on average."""
+    files, metadata = pool(1, 'cephfs'), pool(2, 'cephfs', metadata=True)
+    blocks = pool(3, 'rbd')
+    found = shares(
+        200.0, files, metadata, blocks, p1=(50.0, 50 * 511.0), p2=(50.0, 1e6), p3=(100.0, 1e6)
+    )
+    assert found is not None
+    assert found['cephfs_metadata'].changes == pytest.approx(0.5)
+    alone = shares(150.0, files, blocks, p1=(50.0, 50 * 511.0), p3=(100.0, 1e6))
+    assert alone is not None
+    assert alone['cephfs_metadata'].changes == pytest.approx(1 / 3)
+    assert alone['cephfs_metadata'].write_bytes == 0.0
+    data = shares(150.0, files, blocks, p1=(50.0, 50 * 512.0), p3=(100.0, 1e6))
+    assert data is not None
+    assert data['cephfs_data'].changes == pytest.approx(1 / 3)
+
+
+def test_pools_tell_their_kinds_and_which_of_them_leads() -> None:
+    pools = (pool(1, 'cephfs'), pool(2, 'cephfs', metadata=True), pool(3, 'rbd'))
+    cluster_map = ClusterMap(1, frozenset(), None, (), pools)
+    without_statistics = pool_context(cluster_map, 'ssd', {}, 100.0)
+    assert without_statistics == NONE._replace(rbd=True, cephfs_metadata=True)
+    found = pool_context(cluster_map, 'ssd', {3: PoolRates(0.0, 0.0, 100.0, 1.0)}, 100.0)
+    assert found.leading == leading({'rbd': Share(1.0, 1.0)})
+
+
+def test_a_gateway_has_no_more_than_its_own_parts_and_never_less_than_none() -> None:
+    blocks, gateway = pool(1, 'rbd'), pool(2, 'rgw')
+    few = shares(1000.0, blocks, gateway, p1=(500.0, 1.0), p2=(100.0, 1.0))
+    assert few is not None
+    assert few['rgw'].changes == pytest.approx(100 / 600)
+    none = shares(400.0, blocks, gateway, p1=(500.0, 1.0), p2=(100.0, 1.0))
+    assert none is not None
+    assert none['rgw'].changes == 0.0
+
+
+def test_statistics_must_tell_of_half_of_the_changes() -> None:
+    assert shares(100.0, pool(1, 'rbd'), p1=(50.0, 0.0)) == {'rbd': Share(1.0, 0.0)}
+    assert shares(100.0, pool(1, 'rbd'), p1=(49.9, 0.0)) is None
+    assert shares(0.0, pool(1, 'rbd'), p1=(0.0, 0.0)) is None
+
+
+def test_pools_of_the_manager_alone_are_nobodys_and_those_it_shares_are_somebodys() -> None:
+    mixed = pool(1, 'mgr', 'radosfans')
+    assert shares(10.0, mixed, p1=(10.0, 1.0)) == {'other': Share(1.0, 1.0)}
+    assert shares(10.0, pool(1, 'mgr', 'mgr_devicehealth'), p1=(10.0, 1.0)) is None
+    assert shares(10.0, pool(1), p1=(10.0, 1.0)) == {'other': Share(1.0, 1.0)}
+
+
+def test_the_kinds_are_said_from_the_most_to_the_least_and_traces_left_out() -> None:
+    found = leading({'rbd': Share(0.2, 0.0), 'rgw': Share(0.796, 0.0), 'other': Share(0.004, 0.0)})
+    assert (found.kind, found.share) == ('rgw', 0.796)
+    assert found.statement == (
+        "By their pools the changes on the device class are 80 % of the object gateway's, "
+        "20 % of RBD's."
+    )
+
+
+@pytest.mark.parametrize(('share', 'parts'), [(0.005, 1), (0.006, 2), (0.01, 2)])
+def test_a_share_that_would_be_said_as_none_is_left_out(share: float, parts: int) -> None:
+    found = leading({'rbd': Share(1 - share, 0.0), 'rgw': Share(share, 0.0)})
+    assert found.statement.count(' % ') == parts
+
+
+# -- how sure
+
+
+@pytest.mark.parametrize(
+    ('calls_share', 'confidence'), [(0.0, 0.95), (0.1, 0.95), (0.2, 0.825), (0.24, 0.765)]
+)
+def test_the_nearer_to_the_next_class_the_less_is_sure(
+    calls_share: float, confidence: float
+) -> None:
+    """By a half more than the distance from the threshold, from 0.75 at it up to 0.95."""
+    assert LIMITS.class_call_share == 0.25
+    calls = 1000 * calls_share / (1 - calls_share)
+    found = classify(doing(class_calls_per_s=calls), RBD)
+    assert found.confidence == pytest.approx(confidence, abs=0.001)
+
+
+def test_a_confidence_has_three_digits() -> None:
+    few = doing(writes_per_s=50.0, write_bytes_per_s=50 * 512.0)
+    # 0.95 * (0.7 + 0.3 * 50 / 120) is 0.78375.
+    assert classify(few, RBD).confidence == 0.784
+
+
+def test_where_another_kind_of_pool_may_be_at_work_less_is_sure() -> None:
+    alone, beside = (classify(BUSY, pools).confidence for pools in (RBD, RBD._replace(rgw=True)))
+    assert alone == pytest.approx(0.95)
+    assert beside == pytest.approx(0.95 * 0.97, abs=0.001)
+    files = classify(BUSY, CEPHFS._replace(rgw=True))
+    assert files.workload_class is WorkloadClass.CEPHFS_METADATA
+    assert files.confidence == pytest.approx(0.95 * 0.97, abs=0.001)
+
+
+def test_few_operations_are_less_sure_unless_they_carry_many_bytes() -> None:
+    full = LIMITS.full_confidence_ops_per_s * 2
+
+    def at(share: float, mean: float = 4096.0) -> float:
+        writes = full * share
+        return classify(doing(writes_per_s=writes, write_bytes_per_s=writes * mean), RBD).confidence
+
+    assert at(1.0) == pytest.approx(0.95)
+    bytes_of_half = full * 0.5 * 4096 / 2 / (16 * LIMITS.noise_bytes_per_s)
+    assert at(0.5) == pytest.approx(0.95 * (0.7 + 0.3 * max(0.5, bytes_of_half)), abs=0.001)
+    few = 10.0
+    written = 2 * 8 * LIMITS.noise_bytes_per_s
+    large = classify(doing(writes_per_s=few, write_bytes_per_s=written), RBD)
+    by_operations = few / full
+    assert large.confidence == pytest.approx(
+        0.95 * (0.7 + 0.3 * max(0.5, by_operations)), abs=0.001
+    )
+
+
+def test_evidence_says_its_figures() -> None:
+    shares_of = classify(doing(class_calls_per_s=1000.0, reads_per_s=500.0), RGW)
+    said = [e.statement for e in shares_of.evidence]
+    assert said[0] == '50 % of the changes are class calls, as those of a bucket index.'
+    assert said[1] == '40 % of the operations write, 40 % are class calls, 20 % read.'
+    only_calls = classify(doing(writes_per_s=0.0, class_calls_per_s=1000.0), RGW).evidence
+    assert only_calls[0].statement.startswith('100 % of the changes')
+    only_writes = [e.statement for e in classify(BUSY, RBD).evidence]
+    assert '100 % of the operations write, 0 % are class calls, 0 % read.' in only_writes
+    assert said[-1].startswith('1250 client operations per second and OSD, ')
+    plain = Evidence('x', 1.0, 'y', 30.0, 'A brace { without figures')
+    assert plain.statement == 'A brace { without figures'
+
+
+@pytest.mark.parametrize(
+    ('seen', 'pools', 'said'),
+    [
+        (BUSY, RBD, ('The mean write has 4.0 KiB.', '4000 KiB/s in all.')),
+        (
+            doing(write_bytes_per_s=1000 * 40000.0),
+            RBD,
+            ('The mean write has 39.1 KiB.', '39062 KiB/s in all.'),
+        ),
+        (
+            doing(writes_per_s=0.0, write_bytes_per_s=0.0, reads_per_s=1000.0),
+            RBD,
+            ('0 % of the operations write, 0 % are class calls, 100 % read.',),
+        ),
+        (
+            doing(writes_per_s=0.0, write_bytes_per_s=0.0, class_calls_per_s=1000.0),
+            RGW,
+            ('0 % of the operations write, 100 % are class calls, 0 % read.',),
+        ),
+        (
+            doing(
+                writes_per_s=0.0,
+                write_bytes_per_s=0.0,
+                class_calls_per_s=100.0,
+                class_call_bytes_per_s=100e6,
+            ),
+            RGW,
+            ('The mean class call writes 976.6 KiB.', '50 client operations'),
+        ),
+    ],
+)
+def test_evidence_in_words(seen: Activity, pools: PoolContext, said: tuple[str, ...]) -> None:
+    statements = [evidence.statement for evidence in classify(seen, pools).evidence]
+    for words in said:
+        assert any(words in statement for statement in statements), (words, statements)
+
+
+def test_writes_without_bytes_are_evidence_of_none() -> None:
+    keys = classify(doing(write_bytes_per_s=0.0), RGW).evidence[0]
+    assert (keys.signal, keys.value) == ('write_bytes_avg', 0.0)
+
+
+# -- what is summed
+
+
+WINDOW = Signals(
+    osd_id=0,
+    window_s=30.0,
+    write_iops=1.0,
+    rw_iops=2.0,
+    read_iops=3.0,
+    write_bytes_per_s=4.0,
+    rw_bytes_per_s=5.0,
+    read_bytes_per_s=6.0,
+    recovery_ops_per_s=7.0,
+)
+
+
+@pytest.mark.parametrize(
+    'lacks',
+    [
+        'window_s',
+        'write_iops',
+        'read_iops',
+        'rw_iops',
+        'write_bytes_per_s',
+        'rw_bytes_per_s',
+        'read_bytes_per_s',
+    ],
+)
+def test_an_osd_of_which_anything_is_not_known_does_not_count(lacks: str) -> None:
+    lacking = WINDOW._replace(**{lacks: None})  # type: ignore[arg-type]
+    assert activity([lacking]) is None
+    both = activity([lacking, WINDOW])
+    assert both is not None
+    assert both.osds == 1
+
+
+def test_what_osds_do_is_summed_over_the_longest_window() -> None:
+    found = activity([WINDOW, WINDOW._replace(window_s=20.0, recovery_ops_per_s=None)])
+    assert found == Activity(2, 30.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 7.0)
+    assert (found.changes_per_s, found.operations_per_s) == (6.0, 12.0)
+    assert (found.written_bytes_per_s, found.bytes_per_s) == (18.0, 30.0)
+    assert (found.mean_write_bytes, found.mean_class_call_bytes) == (4.0, 2.5)
+    none = found._replace(writes_per_s=0.0, class_calls_per_s=0.0)
+    assert (none.mean_write_bytes, none.mean_class_call_bytes) == (None, None)
+
+
+# -- over time
+
+
+def work(workload_class: WorkloadClass, confidence: float = 0.95) -> Workload:
+    return Workload(workload_class, confidence, ())
+
+
+RBD_WRITE, READS = WorkloadClass.RBD_SMALL_WRITE, WorkloadClass.READ_MOSTLY
+
+
+def shown(*looks: tuple[float, WorkloadClass, float]) -> WorkloadClass:
+    memory = None
+    for now_s, workload_class, confidence in looks:
+        memory = remember(memory, work(workload_class, confidence), now_s)
+    assert memory is not None
+    return memory.shown.workload_class
+
+
+def test_another_class_is_taken_after_four_seconds_without_interruption() -> None:
+    begin = ((0.0, RBD_WRITE, 0.8), (10.0, RBD_WRITE, 0.8), (20.0, READS, 0.8))
+    assert shown(*begin, (23.9, READS, 0.8)) is RBD_WRITE
+    assert shown(*begin, (24.0, READS, 0.8)) is READS
+    interrupted = (*begin, (22.0, RBD_WRITE, 0.8), (24.0, READS, 0.8))
+    assert shown(*interrupted) is RBD_WRITE
+
+
+def test_mixed_is_taken_after_fifteen_seconds() -> None:
+    begin = ((0.0, RBD_WRITE, 0.8), (10.0, RBD_WRITE, 0.8), (20.0, WorkloadClass.MIXED, 0.8))
+    assert shown(*begin, (34.9, WorkloadClass.MIXED, 0.8)) is RBD_WRITE
+    assert shown(*begin, (35.0, WorkloadClass.MIXED, 0.8)) is WorkloadClass.MIXED
+
+
+def test_what_is_sure_needs_no_second_look_after_four_seconds_of_doubt() -> None:
+    begin = ((0.0, RBD_WRITE, 0.95), (10.0, RBD_WRITE, 0.95), (20.0, WorkloadClass.MIXED, 0.7))
+    assert shown(*begin, (23.9, READS, 0.95)) is RBD_WRITE
+    assert shown(*begin, (24.0, READS, 0.95)) is READS
+    assert shown(*begin, (24.0, READS, 0.9)) is READS
+    assert shown(*begin, (24.0, READS, 0.89)) is RBD_WRITE
+
+
+def test_what_is_sure_follows_mixed_at_once() -> None:
+    mixed = [(t, WorkloadClass.MIXED, 0.7) for t in (0.0, 10.0, 20.0)]
+    assert shown(*mixed) is WorkloadClass.MIXED
+    assert shown(*mixed, (21.0, READS, 0.95)) is READS
+    assert shown(*mixed, (21.0, READS, 0.89)) is WorkloadClass.MIXED
+
+
+def recognised(
+    own: Signals, *, classes: tuple[Optional[str], ...] = ('ssd', 'ssd')
+) -> tuple[Workload, Optional[Workload]]:
+    """What is said of the first of two OSDs, the second of which is busy, and of its group."""
+    busy = WINDOW._replace(
+        write_iops=500.0, write_bytes_per_s=500 * 4096.0, rw_iops=0.0, read_iops=0.0
+    )
+    osds = tuple(replace(osd_info(n), device_class=c) for n, c in enumerate(classes))
+    cluster_map = ClusterMap(1, frozenset(), None, osds, (pool(1, 'rbd'),))
+    recogniser = Recogniser()
+    for now_s in (0.0, 10.0, 20.0):
+        found = recogniser.recognise({0: own, 1: busy}, cluster_map, now_s)
+    again = Recogniser(Memories(*recogniser.memories)).recognise(
+        {0: own, 1: busy}, cluster_map, 20.0
+    )
+    assert again == found
+    assert set(found.per_group) == {name for name in classes if name is not None}
+    assert found.per_osd[1].workload_class is RBD_WRITE or classes[1] is None
+    return found.per_osd[0], found.per_group.get(classes[0] or '')
+
+
+STILL = WINDOW._replace(
+    write_iops=0.0,
+    rw_iops=0.0,
+    read_iops=0.0,
+    write_bytes_per_s=0.0,
+    rw_bytes_per_s=0.0,
+    read_bytes_per_s=0.0,
+    recovery_ops_per_s=0.0,
+)
+
+
+def test_an_osd_that_writes_for_others_inherits_its_groups_class_with_less_confidence() -> None:
+    enough = LIMITS.replica_wal_bytes_per_s
+    replica, group = recognised(STILL._replace(wal_bytes_per_s=enough))
+    assert group is not None
+    assert replica.workload_class is group.workload_class is RBD_WRITE
+    assert replica.confidence == pytest.approx(0.6 * group.confidence)
+    assert f'{enough / 1024:.0f} KiB/s of WAL' in replica.evidence[0].statement
+    for wal in (enough * 0.99, None):
+        alone, _ = recognised(STILL._replace(wal_bytes_per_s=wal))
+        assert alone.workload_class is WorkloadClass.IDLE
+
+
+def test_an_osd_without_a_device_class_belongs_to_no_group_and_no_pools() -> None:
+    still, _ = recognised(STILL._replace(wal_bytes_per_s=1e9), classes=(None, 'ssd'))
+    assert still.workload_class is WorkloadClass.IDLE
+    keys = STILL._replace(write_iops=500.0)
+    small = keys._replace(write_bytes_per_s=500 * 4096.0)
+    for own in (keys, small):
+        unknown, _ = recognised(own, classes=(None, 'ssd'))
+        assert unknown == UNKNOWN._replace(evidence=unknown.evidence)
+
+
+def test_an_osd_with_work_of_its_own_is_not_taken_for_a_replica() -> None:
+    reading = STILL._replace(read_iops=100.0, wal_bytes_per_s=1e9)
+    own, group = recognised(reading)
+    assert group is not None
+    assert group.workload_class is RBD_WRITE
+    assert own.workload_class is READS
+    assert own.evidence[0].signal == 'read_iops'
+
+
+def test_what_an_osd_writes_in_an_idle_group_is_no_replicas_work() -> None:
+    """It trims, or scrubs."""
+    trimming = STILL._replace(wal_bytes_per_s=1e9)
+    cluster_map = ClusterMap(1, frozenset(), None, (osd_info(0),), (pool(1, 'rbd'),))
+    found = Recogniser().recognise({0: trimming}, cluster_map, 0.0).per_osd[0]
+    assert (found.workload_class, found.confidence) == (WorkloadClass.IDLE, 0.95)
+    assert [evidence.signal for evidence in found.evidence] == ['write_iops']
+
+
+def test_the_wal_of_a_replica_is_said_in_kib() -> None:
+    replica, _ = recognised(STILL._replace(wal_bytes_per_s=2048000.0))
+    assert replica.evidence[0].statement.startswith('2000 KiB/s of WAL without clients')
+
+
+def test_what_pools_do_is_weighed_against_the_changes_of_the_whole_class() -> None:
+    """Both pools in one class: by its statistics the gateway does most of it."""
+    calls = WINDOW._replace(
+        write_iops=100.0, rw_iops=100.0, read_iops=0.0, write_bytes_per_s=4e5, rw_bytes_per_s=0.0
+    )
+    pools = (pool(1, 'rbd'), pool(2, 'rgw'))
+    cluster_map = ClusterMap(1, frozenset(), None, (osd_info(0), osd_info(1)), pools)
+    rates = {1: PoolRates(0.0, 0.0, 40.0, 4e5), 2: PoolRates(0.0, 0.0, 9000.0, 4e5)}
+    recogniser = Recogniser()
+    for now_s in (0.0, 10.0):
+        found = recogniser.recognise({0: calls, 1: calls}, cluster_map, now_s, rates)
+    group = found.per_group['ssd']
+    assert group.workload_class is WorkloadClass.RGW_METADATA
+    assert group.evidence[0].statement.endswith("90 % of the object gateway's, 10 % of RBD's.")
+
+
+def test_before_anything_is_believed_nothing_is_with_any_confidence() -> None:
+    assert remember(None, work(RBD_WRITE), 0.0).shown == UNKNOWN

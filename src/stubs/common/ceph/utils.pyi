@@ -1,0 +1,3 @@
+import datetime
+
+def datetime_to_str(dt: datetime.datetime) -> str: ...
