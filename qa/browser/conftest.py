@@ -10,7 +10,13 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, ViewportSize, expect, sync_playwright
 
-from cluster_reports import pytest_configure, pytest_runtest_makereport
+from cluster_reports import (
+    pytest_configure,
+    pytest_runtest_call,
+    pytest_runtest_makereport,
+    pytest_runtest_setup,
+    pytest_sessionfinish,
+)
 from dashboard_client import User, make_users
 from harness import Cluster, ClusterSpec, Progress
 from harness.host import Host
@@ -19,7 +25,15 @@ from module_client import CHECKOUT, ModuleClient
 from tests.conftest import pytest_addoption, release
 from visitor import TIMEOUT_MS, Visitor
 
-__all__ = ['pytest_addoption', 'pytest_configure', 'pytest_runtest_makereport', 'release']
+__all__ = [
+    'pytest_addoption',
+    'pytest_configure',
+    'pytest_runtest_call',
+    'pytest_runtest_makereport',
+    'pytest_runtest_setup',
+    'pytest_sessionfinish',
+    'release',
+]
 
 CHROMIUM = '/usr/bin/chromium'
 WIDE: ViewportSize = {'width': 1280, 'height': 900}

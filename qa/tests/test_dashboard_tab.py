@@ -146,3 +146,11 @@ def test_a_tab_without_a_place_is_told_to_the_module_where_there_is_one(
     assert told == [('rocksdb_tuner', 'tab_has_no_place')]
     monkeypatch.setattr(mgr, 'answer', None)
     tab.RocksDBTunerStatus().unplaced()
+
+
+def test_whoever_may_only_read_cannot_change_what_the_status_says() -> None:
+    """As with each POST of the API: it needs the permission to update."""
+    unplaced: Any = tab.RocksDBTunerStatus.unplaced
+    assert (unplaced.method, unplaced.permission) == ('POST', 'update')
+    status: Any = tab.RocksDBTunerStatus.status
+    assert (status.method, status.permission) == ('GET', 'read')

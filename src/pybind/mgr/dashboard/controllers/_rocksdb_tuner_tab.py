@@ -18,7 +18,7 @@ from .. import mgr
 from ..plugins import PLUGIN_MANAGER
 from ..plugins import interfaces as hooks
 from ..security import Permission, Scope
-from . import BaseController, Endpoint, ReadPermission, UIRouter
+from . import BaseController, Endpoint, ReadPermission, UIRouter, UpdatePermission
 
 logger = logging.getLogger(__name__)
 
@@ -51,9 +51,12 @@ class RocksDBTunerStatus(BaseController):
         return {'available': message is None, 'message': message, 'may_change': may_change}
 
     @Endpoint('POST', path='/unplaced')
-    @ReadPermission
+    @UpdatePermission
     def unplaced(self) -> None:
-        """The script found no place for the tab on the page: let the module's status say so."""
+        """The script found no place for the tab on the page: let the module's status say so.
+
+        It changes what every operator is shown, so whoever may only read cannot ask for it.
+        """
         try:
             mgr.remote(MODULE, 'tab_has_no_place')
         except Exception as error:  # noqa: BLE001 - a module that is not there needs no tab

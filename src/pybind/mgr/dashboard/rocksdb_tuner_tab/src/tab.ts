@@ -64,11 +64,11 @@ function onPage(): boolean {
   return /^#\/osd(\?|$)/.test(location.hash);
 }
 
-/** Once: the module's status says it to whoever looks. */
+/** Once: the module's status says it to whoever looks. Readers may not change that. */
 async function report(api: Api): Promise<void> {
   if (reported || !onPage()) return;
-  const { available } = await api.access();
-  if (!available) return;
+  const { available, may_change } = await api.access();
+  if (!available || !may_change) return;
   reported = true;
   await api.cannotBePlaced();
 }
