@@ -30,6 +30,8 @@ MKFS_TIMEOUT_S = 120.0
 UP_TIMEOUT_S = 120.0
 MODULE_TIMEOUT_S = 120.0
 
+#: The erasure-coded pool and its profile.
+EC_POOL, EC_PG_NUM = 'ec', '16'
 ORCHESTRATOR = 'test_orchestrator'
 MODULE = 'rocksdb_tuner'
 DASHBOARD = 'dashboard'
@@ -289,7 +291,9 @@ def start_mgrs_and_osds(boot: Boot) -> None:
         if spec.osd_releases or spec.crush_hosts or spec.slow_sync:
             boot.hosts.write_start_command(layout, name)
         # Read by the OSD at each start; else it would call itself hdd after the disk of its file
-        host.outside(layout.data(name) / 'crush_device_class').write_text(f'{spec.device_class}\n')
+        host.outside(layout.data(name) / 'crush_device_class').write_text(
+            f'{spec.class_of_osd(osd)}\n'
+        )
         mkfs = ['ceph-osd', '--mkfs', '-i', str(osd), '-c', str(layout.conf)]
         try:
             boot.hosts.of(name).run([*mkfs, '--osd-uuid', uuids[osd]], timeout_s=MKFS_TIMEOUT_S)
@@ -326,16 +330,36 @@ def wait_for_osds(boot: Boot) -> None:
 
 
 def crush_rule(spec: ClusterSpec) -> str:
-    """The name of the rule that places pools on the OSDs' device class."""
-    return f'replicated_{spec.device_class}'
+    """The name of the rule that places the workloads' pools on a device class."""
+    return f'replicated_{spec.pool_class}'
 
 
-def make_crush_rule(boot: Boot) -> None:
-    """A rule for the pools of the workloads, on the OSDs' device class."""
-    boot.client.ceph(
-        'osd', 'crush', 'rule', 'create-replicated', crush_rule(boot.spec),
-        'default', boot.spec.failure_domain, boot.spec.device_class,
-    )  # fmt: skip
+def make_crush_rules(boot: Boot) -> None:
+    """A rule for replicated pools on each device class."""
+    for name in boot.spec.classes:
+        boot.client.ceph(
+            'osd', 'crush', 'rule', 'create-replicated', f'replicated_{name}',
+            'default', boot.spec.failure_domain, name,
+        )  # fmt: skip
+
+
+def make_erasure_coded_pool(boot: Boot) -> None:
+    """The pool that RBD's data lie in, where an erasure code is asked for."""
+    if boot.spec.erasure_code is None:
+        return
+    k, m = boot.spec.erasure_code
+    for command in (
+        (
+            'osd', 'erasure-code-profile', 'set', EC_POOL, f'k={k}', f'm={m}',
+            f'crush-failure-domain={boot.spec.failure_domain}',
+            f'crush-device-class={boot.spec.pool_class}',
+        ),
+        ('osd', 'pool', 'create', EC_POOL, EC_PG_NUM, EC_PG_NUM, 'erasure', EC_POOL),
+        # Without it an image's data cannot be written over
+        ('osd', 'pool', 'set', EC_POOL, 'allow_ec_overwrites', 'true'),
+        ('osd', 'pool', 'application', 'enable', EC_POOL, 'rbd'),
+    ):  # fmt: skip
+        boot.client.ceph(*command)
 
 
 def _module_trouble(client: CephClient, module: str) -> str:

@@ -31,9 +31,14 @@ class ChrootHost(Host):
     """
 
     def __init__(
-        self, root: Path, shared: Sequence[Path] = (), *, with_machine: bool = False
+        self,
+        root: Path,
+        shared: Sequence[Path] = (),
+        *,
+        with_machine: bool = False,
+        mark: str | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(mark)
         self._root = root
         self._with_machine = with_machine
         self._shared = _outermost((*_ALWAYS, *(path.resolve() for path in shared)))

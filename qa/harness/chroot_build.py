@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import re
 import shutil
 import sys
@@ -23,19 +22,20 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-from . import packages, preload
+from . import ending, packages, preload, space
 from .chroot import ChrootHost
 from .errors import CancelledError, HarnessError
 from .host import Host, in_parallel
+from .layout import cache_dir
 from .packages import INSTALL_TIMEOUT_S
 from .ports import held_path
 from .progress import Progress
 from .releases import Release
 
-CACHE_VARIABLE = 'ROCKSDB_TUNER_CACHE'
-DEFAULT_CACHE = Path('/var/cache/rocksdb-tuner')
 WAIT_S = 1200.0
 REMOVE_TIMEOUT_S = 30.0
+#: One is 1 GiB; what is unpacked and downloaded lies beside it for a time.
+BUILD_BYTES = 3 << 30
 #: Raise it when a change of this file must reach chroots that are there already.
 RECIPE_VERSION = 1
 #: What the harness adds to a chroot lies here; ends in the names that releases.py uses.
@@ -57,7 +57,7 @@ _TIED = ('setpriv', '--pdeathsig', 'KILL', 'unshare', '--pid', '--fork', '--kill
 
 def chroots_dir() -> Path:
     """Where chroots are kept; the variable ROCKSDB_TUNER_CACHE names another place."""
-    return Path(os.environ.get(CACHE_VARIABLE) or DEFAULT_CACHE).resolve() / 'chroots'
+    return cache_dir() / 'chroots'
 
 
 def chroot_path(release: Release) -> Path:
@@ -137,6 +137,7 @@ def _at_work(
         if not told:
             progress.say(f'{busy}: waiting')
             told = True
+        ending.pause(0)
         if work.cancelled.wait(1):
             raise CancelledError(f'the chroot of {release.name} was given up')
 
@@ -208,6 +209,7 @@ class _Work:
 def _build(release: Release, path: Path, progress: Progress, work: _Work) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_unused(path)
+    space.require(path.parent, BUILD_BYTES, f'a chroot of Debian {release.suite}')
     packages.install(work.on(Host()), _builder_packages(release), progress)
     unfinished = Path(tempfile.mkdtemp(prefix=f'.{path.name}.', dir=path.parent))
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import re
 import shlex
@@ -14,9 +15,10 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from . import chroot_build
+from . import chroot_build, ending
 from .cluster import Cluster
-from .errors import HarnessError, UsageError
+from .errors import CancelledError, HarnessError, UsageError
+from .host import end_commands
 from .layout import ClusterSpec
 from .progress import Progress
 from .releases import RELEASES, get_release
@@ -52,20 +54,26 @@ def parse_setting(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _parse_device_class(text: str) -> str:
-    if not re.fullmatch(r'[A-Za-z0-9_.-]+', text):
-        raise argparse.ArgumentTypeError(f'{text!r} is no device class: letters, digits, _ . -')
-    return text
+def parse_erasure_code(text: str) -> tuple[int, int]:
+    """(2, 1) from '2+1'."""
+    match = re.fullmatch(r'(\d+)\+(\d+)', text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f'{text!r} is no erasure code: give K+M (2+1)')
+    return int(match[1]), int(match[2])
 
 
 def raise_on_signals() -> None:
     """Turn SIGTERM and SIGHUP into an exception, so that what was started is ended."""
 
     def handler(number: int, _frame: FrameType | None) -> NoReturn:
+        # The next one must not strike what ends the work
+        for other in ending.SIGNALS:
+            signal.signal(other, signal.SIG_IGN)
         raise Terminated(number)
 
-    signal.signal(signal.SIGTERM, handler)
-    signal.signal(signal.SIGHUP, handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, handler)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -104,7 +112,23 @@ def build_parser() -> argparse.ArgumentParser:
     up.add_argument('--pool-size', type=int, metavar='N', help='replicas, default min(3, OSDs)')
     up.add_argument('--rgw', action='store_true', help='an object gateway with an S3 user')
     up.add_argument('--dashboard', action='store_true', help='the dashboard, with a user')
-    up.add_argument('--device-class', type=_parse_device_class, default='ssd', metavar='CLASS')
+    up.add_argument(
+        '--device-class',
+        type=lambda text: tuple(text.split(',')),
+        default=('ssd',),
+        metavar='C,C,...',
+        help='device classes of the OSDs, in turn, default ssd; workloads use the class of osd.0',
+    )
+    up.add_argument(
+        '--hosts', type=int, default=0, metavar='N', help='CRUSH hosts of the OSDs, in turn'
+    )
+    up.add_argument('--racks', type=int, default=0, metavar='N', help='racks of the hosts, in turn')
+    up.add_argument(
+        '--erasure-code',
+        type=parse_erasure_code,
+        metavar='K+M',
+        help="an erasure-coded pool for RBD's data",
+    )
     up.add_argument(
         '--osd-conf',
         type=parse_setting,
@@ -119,6 +143,11 @@ def build_parser() -> argparse.ArgumentParser:
     )
     module.add_argument('--no-module', action='store_true', help='without rocksdb_tuner')
     up.add_argument('--no-orchestrator', action='store_true', help='without an orchestrator')
+    up.add_argument(
+        '--few-mgr-modules',
+        action='store_true',
+        help="of Ceph's own mgr modules only those that are always on: managers start sooner",
+    )
 
     run = commands.add_parser('exec', parents=[common], help='run a command in its environment')
     run.add_argument('argv', nargs=argparse.REMAINDER, metavar='-- COMMAND ...')
@@ -156,12 +185,17 @@ def _up(arguments: argparse.Namespace) -> int:
         pool_size=arguments.pool_size,
         rgw=arguments.rgw,
         dashboard=arguments.dashboard,
-        device_class=arguments.device_class,
+        device_class=arguments.device_class[0],
+        device_classes=arguments.device_class,
+        crush_hosts=arguments.hosts,
+        crush_racks=arguments.racks,
+        erasure_code=arguments.erasure_code,
         osd_conf=tuple(arguments.osd_conf),
         module=None if arguments.no_module else module,
         orchestrator=not arguments.no_orchestrator,
+        few_mgr_modules=arguments.few_mgr_modules,
     )
-    cluster = Cluster.up(spec, arguments.dir)
+    cluster = arguments.cluster = Cluster.up(spec, arguments.dir)
     cluster.progress.say(f'the cluster in {cluster.dir} is up')
     return 0
 
@@ -229,23 +263,93 @@ _COMMANDS = {
 }
 
 
-def run_main(program: str, command: Callable[[], int]) -> int:
-    """Run a command line's work; errors and signals become a line and an exit status."""
-    raise_on_signals()
+def run_main(program: str, command: Callable[[], int], *, heed: bool = True) -> int:
+    """Run a command line's work; errors and signals become a line and an exit status.
+
+    `heed` false: nothing is begun that a signal could leave, so it has its usual effect.
+    """
+    if heed:
+        raise_on_signals()
+    ending.let_signals()
     try:
         return command()
     except HarnessError as error:
-        print(f'{program}: {error}', file=sys.stderr)
-        return error.exit_status
+        return _failed(program, error)
     except KeyboardInterrupt:
-        print(f'{program}: interrupted', file=sys.stderr)
+        _complain(f'{program}: interrupted')
         return 128 + signal.SIGINT
     except Terminated as signalled:
-        print(f'{program}: ended by {signalled}', file=sys.stderr)
+        _complain(f'{program}: ended by {signalled}')
         return 128 + signalled.number
+
+
+def run_endable(
+    program: str,
+    command: Callable[[], int],
+    undo: Callable[[], None] = lambda: None,
+    *,
+    ends: bool = True,
+) -> int:
+    """As `run_main`, for work that a signal must not interrupt just anywhere (see ending.py).
+
+    `undo`: for what was done all the same when a signal came. `ends`: the process is to end now,
+    so that a signal from here on, when its exit status is settled, has no effect.
+    """
+    handlers = {number: signal.getsignal(number) for number in ending.SIGNALS}
+    try:
+        return _run_endable(program, command, undo)
+    finally:
+        if not ends:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+
+
+def _run_endable(program: str, command: Callable[[], int], undo: Callable[[], None]) -> int:
+    def on_signal(number: int) -> None:
+        _complain(f'{program}: {signal.Signals(number).name}: ending what was begun')
+
+    outcome = ending.run(command, end_commands, on_signal)
+    status, error = outcome.status, outcome.error
+    if error is None and outcome.number is not None:
+        try:
+            undo()
+        except HarnessError as failure:
+            error = failure
+    if error is not None and not isinstance(error, HarnessError):
+        raise error
+    if outcome.number is not None:
+        if error is not None and not isinstance(error, CancelledError):
+            _failed(program, error)
+        _complain(f'{program}: ended by {signal.Signals(outcome.number).name}')
+        return 128 + outcome.number
+    if error is not None:
+        return _failed(program, error)
+    assert status is not None
+    return status
+
+
+def _failed(program: str, error: HarnessError) -> int:
+    _complain(f'{program}: {error}')
+    return error.exit_status
+
+
+def _complain(text: str) -> None:
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     arguments = build_parser().parse_args(argv)
-    return run_main('qa/cluster', lambda: _COMMANDS[arguments.command](arguments))
+
+    def command() -> int:
+        return _COMMANDS[arguments.command](arguments)
+
+    def undo() -> None:
+        cluster: Cluster | None = getattr(arguments, 'cluster', None)
+        if cluster is not None:
+            cluster.down()
+
+    if arguments.command == 'exec':
+        return run_main('qa/cluster', command, heed=False)
+    return run_endable('qa/cluster', command, undo, ends=argv is None)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from . import ending
 from .errors import HarnessError
 from .host import Completed, Host
 from .layout import Layout
@@ -55,10 +56,15 @@ class CephClient:
     def ceph_json(self, *arguments: str, timeout_s: float = COMMAND_TIMEOUT_S) -> Any:
         """The document that `ceph ARGUMENTS --format json` prints."""
         text = self.ceph(*arguments, '--format', 'json', timeout_s=timeout_s)
-        try:
-            return json.loads(text)
-        except ValueError as error:
-            raise HarnessError(f'ceph {" ".join(arguments)}: not JSON: {text[:200]!r}') from error
+        return parse_json(text, arguments)
+
+
+def parse_json(text: str, arguments: Sequence[str]) -> Any:
+    """The document that this command printed."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise HarnessError(f'ceph {" ".join(arguments)}: not JSON: {text[:200]!r}') from error
 
 
 def wait_until(
@@ -75,4 +81,4 @@ def wait_until(
         if time.monotonic() > deadline_s:
             more = detail()
             raise HarnessError(f'{what}: not so after {timeout_s:g} s' + (f': {more}' * bool(more)))
-        time.sleep(poll_s)
+        ending.pause(poll_s)

@@ -13,7 +13,6 @@ import contextlib
 import os
 import re
 import subprocess
-import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,18 +20,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn
 
-from . import boot, layout, packages, procs, services, upgrade
-from .client import COMMAND_TIMEOUT_S, POLL_S, CephClient
+from . import boot, ending, layout, packages, procs, services, space, upgrade
+from .client import COMMAND_TIMEOUT_S, POLL_S, CephClient, parse_json
 from .errors import HarnessError, UsageError
 from .hosts import Hosts
 from .layout import ClusterSpec, Dashboard, Layout, Record, Rgw
 from .ports import PortBlock, held_path, reserve
 from .progress import Progress
+from .quick import QuickCeph
 from .releases import RELEASES, Release, get_release, is_older
 
 LOG_TAIL_LINES = 15
 STOP_TIMEOUT_S = 60.0
 STOP_ROUNDS = 3
+#: A client whose requests hang ignores SIGTERM.
+CLIENT_TERM_TIMEOUT_S = 3.0
 # As long as another workload may take to install a gateway and to start it
 CHANGE_WAIT_S = 600.0
 MODULE_LOG_LINES = 40
@@ -50,6 +52,15 @@ _STOP_ORDER: tuple[tuple[tuple[str, ...], float], ...] = (
     (('osd',), 15.0),
     (('mon',), 10.0),
 )
+
+
+#: The folders of the clusters that this process has brought up and not taken down.
+_live: set[Path] = set()
+
+
+def live() -> tuple[Path, ...]:
+    """The folders of the clusters that this process has brought up and not taken down."""
+    return tuple(_live)
 
 
 @dataclass(frozen=True)
@@ -86,6 +97,7 @@ class Cluster:
         self._find_clients()
         self.ports = PortBlock(record.port_base)
         self.progress = progress or Progress()
+        self._quick: QuickCeph | None = None
 
     # Making and finding
 
@@ -113,22 +125,20 @@ class Cluster:
         path = _resolve(directory, spec.release)
         progress = progress or Progress()
         with _locked(path), reserve() as ports:
+            was_there = path.is_dir()
             _make_room(path, progress)
-            record = Record(
-                state='starting',
-                fsid=str(uuid.uuid4()),
-                port_base=ports.base,
-                run_dir=str(layout.make_run_dir(path)),
-                spec=spec,
-                daemons=tuple(boot.daemon_names(spec)),
-            )
-            layout.save_record(path, record)
-            cluster = cls(path, record, progress)
+            try:
+                space.require(path, space.needed_bytes(spec), f'a cluster of {spec.osds} OSDs')
+                cluster = cls(path, _new_record(spec, path, ports), progress)
+            except BaseException:
+                layout.remove_tree(path, keep=was_there)
+                raise
             try:
                 cluster._bring_up(release)
             except BaseException as error:
                 cluster._give_up(error)
                 raise
+            _live.add(cluster.dir)
         return cluster
 
     @classmethod
@@ -173,7 +183,8 @@ class Cluster:
             boot.start_mgrs_and_osds(steps)
         with progress.step('wait for the OSDs to be up'):
             boot.wait_for_osds(steps)
-            boot.make_crush_rule(steps)
+            boot.make_crush_rules(steps)
+            boot.make_erasure_coded_pool(steps)
         with progress.step('wait for the mgr modules to answer'):
             boot.wait_for_modules(self.client, spec)
         if spec.dashboard:
@@ -185,12 +196,19 @@ class Cluster:
             self._start_rgw()
 
     def _give_up(self, error: BaseException) -> None:
-        """End what a failed `up` has started, and say what the log of the culprit says."""
+        """End what a failed `up` has started, and say what the log of the culprit says.
+
+        Nobody wants to know that after a signal: then nothing stays.
+        """
         self.hosts.resume()
         self.progress.say(f'failed at: {self.progress.current}')
-        if isinstance(error, boot.DaemonError):
+        if isinstance(error, boot.DaemonError) and not ending.told():
             self._show_log(error)
-        self._end_daemons(graceful=False)
+        self._end_processes(graceful=False)
+        if ending.told():
+            layout.remove_cluster_files(self.dir, self.record)
+            self.progress.say('ended what was started, and removed it')
+            return
         self._change(state='failed')
         self.progress.say(
             f'ended what was started. The logs stay in {self.layout.logs} until the next up or '
@@ -223,11 +241,23 @@ class Cluster:
 
     def ceph(self, *arguments: str, stdin: str = '', timeout_s: float = COMMAND_TIMEOUT_S) -> str:
         """What `ceph ARGUMENTS` prints; CommandError when it fails."""
-        return self.client.ceph(*arguments, stdin=stdin, timeout_s=timeout_s)
+        asked = self._quick or self.client
+        return asked.ceph(*arguments, stdin=stdin, timeout_s=timeout_s)
 
     def ceph_json(self, *arguments: str, timeout_s: float = COMMAND_TIMEOUT_S) -> Any:
         """The document that `ceph ARGUMENTS --format json` prints."""
-        return self.client.ceph_json(*arguments, timeout_s=timeout_s)
+        text = self.ceph(*arguments, '--format', 'json', timeout_s=timeout_s)
+        return parse_json(text, arguments)
+
+    @contextlib.contextmanager
+    def quick_commands(self) -> Iterator[None]:
+        """Meanwhile no `ceph` is started for a command: see `quick.py`."""
+        self._quick = QuickCeph(self.client)
+        try:
+            yield
+        finally:
+            quick, self._quick = self._quick, None
+            quick.close()
 
     def exec(self, argv: Sequence[str]) -> int:
         """Run a command on the caller's terminal in the cluster's environment; its exit status.
@@ -309,6 +339,16 @@ class Cluster:
             raise HarnessError(f'{name} runs already')
         with self._with_log():
             boot.start_daemon(self.hosts, self.layout, name)
+
+    def know_daemon(self, name: str) -> None:
+        """From now on this is a daemon of the cluster."""
+        self._change(daemons=self._daemons_with(name))
+
+    def forget_daemon(self, name: str) -> None:
+        """This is no daemon of the cluster any more; it must not run."""
+        if self._runs(name):
+            raise HarnessError(f'{name} still runs in {self.dir}')
+        self._change(daemons=tuple(known for known in self.record.daemons if known != name))
 
     def upgrade(self, release: Release, words: Sequence[str]) -> None:
         """Go on with another release's programs on the same data.
@@ -445,28 +485,48 @@ class Cluster:
             if layout.load_record(self.dir) is None:
                 return
             self._reload()
-            if self._daemons():
-                with self.progress.step('end the daemons'):
-                    self._end_daemons(graceful=True)
+            if self._daemons() or self._clients():
+                with self.progress.step('end clients and daemons'):
+                    self._end_processes(graceful=True)
+            _live.discard(self.dir)
             if keep:
                 self._change(state='kept')
                 self.progress.say(f'data and logs are kept in {self.dir}')
             else:
                 layout.remove_cluster_files(self.dir, self.record)
 
-    def _end_daemons(self, *, graceful: bool) -> None:
+    def _clients(self) -> list[procs.DaemonProcess]:
+        return procs.find_clients(str(self.layout.conf), self.record.fsid)
+
+    def _end_processes(self, *, graceful: bool) -> None:
+        """End whatever belongs to the cluster. Told to end itself, it does so without grace."""
+        self._end_clients(CLIENT_TERM_TIMEOUT_S if graceful else 0.0)
         for types, term_timeout_s in _STOP_ORDER:
             self._stop(
                 lambda daemon, types=types: daemon.name.partition('.')[0] in types,  # type: ignore[misc]
                 term_timeout_s if graceful else 0.0,
+                hurry=ending.told,
             )
-        left = self._daemons()
+        # A manager may have had children, and clients may have come meanwhile
+        self._end_clients(0.0)
+        left = self._daemons() + self._clients()
         if left:
-            names = ', '.join(f'{daemon.name} (pid {daemon.pid})' for daemon in left)
-            raise HarnessError(f'these daemons do not end: {names}')
+            names = ', '.join(f'{process.name} (pid {process.pid})' for process in left)
+            raise HarnessError(f'these processes do not end: {names}')
+
+    def _end_clients(self, term_timeout_s: float) -> None:
+        procs.stop_clients(
+            str(self.layout.conf),
+            self.record.fsid,
+            term_timeout_s=term_timeout_s,
+            hurry=ending.told,
+        )
 
     def _stop(
-        self, chosen: Callable[[procs.DaemonProcess], bool], term_timeout_s: float
+        self,
+        chosen: Callable[[procs.DaemonProcess], bool],
+        term_timeout_s: float,
+        hurry: Callable[[], bool] = lambda: False,
     ) -> list[procs.DaemonProcess]:
         """End the chosen daemons; returns what is left.
 
@@ -477,7 +537,9 @@ class Cluster:
             left = [daemon for daemon in self._daemons() if chosen(daemon)]
             if not left:
                 break
-            left = procs.stop(left, str(self.layout.conf), term_timeout_s=term_timeout_s)
+            left = procs.stop(
+                left, str(self.layout.conf), term_timeout_s=term_timeout_s, hurry=hurry
+            )
             if left:
                 break
         return left
@@ -527,6 +589,25 @@ def lines_about_module(lines: Sequence[str], module: str) -> list[str]:
     return chosen[-MODULE_LOG_LINES:]
 
 
+def _new_record(spec: ClusterSpec, path: Path, ports: PortBlock) -> Record:
+    """The record that makes an empty folder a cluster's."""
+    run_dir = layout.make_run_dir(path)
+    try:
+        record = Record(
+            state='starting',
+            fsid=str(uuid.uuid4()),
+            port_base=ports.base,
+            run_dir=str(run_dir),
+            spec=spec,
+            daemons=tuple(boot.daemon_names(spec)),
+        )
+        layout.save_record(path, record)
+    except BaseException:
+        layout.remove_tree(run_dir)
+        raise
+    return record
+
+
 @contextlib.contextmanager
 def _explained(program: str) -> Iterator[None]:
     try:
@@ -559,7 +640,7 @@ def _locked(path: Path, wait_s: float = 0.0) -> contextlib.AbstractContextManage
         path,
         wait_s=wait_s,
         busy=f'another qa/cluster or qa/workload is at work in {path}',
-        pause=lambda: time.sleep(POLL_S),
+        pause=lambda: ending.pause(POLL_S),
     )
 
 
@@ -586,5 +667,6 @@ def _make_room(path: Path, progress: Progress) -> None:
             f'{path}, or choose another folder with --dir'
         )
     progress.say(f'the cluster that was in {path} does not run any more: its files are replaced')
+    procs.stop_clients(str(path / 'ceph.conf'), record.fsid, term_timeout_s=CLIENT_TERM_TIMEOUT_S)
     layout.remove_cluster_files(path, record)
     path.mkdir(parents=True)

@@ -15,6 +15,8 @@ from .releases import Release
 Sections = dict[str, dict[str, str]]
 
 DB_FILE = 'db.img'
+#: The numbers of CRUSH's types of buckets.
+_CRUSH_TYPES = {'osd': 0, 'host': 1, 'rack': 3}
 
 
 def mon_address(ports: PortBlock, rank: int) -> str:
@@ -75,7 +77,7 @@ def sections(
             # PGs that split in the middle of a measurement would spoil it
             'osd_pool_default_pg_autoscale_mode': 'off',
             # By the type of what the first rule, which pools of Ceph itself have, keeps apart
-            'osd_crush_chooseleaf_type': '1' if spec.crush_hosts else '0',
+            'osd_crush_chooseleaf_type': str(_CRUSH_TYPES[spec.failure_domain]),
         },
         'mon': {
             'mon_data': f'{layout.dir}/mon/$id',
@@ -109,6 +111,11 @@ def sections(
             'rbd_cache': 'false',
         },
     }
+    if spec.crush_racks:
+        # An OSD that starts puts itself there, and makes the buckets that are missing
+        for osd in range(spec.osds):
+            place = f'rack={spec.rack_of_osd(osd)} host={spec.host_of_osd(osd)}'
+            result[f'osd.{osd}'] = {'crush_location': f'root=default {place}'}
     if spec.mgrs > 1:
         # A standby takes over after some 6 s instead of 35 s. The monitor forgives late beacons
         # when its own ticks are further apart than grace - mgr_tick_period (2 s): with the default

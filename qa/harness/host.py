@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from . import ending
 from .errors import CancelledError, CommandError, HarnessError
+from .procs import MARK
 
 PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
@@ -44,12 +46,27 @@ def _kill_group(process: subprocess.Popen[str]) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-class Host:
-    """Runs commands on the machine itself. `cancel` ends all that run and forbids new ones."""
+#: The commands that run on any host, and all that is said of them.
+_lock = threading.Lock()
+_everywhere: set[subprocess.Popen[str]] = set()
 
-    def __init__(self) -> None:
+
+def end_commands() -> None:
+    """End all commands of this process, after it was told to end: none begins any more."""
+    with _lock:
+        for process in _everywhere:
+            _kill_group(process)
+
+
+class Host:
+    """Runs commands on the machine itself. `cancel` ends all that run and forbids new ones.
+
+    `mark`: the fsid of the cluster for which they run; they carry it, see procs.py.
+    """
+
+    def __init__(self, mark: str | None = None) -> None:
+        self._mark = {} if mark is None else {MARK: mark}
         self._running: set[subprocess.Popen[str]] = set()
-        self._lock = threading.Lock()
         self._cancelled = False
 
     @property
@@ -76,25 +93,25 @@ class Host:
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """The environment for the host's commands: the caller's, cleaned, and `extra`."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith(_DROPPED_PREFIXES)}
-        return {**environment, 'PATH': PATH, 'LC_ALL': 'C.UTF-8', **(extra or {})}
+        return {**environment, 'PATH': PATH, 'LC_ALL': 'C.UTF-8', **self._mark, **(extra or {})}
 
     def cancel(self) -> None:
         """End the running commands; those that would begin now raise CancelledError."""
-        with self._lock:
+        with _lock:
             self._cancelled = True
             for process in self._running:
                 _kill_group(process)
 
     def resume(self) -> None:
         """Allow commands again, for the clearing up after `cancel`."""
-        with self._lock:
+        with _lock:
             self._cancelled = False
 
     def _start(
         self, argv: Sequence[str], environment: Mapping[str, str] | None
     ) -> subprocess.Popen[str]:
-        with self._lock:
-            if self._cancelled:
+        with _lock:
+            if self._cancelled or ending.told():
                 raise CancelledError(f'{argv[0]}: not started, the work was given up')
             process = subprocess.Popen(
                 self.command(argv),
@@ -109,6 +126,7 @@ class Host:
                 start_new_session=True,
             )
             self._running.add(process)
+            _everywhere.add(process)
             return process
 
     def run(
@@ -137,9 +155,10 @@ class Host:
             process.wait()
             raise
         finally:
-            with self._lock:
+            with _lock:
                 self._running.discard(process)
-        if self._cancelled:
+                _everywhere.discard(process)
+        if self._cancelled or ending.told():
             raise CancelledError(f'{argv[0]}: ended, the work was given up')
         if check and process.returncode != 0:
             raise CommandError(argv, process.returncode, stdout, stderr)

@@ -108,6 +108,6 @@ class Hosts:
 
     def _make(self, release: Release, *, with_machine: bool) -> Host:
         if not release.in_chroot:
-            return Host()
+            return Host(self._record.fsid)
         path = chroot_build.chroot_path(release)
-        return ChrootHost(path, self._shared, with_machine=with_machine)
+        return ChrootHost(path, self._shared, with_machine=with_machine, mark=self._record.fsid)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from dataclasses import asdict, dataclass, fields, replace
@@ -20,8 +21,16 @@ RECORD_FORMAT = 1
 # /client.admin.<pid, 7>.<context id, 15>.asok
 MAX_RUN_DIR_BYTES = 107 - len('/client.admin.4194304.140737488355327.asok')
 
+CACHE_VARIABLE = 'ROCKSDB_TUNER_CACHE'
+DEFAULT_CACHE = Path('/var/cache/rocksdb-tuner')
+
 QA = Path(__file__).resolve().parents[1]
 CHECKOUT = QA.parent
+
+
+def cache_dir() -> Path:
+    """What outlives clusters: chroots, and which ports were used last."""
+    return Path(os.environ.get(CACHE_VARIABLE) or DEFAULT_CACHE).resolve()
 
 
 def default_dir(release: str) -> Path:
@@ -53,8 +62,14 @@ class ClusterSpec:
     orchestrator: bool = True
     osd_releases: tuple[str, ...] = ()
     """Releases of the OSDs, in turn: osd.0 has the first; empty: `release`, as all else."""
+    device_classes: tuple[str, ...] = ()
+    """Device classes of the OSDs, in turn; empty: `device_class`. Workloads use osd.0's class."""
     crush_hosts: int = 0
     """Hosts that the OSDs live on, in turn, and between which pools replicate; 0: this machine."""
+    crush_racks: int = 0
+    """Racks that the hosts are in, in turn, and between which pools replicate; 0: none."""
+    erasure_code: tuple[int, int] | None = None
+    """(k, m) of an erasure-coded pool, made with the cluster, that holds RBD's data; None: none."""
     slow_sync: bool = False
     """Whether OSDs can be made slower while they run (slow_sync.py)."""
     few_mgr_modules: bool = False
@@ -79,8 +94,31 @@ class ClusterSpec:
             raise UsageError(
                 f'crush_hosts must be 0 to {self.osds} (the OSDs), not {self.crush_hosts}'
             )
-        if self.pool_size is not None and not 1 <= self.pool_size <= max(self.osds, 1):
-            raise UsageError(f'pool size must be 1 to {self.osds} (the OSDs), not {self.pool_size}')
+        self._check_places()
+
+    def _check_places(self) -> None:
+        """Where OSDs are, what they are, and what pools ask of that."""
+        if not 0 <= self.crush_racks <= self.crush_hosts:
+            raise UsageError(
+                f'crush_racks must be 0 to {self.crush_hosts} (crush_hosts), not {self.crush_racks}'
+            )
+        wrong = [name for name in self.classes if not _DEVICE_CLASS.fullmatch(name)]
+        if wrong:
+            raise UsageError(f'{wrong[0]!r} is no device class: letters, digits, _ . -')
+        if len(self.device_classes) > max(self.osds, 1):
+            raise UsageError(
+                f'{len(self.device_classes)} device classes for {self.osds} OSDs: some have none'
+            )
+        domains = self.pool_domains
+        what = f'{self.failure_domain}s with OSDs of class {self.pool_class}'
+        if self.pool_size is not None and not 1 <= self.pool_size <= max(domains, 1):
+            raise UsageError(f'pool size must be 1 to {domains} ({what}), not {self.pool_size}')
+        if self.erasure_code is not None:
+            k, m = self.erasure_code
+            if k < 2 or m < 1:
+                raise UsageError(f'an erasure code needs k >= 2 and m >= 1, not {k}+{m}')
+            if k + m > domains:
+                raise UsageError(f'erasure code {k}+{m} needs {k + m} {what}: there are {domains}')
 
     def release_of_osd(self, osd: int) -> str:
         """The release that an OSD is made with."""
@@ -91,14 +129,43 @@ class ClusterSpec:
         """The name of the host that an OSD takes itself to be on; None: the machine's."""
         return f'host{osd % self.crush_hosts}' if self.crush_hosts else None
 
+    def rack_of_osd(self, osd: int) -> str | None:
+        """The name of the rack that an OSD's host is in; None: no racks."""
+        if not self.crush_racks:
+            return None
+        return f'rack{osd % self.crush_hosts % self.crush_racks}'
+
+    def class_of_osd(self, osd: int) -> str:
+        """The device class that an OSD is made with."""
+        classes = self.device_classes or (self.device_class,)
+        return classes[osd % len(classes)]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The device classes that there are."""
+        return tuple(dict.fromkeys(self.device_classes or (self.device_class,)))
+
+    @property
+    def pool_class(self) -> str:
+        """The device class that the workloads' pools lie on."""
+        return self.class_of_osd(0)
+
     @property
     def failure_domain(self) -> str:
         """The type of CRUSH bucket between which pools replicate."""
+        if self.crush_racks:
+            return 'rack'
         return 'host' if self.crush_hosts else 'osd'
 
     @property
+    def pool_domains(self) -> int:
+        """The failure domains that have OSDs of the pools' class."""
+        osds = [osd for osd in range(self.osds) if self.class_of_osd(osd) == self.pool_class]
+        return len({self.rack_of_osd(osd) or self.host_of_osd(osd) or osd for osd in osds})
+
+    @property
     def replicas(self) -> int:
-        return self.pool_size or max(1, min(3, self.osds))
+        return self.pool_size or max(1, min(3, self.pool_domains))
 
     @property
     def mon_ids(self) -> tuple[str, ...]:
@@ -109,6 +176,7 @@ class ClusterSpec:
         return tuple('xyzuvwrst'[: self.mgrs])
 
 
+_DEVICE_CLASS = re.compile(r'[A-Za-z0-9_.-]+')
 MIN_DB_BYTES = 64 << 20
 MIN_BLOCK_BYTES = 1 << 30
 
@@ -174,6 +242,10 @@ class Record:
             spec = dict(data.pop('spec'))
             spec['osd_conf'] = tuple((key, value) for key, value in spec['osd_conf'])
             spec['osd_releases'] = tuple(spec['osd_releases'])
+            # Entries that clusters of an older checkout do not have
+            spec['device_classes'] = tuple(spec.get('device_classes', ()))
+            code = spec.get('erasure_code')
+            spec['erasure_code'] = None if code is None else (code[0], code[1])
             moved = tuple((daemon, release) for daemon, release in data.pop('moved'))
             rgw, dashboard = data.pop('rgw'), data.pop('dashboard')
             return Record(
@@ -183,7 +255,7 @@ class Record:
                 dashboard=dashboard and Dashboard(**dashboard),
                 moved=moved,
             )
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, IndexError) as error:
             raise ValueError(f'broken: {error}') from error
 
 
@@ -282,10 +354,26 @@ def remove_cluster_files(directory: Path, record: Record) -> None:
     with contextlib.suppress(FileNotFoundError):
         (directory / RECORD).unlink(missing_ok=True)
         directory.rmdir()
+    _remove_usual_parent(directory)
+
+
+def _remove_usual_parent(directory: Path) -> None:
+    """Remove the folder of clusters in the checkout, if this was the last one in it."""
     if directory.parent == QA / '.clusters':
-        # Not while another cluster has its folder there
         with contextlib.suppress(OSError):
             directory.parent.rmdir()
+
+
+def remove_tree(path: Path, *, keep: bool = False) -> None:
+    """Remove a folder, or with `keep` what is in it, if it is there."""
+    for entry in path.iterdir() if path.is_dir() else ():
+        if entry.is_dir() and not entry.is_symlink():
+            _remove_tree(entry)
+        else:
+            entry.unlink(missing_ok=True)
+    if not keep and path.is_dir():
+        path.rmdir()
+    _remove_usual_parent(path)
 
 
 def _remove_tree(path: Path) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from . import ending
 from .errors import CommandError, HarnessError
 from .host import Host
 from .ports import held_path
@@ -62,7 +62,7 @@ def install(host: Host, packages: Iterable[str], progress: Progress) -> None:
         host.root,
         wait_s=INSTALL_TIMEOUT_S,
         busy=f'another process installs packages in {host.root}: no end of it',
-        pause=lambda: time.sleep(0.5),
+        pause=lambda: ending.pause(0.5),
     )
     with alone:
         missing = missing_packages(host, wanted)

@@ -1,22 +1,32 @@
-"""A block of loopback ports for each cluster, without a file that could be left over."""
+"""A block of loopback ports for each cluster, and never the one of the cluster before it.
+
+Clients that outlived a cluster, and sockets that wait for their end, would meet the next one.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from .errors import HarnessError
+from .layout import CACHE_VARIABLE, cache_dir
 
 # Below Linux' default range of ephemeral ports (32768-60999), above the well-known services
 FIRST_PORT = 16000
 BLOCK_PORTS = 800
 BLOCKS = 20
+#: Of names that this machine's clusters hold.
+NAMES = 'ceph-qa-cluster'
+#: The file in the cache folder with the number of the block that was reserved last.
+LAST_BLOCK = 'last-port-block'
 
 
 @dataclass(frozen=True)
@@ -73,7 +83,7 @@ def held_name(name: str) -> Iterator[bool]:
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as holder:
         try:
-            holder.bind(f'\0ceph-qa-cluster/{name}')
+            holder.bind(f'\0{NAMES}/{name}')
         except OSError:
             yield False
         else:
@@ -101,19 +111,65 @@ def held_path(
 
 
 @contextmanager
-def reserve(listening: Callable[[], frozenset[int]] = listening_ports) -> Iterator[PortBlock]:
-    """A block in which nothing listens and that no other `reserve` holds.
+def _last_block(folder: Path) -> Iterator[TextIO]:
+    """The file with the block that was reserved last, which nobody else reads meanwhile."""
+    path = folder / LAST_BLOCK
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), 'r+')
+    except OSError as error:
+        raise HarnessError(
+            f'{path}: {error.strerror}; it says which ports the last cluster had. '
+            f'{CACHE_VARIABLE} names another folder'
+        ) from error
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield file
+
+
+def _read_index(file: TextIO) -> int | None:
+    """None: no block was reserved, or somebody wrote another thing into the file."""
+    text = file.read(16).strip()
+    return int(text) % BLOCKS if text.isascii() and text.isdigit() else None
+
+
+def _write_index(file: TextIO, index: int) -> None:
+    file.seek(0)
+    file.truncate()
+    file.write(f'{index}\n')
+    file.flush()
+
+
+@contextmanager
+def reserve(
+    listening: Callable[[], frozenset[int]] = listening_ports, folder: Path | None = None
+) -> Iterator[PortBlock]:
+    """A block in which nothing listens, that no other `reserve` holds or was the last to hold.
 
     Hold it until the cluster's first daemon listens: from then on the block is seen to be in use.
+    The blocks are had in turn, so it takes long until one comes again. `folder`: of the file that
+    remembers, by default the cache.
     """
-    for index in range(BLOCKS):
-        block = PortBlock(FIRST_PORT + index * BLOCK_PORTS)
-        with held_name(f'ports-{block.base}') as mine:
-            if mine and listening().isdisjoint(block.ports):
-                yield block
-                return
-    last = FIRST_PORT + BLOCKS * BLOCK_PORTS - 1
+    with ExitStack() as held:
+        yield _choose(listening, folder or cache_dir(), held)
+
+
+def _choose(listening: Callable[[], frozenset[int]], folder: Path, held: ExitStack) -> PortBlock:
+    with _last_block(folder) as file:
+        last = _read_index(file)
+        first = 0 if last is None else last + 1
+        for index in (n % BLOCKS for n in range(first, first + BLOCKS)):
+            block = PortBlock(FIRST_PORT + index * BLOCK_PORTS)
+            if index == last:
+                continue
+            with ExitStack() as one:
+                mine = one.enter_context(held_name(f'ports-{block.base}'))
+                if mine and listening().isdisjoint(block.ports):
+                    _write_index(file, index)
+                    held.enter_context(one.pop_all())
+                    return block
     raise HarnessError(
-        f'no free ports: each of the {BLOCKS} blocks of {BLOCK_PORTS} between {FIRST_PORT} and '
-        f'{last} has a listener. Take a cluster down (qa/cluster down).'
+        f'no free ports: of the {BLOCKS} blocks of {BLOCK_PORTS} between {FIRST_PORT} and '
+        f'{FIRST_PORT + BLOCKS * BLOCK_PORTS - 1}, each has a listener or was used last. Take a '
+        'cluster down (qa/cluster down).'
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
@@ -26,8 +27,10 @@ class Progress:
             return
         with self._lock:
             stream = self._stream or sys.stderr
-            stream.write(f'[{time.monotonic() - self._start_s:5.1f} s] {text}\n')
-            stream.flush()
+            # A terminal or a pipe that is gone is no reason to leave the work half done
+            with contextlib.suppress(OSError, ValueError):
+                stream.write(f'[{time.monotonic() - self._start_s:5.1f} s] {text}\n')
+                stream.flush()
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:

@@ -55,6 +55,7 @@ _PACKAGES: Mapping[str, tuple[str, ...]] = {
     's3-client': ('python3-boto3',),
     'cephfs-client': ('python3-cephfs',),
     'rados-client': ('python3-rados',),
+    'rbd-python-client': ('python3-rados', 'python3-rbd'),
 }
 
 _REEF_SHIM = '/opt/ceph-qa/gil_per_thread.so'

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .cli import parse_size, run_main
+from .cli import parse_size, run_endable
 from .cluster import Cluster
+from .errors import HarnessError
+from .procs import MARK
 from .workloads import WORKLOADS, complete, run_workload
 
 
@@ -61,6 +66,14 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _carry_mark(directory: Path | None) -> None:
+    """Start anew with the mark of the cluster: as one of its clients, which end with it."""
+    with contextlib.suppress(HarnessError):
+        fsid = Cluster.open(directory).record.fsid
+        if os.environ.get(MARK) != fsid:
+            os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, MARK: fsid})
+
+
 def _run(arguments: argparse.Namespace) -> int:
     values = dict(vars(arguments))
     name, seconds, directory = values.pop('name'), values.pop('seconds'), values.pop('dir')
@@ -73,4 +86,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status: 0 only if the client had no error."""
-    return run_main('qa/workload', lambda: _run(build_parser().parse_args(argv)))
+    arguments = build_parser().parse_args(argv)
+    if argv is None:
+        _carry_mark(arguments.dir)
+    return run_endable('qa/workload', lambda: _run(arguments), ends=argv is None)

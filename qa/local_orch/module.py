@@ -13,6 +13,7 @@ import json
 import os
 import queue
 import subprocess
+import threading
 import time
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
@@ -20,12 +21,14 @@ from typing import Any, Dict, List, Optional, Tuple
 import mgr_module
 import orchestrator
 from ceph.deployment.service_spec import ServiceSpec
+from ceph.utils import datetime_to_str
 from mgr_module import MgrModule, Option
 from orchestrator import (
     DaemonDescription,
     DaemonDescriptionStatus,
     HostSpec,
     OrchestratorError,
+    OrchestratorEvent,
     ServiceDescription,
     handle_orch_error,
 )
@@ -95,6 +98,21 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
             runtime=True,
         ),
         Option(
+            name='late',
+            type='float',
+            default=0.0,
+            min=0.0,
+            desc='fault injection: seconds before an accepted action is begun',
+            runtime=True,
+        ),
+        Option(
+            name='silent',
+            type='bool',
+            default=False,
+            desc='fault injection: report no events, and store nothing of what is scheduled',
+            runtime=True,
+        ),
+        Option(
             name='instead',
             type='int',
             default=-1,
@@ -122,7 +140,11 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._jobs: queue.Queue[Optional[Tuple[str, int]]] = queue.Queue()
+        self._jobs: queue.Queue[Optional[int]] = queue.Queue()
+        # As cephadm: at most one action for each daemon, and its last five events
+        self._lock = threading.Lock()
+        self._scheduled: Dict[str, str] = {}
+        self._events: Dict[str, List[OrchestratorEvent]] = {}
         argv = Path('/proc/self/cmdline').read_bytes().decode().split('\0')
         environ = [f'{key}={value}' for key, value in os.environ.items()]
         self._conf = procs.conf_of(argv, environ) or '/etc/ceph/ceph.conf'
@@ -205,15 +227,33 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
 
     def serve(self) -> None:
         """Carry out what was scheduled, one action after the other."""
+        # What the manager before this one had still to do, as far as that was stored
+        stored = json.loads(self.get_store(self._key) or '{}')
+        with self._lock:
+            self._scheduled.update(stored.get('scheduled_daemon_actions', {}))
+            for name in self._scheduled:
+                self._jobs.put(int(name[4:]))
         while True:
-            job = self._jobs.get()
-            if job is None:
+            osd = self._jobs.get()
+            if osd is None:
                 return
+            with self._lock:
+                action = self._scheduled.get(f'osd.{osd}')
+            if action is None:
+                continue
+            self._be_late()
             try:
-                self._carry_out(*job)
+                self._carry_out(action, osd)
             except Exception:
                 # As with cephadm, whoever asked has had its answer: it must look at the daemon
-                self.log.exception('%s osd.%d failed', *job)
+                self.log.exception('%s osd.%d failed', action, osd)
+            self._carried_out(action, osd)
+
+    def _be_late(self) -> None:
+        """Wait for as long as the option says now: who sets it to 0 ends that."""
+        begin_s = time.monotonic()
+        while time.monotonic() - begin_s < self.get_module_option('late'):
+            time.sleep(0.1)
 
     def shutdown(self) -> None:
         self._jobs.put(None)
@@ -240,10 +280,51 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
             self.log.warning('%s %s is not done (option ignore)', action, daemon_name)
         elif self.get_module_option('synchronous'):
             self._carry_out(action, osd)
+            self._carried_out(action, osd)
             return f"{action} of {daemon_name} on host '{self._host}' is done"
         else:
-            self._jobs.put((action, osd))
+            with self._lock:
+                self._scheduled[f'osd.{osd}'] = action
+            # Pacific's cephadm keeps it in memory until something else of the host is stored
+            if self.release_name != 'pacific':
+                self._save()
+            self._jobs.put(osd)
         return f"Scheduled to {action} {daemon_name} on host '{self._host}'"
+
+    def _carried_out(self, action: str, osd: int) -> None:
+        """What cephadm shows of an action once it was carried out, with success or without."""
+        name = f'osd.{osd}'
+        message = f"{action} {name} from host '{self._host}'"
+        with self._lock:
+            self._scheduled.pop(name, None)
+            events = self._events.setdefault(name, [])
+            same = [event for event in events if event.message == message]
+            if not same:
+                events.append(OrchestratorEvent(_now(), 'daemon', name, 'INFO', message))
+                del events[:-5]
+            elif self.release_name != 'pacific':  # which leaves the old one as it is
+                same[0].created = _now()
+        self._save()
+
+    @property
+    def _key(self) -> str:
+        return f'host.{self._host}'
+
+    def _save(self) -> None:
+        """Store what cephadm's HostCache does, as far as others read it."""
+        if self.get_module_option('silent'):
+            self.set_store(self._key, None)
+            return
+        running = self._running()
+        with self._lock:
+            record = {
+                'daemons': {
+                    f'osd.{osd}': {'started': datetime_to_str(_started(process))}
+                    for osd, process in running.items()
+                },
+                'scheduled_daemon_actions': dict(self._scheduled),
+            }
+        self.set_store(self._key, json.dumps(record))
 
     def _osds(self) -> List[int]:
         return sorted(int(osd['osd']) for osd in self.get('osd_map')['osds'])
@@ -269,8 +350,13 @@ class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
             started=_started(process) if process is not None else None,
             last_refresh=_now(),
             osdspec_affinity=SERVICE_ID,
+            events=None if self.get_module_option('silent') else self._events_of(osd),
             service_name=SERVICE_NAME,
         )
+
+    def _events_of(self, osd: int) -> List[OrchestratorEvent]:
+        with self._lock:
+            return list(self._events.get(f'osd.{osd}', ()))
 
     def _carry_out(self, action: str, osd: int) -> None:
         begin_s = time.monotonic()

@@ -18,7 +18,7 @@ from harness import chroot_build, packages
 from harness.chroot import ChrootHost
 from harness.errors import CancelledError, HarnessError
 from harness.host import Host
-from harness.layout import QA
+from harness.layout import CACHE_VARIABLE, QA
 from harness.progress import Progress
 from harness.releases import RELEASES, Release
 
@@ -80,7 +80,7 @@ def test_a_command_is_looked_for_where_it_would_run(
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the chroots of the test lie."""
-    monkeypatch.setenv(chroot_build.CACHE_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     return tmp_path / 'chroots'
 
 

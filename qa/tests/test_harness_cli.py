@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness import ClusterSpec, layout
-from harness.cli import main, parse_setting, parse_size
+from harness.cli import main, parse_erasure_code, parse_setting, parse_size
 from harness.layout import Record, Rgw, load_record, save_record
 from harness.workload_cli import main as workload_main
 
@@ -42,6 +42,13 @@ def test_wrong_sizes_are_named(text: str) -> None:
     """The message repeats the input and shows a right one."""
     with pytest.raises(argparse.ArgumentTypeError, match='128M'):
         parse_size(text)
+
+
+def test_erasure_codes() -> None:
+    assert parse_erasure_code('4+2') == (4, 2)
+    for wrong in ('', '4', '4+', '+2', '4-2', '4+2+1'):
+        with pytest.raises(argparse.ArgumentTypeError, match=r'2\+1'):
+            parse_erasure_code(wrong)
 
 
 def test_settings() -> None:

@@ -58,9 +58,24 @@ def test_pools_of_ceph_itself_keep_their_copies_apart_as_all_others_do() -> None
     """By CRUSH's numbers of types: OSDs, or the hosts where there are several."""
     kinds = [
         conf(spec)['global']['osd_crush_chooseleaf_type']
-        for spec in (ClusterSpec(), ClusterSpec(crush_hosts=3))
+        for spec in (
+            ClusterSpec(),
+            ClusterSpec(crush_hosts=3),
+            ClusterSpec(crush_hosts=3, crush_racks=3),
+        )
     ]
-    assert kinds == ['0', '1']
+    assert kinds == ['0', '1', '3']
+
+
+def test_osds_say_in_which_rack_they_are() -> None:
+    """Where there are racks, an OSD that starts finds its place or makes it."""
+    content = conf(ClusterSpec(osds=3, crush_hosts=3, crush_racks=2))
+    assert [content[f'osd.{n}']['crush_location'] for n in range(3)] == [
+        'root=default rack=rack0 host=host0',
+        'root=default rack=rack1 host=host1',
+        'root=default rack=rack0 host=host2',
+    ]
+    assert 'osd.0' not in conf(ClusterSpec(crush_hosts=3))
 
 
 def test_db_device_only_when_asked_for() -> None:

@@ -23,3 +23,17 @@ def test_who_does_not_run_is_told_with_the_reason_in_its_log(tmp_path: Path) -> 
     assert f'osd.0 does not run; the end of {tmp_path}/log/osd.0.log:' in text
     assert 'No space left on device' in text
     assert 'begin dump' not in text
+
+
+def test_why_an_osd_was_down_for_a_while_is_told_though_it_runs_again(tmp_path: Path) -> None:
+    spec = ClusterSpec(osds=2)
+    names = ('mon.a', 'osd.0', 'osd.1')
+    save_record(tmp_path, Record('running', 'fsid', 16000, str(tmp_path / 'run'), spec, names))
+    (tmp_path / 'log').mkdir()
+    time = '2026-11-22T18:22:41.235+0000 7f60bdff36c0'
+    error = f'{time} -1 osd.0 0 OSD:init: unable to mount object store'
+    (tmp_path / 'log/osd.0.log').write_text(f'{error}\n{time}  1 journal started -1 times\n')
+    (tmp_path / 'log/osd.1.log').write_text(f'{time}  0 all is well\n')
+    text = diagnosis.osd_errors(Cluster.open(tmp_path))
+    assert text.splitlines() == [f'the last errors in {tmp_path}/log/osd.0.log:', f'    {error}']
+    assert text in diagnosis.report(Cluster.open(tmp_path))

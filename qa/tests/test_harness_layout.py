@@ -6,6 +6,7 @@ import json
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,16 @@ from harness.layout import (
 PLAIN = Record('running', 'fsid', 16000, '/d/run', ClusterSpec(), ('mon.a', 'osd.0'))
 FULL = replace(
     PLAIN,
-    spec=ClusterSpec(db_size_bytes=1 << 30, osd_conf=(('a', 'b'), ('c', 'd')), module=None),
+    spec=ClusterSpec(
+        db_size_bytes=1 << 30,
+        osd_conf=(('a', 'b'), ('c', 'd')),
+        module=None,
+        osds=6,
+        device_classes=('ssd', 'hdd'),
+        crush_hosts=3,
+        crush_racks=3,
+        erasure_code=(2, 1),
+    ),
     rgw=Rgw('rgw.a', 'http://127.0.0.1:1', 'key', 'secret'),
     mds='a',
     dashboard=Dashboard('admin', 'pw', {'x': 'http://127.0.0.1:2'}),
@@ -86,12 +96,42 @@ def test_broken_record_is_named(tmp_path: Path, text: str) -> None:
         ({'block_size_bytes': 1 << 20}, 'at least 1073741824'),
         ({'osds': 3, 'pool_size': 4}, 'pool size must be 1 to 3'),
         ({'osds': 3, 'crush_hosts': 4}, 'crush_hosts must be 0 to 3'),
+        ({'osds': 4, 'crush_hosts': 2, 'crush_racks': 3}, 'crush_racks must be 0 to 2'),
+        ({'device_class': 's sd'}, "'s sd' is no device class"),
+        ({'device_classes': ('ssd', '')}, "'' is no device class"),
+        ({'osds': 2, 'device_classes': ('a', 'b', 'c')}, '3 device classes for 2 OSDs'),
+        ({'osds': 6, 'crush_hosts': 2, 'pool_size': 3}, r'1 to 2 \(hosts with OSDs of class ssd'),
+        ({'osds': 4, 'device_classes': ('a', 'b'), 'pool_size': 3}, 'osds with OSDs of class a'),
+        ({'osds': 2, 'erasure_code': (2, 1)}, r'2\+1 needs 3 osds .*: there are 2'),
+        ({'osds': 6, 'erasure_code': (1, 1)}, 'k >= 2 and m >= 1, not 1'),
     ],
 )
-def test_impossible_clusters_are_refused(wrong: dict[str, int], message: str) -> None:
+def test_impossible_clusters_are_refused(wrong: dict[str, Any], message: str) -> None:
     """The message says what is wrong and what would be right."""
     with pytest.raises(UsageError, match=message):
-        ClusterSpec(**wrong)  # type: ignore[arg-type]
+        ClusterSpec(**wrong)
+
+
+def test_hosts_are_spread_over_racks_and_pools_over_racks() -> None:
+    """A pool gets no more replicas than there are racks with OSDs of its class."""
+    spec = ClusterSpec(osds=9, crush_hosts=6, crush_racks=2, device_classes=('ssd', 'hdd', 'hdd'))
+    assert [spec.rack_of_osd(n) for n in range(7)] == [
+        *('rack0', 'rack1', 'rack0', 'rack1', 'rack0', 'rack1', 'rack0'),
+    ]
+    assert spec.failure_domain == 'rack'
+    assert [spec.class_of_osd(n) for n in range(4)] == ['ssd', 'hdd', 'hdd', 'ssd']
+    assert (spec.classes, spec.pool_class) == (('ssd', 'hdd'), 'ssd')
+    assert (spec.pool_domains, spec.replicas) == (2, 2)
+    assert ClusterSpec(osds=4).rack_of_osd(0) is None
+
+
+def test_record_of_an_older_harness_is_read(tmp_path: Path) -> None:
+    """A cluster that an older checkout has brought up can still be taken down."""
+    document = json.loads(PLAIN.to_json())
+    for name in ('device_classes', 'crush_racks', 'erasure_code'):
+        del document['spec'][name]
+    (tmp_path / RECORD).write_text(json.dumps(document))
+    assert load_record(tmp_path) == PLAIN
 
 
 def test_osds_are_spread_over_hosts_in_turn() -> None:

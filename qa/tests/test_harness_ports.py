@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from harness import HarnessError
-from harness.ports import BLOCK_PORTS, BLOCKS, FIRST_PORT, PortBlock, listening_ports, reserve
+from harness import HarnessError, ports
+from harness.layout import QA
+from harness.ports import (
+    BLOCK_PORTS,
+    BLOCKS,
+    FIRST_PORT,
+    LAST_BLOCK,
+    PortBlock,
+    listening_ports,
+    reserve,
+)
+
+
+@pytest.fixture(autouse=True)
+def _names_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever other clusters begin on this machine meanwhile."""
+    monkeypatch.setattr(ports, 'NAMES', f'test-{tmp_path.name}')
 
 
 def test_no_port_of_a_block_has_two_uses() -> None:
@@ -27,36 +46,90 @@ def test_blocks_stay_below_ephemeral_ports() -> None:
     assert FIRST_PORT + BLOCKS * BLOCK_PORTS <= 32768
 
 
-def test_two_at_once_get_different_blocks() -> None:
+def test_two_at_once_get_different_blocks(tmp_path: Path) -> None:
     """Between choosing a block and listening in it, nobody else can choose it."""
-    with reserve(frozenset) as one, reserve(frozenset) as other:
+    with reserve(frozenset, tmp_path) as one, reserve(frozenset, tmp_path) as other:
         assert set(one.ports).isdisjoint(other.ports)
 
 
-def test_block_comes_back() -> None:
-    """A reservation leaves nothing behind."""
-    with reserve(frozenset) as one:
+def test_a_block_comes_back_only_after_all_others(tmp_path: Path) -> None:
+    """A client that outlived its cluster does not meet the next one there."""
+    had = []
+    for _ in range(BLOCKS + 1):
+        with reserve(frozenset, tmp_path) as block:
+            had.append(block.base)
+    assert len(set(had[:BLOCKS])) == BLOCKS
+    assert had[BLOCKS] == had[0]
+
+
+def test_the_last_block_is_not_had_again_though_no_other_is_free(tmp_path: Path) -> None:
+    with reserve(frozenset, tmp_path) as last:
         pass
-    with reserve(frozenset) as again:
-        assert again == one
+    others = frozenset(
+        FIRST_PORT + n * BLOCK_PORTS
+        for n in range(BLOCKS)
+        if FIRST_PORT + n * BLOCK_PORTS != last.base
+    )
+    with pytest.raises(HarnessError, match='used last'), reserve(lambda: others, tmp_path):
+        pass
 
 
-def test_block_with_a_listener_is_skipped() -> None:
+def test_clusters_that_begin_together_never_share_a_block(tmp_path: Path) -> None:
+    """Processes that reserve at the same time, again and again, get one block each."""
+    script = (
+        'import sys; from pathlib import Path; from harness import ports\n'
+        'ports.NAMES = sys.argv[1]; reserve = ports.reserve\n'
+        'for _ in range(20):\n'
+        '    with reserve(frozenset, Path(sys.argv[1])) as block: print(block.base)'
+    )
+    environment = {**os.environ, 'PYTHONPATH': str(QA)}
+    running = [
+        subprocess.Popen(
+            [sys.executable, '-c', script, str(tmp_path)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    said = [process.communicate(timeout=60)[0].split() for process in running]
+    assert [len(bases) for bases in said] == [20] * 4
+    every = [base for bases in said for base in bases]
+    # In turn: each block was had as often as any other
+    assert {every.count(base) for base in every} == {len(every) // BLOCKS}
+
+
+@pytest.mark.parametrize('text', ['', 'x', '-3', '99999', '²', '\0'])
+def test_a_broken_memory_of_the_last_block_is_no_obstacle(tmp_path: Path, text: str) -> None:
+    (tmp_path / LAST_BLOCK).write_text(text)
+    with reserve(frozenset, tmp_path) as block:
+        assert block.base >= FIRST_PORT
+    with reserve(frozenset, tmp_path) as another:
+        assert another != block
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / 'file').touch()
+    with (
+        pytest.raises(HarnessError, match=r'file/cache.*ROCKSDB_TUNER_CACHE'),
+        reserve(frozenset, tmp_path / 'file/cache'),
+    ):
+        pass
+
+
+def test_block_with_a_listener_is_skipped(tmp_path: Path) -> None:
     """One listener anywhere in a block keeps a cluster out of it."""
-    with reserve(frozenset) as free:
-        pass
-    taken = frozenset({free.base + BLOCK_PORTS - 1})
-    with reserve(lambda: taken) as block:
-        assert taken.isdisjoint(block.ports)
-        assert block.base > free.base
+    taken = frozenset({FIRST_PORT + BLOCK_PORTS - 1})
+    with reserve(lambda: taken, tmp_path) as block:
+        assert block.base == FIRST_PORT + BLOCK_PORTS
 
 
-def test_no_free_block_is_an_error_that_says_what_to_do() -> None:
+def test_no_free_block_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     """With a listener in each block, the message names the range and the remedy."""
     everywhere = frozenset(range(FIRST_PORT, FIRST_PORT + BLOCKS * BLOCK_PORTS))
     with (
         pytest.raises(HarnessError, match=f'{FIRST_PORT}.*qa/cluster down'),
-        reserve(lambda: everywhere),
+        reserve(lambda: everywhere, tmp_path),
     ):
         pass
 

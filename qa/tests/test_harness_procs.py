@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import shlex
@@ -15,14 +16,19 @@ from pathlib import Path
 import pytest
 
 from harness import procs
+from harness.layout import QA
 from harness.procs import (
+    MARK,
     DaemonProcess,
+    client_conf_of,
     conf_of,
     daemon_name,
+    find_clients,
     find_daemons,
     inspect,
     newest_by_name,
     stop,
+    stop_clients,
 )
 
 
@@ -186,3 +192,133 @@ def test_stop_takes_what_is_gone_for_done(conf: str) -> None:
         found = find_daemons(conf)
     assert process.poll() is not None
     assert stop([*found, DaemonProcess('osd.9', 2**22, 1)], conf, term_timeout_s=1) == []
+
+
+# -- clients
+
+FSID = 'a-cluster-of-test-procs'
+
+
+@contextmanager
+def client(
+    fsid: str = FSID, script: str = 'echo ready; sleep 120; :', **environment: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    mark = {MARK: fsid} if fsid else {}
+    process = subprocess.Popen(
+        ['sh', '-c', script],
+        env={'PATH': os.environ['PATH'], **mark, **environment},
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b'ready\n'
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, 9)
+        process.wait()
+
+
+def test_what_the_harness_started_and_what_that_started_are_clients(tmp_path: Path) -> None:
+    """By the mark in their environment, whatever they are; not those of another cluster."""
+    conf = str(tmp_path / 'ceph.conf')
+    with client() as ours, client('of another cluster'), client(''):
+        found = find_clients(conf, FSID)
+        assert [c.name for c in found] == ['sh', 'sleep']
+        assert found[0].pid == ours.pid
+
+
+def test_a_client_that_ignores_sigterm_is_killed_with_its_children(tmp_path: Path) -> None:
+    script = 'trap "" TERM; echo ready; while :; do sleep 120; done'
+    with client(script=script) as stubborn:
+        assert stop_clients(str(tmp_path / 'c'), FSID, term_timeout_s=0.3) == []
+        assert stubborn.wait(10) == -9
+        assert find_clients(str(tmp_path / 'c'), FSID) == []
+
+
+def test_clients_that_start_others_meanwhile_are_all_ended(tmp_path: Path) -> None:
+    """One that starts another one when it is told to end does not get away."""
+    script = 'trap "setsid sleep 120 & exit" TERM; echo ready; while :; do sleep 0.1; done'
+    with client(script=script):
+        assert stop_clients(str(tmp_path / 'c'), FSID, term_timeout_s=5) == []
+        assert find_clients(str(tmp_path / 'c'), FSID) == []
+
+
+def test_who_is_in_a_hurry_does_not_wait_for_a_client(tmp_path: Path) -> None:
+    with client(script='trap "" TERM; echo ready; sleep 120; :') as stubborn:
+        began_s = time.monotonic()
+        stop_clients(str(tmp_path / 'c'), FSID, term_timeout_s=60, hurry=lambda: True)
+        assert stubborn.wait(10) == -9
+        assert time.monotonic() - began_s < 10
+
+
+def test_neither_oneself_nor_an_ancestor_is_ended(tmp_path: Path) -> None:
+    """`qa/cluster exec -- sh`, and in that `qa/cluster down`."""
+    script = (
+        'from harness.procs import find_clients, stop_clients\n'
+        f'print(len(stop_clients({str(tmp_path)!r}, {FSID!r}, term_timeout_s=1)))'
+    )
+    done = subprocess.run(
+        ['sh', '-c', f'{sys.executable} -c "$0"; echo alive', script],
+        env={'PATH': os.environ['PATH'], 'PYTHONPATH': str(QA), MARK: FSID},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.stdout == '0\nalive\n', done.stderr
+
+
+def test_a_shell_that_stands_in_the_folder_with_its_conf_is_no_client(tmp_path: Path) -> None:
+    """Without Ceph's library nobody is connected: it may be a person's editor."""
+    conf = tmp_path / 'ceph.conf'
+    conf.touch()
+    script = f'cd {tmp_path}; echo ready; sleep 120; :'
+    with client('', script, CEPH_CONF=str(conf)):
+        assert find_clients(str(conf), FSID) == []
+
+
+def test_a_client_by_hand_is_found_by_its_library_and_its_conf(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By environment, or by where it stands; not with another cluster's."""
+    (tmp_path / 'other').mkdir()
+    conf, other = tmp_path / 'ceph.conf', tmp_path / 'other/ceph.conf'
+    for path in (conf, other):
+        path.touch()
+    # All that these have loaded
+    monkeypatch.setattr(procs, '_LIBRARY', b'libc.so')
+    script = f'cd {tmp_path}; echo ready; exec sleep 120'
+    home = {'HOME': str(tmp_path)}
+    with (
+        client('', script, **home) as here,
+        client('', CEPH_CONF=str(conf), **home) as named,
+        client('', script, CEPH_CONF=str(other), **home) as others,
+    ):
+        found = {c.pid for c in find_clients(str(conf), FSID)}
+        # A machine with a cluster of its own in /etc/ceph has that
+        elsewhere = Path('/etc/ceph/ceph.conf').exists()
+        assert ({named.pid} if elsewhere else {named.pid, here.pid}) <= found
+        assert others.pid not in found
+
+
+@pytest.mark.parametrize(
+    ('line', 'environ', 'found'),
+    [
+        ('rados -c /c/ceph.conf ls', ['CEPH_CONF=/o/ceph.conf'], 'c/ceph.conf'),
+        ('rados -c ceph.conf ls', ['CEPH_CONF=/o/ceph.conf'], 'c/ceph.conf'),
+        ('python3 -c print() ls', ['CEPH_CONF=/o/ceph.conf'], 'o/ceph.conf'),
+        (f'python3 -c {"x" * 9999}', ['CEPH_CONF=/o/ceph.conf'], 'o/ceph.conf'),
+        ('fio job', ['CEPH_ARGS=--conf /o/ceph.conf'], 'o/ceph.conf'),
+        ('fio job', [], 'c/ceph.conf'),
+        ('fio job', ['HOME=/h'], 'h/.ceph/ceph.conf'),
+    ],
+)
+def test_conf_of_a_client_is_what_ceph_would_take(
+    tmp_path: Path, line: str, environ: list[str], found: str
+) -> None:
+    for name in ('c/ceph.conf', 'o/ceph.conf', 'h/.ceph/ceph.conf'):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).touch()
+    assert client_conf_of(line.split(), environ, tmp_path, tmp_path / 'c') == tmp_path / found

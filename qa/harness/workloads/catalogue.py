@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from .. import space
 from ..diagnosis import dead_daemons
 from ..errors import HarnessError, UsageError
 from ..ports import held_name
@@ -167,7 +168,8 @@ def run_workload(cluster: Cluster, name: str, seconds: float, **parameters: int)
         if not alone:
             raise HarnessError(f'another {name} is running on the cluster in {cluster.dir}')
         try:
-            result = WORKLOADS[name].run(cluster, seconds, chosen)
+            with space.watched(cluster.dir, cluster.hosts.cancel, cluster.hosts.resume):
+                result = WORKLOADS[name].run(cluster, seconds, chosen)
         except HarnessError as error:
             # Without them many a client waits for ever and does not know what for
             dead = dead_daemons(cluster)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..boot import EC_POOL
 from ..errors import HarnessError
 from ..services import make_pools
 from .fio_output import FioRun, read_run
@@ -99,6 +100,11 @@ def prepare(cluster: Cluster) -> None:
     make_pools(cluster.client, cluster.record.spec, (POOL,), 'rbd', pg_num=PG_NUM)
 
 
+def data_pool(cluster: Cluster) -> str:
+    """The pool that an image's data lie in: the erasure-coded one where there is such a pool."""
+    return EC_POOL if cluster.record.spec.erasure_code else POOL
+
+
 def remove_image(cluster: Cluster, image: str) -> None:
     if image in cluster.client.run('rbd', 'ls', POOL).stdout.split():
         cluster.client.run(
@@ -110,9 +116,11 @@ def new_image(cluster: Cluster, image: str, size_bytes: int) -> None:
     """An empty image. Without an object map, whose updates would be writes of their own."""
     remove_image(cluster, image)
     size_mib = -(-size_bytes >> 20)
+    pool = data_pool(cluster)
     cluster.client.run(
-        'rbd', 'create', f'{POOL}/{image}', '--size', str(size_mib), '--image-feature', 'layering'
-    )
+        'rbd', 'create', f'{POOL}/{image}', '--size', str(size_mib), '--image-feature', 'layering',
+        *(('--data-pool', pool) if pool != POOL else ()),
+    )  # fmt: skip
 
 
 def _messages(run: FioRun, text: str) -> tuple[str, ...]:

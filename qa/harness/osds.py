@@ -1,0 +1,49 @@
+"""OSDs that leave a running cluster for good, and OSDs that join it."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from typing import TYPE_CHECKING
+
+from . import boot
+from .errors import HarnessError
+
+if TYPE_CHECKING:
+    from .cluster import Cluster
+
+CAPS = ('mon', 'allow profile osd', 'mgr', 'allow profile osd', 'osd', 'allow *')
+
+
+def purge(cluster: Cluster, osd: int) -> None:
+    """End an OSD and remove it from all maps, as `ceph osd purge` does; its data go, too."""
+    name = f'osd.{osd}'
+    if cluster.status().pid(name) is not None:
+        cluster.stop_daemon(name, kill=True)
+    cluster.ceph('osd', 'down', str(osd))
+    cluster.ceph('osd', 'purge', str(osd), '--yes-i-really-mean-it')
+    shutil.rmtree(cluster.host.outside(cluster.layout.data(name)))
+    cluster.forget_daemon(name)
+
+
+def make(cluster: Cluster, osd: int, device_class: str | None = None) -> None:
+    """Make and start an OSD on a new disk; it may not be up yet on return.
+
+    The monitors give the lowest number that is free: another than ``osd`` is an error.
+    ``device_class``: None: as the cluster's specification says.
+    """
+    spec, layout, hosts = cluster.record.spec, cluster.layout, cluster.hosts
+    name, osd_uuid = f'osd.{osd}', str(uuid.uuid4())
+    given = cluster.ceph('osd', 'new', osd_uuid).strip()
+    if given != str(osd):
+        raise HarnessError(f'the monitors gave {name} the number {given}')
+    data = cluster.host.outside(layout.data(name))
+    data.mkdir(parents=True)
+    cluster.ceph('auth', 'get-or-create', name, *CAPS, '-o', str(layout.data(name) / 'keyring'))
+    (data / 'crush_device_class').write_text(f'{device_class or spec.class_of_osd(osd)}\n')
+    if spec.osd_releases or spec.crush_hosts or spec.slow_sync:
+        hosts.write_start_command(layout, name)
+    mkfs = ['ceph-osd', '--mkfs', '-i', str(osd), '-c', str(layout.conf), '--osd-uuid', osd_uuid]
+    hosts.of(name).run(mkfs, timeout_s=boot.MKFS_TIMEOUT_S)
+    cluster.know_daemon(name)
+    cluster.start_daemon(name)

@@ -1,0 +1,189 @@
+"""A process that is told to end, in the middle of its work."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import Progress
+from harness.layout import QA
+
+#: Does so much work that a signal meets it, and says what became of it.
+PROGRAM = """
+import contextlib, sys, time
+from pathlib import Path
+from harness import ending
+from harness.cli import run_endable
+from harness.client import wait_until
+from harness.errors import HarnessError
+from harness.host import Host, in_parallel
+
+def say(text):
+    print(text, flush=True)
+
+def command():
+    Host().run(['sh', '-c', 'echo $$ > "$0"; exec sleep 300', sys.argv[2]], timeout_s=400)
+    return 0
+
+def commands():
+    host = Host()
+    in_parallel(host, [command] * 3)
+    return 0
+
+def wait():
+    wait_until(lambda: False, 300, 'never')
+    return 0
+
+def tidy():
+    try:
+        return command()
+    finally:
+        time.sleep(1)
+        say('tidied')
+
+def stubborn():
+    say('begun')
+    time.sleep(2)
+    return 0
+
+def fails():
+    raise HarnessError('a reason')
+
+def quick():
+    return 7
+
+work = globals()[sys.argv[1]]
+
+def told():
+    say('begun')
+    return work()
+
+sys.exit(run_endable('prog', told, lambda: say('undone')))
+"""
+
+
+class Running:
+    """The program while it works."""
+
+    def __init__(self, work: str, folder: Path, *prefix: str) -> None:
+        self.pid_file = folder / 'pid'
+        # The tests themselves may run in the background of a shell, where SIGINT is ignored
+        heeding = ('env', '--default-signal=INT,TERM,HUP')
+        self.process = subprocess.Popen(
+            [*heeding, *prefix, sys.executable, '-c', PROGRAM, work, str(self.pid_file)],
+            env={**os.environ, 'PYTHONPATH': str(QA)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == 'begun\n'
+
+    def wait_for_command(self) -> int:
+        deadline_s = time.monotonic() + 20
+        while not (self.pid_file.exists() and self.pid_file.read_text().strip()):
+            assert time.monotonic() < deadline_s
+            time.sleep(0.02)
+        return int(self.pid_file.read_text())
+
+    def ended(self) -> tuple[int, str, str]:
+        try:
+            out, err = self.process.communicate(timeout=30)
+        finally:
+            self.process.kill()
+        return self.process.returncode, out, err
+
+
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize('work', ['command', 'commands'])
+def test_a_signal_ends_the_commands_that_run(
+    tmp_path: Path, work: str, number: signal.Signals
+) -> None:
+    """At once, with the signal's status, a line for a person, and no traceback."""
+    running = Running(work, tmp_path)
+    pid = running.wait_for_command()
+    running.process.send_signal(number)
+    status, _, said = running.ended()
+    assert status == 128 + number
+    assert f'prog: ended by {number.name}' in said
+    assert 'Traceback' not in said
+    # Its parent has waited for it
+    assert not Path(f'/proc/{pid}').exists()
+
+
+def test_a_signal_ends_a_wait(tmp_path: Path) -> None:
+    running = Running('wait', tmp_path)
+    running.process.terminate()
+    assert running.ended()[0] == 128 + signal.SIGTERM
+
+
+def test_what_tidies_up_is_interrupted_by_no_further_signal(tmp_path: Path) -> None:
+    """Impatience leaves nothing behind: the second and the third signal change nothing."""
+    running = Running('tidy', tmp_path)
+    running.wait_for_command()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM):
+        running.process.send_signal(number)
+        time.sleep(0.2)
+    status, said, errors = running.ended()
+    assert (status, said) == (128 + signal.SIGTERM, 'tidied\n')
+    assert 'Traceback' not in errors
+
+
+def test_what_was_done_when_the_signal_came_is_undone(tmp_path: Path) -> None:
+    """Whoever is told that it ended by a signal finds nothing."""
+    running = Running('stubborn', tmp_path)
+    running.process.terminate()
+    status, said, _ = running.ended()
+    assert (status, said.splitlines()[-1]) == (128 + signal.SIGTERM, 'undone')
+
+
+def test_without_a_signal_status_and_error_are_the_works(tmp_path: Path) -> None:
+    assert Running('quick', tmp_path).ended() == (7, '', '')
+    assert Running('fails', tmp_path).ended() == (1, '', 'prog: a reason\n')
+
+
+def test_a_signal_that_is_ignored_from_the_start_stays_ignored(tmp_path: Path) -> None:
+    """As nohup has it."""
+    running = Running('stubborn', tmp_path, 'nohup')
+    running.process.send_signal(signal.SIGHUP)
+    assert running.ended()[0] == 0
+
+
+def test_commands_are_started_with_no_signal_blocked(tmp_path: Path) -> None:
+    """Else nobody but SIGKILL could end the daemons."""
+    running = Running('command', tmp_path)
+    pid = running.wait_for_command()
+    status = Path(f'/proc/{pid}/status').read_text()
+    blocked = int(status.partition('SigBlk:')[2].split()[0], 16)
+    running.process.terminate()
+    running.ended()
+    assert blocked & sum(1 << (n - 1) for n in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)) == 0
+
+
+@pytest.mark.parametrize('program', ['cluster', 'workload'])
+def test_programs_hold_signals_back_until_they_can_heed_them(program: str) -> None:
+    """The first thing that they do; a signal before the work begins ends them in order."""
+    lines = (QA / program).read_text().splitlines()
+    code = [line for line in lines if line and not line.startswith(('#', '"', 'import', 'from'))]
+    assert code[0].startswith('signal.pthread_sigmask(signal.SIG_BLOCK')
+
+
+def test_a_terminal_that_is_gone_does_not_keep_work_from_being_tidied_up() -> None:
+    """As after SIGHUP, or in `qa/cluster up 2>&1 | head`: what is said then fails."""
+
+    class Gone(io.StringIO):
+        def write(self, _text: str) -> int:
+            raise BrokenPipeError
+
+    progress = Progress(Gone())
+    progress.say('failed')
+    with progress.step('end the daemons'):
+        ended = True
+    assert ended

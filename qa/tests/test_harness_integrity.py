@@ -1,0 +1,122 @@
+"""What is said of a cluster's data, by doubles of its answers."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from harness import integrity
+from harness.cluster import Cluster
+from harness.errors import HarnessError
+
+
+class Doubles:
+    """A cluster whose placement groups are scrubbed when they are asked for, some of them late."""
+
+    def __init__(self, late: dict[str, int], broken: str = '') -> None:
+        self.stamps = dict.fromkeys(['1.0', '1.1', '2.0'], 0)
+        self.late, self.broken = late, broken
+        self.asked: list[str] = []
+        self.options: dict[str, str] = {}
+
+    def ceph(self, *words: str) -> str:
+        if words[:2] == ('config', 'set'):
+            self.options[words[3]] = words[4]
+        elif words[:2] == ('config', 'rm'):
+            del self.options[words[3]]
+        else:
+            assert words[:2] == ('pg', 'deep-scrub')
+            self.asked.append(words[2])
+            self.late[words[2]] = self.late.get(words[2], 0) - 1
+            if self.late[words[2]] < 0:
+                self.stamps[words[2]] += 1
+        return ''
+
+    def ceph_json(self, *words: str) -> Any:
+        if words == ('health',):
+            return {'checks': {'PG_DAMAGED': {}} if self.broken else {}}
+        return {
+            'pg_stats': [
+                {
+                    'pgid': pg,
+                    'last_deep_scrub_stamp': str(stamp),
+                    'state': 'active+clean' + '+inconsistent' * (pg == self.broken),
+                    'stat_sum': {'num_scrub_errors': int(pg == self.broken)},
+                }
+                for pg, stamp in self.stamps.items()
+            ]
+        }
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(integrity, 'ASK_AGAIN_S', 0.0)
+    monkeypatch.setattr(integrity, 'SCRUB_TIMEOUT_S', 2.0)
+    monkeypatch.setattr('harness.integrity.time.sleep', lambda _: None)
+
+
+def scrubbed(cluster: Doubles) -> integrity.DeepScrub:
+    return integrity.deep_scrub(cast('Cluster', cluster))
+
+
+def test_only_placement_groups_that_are_left_are_asked_for_again() -> None:
+    cluster = Doubles({'1.1': 2})
+    assert scrubbed(cluster) == integrity.DeepScrub(3, ())
+    assert sorted(cluster.asked) == ['1.0', '1.1', '1.1', '1.1', '2.0']
+    assert cluster.options == {}, 'the settings for scrubs are taken back'
+
+
+def test_a_placement_group_that_is_damaged_is_named() -> None:
+    found = scrubbed(Doubles({}, broken='2.0')).inconsistent
+    assert found == ('2.0 active+clean+inconsistent, 1 scrub errors', 'PG_DAMAGED')
+
+
+def test_a_scrub_that_never_comes_is_an_error_that_names_it_and_leaves_no_settings() -> None:
+    cluster = Doubles({'1.1': 10**9})
+    with pytest.raises(HarnessError, match=r"\['1\.1'\]"):
+        scrubbed(cluster)
+    assert cluster.options == {}
+
+
+class Tool:
+    """An OSD whose store is checked: what the tool says each time."""
+
+    def __init__(self, *says: tuple[int, str]) -> None:
+        self.says = list(says)
+        self.record = SimpleNamespace(daemons={'osd.0': None})
+        self.layout = SimpleNamespace(data=lambda name: f'/data/{name}')
+        self.client = SimpleNamespace(run=self.run)
+
+    def status(self) -> Any:
+        return SimpleNamespace(daemons=())
+
+    def stop_daemon(self, name: str) -> None:
+        raise AssertionError(f'{name} does not run')
+
+    def run(self, *argv: str, **_: Any) -> Any:
+        assert argv[:2] == ('ceph-bluestore-tool', 'fsck')
+        assert argv[-1] == '/data/osd.0'
+        status, text = self.says.pop(0)
+        return SimpleNamespace(returncode=status, stdout=text, stderr='')
+
+
+@pytest.mark.parametrize(
+    ('says', 'complaint'),
+    [
+        ([(0, 'fsck success')], ''),
+        ([(1, 'fsck found 2 error(s)'), (1, 'fsck found 2 error(s)')], 'found 2 error(s)'),
+        # Whoever held the lock is gone; a store that is broken would still be.
+        ([(1, 'failed to lock'), (0, 'fsck success')], ''),
+        # Success of one that says nothing is none.
+        ([(0, ''), (0, '')], 'status 0: '),
+    ],
+)
+def test_what_is_wrong_with_a_store_is_so_twice(
+    says: list[tuple[int, str]], complaint: str
+) -> None:
+    tool = Tool(*says)
+    (found,) = integrity.fsck(cast('Cluster', tool)).complaints.values()
+    assert (complaint in found, bool(found)) == (True, bool(complaint))
+    assert tool.says == []

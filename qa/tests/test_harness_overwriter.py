@@ -1,0 +1,205 @@
+"""What a client that overwrites noticed and finds, and the laboratory's copy of the module."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.laboratory import FAVORITE, Laboratory
+from harness.layout import CHECKOUT
+from harness.workloads.overwriter import Noticed, Write, Written, noticed, written_from
+from harness.workloads.python_client import text_of
+
+#: In memory; the fault that the test orders happens to one write of the block with this number.
+RBD = """
+import os, threading, time
+
+class Completion:
+    def __init__(self, value):
+        self._value = value
+    def get_return_value(self):
+        return self._value
+
+class Image:
+    def __init__(self, ioctx, name):
+        self.data, self.seen = bytearray(64 << 12), 0
+    def aio_write(self, data, offset, done):
+        fault = os.environ['FAULT']
+        self.seen += offset == 3 << 12
+        hit = offset == 3 << 12 and self.seen == 3
+        if hit and fault == 'refused':
+            self.stop()
+            return threading.Thread(target=done, args=(Completion(-5),)).start()
+        if hit and fault == 'damaged':
+            data = data[:-1] + b'?'
+        if hit and fault == 'elsewhere':
+            offset += 4096
+        if not (hit and fault == 'lost'):
+            self.data[offset:offset + len(data)] = data
+        if not (hit and fault == 'stuck'):
+            threading.Thread(target=done, args=(Completion(len(data)),)).start()
+        if self.seen == 3:
+            self.stop()
+    def stop(self):
+        # Nothing overwrites what was done: the client is told before it goes on
+        self.seen = 4
+        os.kill(os.getpid(), 2)
+        time.sleep(1)
+    def aio_read(self, offset, length, done):
+        found = bytes(self.data[offset:offset + length])
+        threading.Thread(target=done, args=(Completion(length), found)).start()
+    def close(self):
+        pass
+"""
+RADOS = """
+class Rados:
+    def __init__(self, **options):
+        pass
+    def connect(self):
+        pass
+    def open_ioctx(self, pool):
+        return self
+    def close(self):
+        pass
+    shutdown = close
+"""
+
+
+def overwritten(tmp_path: Path, fault: str) -> subprocess.CompletedProcess[str]:
+    """The client, with a fault in the third version of its block 3, after which it is stopped."""
+    (tmp_path / 'rbd.py').write_text(RBD)
+    (tmp_path / 'rados.py').write_text(RADOS)
+    order = {
+        'image': 'i', 'pool': 'p', 'blocks': 6, 'writes_per_s': 900, 'reads_per_s': 100, 'depth': 2,
+        'seconds': 30, 'stuck_s': 3, 'ready': str(tmp_path / 'ready'),
+    }  # fmt: skip
+    return subprocess.run(
+        [sys.executable, '-B', '-', json.dumps(order)],
+        input=text_of('overwrite_client.py'),
+        env={**os.environ, 'PYTHONPATH': str(tmp_path), 'FAULT': fault, 'CEPH_CONF': '/c'},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def outcome(tmp_path: Path, fault: str) -> Written:
+    done = overwritten(tmp_path, fault)
+    assert done.returncode == 0, done.stderr
+    return written_from(json.loads(done.stdout))
+
+
+def test_client_that_overwrites_finds_nothing_where_nothing_is_wrong(tmp_path: Path) -> None:
+    found = outcome(tmp_path, 'none')
+    assert (found.errors, found.verified.failed, found.messages) == (0, 0, '')
+    assert found.overwrites >= 2
+    assert found.verified.checked >= 1
+    assert [w.ended_s for w in found.writes] == sorted(w.ended_s for w in found.writes)
+
+
+@pytest.mark.parametrize(
+    ('fault', 'said'),
+    [
+        ('lost', 'block 3 holds version 2 of block 3; version 3 of it was acknowledged'),
+        ('damaged', 'block 3 holds a damaged version 3 of block 3'),
+        ('elsewhere', 'version 3 of block 3; version'),
+    ],
+)
+def test_overwrite_that_was_acknowledged_and_is_not_there_is_found(
+    tmp_path: Path, fault: str, said: str
+) -> None:
+    """An older version of the same block has a right checksum: only its number gives it away."""
+    found = outcome(tmp_path, fault)
+    assert found.verified.failed > 0
+    assert said in found.messages
+
+
+def test_refused_write_is_an_error_and_no_lost_block(tmp_path: Path) -> None:
+    found = outcome(tmp_path, 'refused')
+    assert (found.errors, found.verified.failed) == (1, 0)
+    assert 'write of block 3: -5' in found.messages
+
+
+def test_client_whose_write_is_stuck_ends_and_says_where(tmp_path: Path) -> None:
+    done = overwritten(tmp_path, 'stuck')
+    assert done.returncode != 0
+    assert 'waiting for what is under way' in done.stderr
+    assert 'acquire' in done.stderr or '_drain' in done.stderr
+
+
+def test_write_that_began_before_the_fault_and_ended_after_it_was_noticed() -> None:
+    writes = [Write(0.0, 0.1), Write(1.0, 9.0), Write(9.0, 9.1)]
+    assert noticed(writes, 2.0, 3.0) == Noticed(8.0, 7.0)
+
+
+def test_pause_is_counted_up_to_the_first_write_that_ends_after_the_fault() -> None:
+    writes = [Write(1.0, 1.1), Write(1.2, 1.3), Write(4.9, 6.3)]
+    found = noticed(writes, 1.0, 5.0)
+    assert found.longest_pause_s == pytest.approx(5.0)
+    assert found.longest_write_s == pytest.approx(1.4)
+
+
+def test_without_a_write_nothing_is_known() -> None:
+    assert noticed([Write(1.0, 2.0)], 3.0, 4.0) == Noticed(None, None)
+
+
+def in_copy(laboratory: Laboratory, code: str) -> subprocess.CompletedProcess[str]:
+    """Run this where the copy of the module is the module."""
+    paths = os.pathsep.join([str(laboratory.module.parent), str(CHECKOUT / 'qa/doubles')])
+    return subprocess.run(
+        [sys.executable, '-c', code],
+        env={**os.environ, 'PYTHONPATH': paths, 'PYTHONDONTWRITEBYTECODE': '1'},
+        cwd=laboratory.module.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_in_the_copy_a_profile_is_better_than_the_default_of_every_release_and_passes_its_checks(
+    tmp_path: Path,
+) -> None:
+    """Else no profile would be set anywhere but on Pacific."""
+    code = """
+from rocksdb_tuner.advise.recommend import MIN_GAIN, _best_profile, _score
+from rocksdb_tuner.advise.strings import recognise, safe_to_apply
+from rocksdb_tuner.options.releases import known_releases
+from rocksdb_tuner.workload.records import WorkloadClass
+small = WorkloadClass('rbd-small-write')
+for release in known_releases():
+    best, score = _best_profile(small, release)
+    default = recognise(release.default_options, release)
+    gain = score - _score(default, small, release)
+    print(best.name, gain >= MIN_GAIN, safe_to_apply(best.options, release.rocksdb_version))
+"""
+    done = in_copy(Laboratory(tmp_path / 'lab'), code)
+    lines = done.stdout.splitlines()
+    assert len(lines) >= 3, done.stderr
+    assert set(lines) == {f'{FAVORITE} True ()'}
+
+
+@pytest.mark.parametrize('folder', ['short', 'a longer/path'])
+def test_copy_of_the_module_has_the_hooks_and_the_module_itself_has_not(
+    tmp_path: Path, folder: str
+) -> None:
+    """The copy imports, its clock jumps, and nothing of it lies in the module's own folder."""
+    laboratory = Laboratory(tmp_path / folder)
+    laboratory.set_clock_offset(3600)
+    code = (
+        'import time, rocksdb_tuner.tuner as t, rocksdb_tuner.rollout.verdict as v;'
+        'from rocksdb_tuner.mgr.adapter import MgrCluster;'
+        "print(round(t.Tuner.__init__.__kwdefaults__['wall_clock']() - time.time()),"
+        ' v.limits().block_s, MgrCluster.remove.__name__)'
+    )
+    done = in_copy(laboratory, code)
+    assert done.stdout.split() == ['3600', '2', '_remove_late'], done.stderr
+    installed = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner'
+    assert not list(installed.glob('laboratory*'))
+    own = json.loads((installed / 'knowledge/judged_signals.json').read_text())
+    assert own['limits']['block_s']['value'] == 30

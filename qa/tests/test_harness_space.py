@@ -1,0 +1,155 @@
+"""Disk space: refused before, and watched meanwhile."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from harness import Cluster, ClusterSpec, HarnessError, Progress, space
+from harness.errors import CancelledError
+from harness.layout import QA
+from harness.space import FLOOR_BYTES, FullError, Watch, free_bytes, needed_bytes, watched
+
+GIB = 1 << 30
+
+
+class Usage(NamedTuple):
+    free: int
+
+
+@pytest.fixture
+def free(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The free bytes that every file system has; a test changes the only entry."""
+    values = [100 * GIB]
+    monkeypatch.setattr(shutil, 'disk_usage', lambda _path: Usage(values[0]))
+    return values
+
+
+def test_more_osds_need_more_space() -> None:
+    """And some is left when all of them have come up."""
+    one, many = needed_bytes(ClusterSpec(osds=1)), needed_bytes(ClusterSpec(osds=24))
+    assert FLOOR_BYTES < one < 2.5 * GIB
+    assert 8 * GIB < many < 24 * GIB
+
+
+def test_free_space_of_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
+    """It is where it would be made."""
+    there, not_yet = free_bytes(tmp_path), free_bytes(tmp_path / 'a/b/c')
+    assert abs(there - not_yet) < GIB
+    assert not (tmp_path / 'a').exists()
+
+
+@pytest.mark.parametrize('was_there', [False, True])
+def test_up_refuses_a_disk_that_is_too_full(
+    tmp_path: Path, free: list[int], monkeypatch: pytest.MonkeyPatch, was_there: bool
+) -> None:
+    """With the needed and the free space, before anything is made."""
+    monkeypatch.setattr('os.geteuid', lambda: 0)
+    monkeypatch.setenv('ROCKSDB_TUNER_CACHE', str(tmp_path / 'cache'))
+    free[0] = 2 * GIB
+    folder = tmp_path / 'c'
+    if was_there:
+        folder.mkdir()
+    with pytest.raises(HarnessError, match=r'3 OSDs needs 2\.8 GiB .* has 2\.0 GiB'):
+        Cluster.up(ClusterSpec(osds=3), folder, Progress(quiet=True))
+    assert folder.exists() == was_there
+    assert not was_there or list(folder.iterdir()) == []
+
+
+def test_a_disk_that_fills_ends_the_work_with_a_clear_error(
+    tmp_path: Path, free: list[int]
+) -> None:
+    """The client that would wait for ever is ended, and the error says why."""
+    cancelled, resumed = threading.Event(), threading.Event()
+
+    def work() -> None:
+        free[0] = FLOOR_BYTES - 1
+        assert cancelled.wait(10)
+        raise CancelledError('fio: ended, the work was given up')
+
+    with (
+        pytest.raises(FullError, match=r'nearly full: .*1\.0 GiB left, and OSDs abort'),
+        watched(tmp_path, cancelled.set, resumed.set),
+    ):
+        work()
+    # Others go on with this cluster, on a disk that has space again
+    assert resumed.is_set()
+
+
+def test_no_work_is_begun_on_a_disk_that_is_full(tmp_path: Path, free: list[int]) -> None:
+    free[0] = 0
+    with pytest.raises(FullError), watched(tmp_path, pytest.fail, pytest.fail):
+        pytest.fail('begun')
+
+
+def test_an_error_on_a_disk_with_space_is_the_works_own(tmp_path: Path, free: list[int]) -> None:
+    assert free
+    with pytest.raises(HarnessError, match='its own') as caught:  # noqa: SIM117
+        with watched(tmp_path, pytest.fail, pytest.fail):
+            raise HarnessError('its own')
+    assert not isinstance(caught.value, FullError)
+
+
+def test_watch_looks_at_every_folder_and_says_it_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = tmp_path / 'full'
+    full.mkdir()
+    monkeypatch.setattr(shutil, 'disk_usage', lambda path: Usage(0 if path == full else 100 * GIB))
+    said: list[str] = []
+    watch = Watch(lambda: [tmp_path, full], said.append)
+    deadline_s = time.monotonic() + 10
+    while not said and time.monotonic() < deadline_s:
+        time.sleep(0.02)
+    time.sleep(3 * space.POLL_S)
+    watch.close()
+    assert len(said) == 1
+    assert str(full) in said[0]
+
+
+TESTS = """
+import time
+
+def test_hangs():
+    time.sleep(120)
+
+def test_is_next():
+    time.sleep(120)
+"""
+CONFTEST = """
+from cluster_reports import pytest_configure, pytest_runtest_call, pytest_runtest_setup
+from harness import space
+
+space.FLOOR_BYTES = 1 << 62
+"""
+
+
+def test_a_test_that_runs_while_the_disk_fills_fails_and_says_so(tmp_path: Path) -> None:
+    """It does not wait for its clients, and so does the next one, in order."""
+    (tmp_path / 'test_it.py').write_text(TESTS)
+    (tmp_path / 'conftest.py').write_text(CONFTEST)
+    paths = [QA, QA / 'tests/integration']
+    done = subprocess.run(
+        [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', str(tmp_path)],
+        env={
+            **os.environ,
+            'PYTEST_DISABLE_PLUGIN_AUTOLOAD': '1',
+            'PYTHONPATH': os.pathsep.join(map(str, paths)),
+        },
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert '2 failed' in done.stdout or '2 errors' in done.stdout, done.stdout + done.stderr
+    assert 'FullError: the disk is nearly full' in done.stdout
+    assert 'INTERNALERROR' not in done.stdout + done.stderr
