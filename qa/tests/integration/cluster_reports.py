@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import tempfile
+import threading
 from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -10,21 +13,78 @@ from typing import NoReturn
 
 import pytest
 
-from harness import Cluster, diagnosis
+from harness import Cluster, diagnosis, space
+from harness.cluster import live
 from harness.errors import HarnessError
 from harness.layout import load_record
 
+#: Besides the terminal's, which pytest heeds itself.
+TOLD = (signal.SIGTERM, signal.SIGHUP)
 #: Where one thing is broken every test after it fails too, and says nothing new.
 MAX_REPORTS = 5
 
 
-def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt('SIGTERM')
+def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
+    # The next one must not strike what takes the clusters down
+    for other in TOLD:
+        signal.signal(other, signal.SIG_IGN)
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+def _disk_full(_number: int, _frame: FrameType | None) -> None:
+    if _armed:
+        raise space.FullError(_armed.pop())
 
 
 def pytest_configure() -> None:
     """Let fixtures take their clusters down when the run is ended from outside."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in TOLD:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+    signal.signal(DISK_FULL, _disk_full)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """No cluster outlives the run, whatever became of its fixture."""
+    for folder in live():
+        Cluster.open(folder).down()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Generator[None, object, object]:
+    """A cluster that comes up on a disk that fills is a failure, and no wait without end."""
+    with _disk_watched():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    """The same of a test: its clients would wait for OSDs that have aborted."""
+    with _disk_watched():
+        return (yield)
+
+
+#: What is to be said of the disk to the test that runs; its handler takes it.
+_armed: list[str] = []
+#: From the thread that looks to the one that tests.
+DISK_FULL = signal.SIGUSR1
+
+
+@contextlib.contextmanager
+def _disk_watched() -> Iterator[None]:
+    main = threading.get_ident()
+
+    def full(said: str) -> None:
+        _armed.append(said)
+        signal.pthread_kill(main, DISK_FULL)
+
+    watch = space.Watch(lambda: (Path(tempfile.gettempdir()), *live()), full)
+    try:
+        yield
+    finally:
+        watch.close()
+        _armed.clear()
 
 
 _reported: list[Path] = []

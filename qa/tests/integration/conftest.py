@@ -1,5 +1,29 @@
 """What all tests on real clusters need."""
 
-from cluster_reports import pytest_configure, pytest_runtest_makereport
+from cluster_reports import (
+    pytest_configure,
+    pytest_runtest_call,
+    pytest_runtest_makereport,
+    pytest_runtest_setup,
+    pytest_sessionfinish,
+)
+from fault_clusters import (
+    fault_clusters,
+    pytest_collection_modifyitems,
+    pytest_keyboard_interrupt,
+    scene,
+    shared_scene,
+)
 
-__all__ = ['pytest_configure', 'pytest_runtest_makereport']
+__all__ = [
+    'fault_clusters',
+    'pytest_collection_modifyitems',
+    'pytest_configure',
+    'pytest_keyboard_interrupt',
+    'pytest_runtest_call',
+    'pytest_runtest_makereport',
+    'pytest_runtest_setup',
+    'pytest_sessionfinish',
+    'scene',
+    'shared_scene',
+]

@@ -1,15 +1,20 @@
 """A rollout on a real cluster, under a client whose data are checked, while something goes wrong.
 
-One cluster serves all faults. Each test gets a `Scene`: every OSD runs the same old option string
-by one entry, a client writes, and nothing is amiss. Afterwards no write may have failed or be lost,
-and nothing of the fault may be left.
+One cluster of each shape serves all its faults. Each test gets a `Scene`: every OSD runs the same,
+a client overwrites and reads, and nothing is amiss. Afterwards no write may have failed or be lost,
+never was more than one OSD down that the test had not taken down itself, and nothing of the fault
+may be left. After the last test of a shape all placement groups are scrubbed in depth, and the
+store of every OSD is checked.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,22 +22,92 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness import Cluster
+from harness import Cluster, ClusterSpec, Progress, integrity, osds
 from harness.errors import CommandError
 from harness.laboratory import Laboratory
-from harness.workloads.steady import SteadyWriter, Written
+from harness.workloads.overwriter import Overwriter, Written
 from module_client import ALTERNATE_2019, CHECKOUT, OPTION, ModuleClient
 from real_workload import ended
 
-OSDS = 4
-HOSTS = 4
-#: An entry that decides for all OSDs, and that a recommendation wants gone.
-OLD = ('osd', '', ALTERNATE_2019)
-WRITES_PER_S = 60
+#: Debian's RocksDB has no ZSTD: an OSD does not start with it.
+UNSTARTABLE = 'compression=kZSTD'
+Entry = tuple[str, str, str]
+
+
+#: On files on a disk that calls itself rotational BlueStore would defer far more writes than on
+#: flash. Stores whose OSDs were restarted under these were found damaged (see "Known limits" in
+#: the developer document).
+_LIKE_FLASH = (('bluestore_prefer_deferred_size_hdd', '0'),)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A kind of cluster. A rollout changes the OSDs of the first device class."""
+
+    name: str
+    osds: int = 4
+    racks: int = 0
+    device_classes: tuple[str, ...] = ('ssd',)
+    erasure_code: tuple[int, int] | None = None
+    rgw: bool = False
+    mons: int = 3
+    #: One is ready to take over while another that was killed comes back.
+    mgrs: int = 3
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """The OSDs that a rollout changes."""
+        kinds = self.device_classes
+        return tuple(n for n in range(self.osds) if kinds[n % len(kinds)] == kinds[0])
+
+    @property
+    def whole(self) -> bool:
+        """Whether these are all, so that one entry is for all of them."""
+        return len(self.members) == self.osds
+
+    def spec(self, release: str, module: str) -> ClusterSpec:
+        return ClusterSpec(
+            release=release,
+            osds=self.osds,
+            crush_hosts=self.osds,
+            crush_racks=self.racks,
+            device_classes=self.device_classes,
+            erasure_code=self.erasure_code,
+            mons=self.mons,
+            mgrs=self.mgrs,
+            rgw=self.rgw,
+            module=module,
+            few_mgr_modules=True,
+            osd_conf=_LIKE_FLASH,
+        )
+
+
+#: Four OSDs on hosts of their own, and a gateway.
+PLAIN = Shape('plain', rgw=True)
+#: Six OSDs in three racks, and two of another class; the client's data are erasure-coded.
+WIDE = Shape('wide', 8, 3, ('ssd', 'ssd', 'ssd', 'hdd'), (2, 1))
+SHAPES = {shape.name: shape for shape in (PLAIN, WIDE)}
+#: What a rollout is to do: remove an old string, or set the laboratory's favorite.
+REMOVE, SET = 'remove-override', 'set-profile'
+#: Module options: a rollout in a minute instead of an hour.
+QUICK = {
+    'sample_interval': '1',
+    # On a machine that others keep busy an OSD takes half of it to start
+    'restart_timeout': '60',
+    'gate_alarm_after': '1800',
+    'soak_min': '6',
+    'soak_max': '0',
+    'soak_inconclusive': 'promote',
+    'batch_soak_min': '4',
+    'batch_soak_max': '0',
+    # So that its log tells what it does
+    'log_level': 'info',
+}
+#: A block is overwritten some times in each row.
+WRITES_PER_S, READS_PER_S = 200, 50
 FINAL = ('done', 'failed', 'rolled-back')
-#: Between two looks at a rollout: each is a process that costs a quarter of a second of a core,
-#: and no step that a test waits for is over sooner.
-LOOK_S = 0.8
+#: Between two looks at a rollout: no step that a test waits for is over sooner.
+LOOK_S = 0.3
 STATE_KEY = 'mgr/rocksdb_tuner/rollout/current'
 #: The options of the orchestrator that make it fail, as they are without any fault.
 NO_FAULTS = {
@@ -40,8 +115,10 @@ NO_FAULTS = {
     'ignore': 'false',
     'nostart': 'false',
     'synchronous': 'false',
+    'silent': 'false',
     'hang': '0',
     'delay': '0',
+    'late': '0',
     'instead': '-1',
 }
 #: Of the cluster's flags, those that a test sets.
@@ -70,13 +147,33 @@ class Result:
 
     fault: str
     phase: str
+    #: Which cluster, and what the rollout was to do.
+    shape: str
+    kind: str
     happened: str
     lasted_s: float
     longest_write_s: float | None
     longest_pause_s: float | None
+    #: Of the whole test that this was a part of, as all that follows.
     writes: int
+    overwrites: int
+    reads_checked: int
     failed_writes: int
-    #: Of this checkout, None where it is none: a table may hold rows of different commits.
+    #: The most OSDs that were down at once, but for those that the test took down.
+    most_down: int
+    #: Of this checkout, None where it is none.
+    commit: str | None
+
+
+@dataclass(frozen=True)
+class Integrity:
+    """What deep scrubs and fsck found after all tests on a cluster."""
+
+    shape: str
+    placement_groups: int
+    inconsistent: tuple[str, ...]
+    osds: int
+    fsck: tuple[str, ...]
     commit: str | None
 
 
@@ -87,12 +184,18 @@ class Scene:
     cluster: Cluster
     tuner: ModuleClient
     laboratory: Laboratory
+    shape: Shape = PLAIN
+    kind: str = REMOVE
     #: What runs, see `Result`.
     commit: str | None = None
     results: list[Result] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     order: tuple[int, ...] = ()
     wanted: str = ''
+    #: What the release uses without any entry.
+    default: str = ''
+    #: OSDs that this test takes down itself.
+    taken_down: set[int] = field(default_factory=set)
 
     # -- the rollout
 
@@ -123,8 +226,31 @@ class Scene:
         return str(state['id'])
 
     def recommendation(self, which: Callable[[Any], bool] = lambda _: True) -> Any:
-        """The one to remove an override, once there is such a one."""
-        return self.tuner.wait_for_recommendation('remove-override', 90, which)
+        """The one of the kind that is tested, once there is such a one."""
+        return self.tuner.wait_for_recommendation(self.kind, 90, which)
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """The OSDs that the rollout changes; those of them that are there."""
+        known = self.tuner.nonces()
+        return tuple(n for n in self.shape.members if n in known)
+
+    def _entries(self, value: str) -> list[Entry]:
+        if not value:
+            return []
+        if self.shape.whole:
+            return [('osd', '', value)]
+        return sorted((f'osd.{n}', '', value) for n in self.members)
+
+    @property
+    def old(self) -> list[Entry]:
+        """The entries before the rollout."""
+        return self._entries(ALTERNATE_2019 if self.kind == REMOVE else '')
+
+    @property
+    def old_value(self) -> str:
+        """What the OSDs run before it."""
+        return ALTERNATE_2019 if self.kind == REMOVE else self.default
 
     @property
     def managers(self) -> tuple[str, ...]:
@@ -159,6 +285,15 @@ class Scene:
 
         what = f'osd.{osd_id} {" or ".join(steps)}'
         return self.tuner.wait_for(there, timeout_s, what, LOOK_S)
+
+    def wait_for_restart(self, *steps: str, timeout_s: float = 120.0) -> int:
+        """An OSD that is at one of these steps, whichever it is."""
+
+        def found() -> Any:
+            there = [osd['osd'] for osd in self.rollout()['osds'] if osd['step'] in steps]
+            return there or None
+
+        return int(self.tuner.wait_for(found, timeout_s, ' or '.join(steps), 0.2)[0])
 
     def wait_for_action(self, action: str, timeout_s: float = 240.0) -> None:
         """A manager's log says that it is about to do this: sooner than any command could tell."""
@@ -211,18 +346,20 @@ class Scene:
         lines = (line.partition(': ') for line in said.splitlines() if line.startswith('osd.'))
         return {int(name[4:]): json.loads(text)[OPTION] for name, _, text in lines}
 
-    def all_run(self, value: str) -> bool:
-        return list(self.running().values()) == [value] * OSDS
+    def assert_running(self, value: str) -> None:
+        """The rollout's OSDs run this, the others what they always ran."""
+        found, members = self.running(), self.members
+        assert found == {n: value if n in members else self.default for n in found}
 
     def assert_done(self) -> None:
         """Everything is as the recommendation promised."""
-        assert self.tuner.entries() == []
-        assert self.all_run(self.wanted)
+        assert self.tuner.entries() == self._entries(self.wanted if self.kind == SET else '')
+        self.assert_running(self.wanted)
 
     def assert_as_before(self) -> None:
         """Everything is as before the rollout."""
-        assert self.tuner.entries() == [OLD]
-        assert self.all_run(ALTERNATE_2019)
+        assert self.tuner.entries() == self.old
+        self.assert_running(self.old_value)
 
     def assert_untouched(self, before: dict[int, int], *but: int) -> None:
         """No process was ended but those of these OSDs."""
@@ -234,7 +371,7 @@ class Scene:
         self.apply()
         self.wait_for_step(self.order[1], 'checking', 'settling', 'verified')
         self.tuner.plain('rollback')
-        self.wait_for_phase('rolling-back')
+        self.wait_for_phase('rolling-back', 'waiting')
 
     def rolled_back(self) -> None:
         """Take the rollout back, and see that everything is as before."""
@@ -342,6 +479,7 @@ class Scene:
 
     def kill_osd(self, osd_id: int) -> None:
         """As a crash: no goodbye, and nobody starts it again."""
+        self.taken_down.add(osd_id)
         self.cluster.stop_daemon(f'osd.{osd_id}', kill=True)
         self.tuner.wait_for(lambda: not self.tuner.osd_up(osd_id), 60, f'osd.{osd_id} down')
 
@@ -349,33 +487,109 @@ class Scene:
         self.cluster.start_daemon(f'osd.{osd_id}')
         self.tuner.wait_for(lambda: self.tuner.osd_up(osd_id), 60, f'osd.{osd_id} up')
 
+    def purge_osd(self, osd_id: int) -> None:
+        """It and its data are gone for good."""
+        self.taken_down.add(osd_id)
+        osds.purge(self.cluster, osd_id)
+
+    def make_osd(self, osd_id: int, device_class: str | None = None) -> None:
+        """An OSD on a new disk, up when this returns; None: of the class that belongs there."""
+        self.taken_down.add(osd_id)
+        osds.make(self.cluster, osd_id, device_class)
+        self.tuner.wait_for(lambda: self.tuner.osd_up(osd_id), 60, f'osd.{osd_id} up')
+
+    def slow_start(self, osd_id: int, seconds: float) -> None:
+        """Hold the process with which this OSD starts next for so long."""
+        with self.held_start(osd_id):
+            time.sleep(seconds)
+
+    @contextlib.contextmanager
+    def held_start(self, osd_id: int) -> Iterator[None]:
+        """The process with which this OSD starts next is held meanwhile: it lives, and is not up.
+
+        Nobody may end it.
+        """
+        name = f'osd.{osd_id}'
+        before = self.cluster.status().pid(name)
+
+        def started() -> int | None:
+            pid = self.cluster.status().pid(name)
+            return pid if pid != before else None
+
+        pid = self.tuner.wait_for(started, 120, f'{name} starts', every_s=0.05)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+            assert not self.tuner.osd_up(osd_id)
+            assert self.cluster.status().pid(name) == pid, f'{name} was ended while it started'
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+    def most_down(self, since_epoch: int) -> int:
+        """The most OSDs that were down at once, but for those that the test took down."""
+        maps = integrity.osd_maps(self.cluster, since_epoch)
+        return max(len(set(down) - self.taken_down) for _, down, _ in maps)
+
+    def times_down(self, osd_id: int, since_epoch: int) -> int:
+        """How often this OSD went down."""
+        was_down = [osd_id in down for _, down, _ in integrity.osd_maps(self.cluster, since_epoch)]
+        return sum(now and not before for before, now in zip([False, *was_down], was_down))
+
+    def epoch(self) -> int:
+        return int(self.cluster.ceph_json('osd', 'stat')['epoch'])
+
     # -- between two tests
 
-    def restore(self) -> None:
-        """The same beginning for each test, whatever the one before left."""
+    def restore(self, kind: str = REMOVE) -> None:
+        """The same beginning for each test of this kind, whatever the one before left."""
+        self.kind = kind
         self.laboratory.reset()
         self.events.clear()
+        self.taken_down.clear()
         self._start_all()
-        self.set_module_option('soak_max', '0')
+        for name in ('soak_max', 'batch_soak_max', 'restart_timeout', 'gate_alarm_after'):
+            self.set_module_option(name, QUICK[name])
         self._clear_cluster()
         self.wait_until_answered()
         self._end_rollout()
+        self._put_osds_right()
         self._wait_until_up()
         for section, mask, _ in self.tuner.entries():
             who = f'{section}/{mask}' if mask else section
             self.cluster.ceph('config', 'rm', who, OPTION)
-        self.cluster.ceph('config', 'set', 'osd', OPTION, ALTERNATE_2019)
-        other = [n for n, found in self.running().items() if found != ALTERNATE_2019]
+        for section, _, value in self.old:
+            self.cluster.ceph('config', 'set', section, OPTION, value)
+        members = self.members
+        other = [
+            n
+            for n, found in self.running().items()
+            if found != (self.old_value if n in members else self.default)
+        ]
         # Nobody writes now: all at once
         with ThreadPoolExecutor(max(1, len(other))) as pool:
             list(pool.map(self.cluster.restart_osd, other))
         self._wait_until_quiet()
 
+    def _put_osds_right(self) -> None:
+        """Neither an OSD too many nor one too few, each of the class that it was made with."""
+        spec = self.cluster.record.spec
+        there = {
+            node['id']: node.get('device_class')
+            for node in self.cluster.ceph_json('osd', 'df')['nodes']
+        }
+        # One that was purged by another name is made again only once that is gone
+        for n, device_class in there.items():
+            if n >= spec.osds or device_class != spec.class_of_osd(n):
+                osds.purge(self.cluster, n)
+        for n in range(spec.osds):
+            if there.get(n) != spec.class_of_osd(n):
+                osds.make(self.cluster, n)
+
     def left_over(self) -> list[str]:
         """What is not as every test must leave it, in words."""
         found = []
-        running = {daemon.name: daemon.up for daemon in self.cluster.status().daemons}
-        found += [f'{name} does not run' for name, up in running.items() if not up]
+        daemons = self.cluster.status().daemons
+        found += [f'{daemon.name} does not run' for daemon in daemons if not daemon.up]
         osd_map = self.cluster.ceph_json('osd', 'dump')
         found += [f'flag {flag} is set' for flag in FLAGS if flag in osd_map['flags_set']]
         found += [
@@ -384,9 +598,10 @@ class Scene:
         if abs(osd_map['nearfull_ratio'] - NEARFULL_RATIO) > 1e-3:
             found.append(f'nearfull ratio {osd_map["nearfull_ratio"]:g}')
         entries = self.tuner.entries()
-        if entries not in ([], [OLD]):
+        if entries not in ([], self.old, self._entries(self.wanted)):
             found.append(f'a mixture of entries: {entries}')
-        if not found and len(values := set(self.running().values())) != 1:
+        running = self.running() if not found else {}
+        if len(values := {running[n] for n in self.members if n in running}) > 1:
             found.append(f'OSDs run {len(values)} different option strings')
         rollout = self.tuner.rollout()
         if rollout and rollout['phase'] not in FINAL:
@@ -427,18 +642,63 @@ class Scene:
     def _wait_until_quiet(self) -> None:
         self._wait_until_up()
         self.tuner.wait_for_clean(180)
-        self.wait_for_standby()
+        if self.shape.mgrs > 1:
+            self.wait_for_standby()
 
     def _wait_until_up(self) -> None:
         self.tuner.wait_for(
-            lambda: self.cluster.ceph_json('osd', 'stat')['num_up_osds'] == OSDS, 90, 'all OSDs up'
+            lambda: self.cluster.ceph_json('osd', 'stat')['num_up_osds'] == self.shape.osds,
+            90,
+            'all OSDs up',
         )
+
+    # -- after the last test
+
+    def check_integrity(self) -> Integrity:
+        """Scrub all placement groups in depth and check the store of each OSD; OSDs stay down."""
+        self.restore()
+        scrub = integrity.deep_scrub(self.cluster)
+        checked = integrity.fsck(self.cluster).complaints
+        return Integrity(
+            self.shape.name,
+            scrub.placement_groups,
+            scrub.inconsistent,
+            len(checked),
+            tuple(f'osd.{n}: {text}' for n, text in checked.items() if text),
+            self.commit,
+        )
+
+
+@contextlib.contextmanager
+def cluster_of(shape: Shape, release: str) -> Iterator[Scene]:
+    """A cluster of this shape with the laboratory's copy of the module."""
+    commit = commit_of_checkout()
+    # Not pytest's own folder for files: other runs of pytest clean that up.
+    with tempfile.TemporaryDirectory(prefix='tuner-faults-') as directory:
+        laboratory = Laboratory(Path(directory) / 'module')
+        spec = shape.spec(release, str(laboratory.module))
+        with (
+            Cluster.up(spec, Path(directory) / 'cluster', Progress()) as cluster,
+            cluster.quick_commands(),
+        ):
+            for name, value in QUICK.items():
+                cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
+            # And what becomes of that
+            cluster.ceph('config', 'set', 'mgr', 'mgr/test_orchestrator/log_level', 'info')
+            # OSDs report to the manager every second: a soak of seconds has samples
+            cluster.ceph('config', 'set', 'mgr', 'mgr_stats_period', '1')
+            # An OSD that is down stays in, but where a test wants it out
+            cluster.ceph('config', 'set', 'mon', DOWN_OUT_INTERVAL, NEVER_OUT_S)
+            scene = Scene(cluster, ModuleClient(cluster), laboratory, shape, commit=commit)
+            (scene.default,) = set(scene.running().values())
+            yield scene
 
 
 @contextlib.contextmanager
 def under_clients(scene: Scene) -> Iterator[None]:
     """Clients write meanwhile; at the end all of it must be there, and nothing left over."""
-    writer = SteadyWriter(scene.cluster, WRITES_PER_S)
+    writer = Overwriter(scene.cluster, WRITES_PER_S, READS_PER_S)
+    epoch = scene.epoch()
     writer.start()
     try:
         yield
@@ -446,10 +706,13 @@ def under_clients(scene: Scene) -> Iterator[None]:
         written = writer.stop()
     finally:
         writer.kill()
-    scene.results += results_of(scene.events, written, scene.commit)
+    most_down = scene.most_down(epoch)
+    scene.results += results_of(scene, written, most_down)
     assert written.errors == 0, written.messages
     assert written.verified.checked > 0
+    assert written.overwrites > 0
     assert written.verified.failed == 0, written.messages
+    assert most_down <= 1, f'{most_down} OSDs were down at once'
     assert left == []
 
 
@@ -470,41 +733,87 @@ def s3_clients(scene: Scene, seconds: int) -> Iterator[None]:
             client.wait(30)
 
 
+#: What a row depends on.
+MEASURED = ('src/pybind/mgr/rocksdb_tuner', *(f'qa/{p}' for p in ('harness', 'laboratory')))
+MEASURED += ('qa/local_orch', 'qa/tests/integration')
+
+
 def commit_of_checkout() -> str | None:
-    """As git abbreviates it, with a "+" if what runs here is not as committed."""
+    """The last one that changed what a row depends on, with a "+" if something is not committed.
+
+    Not that of the checkout: who corrects a document has changed no row.
+    """
     git = ['git', '-C', str(CHECKOUT)]
-    paths = ['src', 'qa/harness', 'qa/laboratory', 'qa/tests']
-    head = subprocess.run(
-        [*git, 'rev-parse', '--short', 'HEAD'], check=False, capture_output=True, text=True
+    last = subprocess.run(
+        [*git, 'log', '-1', '--format=%h', '--', *MEASURED],
+        check=False,
+        capture_output=True,
+        text=True,
     )
-    if head.returncode:
+    if last.returncode or not last.stdout.strip():
         return None
-    changed = subprocess.run([*git, 'diff', '--quiet', 'HEAD', '--', *paths], check=False)
-    return head.stdout.strip() + '+' * bool(changed.returncode)
+    changed = subprocess.run([*git, 'diff', '--quiet', 'HEAD', '--', *MEASURED], check=False)
+    return last.stdout.strip() + '+' * bool(changed.returncode)
 
 
-def results_of(events: list[Event], written: Written, commit: str | None) -> Iterator[Result]:
-    for event in events:
+def results_of(scene: Scene, written: Written, most_down: int) -> Iterator[Result]:
+    for event in scene.events:
         seen = written.noticed(event.began_s, event.ended_s)
         yield Result(
             event.fault,
             event.phase,
+            scene.shape.name,
+            scene.kind,
             event.happened,
             round(event.ended_s - event.began_s, 1),
             seen.longest_write_s and round(seen.longest_write_s, 2),
             seen.longest_pause_s and round(seen.longest_pause_s, 2),
             len(written.writes),
+            written.overwrites,
+            written.verified.checked,
             written.verified.failed + written.errors,
-            commit,
+            most_down,
+            scene.commit,
         )
 
 
-def save(results: list[Result], path: Path, version: str) -> None:
-    """Keep what was measured; of a fault in a phase that was measured before, the newest."""
-    known = json.loads(path.read_text())['results'] if path.exists() else []
-    newest = {(e['fault'], e['phase']): e for e in (*known, *map(asdict, results))}
-    document = {'version': version, 'results': list(newest.values())}
+def save(rows: list[Result], checks: list[Integrity], path: Path, version: str) -> None:
+    """Keep what was measured. A table holds rows of one commit: older ones go.
+
+    Parts of a run add to one table; of a row that was measured before, the newest stays.
+    """
+    known = json.loads(path.read_text()) if path.exists() else {}
+    commits = {row.commit for row in rows} | {check.commit for check in checks}
+
+    def newest(name: str, found: list[Any], *key: str) -> list[Any]:
+        earlier = [e for e in known.get(name, []) if e['commit'] in commits]
+        rows = (*earlier, *map(asdict, found))
+        return list({tuple(row.get(k) for k in key): row for row in rows}.values())
+
+    document = {
+        'version': version,
+        'results': newest('results', rows, 'fault', 'phase', 'shape', 'kind'),
+        'integrity': newest('integrity', checks, 'shape'),
+    }
     path.write_text(json.dumps(document, indent=1) + '\n')
+
+
+def kill_manager(scene: Scene, phase: str) -> dict[int, str]:
+    """Kill the active one, and wait for the next; how far the OSDs were."""
+    with scene.fault('manager killed', phase) as event:
+        began_s = time.monotonic()
+        steps = scene.kill_active_manager()
+        scene.wait_until_answered()
+        busy = [
+            f'osd.{n} {step}'
+            for n, step in steps.items()
+            if step not in ('pending', 'verified', 'collapsed')
+        ]
+        event.happened = (
+            f'the standby answered after {time.monotonic() - began_s:.0f} s '
+            f'({", ".join(busy) or "no OSD in flight"}), and went on'
+        )
+    return steps
 
 
 def described(state: Any) -> str:

@@ -332,3 +332,11 @@ def test_a_module_that_is_disabled_is_503_and_says_how_to_enable_it(
     assert 'ceph mgr module enable rocksdb_tuner' in told.body['detail']
     cluster.ceph('mgr', 'module', 'enable', 'rocksdb_tuner')
     tuner.wait_for(lambda: (a := answer()) and a.status == 200, 60, '200 of an enabled module')
+
+
+def test_whoever_may_only_read_cannot_plant_a_notice(admin: User, users: dict[str, User]) -> None:
+    unplaced = '/ui-api/rocksdb_tuner/unplaced'
+    assert users['read-only'].ask('POST', unplaced, {}).status == 403
+    assert not any('placed' in notice for notice in admin.get('').body['notices'])
+    assert admin.ask('POST', unplaced, {}).status < 300
+    assert any('placed' in notice for notice in admin.get('').body['notices'])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -32,7 +33,8 @@ NOTE = 'mgr/rocksdb_tuner/deep/osd.0'
 @pytest.fixture(scope='module')
 def cluster(release: str) -> Iterator[Cluster]:
     directory = tempfile.mkdtemp(prefix='tuner-deep-')
-    with Cluster.up(ClusterSpec(release=release, osds=1, mgrs=2), directory, Progress()) as cluster:
+    spec = ClusterSpec(release=release, osds=1, mgrs=2, few_mgr_modules=True)
+    with Cluster.up(spec, directory, Progress()) as cluster:
         cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
         yield cluster
 
@@ -70,13 +72,28 @@ def notes(cluster: Cluster) -> list[str]:
     return [key for key in cluster.ceph_json('config-key', 'ls') if key == NOTE]
 
 
+def look(tuner: ModuleClient) -> Any:
+    """A look at osd.0, as soon as there may be another one."""
+
+    def answered() -> bool:
+        code, text = tuner.answer(('osd', 'deep', '0', '--format', 'json'))
+        assert code in (0, errno.EAGAIN), text
+        assert code == 0 or 'ask again in' in text
+        found[:] = [text]
+        return code == 0
+
+    found: list[str] = []
+    tuner.wait_for(answered, 60, 'another look')
+    return json.loads(found[0])['deep']
+
+
 def test_a_deep_look_shows_levels_and_leaves_the_osd_as_it_was(
     tuner: ModuleClient, release: str
 ) -> None:
     cluster = tuner.cluster
     tuner.wait_for(tuner.osds, 40, 'the OSD known')
     assert tuner.json('osd', '0', schema='osd-detail')['deep'] is None
-    deep = tuner.json('osd', '0', '--deep', schema='osd-detail')['deep']
+    deep = look(tuner)
     assert deep['switched_on'] == list(OPTIONS)
     assert deep['not_put_back'] == []
     assert deep['uptime_s'] > 0
@@ -86,7 +103,10 @@ def test_a_deep_look_shows_levels_and_leaves_the_osd_as_it_was(
     assert deep['totals'] is None
     assert overrides(cluster) == {}
     assert notes(cluster) == []
-    text = tuner.plain('osd', '0', '--deep')
+    code, text = tuner.refused('osd', 'deep', '0')
+    assert (code, 'ask again in' in text) == (errno.EAGAIN, True)
+    time.sleep(31)
+    text = tuner.plain('osd', 'deep', '0')
     assert 'COLUMN FAMILY' in text
     assert ('shows only the column family "default"' in text) == (release != 'tentacle')
 
@@ -97,7 +117,7 @@ def test_what_somebody_set_in_the_osd_stays_as_it_was(tuner: ModuleClient) -> No
     cluster.ceph('tell', 'osd.0', 'config', 'set', 'rocksdb_collect_memory_stats', 'true')
     before = overrides(cluster)
     assert before == {'rocksdb_perf': False, 'rocksdb_collect_memory_stats': True}
-    tuner.json('osd', '0', '--deep', schema='osd-detail')
+    look(tuner)
     assert overrides(cluster) == before
     for name in before:
         cluster.ceph('tell', 'osd.0', 'config', 'unset', name)
@@ -111,12 +131,13 @@ def test_where_the_manager_dies_in_between_the_next_one_puts_it_back(tuner: Modu
     pid = cluster.status().pid(f'mgr.{active}')
     assert pid is not None
     # It is answered by nobody any more, or by the next manager: neither matters here.
-    look = Thread(
+    time.sleep(31)
+    asking = Thread(
         target=lambda: cluster.client.run(
-            'ceph', 'rocksdb-tuner', 'osd', '0', '--deep', check=False, timeout_s=90
+            'ceph', 'rocksdb-tuner', 'osd', 'deep', '0', check=False, timeout_s=90
         )
     )
-    look.start()
+    asking.start()
     try:
         deadline_s = time.monotonic() + 20
         while ask(cluster, prefix='config get', var='rocksdb_perf') != {'rocksdb_perf': 'true'}:
@@ -133,19 +154,57 @@ def test_where_the_manager_dies_in_between_the_next_one_puts_it_back(tuner: Modu
         )
         tuner.wait_for(lambda: not notes(cluster), 60, 'the note gone')
     finally:
-        look.join()
+        asking.join()
     tuner.wait_for(lambda: overrides(cluster) == {}, 30, 'the options as they were')
-    assert tuner.json('osd', '0', '--deep', schema='osd-detail')['deep']['not_put_back'] == []
+    assert look(tuner)['not_put_back'] == []
     assert overrides(cluster) == {}
     assert notes(cluster) == []
 
 
 @pytest.mark.parametrize(
     ('words', 'code', 'named'),
-    [(('osd', '--deep'), 22, '--deep'), (('osd', '9', '--deep'), 2, 'osd.9')],
+    [
+        (('osd', '--deep'), 22, '--deep'),
+        (('osd', 'deep', '9'), 2, 'osd.9'),
+        (('osd', '0', '--deep'), 13, 'osd deep 0'),
+    ],
 )
 def test_a_look_at_no_osd_is_refused(
     tuner: ModuleClient, words: tuple[str, ...], code: int, named: str
 ) -> None:
     returned, text = tuner.refused(*words)
     assert (returned, named in text) == (code, True), text
+
+
+def test_a_user_who_may_only_read_changes_no_osd(tuner: ModuleClient) -> None:
+    cluster = tuner.cluster
+    keyring = cluster.layout.run_dir / 'reader.keyring'
+    caps = ('mon', 'allow r', 'mgr', 'allow r')
+    keyring.write_text(cluster.ceph('auth', 'get-or-create', 'client.reader', *caps) + '\n')
+    who = ('ceph', '-n', 'client.reader', '-k', str(keyring), 'rocksdb-tuner')
+    assert cluster.client.run(*who, 'osd', '0', check=False).returncode == 0
+    for words in (('osd', '0', '--deep'), ('osd', 'deep', '0')):
+        assert cluster.client.run(*who, *words, check=False).returncode == errno.EACCES
+    assert overrides(cluster) == {}
+
+
+def test_an_osd_that_hangs_delays_nobody_else(tuner: ModuleClient) -> None:
+    """The command returns, others are answered meanwhile, and what was left on is put back."""
+    cluster = tuner.cluster
+    tuner.wait_for(lambda: look(tuner) is not None, 60, 'a look')
+    time.sleep(31)
+    pid = cluster.status().pid('osd.0')
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        started_s = time.monotonic()
+        code, text = tuner.refused('osd', 'deep', '0')
+        assert code == errno.ETIMEDOUT, text
+        assert time.monotonic() - started_s < 25
+        for _ in range(5):
+            started_s = time.monotonic()
+            assert tuner.answer(('rollout', 'pause'))[0] == errno.ENOENT
+            assert time.monotonic() - started_s < 10
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    tuner.wait_for(lambda: not notes(cluster) and not overrides(cluster), 90, 'all put back')

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -18,6 +19,8 @@ import pytest
 from harness import Cluster
 from harness.layout import QA
 from harness.ports import PortBlock
+from harness.procs import DaemonProcess, find_clients
+from harness.workloads.overwriter import Overwriter
 
 pytestmark = pytest.mark.integration
 
@@ -89,7 +92,8 @@ def listeners(ports: range) -> dict[int, str]:
 @pytest.fixture
 def cheap(release: str) -> tuple[str, ...]:
     """Options of a cluster that is up in seconds."""
-    return ('--release', release, '--osds', '1', '--no-module', '--no-orchestrator')
+    options = ('--osds', '1', '--no-module', '--no-orchestrator', '--few-mgr-modules')
+    return ('--release', release, *options)
 
 
 @pytest.fixture(scope='module')
@@ -341,6 +345,54 @@ def test_two_clusters_at_once(cluster: Cluster, other: Path, cheap: tuple[str, .
     assert qa('cluster', 'down', '--dir', str(other)).returncode == 0
 
 
+def test_racks_classes_and_an_erasure_coded_pool(other: Path, release: str) -> None:
+    """OSDs lie where the specification says, and a client overwrites and reads an EC pool."""
+    options = ('--osds', '6', '--hosts', '6', '--racks', '3', '--device-class', 'ssd,ssd,ssd,hdd')
+    more = ('--erasure-code', '2+1', '--no-module', '--no-orchestrator', '--few-mgr-modules')
+    qa('cluster', 'up', '--release', release, *options, *more, '--dir', str(other), timeout_s=900)
+    cluster = Cluster.open(other)
+    nodes = {n['id']: n for n in cluster.ceph_json('osd', 'tree')['nodes']}
+    racks = {n['name']: n['children'] for n in nodes.values() if n['type'] == 'rack'}
+    hosts = {rack: sorted(nodes[n]['name'] for n in racks[rack]) for rack in racks}
+    assert hosts == {
+        'rack0': ['host0', 'host3'], 'rack1': ['host1', 'host4'], 'rack2': ['host2', 'host5'],
+    }  # fmt: skip
+    assert [nodes[n]['device_class'] for n in range(6)] == [
+        'ssd',
+        'ssd',
+        'ssd',
+        'hdd',
+        'ssd',
+        'ssd',
+    ]
+    writer = Overwriter(cluster, 100, 20)
+    writer.start()
+    try:
+        time.sleep(3)
+        written = writer.stop()
+    finally:
+        writer.kill()
+    assert (written.errors, written.verified.failed) == (0, 0), written.messages
+    assert written.verified.checked > 50
+    # Overwrites: the second pass lies on the first
+    done = qa(
+        'workload', 'rbd-seqwrite', '--seconds', '8', '--size', '16M', '--block-size', '64K',
+        '--dir', str(other),
+    )  # fmt: skip
+    result = json.loads(done.stdout)
+    assert (result['errors'], result['verified']['failed']) == (0, 0)
+    assert result['bytes'] > 32 << 20
+    usage = {pool['name']: pool['stats'] for pool in cluster.ceph_json('df')['pools']}
+    assert usage['ec']['objects'] > 0
+    rules = {rule['rule_name'] for rule in cluster.ceph_json('osd', 'crush', 'rule', 'dump')}
+    assert {'replicated_ssd', 'replicated_hdd'} <= rules
+    # An OSD that starts again stays where it is
+    cluster.restart_osd(4)
+    wait_for(lambda: bool(osd(cluster, 4)['up']), 60, 'osd.4 up')
+    found = cluster.ceph_json('osd', 'find', '4')['crush_location']
+    assert found == {'root': 'default', 'rack': 'rack1', 'host': 'host4'}
+
+
 def test_standby_takes_over(cluster: Cluster) -> None:
     """When the active manager dies the standby's module answers; the dead one can come back."""
     active = cluster.ceph_json('mgr', 'stat')['active_name']
@@ -464,21 +516,143 @@ def test_writes_survive_an_osd_restart(cluster: Cluster, folder: Path) -> None:
     wait_for(lambda: nonce(cluster, 0) != before, 60, 'osd.0 restarted')
 
 
-def test_interrupted_up_leaves_no_process(other: Path, cheap: tuple[str, ...]) -> None:
-    """SIGTERM in the middle: what was started is ended, the exit status is the signal's."""
-    argv = [str(QA / 'cluster'), 'up', *cheap, '--dir', str(other)]
+@pytest.mark.parametrize(
+    ('step', 'number'),
+    [
+        ('start 1 mon ...', signal.SIGHUP),
+        ('make and start 1 OSDs ...', signal.SIGTERM),
+        ('wait for the mgr modules to answer ...', signal.SIGINT),
+    ],
+)
+def test_a_signal_to_up_leaves_nothing(
+    other: Path, cheap: tuple[str, ...], step: str, number: signal.Signals
+) -> None:
+    """No process, no folder, no listener, whatever was under way and however often it is told."""
+    # The tests themselves may run in the background of a shell, where SIGINT is ignored
+    heeding = ('env', '--default-signal=INT,TERM,HUP')
+    argv = [*heeding, str(QA / 'cluster'), 'up', *cheap, '--dir', str(other)]
     up = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
     try:
-        wait_for(lambda: len(processes_of(other)) > 2, 60, 'daemons are being started')
+        assert up.stderr is not None
+        assert any(step in line for line in up.stderr)
+        time.sleep(0.5)
+        ports = PortBlock(Cluster.open(other).record.port_base).ports
+        up.send_signal(number)
+        time.sleep(0.3)
         up.terminate()
         _, errors = up.communicate(timeout=60)
     finally:
         up.kill()
         up.wait()
-    assert up.returncode == 128 + signal.SIGTERM
+    assert up.returncode == 128 + number
     assert 'Traceback' not in errors
-    assert 'failed at: ' in errors
-    assert processes_of(other) == []
+    assert f'ended by {number.name}' in errors
+    assert_nothing_left(other)
+    assert listeners(ports) == {}
+
+
+def test_clients_that_hang_end_with_their_cluster_though_down_is_interrupted(
+    other: Path, cheap: tuple[str, ...]
+) -> None:
+    """Of `qa/workload`, of `exec`, and by hand: no SIGTERM ends a client whose request hangs.
+
+    `down` is told to end while it waits for an OSD that does not answer: it hurries.
+    """
+    qa('cluster', 'up', *cheap, '--dir', str(other))
+    cluster = Cluster.open(other)
+    writes = subprocess.Popen(
+        [str(QA / 'workload'), 'rbd-randwrite', '--seconds', '300', '--dir', str(other)],
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+    base = [str(QA / 'cluster'), 'exec', '--dir', str(other), '--']
+    shell = subprocess.Popen([*base, 'sh', '-c', 'trap "" TERM; sleep 999; :'])
+    try:
+        wait_for(lambda: fio_of(cluster) is not None, 120, 'a client writes')
+        pid = cluster.status().pid('osd.0')
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        rados = ('rados', '-c', str(cluster.layout.conf), '-p', 'rbd', 'bench', '900', 'write')
+        by_hand = subprocess.Popen(
+            cluster.host.command(rados), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(3)
+        assert {p.poll() for p in (writes, shell, by_hand)} == {None}
+        fio = fio_of(cluster)
+        assert fio is not None
+        down = subprocess.Popen([str(QA / 'cluster'), 'down', '--dir', str(other)])
+        time.sleep(1)
+        down.terminate()
+        assert down.wait(60) == 128 + signal.SIGTERM
+        assert_nothing_left(other)
+        assert not Path(f'/proc/{fio.pid}').exists()
+        # Their parent is this test: they are dead, and nobody has waited for them yet
+        assert shell.wait(1) == -signal.SIGKILL
+        assert by_hand.wait(1) < 0
+        assert writes.wait(1) != 0
+    finally:
+        for process in (writes, shell):
+            process.kill()
+            process.wait()
+
+
+def fio_of(cluster: Cluster) -> DaemonProcess | None:
+    """The client of a workload, once it is in the middle of its work."""
+    found = find_clients(str(cluster.layout.conf), cluster.record.fsid)
+    return next((client for client in found if client.name == 'fio'), None)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 6 GiB."""
+    image, folder = tmp_path / 'image', tmp_path / 'mount'
+    folder.mkdir()
+    with image.open('wb') as file:
+        file.truncate(6 << 30)
+    subprocess.run(['mkfs.ext4', '-q', '-m', '0', str(image)], check=True)
+    subprocess.run(['mount', '-o', 'loop', str(image), str(folder)], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(['umount', str(folder)], check=True)
+        image.unlink()
+
+
+def test_a_full_disk_is_said_before_and_ends_a_workload_in_time(
+    small_disk: Path, cheap: tuple[str, ...]
+) -> None:
+    """The client ends with a clear error instead of hanging, and no OSD has died."""
+    folder, ballast = small_disk / 'cluster', small_disk / 'ballast'
+
+    def fill(leave_bytes: int) -> None:
+        size = shutil.disk_usage(small_disk).free - leave_bytes
+        subprocess.run(['fallocate', '-l', str(size), str(ballast)], check=True)
+
+    try:
+        fill(1536 << 20)
+        refused = qa('cluster', 'up', *cheap, '--dir', str(folder), check=False)
+        assert refused.returncode == 1
+        assert re.search(r'1 OSDs needs 1\.8 GiB .* has 1\.[45] GiB', refused.stderr)
+        assert not folder.exists()
+        ballast.unlink()
+        qa('cluster', 'up', *cheap, '--dir', str(folder))
+        fill(1200 << 20)
+        began_s = time.monotonic()
+        options = ('--seconds', '240', '--size', '4G', '--dir', str(folder))
+        ended = qa('workload', 'rbd-seqwrite', *options, check=False)
+        assert ended.returncode == 1
+        assert 'the disk is nearly full' in ended.stderr
+        assert time.monotonic() - began_s < 180
+        cluster = Cluster.open(folder)
+        assert all(daemon.up for daemon in cluster.status().daemons)
+        again = qa('workload', 'rbd-randwrite', '--seconds', '1', '--dir', str(folder), check=False)
+        assert (again.returncode, 'nearly full' in again.stderr) == (1, True)
+        # With space again it works on
+        ballast.unlink()
+        qa('workload', 'rbd-randwrite', '--seconds', '1', '--dir', str(folder))
+    finally:
+        qa('cluster', 'down', '--dir', str(folder))
+    assert_nothing_left(folder)
 
 
 def test_failed_up_says_where_and_why(other: Path, cheap: tuple[str, ...]) -> None:

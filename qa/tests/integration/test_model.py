@@ -30,7 +30,7 @@ LZ4_2025 = (
 @pytest.fixture(scope='module')
 def cluster(release: str) -> Iterator[Cluster]:
     directory = tempfile.mkdtemp(prefix='tuner-model-')
-    spec = ClusterSpec(release=release, osds=1, db_size_bytes=DB_SIZE_BYTES)
+    spec = ClusterSpec(release=release, osds=1, db_size_bytes=DB_SIZE_BYTES, few_mgr_modules=True)
     with Cluster.up(spec, directory, Progress()) as cluster:
         cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
         cluster.ceph('config', 'set', 'osd', OPTION, RUNNING)

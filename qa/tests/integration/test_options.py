@@ -51,7 +51,8 @@ STARTS = [
 def cluster(release: str) -> Iterator[Cluster]:
     # Not pytest's own folder for files: other runs of pytest clean that up.
     directory = tempfile.mkdtemp(prefix='tuner-')
-    with Cluster.up(ClusterSpec(release=release, osds=1), directory, Progress()) as cluster:
+    spec = ClusterSpec(release=release, osds=1, few_mgr_modules=True)
+    with Cluster.up(spec, directory, Progress()) as cluster:
         cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
         yield cluster
 

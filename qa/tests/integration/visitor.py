@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page
 from dashboard_client import PASSWORD
 from module_client import CHECKOUT
 
-AXE = CHECKOUT / 'build/tab/node_modules/axe-core/axe.min.js'
+AXE = CHECKOUT / 'build/axe.min.js'
 SHOTS = CHECKOUT / 'build/screenshots'
 TAB = '#rocksdb-tuner-tab'
 PANEL = 'rocksdb-tuner-panel'
