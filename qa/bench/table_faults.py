@@ -17,13 +17,14 @@ DOCUMENT = Path(__file__).parents[2] / 'doc/dev/rocksdb_tuner.rst'
 HEADINGS = (
     'Fault',
     'Phase',
+    'Cluster, change',
     'What happened',
     'Lasted, s',
     'Longest write, s',
     'No write for, s',
     'Commit',
 )
-WIDTHS = (23, 10, 34, 8, 8, 8, 9)
+WIDTHS = (22, 10, 12, 30, 7, 7, 7, 9)
 
 
 def _cells(result: dict[str, Any]) -> tuple[str, ...]:
@@ -34,11 +35,21 @@ def _cells(result: dict[str, Any]) -> tuple[str, ...]:
     return (
         result['fault'],
         result['phase'],
+        f'{result.get("shape", "plain")}, {result.get("kind", "remove-override")}',
         result['happened'],
         f'{result["lasted_s"]:.0f}',
         seconds('longest_write_s'),
         seconds('longest_pause_s'),
         result.get('commit') or '-',
+    )
+
+
+def _integrity(found: dict[str, Any]) -> str:
+    """What scrubs and fsck said of one cluster."""
+    wrong = len(found['inconsistent']) + len(found['fsck'])
+    return (
+        f'; {found["shape"]}: {found["placement_groups"]} placement groups scrubbed in depth and '
+        f'{found["osds"]} OSDs checked, {wrong} found wrong'
     )
 
 
@@ -60,11 +71,16 @@ def main() -> int:
     faults = ['none', *dict.fromkeys(result['fault'] for result in document['results'])]
     results = sorted(document['results'], key=lambda result: faults.index(result['fault']))
     # The faults of one test share a client
-    clients = {(r['writes'], r['failed_writes']) for r in results}
-    written, lost = (sum(column) for column in zip(*clients))
+    columns = ('writes', 'overwrites', 'reads_checked', 'failed_writes')
+    clients = {tuple(r.get(name, 0) for name in columns) for r in results}
+    written, over, read, lost = (sum(column) for column in zip(*clients))
+    commits = sorted({r['commit'] or '-' for r in results})
+    if len(commits) > 1:
+        print(f'{release}: rows of {len(commits)} commits: {", ".join(commits)}')
     title = (
-        f'Faults of rollouts on {document["version"]}: {written} writes were read back, {lost} '
-        'failed or were lost'
+        f'Faults of rollouts on {document["version"]}: {written} writes, {over} of them '
+        f'overwrites, {read} blocks read and compared, {lost} failed or lost'
+        f'{"".join(map(_integrity, document.get("integrity", ())))}'
     )
     begin, end = f'.. faults of {release}\n', f'.. end of faults of {release}\n'
     before, _, rest = DOCUMENT.read_text().partition(begin)

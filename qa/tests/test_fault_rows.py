@@ -1,0 +1,90 @@
+"""How rows of faults are chosen for a part, and kept; no cluster."""
+
+from __future__ import annotations
+
+import ast
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fault_clusters import parse_part, part_of
+from fault_scene import NO_FAULTS, PLAIN, WIDE, Integrity, Result, Shape, save
+from module_client import CHECKOUT
+
+ROW = Result(
+    'manager killed', 'canary', 'plain', 'remove-override', 'it went on', 9.0, 0.5, 0.4, 900, 800,
+    300, 0, 1, 'abc1234',
+)  # fmt: skip
+CHECK = Integrity('plain', 105, (), 4, (), 'abc1234')
+
+
+def document(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+@pytest.mark.parametrize('count', [1, 2, 3, 7, 40])
+def test_parts_hold_every_row_once_and_in_order(count: int) -> None:
+    rows: list[Any] = list(range(34))
+    parts = [part_of(rows, number, count) for number in range(1, count + 1)]
+    assert [row for part in parts for row in part] == rows
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+@pytest.mark.parametrize('text', ['', '0/2', '3/2', '1', 'a/b', '1/0', '-1/2'])
+def test_part_that_is_none_is_named(text: str) -> None:
+    with pytest.raises(pytest.UsageError, match='is no part'):
+        parse_part(text)
+
+
+def test_parts_of_a_run_add_to_one_table_and_a_row_measured_again_replaces_the_one_before(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / 'faults-reef.json'
+    save([ROW], [], path, 'reef 18.2.7')
+    other = replace(ROW, phase='promoting')
+    save([other, replace(ROW, lasted_s=12.0)], [CHECK], path, 'reef 18.2.7')
+    rows = {row['phase']: row['lasted_s'] for row in document(path)['results']}
+    assert rows == {'canary': 12.0, 'promoting': 9.0}
+    assert document(path)['integrity'][0]['placement_groups'] == 105
+
+
+def test_the_same_fault_on_another_cluster_or_change_is_a_row_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / 'faults-reef.json'
+    save([ROW, replace(ROW, shape='wide'), replace(ROW, kind='set-profile')], [], path, 'reef')
+    assert len(document(path)['results']) == 3
+
+
+def test_a_table_holds_rows_of_one_commit(tmp_path: Path) -> None:
+    path = tmp_path / 'faults-reef.json'
+    save([ROW], [CHECK], path, 'reef 18.2.7')
+    save([replace(ROW, phase='promoting', commit='def5678')], [], path, 'reef 18.2.7')
+    assert [row['phase'] for row in document(path)['results']] == ['promoting']
+    assert document(path)['integrity'] == []
+
+
+@pytest.mark.parametrize('shape', [PLAIN, WIDE])
+def test_a_rollout_changes_the_osds_of_the_class_that_the_clients_data_lie_on(shape: Shape) -> None:
+    spec = shape.spec('pacific', '/module')
+    assert {spec.class_of_osd(n) for n in shape.members} == {spec.pool_class}
+    others = set(range(shape.osds)) - set(shape.members)
+    assert {spec.class_of_osd(n) for n in others} == set(spec.classes[1:])
+    assert shape.whole == (not others)
+    assert spec.replicas == 3
+
+
+def test_every_fault_of_the_orchestrator_is_taken_back_between_two_tests() -> None:
+    source = ast.parse((CHECKOUT / 'qa/local_orch/module.py').read_text())
+    options = [
+        {str(word.arg): word.value for word in call.keywords}
+        for call in ast.walk(source)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        if call.func.id == 'Option'
+    ]
+    defaults = {
+        ast.literal_eval(option['name']): ast.literal_eval(option['default']) for option in options
+    }
+    assert {'late', 'silent'} < defaults.keys()
+    assert {name: json.loads(value) for name, value in NO_FAULTS.items()} == defaults
