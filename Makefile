@@ -8,24 +8,29 @@ DESTDIR ?=
 MGR_DIR ?= /usr/share/ceph/mgr
 TAB := src/pybind/mgr/dashboard/rocksdb_tuner_tab
 TAB_BUNDLE := build/dashboard/_rocksdb_tuner_tab.js
+# What the browser tests look at the tab with
+AXE := build/axe.min.js
 # As the browser gets it, compressed: every page of the dashboard has it
 TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
-.PHONY: help demo check chaos check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
-  campaign oracle bench mixin tab install install-dashboard install-monitoring clean
+.PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
+  campaign restarts oracle mutation mutation-sample bench mixin tab install install-dashboard install-monitoring clean
 
 help:
 	@echo 'make demo     the main job on a real Pacific cluster, end to end (root, Debian 12)'
 	@echo '              KEEP=1 leaves the cluster up'
 	@echo 'make check    all tests: lint, mypy, unit, integration on real clusters of Pacific, and'
 	@echo '              in short under faults, and on Reef and Tentacle (root)'
-	@echo 'make lint | mypy | unit | chaos | integration | faults-short | campaign | dashboard | smoke | oracle'
-	@echo '              one of them'
+	@echo 'make lint | mypy | unit | chaos | integration | faults-short | campaign | restarts | dashboard | smoke |'
+	@echo '     oracle   one of them'
+	@echo 'make fuzz     hostile input of every kind, ROCKSDB_TUNER_FUZZ_SECONDS (600) long'
 	@echo 'make check-releases   all integration tests on Pacific, Reef and Tentacle, and 3000 new'
 	@echo '              option strings on the binaries of each'
-	@echo 'make check-faults     rollouts on a real cluster under every fault, with clients that verify;'
-	@echo '              in short on Reef and Tentacle too'
+	@echo 'make check-faults     rollouts on real clusters under every fault, with clients that verify, also'
+	@echo '              on Reef and Tentacle; ROCKSDB_TUNER_FAULT_PART=K/N: one of N parts of it'
+	@echo 'make mutation  score the tests: how many faults made in the source, one at a time, they notice;'
+	@echo '              PACKAGES=options,rollout, SHARD=1/4 or SAMPLE=100 (of each package) for a part of it'
 	@echo 'make bench    measure the cost of a tick, of answers of the model and of the dashboard, and of a check'
 	@echo 'make mixin    write the Grafana dashboard and the alert rules anew from their source'
 	@echo 'make tab      bundle the tab of the Ceph Dashboard (node and npm)'
@@ -39,23 +44,40 @@ demo:
 $(TOX):
 	qa/bootstrap $(VENV)
 
+# What needs no cluster keeps one core busy for each part of it: two at a time, and before the rest.
 # Tests on clusters mostly wait, for OSDs that start and samples that come: two clusters at a time
-# keep two cores busy.
+# keep two cores busy, and leave some of them to hostile input and to a sample of mutants.
 # The chroots of the other releases are made beside the first tests, which need none. A test that
 # comes too early waits for its chroot, or makes it where that has failed, and says why.
+# What is drawn at random is drawn alike here each time: a gate must not fail for what nobody changed.
+# "make chaos", "make fuzz", "make oracle" and "make mutation-sample" draw anew.
+check: export ROCKSDB_TUNER_CHAOS_SEED ?= check
+check: export ROCKSDB_TUNER_FUZZ_SEED ?= 1
+check: export ROCKSDB_TUNER_ORACLE_SEED ?= 1
 check: $(TOX)
 	@qa/cluster chroot build > build/chroots.log 2>&1 & trap "kill $$! 2>/dev/null; wait" EXIT; \
-	$(TOX) run -e lint,mypy,py3,chaos && \
-	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e integration,faults-short,dashboard,smoke,campaign
+	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e lint,mypy,py3,chaos || exit; \
+	{ nice -n 19 $(TOX) run -e fuzz && nice -n 19 $(TOX) run -e mutation-sample -- --seed 1; } \
+	  > build/beside.log 2>&1 & beside=$$!; \
+	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e integration,faults-short,dashboard,smoke,campaign,restarts; \
+	clusters=$$?; wait $$beside; beside=$$?; cat build/beside.log; exit $$((clusters + beside))
 
 check-releases: $(TOX)
-	$(TOX) run -e integration,campaign,oracle,dashboard,reef,dashboard-reef,tentacle,dashboard-tentacle
+	$(TOX) run -e integration,campaign,restarts,oracle,dashboard,reef,dashboard-reef,tentacle,dashboard-tentacle
 
 check-faults: $(TOX)
-	$(TOX) run -e faults,faults-reef,faults-tentacle
+	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e faults,faults-reef,faults-tentacle
 
-lint mypy chaos integration faults-short dashboard smoke campaign oracle: $(TOX)
+lint mypy chaos integration faults-short dashboard smoke campaign restarts oracle: $(TOX)
 	$(TOX) run -e $@
+
+# Goes on where it was interrupted; what was run is kept under build/mutation
+mutation: $(TOX)
+	$(TOX) run -e mutation -- $(if $(PACKAGES),--packages $(PACKAGES)) $(if $(SHARD),--shard $(SHARD)) \
+	  $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(if $(WORKERS),--workers $(WORKERS))
+
+mutation-sample: $(TOX)
+	$(TOX) run -e $@ $(if $(SEED),-- --seed $(SEED))
 
 unit: $(TOX)
 	$(TOX) run -e py3
@@ -72,18 +94,25 @@ install:
 	  find . -type f \( -name '*.py' -o -name '*.json' \) -not -path './tests/*' \
 	    -exec install -D -m 644 {} '$(DESTDIR)$(MGR_DIR)/rocksdb_tuner/{}' \;
 
+# ROCKSDB_TUNER_FUZZ_SECONDS=7200 for hours
+fuzz: $(TOX)
+	nice -n 10 $(TOX) run -e fuzz
+
 mixin: $(TOX)
 	$(TOX) run -e mixin
 
-# Nothing of it is asked for at run time; the bundle is made anew when its source changes
-tab: $(TAB_BUNDLE)
+# Nothing of it is asked for at run time; the bundle is made anew when its source changes. Each in a
+# folder of its own: two at once in one checkout would remove each other's.
+tab: $(TAB_BUNDLE) $(AXE)
 
-$(TAB_BUNDLE): $(TAB)/package-lock.json $(TAB)/tsconfig.json $(wildcard $(TAB)/src/*)
-	rm -rf build/tab && mkdir -p build/tab build/dashboard
-	cp -R $(TAB)/. build/tab
-	cd build/tab && npm ci --no-audit --no-fund && npm run check && npm run build -- --outfile=$(notdir $@)
-	test $$(gzip -9 -c build/tab/$(notdir $@) | wc -c) -le $(TAB_BYTES_MAX)
-	mv build/tab/$(notdir $@) $@
+$(TAB_BUNDLE) $(AXE) &: $(TAB)/package-lock.json $(TAB)/tsconfig.json $(wildcard $(TAB)/src/*)
+	mkdir -p build/dashboard
+	scratch=$$(mktemp -d build/tab.XXXXXX) && trap 'rm -rf "$$scratch"' EXIT && \
+	cp -R $(TAB)/. $$scratch && \
+	(cd $$scratch && npm ci --no-audit --no-fund && npm run check && npm run build -- --outfile=$(notdir $(TAB_BUNDLE))) && \
+	test $$(gzip -9 -c $$scratch/$(notdir $(TAB_BUNDLE)) | wc -c) -le $(TAB_BYTES_MAX) && \
+	mv $$scratch/node_modules/axe-core/$(notdir $(AXE)) $(AXE) && touch $(AXE) && \
+	mv $$scratch/$(notdir $(TAB_BUNDLE)) $(TAB_BUNDLE)
 
 # Real files: the dashboard does not load a controller that is a link
 install-dashboard: $(TAB_BUNDLE)
