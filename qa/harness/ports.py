@@ -51,6 +51,13 @@ class PortBlock:
         """The HTTP port of the object gateway with this rank (0 to 9)."""
         return self.base + 40 + rank
 
+    def beside(self, rank: int) -> int:
+        """A port (0 to 9) for what a test serves beside the cluster.
+
+        Free whenever the test closes it: an ephemeral port may be a connection's by then.
+        """
+        return self.base + 50 + rank
+
     @property
     def messenger(self) -> tuple[int, int]:
         """First and last port for the messengers of OSDs, managers and MDSs (8 for each OSD)."""

@@ -33,7 +33,7 @@ def test_no_port_of_a_block_has_two_uses() -> None:
     """Ports of ten daemons of each kind and the messengers' range never meet, and stay inside."""
     block = PortBlock(20000)
     single = [port for rank in range(10) for port in block.mon(rank)]
-    for use in (block.dashboard, block.prometheus, block.rgw):
+    for use in (block.dashboard, block.prometheus, block.rgw, block.beside):
         single += [use(rank) for rank in range(10)]
     first, last = block.messenger
     every = [*single, *range(first, last + 1)]

@@ -21,6 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from harness import Cluster, ClusterSpec, Progress
 from harness.host import Host
 from harness.packages import install
+from harness.ports import PortBlock
 from module_client import CHECKOUT, ModuleClient
 from rocksdb_tuner.present.exposition import exposition
 from rocksdb_tuner.present.metrics import metrics
@@ -74,13 +75,6 @@ class Prometheus(Server):
         return found
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @pytest.fixture(scope='module')
 def promtool() -> str:
     """Of the machine's packages, whose service is not started."""
@@ -116,9 +110,15 @@ def tuner(cluster: Cluster) -> ModuleClient:
 
 
 @pytest.fixture(scope='module')
-def managers(cluster: Cluster) -> dict[str, Server]:
+def ports(cluster: Cluster) -> PortBlock:
+    return PortBlock(cluster.record.port_base)
+
+
+@pytest.fixture(scope='module')
+def managers(cluster: Cluster, ports: PortBlock) -> dict[str, Server]:
     """Where each manager serves its metrics; both are on this machine, so on a port each."""
-    found = {name: Server(free_port()) for name in manager_names(cluster)}
+    names = manager_names(cluster)
+    found = {name: Server(ports.beside(rank)) for rank, name in enumerate(names)}
     for name, server in found.items():
         cluster.ceph('config', 'set', 'mgr', f'{OPTION}/{name}/metrics_port', str(server.port))
     return found
@@ -185,7 +185,7 @@ def test_metrics_and_json_say_the_same(
 
 
 def test_a_port_that_is_taken_is_a_health_check_until_it_is_free(
-    cluster: Cluster, tuner: ModuleClient, managers: dict[str, Server]
+    cluster: Cluster, tuner: ModuleClient, managers: dict[str, Server], ports: PortBlock
 ) -> None:
     name = active(cluster)
     port_option = f'{OPTION}/{name}/metrics_port'
@@ -195,9 +195,9 @@ def test_a_port_that_is_taken_is_a_health_check_until_it_is_free(
         return checks.get('ROCKSDB_TUNER_METRICS_UNAVAILABLE')
 
     with socket.socket() as other:
-        other.bind(('127.0.0.1', 0))
+        other.bind(('127.0.0.1', ports.beside(8)))
         other.listen()
-        taken = str(other.getsockname()[1])
+        taken = str(ports.beside(8))
         cluster.ceph('config', 'set', 'mgr', port_option, taken)
         check = tuner.wait_for(raised, 60, 'the health check')
         assert taken in json.dumps(check)
@@ -210,6 +210,7 @@ def test_a_port_that_is_taken_is_a_health_check_until_it_is_free(
 @pytest.fixture(scope='module')
 def prometheus(
     promtool: str,
+    ports: PortBlock,
     managers: dict[str, Server],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Prometheus]:
@@ -226,7 +227,7 @@ def prometheus(
     }
     # JSON is YAML.
     (folder / 'prometheus.yml').write_text(json.dumps(config))
-    server = Prometheus(free_port())
+    server = Prometheus(ports.beside(9))
     with (folder / 'log').open('w') as log:
         process = subprocess.Popen(
             [
