@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
+from disk_full import AGAIN
 from harness import Cluster, ClusterSpec, HarnessError, Progress, space
 from harness.errors import CancelledError
 from harness.layout import QA
@@ -132,24 +133,79 @@ space.FLOOR_BYTES = 1 << 62
 """
 
 
-def test_a_test_that_runs_while_the_disk_fills_fails_and_says_so(tmp_path: Path) -> None:
-    """It does not wait for its clients, and so does the next one, in order."""
-    (tmp_path / 'test_it.py').write_text(TESTS)
-    (tmp_path / 'conftest.py').write_text(CONFTEST)
+def pytest_in(folder: Path, tests: str, conftest: str) -> subprocess.CompletedProcess[str]:
+    """A run of pytest over these tests, with hooks of those on clusters."""
+    (folder / 'test_it.py').write_text(tests)
+    (folder / 'conftest.py').write_text(conftest)
     paths = [QA, QA / 'tests/integration']
-    done = subprocess.run(
-        [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', str(tmp_path)],
+    return subprocess.run(
+        [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', str(folder)],
         env={
-            **os.environ,
+            **{name: value for name, value in os.environ.items() if name != AGAIN},
             'PYTEST_DISABLE_PLUGIN_AUTOLOAD': '1',
             'PYTHONPATH': os.pathsep.join(map(str, paths)),
         },
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
     )
+
+
+def test_a_test_that_runs_while_the_disk_fills_fails_and_says_so(tmp_path: Path) -> None:
+    """It does not wait for its clients, and so does the next one, in order."""
+    done = pytest_in(tmp_path, TESTS, CONFTEST)
     assert '2 failed' in done.stdout or '2 errors' in done.stdout, done.stdout + done.stderr
     assert 'FullError: the disk is nearly full' in done.stdout
     assert 'INTERNALERROR' not in done.stdout + done.stderr
+
+
+RUNS_AGAIN = """
+import os
+
+from cluster_reports import pytest_configure, pytest_runtest_makereport, pytest_sessionfinish
+from disk_full import AGAIN
+from harness.space import FullError
+from tests.conftest import pytest_addoption
+
+def on_a_disk_that_is_full(always=False):
+    if always or AGAIN not in os.environ:
+        raise FullError('the disk is nearly full')
+"""
+PASSES = """
+from conftest import on_a_disk_that_is_full
+
+def test_is_unlucky():
+    on_a_disk_that_is_full()
+
+def test_is_lucky():
+    pass
+"""
+
+
+def test_what_failed_since_the_disk_was_full_runs_once_more_and_nothing_else_does(
+    tmp_path: Path,
+) -> None:
+    done = pytest_in(tmp_path, PASSES, RUNS_AGAIN)
+    assert done.returncode == 0, done.stdout + done.stderr
+    first, again = done.stdout.split('The disk was full: run once more: ')
+    assert again.splitlines()[0] == 'test_it.py::test_is_unlucky'
+    assert '1 passed' in again
+    assert '1 failed' in first + again
+
+
+@pytest.mark.parametrize(
+    ('tests', 'runs'),
+    [
+        ('def test_is_wrong():\n    assert False', 1),
+        (PASSES + 'def test_is_wrong():\n    assert False', 1),
+        (PASSES.replace('full()', 'full(always=True)'), 2),
+    ],
+    ids=['for-another-reason', 'for-another-reason-too', 'for-the-disk-again'],
+)
+def test_a_run_is_red_where_a_test_failed(tmp_path: Path, tests: str, runs: int) -> None:
+    """For another reason, or for the disk twice."""
+    done = pytest_in(tmp_path, tests, RUNS_AGAIN)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.stdout.count('run once more') == runs - 1

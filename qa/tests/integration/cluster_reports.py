@@ -13,6 +13,7 @@ from typing import NoReturn
 
 import pytest
 
+import disk_full
 from harness import Cluster, diagnosis, space
 from harness.cluster import live
 from harness.errors import HarnessError
@@ -45,10 +46,12 @@ def pytest_configure() -> None:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_sessionfinish() -> None:
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """No cluster outlives the run, whatever became of its fixture."""
     for folder in live():
         Cluster.open(folder).down()
+    if exitstatus == pytest.ExitCode.TESTS_FAILED:
+        disk_full.run_again(session)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -92,12 +95,16 @@ _reported: list[Path] = []
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
-    item: pytest.Function,
+    item: pytest.Function, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add to a failure what the clusters say that the test has: they are gone when one reads it."""
     report = yield
-    if report.failed and len(_reported) < MAX_REPORTS:
-        for folder in dict.fromkeys(_folders(item.funcargs.values())):
+    if not report.failed:
+        return report
+    folders = list(dict.fromkeys(_folders(item.funcargs.values())))
+    disk_full.note(item.nodeid, call.excinfo and call.excinfo.value, folders)
+    if len(_reported) < MAX_REPORTS:
+        for folder in folders:
             _reported.append(folder)
             report.sections.append((f'cluster in {folder}', _said_by(folder)))
     return report
