@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -109,17 +110,30 @@ class Clusters:
             if self.interrupted:
                 return
             found = scene.check_integrity()
+            if found.damage:
+                self._keep(scene)
             self._results += scene.results
             scene.results.clear()
             self._integrity.append(found)
             self.save()
         assert found.placement_groups > 0
         assert found.osds > 0
-        damage = '\n'.join((*found.inconsistent, *found.fsck))
+        damage = found.damage
         if damage and os.environ.get('ROCKSDB_TUNER_FAULT_DAMAGE') == 'told':
             warnings.warn(f'stores are damaged: {damage}', stacklevel=1)
         else:
             assert damage == '', damage
+
+    def _keep(self, scene: Scene) -> None:
+        """The stores and logs of a cluster whose stores are damaged, if results are kept."""
+        folder = os.environ.get('ROCKSDB_TUNER_FAULT_RESULTS')
+        if folder:
+            kept = Path(folder) / f'damaged-{self._release}-{scene.shape.name}'
+            # Stores are sparse files
+            subprocess.run(
+                ['cp', '--archive', '--sparse=always', str(scene.cluster.dir), str(kept)],
+                check=False,
+            )
 
     def save(self) -> None:
         """Keep what was measured, if that is asked for."""
