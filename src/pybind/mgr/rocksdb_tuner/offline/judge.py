@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Mapping, Optional
 
+from ..advise.facts import release_of_osd
 from ..advise.memory import LASTING_S
 from ..advise.records import OsdFacts
 from ..collection.read import Reading
@@ -15,7 +16,7 @@ from ..evaluate import Circumstances, conclude, unknown_manager
 from ..mgr.records import OsdInfo
 from ..observe.column_families import DeepStats, parse_deep_stats
 from ..observe.signals import Signals
-from ..options.releases import release_of
+from ..options.releases import KnownRelease, known_releases, release_of
 from ..snapshot import Mode, Sampling, Snapshot
 from ..workload.hysteresis import CONFIRM_S
 from ..workload.recogniser import Recogniser
@@ -61,7 +62,11 @@ def _snapshot(reading: Reading) -> Snapshot:
         module.advised_on if module else _advised_on(facts, recognition),
         _circumstances(collection, now_s),
     )
-    release = release_of(module.manager_version, module.manager_release) if module else None
+    release = (
+        release_of(module.manager_version, module.manager_release)
+        if module
+        else _release_of_osds(collection.cluster_map.osds)
+    )
     ages = [s.sample_age_s for s in seen.values() if s.sample_age_s is not None]
     return Snapshot(
         taken_s=taken_s,
@@ -83,6 +88,15 @@ def _snapshot(reading: Reading) -> Snapshot:
         limitations=gaps(reading, judged),
         notices=module.notices if module else (),
     )
+
+
+def _release_of_osds(osds: Iterable[OsdInfo]) -> Optional[KnownRelease]:
+    """What the OSDs run; the newest of several, where an upgrade ends."""
+    running = {release_of_osd(osd) for osd in osds if osd.version is not None}
+    if not running or None in running:
+        # A manager is not older than its OSDs, and one of these may be newer than all known ones.
+        return None
+    return max((r for r in running if r is not None), key=known_releases().index)
 
 
 def _judge_osd(osd: OsdInfo, reading: Reading) -> OsdJudged:

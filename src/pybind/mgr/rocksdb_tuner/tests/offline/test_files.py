@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -92,6 +92,39 @@ def test_a_full_folder_is_judged(folder: Path, capsys: pytest.CaptureFixture[str
     status = document(capsys, folder, 'status')
     assert status['time'] == '2026-11-20T23:33:20Z'
     assert status['sampling']['interval_s'] is None
+
+
+@pytest.mark.parametrize(
+    ('versions', 'release'),
+    [
+        (('16.2.15',), 'pacific'),
+        (('18.2.1', '18.2.7'), 'reef'),
+        (('18.2.7', '16.2.15'), 'reef'),
+        # One newer than the module knows, whose manager must be as new.
+        (('18.2.7', '99.2.0'), None),
+    ],
+)
+def test_the_release_without_a_manager_is_that_of_the_osds(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    versions: tuple[str, ...],
+    release: Optional[str],
+) -> None:
+    (known,) = metadata()
+    dump = json.loads((folder / 'osd_dump.json').read_text())
+    dump['osds'] = [{**dump['osds'][0], 'osd': number} for number in range(len(versions))]
+    (folder / 'osd_dump.json').write_text(json.dumps(dump))
+    (folder / 'osd_metadata.json').write_text(
+        json.dumps(
+            [
+                {**known, 'id': number, 'ceph_version_short': version, 'ceph_release': 'named'}
+                for number, version in enumerate(versions)
+            ]
+        )
+    )
+    assert document(capsys, folder, 'status')['release'] == release
+    shown = run(capsys, folder, 'status')[1]
+    assert ('not known to this module' in shown) is (release is None)
 
 
 def test_everything_at_once_is_what_each_command_says(
