@@ -137,6 +137,39 @@ def test_entries_are_judged_before_any_osd_starts_with_them(tuner: ModuleClient)
     )
 
 
+#: Options beside the string: what is wrong with a value, and who is given it.
+BESIDE_THE_STRING = {
+    'iterator-bounds-off': ('osd', 'osd_rocksdb_iterator_bounds_enabled', 'false'),
+    'compact-on-start': ('osd.0', 'osd_compact_on_start', 'true'),
+    'short-pg-log': ('osd.1', 'osd_min_pg_log_entries', '10'),
+    'cache-autotune-off': ('osd.2', 'bluestore_cache_autotune', 'false'),
+    'cache-ratios': ('osd.1', 'bluestore_cache_kv_ratio', '0.6'),
+}
+
+
+def test_options_beside_the_string_are_found_as_they_are_set_and_gone_with_their_entries(
+    tuner: ModuleClient,
+) -> None:
+    """No OSD is restarted with any of them."""
+    ceph = tuner.cluster.ceph
+    for who, name, value in BESIDE_THE_STRING.values():
+        ceph('config', 'set', who, name, value)
+    wanted = {
+        condition: {0, 1, 2} if who == 'osd' else {int(who.removeprefix('osd.'))}
+        for condition, (who, _, _) in BESIDE_THE_STRING.items()
+    }
+    # Entries are polled every 10 s, and a tick takes 5 s.
+    findings = wait_for_findings(tuner, wanted, 30)
+    assert findings['cache-ratios']['severity'] == 'error'
+    for condition in wanted:
+        for command in findings[condition]['commands']:
+            ceph(*command.split()[1:])
+    wait_until_gone(tuner, set(wanted), 30)
+    names = {name for _, name, _ in BESIDE_THE_STRING.values()}
+    left = [e for e in tuner.cluster.ceph_json('config', 'dump') if e['name'] in names]
+    assert left == []
+
+
 def test_strings_that_osds_run_are_judged_and_known_ones_named(
     tuner: ModuleClient, release: str
 ) -> None:

@@ -22,6 +22,10 @@ ANNEX = 'bluestore_rocksdb_options_annex'
 COMPACT_ON_DELETION = 'rocksdb_cf_compact_on_deletion'
 #: Takes effect at once.
 BUFFERED_IO = 'bluefs_buffered_io'
+#: Whether iterators over omap end with their object; takes effect at once.
+ITERATOR_BOUNDS = 'osd_rocksdb_iterator_bounds_enabled'
+#: Read when an OSD starts.
+COMPACT_ON_START = 'osd_compact_on_start'
 #: How BlueFS chooses the device of a file; read when an OSD starts.
 SELECTION_POLICY = 'bluestore_volume_selection_policy'
 RESERVED_FACTOR = 'bluestore_volume_selection_reserved_factor'
@@ -29,6 +33,8 @@ RESERVED = 'bluestore_volume_selection_reserved'
 WATCHED_IF_SET = (
     COMPACT_ON_DELETION,
     BUFFERED_IO,
+    ITERATOR_BOUNDS,
+    COMPACT_ON_START,
     SELECTION_POLICY,
     RESERVED_FACTOR,
     RESERVED,

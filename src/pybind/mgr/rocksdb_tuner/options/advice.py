@@ -17,7 +17,7 @@ from .problems import Problem, problem
 from .syntax import OptionSet
 from .values import ValueRefusedError
 
-__all__ = ['NEIGHBOURS', 'advice']
+__all__ = ['NEIGHBOURS', 'advice', 'related_options_advice']
 
 _GIB = 1 << 30
 #: Where nobody said how many cores an OSD has: published clusters gave it 6 to 10.
@@ -58,7 +58,7 @@ def advice(
         yield from _memtables_beyond_memory(option_set, values, version, hardware)
         yield from _wal_beyond_device(option_set, values, version, hardware)
         yield from _levels_beyond_device(values, hardware)
-    yield from _neighbours(dict(hardware.neighbours))
+    yield from related_options_advice(dict(hardware.neighbours))
 
 
 def _jobs_switched_off(option_set: OptionSet, values: Mapping[str, str]) -> Iterator[Problem]:
@@ -207,7 +207,8 @@ def _levels_beyond_device(values: Mapping[str, str], hardware: Hardware) -> Iter
         )
 
 
-def _neighbours(settings: Mapping[str, str]) -> Iterator[Problem]:
+def related_options_advice(settings: Mapping[str, str]) -> Iterator[Problem]:
+    """What is unwise in options beside the string; ``settings`` are those that somebody set."""
     for name in ('osd_min_pg_log_entries', 'osd_max_pg_log_entries'):
         entries = natural(settings.get(name))
         if entries is not None and entries < _PG_LOG_LEAST:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Mapping, NamedTuple, Optional
 
 from ..records import Finding, OsdFacts, Severity
-from . import build, device, load, options
+from . import build, device, load, options, settings
 from .catalogue import condition
 from .facts import ClusterFacts, ConditionFunction
 from .subjects import Least, Subject, least_of, subjects_of_the_present, subjects_of_the_setup
@@ -37,6 +37,11 @@ OF_THE_SETUP: Mapping[str, ConditionFunction] = {
     'large-min-alloc-size': device.large_min_alloc_size,
     'unsharded': device.unsharded,
     'buffered-io-off': load.buffered_io_off,
+    'iterator-bounds-off': settings.iterator_bounds_off,
+    'compact-on-start': settings.compact_on_start,
+    'short-pg-log': settings.short_pg_log,
+    'cache-autotune-off': settings.cache_autotune_off,
+    'cache-ratios': settings.cache_ratios,
     'unoptimised-build': build.unoptimised_build,
     'deferred-write-regression': build.deferred_write_regression,
     'unknown-release': build.unknown_release,
@@ -56,11 +61,13 @@ OF_THE_PRESENT: Mapping[Subject, Mapping[str, ConditionFunction]] = {
     Subject.METADATA_WORK: {
         'uncompressed-metadata': load.uncompressed_metadata,
         'compact-on-deletion-off': load.compact_on_deletion_off,
+        'hot-index-shard': load.hot_index_shard,
     },
     Subject.STATISTICS: {'write-stalls': load.write_stalls},
     Subject.HEALTH_CHECK: {
         'legacy-omap': load.legacy_omap,
         'slow-op-alert': load.slow_op_alert,
+        'large-omap-objects': load.large_omap_objects,
     },
     Subject.LARGE_DB: {'metadata-fills-device': device.metadata_fills_device},
     Subject.BUSY_KV_SYNC: {'kv-sync-bound': load.kv_sync_bound},

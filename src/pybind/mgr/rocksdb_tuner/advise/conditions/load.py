@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
+from statistics import median
 from typing import Optional
 
 from ...observe.deep import RocksdbTimes
@@ -256,6 +257,58 @@ def legacy_omap(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding
     """Ceph's own alerts of an old omap format, explained."""
     yield from _explained(
         cluster, condition, 'omap of these OSDs is in a format that cannot be counted by pool or PG'
+    )
+
+
+def large_omap_objects(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Ceph's own alert of objects with too many keys, explained."""
+    yield from _explained(
+        cluster,
+        condition,
+        'mostly bucket index shards that have outgrown one OSD each, which slow every list, '
+        'recovery and compaction of theirs down',
+    )
+
+
+def hot_index_shard(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """One OSD writes far more metadata than others that hold the same pools."""
+    busy = condition.limit('busy', cluster.limits)
+    factor = condition.limit('times_median', cluster.limits)
+    least_osds = condition.limit('least_osds', cluster.limits)
+    by_class: dict[str, list[tuple[float, OsdFacts]]] = {}
+    for osd, _ in _with_metadata_work(cluster, condition):
+        rate = osd.signals.wal_bytes_per_s if osd.signals else None
+        if rate is not None and osd.info.device_class is not None:
+            by_class.setdefault(osd.info.device_class, []).append((rate, osd))
+    for device_class, rates in by_class.items():
+        if len(rates) < least_osds:
+            continue
+        usual = median(rate for rate, _ in rates)
+        worst = worst_of(
+            [
+                Measured(rate, osd, partial(_hot, osd.signals, usual))
+                for rate, osd in rates
+                if usual > 0
+                and rate >= factor * usual
+                and osd.signals is not None
+                and (osd.signals.kv_sync_busy or 0.0) >= busy
+            ]
+        )
+        if worst:
+            yield condition.finding(
+                f'{worst.names} {"writes" if len(worst.ids) == 1 else "write"} at least '
+                f'{factor:g} times the metadata that OSDs of class {device_class} do',
+                worst.ids,
+                worst.evidence,
+            )
+
+
+def _hot(signals: Signals, usual: float) -> tuple[FindingEvidence, ...]:
+    window_s = signals.window_s
+    return (
+        FindingEvidence('wal_bytes_per_s', signals.wal_bytes_per_s, 'bytes/s', window_s),
+        FindingEvidence('median of the class', usual, 'bytes/s', window_s),
+        FindingEvidence('kv_sync_busy', signals.kv_sync_busy, 'ratio', window_s),
     )
 
 

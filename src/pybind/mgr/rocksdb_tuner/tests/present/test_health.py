@@ -25,6 +25,8 @@ FILL: dict[str, Any] = {
     'fits': 1,
     'sharding': 'm(3)',
     'fixed': '16.2.15',
+    'kv_who': 'osd',
+    'meta_who': 'osd',
 }
 
 

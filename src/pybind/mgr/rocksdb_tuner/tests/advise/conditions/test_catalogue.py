@@ -47,9 +47,8 @@ def test_a_remedy_leaves_nothing_open(known: Condition) -> None:
 @pytest.mark.parametrize('known', conditions().values(), ids=list(conditions()))
 def test_commands_are_commands(known: Condition) -> None:
     finding = known.finding('It is so.', (3,), (), **FILL)
-    assert all(
-        command.startswith(('ceph ', 'ceph-bluestore-tool ')) for command in finding.commands
-    )
+    programs = ('ceph ', 'ceph-bluestore-tool ', 'radosgw-admin ')
+    assert all(command.startswith(programs) for command in finding.commands)
 
 
 def test_nothing_advises_to_compact_or_restart_all_at_once() -> None:

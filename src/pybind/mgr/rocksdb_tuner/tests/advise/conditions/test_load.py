@@ -206,8 +206,49 @@ def test_flash_that_syncs_slowly_is_worth_knowing(
         ('BLUESTORE_SLOW_OP_ALERT', 'slow-op-alert'),
         ('BLUESTORE_NO_PER_POOL_OMAP', 'legacy-omap'),
         ('BLUESTORE_NO_PER_PG_OMAP', 'legacy-omap'),
+        ('LARGE_OMAP_OBJECTS', 'large-omap-objects'),
     ],
 )
 def test_what_ceph_raises_itself_is_explained(code: str, condition_id: str) -> None:
     assert set(found(seen(), health_codes=frozenset({code, 'OSD_DOWN'}))) == {condition_id}
     assert found(seen(), health_codes=frozenset({'OSD_DOWN'})) == {}
+
+
+def indexing(
+    osd_id: int, mib_per_s: Optional[float], busy: Optional[float] = 0.9, does: Any = RGW
+) -> OsdFacts:
+    rate = None if mib_per_s is None else mib_per_s * 2**20
+    # On a release that needs no advice of its own for such clients.
+    return seen(osd_id, 'reef', DEFAULTS['reef'], does, wal_bytes_per_s=rate, kv_sync_busy=busy)
+
+
+@pytest.mark.parametrize(
+    ('osds', 'hot'),
+    [
+        ([indexing(0, 40), *(indexing(i, 10) for i in range(1, 5))], (0,)),
+        ([indexing(0, 39.9), *(indexing(i, 10) for i in range(1, 5))], ()),
+        ([indexing(0, 80), indexing(1, 50), *(indexing(i, 10) for i in range(2, 7))], (0, 1)),
+        # Nobody waits for it.
+        ([indexing(0, 40, 0.49), *(indexing(i, 10) for i in range(1, 5))], ()),
+        ([indexing(0, 40, None), *(indexing(i, 10) for i in range(1, 5))], ()),
+        # Too few to say what is usual.
+        ([indexing(0, 40), indexing(1, 10), indexing(2, 10)], ()),
+        ([indexing(0, 40), *(indexing(i, 0) for i in range(1, 5))], ()),
+        ([indexing(0, 40), *(indexing(i, None) for i in range(1, 5))], ()),
+        # Data, not metadata.
+        (
+            [
+                indexing(i, 40 if i == 0 else 10, does=WorkloadClass.RBD_SMALL_WRITE)
+                for i in range(5)
+            ],
+            (),
+        ),
+    ],
+)
+def test_an_osd_with_the_busiest_index_shard_is_named(
+    osds: list[OsdFacts], hot: tuple[int, ...]
+) -> None:
+    finding = found(*osds).get('hot-index-shard')
+    assert (() if finding is None else finding.osds) == hot
+    if finding is not None:
+        assert finding.severity is Severity.INFO

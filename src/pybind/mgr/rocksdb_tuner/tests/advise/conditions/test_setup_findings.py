@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.conditions import ClusterFacts, SetupFindings, findings
-from rocksdb_tuner.advise.facts import BUFFERED_IO, OPTION
+from rocksdb_tuner.advise.facts import BUFFERED_IO, COMPACT_ON_START, OPTION
 from rocksdb_tuner.advise.records import OsdFacts, Setting
 from rocksdb_tuner.mgr.records import ConfigEntry
 
@@ -24,6 +24,7 @@ SETTINGS: tuple[Optional[dict[str, Setting]], ...] = (
     None,
     {},
     {BUFFERED_IO: Setting('false', 'osd')},
+    {'osd_min_pg_log_entries': Setting('10', 'osd'), COMPACT_ON_START: Setting('true', 'osd.1')},
 )
 
 

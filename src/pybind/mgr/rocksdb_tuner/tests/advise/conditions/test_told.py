@@ -692,6 +692,46 @@ SCENES = (
             ),
         ),
     ),
+    Scene(
+        'iterator-bounds-off compact-on-start short-pg-log cache-autotune-off cache-ratios',
+        'options beside the string',
+        (
+            seen(
+                0,
+                more=settings(
+                    osd_rocksdb_iterator_bounds_enabled=('false', 'osd'),
+                    osd_compact_on_start=('true', 'osd.0'),
+                    osd_min_pg_log_entries=('10', 'osd'),
+                    osd_max_pg_log_entries=('10', None),
+                    bluestore_cache_autotune=('false', 'osd'),
+                    bluestore_cache_kv_ratio=('0.2', 'osd'),
+                    bluestore_cache_meta_ratio=('0.8', 'osd'),
+                ),
+            ),
+            seen(1, more=settings(bluestore_cache_kv_ratio=('0.3', 'osd.1'))),
+            seen(2, more=settings(bluestore_cache_meta_ratio=('0.9', 'global'))),
+            seen(3, more=settings(osd_compact_on_start=('false', 'osd'))),
+        ),
+    ),
+    Scene(
+        'hot-index-shard',
+        'an index shard that is written more than the others',
+        tuple(
+            seen(
+                osd_id,
+                does=RGW,
+                wal_bytes_per_s=float(rate * MIB),
+                kv_sync_busy=0.75,
+            )
+            for osd_id, rate in enumerate((8, 9, 64, 8, 10))
+        ),
+    ),
+    Scene(
+        'large-omap-objects',
+        'objects with too many keys',
+        (seen(0),),
+        more={'health_codes': frozenset({'LARGE_OMAP_OBJECTS'})},
+    ),
 )
 
 

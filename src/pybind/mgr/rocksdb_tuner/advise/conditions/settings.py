@@ -1,0 +1,165 @@
+"""Conditions of options beside the option string, looked for only where somebody set one.
+
+What `check` says of the same options is what is said here: both ask `options/advice.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Mapping, NamedTuple, Optional
+
+from ...options.advice import related_options_advice
+from ...options.problems import Problem
+from ..facts import COMPACT_ON_START, ITERATOR_BOUNDS
+from ..naming import name_osds
+from ..records import Finding, FindingEvidence, OsdFacts, Setting, Severity
+from .catalogue import Condition
+from .facts import ClusterFacts
+
+AUTOTUNE = 'bluestore_cache_autotune'
+#: BlueStore::_set_cache_sizes() ends the start of an OSD where one is no part of 1, or where these
+#: two together are more.
+_RATIOS = ('bluestore_cache_kv_ratio', 'bluestore_cache_meta_ratio')
+#: The default of both in all releases.
+_RATIO = 0.45
+
+
+class _Set(NamedTuple):
+    """An option with its value, and the entry that sets it; None: something else does."""
+
+    name: str
+    value: str
+    who: Optional[str]
+
+
+def short_pg_log(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """PG logs cut as in benchmarks: an OSD that restarts is backfilled."""
+    for option, ids in _complained_of(cluster, 'short-pg-log').items():
+        yield condition.finding(
+            f'PGs of {name_osds(ids)} remember only {option.value} writes ({option.name})',
+            tuple(ids),
+            (FindingEvidence(option.name, _number(option.value), 'entries', None),),
+            who=option.who or '<who>',
+            option=option.name,
+        )
+
+
+def cache_autotune_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """The caches do not follow osd_memory_target."""
+    for option, ids in _complained_of(cluster, 'cache-autotune-off').items():
+        yield condition.finding(
+            f'{name_osds(ids)} do not size their caches by osd_memory_target',
+            tuple(ids),
+            (FindingEvidence(AUTOTUNE, 'false', 'option', None),),
+            who=option.who or '<who>',
+            option=AUTOTUNE,
+        )
+
+
+def cache_ratios(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Shares of the cache that somebody set: an error where BlueStore takes none of them."""
+    alike: dict[tuple[_Set, ...], list[int]] = {}
+    for osd in cluster.osds:
+        found = tuple(option for option in _set_for(osd) if option.name in (*_RATIOS, AUTOTUNE))
+        if any(option.name in _RATIOS for option in found):
+            alike.setdefault(found, []).append(osd.info.osd_id)
+    for options, ids in alike.items():
+        values = {option.name: option.value for option in options}
+        severity, what = _judge_ratios(values)
+        ratios = [option for option in options if option.name in _RATIOS]
+        yield condition.finding(
+            f'{name_osds(ids)} {what}',
+            tuple(ids),
+            tuple(
+                FindingEvidence(option.name, _number(option.value), 'ratio', None)
+                for option in ratios
+            ),
+            severity=severity,
+            kv_who=_who_sets(_RATIOS[0], ratios),
+            meta_who=_who_sets(_RATIOS[1], ratios),
+        )
+
+
+def _who_sets(name: str, ratios: Sequence[_Set]) -> str:
+    """Of a ratio that is not set, whoever sets the other."""
+    own = [option.who for option in ratios if option.name == name]
+    return (own or [ratios[0].who])[0] or '<who>'
+
+
+def _judge_ratios(values: Mapping[str, str]) -> tuple[Severity, str]:
+    ratios = [_number(values[name]) if name in values else _RATIO for name in _RATIOS]
+    known = [ratio for ratio in ratios if isinstance(ratio, (int, float))]
+    if any(not 0 <= ratio <= 1 for ratio in known) or sum(known) > 1:
+        return Severity.ERROR, 'would not start again: their cache ratios are out of range'
+    if _is_off(values.get(AUTOTUNE, 'true')):
+        return Severity.WARNING, 'keep fixed shares for their caches, since autotuning is off'
+    return Severity.INFO, 'start with cache ratios of their own, until autotuning moves them'
+
+
+def iterator_bounds_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Iterators over omap step over the tombstones of neighboring objects."""
+    for option, ids in _set_to(cluster, ITERATOR_BOUNDS, off=True).items():
+        yield condition.finding(
+            f'{name_osds(ids)} iterate over omap without bounds',
+            tuple(ids),
+            (FindingEvidence(option.name, 'false', 'option', None),),
+            who=option.who or '<who>',
+        )
+
+
+def compact_on_start(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Each start of an OSD waits for a full compaction."""
+    for option, ids in _set_to(cluster, COMPACT_ON_START, off=False).items():
+        yield condition.finding(
+            f'{name_osds(ids)} compact RocksDB at every start, before they are up',
+            tuple(ids),
+            (FindingEvidence(option.name, 'true', 'option', None),),
+            who=option.who or '<who>',
+        )
+
+
+def _complained_of(cluster: ClusterFacts, rule: str) -> Mapping[_Set, list[int]]:
+    """The options that a rule of `check` speaks against, with the OSDs that have them."""
+    found: dict[_Set, list[int]] = {}
+    for osd in cluster.osds:
+        # Mostly nothing is set.
+        if not osd.settings:
+            continue
+        values = {name: setting.value for name, setting in osd.settings.items()}
+        problems: Iterable[Problem] = related_options_advice(values)
+        names = {problem.option for problem in problems if problem.rule == rule}
+        for option in _set_for(osd):
+            if option.name in names:
+                found.setdefault(option, []).append(osd.info.osd_id)
+    return found
+
+
+def _set_to(cluster: ClusterFacts, name: str, *, off: bool) -> Mapping[_Set, list[int]]:
+    found: dict[_Set, list[int]] = {}
+    for osd in cluster.osds:
+        setting = osd.settings.get(name) if osd.settings else None
+        if setting is not None and _is_off(setting.value) is off:
+            found.setdefault(_Set(name, *setting), []).append(osd.info.osd_id)
+    return found
+
+
+def _set_for(osd: OsdFacts) -> Iterator[_Set]:
+    settings: Mapping[str, Setting] = osd.settings or {}
+    for name in sorted(settings):
+        yield _Set(name, *settings[name])
+
+
+def _is_off(value: str) -> bool:
+    return value.strip().lower() not in {'true', '1', 'yes', 'on'}
+
+
+def _number(value: str) -> object:
+    """The number in a value; the value itself where it is none."""
+    try:
+        number = float(value)
+    except ValueError:
+        return value
+    if not math.isfinite(number):
+        return value
+    return int(number) if number.is_integer() and '.' not in value else number
