@@ -44,13 +44,18 @@ def _cells(result: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _integrity(found: dict[str, Any]) -> str:
-    """What scrubs and fsck said of one cluster."""
-    wrong = len(found['inconsistent']) + len(found['fsck'])
-    return (
-        f'; {found["shape"]}: {found["placement_groups"]} placement groups scrubbed in depth and '
-        f'{found["osds"]} OSDs checked, {wrong} found wrong'
-    )
+def _integrity(found: list[dict[str, Any]]) -> str:
+    """What scrubs and fsck said of the clusters of each shape."""
+    said = ''
+    for shape in dict.fromkeys(check['shape'] for check in found):
+        checks = [check for check in found if check['shape'] == shape]
+        groups, osds = (sum(c[name] for c in checks) for name in ('placement_groups', 'osds'))
+        wrong = sum(len(c['inconsistent']) + len(c['fsck']) for c in checks)
+        said += (
+            f'; {len(checks)} {shape} cluster(s): {groups} placement groups deep-scrubbed and '
+            f'{osds} OSDs checked with fsck, {wrong} errors'
+        )
+    return said
 
 
 def table(results: list[dict[str, Any]], title: str) -> str:
@@ -80,7 +85,7 @@ def main() -> int:
     title = (
         f'Faults of rollouts on {document["version"]}: {written} writes, {over} of them '
         f'overwrites, {read} blocks read and compared, {lost} failed or lost'
-        f'{"".join(map(_integrity, document.get("integrity", ())))}'
+        f'{_integrity(document.get("integrity", []))}'
     )
     begin, end = f'.. faults of {release}\n', f'.. end of faults of {release}\n'
     before, _, rest = DOCUMENT.read_text().partition(begin)

@@ -51,6 +51,13 @@ def test_parts_of_a_run_add_to_one_table_and_a_row_measured_again_replaces_the_o
     assert document(path)['integrity'][0]['placement_groups'] == 105
 
 
+def test_what_was_found_of_each_cluster_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / 'faults-reef.json'
+    for found in (CHECK, replace(CHECK, fsck=('osd.1: bad',))):
+        save([ROW], [found], path, 'reef 18.2.7')
+    assert [check['fsck'] for check in document(path)['integrity']] == [[], ['osd.1: bad']]
+
+
 def test_the_same_fault_on_another_cluster_or_change_is_a_row_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / 'faults-reef.json'
     save([ROW, replace(ROW, shape='wide'), replace(ROW, kind='set-profile')], [], path, 'reef')

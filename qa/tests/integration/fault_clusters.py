@@ -142,6 +142,7 @@ class Clusters:
         if folder and rows:
             path = Path(folder) / f'faults-{self._release}.json'
             save(rows, self._integrity, path, f'{self._release} {self._version}')
+            self._integrity.clear()
 
 
 @pytest.fixture(scope='session')

@@ -559,17 +559,17 @@ class Scene:
         self._end_rollout()
         self._put_osds_right()
         self._wait_until_up()
+        # An OSD tells of the default as soon as an entry is removed, whatever it runs
+        told = [self.running()]
         for section, mask, _ in self.tuner.entries():
             who = f'{section}/{mask}' if mask else section
             self.cluster.ceph('config', 'rm', who, OPTION)
         for section, _, value in self.old:
             self.cluster.ceph('config', 'set', section, OPTION, value)
+        told.append(self.running())
         members = self.members
-        other = [
-            n
-            for n, found in self.running().items()
-            if found != (self.old_value if n in members else self.default)
-        ]
+        wanted = {n: self.old_value if n in members else self.default for n in told[-1]}
+        other = [n for n in wanted if any(running[n] != wanted[n] for running in told)]
         # Nobody writes now: all at once
         with ThreadPoolExecutor(max(1, len(other))) as pool:
             list(pool.map(self.cluster.restart_osd, other))
@@ -795,15 +795,15 @@ def save(rows: list[Result], checks: list[Integrity], path: Path, version: str) 
     known = json.loads(path.read_text()) if path.exists() else {}
     commits = {row.commit for row in rows} | {check.commit for check in checks}
 
-    def newest(name: str, found: list[Any], *key: str) -> list[Any]:
-        earlier = [e for e in known.get(name, []) if e['commit'] in commits]
-        rows = (*earlier, *map(asdict, found))
-        return list({tuple(row.get(k) for k in key): row for row in rows}.values())
+    def added(name: str, found: list[Any]) -> list[dict[str, Any]]:
+        return [*(e for e in known.get(name, []) if e['commit'] in commits), *map(asdict, found)]
 
+    key = ('fault', 'phase', 'shape', 'kind')
     document = {
         'version': version,
-        'results': newest('results', rows, 'fault', 'phase', 'shape', 'kind'),
-        'integrity': newest('integrity', checks, 'shape'),
+        'results': list({tuple(r[k] for k in key): r for r in added('results', rows)}.values()),
+        # One of each cluster
+        'integrity': added('integrity', checks),
     }
     path.write_text(json.dumps(document, indent=1) + '\n')
 

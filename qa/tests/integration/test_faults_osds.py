@@ -81,8 +81,9 @@ def test_abort_ends_though_the_osd_in_flight_was_purged(scene: Scene) -> None:
         event.happened = 'it ended, and said so'
     assert f'osd.{scene.canary}' not in {section for section, _, _ in scene.tuner.entries()}
     assert state['outcome'] in ('aborted', 'failed')
+    # The orchestrator still tries to start it: not while it is made
+    time.sleep(20)
     scene.orchestrator(delay=0.0)
-    time.sleep(1)
     scene.make_osd(scene.canary)
 
 
@@ -201,7 +202,8 @@ def test_in_racks_with_erasure_coding_a_killed_manager_and_osd_lose_nothing(scen
     victim = scene.order[-1]
     with scene.fault('pending OSD killed', 'promoting') as event:
         scene.kill_osd(victim)
-        scene.wait_for_reason('down')
+        # That it is down, or its placement groups, whichever it is asked for first
+        eventually(scene, lambda: scene.rollout()['paused_reason'], 'it waits', 120)
         scene.start_osd(victim)
         event.happened = 'no other was begun until it was up and placement groups were clean'
     scene.wait_for_end('done', 600)
