@@ -149,7 +149,7 @@ def pytest_in(folder: Path, tests: str, conftest: str) -> subprocess.CompletedPr
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
 
 
