@@ -267,3 +267,24 @@ def test_from_its_version_on_a_profile_is_superseded(
     recognise.cache_clear()
     assert found is not None
     assert found.superseded == ('it is old' if superseded else None)
+
+
+TUNED = {
+    *('bluestore-default-reef', 'bluestore-default-reef-18.2.0', 'lz4-2025', 'alternate-2019'),
+    *('variant-2022-a', 'variant-2022-b', 'variant-2022-c', 'variant-2022-d'),
+    'variant-2022-d-lz4',
+}
+
+
+def test_every_tuned_set_lost_at_listing_with_two_cores_and_the_untuned_ones_did_not() -> None:
+    """M. Nelson, 2022, The Effects of Limiting CPU: all of the tuned configurations."""
+    losing = {p.name for p in profiles() if p.hardware.loses_at_cores_per_osd == 2}
+    assert losing == TUNED
+    for found in profiles():
+        assert any('2 cores' in caution for caution in found.cautions) == (found.name in losing)
+
+
+def test_what_was_found_of_variant_d_after_its_publication_is_among_its_cautions() -> None:
+    for found in profiles():
+        told = any('ceph/ceph#51821' in caution for caution in found.cautions)
+        assert told == found.name.startswith('variant-2022-d')

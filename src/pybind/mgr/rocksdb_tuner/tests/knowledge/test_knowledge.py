@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +109,50 @@ def test_what_was_read_stays_when_the_files_are_replaced_under_a_running_manager
     assert set(FILES) < set(before)
     monkeypatch.setattr(loader, '_FOLDER', tmp_path / 'gone')
     assert {name: loader.load(name) for name in before} == before
+
+
+#: The headings of the published texts that are cited by them; of 2016 and 2018 there are none.
+SECTIONS = {
+    'Ceph RocksDB Tuning Deep-Dive, 2022': (
+        *('A Brief History', 'Modern Ceph', 'Alternate Tuning', 'Pacific Testing (RBD)'),
+        *('Profiling an OSD', 'New Tuning Candidate', 'Performance Comparison'),
+        *('Pacific Testing (RGW)', 'The effects of Compression', 'The Effects of Limiting CPU'),
+        *('Quincy Testing', 'Conclusion', 'Afterword'),
+    ),
+}
+
+
+def test_every_section_that_is_cited_exists() -> None:
+    cited = 0
+    for path in FOLDER.glob('*.json'):
+        for text in texts_of(loader.load(path.stem)):
+            for title, sections in SECTIONS.items():
+                for rest in text.split(f'{title}, ')[1:]:
+                    cited += 1
+                    assert rest.startswith(sections), (path.stem, text)
+    assert cited > 30
+
+
+def texts_of(content: Any) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, (list, dict)):
+        for part in content.values() if isinstance(content, dict) else content:
+            yield from texts_of(part)
+
+
+@pytest.mark.parametrize(
+    ('file', 'name', 'section'),
+    [
+        ('check_rules', 'short-pg-log', 'Afterword'),
+        ('neighbours', 'osd_min_pg_log_entries', 'Afterword'),
+        ('neighbours', 'osd_max_pg_log_entries', 'Afterword'),
+        ('conditions', 'kv-sync-bound', 'Profiling an OSD'),
+    ],
+)
+def test_the_section_that_is_cited_is_the_one_that_says_so(
+    file: str, name: str, section: str
+) -> None:
+    entries = loader.load(file)[file]
+    (source,) = [e['source'] for e in entries if name in (e.get('name'), e.get('id'))]
+    assert f'Deep-Dive, 2022, {section}' in source
