@@ -109,12 +109,13 @@ def _neighbour(info: NeighbourInfo) -> str:
     return '\n'.join(lines) + '\n'
 
 
-def _by_release(values: Mapping[str, str]) -> str:
-    by_value: dict[str, list[str]] = {}
+def _by_release(values: Mapping[str, str | None]) -> str:
+    by_value: dict[str | None, list[str]] = {}
     for release, value in values.items():
         by_value.setdefault(value, []).append(release.capitalize())
     if len(by_value) == 1:
-        return _shown(next(iter(by_value)))
+        (value,) = by_value
+        return 'no such option' if value is None else _shown(value)
     return '; '.join(f'{_shown(value)} ({", ".join(names)})' for value, names in by_value.items())
 
 

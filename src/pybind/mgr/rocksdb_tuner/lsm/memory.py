@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Optional
 
+from ..options import wal as rocksdb_wal
 from .calibration import Calibration, WorkloadCalibration
 from .columns import Column
 from .records import ColumnFamilyModel, Devices, Estimate, Load, MemtableModel, WalModel
 from .tree_options import TreeOptions
 
 __all__ = ['Family', 'background_jobs', 'column_family', 'memtables', 'wal', 'wal_limit_bytes']
-
-#: DBImpl::GetMaxTotalWalSize() in db/db_impl/db_impl_write.cc.
-_WAL_TO_MEMTABLES = 4
-#: DBImpl::Recover() adds the memtables of all column families up, and DBImpl::Open() adds each once
-#: more as it gets its first super version. Only a database that is just being made counts them
-#: once, and BlueStore opens its own anew after mkfs. Seen on 16.2.15, 18.2.7 and 20.2.4.
-_COUNTED_AT_OPEN = 2
 
 
 @dataclass(frozen=True)
@@ -35,15 +28,18 @@ class Family:
 
 
 def wal_limit_bytes(database: TreeOptions, families: Sequence[Family]) -> int:
-    """The size at which RocksDB flushes what keeps the oldest WAL file.
+    """The size at which RocksDB flushes what keeps the oldest WAL file."""
+    return rocksdb_wal.limit_bytes(
+        database.max_total_wal_bytes, _all_full_bytes(families), _number_of(families)
+    )
 
-    DBImpl::GetMaxTotalWalSize() and PreprocessWrite() in db/db_impl/db_impl_write.cc: looked at
-    only where there is more than one column family; with one, the memtables are the limit.
-    """
-    ceiling = sum(family.ceiling_bytes for family in families)
-    if sum(family.column.shards for family in families) == 1:
-        return ceiling
-    return database.max_total_wal_bytes or _WAL_TO_MEMTABLES * _COUNTED_AT_OPEN * ceiling
+
+def _all_full_bytes(families: Sequence[Family]) -> int:
+    return sum(family.ceiling_bytes for family in families)
+
+
+def _number_of(families: Sequence[Family]) -> int:
+    return sum(family.column.shards for family in families)
 
 
 def wal(
@@ -53,48 +49,26 @@ def wal(
     load: Load,
     known: Calibration,
 ) -> WalModel:
-    limit = wal_limit_bytes(database, families)
-    single = sum(family.column.shards for family in families) == 1
-    by_size = bool(database.max_total_wal_bytes) and not single
-    file_bytes = _preallocated_bytes(database)
-    device_bytes = known.quantities['wal_device_bytes'].around(
-        limit * _allocation(file_bytes / database.write_buffer_bytes, single=single) + file_bytes
+    log = rocksdb_wal.wal(
+        write_buffer_bytes=database.write_buffer_bytes,
+        max_total_wal_bytes=database.max_total_wal_bytes,
+        db_write_buffer_bytes=database.db_write_buffer_bytes,
+        all_full_bytes=_all_full_bytes(families),
+        column_families=_number_of(families),
     )
+    by_size = bool(database.max_total_wal_bytes) and _number_of(families) > 1
     total = devices.wal_bytes if devices.dedicated_wal else None
     if total is None and devices.dedicated_wal is False and devices.dedicated_db:
         total = devices.db_bytes
     return WalModel(
-        limit_bytes=limit,
+        limit_bytes=log.limit_bytes,
         limited_by='max_total_wal_size' if by_size else 'memtables',
-        file_bytes=file_bytes,
-        device_bytes=device_bytes,
+        file_bytes=log.file_bytes,
+        device_bytes=known.quantities['wal_device_bytes'].around(log.device_bytes),
         device_total_bytes=total,
-        fits_device=None if total is None else device_bytes.value <= total,
-        fill_s=_seconds(limit, load.wal_bytes_per_s),
+        fits_device=None if total is None else log.fits(total),
+        fill_s=_seconds(log.limit_bytes, load.wal_bytes_per_s),
     )
-
-
-def _preallocated_bytes(database: TreeOptions) -> int:
-    """DBImpl::GetWalPreallocateBlockSize() in db/db_impl/db_impl_write.cc."""
-    size = database.write_buffer_bytes + database.write_buffer_bytes // 10
-    for bound in (database.max_total_wal_bytes, database.db_write_buffer_bytes):
-        if bound:
-            size = min(size, bound)
-    return size
-
-
-def _allocation(blocks: float, *, single: bool) -> float:
-    """Allocated over held bytes of WAL files; ``blocks``: preallocation over memtable size.
-
-    Each memtable of any column family that fills begins a new WAL file
-    (DBImpl::SwitchMemtable()), and a file grows by whole preallocated blocks
-    (FSWritableFile::PrepareWrite()). Of one family every file holds one memtable. Where many fill
-    independently of one another, what lies between two such moments is distributed exponentially
-    around one memtable, and the mean of the next whole number of blocks is 1 / (1 - e^-blocks).
-    """
-    if single:
-        return max(1.0, blocks)
-    return blocks / -math.expm1(-blocks)
 
 
 def column_family(
@@ -170,7 +144,7 @@ def memtables(
 
     A memtable is freed when its flush ends; the WAL file that it keeps counts until then.
     """
-    ceiling = sum(family.ceiling_bytes for family in families)
+    ceiling = _all_full_bytes(families)
     ratios = [w.memory_per_wal_byte for w in known.workloads.values()]
     ratio = workload.memory_per_wal_byte if workload else max(ratios)
     bounded, by = float(ceiling), 'max_write_buffer_number'

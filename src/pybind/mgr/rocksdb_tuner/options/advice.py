@@ -12,10 +12,18 @@ from typing import Callable, Iterator, Mapping
 from ..units import format_bytes, natural
 from .effective import effective
 from .hardware import Hardware
-from .memtables import bound_bytes, full_bytes, limits
+from .memtables import (
+    DEFAULT_BOUND_BYTES,
+    DEFAULT_FAMILIES,
+    bound_bytes,
+    full_bytes,
+    left_of_target,
+    limits,
+)
 from .problems import Problem, problem
 from .syntax import OptionSet
 from .values import ValueRefusedError
+from .wal import wal_of
 
 __all__ = ['NEIGHBOURS', 'advice', 'related_options_advice']
 
@@ -24,16 +32,20 @@ _GIB = 1 << 30
 _COMPACTION_THREADS_WITHOUT_REASON = 8
 # The advice is "similar"; twice or half as large is the least that anyone would call unlike.
 _UNLIKE_FACTOR = 2.0
-#: Defaults of all releases, and what BlueStore keeps of the target for everything but its caches
-#: (osd_memory_base) and for the caches at least (osd_memory_cache_min).
+#: The default of all releases.
 _MEMORY_TARGET_BYTES = 4 * _GIB
-_MEMORY_BASE_BYTES = 768 << 20
-_CACHE_LEAST_BYTES = 128 << 20
-#: m, p and O with three shards, L, P and the rest: the default of all releases.
-_FAMILIES = 12
-#: Without a limit of its own the log may be four times the memtables, which RocksDB counts twice
-#: when it opens (`lsm/memory.py`).
-_WAL_FACTOR = 8
+#: RocksDB's own default of max_background_jobs: no OSD is too small for it.
+_FEWEST_JOBS = 2
+#: Memtables of this size and below were measured to write more to the DB where level 0 is small:
+#: 16 x 64 MiB wrote 3.7 times what 4 x 256 MiB did, with merge 2 still 1.9 times, and with a level
+#: 0 and 1 that were raised too no more (M. Nelson, 2022, Pacific Testing (RBD)).
+_SMALL_MEMTABLE_BYTES = 64 << 20
+#: That level 0 held half of the WAL; those of the published tunings hold three quarters or all.
+_LEVEL_0_PART_OF_WAL = 0.5
+#: From this version on compaction on deletion does what shorter periods were set for.
+_COMPACTS_ON_DELETION_FROM = 7
+#: What RocksDB does by itself for ttl since 6.6; from here on it is nothing that somebody chose.
+_USUAL_PERIOD_S = 30 * 24 * 3600
 #: Fewer entries than this are gone before an OSD is back from a restart.
 _PG_LOG_LEAST = 100
 
@@ -44,6 +56,9 @@ NEIGHBOURS = (
     'bluestore_cache_autotune',
     'bluestore_cache_kv_ratio',
     'bluestore_cache_meta_ratio',
+    'osd_pg_log_dups_tracked',
+    'osd_pg_log_trim_min',
+    'bluestore_cache_size_ssd',
 )
 
 
@@ -54,6 +69,7 @@ def advice(
     for rule in _ABOUT_THE_STRING:
         yield from rule(option_set, values)
     if values:
+        yield from _periodic_rewrites(option_set, values, version)
         yield from _too_many_compactions(option_set, values, hardware)
         yield from _memtables_beyond_memory(option_set, values, version, hardware)
         yield from _wal_beyond_device(option_set, values, version, hardware)
@@ -79,7 +95,7 @@ def _too_many_compactions(
     option_set: OptionSet, values: Mapping[str, str], hardware: Hardware
 ) -> Iterator[Problem]:
     cores = hardware.cores
-    most = _COMPACTION_THREADS_WITHOUT_REASON if cores is None else cores
+    most = _COMPACTION_THREADS_WITHOUT_REASON if cores is None else max(cores, _FEWEST_JOBS)
     for name in ('max_background_compactions', 'compaction_threads', 'max_background_jobs'):
         number = int(values.get(name, '0')) if name in option_set else 0
         if number > most:
@@ -120,6 +136,82 @@ def _level_0_bytes(values: Mapping[str, str]) -> int:
     return math.prod(int(values.get(name, '0')) for name in names)
 
 
+def _small_memtables(_option_set: OptionSet, values: Mapping[str, str]) -> Iterator[Problem]:
+    """Deletions that reach level 1 because what they delete was flushed before them."""
+    memtable = int(values.get('write_buffer_size', '0'))
+    merge = int(values.get('min_write_buffer_number_to_merge', '0'))
+    level_0 = _level_0_bytes(values)
+    wal = int(values.get('max_total_wal_size', '0')) or DEFAULT_BOUND_BYTES
+    if not 0 < memtable <= _SMALL_MEMTABLE_BYTES or not 0 < level_0 <= _LEVEL_0_PART_OF_WAL * wal:
+        return
+    if merge == 1:
+        yield problem(
+            'small-memtables',
+            'min_write_buffer_number_to_merge',
+            f'Memtables of {format_bytes(memtable)} are flushed one by one, with the short-lived '
+            'keys in them: 16 x 64 MiB without merging wrote 3.7 times the bytes of 4 x 256 MiB '
+            'to the DB on Pacific, 32 x 32 MiB 2.9 times in 2016',
+        )
+    else:
+        yield problem(
+            'small-memtables',
+            'level0_file_num_compaction_trigger',
+            f'With memtables of {format_bytes(memtable)} level 0 is compacted at '
+            f'{format_bytes(level_0)}, and deletions reach level 1: 16 x 64 MiB with merge 2 wrote '
+            '1.9 times the bytes of 4 x 256 MiB to the DB, and no more than those once '
+            'level0_file_num_compaction_trigger and max_bytes_for_level_base were raised too',
+        )
+
+
+def _no_readahead(_option_set: OptionSet, values: Mapping[str, str]) -> Iterator[Problem]:
+    if values.get('compaction_readahead_size') == '0':
+        yield problem(
+            'no-readahead',
+            'compaction_readahead_size',
+            'Not set: each key that a compaction reads is a read of its own; every default of '
+            'Ceph has 2 MiB',
+        )
+
+
+def _write_buffer_copy(_option_set: OptionSet, values: Mapping[str, str]) -> Iterator[Problem]:
+    size = int(values.get('writable_file_max_buffer_size', '0'))
+    if size > 0:
+        yield problem(
+            'write-buffer-copy',
+            'writable_file_max_buffer_size',
+            f'{format_bytes(size)}: what is written is copied once more on its way to BlueFS, '
+            'which has a buffer itself; every default of Ceph has 0',
+        )
+
+
+def _slowdown_at_trigger(_option_set: OptionSet, values: Mapping[str, str]) -> Iterator[Problem]:
+    slowdown = int(values.get('level0_slowdown_writes_trigger', '0'))
+    trigger = int(values.get('level0_file_num_compaction_trigger', '-1'))
+    if 0 < slowdown <= trigger:
+        yield problem(
+            'slowdown-at-trigger',
+            'level0_slowdown_writes_trigger',
+            f'Writes are slowed from {slowdown} files in level 0 on, where its compaction only '
+            f'begins: published tunings leave at least 12 files between the two',
+        )
+
+
+def _periodic_rewrites(
+    option_set: OptionSet, values: Mapping[str, str], version: str
+) -> Iterator[Problem]:
+    if int(version.split('.', maxsplit=1)[0]) < _COMPACTS_ON_DELETION_FROM:
+        return
+    for name in ('ttl', 'periodic_compaction_seconds'):
+        seconds = int(values.get(name, '0'))
+        if name in option_set and 0 < seconds < _USUAL_PERIOD_S:
+            yield problem(
+                'periodic-rewrites',
+                name,
+                f'Data is rewritten every {seconds} s, needed or not; compaction on deletion does '
+                'what this was once set for',
+            )
+
+
 def _few_memtables(_option_set: OptionSet, values: Mapping[str, str]) -> Iterator[Problem]:
     buffers = int(values.get('max_write_buffer_number', '2'))
     merge = int(values.get('min_write_buffer_number_to_merge', '1'))
@@ -137,7 +229,7 @@ def _memtable_bytes(
     """All memtables of all column families full."""
     one = full_bytes(values)
     if hardware.families is None:
-        return _FAMILIES * one
+        return DEFAULT_FAMILIES * one
     return sum(
         _full_of_family(option_set, family, version, one) if len(family) else one
         for family in hardware.families
@@ -159,11 +251,21 @@ def _memtables_beyond_memory(
     option_set: OptionSet, values: Mapping[str, str], version: str, hardware: Hardware
 ) -> Iterator[Problem]:
     full = _memtable_bytes(option_set, values, version, hardware)
-    number = _FAMILIES if hardware.families is None else len(hardware.families)
+    number = DEFAULT_FAMILIES if hardware.families is None else len(hardware.families)
     bound, limiting = bound_bytes(values, full, number), limits(values, number)
     target = hardware.memory_target_bytes or _MEMORY_TARGET_BYTES
-    left = target - _MEMORY_BASE_BYTES - _CACHE_LEAST_BYTES
-    if bound > left:
+    left = left_of_target(target)
+    if bound <= left:
+        return
+    if bound <= DEFAULT_BOUND_BYTES:
+        yield problem(
+            'memory-target-small',
+            'osd_memory_target',
+            f'{format_bytes(target)} leaves {format_bytes(left)} for memtables and all caches; '
+            f'memtables can take {format_bytes(bound)}, and with the default of every release '
+            f'{format_bytes(DEFAULT_BOUND_BYTES)}: the OSD grows beyond it with any of them',
+        )
+    else:
         yield problem(
             'memtables-beyond-memory',
             min(limiting, key=lambda name: limiting[name], default='write_buffer_size'),
@@ -181,16 +283,20 @@ def _wal_beyond_device(
     device = hardware.wal_device_bytes if on_wal else hardware.db_device_bytes
     if device is None:
         return
-    limit = int(values['max_total_wal_size'])
-    bound = limit or _WAL_FACTOR * _memtable_bytes(option_set, values, version, hardware)
-    if bound > device:
-        yield problem(
-            'wal-beyond-device',
-            'max_total_wal_size',
-            f'The WAL can grow to {format_bytes(bound)} and {"its" if on_wal else "the DB"} device '
-            f'has {format_bytes(device)}: the rest goes to '
-            f'{"the DB device or " if on_wal else ""}the slow one',
-        )
+    number = DEFAULT_FAMILIES if hardware.families is None else len(hardware.families)
+    log = wal_of(values, _memtable_bytes(option_set, values, version, hardware), number)
+    if log.fits(device):
+        return
+    fits = log.limit_that_fits(device)
+    yield problem(
+        'wal-beyond-device',
+        'max_total_wal_size',
+        f'The files of a WAL of {format_bytes(log.limit_bytes)} take '
+        f'{format_bytes(log.device_bytes)}, and {"its" if on_wal else "the DB"} device has '
+        f'{format_bytes(device)}: the rest goes to '
+        f'{"the DB device or " if on_wal else ""}the slow one'
+        + (f'; a limit of {format_bytes(fits)} fits' if fits else ''),
+    )
 
 
 def _levels_beyond_device(values: Mapping[str, str], hardware: Hardware) -> Iterator[Problem]:
@@ -219,7 +325,15 @@ def related_options_advice(settings: Mapping[str, str]) -> Iterator[Problem]:
                 'remember, and is filled anew instead of catching up; published benchmarks that '
                 'set 10 restarted nothing',
             )
-    if settings.get('bluestore_cache_autotune', 'true').lower() in ('false', '0'):
+    dups = natural(settings.get('osd_pg_log_dups_tracked'))
+    if dups is not None and dups < _PG_LOG_LEAST:
+        yield problem(
+            'short-pg-log',
+            'osd_pg_log_dups_tracked',
+            f'{dups} entries: a request that a client sends again after a change of the PG is no '
+            'longer known as one that was done',
+        )
+    if not _is_on(settings, 'bluestore_cache_autotune'):
         yield problem(
             'cache-autotune-off',
             'bluestore_cache_autotune',
@@ -228,7 +342,7 @@ def related_options_advice(settings: Mapping[str, str]) -> Iterator[Problem]:
         )
     for name in ('bluestore_cache_kv_ratio', 'bluestore_cache_meta_ratio'):
         if name in settings:
-            autotuned = settings.get('bluestore_cache_autotune', 'true').lower() in ('true', '1')
+            autotuned = _is_on(settings, 'bluestore_cache_autotune')
             yield problem(
                 'cache-ratio-set',
                 name,
@@ -240,10 +354,26 @@ def related_options_advice(settings: Mapping[str, str]) -> Iterator[Problem]:
                 ),
             )
 
+    if 'bluestore_cache_size_ssd' in settings and _is_on(settings, 'bluestore_cache_autotune'):
+        yield problem(
+            'cache-size-set',
+            'bluestore_cache_size_ssd',
+            f'Set to {settings["bluestore_cache_size_ssd"]}: osd_memory_target decides while '
+            'bluestore_cache_autotune is on',
+        )
+
+
+def _is_on(settings: Mapping[str, str], name: str) -> bool:
+    return settings.get(name, 'true').lower() in ('true', '1')
+
 
 _ABOUT_THE_STRING: tuple[Callable[[OptionSet, Mapping[str, str]], Iterator[Problem]], ...] = (
     _jobs_switched_off,
     _no_wal_limit,
     _level_0_unlike_level_1,
     _few_memtables,
+    _small_memtables,
+    _no_readahead,
+    _write_buffer_copy,
+    _slowdown_at_trigger,
 )

@@ -27,7 +27,10 @@ NOT_JUDGED = 'not-judged'
 _NOT_TOLD = frozenset({NOT_JUDGED, 'ambiguous'})
 #: Rules whose problems do not keep an OSD from starting, but keep the module from applying.
 _BLOCKING_WARNINGS = frozenset(
-    {'clamped', 'lenient-number', 'not-assessed', 'empty', 'caution', 'removed-option'}
+    {
+        *('clamped', 'lenient-number', 'not-assessed', 'empty', 'caution', 'removed-option'),
+        *('unknown-version', *_NOT_TOLD),
+    }
 )
 
 

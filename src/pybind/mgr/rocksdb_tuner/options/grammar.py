@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Mapping, Optional
 
 from .catalogue import UnknownRocksDBVersionError, catalogue
-from .effective import effective
+from .effective import effective, read_option
 from .syntax import OptionSet, OptionSyntaxError, combine, format, parse  # noqa: A004
 from .values import ValueRefusedError, read_value
 
@@ -100,9 +100,21 @@ def _meaning(option_set: OptionSet, rocksdb_version: str) -> tuple[Mapping[str, 
     """What is in effect, and what of the set that does not cover."""
     values = effective(option_set, rocksdb_version)
     known = catalogue()
+    _refuse_what_is_refused(option_set, rocksdb_version)
     rest = tuple(
         (name, value)
         for name, value in normalise(option_set).items
         if name not in values and not known.is_without_effect(name, rocksdb_version)
     )
     return values, OptionSet(rest)
+
+
+def _refuse_what_is_refused(option_set: OptionSet, rocksdb_version: str) -> None:
+    """An option without effect has one where its value keeps the database from opening."""
+    known = catalogue()
+    for version in known.versions_for(rocksdb_version):
+        for name, value in option_set:
+            info = known.options.get(name)
+            facts = info.versions.get(version) if info else None
+            if info and facts and facts.value_read and facts.no_effect is not None:
+                read_option(info, value, version)

@@ -8,6 +8,21 @@ from __future__ import annotations
 
 from typing import Mapping
 
+#: Defaults of all releases: what BlueStore keeps of the target for everything but its caches
+#: (osd_memory_base) and for the caches at least (osd_memory_cache_min).
+_MEMORY_BASE_BYTES = 768 << 20
+_CACHE_LEAST_BYTES = 128 << 20
+#: m, p and O with three shards, L, P and the rest: the column families of all releases.
+DEFAULT_FAMILIES = 12
+#: What the default of every release may take, sharded or not: four memtables of 256 MiB, 64 of
+#: 16 MiB, or as much as a WAL of 1 GiB holds.
+DEFAULT_BOUND_BYTES = 1 << 30
+
+
+def left_of_target(memory_target_bytes: int) -> int:
+    """What ``osd_memory_target`` leaves for memtables, and for caches beyond their least."""
+    return max(0, memory_target_bytes - _MEMORY_BASE_BYTES - _CACHE_LEAST_BYTES)
+
 
 def full_bytes(values: Mapping[str, str]) -> int:
     """All memtables of one column family full; KeyError where the options do not say."""

@@ -18,8 +18,8 @@ class NeighbourInfo:
     #: As Ceph calls it: "bool", "uint64".
     value_type: str
     unit: Optional[str]
-    #: By release.
-    defaults: Mapping[str, str]
+    #: By release; None where it has no such option.
+    defaults: Mapping[str, Optional[str]]
     #: "at-once", "restart", or "mkfs": only when an OSD is made.
     takes_effect: str
     meaning: str

@@ -21,6 +21,7 @@ _ORDER = {severity: rank for rank, severity in enumerate(Severity)}
 #: By the id of the data entry: conditions of what OSDs are, and of what is set for them.
 OF_THE_SETUP: Mapping[str, ConditionFunction] = {
     'unstartable-options': options.unstartable_options,
+    'unjudged-options': options.unjudged_options,
     'options-outside-config-store': options.options_outside_config_store,
     'class-entry-without-effect': options.class_entry_without_effect,
     'different-options': options.different_options,
@@ -33,6 +34,7 @@ OF_THE_SETUP: Mapping[str, ConditionFunction] = {
     'too-many-compactions': options.too_many_compactions,
     'options-without-effect': options.options_without_effect,
     'periodic-rewrites': options.periodic_rewrites,
+    'unwise-options': options.unwise_options,
     'wal-device-small': device.wal_device_small,
     'large-min-alloc-size': device.large_min_alloc_size,
     'unsharded': device.unsharded,
@@ -51,6 +53,7 @@ OF_THE_SETUP: Mapping[str, ConditionFunction] = {
 OF_THE_PRESENT: Mapping[Subject, Mapping[str, ConditionFunction]] = {
     Subject.PENDING_RESTART: {'restart-pending': options.restart_pending},
     Subject.CHOSEN_STRING: {'memtables-exceed-memory': options.memtables_exceed_memory},
+    Subject.SMALL_MEMORY_TARGET: {'memory-target-small': options.memory_target_small},
     Subject.DB_DEVICE: {
         'spillover': device.spillover,
         'level-does-not-fit': device.level_does_not_fit,

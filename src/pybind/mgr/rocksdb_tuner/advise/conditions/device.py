@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from functools import partial
-from typing import Optional
+from typing import Mapping, Optional
 
 from ...lsm.levels import MAX_LEVELS
 from ...mgr.records import OsdInfo
 from ...observe.growth import Forecast, Outlook
 from ...observe.signals import Signals
+from ...options.memtables import DEFAULT_FAMILIES, full_bytes
+from ...options.wal import Wal, wal_of
+from ...units import format_bytes
 from ..facts import release_of_osd
 from ..naming import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
@@ -242,31 +245,41 @@ def _metadata(used_bytes: int, device_bytes: int) -> tuple[FindingEvidence, ...]
 
 
 def wal_device_small(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """max_total_wal_size is more than the WAL device holds, or there is no such limit."""
+    """The files of the WAL may take more than the device that holds them, and nothing else."""
     measured = []
     for osd in cluster.osds:
         info = osd.info
-        size = info.wal_device_bytes
-        if not info.dedicated_wal or not size:
-            continue
+        size = info.wal_device_bytes if info.dedicated_wal else None
+        if not info.dedicated_wal and info.dedicated_db:
+            size = info.db_device_bytes
         effective = effective_options(osd)
-        limit = int(effective.get('max_total_wal_size', '-1')) if effective is not None else -1
-        if limit == 0 or limit > size:
-            measured.append(Measured(-size, osd, partial(_wal, size, limit)))
+        log = _wal_of(effective, osd) if effective is not None and size else None
+        if log is not None and size and not log.fits(size):
+            measured.append(Measured(-size, osd, partial(_wal, size, log)))
     worst = worst_of(measured)
     if worst:
+        info = worst.osd.info
+        size = (info.wal_device_bytes if info.dedicated_wal else info.db_device_bytes) or 0
+        log = _wal_of(effective_options(worst.osd) or {}, worst.osd)
         yield condition.finding(
             f'the WAL of {worst.names} may grow beyond its device',
             worst.ids,
             worst.evidence,
-            fits=worst.osd.info.wal_device_bytes,
+            needs=format_bytes(log.device_bytes),
+            fits=log.limit_that_fits(size) or 'no limit does',
         )
 
 
-def _wal(device_bytes: int, limit_bytes: int) -> tuple[FindingEvidence, ...]:
+def _wal_of(effective: Mapping[str, str], osd: OsdFacts) -> Wal:
+    number = 1 if osd.sharded is False else DEFAULT_FAMILIES
+    return wal_of(effective, number * full_bytes(effective), number)
+
+
+def _wal(device_bytes: int, log: Wal) -> tuple[FindingEvidence, ...]:
     return (
         FindingEvidence('wal_device_bytes', device_bytes, 'bytes', None),
-        FindingEvidence('max_total_wal_size', limit_bytes, 'bytes', None),
+        FindingEvidence('wal_limit_bytes', log.limit_bytes, 'bytes', None),
+        FindingEvidence('wal_files_bytes', int(log.device_bytes), 'bytes', None),
     )
 
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Optional
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple, Optional
 
 from ...mgr.records import ConfigEntry, OsdInfo
 from ...options.checks import Problem
 from ...options.grammar import combine
-from ...options.memtables import bound_bytes, full_bytes
-from ...options.syntax import parse
+from ...options.memtables import (
+    DEFAULT_BOUND_BYTES,
+    DEFAULT_FAMILIES,
+    bound_bytes,
+    full_bytes,
+    left_of_target,
+)
+from ..check_subjects import hardware_of_osd
 from ..facts import ANNEX, OPTION, release_of_osd
 from ..naming import name_osds
 from ..precedence import UnknownMaskError, deciding_entry, is_for_a_class, is_own_entry, reaches
@@ -17,7 +24,7 @@ from ..profiles import Profile
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
 from ..strings import check, recognise, same_meaning
 from .catalogue import Condition
-from .facts import ClusterFacts, RunningString, compacts_on_deletion
+from .facts import ClusterFacts, RunningString
 
 _PLACES = {'file': 'ceph.conf', 'cmdline': 'the command line', 'env': 'the environment'}
 
@@ -31,7 +38,7 @@ def unstartable_options(cluster: ClusterFacts, condition: Condition) -> Iterable
         if release is None or given is None:
             continue
         who, text = given
-        if not check(text, release.rocksdb_version).accepted:
+        if check(text, release.rocksdb_version).accepted is False:
             doomed.setdefault((who, text, osd.info.up), []).append(osd.info.osd_id)
     for (who, text, up), ids in doomed.items():
         yield condition.finding(
@@ -40,6 +47,35 @@ def unstartable_options(cluster: ClusterFacts, condition: Condition) -> Iterable
             + f' with the options set for {who}',
             tuple(ids),
             (FindingEvidence(OPTION, text, 'option string', None),),
+            who=who,
+            option=OPTION,
+        )
+
+
+def unjudged_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """An option string of which nobody can tell whether an OSD would start with it."""
+    unjudged: dict[tuple[str, str, bool], list[int]] = {}
+    for osd in cluster.osds:
+        release = release_of_osd(osd.info)
+        given = _next_start(osd, cluster.entries) if release else None
+        if release is None or given is None:
+            continue
+        who, text = given
+        if check(text, release.rocksdb_version).accepted is None:
+            # What an OSD runs it did start with.
+            runs = osd.options is not None and osd.options.running == text
+            unjudged.setdefault((who, text, runs), []).append(osd.info.osd_id)
+    for (who, text, runs), ids in unjudged.items():
+        yield condition.finding(
+            f'the options set for {who} are of a form that this module cannot judge: '
+            + (
+                f'{name_osds(ids)} started with them, and what is in effect is not known'
+                if runs
+                else f'whether {name_osds(ids)} would start again cannot be told'
+            ),
+            tuple(ids),
+            (FindingEvidence(OPTION, text, 'option string', None),),
+            severity=Severity.INFO if runs else Severity.WARNING,
             who=who,
             option=OPTION,
         )
@@ -343,57 +379,116 @@ def _of_problems(
 
 def periodic_rewrites(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """ttl or periodic compaction where compaction on deletion does its job."""
-    period_s = condition.limit('period_s', cluster.limits)
     for running in cluster.chosen_strings:
-        release, checked = running.release, running.checked
-        if release is None or checked is None or not checked.accepted:
+        problems = _problems(running, None, frozenset({'periodic-rewrites'}))
+        names = [problem.option for problem in problems if problem.option]
+        if running.checked is None or not names:
             continue
-        if not compacts_on_deletion(release):
+        seconds = {name: int(running.checked.effective[name]) for name in names}
+        yield condition.finding(
+            f'{name_osds(running.ids)} rewrite all of RocksDB every {min(seconds.values())} s, '
+            'needed or not',
+            running.ids,
+            tuple(FindingEvidence(name, value, 's', None) for name, value in seconds.items()),
+            culprit=' and '.join(names),
+            who=running.who,
+            option=OPTION,
+        )
+
+
+#: Warnings of `check` that another condition reports, or that say what `check` cannot know.
+_REPORTED_ELSEWHERE = frozenset(
+    {
+        *_WITHOUT_EFFECT,
+        *('no-wal-limit', 'many-threads', 'periodic-rewrites', 'memtables-beyond-memory'),
+        *('wal-beyond-device', 'not-judged', 'ambiguous', 'unknown-version'),
+        *('short-pg-log', 'cache-autotune-off'),
+    }
+)
+
+
+def unwise_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Everything else that `check` warns of, on the OSD that runs it."""
+    for running in cluster.chosen_strings:
+        release, alone = running.release, running.checked
+        if release is None or alone is None or not alone.accepted:
             continue
-        written = parse(running.text)
-        found = [
-            (name, int(checked.effective[name]))
-            for name in ('ttl', 'periodic_compaction_seconds')
-            if name in written and 0 < int(checked.effective.get(name, '0')) < period_s
-        ]
-        if found:
-            yield condition.finding(
-                f'{name_osds(running.ids)} rewrite all of RocksDB every '
-                f'{min(seconds for _, seconds in found)} s, needed or not',
-                running.ids,
-                tuple(FindingEvidence(name, seconds, 's', None) for name, seconds in found),
-                culprit=' and '.join(name for name, _ in found),
-                who=running.who,
-                option=OPTION,
+        # A published string is reported as a whole; what it does to this hardware is not.
+        known = recognise(running.text, release) is not None
+        by_problems: dict[tuple[Problem, ...], list[OsdFacts]] = {}
+        for osd in running.osds:
+            result = check(running.text, release.rocksdb_version, hardware_of_osd(osd))
+            problems = tuple(
+                problem
+                for problem in result.problems
+                if problem.severity == 'warning'
+                and problem.rule not in _REPORTED_ELSEWHERE
+                and not (known and problem in alone.problems)
             )
+            if problems:
+                by_problems.setdefault(problems, []).append(osd)
+        for problems, osds in by_problems.items():
+            yield _of_problems(condition, replace(running, osds=tuple(osds)), problems)
 
 
 def memtables_exceed_memory(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Memtables of a chosen string that may outgrow osd_memory_target."""
+    """Memtables of a chosen string that may outgrow what osd_memory_target leaves them."""
     share = condition.limit('share_of_target', cluster.limits)
-    families = int(condition.limit('column_families', cluster.limits))
     for running in cluster.chosen_strings:
-        checked = running.checked
-        if checked is None or not checked.accepted:
-            continue
-        one, over = full_bytes(checked.effective), []
-        for osd in running.osds:
-            details = osd.details
-            if details is None or details.memory_target_bytes is None:
-                continue
-            number = 1 if osd.sharded is False else families
-            bound = bound_bytes(checked.effective, number * one, number)
-            if bound > share * details.memory_target_bytes:
-                over.append((osd, bound, details.memory_target_bytes, details.memory_mapped_bytes))
+        over = [o for o in _with_memory(running) if o.bound > share * left_of_target(o.target)]
+        over = [o for o in over if o.bound > DEFAULT_BOUND_BYTES]
         if over:
-            ids = tuple(osd.info.osd_id for osd, _, _, _ in over)
-            _, bound, target, mapped = over[0]
+            ids = tuple(o.osd.info.osd_id for o in over)
             yield condition.finding(
                 f'memtables of {name_osds(ids)} may take more memory than the OSD is given',
                 ids,
-                (
-                    FindingEvidence('memtables', bound, 'bytes', None),
-                    FindingEvidence('osd_memory_target', target, 'bytes', None),
-                    FindingEvidence('memory_mapped', mapped, 'bytes', None),
-                ),
+                _memory(over[0]),
             )
+
+
+def memory_target_small(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """A target that is too small for the memtables of any default, whatever runs."""
+    small = [
+        o
+        for running in cluster.strings
+        for o in _with_memory(running)
+        if left_of_target(o.target) < o.bound <= DEFAULT_BOUND_BYTES
+    ]
+    if small:
+        ids = tuple(sorted(o.osd.info.osd_id for o in small))
+        least = min(small, key=lambda o: (o.target, o.osd.info.osd_id))
+        yield condition.finding(
+            f'osd_memory_target of {name_osds(ids)} leaves too little for memtables',
+            ids,
+            _memory(least),
+        )
+
+
+class _OfMemory(NamedTuple):
+    """An OSD, what its memtables may take, and what it is given."""
+
+    osd: OsdFacts
+    bound: int
+    target: int
+    mapped: Optional[int]
+
+
+def _with_memory(running: RunningString) -> Iterator[_OfMemory]:
+    checked = running.checked
+    if checked is None or not checked.accepted:
+        return
+    one = full_bytes(checked.effective)
+    for osd in running.osds:
+        details = osd.details
+        if details is not None and details.memory_target_bytes is not None:
+            number = 1 if osd.sharded is False else DEFAULT_FAMILIES
+            bound = bound_bytes(checked.effective, number * one, number)
+            yield _OfMemory(osd, bound, details.memory_target_bytes, details.memory_mapped_bytes)
+
+
+def _memory(of: _OfMemory) -> tuple[FindingEvidence, ...]:
+    return (
+        FindingEvidence('memtables', of.bound, 'bytes', None),
+        FindingEvidence('osd_memory_target', of.target, 'bytes', None),
+        FindingEvidence('memory_mapped', of.mapped, 'bytes', None),
+    )

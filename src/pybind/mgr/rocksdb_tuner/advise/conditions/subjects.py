@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Mapping, NamedTuple, Optional
 
 from ...observe.signals import Signals
+from ...options.memtables import DEFAULT_BOUND_BYTES, left_of_target
 from ...workload.records import WorkloadClass
 from ..records import OsdFacts
 from .catalogue import condition
@@ -21,6 +22,7 @@ class Subject(Enum):
 
     DB_DEVICE = 'an OSD with a DB device of its own'
     CHOSEN_STRING = 'an OSD with an option string that somebody set'
+    SMALL_MEMORY_TARGET = 'an OSD whose osd_memory_target leaves less than a default needs'
     PENDING_RESTART = 'an OSD whose option string was changed since it started'
     HEALTH_CHECK = 'a health check that Ceph raises'
     METADATA_WORK = 'an OSD whose clients write metadata'
@@ -77,8 +79,12 @@ def subjects_of_the_present(cluster: ClusterFacts, least: Least) -> frozenset[Su
             found.add(Subject.METADATA_WORK)
         if osd.rocksdb_times is not None:
             found.add(Subject.STATISTICS)
-        if osd.details is not None and (osd.details.omap_seek_ms or 0.0) >= least.omap_seek_ms:
+        details = osd.details
+        if details is not None and (details.omap_seek_ms or 0.0) >= least.omap_seek_ms:
             found.add(Subject.SLOW_SEEKS)
+        target = details.memory_target_bytes if details is not None else None
+        if target is not None and left_of_target(target) < DEFAULT_BOUND_BYTES:
+            found.add(Subject.SMALL_MEMORY_TARGET)
         if osd.signals is not None:
             found.update(_of_signals(osd.signals, osd.info.db_rotational, least))
     return frozenset(found)

@@ -170,7 +170,10 @@ def _neighbour(info: NeighbourInfo) -> str:
         ('Takes effect', _TAKES_EFFECT[info.takes_effect]),
         ('Source', info.source),
     ]
-    rows = [(release.capitalize(), text or '(empty)') for release, text in info.defaults.items()]
+    rows = [
+        (release.capitalize(), '(no such option)' if text is None else text or '(empty)')
+        for release, text in info.defaults.items()
+    ]
     columns = (Column('IN'), Column('DEFAULT', flexible=True, wrap=True))
     return sections(fields(pairs), table(columns, rows))
 

@@ -22,7 +22,8 @@ VERSIONS = {'pacific': '6.8', 'reef': '7.9', 'tentacle': '7.9'}
 D_2022 = (
     'compression=kNoCompression,max_write_buffer_number=128,min_write_buffer_number_to_merge=16,'
     'write_buffer_size=8388608,max_background_jobs=4,level0_file_num_compaction_trigger=8,'
-    'max_bytes_for_level_base=1073741824,max_total_wal_size=1073741824'
+    'max_bytes_for_level_base=1073741824,max_total_wal_size=1073741824,'
+    'compaction_readahead_size=2MB,writable_file_max_buffer_size=0'
 )
 
 

@@ -23,6 +23,7 @@ FILL: dict[str, Any] = {
     'profile': 'alternate-2019',
     'culprit': 'ttl',
     'fits': 1,
+    'needs': '2 GiB',
     'sharding': 'm(3)',
     'fixed': '16.2.15',
     'kv_who': 'osd',

@@ -154,10 +154,13 @@ def test_an_osd_that_holds_mostly_metadata_is_pointed_out(
 @pytest.mark.parametrize(
     ('wal_bytes', 'options', 'fires'),
     [
-        (GIB, None, False),
-        (GIB - 1, None, True),
-        (100 << 20, 'max_total_wal_size=67108864', False),
-        (20 * GIB, 'write_buffer_size=67108864', True),
+        # Its files take 1.65 times what is in them, and one is preallocated.
+        (GIB, None, True),
+        (2 * GIB, None, False),
+        (100 << 20, 'max_total_wal_size=67108864,write_buffer_size=8M', True),
+        (120 << 20, 'max_total_wal_size=67108864,write_buffer_size=8M', False),
+        (20 * GIB, 'write_buffer_size=67108864', False),
+        (19 * GIB, 'write_buffer_size=67108864', True),
         (None, None, False),
     ],
 )

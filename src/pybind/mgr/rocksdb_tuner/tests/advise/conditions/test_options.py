@@ -280,12 +280,12 @@ MEMORY = Details(0.0, None, None, None, None, memory_target_bytes=4 << 30)
             True,
         ),
         (
-            'write_buffer_size=268435456,max_write_buffer_number=64,max_total_wal_size=4294967296',
+            'write_buffer_size=268435456,max_write_buffer_number=64,max_total_wal_size=3355443200',
             True,
             False,
         ),
         (
-            'write_buffer_size=268435456,max_write_buffer_number=64,max_total_wal_size=4294967297',
+            'write_buffer_size=268435456,max_write_buffer_number=64,max_total_wal_size=3355443201',
             True,
             True,
         ),
@@ -303,8 +303,45 @@ def test_memtables_beyond_the_memory_target_are_pointed_out(
 
 
 def test_a_small_memory_target_is_not_the_fault_of_the_default() -> None:
-    small = facts(osd_info(0))._replace(details=MEMORY._replace(memory_target_bytes=1 << 29))
-    assert found(small) == {}
+    """Nor of a string that needs no more than it: the target is what an operator is told of."""
+    for text in (PACIFIC, PACIFIC.replace('1073741824', '536870912')):
+        osd = facts(osd_info(0), text, 'mon' if text != PACIFIC else 'default')
+        small = osd._replace(details=MEMORY._replace(memory_target_bytes=1 << 30))
+        findings_of = found(small)
+        assert findings_of['memory-target-small'].severity is Severity.INFO
+        assert 'memtables-exceed-memory' not in findings_of
+        enough = osd._replace(details=MEMORY._replace(memory_target_bytes=2 << 30))
+        assert 'memory-target-small' not in found(enough)
+
+
+NOT_JUDGED = f'{PACIFIC},block_based_table_factory={{block_size=16384}}'
+
+
+def test_a_string_that_cannot_be_judged_is_no_error_and_no_default() -> None:
+    """It was called an error that keeps OSDs from starting, and equal to the default at once."""
+    entries = (entry('osd', NOT_JUDGED),)
+    waiting = facts(osd_info(0), PACIFIC, 'default', entries)
+    of_waiting = found(waiting, entries=entries)
+    assert of_waiting['unjudged-options'].severity is Severity.WARNING
+    runs = facts(osd_info(0), NOT_JUDGED, 'mon', entries)
+    of_running = found(runs, entries=entries)
+    assert of_running['unjudged-options'].severity is Severity.INFO
+    for findings_of in (of_waiting, of_running):
+        assert not {'unstartable-options', 'redundant-override'} & set(findings_of)
+        assert all(f.severity is not Severity.ERROR for f in findings_of.values())
+
+
+def test_what_check_warns_of_is_a_finding_on_the_osd_that_runs_it() -> None:
+    text = f'{PACIFIC},max_write_buffer_number=16,write_buffer_size=64M'
+    finding = found(facts(osd_info(0), text, 'mon'))['unwise-options']
+    assert finding.severity is Severity.WARNING
+    assert 'min_write_buffer_number_to_merge' in finding.remedy
+    assert 'unwise-options' not in found(facts(osd_info(0), PACIFIC, 'mon'))
+    # A published string is reported as a whole, but not what it does to a small device.
+    tuned = profile('variant-2022-d').options
+    assert 'unwise-options' not in found(facts(osd_info(0), tuned, 'mon'))
+    small = osd_info(0, dedicated_db=True, db_device_bytes=1 << 30)
+    assert 'unwise-options' in found(facts(small, tuned, 'mon'))
 
 
 def test_the_worst_comes_first() -> None:

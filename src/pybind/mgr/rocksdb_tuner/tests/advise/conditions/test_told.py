@@ -33,6 +33,7 @@ REEF = DEFAULTS['reef']
 LZ4 = 'compression=kLZ4Compression'
 ALTERNATE = profile('alternate-2019').options
 VARIANT_D = profile('variant-2022-d').options
+UNJUDGED = PACIFIC + ',block_based_table_factory={block_size=16384}'
 #: Long strings, by how they are told here.
 NAMED = {'Pacific': PACIFIC, 'Reef': REEF, 'of 2019': ALTERNATE, 'variant D': VARIANT_D}
 
@@ -249,7 +250,7 @@ SCENES = (
             seen(
                 6,
                 options='write_buffer_size=67108864',
-                info={'dedicated_wal': True, 'wal_device_bytes': 20 * GIB},
+                info={'dedicated_wal': True, 'wal_device_bytes': 10 * GIB},
             ),
         ),
     ),
@@ -731,6 +732,37 @@ SCENES = (
         'objects with too many keys',
         (seen(0),),
         more={'health_codes': frozenset({'LARGE_OMAP_OBJECTS'})},
+    ),
+    Scene(
+        'unwise-options',
+        'what the checks warn of, by itself and on small devices',
+        (
+            on(0, PACIFIC + ',write_buffer_size=64M', 'osd.0'),
+            on(1, PACIFIC + ',write_buffer_size=64M', 'osd.1'),
+            on(2, VARIANT_D, 'osd.2', info={'dedicated_db': True, 'db_device_bytes': GIB}),
+            on(3, PACIFIC + ',compaction_readahead_size=0', 'osd.3'),
+            on(4, PACIFIC, 'osd.4'),
+            on(5, PACIFIC + ',write_buffer_size=64M', 'osd.5', 'zebra'),
+        ),
+    ),
+    Scene(
+        'memory-target-small memtables-exceed-memory',
+        'a memory target below what any default needs',
+        (
+            facts(osd_info(0))._replace(details=memory(GIB, GIB)),
+            on(1, PACIFIC + ',max_total_wal_size=512M', details=memory(GIB)),
+            on(2, PACIFIC, details=memory(2 * GIB)),
+        ),
+    ),
+    Scene(
+        'unjudged-options unstartable-options redundant-override',
+        'a value of a form that was not measured',
+        (
+            on(0, UNJUDGED, 'osd'),
+            on(1, UNJUDGED, 'osd'),
+            facts(osd_info(2), PACIFIC, 'default', (entry('osd', UNJUDGED),)),
+        ),
+        (entry('osd', UNJUDGED),),
     ),
 )
 
