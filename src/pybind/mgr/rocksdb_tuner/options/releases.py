@@ -10,7 +10,10 @@ from typing import Mapping, Optional
 from ..knowledge import loader
 
 __all__ = [
+    'AnnouncedRelease',
     'KnownRelease',
+    'announced_release',
+    'announced_releases',
     'counters_measured',
     'known_releases',
     'release_of',
@@ -42,6 +45,25 @@ class KnownRelease:
     def label(self) -> str:
         """How to name it to a person: "Reef (from 18.2.4)"."""
         return f'{self.name.capitalize()} (from {self.since})'
+
+
+@dataclass(frozen=True)
+class AnnouncedRelease:
+    """A release of which something is published, and nothing was measured."""
+
+    #: "umbrella"
+    name: str
+    major: int
+    rocksdb_version: str
+    #: The default option string, as far as it is published.
+    options: str
+    source: str
+    #: The closest release that was measured.
+    judge_as: str
+
+    @property
+    def label(self) -> str:
+        return f'{self.name.capitalize()} ({self.major})'
 
 
 @dataclass(frozen=True)
@@ -98,6 +120,28 @@ def renamed_in_any_release() -> Mapping[str, str]:
 def known_releases() -> tuple[KnownRelease, ...]:
     """All releases that the module knows, oldest first."""
     return tuple(release for line in _lines() for release in line.releases)
+
+
+@lru_cache(maxsize=1)
+def announced_releases() -> tuple[AnnouncedRelease, ...]:
+    """Releases that are published and were not measured."""
+    return tuple(
+        AnnouncedRelease(
+            name=entry['name'],
+            major=entry['major'],
+            rocksdb_version=entry['rocksdb_version'],
+            options=entry['options'],
+            source=entry['rocksdb_source'],
+            judge_as=entry['judge_as'],
+        )
+        for entry in loader.load('releases')['announced']
+    )
+
+
+def announced_release(text: Optional[str]) -> Optional[AnnouncedRelease]:
+    """By name, or by a version such as "21.1.0"; None where nothing is published of it."""
+    major = (text or '').partition('.')[0].lower()
+    return next((r for r in announced_releases() if major in (r.name, str(r.major))), None)
 
 
 @lru_cache(maxsize=1)

@@ -13,7 +13,7 @@ from .catalogue import OptionInfo, catalogue
 from .checks import NOTHING_KNOWN, TEXT_MAX_BYTES, CheckResult, check
 from .hardware import Hardware
 from .neighbours import NeighbourInfo, neighbours
-from .releases import KnownRelease, known_releases
+from .releases import KnownRelease, announced_release, known_releases
 from .syntax import combine
 
 __all__ = [
@@ -142,6 +142,14 @@ def find_release(text: str) -> KnownRelease:
         older = [r for r in same_line if _numbers(r)[: len(wanted)] <= wanted]
         if older:
             return older[-1]
+    announced = announced_release(text)
+    if announced is not None:
+        raise BadQuestionError(
+            errno.EINVAL,
+            f'{announced.label} was not measured yet, and nothing is judged for it; published is '
+            f'that it has RocksDB {announced.rocksdb_version}. The closest release that was '
+            f'measured is {announced.judge_as}',
+        )
     names = ', '.join(dict.fromkeys(release.name for release in known))
     raise BadQuestionError(errno.EINVAL, f'"{text}" is no release that is known; known are {names}')
 

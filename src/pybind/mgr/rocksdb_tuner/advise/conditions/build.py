@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Optional
 
+from ...options.releases import AnnouncedRelease, announced_release
 from ...units import natural
 from ..facts import release_of_osd
 from ..naming import name_osds
@@ -17,15 +18,15 @@ _Version = tuple[int, ...]
 
 def unoptimised_build(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Packages of Debian and Ubuntu whose RocksDB was built without optimisation."""
-    fixed = {_version(text)[:1]: text for text in condition.values['fixed']}
+    fixed = {numbers_of(text)[:1]: text for text in condition.values['fixed']}
     affected: dict[tuple[str, str], list[int]] = {}
     for osd in cluster.osds:
         text = osd.info.version
         if text is None or osd.info.distribution not in condition.values['distributions']:
             continue
-        number = _version(text)
+        number = numbers_of(text)
         needed = fixed.get(number[:1])
-        if needed is not None and number < _version(needed):
+        if needed is not None and number < numbers_of(needed):
             affected.setdefault((text, needed), []).append(osd.info.osd_id)
     for (text, needed), ids in affected.items():
         yield condition.finding(
@@ -45,7 +46,7 @@ def deferred_write_regression(cluster: ClusterFacts, condition: Condition) -> It
         for osd in cluster.osds
         if osd.info.main_rotational
         and osd.info.version is not None
-        and _version(since) <= _version(osd.info.version) < _version(fixed)
+        and numbers_of(since) <= numbers_of(osd.info.version) < numbers_of(fixed)
     ]
     if ids:
         yield condition.finding(
@@ -63,14 +64,30 @@ def unknown_release(cluster: ClusterFacts, condition: Condition) -> Iterable[Fin
         if osd.info.version is not None and release_of_osd(osd.info) is None:
             unknown.setdefault(osd.info.version, []).append(osd.info.osd_id)
     for version, ids in unknown.items():
+        announced = announced_release(version)
         yield condition.finding(
-            f'{name_osds(ids)} run {version}, which this version of the module does not know',
+            f'{name_osds(ids)} run {version}, which this version of the module does not know'
+            if announced is None
+            else f'{name_osds(ids)} run {version}: {announced.label} was not measured with this '
+            'version of the module',
             tuple(ids),
-            (FindingEvidence('ceph_version', version, 'version', None),),
+            (
+                FindingEvidence('ceph_version', version, 'version', None),
+                *_published_of(announced),
+            ),
         )
 
 
-def _version(text: Optional[str]) -> _Version:
+def _published_of(announced: Optional[AnnouncedRelease]) -> tuple[FindingEvidence, ...]:
+    if announced is None:
+        return ()
+    return (
+        FindingEvidence('rocksdb_version', announced.rocksdb_version, 'published', None),
+        FindingEvidence('bluestore_rocksdb_options', announced.options, 'published', None),
+    )
+
+
+def numbers_of(text: Optional[str]) -> _Version:
     """(16, 2, 15) of "16.2.15-1"; empty for what is no version, which is below every other."""
     numbers = (text or '').split('-')[0].split('.')
     found = tuple(natural(n) for n in numbers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from statistics import median
 from typing import Optional
@@ -14,6 +14,7 @@ from ...workload.records import Workload
 from ..facts import BUFFERED_IO, COMPACT_ON_DELETION, release_of_osd
 from ..naming import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts
+from .build import numbers_of
 from .catalogue import Condition
 from .facts import (
     ClusterFacts,
@@ -67,7 +68,8 @@ def _with_metadata_work(
 
 def compact_on_deletion_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Clients delete and rewrite metadata, and tombstones stay until compaction comes by."""
-    ids, values = [], set()
+    by_need: dict[str, list[int]] = {}
+    values = set()
     for osd, _ in _with_metadata_work(cluster, condition):
         release = release_of_osd(osd.info)
         if release is None or osd.settings is None:
@@ -75,9 +77,9 @@ def compact_on_deletion_off(cluster: ClusterFacts, condition: Condition) -> Iter
         by_default = compacts_on_deletion(release)
         setting = osd.settings.get(COMPACT_ON_DELETION)
         if not (_is_true(setting.value) if setting else by_default):
-            ids.append(osd.info.osd_id)
+            by_need.setdefault(_before_compaction(osd, condition), []).append(osd.info.osd_id)
             values.add('set' if setting else 'default')
-    if ids:
+    for before, ids in by_need.items():
         yield condition.finding(
             f'{name_osds(ids)} do not compact when much was deleted',
             tuple(ids),
@@ -85,7 +87,33 @@ def compact_on_deletion_off(cluster: ClusterFacts, condition: Condition) -> Iter
                 FindingEvidence(COMPACT_ON_DELETION, 'false', 'option', None),
                 FindingEvidence('source', ', '.join(sorted(values)), 'config source', None),
             ),
+            before=before,
         )
+
+
+def _before_compaction(osd: OsdFacts, condition: Condition) -> str:
+    """What has to come first: the option, or that it reaches all of the database."""
+    version = numbers_of(osd.info.version)
+    added = _of_line(version, condition.values['added'])
+    if added is not None and version < numbers_of(added):
+        return f'Upgrade to at least {added}, which added the option. Then: '
+    whole = _of_line(version, condition.values['whole_database'])
+    if osd.sharded is False and whole is not None and version < numbers_of(whole):
+        return (
+            f'It does nothing for an OSD without column families before {whole}: upgrade, or '
+            'reshard the OSD first. Then: '
+        )
+    if osd.sharded is False and version[:1] == numbers_of(added or '')[:1] and whole is None:
+        return (
+            'It does nothing for an OSD without column families on this release: reshard the OSD '
+            'first. Then: '
+        )
+    return ''
+
+
+def _of_line(version: tuple[int, ...], texts: Sequence[str]) -> Optional[str]:
+    """The point release of the same major number."""
+    return next((text for text in texts if numbers_of(text)[:1] == version[:1]), None)
 
 
 def buffered_io_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:

@@ -7,12 +7,15 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.options.releases import (
+    announced_release,
+    announced_releases,
     counters_measured,
     known_releases,
     release_of,
     renamed_counters,
     renamed_in_any_release,
 )
+from rocksdb_tuner.options.verdict import BadQuestionError, find_release
 
 
 @pytest.mark.parametrize(
@@ -94,3 +97,17 @@ def test_the_names_of_counters_are_sure_where_they_were_measured() -> None:
     assert sure == {'pacific': True, 'quincy': False, 'reef': True, 'squid': False, 'x': False}
     assert counters_measured('tentacle')
     assert not counters_measured(None)
+
+
+def test_a_published_release_is_not_taken_for_a_measured_one() -> None:
+    announced = announced_release('21.1.0')
+    assert announced is announced_release('umbrella')
+    assert announced is not None
+    assert (announced.rocksdb_version, announced.judge_as) == ('7.10', 'tentacle')
+    assert release_of('21.1.0', 'umbrella') is None
+    assert announced_release('20.2.4') is None
+    assert announced_release(None) is None
+    assert announced.judge_as in {release.name for release in known_releases()}
+    assert not {r.name for r in announced_releases()} & {r.name for r in known_releases()}
+    with pytest.raises(BadQuestionError, match='not measured yet'):
+        find_release('umbrella')

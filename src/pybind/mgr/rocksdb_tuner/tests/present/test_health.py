@@ -24,6 +24,7 @@ FILL: dict[str, Any] = {
     'culprit': 'ttl',
     'fits': 1,
     'needs': '2 GiB',
+    'before': '',
     'sharding': 'm(3)',
     'fixed': '16.2.15',
     'kv_who': 'osd',

@@ -75,3 +75,13 @@ def test_a_release_that_is_not_known_is_said_but_missing_metadata_is_not_taken_f
     assert ('unknown-release' in names) is fires
     if fires:
         assert f'{version}' in names['unknown-release'].summary
+
+
+def test_of_a_release_that_is_only_published_it_is_said_that_it_was_not_measured() -> None:
+    finding = found(seen(0, 'umbrella', info={'version': '21.1.0'}))['unknown-release']
+    assert 'Umbrella (21) was not measured' in finding.summary
+    published = {e.signal: e.value for e in finding.evidence}
+    assert published['rocksdb_version'] == '7.10'
+    assert 'kLZ4Compression' in str(published['bluestore_rocksdb_options'])
+    nobody = found(seen(0, 'zebra', info={'version': '99.1.0'}))['unknown-release']
+    assert 'does not know' in nobody.summary

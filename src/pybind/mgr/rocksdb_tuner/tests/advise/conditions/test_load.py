@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 import pytest
 
-from rocksdb_tuner.advise.facts import settings_in_force
+from rocksdb_tuner.advise.facts import COMPACT_ON_DELETION, settings_in_force
 from rocksdb_tuner.advise.records import OsdFacts, Setting, Severity
 from rocksdb_tuner.mgr.records import ConfigEntry, RunningOption
 from rocksdb_tuner.observe.deep import RocksdbTimes
@@ -252,3 +252,35 @@ def test_an_osd_with_the_busiest_index_shard_is_named(
     assert (() if finding is None else finding.osds) == hot
     if finding is not None:
         assert finding.severity is Severity.INFO
+
+
+@pytest.mark.parametrize(
+    ('version', 'release', 'sharded', 'first'),
+    [
+        ('16.2.13', 'pacific', True, '16.2.14'),
+        ('16.2.14', 'pacific', True, None),
+        ('17.2.6', 'quincy', True, '17.2.7'),
+        ('17.2.7', 'quincy', True, None),
+        ('16.2.15', 'pacific', False, 'reshard'),
+        ('17.2.7', 'quincy', False, '17.2.8'),
+        ('17.2.8', 'quincy', False, None),
+        ('18.2.4', 'reef', False, '18.2.5'),
+        ('18.2.7', 'reef', False, None),
+    ],
+)
+def test_compaction_on_deletion_needs_a_release_that_has_it_for_all_of_the_database(
+    version: str, release: str, sharded: bool, first: Optional[str]
+) -> None:
+    off = {COMPACT_ON_DELETION: Setting('false', 'osd')}
+    osd = seen(
+        0,
+        release,
+        does=RGW,
+        info={'version': version},
+        more={'settings': off, 'sharded': sharded},
+    )
+    remedy = found(osd)['compact-on-deletion-off'].remedy
+    command = 'ceph config set osd rocksdb_cf_compact_on_deletion true'
+    assert command in remedy
+    assert remedy.startswith(command) is (first is None)
+    assert first is None or first in remedy

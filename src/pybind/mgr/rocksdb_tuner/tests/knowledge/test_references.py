@@ -1,0 +1,82 @@
+"""What the published texts say is in the knowledge, or on a list of what was left out and why.
+
+`data/references.json` walks the five texts that the module started from: each number, option,
+option string, formula and hazard with its section, and where it went.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocksdb_tuner.advise.profiles import profiles
+from rocksdb_tuner.knowledge import loader
+from rocksdb_tuner.options.catalogue import catalogue
+from rocksdb_tuner.options.grammar import normalise
+from rocksdb_tuner.options.neighbours import neighbours
+from rocksdb_tuner.options.syntax import parse
+
+REFERENCES = json.loads(
+    (Path(__file__).parent / 'data/references.json').read_text(encoding='utf-8')
+)['references']
+ENTRIES = [
+    pytest.param(entry, id=f'{reference["year"]}, {entry["section"]}: {entry["what"][:40]}')
+    for reference in REFERENCES
+    for entry in reference['entries']
+]
+#: What an entry is called by, in the files of the knowledge.
+_KEYS = ('name', 'id', 'quantity')
+
+
+def named(content: Any, name: str) -> Iterator[Any]:
+    """The entries of a knowledge file that are called so."""
+    if isinstance(content, dict):
+        if name in (content.get(key) for key in _KEYS):
+            yield content
+        for part in content.values():
+            yield from named(part, name)
+    elif isinstance(content, list):
+        for part in content:
+            yield from named(part, name)
+
+
+@pytest.mark.parametrize('entry', ENTRIES)
+def test_each_is_kept_where_the_list_says_or_left_out_for_a_reason(entry: dict[str, Any]) -> None:
+    assert entry['kept'] or entry['left_out']
+    for place in entry['kept']:
+        found = list(named(loader.load(place['file']), place['name']))
+        assert found, place
+        text = json.dumps(found, ensure_ascii=False)
+        assert place['text'].lower() in text.lower(), place
+
+
+@pytest.mark.parametrize('entry', ENTRIES)
+def test_each_option_that_is_named_is_explained(entry: dict[str, Any]) -> None:
+    known = {*catalogue().options, *neighbours()}
+    text = f'{entry["what"]} {entry.get("options", "")}'
+    names = re.findall(
+        r'\b(?:bluestore|osd|bluefs|rocksdb)_[a-z0-9_]+|\b(?:max|min|level0|target)_[a-z0-9_]+',
+        text,
+    )
+    assert set(names) - {'osd_memory_target'} <= known
+    if 'options' in entry:
+        assert {name for name, _ in parse(entry['options'])} <= known
+
+
+@pytest.mark.parametrize('entry', [e for e in ENTRIES if 'options' in e.values[0]])  # type: ignore[operator]
+def test_each_published_string_is_a_profile(entry: dict[str, Any]) -> None:
+    published = normalise(parse(entry['options']))
+    same = {p.name for p in profiles() if normalise(parse(p.options)) == published}
+    assert {place['name'] for place in entry['kept']} & same
+
+
+def test_all_five_texts_are_walked() -> None:
+    years = [reference['year'] for reference in REFERENCES]
+    assert years == [2018, 2019, 2022, 2023, 2025]
+    sections = {e['section'] for r in REFERENCES if r['year'] == 2022 for e in r['entries']}
+    assert len(sections) == 13
