@@ -51,6 +51,9 @@ ACTIONS = ('start', 'stop', 'restart')
 STOP_TIMEOUT_S = 90.0
 START_TIMEOUT_S = 300.0
 
+# Taken once: a process that began at another time at every look would be another one each time
+BOOT_S = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+
 
 def _now() -> dt.datetime:
     return dt.datetime.now(dt.timezone.utc)
@@ -59,8 +62,7 @@ def _now() -> dt.datetime:
 def _started(process: procs.DaemonProcess) -> dt.datetime:
     """When a process began, from clock ticks since boot."""
     since_boot_s = process.start_ticks / os.sysconf('SC_CLK_TCK')
-    boot_s = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
-    return dt.datetime.fromtimestamp(boot_s + since_boot_s, dt.timezone.utc)
+    return dt.datetime.fromtimestamp(BOOT_S + since_boot_s, dt.timezone.utc)
 
 
 class LocalOrchestrator(MgrModule, orchestrator.Orchestrator):
