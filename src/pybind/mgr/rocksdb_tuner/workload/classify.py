@@ -8,11 +8,16 @@ from .activity import Activity
 from .pools import CEPHFS_METADATA, RBD, RGW, PoolContext
 from .records import Evidence, Workload, WorkloadClass
 from .thresholds import Thresholds, thresholds
+from .writer import Writer, writer_evidence
 
 UNKNOWN = Workload(WorkloadClass.UNKNOWN, 0.0, ())
 
 #: Confidence where every signal agrees; certainty is not to be had from counters.
 HIGH = 0.95
+#: Classes that do not tell who writes.
+_WRITERS_UNTOLD = frozenset({WorkloadClass.MIXED, WorkloadClass.READ_MOSTLY})
+#: Share of the changes from which on one kind of pools is who writes in a mixture.
+_MOST_CHANGES = 0.5
 
 
 def classify(seen: Optional[Activity], pools: PoolContext) -> Workload:
@@ -28,9 +33,13 @@ def classify(seen: Optional[Activity], pools: PoolContext) -> Workload:
     ):
         return Workload(WorkloadClass.IDLE, HIGH, (_operations(seen),))
     workload_class, certainty, evidence = _client_work(seen, pools, limits)
-    return Workload(
-        workload_class, round(certainty * _enough(seen, limits), 3), (*evidence, _operations(seen))
-    )
+    enough = _enough(seen, limits)
+    if workload_class in _WRITERS_UNTOLD:
+        writer = _writer(seen, pools, limits)
+        if writer is not None:
+            sure = Writer(writer.workload_class, round(writer.confidence * enough, 3))
+            evidence = (*evidence, writer_evidence(sure, seen.window_s))
+    return Workload(workload_class, round(certainty * enough, 3), (*evidence, _operations(seen)))
 
 
 def _client_work(
@@ -95,6 +104,29 @@ def _small_changes(
     others = (pools.rbd + pools.rgw + pools.cephfs_metadata) > 1
     certainty = _beyond(1 - call_share, 1 - limits.class_call_share) * (0.97 if others else 1.0)
     return small, certainty, (size, shares)
+
+
+def _writer(seen: Activity, pools: PoolContext, limits: Thresholds) -> Optional[Writer]:
+    """Who makes the changes of a mixture; None where they are few, large, or nobody's most."""
+    if seen.changes_per_s <= limits.noise_ops_per_s * seen.osds:
+        return None
+    if _large_writes(seen, limits) is not None:
+        return None
+    certainty = HIGH
+    if pools.leading is not None:
+        kind, share, _ = pools.leading
+        if share < _MOST_CHANGES:
+            return None
+        certainty = _beyond(share, _MOST_CHANGES)
+        pools = PoolContext(
+            rbd=kind == RBD, rgw=kind == RGW, cephfs_metadata=kind == CEPHFS_METADATA
+        )
+    # What is no data yet costs a transaction of metadata for each write.
+    larger = limits._replace(small_write_bytes=limits.large_write_bytes)
+    workload_class, of_kind, _ = _small_changes(seen, pools, larger)
+    if workload_class in (WorkloadClass.UNKNOWN, WorkloadClass.MIXED):
+        return None
+    return Writer(workload_class, min(certainty, of_kind))
 
 
 def _small_writers(pools: PoolContext) -> Optional[WorkloadClass]:

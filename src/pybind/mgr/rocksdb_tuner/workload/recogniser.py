@@ -12,6 +12,7 @@ from .activity import activity
 from .classify import classify
 from .hysteresis import Memory, remember
 from .pools import PoolContext, pool_context
+from .pressure import with_pressure
 from .records import Evidence, Recognition, Workload, WorkloadClass
 from .thresholds import thresholds
 
@@ -66,7 +67,8 @@ class Recogniser:
             work = activity(of_class)
             changes_per_s = work.changes_per_s if work else 0.0
             pools[name] = pool_context(cluster_map, name, pool_rates, changes_per_s)
-            groups[name] = remember(self._groups.get(name), classify(work, pools[name]), now_s)
+            now = with_pressure(classify(work, pools[name]), of_class)
+            groups[name] = remember(self._groups.get(name), now, now_s)
         self._groups = groups
         own: dict[int, tuple[Signals, Workload, Optional[str]]] = {}
         for osd in cluster_map.osds:
