@@ -12,6 +12,8 @@ from typing import Mapping, Optional
 from .advise.compaction import compaction_advice
 from .advise.conditions import ClusterFacts, SetupFindings, findings
 from .advise.facts import groups
+from .advise.limit import with_limit
+from .advise.profiles import Profile
 from .advise.recommend import assess
 from .advise.records import Assessment, Finding, GroupFacts, OsdFacts
 from .advise.steps import ShownSteps
@@ -44,6 +46,8 @@ class Circumstances:
     history: tuple[HistoryRecord, ...] = ()
     #: Thresholds that the operator set, by module option.
     limits: Mapping[str, float] = field(default_factory=dict)
+    #: Operators' own.
+    own_profiles: tuple[Profile, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ def conclude(
     ``workloads`` are those of the device classes now, ``advised_on`` those to advise on.
     """
     remembered = remembered or Remembered()
-    found_groups = groups(osds, workloads)
+    found_groups = tuple(with_limit(group) for group in groups(osds, workloads))
     return Conclusions(
         found_groups,
         _assessments(osds, found_groups, advised_on, circumstances, remembered.steps),
@@ -111,8 +115,15 @@ def _assessments(
     if circumstances.no_advice is not None:
         return tuple(Assessment(g.who, circumstances.no_advice, ()) for g in found_groups)
     return tuple(
-        _assessment(group, osds, circumstances, steps) for group in groups(osds, advised_on)
+        _assessment(_advised(group, advised_on), osds, circumstances, steps)
+        for group in found_groups
     )
+
+
+def _advised(group: GroupFacts, advised_on: Mapping[str, Workload]) -> GroupFacts:
+    """``group`` under the workload to advise on, which may be of earlier."""
+    workload = advised_on.get(group.device_class)
+    return with_limit(replace(group, workload=workload)) if workload != group.workload else group
 
 
 def _assessment(
@@ -124,6 +135,7 @@ def _assessment(
         orchestrated=circumstances.orchestrated,
         rollout_under_way=circumstances.rollout_under_way,
         shown_steps=steps,
+        own_profiles=circumstances.own_profiles,
     )
     if circumstances.rollout_under_way:
         return assessment

@@ -30,6 +30,7 @@ from .advise.facts import (
     settings_in_force,
 )
 from .advise.memory import WorkloadMemory
+from .advise.own_profiles import OwnProfiles
 from .advise.proposal import change_request
 from .advise.records import OsdFacts, OsdOptions, Recommendation, Setting
 from .advise.strings import same_meaning
@@ -247,6 +248,7 @@ class Tuner:
             guard=self.steps,
         )
         self._deep = DeepLooker(cluster, store)
+        self._own_profiles = OwnProfiles(store)
         self._look_rate = LookRate()
         self._asking = Questions(ASKED_AT_ONCE, ask_beside)
         self._looking = Questions(LOOKED_AT_ONCE, ask_beside)
@@ -839,6 +841,7 @@ class Tuner:
                 pending_s={i: now_s - at_s for i, at_s in self._pending_since_s.items()},
                 limits=settings.limits,
                 history=self._driver.history,
+                own_profiles=self._own_profiles.all(),
             ),
             self._remembered,
         )

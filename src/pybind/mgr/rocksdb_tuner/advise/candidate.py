@@ -31,6 +31,8 @@ class Candidate:
     remarks: tuple[str, ...]
     #: How what was recommended before would be done.
     shown_steps: ShownSteps
+    #: Each of the entries is of a single OSD, and nothing else decides for it.
+    own_entries: bool = False
 
 
 def group_candidate(
@@ -137,6 +139,7 @@ def own_entry_candidates(
             orchestrated=orchestrated,
             remarks=(),
             shown_steps=shown_steps,
+            own_entries=True,
         )
         for (release, running), osds in alike.items()
     )

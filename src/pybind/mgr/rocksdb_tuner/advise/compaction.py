@@ -14,6 +14,7 @@ from .facts import places, release_of_osd, write_iops
 from .proposal import predicted_effect, prediction_text, recommendation_id
 from .records import GroupFacts, Kind, OsdFacts, Prediction, Reason, Recommendation, Risk
 from .steps import Change, ShownSteps
+from .storage import storage_of
 from .strings import recognise, same_meaning
 
 #: Options that say how a file is written. RocksDB reads old files as they are, and rewrites them
@@ -155,7 +156,13 @@ def _prediction(osd: OsdFacts, change: HistoryRecord) -> Optional[Prediction]:
     profile = None if release is None else recognise(change.options_to, release)
     figures = () if profile is None else profile.evidence
     for figure in figures:
-        if figure.metric == DB_USED and 'compression=kNoCompression' in change.options_from:
+        if (
+            figure.metric == DB_USED
+            and 'compression=kNoCompression' in change.options_from
+            and release is not None
+            and release.name in figure.releases
+            and storage_of(osd.info) in figure.hardware
+        ):
             return Prediction(
                 metric=DB_USED,
                 # What does not compress gains nothing.

@@ -23,7 +23,7 @@ from .profiles import Profile, profiles, recognise
 from .records import Reason
 from .situation import Assumptions, Situation
 
-__all__ = ['Choice', 'Derivation', 'agreement', 'derive']
+__all__ = ['Choice', 'Derivation', 'agreement', 'derive', 'wal_bound_bytes']
 
 _DEEP_DIVE = 'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022'
 _QA = 'ceph/ceph#51821, the default from Reef on'
@@ -189,6 +189,11 @@ def _choices(situation: Situation) -> tuple[Choice, ...]:
             f'{_DEEP_DIVE}, Modern Ceph',
         ),
     )
+
+
+def wal_bound_bytes(situation: Situation) -> int:
+    """The largest limit of the WAL that devices and memory have room for, at most the published."""
+    return _wal(situation)[0]
 
 
 def _wal(situation: Situation) -> tuple[int, str, str]:

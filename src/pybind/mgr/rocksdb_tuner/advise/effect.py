@@ -11,7 +11,13 @@ from .records import Prediction, Reason
 from .situation import Situation
 from .tree import model_in
 
-__all__ = ['predicted_write_amplification', 'prediction_of', 'reason_of']
+__all__ = [
+    'is_better',
+    'is_worse',
+    'predicted_write_amplification',
+    'prediction_of',
+    'reason_of',
+]
 
 _METRIC = 'write amplification of RocksDB'
 _BASIS = (
@@ -52,10 +58,22 @@ def _remembered(
     return None if before is None or after is None else (before, after)
 
 
+def is_worse(change: tuple[Estimate, Estimate]) -> bool:
+    """Beyond what the intervals of both leave open."""
+    before, after = change
+    return after.low > before.high
+
+
+def is_better(change: tuple[Estimate, Estimate]) -> bool:
+    """Beyond what the intervals of both leave open."""
+    before, after = change
+    return after.high < before.low
+
+
 def reason_of(change: tuple[Estimate, Estimate]) -> Reason:
     """A difference that the intervals of both do not bear out is said to be none."""
     before, after = change
-    alike = after.low <= before.high and before.low <= after.high
+    alike = not is_worse(change) and not is_better(change)
     return Reason(
         f'The model predicts a {_METRIC} of {_words(after)} instead of {_words(before)}'
         + (': too close for it to tell apart.' if alike else '.'),

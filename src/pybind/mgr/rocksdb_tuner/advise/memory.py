@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Mapping
 
-from ..workload.records import Recognition, Workload, WorkloadClass
-from .recommend import MIN_CONFIDENCE, NO_ADVICE_FOR
+from ..workload.pressure import KV_SYNC_BUSY, KV_SYNC_MS
+from ..workload.records import Evidence, Recognition, Workload, WorkloadClass
+from ..workload.writer import writer_of
+from .choice import MIN_CONFIDENCE
+from .recommend import NO_ADVICE_FOR
 
 _NO_WRITES = frozenset({WorkloadClass.IDLE, WorkloadClass.RECOVERY, WorkloadClass.READ_MOSTLY})
 
@@ -15,18 +18,25 @@ _NO_WRITES = frozenset({WorkloadClass.IDLE, WorkloadClass.RECOVERY, WorkloadClas
 LASTING_S = 30.0
 
 
+#: What is remembered of the busiest time.
+_PRESSURE = (KV_SYNC_BUSY, KV_SYNC_MS)
+
+
 class WorkloadMemory:
     """Remembers, per device class, the last workload that could be a reason for advice.
 
     A group that is idle, recovers or only reads keeps it for a time: option sets are about
-    writes. Work that has just begun is no reason yet. Nothing outlives the manager: after a
-    failover it is measured again.
+    writes. Work that has just begun is no reason yet. How busy the kv_sync threads were is
+    remembered of the busiest time: the end of a load says nothing of what bounded its clients.
+    Nothing outlives the manager: after a failover it is measured again.
     """
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[float, Workload]] = {}
-        #: What is going on, and since when without interruption.
+        #: Who writes, or what is going on, and since when without interruption.
         self._present: dict[str, tuple[float, WorkloadClass]] = {}
+        #: When they were busiest with the work of one kind of clients, and how busy.
+        self._busiest: dict[str, tuple[float, WorkloadClass, tuple[Evidence, ...]]] = {}
 
     def recall(
         self, recognition: Recognition, now_s: float, memory_s: float
@@ -40,25 +50,53 @@ class WorkloadMemory:
     def _advised_on(
         self, device_class: str, workload: Workload, now_s: float, memory_s: float
     ) -> Workload:
+        who = _who(workload)
         since_s, known = self._present.get(device_class, (now_s, None))
-        if known is not workload.workload_class:
+        if known is not who:
             since_s = now_s
-        self._present[device_class] = (since_s, workload.workload_class)
-        writes = workload.workload_class not in NO_ADVICE_FOR | _NO_WRITES
+        self._present[device_class] = (since_s, who)
+        writer = writer_of(workload)
+        writes = writer is not None or who not in NO_ADVICE_FOR | _NO_WRITES
+        confidence = workload.confidence if writer is None else writer.confidence
         remembered = self._last.get(device_class)
         if writes and now_s - since_s >= LASTING_S:
-            if workload.confidence >= MIN_CONFIDENCE:
+            if confidence >= MIN_CONFIDENCE:
+                workload = self._at_its_busiest(device_class, who, workload, now_s, memory_s)
                 self._last[device_class] = (now_s, workload)
                 return workload
             # Work that ends, or is doubted for a moment, is what it was until another one lasts.
-            if remembered is None or remembered[1].workload_class is not workload.workload_class:
+            if remembered is None or _who(remembered[1]) is not who:
                 return workload
-        if (
-            remembered
-            and (writes or workload.workload_class in _NO_WRITES)
-            and now_s - remembered[0] <= memory_s
-        ):
+        if remembered and (writes or who in _NO_WRITES) and now_s - remembered[0] <= memory_s:
             return remembered[1]
         if writes:
             return Workload(WorkloadClass.UNKNOWN, 0.0, workload.evidence)
         return workload
+
+    def _at_its_busiest(
+        self,
+        device_class: str,
+        who: WorkloadClass,
+        workload: Workload,
+        now_s: float,
+        memory_s: float,
+    ) -> Workload:
+        now = tuple(e for e in workload.evidence if e.signal in _PRESSURE)
+        known = self._busiest.get(device_class)
+        if known and known[1] is who and now_s - known[0] <= memory_s and _busy(known[2], now):
+            others = tuple(e for e in workload.evidence if e.signal not in _PRESSURE)
+            return workload._replace(evidence=(*others, *known[2]))
+        if now:
+            self._busiest[device_class] = (now_s, who, now)
+        return workload
+
+
+def _who(workload: Workload) -> WorkloadClass:
+    writer = writer_of(workload)
+    return workload.workload_class if writer is None else writer.workload_class
+
+
+def _busy(before: tuple[Evidence, ...], now: tuple[Evidence, ...]) -> bool:
+    """Whether the threads were busier before."""
+    busy_now = next((e.value for e in now if e.signal == KV_SYNC_BUSY), None)
+    return busy_now is None or any(e.signal == KV_SYNC_BUSY and e.value > busy_now for e in before)

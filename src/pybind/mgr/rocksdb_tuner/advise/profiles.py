@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import lru_cache
 from typing import Any, Mapping, Optional
 
@@ -19,6 +20,7 @@ __all__ = [
     'PublishedEffect',
     'PublishedEvidence',
     'Source',
+    'Storage',
     'Suitability',
     'SuitabilityRule',
     'UnknownProfileError',
@@ -51,6 +53,15 @@ class Source:
     url: Optional[str]
 
 
+class Storage(str, Enum):
+    """What an OSD stores on."""
+
+    #: Flash for everything, however it is attached.
+    NVME = 'nvme'
+    SSD_DB_HDD = 'ssd-db+hdd'
+    HDD = 'hdd'
+
+
 @dataclass(frozen=True)
 class PublishedEvidence:
     """One figure that somebody measured and published."""
@@ -65,9 +76,15 @@ class PublishedEvidence:
     value: float
     change_percent: float
     setup: str
-    #: The figure that `predict` goes by; at most one for each workload.
+    #: A figure that `predict` goes by where all of the following match.
     headline: bool
     source: Source
+    #: What was in effect in the baseline, by option.
+    baseline_options: Mapping[str, str] = field(default_factory=dict, hash=False)
+    #: Names of the releases that it was measured on; empty: not known.
+    releases: tuple[str, ...] = ()
+    #: Empty: not known.
+    hardware: tuple[Storage, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -196,10 +213,28 @@ def suits(
     return None
 
 
-def predict(candidate: Profile, workload_class: WorkloadClass) -> Optional[PublishedEffect]:
-    """The published effect of a profile on a workload, None where none was published."""
+def predict(
+    candidate: Profile,
+    workload_class: WorkloadClass,
+    *,
+    release: KnownRelease,
+    storage: Optional[Storage],
+    running: Mapping[str, str],
+) -> Optional[PublishedEffect]:
+    """The published effect of changing to a profile; None where none was published of that.
+
+    A figure holds for what it was measured with: the same workload, release and kind of storage,
+    and a baseline that is in effect now. ``running`` are the effective options.
+    """
     for figure in candidate.evidence:
-        if figure.headline and figure.workload is workload_class:
+        if (
+            figure.headline
+            and figure.workload is workload_class
+            and release.name in figure.releases
+            and storage in figure.hardware
+            and figure.baseline_options
+            and all(running.get(name) == v for name, v in figure.baseline_options.items())
+        ):
             source = figure.source
             return PublishedEffect(
                 metric=figure.metric,
@@ -238,6 +273,8 @@ def _profile(entry: Mapping[str, Any]) -> Profile:
                     **figure,
                     'workload': WorkloadClass(figure['workload']),
                     'source': Source(**figure['source']),
+                    'releases': tuple(figure['releases']),
+                    'hardware': tuple(Storage(name) for name in figure['hardware']),
                 }
             )
             for figure in entry['evidence']

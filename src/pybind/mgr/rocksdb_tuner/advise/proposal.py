@@ -10,7 +10,7 @@ from ..rollout.records import ChangeKind, ChangeRequest, Predicted
 from .candidate import Candidate
 from .facts import places, write_iops
 from .profiles import Profile
-from .records import Kind, Prediction, Reason, Recommendation, Risk
+from .records import Kind, Limit, Prediction, Reason, Recommendation, Risk
 from .steps import Change
 from .strings import same_meaning
 
@@ -26,6 +26,7 @@ def recommendation(
     prediction: Optional[Prediction],
     risk: Risk,
     confidence: Optional[float] = None,
+    limit: Optional[Limit] = None,
 ) -> Recommendation:
     """The advice in full: the order of the OSDs, the exact commands and the exact undo."""
     advice_id = recommendation_id(kind, who, options_to)
@@ -63,6 +64,7 @@ def recommendation(
         batches=steps.batches,
         places=where,
         confidence=confidence,
+        limit=limit,
         commands=steps.commands,
         undo_commands=steps.undo_commands,
     )

@@ -1,8 +1,10 @@
 """What should change for a group of OSDs, or why nothing should. Pure.
 
 The order of the questions is the order of trust: first whether anything may be advised at all,
-then whether the present option string is one to get rid of, and only then whether another
-profile suits the workload better. "Nothing to change" is an answer with reasons of its own.
+then whether something speaks against what runs, and only then what should run instead. Without a
+named objection what runs stays, whoever wrote it: "nothing to change" is an answer with reasons of
+its own. What is advised is what these OSDs should run whatever they run now, so one change is
+enough.
 """
 
 from __future__ import annotations
@@ -10,14 +12,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional, Union
 
-from ..options.releases import KnownRelease
-from ..workload.records import Workload, WorkloadClass
-from .candidate import Candidate, group_candidate
+from ..workload.records import WorkloadClass
+from ..workload.writer import writer_of
+from .candidate import Candidate, group_candidate, own_entry_candidates
+from .choice import (
+    MIN_CONFIDENCE,
+    Case,
+    Target,
+    fits,
+    only_compressed,
+    repaired,
+    target_for,
+)
 from .derive import agreement
-from .effect import predicted_write_amplification, prediction_of, reason_of
-from .given import Given
-from .overrides import override_advice, own_entries_advice
-from .profiles import Profile, predict, profiles
+from .effect import is_better, is_worse, predicted_write_amplification, prediction_of, reason_of
+from .facts import OPTION
+from .limit import limit_thresholds
+from .naming import name_osds
+from .objections import Name, Objection, has_large_memtables
+from .overrides import others_it_decides_for, redundant_entry
+from .profiles import Profile, predict
 from .proposal import recommendation
 from .records import (
     Assessment,
@@ -29,13 +43,15 @@ from .records import (
     Recommendation,
     Risk,
 )
-from .situation import situation_of_osd
 from .steps import ShownSteps
-from .strings import recognise, safe_to_apply, same_meaning, suits
+from .strings import recognise, safe_to_apply, same_meaning
+
+__all__ = ['ALL_OSDS', 'NO_ADVICE_FOR', 'assess']
 
 #: Whom an entry for the whole cluster addresses.
 ALL_OSDS = 'osd'
-#: Workloads that are no client's work, or no clear one: no reason to change anything for them.
+#: Workloads that are no client's work, or no clear one: no reason to change anything for them,
+#: unless it is known who writes in them.
 NO_ADVICE_FOR = frozenset(
     {
         WorkloadClass.IDLE,
@@ -44,11 +60,8 @@ NO_ADVICE_FOR = frozenset(
         WorkloadClass.UNKNOWN,
     }
 )
-#: Below this confidence a workload is not a reason to restart OSDs.
-MIN_CONFIDENCE = 0.8
-#: A profile must suit better than the present one by this much of the scale 0..1: published
-#: gains over a modern default are single-digit percents, a restart of every OSD is not free.
-MIN_GAIN = 0.2
+#: What keeps an entry of a single OSD from being left alone: it may be somebody's experiment.
+_AGAINST_OWN_ENTRIES = frozenset({Name.SUPERSEDED, Name.UNSAFE})
 
 
 def assess(
@@ -58,24 +71,25 @@ def assess(
     orchestrated: bool = True,
     rollout_under_way: bool = False,
     shown_steps: Optional[ShownSteps] = None,
+    own_profiles: Sequence[Profile] = (),
 ) -> Assessment:
     """What to do for ``group``.
 
     ``all_osds`` shows whom an entry wider than the group serves; ``orchestrated`` is whether an
     orchestrator can restart daemons, which decides how the commands read. While a rollout is
     under way the entries of single OSDs may be its own: nothing is said of them. ``shown_steps``
-    remembers how what was recommended before would be done.
+    remembers how what was recommended before would be done; ``own_profiles`` are operators'.
     """
     shown = shown_steps or ShownSteps()
     own = (
         ()
         if rollout_under_way
-        else own_entries_advice(group, orchestrated=orchestrated, shown_steps=shown)
+        else _own_entries_advice(group, orchestrated=orchestrated, shown_steps=shown)
     )
     candidate = group_candidate(group, all_osds, orchestrated, shown)
     if isinstance(candidate, str):
         return Assessment(group.who, candidate, own)
-    advice = override_advice(candidate, all_osds) or _workload_advice(candidate)
+    advice = _advice(Case(candidate), all_osds, own_profiles)
     if isinstance(advice, str):
         return Assessment(group.who, _with_remarks(advice, candidate), own)
     return Assessment(
@@ -83,107 +97,306 @@ def assess(
     )
 
 
-def _workload_advice(candidate: Candidate) -> Union[Recommendation, str]:
-    workload = candidate.group.workload
-    if workload is None or workload.workload_class in NO_ADVICE_FOR:
+def _with_remarks(text: str, candidate: Candidate) -> str:
+    return ' '.join((text, *candidate.remarks))
+
+
+def _advice(
+    case: Case, all_osds: Sequence[OsdFacts], own_profiles: Sequence[Profile]
+) -> Union[Recommendation, str]:
+    candidate = case.candidate
+    chosen = bool(candidate.deciding_entries)
+    redundant = redundant_entry(candidate) if chosen else None
+    if redundant is not None:
+        gain = _gain(case, all_osds, own_profiles)
+        if not isinstance(gain, str):
+            # What sets another string needs the entry: without it there would be two changes.
+            return gain
+        return _removed(case, all_osds, _default_target(case), (redundant,), None, Risk.LOW)
+    standing = case.standing(case.running) if chosen else ()
+    if standing:
+        found = _in_place_of(case, standing)
+        return found if isinstance(found, str) else _changed(case, all_osds, standing, found)
+    return _gain(case, all_osds, own_profiles)
+
+
+def _gain(
+    case: Case, all_osds: Sequence[OsdFacts], own_profiles: Sequence[Profile]
+) -> Union[Recommendation, str]:
+    """What would serve what clients write better than what runs, or why nothing is known to."""
+    objections = case.under_workload(case.running)
+    if not objections:
+        return _why_nothing(case, own_profiles)
+    if case.why_no_tuning is not None:
+        return f'Nothing to change: {case.why_no_tuning.statement}'
+    target = None
+    runs_default = _same(case, case.running, case.release.default_options)
+    if not runs_default and [o.name for o in objections] == [Name.UNCOMPRESSED]:
+        target = only_compressed(case)
+    target = target or target_for(case)
+    left = {o.name for o in case.under_workload(target.options)}
+    solved = tuple(o for o in objections if o.name not in left)
+    if not solved or _same(case, target.options, case.running):
+        return _suits_best(case)
+    worse = worse_for_nothing(case, target)
+    return worse or _changed(case, all_osds, solved, target)
+
+
+def worse_for_nothing(case: Case, target: Target) -> Optional[str]:
+    """Why not: the model calls it worse, and nobody published of this change what it brings."""
+    change = predicted_write_amplification(case.running, target.options, case.situation)
+    if change is None or not is_worse(change) or _prediction(case, target) is not None:
+        return None
+    name = target.profile.title if target.profile else 'An option set derived for these OSDs'
+    return (
+        f'Nothing to change: {name} would relieve the kv_sync threads, by how much nobody '
+        f'published for a change from what runs. {reason_of(change).statement}'
+    )
+
+
+def _same(case: Case, a: str, b: str) -> bool:
+    return same_meaning(a, b, case.release.rocksdb_version)
+
+
+def _default_target(case: Case) -> Target:
+    text = case.release.default_options
+    return Target(text, recognise(text, case.release), ())
+
+
+def _in_place_of(case: Case, standing: Sequence[Objection]) -> Union[Target, str]:
+    """What to run instead of a string that something speaks against, or why nothing is known."""
+    if Name.SUPERSEDED not in {o.name for o in standing}:
+        found = repaired(case, standing)
+        if found is not None and not case.under_workload(found.options):
+            return found
+        if all(o.name is Name.HARMFUL for o in standing) and found is None:
+            return (
+                'Nothing is recommended: the checks warn of what runs '
+                f'({standing[0].reason.statement}), and what else is in it is not known to be '
+                'worse than any other set: mend it by hand, see "ceph rocksdb-tuner findings".'
+            )
+    target = target_for(case)
+    if target.profile is None:
+        change = predicted_write_amplification(case.running, target.options, case.situation)
+        default = _default_target(case)
+        if change is not None and is_worse(change) and fits(case, default.options):
+            return default
+    return target
+
+
+def _own_entries_advice(
+    group: GroupFacts, *, orchestrated: bool, shown_steps: ShownSteps
+) -> tuple[Recommendation, ...]:
+    """Advice on entries of single OSDs, in one recommendation for all that run the same."""
+    return tuple(
+        advice
+        for candidate in own_entry_candidates(
+            group, orchestrated=orchestrated, shown_steps=shown_steps
+        )
+        for advice in [_own_entry_advice(Case(candidate))]
+        if advice is not None
+    )
+
+
+def _own_entry_advice(case: Case) -> Optional[Recommendation]:
+    candidate = case.candidate
+    redundant = redundant_entry(candidate)
+    if redundant is not None:
+        return _proposed(
+            case, Kind.REMOVE_OVERRIDE, _default_target(case), (redundant,), None, Risk.LOW
+        )
+    standing = tuple(o for o in case.standing(case.running) if o.name in _AGAINST_OWN_ENTRIES)
+    if not standing:
+        return None
+    advice = _changed(case, (), case.standing(case.running), target_for(case))
+    return None if isinstance(advice, str) else advice
+
+
+def _why_nothing(case: Case, own_profiles: Sequence[Profile]) -> str:
+    """Nothing speaks against what runs: in words, with what would have to be so."""
+    workload = case.candidate.group.workload
+    title = _title(case, own_profiles)
+    writer = writer_of(workload)
+    if writer is None:
         name = workload.workload_class.value if workload else 'not known'
-        return f'Nothing to change: the workload is {name}, which no option set is known to help.'
-    name = workload.workload_class.value
-    if workload.confidence < MIN_CONFIDENCE:
+        if workload is None or workload.workload_class in NO_ADVICE_FOR:
+            return (
+                f'Nothing to change: the workload is {name}, which no option set is known to help.'
+            )
+        return _no_better(case, title, name)
+    name = writer.workload_class.value
+    if writer.confidence < MIN_CONFIDENCE:
         return (
             f'Nothing to change yet: the workload looks like {name}, with a confidence of '
-            f'{workload.confidence:.2f}; advice needs {MIN_CONFIDENCE:.2f}.'
+            f'{writer.confidence:.2f}; advice needs {MIN_CONFIDENCE:.2f}.'
         )
-    release = candidate.release
-    current = recognise(candidate.running, release)
-    current_score = _score(current, workload.workload_class, release)
-    best, best_score = _best_profile(workload.workload_class, release)
-    if best is None or same_meaning(best.options, candidate.running, release.rocksdb_version):
-        title = current.title if current else 'the present options'
-        return f'Nothing to change: {title} suits {name} best of what is known.'
-    if best_score - current_score < MIN_GAIN:
+    effective = case.effective(case.running)
+    small_writes = writer.workload_class is WorkloadClass.RBD_SMALL_WRITE
+    if small_writes and has_large_memtables(effective):
+        if case.busy is None:
+            return (
+                'Nothing to change yet: how busy the kv_sync threads are is not known, and '
+                'smaller memtables relieve nothing else.'
+            )
         return (
-            f'Nothing to change: {best.title} would suit {name} only a little better than what '
-            'runs, not enough for a restart of every OSD.'
+            f'Nothing to change: the kv_sync threads are {case.busy.value:.0%} busy, and smaller '
+            'memtables relieve nothing else. From '
+            f'{limit_thresholds().kv_sync_idle:.0%} on clients would notice.'
         )
-    return _profile_change(candidate, workload, best)
+    return _no_better(case, title, name)
 
 
-def _profile_change(
-    candidate: Candidate, workload: Workload, best: Profile
+def _title(case: Case, own_profiles: Sequence[Profile]) -> str:
+    known = recognise(case.running, case.release)
+    if known is not None:
+        return known.title
+    for own in own_profiles:
+        if _same(case, own.options, case.running):
+            return f'the custom profile {own.name}'
+    return 'the running option string'
+
+
+def _no_better(case: Case, title: str, workload: str) -> str:
+    if recognise(case.running, case.release) is None:
+        return f'Nothing to change: nothing known speaks against {title} for {workload}.'
+    return f'Nothing to change: {title} suits {workload} best of what is known.'
+
+
+def _suits_best(case: Case) -> str:
+    assert case.writer is not None
+    name = case.writer.workload_class.value
+    return f'Nothing to change: {_title(case, ())} suits {name} best of what is known.'
+
+
+def _changed(
+    case: Case,
+    all_osds: Sequence[OsdFacts],
+    objections: Sequence[Objection],
+    target: Target,
 ) -> Union[Recommendation, str]:
-    release = candidate.release
-    suitability = suits(best, workload.workload_class, release)
-    assert suitability is not None
-    reasons = tuple(
-        Reason(f'{e.statement}.' if not e.statement.endswith('.') else e.statement, 'measured')
-        for e in workload.evidence
-    ) + tuple(Reason(text, best.source) for text in suitability.reasons)
-    # Of the OSDs of a group the first stands for all: they are of one device class.
-    situation = situation_of_osd(
-        candidate.osds[0], release, Given(workload=workload.workload_class)
-    )
-    reasons += (agreement(situation, best),)
-    prediction = _prediction(best, workload.workload_class)
-    change = predicted_write_amplification(candidate.running, best.options, situation)
-    if change is not None:
-        reasons += (reason_of(change),)
-        # What was published of clients says more than the model of the tree.
-        prediction = prediction or prediction_of(change)
-    is_default = same_meaning(best.options, release.default_options, release.rocksdb_version)
-    if is_default and candidate.deciding_entries == (ALL_OSDS,) and candidate.is_everything:
-        return recommendation(
-            candidate,
-            Kind.REMOVE_OVERRIDE,
-            who=ALL_OSDS,
-            options_to=release.default_options,
-            profile=best,
-            reasons=reasons,
-            prediction=prediction,
-            risk=Risk.LOW,
-            confidence=workload.confidence,
-        )
-    refusals = safe_to_apply(best.options, release.rocksdb_version)
-    if refusals:
+    """From what runs to ``target``, for ``objections`` against what runs."""
+    candidate = case.candidate
+    refusals = safe_to_apply(target.options, case.release.rocksdb_version)
+    is_default = _same(case, target.options, case.release.default_options)
+    if refusals and not is_default:
+        name = target.profile.title if target.profile else 'The derived option set'
         return (
-            f'{best.title} would suit, but does not pass the checks for RocksDB '
-            f'{release.rocksdb_version}: {refusals[0].message}'
+            f'{name} would suit, but does not pass the checks for RocksDB '
+            f'{case.release.rocksdb_version}: {refusals[0].message}'
         )
-    return recommendation(
-        candidate,
-        Kind.SET_PROFILE,
+    change = predicted_write_amplification(case.running, target.options, case.situation)
+    reasons = (
+        *(o.reason for o in objections),
+        *_of_workload(case),
+        *target.reasons,
+        *_of_block(case, objections),
+        *(
+            (agreement(case.situation, target.profile),)
+            if target.profile is not None and not is_default
+            else ()
+        ),
+        *(() if change is None else (reason_of(change),)),
+        *_losses(case, target),
+        *_cautions(target, is_default=is_default),
+    )
+    prediction = _prediction(case, target)
+    if prediction is None and change is not None:
+        # What was published of clients says more than the model of the tree.
+        prediction = prediction_of(change)
+    risk = Risk.MEDIUM
+    if is_default and change is not None and is_better(change) and fits(case, target.options):
+        risk = Risk.LOW
+    if change is not None and is_worse(change) and not is_default:
+        risk = Risk.HIGH
+    if is_default and candidate.deciding_entries:
+        return _removed(case, all_osds, target, reasons, prediction, risk)
+    return _proposed(case, Kind.SET_PROFILE, target, reasons, prediction, risk)
+
+
+def _removed(
+    case: Case,
+    all_osds: Sequence[OsdFacts],
+    target: Target,
+    reasons: tuple[Reason, ...],
+    prediction: Optional[Prediction],
+    risk: Risk,
+) -> Union[Recommendation, str]:
+    """Without their entries the OSDs run the default; not if that changes others unwatched."""
+    candidate = case.candidate
+    if len(candidate.deciding_entries) == 1 and not candidate.own_entries:
+        (who,) = candidate.deciding_entries
+        others = others_it_decides_for(who, candidate, all_osds)
+        if others:
+            return (
+                f'The entry for {who} should go ({reasons[0].statement}) but it also decides, or '
+                f'may decide once they are up, for {name_osds(others)}, which this change would '
+                f'not reach: remove it by hand, with "ceph config rm {who} {OPTION}", once that '
+                'is right for all of them.'
+            )
+    return _proposed(case, Kind.REMOVE_OVERRIDE, target, reasons, prediction, risk)
+
+
+def _proposed(
+    case: Case,
+    kind: Kind,
+    target: Target,
+    reasons: tuple[Reason, ...],
+    prediction: Optional[Prediction],
+    risk: Risk,
+) -> Recommendation:
+    candidate = case.candidate
+    entries = candidate.deciding_entries
+    if candidate.own_entries:
+        who = entries[0] if len(candidate.osds) == 1 else candidate.group.who
+    elif kind is Kind.REMOVE_OVERRIDE:
+        (who,) = entries
+    else:
         # An entry for the device class would be shown by the config store and ignored by every
         # OSD at its start, so a group that is not the whole cluster keeps an entry for each OSD.
-        who=ALL_OSDS if candidate.is_everything else candidate.group.who,
-        options_to=best.options,
-        profile=best,
+        who = ALL_OSDS if candidate.is_everything else candidate.group.who
+    return recommendation(
+        candidate,
+        kind,
+        who=who,
+        options_to=target.options,
+        profile=target.profile,
         reasons=reasons,
         prediction=prediction,
-        risk=Risk.LOW if is_default else Risk.MEDIUM,
-        confidence=workload.confidence,
+        risk=risk,
+        confidence=None if case.writer is None else case.writer.confidence,
+        limit=case.limit,
     )
 
 
-def _best_profile(
-    workload_class: WorkloadClass, release: KnownRelease
-) -> tuple[Optional[Profile], float]:
-    scored = [(_score(p, workload_class, release), p) for p in profiles()]
-    # max() keeps the first of equals: the catalogue lists the best-tested one first.
-    score, best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
-    return (best, score) if score > 0 else (None, 0.0)
+def _of_workload(case: Case) -> tuple[Reason, ...]:
+    """What was measured of clients, where that decided what should run."""
+    workload = case.candidate.group.workload
+    if case.writer is None or workload is None:
+        return ()
+    return tuple(
+        Reason(f'{e.statement}.' if not e.statement.endswith('.') else e.statement, 'measured')
+        for e in workload.evidence
+    )
 
 
-def _score(
-    profile: Optional[Profile], workload_class: WorkloadClass, release: KnownRelease
-) -> float:
-    if profile is None:
-        return 0.0
-    suitability = suits(profile, workload_class, release)
-    return suitability.score if suitability else 0.0
+def _of_block(case: Case, objections: Sequence[Objection]) -> tuple[Reason, ...]:
+    """Why what runs goes to the default, where another set would suit what clients write."""
+    names = {o.name for o in objections}
+    if case.writer is None or not names & _AGAINST_OWN_ENTRIES or case.why_no_tuning is None:
+        return ()
+    return (case.why_no_tuning,)
 
 
-def _prediction(profile: Profile, workload_class: WorkloadClass) -> Optional[Prediction]:
-    published = predict(profile, workload_class)
+def _prediction(case: Case, target: Target) -> Optional[Prediction]:
+    if target.profile is None or case.writer is None:
+        return None
+    published = predict(
+        target.profile,
+        case.writer.workload_class,
+        release=case.release,
+        storage=case.storage,
+        running=case.effective(case.running),
+    )
     if published is None:
         return None
     return Prediction(
@@ -195,5 +408,31 @@ def _prediction(profile: Profile, workload_class: WorkloadClass) -> Optional[Pre
     )
 
 
-def _with_remarks(text: str, candidate: Candidate) -> str:
-    return ' '.join((text, *candidate.remarks))
+def _losses(case: Case, target: Target) -> tuple[Reason, ...]:
+    """What was published to be slower after this very change, under whatever workload."""
+    if target.profile is None:
+        return ()
+    running = case.effective(case.running)
+    return tuple(
+        Reason(
+            f'What may be lost: {figure.metric} {figure.change_percent:+.1f}% in the published '
+            f'test ({figure.baseline_value:,.0f} to {figure.value:,.0f}).',
+            f'{figure.source.author}, {figure.source.title}, {figure.source.year}, '
+            f'{figure.source.section}',
+        )
+        for figure in target.profile.evidence
+        if figure.unit == 'IOPS'
+        and figure.change_percent < 0
+        and figure.baseline_value is not None
+        and figure.baseline_options
+        and case.release.name in figure.releases
+        and all(running.get(name) == v for name, v in figure.baseline_options.items())
+    )
+
+
+def _cautions(target: Target, *, is_default: bool) -> tuple[Reason, ...]:
+    if target.profile is None or is_default:
+        return ()
+    return tuple(
+        Reason(f'Caution: {text}', target.profile.source) for text in target.profile.cautions
+    )

@@ -12,7 +12,7 @@ from ..observe.details import Details
 from ..observe.growth import Forecast
 from ..observe.latency import WriteLatency
 from ..observe.signals import Signals
-from ..workload.records import Workload
+from ..workload.records import Evidence, Workload
 
 
 class Severity(str, Enum):
@@ -35,6 +35,33 @@ class Risk(str, Enum):
     LOW = 'low'
     MEDIUM = 'medium'
     HIGH = 'high'
+
+
+class Resource(str, Enum):
+    """What bounds the clients of a group of OSDs."""
+
+    KV_SYNC = 'kv-sync'
+    CORES = 'cores'
+    DB_DEVICE = 'db-device'
+    DB_SPACE = 'db-space'
+    WAL_SPACE = 'wal-space'
+    MEMORY = 'memory'
+    DATA_DEVICE = 'data-device'
+    NETWORK = 'network'
+    #: Of what is measured, nothing does.
+    NONE = 'none'
+    UNKNOWN = 'unknown'
+
+
+@dataclass(frozen=True)
+class Limit:
+    resource: Resource
+    #: 0..1, 0 for UNKNOWN.
+    confidence: float
+    evidence: tuple[Evidence, ...] = ()
+
+
+UNKNOWN_LIMIT = Limit(Resource.UNKNOWN, 0.0)
 
 
 @dataclass(frozen=True)
@@ -109,6 +136,10 @@ class GroupFacts:
     device_class: str
     workload: Optional[Workload]
     osds: tuple[OsdFacts, ...]
+    #: What bounds its clients under this workload.
+    limit: Limit = UNKNOWN_LIMIT
+    #: For each OSD. No daemon tells, so only where somebody said.
+    cores: Optional[int] = None
 
     @property
     def who(self) -> str:
@@ -196,6 +227,8 @@ class Recommendation:
     places: tuple[tuple[int, Place], ...] = ()
     #: In the workload that is the reason, 0..1; None where no workload is.
     confidence: Optional[float] = None
+    #: What bounds the clients under the workload that was advised on; None where neither counted.
+    limit: Optional[Limit] = None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from ..advise.profiles import Profile, PublishedEvidence
 from ..advise.records import (
     Finding,
     FindingEvidence,
+    Limit,
     OsdFacts,
     OsdOptions,
     Prediction,
@@ -34,7 +35,7 @@ from ..rollout.track_record import Comparison, compared, track_record
 from ..rollout.verdict import is_better
 from ..snapshot import Mode, Snapshot
 from ..units import format_time, rounded
-from ..workload.records import Workload, WorkloadClass
+from ..workload.records import Evidence, Workload, WorkloadClass
 from .difference import difference
 from .subjects import OsdDetail, Plan
 from .summaries import (
@@ -92,6 +93,7 @@ def status(snapshot: Snapshot) -> JsonObject:
                 'who': group.who,
                 'osds': [facts.info.osd_id for facts in group.osds],
                 'workload': _workload_summary(group.workload),
+                'limit': _limit(group.limit),
                 'options': _options_in_use(options_in_use(group.osds)),
                 'conclusion': conclusions.get(group.who),
             }
@@ -558,17 +560,29 @@ def _workload_summary(found: Optional[Workload]) -> JsonObject:
 def _workload(found: Optional[Workload]) -> JsonObject:
     return {
         **_workload_summary(found),
-        'evidence': [
-            {
-                'signal': e.signal,
-                'value': rounded(e.value),
-                'unit': e.unit,
-                'window_s': rounded(e.window_s),
-                'statement': e.statement,
-            }
-            for e in (() if found is None else found.evidence)
-        ],
+        'evidence': _measured(() if found is None else found.evidence),
     }
+
+
+def _limit(limit: Limit) -> JsonObject:
+    return {
+        'resource': limit.resource.value,
+        'confidence': rounded(limit.confidence),
+        'evidence': _measured(limit.evidence),
+    }
+
+
+def _measured(evidence: Iterable[Evidence]) -> list[JsonObject]:
+    return [
+        {
+            'signal': e.signal,
+            'value': rounded(e.value),
+            'unit': e.unit,
+            'window_s': rounded(e.window_s),
+            'statement': e.statement,
+        }
+        for e in evidence
+    ]
 
 
 def _finding(finding: Finding) -> JsonObject:
@@ -610,6 +624,7 @@ def _recommendation(recommendation: Recommendation) -> JsonObject:
         'prediction': _prediction(recommendation.prediction),
         'risk': recommendation.risk.value,
         'confidence': rounded(recommendation.confidence),
+        'limit': None if recommendation.limit is None else _limit(recommendation.limit),
         'restart_required': recommendation.restart_required,
         'commands': list(recommendation.commands),
         'undo_commands': list(recommendation.undo_commands),
@@ -648,9 +663,14 @@ def _published(figure: PublishedEvidence) -> JsonObject:
         'unit': figure.unit,
         'baseline': figure.baseline,
         'baseline_value': rounded(figure.baseline_value),
+        'baseline_options': [
+            {'option': name, 'value': value} for name, value in figure.baseline_options.items()
+        ],
         'value': rounded(figure.value),
         'change_percent': rounded(figure.change_percent),
         'setup': figure.setup,
+        'releases': list(figure.releases),
+        'hardware': [storage.value for storage in figure.hardware],
         'headline': figure.headline,
         'source': {
             'title': figure.source.title,

@@ -5,10 +5,24 @@ export interface Workload {
   confidence: number;
 }
 
+/** What bounds the clients of OSDs; resource "none" or "unknown" included. */
+export interface Limit {
+  resource: string;
+  confidence: number;
+  evidence: {
+    signal: string;
+    value: number | null;
+    unit: string;
+    window_s: number | null;
+    statement: string;
+  }[];
+}
+
 export interface Group {
   who: string;
   osds: number[];
   workload: Workload;
+  limit: Limit;
   options: {
     profile: string | null;
     source: string | null;
@@ -81,6 +95,8 @@ export interface Recommendation {
     basis: string;
   } | null;
   risk: string;
+  confidence: number | null;
+  limit: Limit | null;
   restart_required: boolean;
   commands: string[];
   undo_commands: string[];

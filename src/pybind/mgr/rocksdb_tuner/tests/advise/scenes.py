@@ -8,6 +8,7 @@ from rocksdb_tuner.advise.facts import ANNEX, OPTION, osd_options
 from rocksdb_tuner.advise.records import GroupFacts, OsdFacts
 from rocksdb_tuner.mgr.records import ConfigEntry, FailureDomain, OsdInfo, RunningOption
 from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.workload.pressure import KV_SYNC_BUSY
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
 from ..fake_cluster import DEFAULTS, VERSIONS
@@ -64,10 +65,16 @@ def facts(
 
 
 def workload(
-    workload_class: WorkloadClass = WorkloadClass.RBD_SMALL_WRITE, confidence: float = 0.95
+    workload_class: WorkloadClass = WorkloadClass.RBD_SMALL_WRITE,
+    confidence: float = 0.95,
+    busy: Optional[float] = 0.72,
 ) -> Workload:
-    evidence = Evidence('write_bytes_avg', 4096.0, 'bytes', 30.0, 'Writes are of 4 KiB.')
-    return Workload(workload_class, confidence, (evidence,))
+    """``busy`` is the share of time that the kv_sync threads work; None: not measured."""
+    evidence = [Evidence('write_bytes_avg', 4096.0, 'bytes', 30.0, 'Writes are of 4 KiB.')]
+    if busy is not None:
+        text = 'The kv_sync threads are {:.0f}% busy.'
+        evidence.append(Evidence(KV_SYNC_BUSY, busy, 'ratio', 30.0, text, (100 * busy,)))
+    return Workload(workload_class, confidence, tuple(evidence))
 
 
 def group(*osds: OsdFacts, does: Optional[Workload] = None) -> GroupFacts:

@@ -87,6 +87,7 @@ SCENES = (
             evidence=(
                 Evidence('a', 1.0, 'bytes', 30.0, 'Writes are of 4 KiB'),
                 Evidence('b', 1.0, 'bytes', 30.0, 'They are many.'),
+                Evidence('kv_sync_busy', 0.5, 'ratio', 30.0, 'The threads are busy.'),
             ),
         ),
     ),

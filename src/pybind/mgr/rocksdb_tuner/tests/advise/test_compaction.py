@@ -11,7 +11,7 @@ from rocksdb_tuner.advise.compaction import campaign_request, compaction_advice
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import GroupFacts, Kind, Recommendation, Risk
 from rocksdb_tuner.advise.steps import ShownSteps
-from rocksdb_tuner.mgr.records import FailureDomain
+from rocksdb_tuner.mgr.records import FailureDomain, OsdInfo
 from rocksdb_tuner.rollout.history import HistoryRecord
 from rocksdb_tuner.rollout.records import Outcome
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
@@ -188,6 +188,23 @@ REEF = DEFAULTS['reef']
 PUBLISHED = REEF.replace('kLZ4Compression', 'kNoCompression')
 
 
+def on_disk(info: OsdInfo) -> OsdInfo:
+    return replace(
+        info,
+        device_class='hdd',
+        main_rotational=True,
+        db_rotational=False,
+        dedicated_db=True,
+        release='reef',
+        version='18.2.7',
+    )
+
+
+def on_flash(advice: Optional[Recommendation]) -> bool:
+    """Nothing was published of it."""
+    return advice is not None and advice.prediction is None
+
+
 @pytest.mark.parametrize(
     ('before', 'after', 'percent'),
     [
@@ -201,7 +218,11 @@ def test_space_is_predicted_where_it_was_published(
     before: str, after: str, percent: Optional[float]
 ) -> None:
     change = changed(before=before.replace('kLZ4', 'kZSTD'), after=after)
-    advice = compaction_advice(running(after), [change])
+    group = running(after)
+    # It was measured on hard disks with their DB on flash.
+    osds = tuple(osd._replace(info=on_disk(osd.info)) for osd in group.osds)
+    assert on_flash(compaction_advice(group, [change]))
+    advice = compaction_advice(replace(group, osds=osds), [change])
     assert advice is not None
     found = advice.prediction
     if percent is None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
+from rocksdb_tuner.advise.choice import MIN_CONFIDENCE
 from rocksdb_tuner.advise.memory import LASTING_S, WorkloadMemory
-from rocksdb_tuner.advise.recommend import MIN_CONFIDENCE
+from rocksdb_tuner.workload.pressure import KV_SYNC_BUSY, measured
 from rocksdb_tuner.workload.records import Recognition, Workload, WorkloadClass
+from rocksdb_tuner.workload.writer import Writer, writer_evidence
 
 from .scenes import workload
 
@@ -113,3 +117,37 @@ def test_each_group_is_remembered_by_itself() -> None:
         found = memory.recall(Recognition({}, {'ssd': RBD, 'hdd': IDLE}), now_s, DAY_S)
     assert found == {'ssd': RBD, 'hdd': IDLE}
     assert memory.recall(Recognition({}, {'hdd': IDLE}), 99.0, DAY_S) == {'hdd': IDLE}
+
+
+def test_the_busiest_time_is_remembered_for_as_long_as_the_workload_is() -> None:
+    """As a load ends its threads are idle before it is called idle."""
+    memory = WorkloadMemory()
+
+    def busy_at(now_s: float, busy: Optional[float]) -> float:
+        found = measured(recalled(memory, workload(busy=busy), now_s), KV_SYNC_BUSY)
+        assert found is not None
+        return found.value
+
+    busy_at(0.0, 0.1)
+    assert busy_at(LASTING_S, 0.72) == 0.72
+    assert busy_at(LASTING_S + 10, 0.05) == 0.72
+    assert busy_at(LASTING_S + 20, None) == 0.72
+    assert busy_at(LASTING_S + 40, 0.9) == 0.9
+    for hour in range(1, 26):
+        last = busy_at(LASTING_S + 40 + 3600 * hour, 0.3)
+        assert last == (0.9 if hour <= 24 else 0.3)
+    at_night = measured(recalled(memory, IDLE, LASTING_S + 26 * 3600), KV_SYNC_BUSY)
+    assert at_night is not None
+    assert at_night.value == last
+
+
+def test_a_mixture_is_remembered_by_who_writes_in_it() -> None:
+    memory = WorkloadMemory()
+    writes = writer_evidence(Writer(WorkloadClass.RBD_SMALL_WRITE, 0.95), 30.0)
+    mixed = workload(WorkloadClass.MIXED, 0.7)
+    mixed = mixed._replace(evidence=(*mixed.evidence, writes))
+    recalled(memory, mixed, 0.0)
+    # Half of it reads at one look and less at the next: the writes last.
+    recalled(memory, RBD, LASTING_S / 2)
+    assert recalled(memory, mixed, LASTING_S).workload_class is WorkloadClass.MIXED
+    assert recalled(memory, IDLE, LASTING_S + 60).workload_class is WorkloadClass.MIXED

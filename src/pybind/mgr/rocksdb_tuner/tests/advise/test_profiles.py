@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Optional
+from typing import Any, Optional
 
 import pytest
 
 from rocksdb_tuner.advise.profiles import (
     Profile,
+    PublishedEffect,
+    Storage,
     Suitability,
     SuitabilityRule,
     UnknownProfileError,
@@ -32,7 +34,9 @@ def release(version: str) -> KnownRelease:
     return found
 
 
-PACIFIC, REEF_OLD, REEF, TENTACLE = map(release, ('16.2.15', '18.2.2', '18.2.7', '20.2.4'))
+PACIFIC, QUINCY, REEF_OLD, REEF, TENTACLE = map(
+    release, ('16.2.15', '17.2.7', '18.2.2', '18.2.7', '20.2.4')
+)
 
 
 def best(workload: WorkloadClass, on: KnownRelease) -> Profile:
@@ -149,24 +153,83 @@ def test_a_default_suits_no_other_release() -> None:
                 assert not any(suits(known, workload, on) for workload in WorkloadClass)
 
 
+def predicted(
+    name: str,
+    workload: WorkloadClass,
+    *,
+    on: KnownRelease = PACIFIC,
+    storage: Optional[Storage] = Storage.NVME,
+    running: Optional[str] = None,
+) -> Optional[PublishedEffect]:
+    text = on.default_options if running is None else running
+    now = check(text, on.rocksdb_version).effective
+    return predict(profile(name), workload, release=on, storage=storage, running=now)
+
+
+@pytest.mark.parametrize(
+    ('change', 'percent'),
+    [
+        pytest.param({}, 19.9, id='as it was measured'),
+        pytest.param({'on': QUINCY}, 14.3, id='Quincy has a figure of its own'),
+        pytest.param({'on': REEF_OLD}, None, id='another release'),
+        pytest.param({'storage': Storage.SSD_DB_HDD}, None, id='other devices'),
+        pytest.param({'storage': Storage.HDD}, None, id='hard disks'),
+        pytest.param({'storage': None}, None, id='unknown devices'),
+        pytest.param({'running': profile('alternate-2019').options}, 9.5, id='from that of 2019'),
+        pytest.param({'running': profile('variant-2022-c').options}, None, id='another baseline'),
+        pytest.param({'workload': WorkloadClass.RGW_METADATA}, None, id='another workload'),
+    ],
+)
+def test_a_figure_holds_only_for_what_it_was_measured_with(
+    change: dict[str, Any], percent: Optional[float]
+) -> None:
+    found = predicted('variant-2022-d', **{'workload': WorkloadClass.RBD_SMALL_WRITE, **change})
+    assert (found and found.change_percent) == percent
+
+
+@pytest.mark.parametrize(
+    ('running', 'there_is'), [('kNoCompression', True), ('kSnappyCompression', False)]
+)
+def test_from_snappy_to_lz4_the_gain_of_compressing_at_all_is_not_expected(
+    running: str, there_is: bool
+) -> None:
+    found = predicted(
+        'lz4-2025',
+        WorkloadClass.RGW_METADATA,
+        on=REEF_OLD,
+        storage=Storage.SSD_DB_HDD,
+        running=REEF_OLD.default_options.replace('kNoCompression', running),
+    )
+    assert (found is not None) == there_is
+
+
 def test_predictions_are_the_published_figures() -> None:
-    small_write = predict(profile('variant-2022-d'), WorkloadClass.RBD_SMALL_WRITE)
+    small_write = predicted('variant-2022-d', WorkloadClass.RBD_SMALL_WRITE)
     assert small_write is not None
     assert small_write.change_percent == pytest.approx(100 * (632513 / 527603 - 1), abs=0.1)
-    space = predict(profile('lz4-2025'), WorkloadClass.RGW_METADATA)
+    space = predicted(
+        'lz4-2025',
+        WorkloadClass.RGW_METADATA,
+        on=REEF_OLD,
+        storage=Storage.SSD_DB_HDD,
+    )
     assert space is not None
     assert space.change_percent == pytest.approx(100 * (1 / 2.68 - 1), abs=0.1)
-    assert predict(profile('variant-2022-b'), WorkloadClass.RBD_SMALL_WRITE) is None
+    assert predicted('variant-2022-b', WorkloadClass.RBD_SMALL_WRITE) is None
 
 
 def test_each_change_is_what_its_two_values_say() -> None:
-    """And at most one figure by profile and workload is the one to predict from."""
+    """And of just one change at most one figure is the one to predict from."""
     for known in profiles():
         for figure in known.evidence:
             if figure.baseline_value is not None:
                 expected = 100 * (figure.value / figure.baseline_value - 1)
                 assert figure.change_percent == pytest.approx(expected, abs=0.1)
-        headlines = [figure.workload for figure in known.evidence if figure.headline]
+        headlines = [
+            (f.workload, f.releases, f.hardware, tuple(sorted(f.baseline_options.items())))
+            for f in known.evidence
+            if f.headline
+        ]
         assert len(headlines) == len(set(headlines))
 
 
@@ -222,7 +285,7 @@ def test_the_first_rule_that_fits_says_how_well_a_profile_suits() -> None:
 
 
 def test_a_prediction_is_the_headline_of_its_workload_with_its_source() -> None:
-    found = predict(profile('variant-2022-d'), WorkloadClass.RBD_SMALL_WRITE)
+    found = predicted('variant-2022-d', WorkloadClass.RBD_SMALL_WRITE)
     assert found is not None
     assert found.metric == '4 KiB random write IOPS'
     assert found.basis == (
@@ -234,8 +297,10 @@ def test_a_prediction_is_the_headline_of_its_workload_with_its_source() -> None:
     quiet = replace(
         profile('variant-2022-d'), evidence=tuple(replace(f, headline=False) for f in figures)
     )
-    assert predict(quiet, WorkloadClass.RBD_SMALL_WRITE) is None
-    assert predict(profile('variant-2022-d'), WorkloadClass.IDLE) is None
+    now = check(PACIFIC.default_options, PACIFIC.rocksdb_version).effective
+    small = WorkloadClass.RBD_SMALL_WRITE
+    assert predict(quiet, small, release=PACIFIC, storage=Storage.NVME, running=now) is None
+    assert predicted('variant-2022-d', WorkloadClass.IDLE) is None
 
 
 def test_an_unknown_name_is_told_in_one_sentence() -> None:

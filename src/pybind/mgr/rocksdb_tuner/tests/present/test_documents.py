@@ -19,7 +19,7 @@ from rocksdb_tuner.advise.compare import Side, compare
 from rocksdb_tuner.advise.derive import derive
 from rocksdb_tuner.advise.given import Given
 from rocksdb_tuner.advise.profiles import profiles
-from rocksdb_tuner.advise.records import FindingEvidence, Kind
+from rocksdb_tuner.advise.records import FindingEvidence, Kind, Limit, Resource
 from rocksdb_tuner.advise.situation import situation_without_osd
 from rocksdb_tuner.advise.tree import tree
 from rocksdb_tuner.collection.read import read, unpack
@@ -283,6 +283,7 @@ def test_status_says_what_the_snapshot_says() -> None:
             'who': 'osd/class:ssd',
             'osds': [0, 1, 2],
             'workload': {'class': 'rbd-small-write', 'confidence': 0.923457},
+            'limit': {'resource': 'unknown', 'confidence': 0.0, 'evidence': []},
             'options': {
                 'profile': 'pacific-default',
                 'source': 'default',
@@ -465,3 +466,27 @@ def test_the_close_look_at_an_osd_is_in_its_document() -> None:
     assert found['memory_target_bytes'] == 4 << 30
     unknown = json.loads(render.osd(samples.small_cluster(), 0, 'json'))
     assert (unknown['write_latency'], unknown['forecast'], unknown['sharded']) == (None,) * 3
+
+
+def test_what_bounds_the_clients_is_told_by_group_and_with_each_recommendation() -> None:
+    """The resources are those of the schema, which others read."""
+    for name, place in (('status', ('groups',)), ('recommend', ())):
+        schema = SCHEMAS[name]
+        part = schema['properties'][place[0]] if place else schema
+        known = part['items']['properties']['limit']['properties']['resource']['enum']
+        assert sorted(known) == sorted(resource.value for resource in Resource)
+    limit = Limit(Resource.KV_SYNC, 0.8, samples.SMALL_WRITES.evidence)
+    cluster = samples.small_cluster()
+    advised = replace(cluster.assessments[0].recommendations[0], limit=limit)
+    told = replace(
+        cluster,
+        groups=tuple(replace(group, limit=limit) for group in cluster.groups),
+        assessments=(replace(cluster.assessments[0], recommendations=(advised,)),),
+    )
+    status = json.loads(render.status(told, 'json'))
+    recommended = json.loads(render.recommend(told, 'json'))
+    validator('status').validate(status)
+    validator('recommend').validate(recommended)
+    assert status['groups'][0]['limit']['resource'] == 'kv-sync'
+    assert recommended[0]['limit'] == status['groups'][0]['limit']
+    assert len(recommended[0]['limit']['evidence']) == len(samples.SMALL_WRITES.evidence)

@@ -1,0 +1,240 @@
+"""Which resource bounds the clients of a group of OSDs. Pure.
+
+Of what is measured anyway: how busy the kv_sync threads are, what is on which device, memory, and
+where RocksDB's own statistics are on, its stalls. Cores and network are not measured, so neither
+is ever concluded. What is not known is `Resource.UNKNOWN`, never "none".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple, Optional
+
+from ..knowledge import loader
+from ..observe.signals import Signals
+from ..workload.pressure import KV_SYNC_BUSY, KV_SYNC_MS, measured, with_pressure
+from ..workload.records import Evidence, Workload, WorkloadClass
+from .profiles import Storage
+from .records import UNKNOWN_LIMIT, GroupFacts, Limit, OsdFacts, Resource
+from .storage import storage_of
+
+__all__ = ['LimitThresholds', 'kv_sync_busy', 'limit_of', 'limit_thresholds', 'with_limit']
+
+_NOT_CLIENTS = frozenset({WorkloadClass.RECOVERY, WorkloadClass.UNKNOWN})
+_SURE = 0.95
+
+
+class LimitThresholds(NamedTuple):
+    """Meaning, unit and source of each stand in ``knowledge/limits.json``."""
+
+    kv_sync_bound: float
+    kv_sync_idle: float
+    slow_round_ms: float
+    spilled_share: float
+    db_full_share: float
+    wal_full_share: float
+    stall_share: float
+    memory_over_target: float
+    data_write_share: float
+
+
+@lru_cache(maxsize=1)
+def limit_thresholds() -> LimitThresholds:
+    entries = loader.load('limits')['thresholds']
+    return LimitThresholds(**{name: float(entry['value']) for name, entry in entries.items()})
+
+
+class _Seen(NamedTuple):
+    """The largest of each share over the OSDs of a group; None where nothing was measured."""
+
+    window_s: float
+    osds_with_db: int
+    spilled: int
+    db_fill: Optional[float]
+    wal_fill: Optional[float]
+    stalled: Optional[float]
+    memory_over_target: Optional[float]
+    data_write_share: Optional[float]
+
+
+def with_limit(group: GroupFacts) -> GroupFacts:
+    """``group`` with what bounds its clients."""
+    return replace(group, limit=limit_of(group))
+
+
+def kv_sync_busy(group: GroupFacts) -> Optional[Evidence]:
+    """Under the group's workload, which may be of earlier; None: not measured."""
+    return measured(_with_pressure(group), KV_SYNC_BUSY)
+
+
+def _with_pressure(group: GroupFacts) -> Optional[Workload]:
+    workload = group.workload
+    if workload is None or measured(workload, KV_SYNC_BUSY) is not None:
+        return workload
+    return with_pressure(workload, (o.signals for o in group.osds if o.signals is not None))
+
+
+def limit_of(group: GroupFacts) -> Limit:
+    """What bounds the clients of ``group`` under its workload."""
+    if group.workload is None or group.workload.workload_class in _NOT_CLIENTS:
+        return UNKNOWN_LIMIT
+    if group.workload.workload_class is WorkloadClass.IDLE:
+        return Limit(Resource.NONE, group.workload.confidence, group.workload.evidence)
+    limits = limit_thresholds()
+    workload = _with_pressure(group)
+    busy, round_ms = measured(workload, KV_SYNC_BUSY), measured(workload, KV_SYNC_MS)
+    seen = _seen(group.osds)
+    return (
+        _of_spillover(seen, limits)
+        or _of_stalls(seen, limits)
+        or _of_kv_sync(group, busy, round_ms, limits)
+        or _of_memory(seen, limits)
+        or _of_space(seen, limits)
+        or _of_data(group.workload, seen, limits)
+        or _of_nothing(busy, limits)
+    )
+
+
+def _seen(osds: Sequence[OsdFacts]) -> _Seen:
+    with_db = [osd for osd in osds if osd.info.dedicated_db and osd.signals is not None]
+    with_wal = [osd for osd in osds if osd.info.dedicated_wal and osd.signals is not None]
+    looks = [osd.details for osd in osds if osd.details is not None]
+    stalls = [osd.rocksdb_times.stall_share for osd in osds if osd.rocksdb_times is not None]
+    return _Seen(
+        window_s=next((o.signals.window_s or 0.0 for o in osds if o.signals is not None), 0.0),
+        osds_with_db=len(with_db),
+        spilled=sum(_spilled_to_disk(osd) for osd in with_db),
+        db_fill=_largest(_db_fill(osd.signals) for osd in with_db),
+        wal_fill=_largest(_wal_fill(osd.signals) for osd in with_wal),
+        stalled=_largest(stalls),
+        memory_over_target=_median(
+            _share(look.memory_mapped_bytes, look.memory_target_bytes) for look in looks
+        ),
+        data_write_share=_median(
+            _share(look.latency.data_write_ms, look.latency.client_op_ms)
+            for look in looks
+            if look.latency is not None
+        ),
+    )
+
+
+def _spilled_to_disk(osd: OsdFacts) -> bool:
+    signals = osd.signals
+    return (
+        signals is not None
+        and bool(signals.slow_used_bytes)
+        and storage_of(osd.info) is not Storage.NVME
+    )
+
+
+def _db_fill(signals: Optional[Signals]) -> Optional[float]:
+    return None if signals is None else _share(signals.db_used_bytes, signals.db_total_bytes)
+
+
+def _wal_fill(signals: Optional[Signals]) -> Optional[float]:
+    return None if signals is None else _share(signals.wal_used_bytes, signals.wal_total_bytes)
+
+
+def _share(part: Optional[float], whole: Optional[float]) -> Optional[float]:
+    return part / whole if part is not None and whole else None
+
+
+def _largest(values: Iterable[Optional[float]]) -> Optional[float]:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _median(values: Iterable[Optional[float]]) -> Optional[float]:
+    known = sorted(value for value in values if value is not None)
+    return known[len(known) // 2] if known else None
+
+
+def _of_spillover(seen: _Seen, limits: LimitThresholds) -> Optional[Limit]:
+    if not seen.spilled or seen.spilled < limits.spilled_share * seen.osds_with_db:
+        return None
+    share = seen.spilled / seen.osds_with_db
+    text = '{:.0f}% of the OSDs with a DB device keep RocksDB data on hard disks.'
+    return Limit(
+        Resource.DB_SPACE,
+        0.8,
+        (Evidence('slow_used_bytes', share, 'share of OSDs', seen.window_s, text, (100 * share,)),),
+    )
+
+
+def _of_stalls(seen: _Seen, limits: LimitThresholds) -> Optional[Limit]:
+    if seen.stalled is None or seen.stalled < limits.stall_share:
+        return None
+    text = 'RocksDB holds up writes for {:.0f}% of the time.'
+    evidence = Evidence(
+        'stall_share', seen.stalled, 'ratio', seen.window_s, text, (100 * seen.stalled,)
+    )
+    return Limit(Resource.DB_DEVICE, 0.7, (evidence,))
+
+
+def _of_kv_sync(
+    group: GroupFacts,
+    busy: Optional[Evidence],
+    round_ms: Optional[Evidence],
+    limits: LimitThresholds,
+) -> Optional[Limit]:
+    """The thread itself, or the device that it waits for."""
+    if busy is None or busy.value < limits.kv_sync_bound:
+        return None
+    evidence = (busy,) if round_ms is None else (busy, round_ms)
+    if all(storage_of(osd.info) is Storage.HDD for osd in group.osds):
+        return Limit(Resource.DATA_DEVICE, 0.8, evidence)
+    if round_ms is not None and round_ms.value >= limits.slow_round_ms:
+        return Limit(Resource.DB_DEVICE, 0.7, evidence)
+    confidence = min(_SURE, 0.6 + (busy.value - limits.kv_sync_bound))
+    return Limit(Resource.KV_SYNC, round(confidence, 3), evidence)
+
+
+def _of_memory(seen: _Seen, limits: LimitThresholds) -> Optional[Limit]:
+    over = seen.memory_over_target
+    if over is None or over < limits.memory_over_target:
+        return None
+    text = 'Half of the OSDs have mapped {:.2f} times their osd_memory_target, or more.'
+    evidence = Evidence('memory_mapped_bytes', over, 'ratio', seen.window_s, text, (over,))
+    return Limit(Resource.MEMORY, 0.6, (evidence,))
+
+
+def _of_space(seen: _Seen, limits: LimitThresholds) -> Optional[Limit]:
+    for resource, signal, fill, least, text in (
+        (
+            Resource.DB_SPACE,
+            'db_used_bytes',
+            seen.db_fill,
+            limits.db_full_share,
+            'The fullest DB device is {:.0f}% full.',
+        ),
+        (
+            Resource.WAL_SPACE,
+            'wal_used_bytes',
+            seen.wal_fill,
+            limits.wal_full_share,
+            'The fullest WAL device is {:.0f}% full.',
+        ),
+    ):
+        if fill is not None and fill >= least:
+            evidence = Evidence(signal, fill, 'ratio', seen.window_s, text, (100 * fill,))
+            return Limit(resource, 0.6, (evidence,))
+    return None
+
+
+def _of_data(workload: Workload, seen: _Seen, limits: LimitThresholds) -> Optional[Limit]:
+    share = seen.data_write_share
+    if workload.workload_class is not WorkloadClass.LARGE_WRITE or share is None:
+        return None
+    if share < limits.data_write_share:
+        return None
+    text = 'The data device takes {:.0f}% of the time of a write.'
+    evidence = Evidence('data_write_ms', share, 'ratio', seen.window_s, text, (100 * share,))
+    return Limit(Resource.DATA_DEVICE, 0.7, (evidence,))
+
+
+def _of_nothing(busy: Optional[Evidence], limits: LimitThresholds) -> Limit:
+    if busy is None or busy.value >= limits.kv_sync_idle:
+        return UNKNOWN_LIMIT
+    # Cores and network are not measured.
+    return Limit(Resource.NONE, 0.6, (busy,))

@@ -1,0 +1,44 @@
+"""What OSDs store on, as far as published figures tell it apart. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Optional
+
+from ..mgr.records import OsdInfo
+from .profiles import Storage
+from .records import OsdFacts
+
+__all__ = ['common_storage', 'storage_of']
+
+#: What an operator, or Ceph, called the device. It comes before what the kernel says: RAID
+#: controllers and virtual disks call flash rotational.
+_FLASH_CLASSES = frozenset({'ssd', 'nvme'})
+
+
+def storage_of(info: OsdInfo) -> Optional[Storage]:
+    """None: not known."""
+    flash = _is_flash(info.device_class, info.main_rotational)
+    if flash is None:
+        return None
+    if flash:
+        return Storage.NVME
+    if not info.dedicated_db:
+        return None if info.dedicated_db is None else Storage.HDD
+    if info.db_rotational is None:
+        return None
+    return Storage.HDD if info.db_rotational else Storage.SSD_DB_HDD
+
+
+def _is_flash(device_class: Optional[str], rotational: Optional[bool]) -> Optional[bool]:
+    if device_class in _FLASH_CLASSES:
+        return True
+    if rotational is None:
+        return False if device_class == 'hdd' else None
+    return not rotational
+
+
+def common_storage(osds: Iterable[OsdFacts]) -> Optional[Storage]:
+    """Of all of them; None where they differ, or one is not known."""
+    found = {storage_of(osd.info) for osd in osds}
+    return found.pop() if len(found) == 1 else None

@@ -1,0 +1,191 @@
+"""What bounds the clients of OSDs, by what was measured; and nothing where that was not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Optional
+
+import jsonschema
+import pytest
+
+from rocksdb_tuner.advise.limit import kv_sync_busy, limit_of
+from rocksdb_tuner.advise.profiles import Storage
+from rocksdb_tuner.advise.records import GroupFacts, OsdFacts, Resource
+from rocksdb_tuner.advise.storage import common_storage, storage_of
+from rocksdb_tuner.knowledge import loader
+from rocksdb_tuner.observe.deep import RocksdbTimes
+from rocksdb_tuner.observe.details import Details
+from rocksdb_tuner.observe.latency import WriteLatency
+from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.workload.records import Workload, WorkloadClass
+
+from .scenes import facts, group, osd_info, workload
+
+GIB = 1 << 30
+QUIET = workload(busy=None)
+
+
+def osd(osd_id: int = 0, info: Optional[dict[str, Any]] = None, **signals: Any) -> OsdFacts:
+    found = facts(osd_info(osd_id, **(info or {})))
+    return found._replace(signals=Signals(osd_id, window_s=30.0, **signals))
+
+
+def bound(*osds: OsdFacts, does: Workload = QUIET) -> Resource:
+    return limit_of(group(*osds, does=does)).resource
+
+
+@pytest.mark.parametrize(
+    ('busy', 'round_ms', 'resource'),
+    [
+        (0.72, 0.5, Resource.KV_SYNC),
+        (0.5, 0.5, Resource.KV_SYNC),
+        (0.49, 0.5, Resource.UNKNOWN),
+        (0.25, 0.5, Resource.UNKNOWN),
+        (0.24, 0.5, Resource.NONE),
+        (None, None, Resource.UNKNOWN),
+        # Commits that take this long wait for the device.
+        (0.72, 5.0, Resource.DB_DEVICE),
+    ],
+)
+def test_a_busy_kv_sync_thread_bounds_and_an_idle_one_does_not(
+    busy: Optional[float], round_ms: Optional[float], resource: Resource
+) -> None:
+    assert bound(osd(kv_sync_busy=busy, kv_sync_ms=round_ms)) is resource
+
+
+def test_how_busy_it_was_under_the_remembered_workload_counts_and_not_how_busy_it_is() -> None:
+    evening = group(osd(kv_sync_busy=0.0), does=workload(busy=0.72))
+    assert limit_of(evening).resource is Resource.KV_SYNC
+    busy = kv_sync_busy(evening)
+    assert busy is not None
+    assert busy.value == 0.72
+
+
+def test_the_mean_of_the_osds_counts_where_the_workload_has_no_figure() -> None:
+    busy = kv_sync_busy(group(osd(0, kv_sync_busy=0.2), osd(1, kv_sync_busy=0.6), does=QUIET))
+    assert busy is not None
+    assert busy.value == pytest.approx(0.4)
+    assert busy.statement == 'The kv_sync threads are 40% busy.'
+
+
+DISK: dict[str, Any] = {'device_class': 'hdd', 'main_rotational': True, 'db_rotational': True}
+DB: dict[str, Any] = {'dedicated_db': True, 'db_device_bytes': 100 * GIB, 'db_rotational': False}
+
+
+@pytest.mark.parametrize(
+    ('found', 'resource'),
+    [
+        pytest.param(osd(info=DISK, kv_sync_busy=0.9), Resource.DATA_DEVICE, id='on hard disks'),
+        pytest.param(
+            osd(info={**DISK, **DB}, slow_used_bytes=1, kv_sync_busy=0.9),
+            Resource.DB_SPACE,
+            id='spilled to a hard disk',
+        ),
+        pytest.param(
+            osd(info=DB, slow_used_bytes=1, kv_sync_busy=0.1), Resource.NONE, id='spilled to flash'
+        ),
+        pytest.param(
+            osd(info=DB, db_used_bytes=85 * GIB, db_total_bytes=100 * GIB, kv_sync_busy=0.1),
+            Resource.DB_SPACE,
+            id='DB device nearly full',
+        ),
+        pytest.param(
+            osd(info=DB, db_used_bytes=84 * GIB, db_total_bytes=100 * GIB, kv_sync_busy=0.1),
+            Resource.NONE,
+            id='DB device not full',
+        ),
+        pytest.param(
+            osd(
+                info={'dedicated_wal': True, 'wal_device_bytes': GIB},
+                wal_used_bytes=GIB,
+                wal_total_bytes=GIB,
+            ),
+            Resource.WAL_SPACE,
+            id='WAL device full',
+        ),
+        pytest.param(
+            osd()._replace(rocksdb_times=RocksdbTimes(30.0, 0.05, None, None)),
+            Resource.DB_DEVICE,
+            id='writes are held up',
+        ),
+        pytest.param(
+            osd()._replace(details=Details(0.0, None, None, None, 5 * GIB, 4 * GIB)),
+            Resource.MEMORY,
+            id='memory beyond its target',
+        ),
+        pytest.param(
+            osd()._replace(details=Details(0.0, None, None, None, 4 * GIB, 4 * GIB)),
+            Resource.UNKNOWN,
+            id='memory at its target',
+        ),
+    ],
+)
+def test_what_bounds_is_told_by_what_was_measured(found: OsdFacts, resource: Resource) -> None:
+    limit = limit_of(group(found, does=QUIET))
+    assert limit.resource is resource
+    assert (limit.confidence > 0) == (resource is not Resource.UNKNOWN)
+    assert bool(limit.evidence) == (resource is not Resource.UNKNOWN)
+
+
+def test_large_writes_wait_for_the_data_device_where_that_takes_most_of_their_time() -> None:
+    latency = WriteLatency(30.0, *[None] * (len(WriteLatency._fields) - 1))
+    slow = latency._replace(client_op_ms=10.0, data_write_ms=5.0)
+    found = osd()._replace(details=Details(0.0, slow, None, None, None, None))
+    large = workload(WorkloadClass.LARGE_WRITE, busy=None)
+    assert bound(found, does=large) is Resource.DATA_DEVICE
+    assert bound(found, does=QUIET) is Resource.UNKNOWN
+    quick = found._replace(
+        details=Details(0.0, slow._replace(data_write_ms=4.9), None, None, None, None)
+    )
+    assert bound(quick, does=large) is Resource.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ('does', 'resource'),
+    [
+        (workload(WorkloadClass.IDLE, busy=None), Resource.NONE),
+        (workload(WorkloadClass.RECOVERY), Resource.UNKNOWN),
+        (workload(WorkloadClass.UNKNOWN), Resource.UNKNOWN),
+        (None, Resource.UNKNOWN),
+    ],
+)
+def test_without_clients_nothing_bounds_them(does: Optional[Workload], resource: Resource) -> None:
+    busy = osd(kv_sync_busy=0.9)
+    assert limit_of(GroupFacts('ssd', does, (busy,))).resource is resource
+
+
+def test_a_quarter_of_the_osds_must_have_spilled() -> None:
+    osds = [osd(n, info={**DISK, **DB}, slow_used_bytes=int(n == 0)) for n in range(5)]
+    assert bound(*osds[:4]) is Resource.DB_SPACE
+    assert bound(*osds) is Resource.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ('changes', 'storage'),
+    [
+        ({}, Storage.NVME),
+        # Controllers and virtual disks call flash rotational; who named the class knows better.
+        ({'main_rotational': True}, Storage.NVME),
+        ({'device_class': 'hdd'}, Storage.HDD),
+        ({'device_class': 'hdd', 'main_rotational': False}, Storage.NVME),
+        ({'device_class': 'fast'}, None),
+        ({'device_class': 'fast', 'main_rotational': False}, Storage.NVME),
+        ({**DISK, 'dedicated_db': None}, None),
+        ({**DISK, 'dedicated_db': True}, Storage.HDD),
+        ({**DISK, **DB}, Storage.SSD_DB_HDD),
+        ({**DISK, **DB, 'db_rotational': None}, None),
+    ],
+)
+def test_what_osds_store_on(changes: dict[str, Any], storage: Optional[Storage]) -> None:
+    info = osd_info(0, **changes)
+    assert storage_of(info) is storage
+    other = facts(replace(osd_info(1), device_class='hdd', dedicated_db=False))
+    assert common_storage([facts(info), facts(info)]) is storage
+    assert common_storage([facts(info), other]) is (storage if storage is Storage.HDD else None)
+
+
+def test_the_thresholds_fit_their_schema() -> None:
+    path = Path(loader.__file__).parent / 'schemas' / 'limits.schema.json'
+    jsonschema.validate(loader.load('limits'), json.loads(path.read_text()))

@@ -1,0 +1,323 @@
+"""The whole policy of advice as one table: release x running options x workload x hardware.
+
+``data/policy.txt`` has a row for each combination, to be read by somebody who knows what was
+published. ``python -m rocksdb_tuner.tests.advise.test_policy`` writes it anew: the difference is
+what operators will be advised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Mapping, Optional
+
+import pytest
+
+from rocksdb_tuner.advise.candidate import Candidate, group_candidate
+from rocksdb_tuner.advise.choice import Case
+from rocksdb_tuner.advise.effect import is_worse, predicted_write_amplification
+from rocksdb_tuner.advise.facts import release_of_osd
+from rocksdb_tuner.advise.limit import with_limit
+from rocksdb_tuner.advise.objections import standing_objections
+from rocksdb_tuner.advise.profiles import profile
+from rocksdb_tuner.advise.recommend import assess
+from rocksdb_tuner.advise.records import Assessment, GroupFacts, Kind, OsdFacts, Risk
+from rocksdb_tuner.advise.steps import ShownSteps
+from rocksdb_tuner.observe.details import Details
+from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.options.grammar import same_meaning
+from rocksdb_tuner.workload.records import Workload, WorkloadClass
+from rocksdb_tuner.workload.writer import Writer, writer_evidence
+
+from .scenes import entry, facts, osd_info, workload
+
+TABLE = Path(__file__).parent / 'data' / 'policy.txt'
+GIB, MIB = 1 << 30, 1 << 20
+
+RELEASES = {
+    'pacific': ('16.2.15', 'pacific'),
+    'quincy': ('17.2.7', 'quincy'),
+    'reef-18.2.2': ('18.2.2', 'reef'),
+    'reef': ('18.2.7', 'reef'),
+    'tentacle': ('20.2.4', 'tentacle'),
+}
+#: None: the default of the release; text with a plus: added to it.
+RUNNING: Mapping[str, Optional[str]] = {
+    'default': None,
+    'alternate-2019': profile('alternate-2019').options,
+    'variant-d': profile('variant-2022-d').options,
+    'lz4-2025': profile('lz4-2025').options,
+    'jobs=6': '+max_background_jobs=6',
+    '256M': '+write_buffer_size=268435456,max_write_buffer_number=4,'
+    'min_write_buffer_number_to_merge=1',
+    'snappy': '+compression=kSnappyCompression',
+    'no-wal-limit': '+max_total_wal_size=0',
+    'disableWAL': '+disableWAL=true',
+    'not-judged': '+block_based_table_factory={block_size=16384}',
+}
+
+
+def mixed(writer: WorkloadClass, busy: float = 0.72) -> Workload:
+    """Half of it reads; it is known who makes the rest."""
+    found = workload(WorkloadClass.MIXED, 0.7, busy)
+    evidence = writer_evidence(Writer(writer, 0.95), 30.0)
+    return found._replace(evidence=(*found.evidence, evidence))
+
+
+WORKLOADS = {
+    'idle': workload(WorkloadClass.IDLE, busy=None),
+    'rbd busy 72%': workload(),
+    'rbd busy 5%': workload(busy=0.05),
+    'rbd 50% reads': mixed(WorkloadClass.RBD_SMALL_WRITE),
+    'rgw': workload(WorkloadClass.RGW_METADATA),
+    's3 45% gets': mixed(WorkloadClass.RGW_METADATA, 0.3),
+    'cephfs': workload(WorkloadClass.CEPHFS_METADATA),
+    'large': workload(WorkloadClass.LARGE_WRITE),
+    'mixed': workload(WorkloadClass.MIXED, 0.7),
+}
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """What differs from OSDs of flash with memory and room."""
+
+    device_class: str = 'ssd'
+    info: Mapping[str, object] = field(default_factory=dict)
+    used_bytes: int = 30 * GIB
+    total_bytes: Optional[int] = None
+    slow_bytes: Optional[int] = None
+    memory_bytes: int = 4 * GIB
+    cores: Optional[int] = None
+
+
+def on(used_gib: int = 30, total_gib: Optional[int] = None, **info: object) -> Hardware:
+    total = None if total_gib is None else total_gib * GIB
+    dedicated = {} if total is None else {'dedicated_db': True, 'db_device_bytes': total}
+    return Hardware(info={**dedicated, **info}, used_bytes=used_gib * GIB, total_bytes=total)
+
+
+_DISK = {'main_rotational': True, 'db_rotational': True}
+HARDWARE = {
+    'flash': on(),
+    'hdd': replace(on(**_DISK), device_class='hdd'),
+    'hdd+db': replace(on(30, 300, main_rotational=True, db_rotational=False), device_class='hdd'),
+    'hdd+db spilled': replace(
+        on(30, 300, main_rotational=True, db_rotational=False),
+        device_class='hdd',
+        slow_bytes=5 * GIB,
+    ),
+    'db 8 of 10 GiB': on(8, 10),
+    'wal 512 MiB': on(dedicated_wal=True, wal_device_bytes=512 * MIB),
+    'memory 2 GiB': replace(on(), memory_bytes=2 * GIB),
+    '2 cores': replace(on(), cores=2),
+    'debian 16.2.13': on(distribution='debian', version='16.2.13'),
+}
+#: On other hardware than flash, what tells something.
+ELSEWHERE = ('default', 'alternate-2019', 'jobs=6')
+
+
+@dataclass(frozen=True)
+class Row:
+    release: str
+    running: str
+    workload: str
+    hardware: str
+
+    @property
+    def options(self) -> str:
+        release = release_of_osd(self._osds('', 'default')[0].info)
+        assert release is not None
+        change = RUNNING[self.running]
+        if change is None:
+            return release.default_options
+        return release.default_options + ',' + change[1:] if change.startswith('+') else change
+
+    def _osds(self, options: str, source: str) -> tuple[OsdFacts, ...]:
+        hardware = HARDWARE[self.hardware]
+        version, name = RELEASES[self.release]
+        found = []
+        for osd_id in range(3):
+            info = osd_info(
+                osd_id,
+                name,
+                **{
+                    'version': version,
+                    'device_class': hardware.device_class,
+                    **hardware.info,
+                },
+            )
+            entries = (entry('osd', options),) if source == 'mon' else ()
+            osd = facts(info, options, source, entries)
+            found.append(
+                osd._replace(
+                    signals=Signals(
+                        osd_id,
+                        window_s=30.0,
+                        write_iops=100.0,
+                        db_used_bytes=hardware.used_bytes,
+                        db_total_bytes=hardware.total_bytes,
+                        slow_used_bytes=hardware.slow_bytes,
+                    ),
+                    details=Details(0.0, None, None, None, None, hardware.memory_bytes),
+                )
+            )
+        return tuple(found)
+
+    def group(self, options: str) -> tuple[GroupFacts, tuple[OsdFacts, ...]]:
+        release = release_of_osd(self._osds('', 'default')[0].info)
+        assert release is not None
+        is_default = options == release.default_options
+        osds = self._osds(options, 'default' if is_default else 'mon')
+        hardware = HARDWARE[self.hardware]
+        group = GroupFacts(
+            hardware.device_class, WORKLOADS[self.workload], osds, cores=hardware.cores
+        )
+        return with_limit(group), osds
+
+    def answer(self, options: str) -> Assessment:
+        group, osds = self.group(options)
+        return assess(group, osds)
+
+    def case(self, options: str) -> Case:
+        group, osds = self.group(options)
+        candidate = group_candidate(group, osds, True, ShownSteps())
+        assert isinstance(candidate, Candidate)
+        return Case(candidate)
+
+
+def rows() -> Iterator[Row]:
+    for release in RELEASES:
+        for running in RUNNING:
+            for work in WORKLOADS:
+                yield Row(release, running, work, 'flash')
+    for release in ('pacific', 'reef'):
+        for hardware in HARDWARE:
+            if hardware != 'flash' and not (hardware.startswith('debian') and release == 'reef'):
+                for running in ELSEWHERE:
+                    for work in ('idle', 'rbd busy 72%', 'rgw'):
+                        yield Row(release, running, work, hardware)
+
+
+ROWS = tuple(rows())
+COLUMNS = ('release', 'running', 'workload', 'hardware', 'limit', 'answer', 'profile', 'risk')
+
+
+@cache
+def answered(row: Row) -> Assessment:
+    return row.answer(row.options)
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    found = answered(row)
+    group, _ = row.group(row.options)
+    limit = group.limit.resource.value
+    told = (row.release, row.running, row.workload, row.hardware, limit)
+    if not found.recommendations:
+        return (*told, '-', '-', '-', '-', found.conclusion)
+    (advice,) = found.recommendations
+    expected = '-'
+    if advice.prediction is not None:
+        metric = advice.prediction.metric.split(' of ')[0]
+        expected = (
+            f'{metric} {advice.prediction.low_percent:.0f} to {advice.prediction.high_percent:.0f}%'
+        )
+    named = advice.profile or 'unnamed'
+    return (
+        *told,
+        advice.kind.value,
+        named,
+        advice.risk.value,
+        expected,
+        advice.reasons[0].statement,
+    )
+
+
+def table() -> str:
+    lines = [(*COLUMNS, 'prediction', 'first reason or conclusion'), *(cells(row) for row in ROWS)]
+    widths = [max(len(line[n]) for line in lines) for n in range(len(lines[0]) - 1)]
+    return ''.join(
+        '  '.join((*(cell.ljust(width) for cell, width in zip(line, widths)), line[-1])) + '\n'
+        for line in lines
+    )
+
+
+def test_the_policy_is_the_one_that_was_reviewed() -> None:
+    assert len(ROWS) >= 400
+    assert table().splitlines() == TABLE.read_text().splitlines()
+
+
+def changed() -> list[Row]:
+    return [row for row in ROWS if answered(row).recommendations]
+
+
+@pytest.mark.parametrize('release', list(RELEASES))
+def test_after_what_is_advised_nothing_more_is(release: str) -> None:
+    """One rollout is enough, and an entry that is left says something."""
+    for row in changed():
+        if row.release == release:
+            (advice,) = answered(row).recommendations
+            again = row.answer(advice.options_to)
+            assert again.recommendations == (), row
+
+
+@pytest.mark.parametrize('release', list(RELEASES))
+def test_nothing_is_removed_without_a_named_objection(release: str) -> None:
+    for row in changed():
+        if row.release != release:
+            continue
+        (advice,) = answered(row).recommendations
+        case = row.case(row.options)
+        against = (
+            *(o.reason for o in standing_objections(row.options, case.release)),
+            *(o.reason for o in case.under_workload(row.options)),
+        )
+        if advice.restart_required:
+            assert advice.reasons[0] in against, row
+
+
+@pytest.mark.parametrize('release', list(RELEASES))
+def test_what_the_model_calls_worse_is_never_of_low_risk(release: str) -> None:
+    for row in changed():
+        if row.release != release:
+            continue
+        (advice,) = answered(row).recommendations
+        case = row.case(row.options)
+        change = predicted_write_amplification(row.options, advice.options_to, case.situation)
+        if change is not None and is_worse(change):
+            assert advice.risk is not Risk.LOW, row
+
+
+def test_the_rows_of_the_issue() -> None:
+    """Each was answered wrongly once."""
+
+    def answer(*row: str) -> Assessment:
+        return answered(Row(*row))
+
+    for running in ('jobs=6', 'not-judged'):
+        assert answer('reef', running, 'rbd busy 72%', 'flash').recommendations == ()
+    for work in ('rbd busy 72%', 'rbd busy 5%'):
+        assert answer('reef', '256M', work, 'flash').recommendations == ()
+    for hardware in ('hdd', '2 cores', 'debian 16.2.13'):
+        assert answer('pacific', 'default', 'rbd busy 72%', hardware).recommendations == ()
+    for hardware in ('memory 2 GiB', 'wal 512 MiB', 'db 8 of 10 GiB'):
+        for work in ('rbd busy 72%', 'rgw'):
+            for advice in answer('pacific', 'default', work, hardware).recommendations:
+                assert advice.profile != 'variant-2022-d', hardware
+    assert answer('pacific', 'default', 'rbd busy 5%', 'flash').recommendations == ()
+    for work in ('rbd 50% reads', 's3 45% gets', 'cephfs'):
+        (advice,) = answer('pacific', 'default', work, 'flash').recommendations
+        assert advice.kind is Kind.SET_PROFILE
+
+
+def test_a_cluster_is_advised_the_same_however_its_string_is_written() -> None:
+    row = Row('reef', 'jobs=6', 'rbd busy 72%', 'flash')
+    text = profile('lz4-2025').options.replace('max_background_jobs=4', 'max_background_jobs=6')
+    spelled = ' ;'.join(reversed(text.split(',')))
+    assert same_meaning(spelled, row.options, '7.9')
+    assert row.answer(spelled).recommendations == ()
+
+
+if __name__ == '__main__':
+    TABLE.write_text(table())
