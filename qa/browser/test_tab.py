@@ -389,6 +389,8 @@ def test_a_recommendation_goes_from_dry_run_to_done_and_back(
     admin: Visitor, tuner: ModuleClient
 ) -> None:
     page, cluster = admin.page, tuner.cluster
+    # What clients wrote before would call for another set than the default
+    cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/workload_memory', '0')
     cluster.ceph('config', 'set', 'osd.1', OPTION, ALTERNATE_2019)
     tuner.restart(1)
     tuner.wait_for_clean()

@@ -84,6 +84,8 @@ def offered(tuner: ModuleClient) -> dict[str, list[int]]:
     """What the module offers after osd.1, full of old data, was given what all others run."""
     cluster = tuner.cluster
     cluster.ceph('osd', 'pool', 'create', POOL, '16')
+    # What clients wrote before would call for another set than the default
+    cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/workload_memory', '0')
     cluster.ceph('config', 'set', 'osd.1', OPTION, ALTERNATE_2019)
     tuner.restart(1)
     tuner.wait_for_clean()

@@ -21,9 +21,9 @@ SHORT_LIMITS = {
     'least_writes': 1,
     'error_rate': 0.8,
 }
-#: The profile that suits small writes best in the copy, on every release: else no release but
-#: Pacific would have one to recommend in place of its default.
-FAVORITE, SUITED = 'variant-2022-d-lz4', 'rbd-small-write'
+#: The profile that the copy recommends for clients' writes in place of any other, on every release:
+#: else no release but Pacific would have one to recommend in place of its default.
+FAVORITE = 'variant-2022-d-lz4'
 #: With so many operations a second and OSD its workload is told in the copy: a client that checks
 #: what it reads is slower than those that the real threshold is for.
 TOLD_FROM_OPS_PER_S = 15.0
@@ -46,13 +46,22 @@ class Laboratory:
             file.write('\nfrom . import laboratory\n')
         self._shorten(self.module / 'knowledge/judged_signals.json')
         self._tell_slow_clients(self.module / 'knowledge/workload.json')
-        self._favor(self.module / 'knowledge/profiles.json')
         self._settings: dict[str, object] = {}
         self.reset()
 
     def reset(self) -> None:
         """No fault."""
-        self._settings = {'clock_offset_s': 0.0, 'unchecked_options': None, 'late_removals_s': 0.0}
+        self._settings = {
+            'clock_offset_s': 0.0,
+            'unchecked_options': None,
+            'late_removals_s': 0.0,
+            'favorite': None,
+        }
+        self._write()
+
+    def set_favorite(self, *, recommended: bool) -> None:
+        """Recommend the favorite for clients' writes, or else nothing but the release's default."""
+        self._settings['favorite'] = FAVORITE if recommended else None
         self._write()
 
     def set_clock_offset(self, offset_s: float) -> None:
@@ -89,17 +98,4 @@ class Laboratory:
     def _tell_slow_clients(path: Path) -> None:
         knowledge = json.loads(path.read_text())
         knowledge['thresholds']['full_confidence_ops_per_s']['value'] = TOLD_FROM_OPS_PER_S
-        path.write_text(json.dumps(knowledge))
-
-    @staticmethod
-    def _favor(path: Path) -> None:
-        knowledge = json.loads(path.read_text())
-        for profile in knowledge['profiles']:
-            rules = [rule for rule in profile['suitability'] if rule['workload'] == SUITED]
-            for rule in rules:
-                rule['score'] = min(rule['score'], 0.5)
-            if profile['name'] == FAVORITE:
-                rules[0].update(rocksdb_min='6.8', rocksdb_max=None, score=1.0)
-                others = [rule for rule in profile['suitability'] if rule not in rules]
-                profile['suitability'] = [rules[0], *others]
         path.write_text(json.dumps(knowledge))

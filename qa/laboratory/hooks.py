@@ -15,8 +15,12 @@ from pathlib import Path
 from typing import Any, Optional
 
 from rocksdb_tuner import tuner
-from rocksdb_tuner.advise import proposal
-from rocksdb_tuner.advise.records import Recommendation
+from rocksdb_tuner.advise import proposal, recommend
+from rocksdb_tuner.advise.choice import Case, Target
+from rocksdb_tuner.advise.objections import Name, Objection
+from rocksdb_tuner.advise.profiles import profile
+from rocksdb_tuner.advise.records import Reason, Recommendation
+from rocksdb_tuner.advise.strings import recognise, same_meaning
 from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.records import CounterPoint
 from rocksdb_tuner.rollout.records import ChangeRequest
@@ -68,9 +72,41 @@ def _unchecked_request(recommendation: Recommendation, actor: str) -> ChangeRequ
     return request if options is None else _changed(request, options)
 
 
+def _wanted(case: Case) -> Target:
+    """What is recommended for clients' writes: the favorite, or the default of the release."""
+    name = _setting('favorite')
+    if name is None or case.writer is None:
+        default = case.release.default_options
+        return Target(default, recognise(default, case.release), ())
+    favorite = profile(name)
+    return Target(favorite.options, favorite, ())
+
+
+def _against(self: Case, text: str) -> tuple[Objection, ...]:
+    """Something speaks against all but the favorite."""
+    if _setting('favorite') is None or self.writer is None:
+        return ()
+    if same_meaning(text, _wanted(self).options, self.release.rocksdb_version):
+        return ()
+    reason = Reason('It is not the favorite of the laboratory.', 'the laboratory')
+    return (Objection(Name.LARGE_MEMTABLES, reason),)
+
+
+def _nothing_in_the_way(self: Case) -> None:
+    """Nor are the OSDs of a laboratory too slow, or their packages too old."""
+
+
+def _no_objection(case: Case, target: Target) -> None:
+    """Nor does it matter what the model makes of it."""
+
+
 _latest = MgrCluster.latest
 MgrCluster.latest = _stamped  # type: ignore[method-assign]
 _remove = MgrCluster.remove
 MgrCluster.remove = _remove_late  # type: ignore[method-assign]
 tuner.change_request = _unchecked_request  # type: ignore[attr-defined]
 tuner.Tuner.__init__.__kwdefaults__['wall_clock'] = _clock  # type: ignore[index]
+recommend.target_for = _wanted  # type: ignore[attr-defined]
+recommend.worse_for_nothing = _no_objection
+Case.under_workload = _against  # type: ignore[method-assign]
+Case.why_no_tuning = property(_nothing_in_the_way)  # type: ignore[assignment]

@@ -162,26 +162,46 @@ def in_copy(laboratory: Laboratory, code: str) -> subprocess.CompletedProcess[st
     )
 
 
-def test_in_the_copy_a_profile_is_better_than_the_default_of_every_release_and_passes_its_checks(
-    tmp_path: Path,
+@pytest.mark.parametrize('recommended', [True, False])
+def test_the_copy_recommends_its_favorite_or_nothing_but_the_default_on_every_release(
+    tmp_path: Path, recommended: bool
 ) -> None:
-    """Else no profile would be set anywhere but on Pacific."""
+    """Else no profile would be set anywhere but on Pacific, and no old string removed there."""
     code = """
-from rocksdb_tuner.advise.recommend import MIN_GAIN, _best_profile, _score
-from rocksdb_tuner.advise.strings import recognise, safe_to_apply
+from rocksdb_tuner.advise.facts import OPTION, ANNEX, osd_options
+from rocksdb_tuner.advise.profiles import profile
+from rocksdb_tuner.advise.recommend import assess
+from rocksdb_tuner.advise.records import GroupFacts, OsdFacts
+from rocksdb_tuner.mgr.records import ConfigEntry, OsdInfo, RunningOption
 from rocksdb_tuner.options.releases import known_releases
-from rocksdb_tuner.workload.records import WorkloadClass
-small = WorkloadClass('rbd-small-write')
+from rocksdb_tuner.workload.records import Workload, WorkloadClass
+small = Workload(WorkloadClass('rbd-small-write'), 0.95, ())
+old = profile('alternate-2019').options
 for release in known_releases():
-    best, score = _best_profile(small, release)
-    default = recognise(release.default_options, release)
-    gain = score - _score(default, small, release)
-    print(best.name, gain >= MIN_GAIN, safe_to_apply(best.options, release.rocksdb_version))
+    told = []
+    for text, source in ((release.default_options, 'default'), (old, 'mon')):
+        info = OsdInfo(
+            0, True, True, 1, 'a', 'ssd', release.since, release.name, False, False, None, 'b'
+        )
+        entries = (ConfigEntry('osd', OPTION, text),) if source == 'mon' else ()
+        running = {
+            OPTION: RunningOption(text, source, ignores_mon=False),
+            ANNEX: RunningOption('', 'default', ignores_mon=False),
+        }
+        options = osd_options(info, entries, running)
+        osds = (OsdFacts(info, None, None, options),)
+        found = assess(GroupFacts('ssd', small, osds), osds).recommendations
+        told.append([(r.kind.value, r.profile) for r in found])
+    kinds, names = zip(*told[1])
+    print(told[0], list(kinds), list(names) == [name for _, name in told[0]])
 """
-    done = in_copy(Laboratory(tmp_path / 'lab'), code)
+    laboratory = Laboratory(tmp_path / 'lab')
+    laboratory.set_favorite(recommended=recommended)
+    done = in_copy(laboratory, code)
     lines = done.stdout.splitlines()
     assert len(lines) >= 3, done.stderr
-    assert set(lines) == {f'{FAVORITE} True ()'}
+    favored = f"[('set-profile', '{FAVORITE}')] ['set-profile'] True"
+    assert set(lines) == {favored if recommended else "[] ['remove-override'] False"}
 
 
 @pytest.mark.parametrize('folder', ['short', 'a longer/path'])

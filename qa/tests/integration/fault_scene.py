@@ -549,6 +549,7 @@ class Scene:
         """The same beginning for each test of this kind, whatever the one before left."""
         self.kind = kind
         self.laboratory.reset()
+        self.laboratory.set_favorite(recommended=kind == SET)
         self.events.clear()
         self.taken_down.clear()
         self._start_all()
