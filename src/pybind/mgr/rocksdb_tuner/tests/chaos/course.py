@@ -76,6 +76,8 @@ class Course:
         self.ended: Optional[str] = None
         self._waiting = [Waiting(act) for act in planned.acts if not act.follows]
         self._restless = False
+        #: OSDs that nobody brings back: down and out, and their disks are dead.
+        self._dead: frozenset[int] = frozenset()
         #: Since when an operator is needed, and no health check says so.
         self._untold_since_s: Optional[float] = None
         self.cluster = ChaosCluster(planned.topology)
@@ -104,6 +106,8 @@ class Course:
         self._to_the_end()
         self.ended = self.world.state.phase.value
         self.watch.at_the_end(self.before)
+        if self.planned.runs_whole:
+            return
         self._take_back()
         if self.planned.loop is Loop.AUTO_APPLY:
             for _ in range(_LOOKS_AFTERWARDS):
@@ -192,7 +196,11 @@ class Course:
         """Everything works again, and nothing is held."""
         world, cluster = self.world, self.cluster
         world.next_writes.clear()
-        for n in cluster.osds:
+        # Every second one that is down and out comes back.
+        lost = {n for n in cluster.down if not cluster.osds[n].in_cluster and n % 2 == 0}
+        self._dead = frozenset(lost)
+        self.watch.beside_itself |= self._dead
+        for n in set(cluster.osds) - self._dead:
             heal_osd(world, n)
         heal_orchestrator(cluster)
         heal_monitors(world)
@@ -200,7 +208,7 @@ class Course:
         cluster.health.clear()
         cluster.upgrades_to = None
         cluster.inconsistent = False
-        cluster.makes_do = bool(self.watch.others)
+        cluster.makes_do = bool(self.watch.others | self._dead)
         world.store.error = None
         world.may_act = True
         world.outside_window = world.deaf = None
@@ -210,7 +218,8 @@ class Course:
         if world.state.paused_by:
             world.guarded(world.resume)
             self.watch.resumed()
-        if self.planned.topology.shape is Shape.LARGE and not world.state.ended:
+        large = self.planned.topology.shape is Shape.LARGE and not self.planned.runs_whole
+        if large and not world.state.ended:
             # The rest would take hours; what was changed is taken back.
             world.guarded(lambda: world.abort('client.a'))
 
@@ -227,7 +236,7 @@ class Course:
     def _obey(self, state: RolloutState) -> None:
         world, cluster = self.world, self.cluster
         reason = state.paused_reason or ''
-        for n in cluster.down:
+        for n in cluster.down - self._dead:
             # On the way back the rollout starts what it has to restart, or says who should.
             if n in _due_on_the_way_back(state) and f'start osd.{n} next' not in reason:
                 continue
@@ -263,7 +272,7 @@ class Course:
         world, cluster, watch = self.world, self.cluster, self.watch
         if world.state.stage is Phase.ROLLED_BACK:
             return
-        for n in cluster.down:
+        for n in cluster.down - self._dead:
             start(world, n)
         world.pass_time(120)
         if entries_in_the_way(world.state, cluster.entries_of()):

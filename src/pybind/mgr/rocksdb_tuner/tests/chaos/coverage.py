@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from .acts import AFTER_THE_END, Act
 from .course import Happened
+from .invariants import Left
 from .schedule import RARE, Moment
 
 
@@ -32,6 +33,13 @@ def summary(happened: Counter[Happened], planned: int) -> Iterator[str]:
     never = sorted({act.name for act in Act} - {pair.act.name for pair in happened})
     if never:
         yield f'  never: {", ".join(never)}'
+
+
+def of_those_left(left: Counter[Left]) -> Iterator[str]:
+    """Lines about OSDs that rollouts went on without."""
+    yield f'{sum(left.values())} OSDs left behind'
+    for found, times in sorted(left.items()):
+        yield f'  {found.where:30} {times:6} times: {found.how}'
 
 
 def _percent(part: int, whole: int) -> str:

@@ -15,7 +15,7 @@ from rocksdb_tuner.tests.rollout.conftest import NEW
 
 from .acts import OF_THE_LOOP, Act
 from .schedule import Change, Delays, Loop, Moment, Planned, Schedule
-from .topology import Shape, drawn
+from .topology import Shape, drawn, large
 
 BAD = 'write_buffer_size=foo'
 
@@ -50,6 +50,8 @@ class _Theatre(NamedTuple):
     provoked_by: tuple[tuple[Planned, ...], ...] = ((),)
     soaks: bool = False
     value: str = NEW
+    #: Whether the cluster goes on without an OSD, in looks that do not take all of them to wait.
+    spare: bool = False
 
 
 def _aimed(act: Act, moment: Moment, after: int = 0) -> Planned:
@@ -100,7 +102,54 @@ _RESTARTED = (
     (_aimed(Act.RESTARTED_BY_HAND, Moment.CHECKING),),
     (_aimed(Act.RESTARTED_BY_HAND, Moment.SETTLING),),
 )
+#: OSDs that go away, or are others by now, at each place where a rollout may meet that. Number 2 is
+#: in every cluster, and never the canary.
+_LOST = (Act.PURGED, Act.REPLACED, Act.REPLACED_BY_ANOTHER_CLASS)
+_IN_FLIGHT = (
+    Moment.SETTING,
+    Moment.RESTART_DUE,
+    Moment.RESTARTING,
+    Moment.CHECKING,
+    Moment.SETTLING,
+)
+_LOST_IN_FLIGHT = tuple(
+    (_aimed(act, moment, after),)
+    for act in _LOST
+    for moment in _IN_FLIGHT
+    # At once it is the canary, and all ends; each of these is seen in another number of looks.
+    for after in ((0, 1) if moment in {Moment.SETTING, Moment.RESTART_DUE} else (1, 8))
+)
+_LOST_PENDING = tuple(
+    (Planned(act, 0, moment, 2),)
+    for act in (*_LOST, *(Act.DIES_AND_IS_OUT,) * 6)
+    for moment in (Moment.PREFLIGHT, Moment.SETTING, Moment.BETWEEN)
+)
+_LOST_AFTERWARDS = tuple(
+    (Planned(act, after, moment, osd),)
+    for act in _LOST
+    for moment, after in ((Moment.COLLAPSING, 0), (Moment.COLLAPSING, 2), (Moment.BETWEEN, 1))
+    for osd in (0, 2)
+)
+_LOST_ON_THE_WAY_BACK = (
+    *(
+        (_aimed(Act.ROLLBACK, begun), _aimed(act, moment))
+        for begun in (Moment.COLLAPSING, Moment.ENDED)
+        for act in _LOST
+        for moment in (Moment.BACK_ENTRIES, Moment.BACK_RESTART_DUE, Moment.BACK_RESTARTING)
+    ),
+    *(
+        (_aimed(Act.ROLLBACK, begun), Planned(Act.DIES_AND_IS_OUT, 0, moment, 2))
+        for begun in (Moment.COLLAPSING, Moment.ENDED) * 3
+        for moment in (Moment.BACK_ENTRIES, Moment.BACK_RESTART_DUE, Moment.BACK_RESTARTING)
+    ),
+    *(
+        (_aimed(Act.BREAKS, Moment.RESTARTING, 5), _aimed(act, Moment.RECOVER_RESTART_DUE))
+        for act in (Act.PURGED, Act.DIES_AND_IS_OUT)
+    ),
+)
 _COLLAPSE = (Moment.COLLAPSING, Moment.COLLAPSING_OSD, Moment.SHIELDING)
+#: Over within a look, unless something stands in the way.
+_PASSED_AT_ONCE = {Moment.LEAVING, Moment.SHIELDING}
 _THEATRES = (
     *(_Theatre(_FORWARD, _RESTARTED),) * 3,
     *(_Theatre(_SOAK, ((), (_aimed(Act.RESTARTED_BY_HAND, Moment.SOAKING, 1),)), soaks=True),) * 3,
@@ -119,6 +168,10 @@ _THEATRES = (
     _Theatre(_BACK, ((Planned(Act.NEW_IS_SLOW, 0),),), soaks=True),
     _Theatre((*_RECOVER, *_BACK), ((_aimed(Act.BREAKS, Moment.RESTARTING, 9),),)),
     _Theatre((Moment.ENDED, *_BACK), ((_aimed(Act.ROLLBACK, Moment.ENDED),),)),
+    _Theatre((Moment.LEAVING,), _LOST_IN_FLIGHT),
+    _Theatre((Moment.LEAVING, Moment.LEAVING, Moment.COLLAPSING), _LOST_AFTERWARDS),
+    *(_Theatre((Moment.AWAY, Moment.BETWEEN, Moment.COLLAPSING), _LOST_PENDING, spare=True),) * 2,
+    _Theatre(_BACK, _LOST_ON_THE_WAY_BACK, spare=True),
 )
 
 #: Where only entries change.
@@ -166,8 +219,8 @@ def schedule(seed: str) -> Schedule:
     dice = random.Random(seed)
     loop = dice.choices((Loop.DRIVER, Loop.TUNER, Loop.AUTO_APPLY), (8, 2, 1))[0]
     change = Change.REMOVE_EQUAL if loop is Loop.AUTO_APPLY else dice.choice(_CHANGES)
-    topology = drawn(dice, two_classes=change in _TWO_CLASSES)
     theatre = dice.choice(_THEATRES if change is not Change.REMOVE_EQUAL else _WITHOUT_RESTARTS)
+    topology = drawn(dice, two_classes=change in _TWO_CLASSES, spare=theatre.spare)
     soaks = theatre.soaks or dice.random() < 0.15
     large = topology.shape is Shape.LARGE
     loop = Loop.DRIVER if large and loop is Loop.TUNER else loop
@@ -177,7 +230,7 @@ def schedule(seed: str) -> Schedule:
         change=change,
         value=theatre.value if not change.name.startswith('REMOVE') else NEW,
         soak=_soak(dice) if soaks and not large else SoakPlan(),
-        look_every_s=dice.choice((2.0, 5.0, 10.0)),
+        look_every_s=dice.choice((10.0, 20.0) if theatre.spare else (2.0, 5.0, 10.0)),
         delays=_delays(dice),
         loop=loop,
         orchestrator_forgets=dice.random() < 0.5,
@@ -220,8 +273,40 @@ def _acts(dice: random.Random, theatre: _Theatre, osds: int, loop: Loop) -> Iter
         target = None if dice.random() < 0.5 else dice.randrange(osds)
         aimed = dice.random() < 0.85
         moment = dice.choice(moments) if aimed else None
+        if moment in _PASSED_AT_ONCE:
+            after = 0
         yield Planned(act, after if aimed else int(dice.expovariate(1 / 12)), moment, target)
         if act in _ENDS_WITH and dice.random() < 0.7:
             # After so many looks more, wherever that is.
             looks = 1 + int(dice.expovariate(1 / 10))
             yield Planned(_ENDS_WITH[act], looks, None, target, follows=True)
+
+
+def whole_rollout(osds: int) -> Schedule:
+    """A rollout of many OSDs, of one device class, that runs to its end beside a few faults."""
+    dice = random.Random(f'whole:{osds}')
+    quarter = osds // 4
+    return Schedule(
+        seed=f'whole:{osds}',
+        topology=large(osds, dice),
+        change=Change.CLASS,
+        value=NEW,
+        soak=SoakPlan(),
+        look_every_s=10.0,
+        # As little as may be: each second of a large cluster costs.
+        delays=Delays(report_s=0.0, pg_report_s=1.0, boot_s=1.0, recover_s=4.0),
+        loop=Loop.DRIVER,
+        orchestrator_forgets=True,
+        most_looks=40 * osds,
+        runs_whole=True,
+        acts=(
+            _aimed(Act.FAIL_OVER, Moment.RESTARTING, quarter),
+            _aimed(Act.KILLED_AFTER_A_WRITE, Moment.BETWEEN, quarter),
+            Planned(Act.PURGED, quarter, Moment.RESTARTING, osds - 7),
+            Planned(Act.REPLACED, quarter // 2, Moment.RESTARTING, osds - 2),
+            _aimed(Act.WRITE_REFUSED, Moment.RESTARTING, quarter // 2),
+            Planned(Act.JOINS, quarter // 3, Moment.RESTARTING, 1),
+            _aimed(Act.PAUSE, Moment.RESTARTING, quarter // 4),
+            Planned(Act.RESUME, 5, None, None, follows=True),
+        ),
+    )

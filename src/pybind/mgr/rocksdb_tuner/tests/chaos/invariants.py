@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping
-from typing import NoReturn, Optional
+from typing import NamedTuple, NoReturn, Optional
 
 from rocksdb_tuner.rollout.batches import planned_batches
 from rocksdb_tuner.rollout.codec import decode_state
@@ -47,6 +47,25 @@ _DAY_S = 86400.0
 _MOST_RESTARTS = 3
 #: Questions to monitors and OSDs in one look, beyond those that are asked of every OSD once.
 _MOST_QUESTIONS = 90
+
+
+class Left(NamedTuple):
+    """Where a rollout was when it left an OSD behind, and what had become of that."""
+
+    where: str
+    how: str
+
+
+#: What had become of it.
+GONE, OUT, ANOTHER = 'purged', 'down and out', 'another OSD'
+#: Where the rollout was.
+PENDING, IN_THE_MIDDLE, AT_COLLAPSE, RECOVERING, ON_THE_WAY_BACK = (
+    'nothing was changed of it',
+    'changed, or being changed',
+    'while collapsing',
+    'while it was recovered',
+    'on the way back',
+)
 
 
 class Watch:
@@ -90,6 +109,7 @@ class Watch:
         #: OSDs that clients wrote to since their process started: nonce.
         self._written: dict[int, int] = {}
         self._ended_looks = 0
+        self.left: Counter[Left] = Counter()
         self.checked: Counter[Rule] = Counter()
         run.cluster.on_command = self.check
 
@@ -316,6 +336,7 @@ class Watch:
         if old is None or old.rollout_id != new.rollout_id:
             self._began(old, new)
             return
+        self._leaves(old, new)
         if new.direction is not Direction.FORWARD:
             self._restored(old, new)
             return
@@ -328,6 +349,44 @@ class Watch:
                 self._verified(new, after.osd_id)
             if (before.step, after.step) == (OsdStep.SETTLING, OsdStep.VERIFIED):
                 self._same_process(after)
+
+    def _leaves(self, old: RolloutState, new: RolloutState) -> None:
+        for before, after in zip(old.osds, new.osds):
+            if after.step is OsdStep.LEFT_BEHIND and before.step is not after.step:
+                self._left_behind(old, before, after)
+
+    def _left_behind(self, old: RolloutState, before: OsdProgress, after: OsdProgress) -> None:
+        n, cluster = after.osd_id, self.run.cluster
+        found = cluster.osds.get(n)
+        how = GONE if found is None else ANOTHER if n in self.others else OUT
+        where = PENDING if before.step is OsdStep.PENDING else IN_THE_MIDDLE
+        if old.direction is not Direction.FORWARD:
+            where = RECOVERING if old.direction is Direction.RECOVER else ON_THE_WAY_BACK
+        elif old.stage is Phase.COLLAPSING:
+            where = AT_COLLAPSE
+        self.left[Left(where, how)] += 1
+        told = f'osd.{n} is left behind ({after.left_reason})'
+        if getattr(self.run, 'seen_at_s', cluster.now_s) == cluster.now_s:
+            away = found is None or not (found.up or found.in_cluster)
+            self.require(Rule.LEFT_RIGHTLY, away or n in self.others, f'{told}: it is there')
+        self._left_clean(old, n)
+
+    def _left_clean(self, state: RolloutState, osd_id: int) -> None:
+        who = f'osd.{osd_id}'
+        if who in self.operators | self.anybodys:
+            return
+        found, had = self.run.cluster.entries_of().get(who), state.before.entry(who)
+        self.require(Rule.LEFT_CLEAN, found == had, f'{who} is left with {found}, and had {had}')
+
+    def _left_told(self, state: RolloutState) -> None:
+        left = [osd.osd_id for osd in state.osds if osd.step is OsdStep.LEFT_BEHIND]
+        told = state.failure or ''
+        for n in left:
+            self._left_clean(state, n)
+        # Of many, some are named; a text may be cut.
+        named = all(f'osd.{n} ' in told for n in left[:2]) or len(told) >= 590
+        if state.stage is not Phase.FAILED:
+            self.require(Rule.LEFT_TOLD, named, f'{left} were left behind: {told}')
 
     def _began(self, old: Optional[RolloutState], new: RolloutState) -> None:
         if new.request.actor != 'auto-apply':
@@ -584,6 +643,7 @@ class Watch:
         """What must hold once the rollout ended; ``before`` are the entries before it."""
         state, cluster = self.run.state, self.run.cluster
         self.require(Rule.ENDS, state.ended, 'it has not ended')
+        self._left_told(state)
         entries = cluster.entries_of()
         touched = self.operators | self.anybodys | {f'osd.{n}' for n in self.others}
         for who in touched:
@@ -630,7 +690,10 @@ class Watch:
             else ()
         )
         for who, value in finals:
-            if who not in self.anybodys and not (who in touched and who.startswith('osd.')):
+            # One that was left behind has what it had.
+            if who not in self.anybodys | {f'osd.{n}' for n in left} and not (
+                who in touched and who.startswith('osd.')
+            ):
                 _put(expected, who, value)
         self.require(Rule.END_AS_PLANNED, entries == expected, f'{entries}, not {expected}')
         for n in set(targets) - self.beside_itself - left:

@@ -27,6 +27,7 @@ from rocksdb_tuner.rollout import (
     gates,
     history,
     identity,
+    leaving,
     machine,
     request,
     restart,
@@ -546,6 +547,62 @@ def _only_the_class_tells(patch: Patch) -> None:
     patch.everywhere(found, lambda before, info: found(replace(before, uuid_head=None), info))
 
 
+# -- who is left behind
+
+
+def _any_that_is_down_is_away(patch: Patch) -> None:
+    found = leaving._absent
+
+    def impatient(cluster: Any, osd_id: int) -> Any:
+        info = next((osd for osd in cluster.osds if osd.osd_id == osd_id), None)
+        if info is not None and not info.up:
+            return leaving.Away.GONE
+        return found(cluster, osd_id)
+
+    patch.everywhere(found, impatient)
+
+
+def _any_new_process_is_another_osd(patch: Patch) -> None:
+    found = identity.stranger
+
+    def by_its_process(state: Any, osd_id: int, seen: Any) -> Optional[str]:
+        info = seen.osd(osd_id)
+        known = next((osd for osd in state.osds if osd.osd_id == osd_id), None)
+        if info is not None and known is not None and known.step is OsdStep.SETTLING:
+            return f'osd.{osd_id} is another one'
+        return found(state, osd_id, seen)
+
+    patch.everywhere(found, by_its_process)
+
+
+def _left_with_its_entry(patch: Patch) -> None:
+    patch.everywhere(identity.leaving, identity.left_behind)
+
+
+def _entry_of_before_not_put_back(patch: Patch) -> None:
+    """What the id had is removed with what the rollout gave it."""
+
+    def removed(rules_: Any, state: Any, osd: Any, seen: Any) -> Any:
+        if f'osd.{osd.osd_id}' in seen.entries:
+            return rules.write(rules_, state, seen, f'osd.{osd.osd_id}', None)
+        return Step(identity.left_behind(state, osd, 'gone'))
+
+    patch.everywhere(collapse._leaving, removed)
+
+
+def _nobody_is_named(patch: Patch) -> None:
+    patch.never(identity.who_was_left)
+
+
+def _a_number_is_named(patch: Patch) -> None:
+    found = identity.who_was_left
+
+    def how_many(state: Any) -> Optional[str]:
+        return None if found(state) is None else 'some OSDs'
+
+    patch.everywhere(found, how_many)
+
+
 # -- verdict and order
 
 
@@ -1012,6 +1069,48 @@ MUTANTS = (
     ),
     Mutant(
         'only the class tells', 'identity', Rule.SAME_OSD, _only_the_class_tells, (Act.REPLACED,)
+    ),
+    Mutant(
+        'down is away',
+        'left behind',
+        Rule.LEFT_RIGHTLY,
+        _any_that_is_down_is_away,
+        (Act.OSD_DIES, Act.HOST_DIES, Act.CRASHES, Act.BREAKS),
+    ),
+    Mutant(
+        'a new process is another OSD',
+        'left behind',
+        Rule.LEFT_RIGHTLY,
+        _any_new_process_is_another_osd,
+    ),
+    Mutant(
+        'left with its entry',
+        'left behind',
+        Rule.LEFT_CLEAN,
+        _left_with_its_entry,
+        (Act.PURGED, Act.REPLACED, Act.REPLACED_BY_ANOTHER_CLASS),
+    ),
+    Mutant(
+        'entry of before not put back',
+        'left behind',
+        Rule.LEFT_CLEAN,
+        _entry_of_before_not_put_back,
+        (Act.PURGED, Act.REPLACED, Act.REPLACED_BY_ANOTHER_CLASS),
+        changes=(Change.ALL_OVER_OWN,),
+    ),
+    Mutant(
+        'nobody is named',
+        'left behind',
+        Rule.LEFT_TOLD,
+        _nobody_is_named,
+        (Act.PURGED, Act.REPLACED, Act.REPLACED_BY_ANOTHER_CLASS, Act.DIES_AND_IS_OUT),
+    ),
+    Mutant(
+        'a number is named',
+        'left behind',
+        Rule.LEFT_TOLD,
+        _a_number_is_named,
+        (Act.PURGED, Act.REPLACED, Act.REPLACED_BY_ANOTHER_CLASS, Act.DIES_AND_IS_OUT),
     ),
     Mutant(
         'failed verdict passes',

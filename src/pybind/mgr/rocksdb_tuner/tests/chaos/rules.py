@@ -15,6 +15,7 @@ class Rule(Enum):
     COMES_BACK = 'an OSD counts as changed once a new process runs the new options'
     ONE_AT_A_TIME = 'no OSD is begun beside another one in flight, the canary first'
     SAME_OSD = 'only the OSD that was checked is changed'
+    LEFT_RIGHTLY = 'only an OSD that is away, or another one by now, is left behind'
     #: Rule 3
     ONE_DOWN = 'never are two OSDs down by the hand of the rollout'
     ONE_OUTSTANDING = 'no restart is asked for while another one may still happen'
@@ -29,6 +30,8 @@ class Rule(Enum):
     UNDO_EXACT = 'a rollback restores what was there'
     END_AS_PLANNED = 'at the end of a change the entries are those of the plan'
     ALL_OR_NONE = 'a change that fails leaves no part of the cluster changed'
+    LEFT_CLEAN = 'an OSD that is left behind has the entry that its id had'
+    LEFT_TOLD = 'who was left behind is named where the rollout ended'
     #: Rule 6
     OPERATOR_WINS = 'what an operator changed is not overwritten'
     PAUSE_HOLDS = 'nothing is begun after a pause, on no way'

@@ -33,6 +33,7 @@ class Moment(str, Enum):
     COLLAPSING_OSD = 'collapsing an OSD'
     SHIELDING = 'shielding'
     LEAVING = 'leaving an OSD behind'
+    AWAY = 'waiting for one that is away'
     RECOVER_RESTORING = 'recover: restoring'
     RECOVER_RESTART_DUE = 'recover: restart due'
     RECOVER_RESTARTING = 'recover: restarting'
@@ -72,6 +73,10 @@ _BACK = {
 }
 
 
+#: What a rollout waits with before it goes on without an OSD that nothing was changed of.
+_WAITS_FOR_ONE_AWAY = 'it is left behind if that stays so'
+
+
 def moment_of(state: Optional[RolloutState]) -> Moment:
     """Where a rollout stands; None: there was none yet."""
     if state is None:
@@ -87,6 +92,8 @@ def moment_of(state: Optional[RolloutState]) -> Moment:
         return Moment.BACK_ENTRIES if entries else _BACK.get(step, Moment.BACK_ENTRIES)  # type: ignore[arg-type]
     if step is not None:
         return _FORWARD[step]
+    if _WAITS_FOR_ONE_AWAY in (state.paused_reason or ''):
+        return Moment.AWAY
     if state.stage in {Phase.PLANNED, Phase.PREFLIGHT}:
         return Moment.PREFLIGHT
     if state.stage is Phase.COLLAPSING:
@@ -167,6 +174,8 @@ class Schedule:
     #: Looks after which the operator makes an end of a rollout that has not ended, or repairs all.
     most_looks: int
     acts: tuple[Planned, ...]
+    #: However large it is, it is not ended before, and nothing is asked of it afterwards.
+    runs_whole: bool = False
 
     def lines(self) -> Iterator[str]:
         """The schedule, for people."""

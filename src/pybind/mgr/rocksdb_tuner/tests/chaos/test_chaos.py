@@ -18,9 +18,19 @@ import pytest
 
 from .acts import Act
 from .course import Course, Happened, carried_out
-from .coverage import summary
+from .coverage import of_those_left, summary
 from .effects import _EFFECTS
-from .generator import schedule
+from .generator import schedule, whole_rollout
+from .invariants import (
+    ANOTHER,
+    AT_COLLAPSE,
+    GONE,
+    IN_THE_MIDDLE,
+    ON_THE_WAY_BACK,
+    OUT,
+    PENDING,
+    Left,
+)
 from .rules import Rule
 from .schedule import Moment, Schedule
 from .shrink import breaks, shrunk
@@ -29,6 +39,9 @@ from .topology import Shape
 SEED = os.environ.get('ROCKSDB_TUNER_CHAOS_SEED') or secrets.token_hex(4)
 SCHEDULES = int(os.environ.get('ROCKSDB_TUNER_CHAOS_SCHEDULES', '100'))
 
+#: Twice as many OSDs take four times as long.
+WHOLE_OSDS = 120
+
 
 class Outcome(NamedTuple):
     seed: str
@@ -36,6 +49,7 @@ class Outcome(NamedTuple):
     phase: Optional[str]
     broken: Optional[str]
     happened: Counter[Happened]
+    left: Counter[Left]
     planned: int
     shape: Shape
 
@@ -48,6 +62,7 @@ def _outcome(seed: str) -> Outcome:
         course.ended,
         None if violation is None else str(violation),
         course.happened,
+        course.watch.left,
         len(planned.acts),
         planned.topology.shape,
     )
@@ -79,6 +94,7 @@ def test_any_schedule_keeps_the_invariants_and_ends() -> None:
     ended: Counter[str] = Counter()
     shapes: Counter[str] = Counter()
     happened: Counter[Happened] = Counter()
+    left: Counter[Left] = Counter()
     planned = 0
     with multiprocessing.get_context('fork').Pool(os.cpu_count()) as pool:
         for outcome in pool.imap(_outcome, seeds, chunksize=5):
@@ -87,18 +103,30 @@ def test_any_schedule_keeps_the_invariants_and_ends() -> None:
             ended[outcome.phase or 'nothing began'] += 1
             shapes[outcome.shape.value] += 1
             happened += outcome.happened
+            left += outcome.left
             planned += outcome.planned
     sys.stdout.write(f'ended: {dict(ended)}\nclusters: {dict(shapes)}\n')
-    for line in summary(happened, planned):
+    for line in (*summary(happened, planned), *of_those_left(left)):
         sys.stdout.write(f'{line}\n')
     # Schedules that all end alike would prove little.
     assert len(seeds) < 300 or min(ended[p] for p in ('done', 'rolled-back', 'failed')) > 10
     if len(seeds) >= 1000:
         assert {pair.moment for pair in happened} >= set(Moment) - _SELDOM
+        _enough_were_left(left, happened)
+
+
+def _enough_were_left(left: Counter[Left], happened: Counter[Happened]) -> None:
+    """OSDs went away, or were others by now, wherever a rollout may meet that."""
+    for where in (PENDING, IN_THE_MIDDLE, AT_COLLAPSE, ON_THE_WAY_BACK):
+        assert sum(times for found, times in left.items() if found.where == where) > 1
+    for how in (GONE, OUT, ANOTHER):
+        assert sum(times for found, times in left.items() if found.how == how) > 1
+    for moment in (Moment.LEAVING, Moment.AWAY):
+        assert sum(times for pair, times in happened.items() if pair.moment is moment) > 1
 
 
 #: Moments that a thousand schedules may miss.
-_SELDOM = {Moment.SHIELDING, Moment.LEAVING, Moment.JUDGING, Moment.IDLE}
+_SELDOM = {Moment.SHIELDING, Moment.JUDGING, Moment.IDLE}
 
 
 @pytest.mark.parametrize('number', range(4))
@@ -111,6 +139,15 @@ def test_a_seed_always_gives_the_same_schedule_and_the_same_course(number: int) 
         course.carry_out()
         courses.append((course.cluster.commands, course.world.known))
     assert courses[0] == courses[1]
+
+
+def test_a_rollout_of_many_osds_runs_to_its_end() -> None:
+    """Others are ended early: each look costs as much as there are OSDs, and there are as many."""
+    course, broken = carried_out(whole_rollout(WHOLE_OSDS))
+    assert broken is None, str(broken)
+    assert course.ended == 'done'
+    assert len(course.happened) == len(course.planned.acts)
+    assert {found.how for found in course.watch.left} == {GONE, ANOTHER}
 
 
 def test_every_act_can_be_drawn_and_is_carried_out() -> None:

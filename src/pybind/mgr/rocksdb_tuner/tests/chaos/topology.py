@@ -95,12 +95,14 @@ _SHAPES = (
 LARGE_ONE_IN = 120
 
 
-def drawn(dice: random.Random, *, two_classes: bool) -> Topology:
-    """A topology; with ``two_classes`` it has OSDs of ssd and hdd."""
+def drawn(dice: random.Random, *, two_classes: bool, spare: bool = False) -> Topology:
+    """A topology; with ``two_classes`` it has OSDs of ssd and hdd, with ``spare`` two of each."""
     shape = dice.choice(_SHAPES)
     if dice.randrange(LARGE_ONE_IN) == 0:
         shape = Shape.LARGE
     spots = list(_spots(dice, shape))
+    if spare and shape is not Shape.LARGE:
+        spots = list(_twice(spots))
     if two_classes and len({spot.device_class for spot in spots}) == 1:
         spots += [spot._replace(device_class='hdd') for spot in spots[-2:]]
         if len([spot for spot in spots if spot.device_class == 'ssd']) < 2:
@@ -108,6 +110,13 @@ def drawn(dice: random.Random, *, two_classes: bool) -> Topology:
     spots = _with_domains(spots)
     pools = tuple(_pools(dice, shape, spots))
     return Topology(shape, tuple(spots), pools, tuple(_groups(dice, spots, pools)))
+
+
+def _twice(spots: Sequence[Spot]) -> Iterator[Spot]:
+    """Two OSDs at each place, so that placement groups find room without one of them."""
+    for n, spot in enumerate(spot for spot in spots for _ in range(2)):
+        alone = spot.domain.kind == 'osd'
+        yield spot._replace(domain=FailureDomain('osd', f'osd.{n}')) if alone else spot
 
 
 def _with_domains(spots: Sequence[Spot]) -> list[Spot]:
@@ -160,8 +169,18 @@ def _stretch(_: random.Random) -> Iterator[Spot]:
             yield _on_host(f'{center}{host}', top=center)
 
 
+def large(osds: int, dice: random.Random) -> Topology:
+    """A cluster of so many OSDs, in racks, of two device classes."""
+    spots = tuple(_in_racks(osds))
+    pools = tuple(_pools(dice, Shape.LARGE, spots))
+    return Topology(Shape.LARGE, spots, pools, tuple(_groups(dice, spots, pools)))
+
+
 def _large(dice: random.Random) -> Iterator[Spot]:
-    osds = dice.choice((60, 100, 300, 1000))
+    return _in_racks(dice.choice((60, 100, 300, 1000)))
+
+
+def _in_racks(osds: int) -> Iterator[Spot]:
     for n in range(osds):
         rack = FailureDomain('rack', f'r{n * 8 // osds}')
         yield Spot(f'node{n // 10}', rack, 'ssd' if n % 5 else 'nvme', 'default')
