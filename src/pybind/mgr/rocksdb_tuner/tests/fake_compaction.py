@@ -87,7 +87,8 @@ class FakeCompactions:
 
             return FakeAnswer(refuse)
         if not self.cluster.osds[osd_id].up or osd_id in self.loses:
-            return FakeAnswer(lambda: '' if osd_id in self.loses else None)
+            lost = osd_id in self.loses
+            return FakeAnswer(lambda: '' if lost else None)
         process.begun += 1
         process.until_s = max(process.until_s or 0.0, self.cluster.now_s) + self.takes_s
         self.most_at_once = max(self.most_at_once, len(self.running()))

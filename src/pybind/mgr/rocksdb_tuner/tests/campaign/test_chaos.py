@@ -1,152 +1,178 @@
-"""Random schedules of faults and operator acts: whatever happens, the invariants hold."""
+"""Random faults and acts of operators over a compaction campaign: the invariants hold, and it ends.
+
+``ROCKSDB_TUNER_CHAOS_SEED=<seed>`` repeats a run; ``<seed>:<number>``, which a failure names, that
+one schedule alone.
+"""
 
 from __future__ import annotations
 
 import os
-import random
-from contextlib import suppress
-from typing import Callable
+import secrets
+from collections import Counter
 
 import pytest
 
 from rocksdb_tuner.campaign.records import FINISHED, CompactionStep
-from rocksdb_tuner.mgr.protocols import CommandError
-from rocksdb_tuner.mgr.records import FailureDomain
-from rocksdb_tuner.rollout.errors import RolloutRefused
+from rocksdb_tuner.present.health import health_checks
+from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
+from rocksdb_tuner.tests.chaos.mutants import Patch
 
+from .chaos.course import _EFFECTS, Course, Happened, carried_out
+from .chaos.mutants import MUTANTS, Mutant
+from .chaos.schedule import Act, Moment, Schedule, schedule
+from .chaos.watch import Rule
 from .conftest import Run
 
-#: `ROCKSDB_TUNER_CHAOS_SEED` runs the schedules of an earlier run again.
-SEED = os.environ.get('ROCKSDB_TUNER_CHAOS_SEED') or f'{random.SystemRandom().randrange(2**32)}'
-SCHEDULES = 160
+SEED = os.environ.get('ROCKSDB_TUNER_CHAOS_SEED') or secrets.token_hex(4)
+SCHEDULES = 200
+#: Schedules that are drawn for a mutant, and those of them that are carried out.
+MOST_DRAWN = 3000
+MOST_TRIED = 60
+#: Whatever raises is one, and would be planted anywhere.
+UNPROVEN = {Rule.NO_TRACEBACK}
 
 
-class Schedule:
-    """One campaign, and what befalls it."""
+def _lines(planned: Schedule) -> str:
+    return '\n'.join(planned.lines())
 
-    def __init__(self, seed: str) -> None:
-        self.dice = random.Random(seed)
-        self.parallel = self.dice.choice([1, 1, 2])
-        release = self.dice.choice(['pacific', 'reef'])
-        self.run = Run(release, osds=self.dice.choice([3, 4, 6]), per_host=2)
-        kind = self.dice.choice(['host', 'rack', 'osd'])
-        for n, osd in self.run.cluster.osds.items():
-            if kind == 'rack':
-                osd.domain = FailureDomain('rack', f'r{n // 4}')
-            elif kind == 'osd':
-                osd.domain = FailureDomain('osd', f'osd.{n}')
-        self.run.cluster.compactions.takes_s = self.dice.choice([4.0, 30.0, 200.0])
-        self.aborted = False
 
-    def live(self) -> None:
-        self.run.start(self.parallel)
-        for _ in range(self.dice.randrange(5, 60)):
-            self.befall()
-            for _ in range(self.dice.randrange(1, 20)):
-                self.tick()
-        self.calm()
-        for _ in range(4000):
-            if self.run.state.ended:
-                break
-            if self.run.state.paused_reason and 'times the' in self.run.state.paused_reason:
-                self.run.driver.resume(self.run.cluster.now_s)
-            self.tick()
-        self.check_end()
+def test_any_schedule_keeps_the_invariants_and_ends() -> None:
+    seeds = [SEED] if ':' in SEED else [f'{SEED}:{number}' for number in range(SCHEDULES)]
+    happened: Counter[Happened] = Counter()
+    ended: Counter[str] = Counter()
+    for seed in seeds:
+        planned = schedule(seed)
+        course, broken = carried_out(planned)
+        assert broken is None, f'ROCKSDB_TUNER_CHAOS_SEED={seed}: {broken}\n{_lines(planned)}'
+        happened += course.happened
+        ended[course.world.state.stage.value] += 1
+    if len(seeds) < SCHEDULES:
+        return
+    # Schedules that all end alike, or in which little happens, would prove little.
+    assert min(ended['done'], ended['failed']) > 5, ended
+    assert {pair.moment for pair in happened} == set(Moment)
+    assert len({pair.act for pair in happened}) > 0.9 * len(Act)
 
-    def tick(self) -> None:
-        run = self.run
-        gate_open = run.may_act and 'noout' not in run.cluster.flags and run.state.paused_by is None
-        before = len(run.cluster.compactions.told)
-        ended = run.state.ended
-        run.tick(self.dice.choice([1.0, 2.0, 2.0, 7.0]))
-        asked = run.cluster.compactions.told[before:]
-        # Never more at once than allowed, and those in one failure domain.
+
+def test_a_seed_always_gives_the_same_schedule_and_the_same_course() -> None:
+    told = []
+    for _ in range(2):
+        course = Course(schedule('repeated:1'))
+        course.carry_out()
+        told.append((course.world.cluster.compactions.told, course.world.state))
+    assert told[0] == told[1]
+
+
+def test_every_act_can_be_drawn_and_is_carried_out() -> None:
+    assert set(_EFFECTS) == set(Act)
+    drawn = {p.act for n in range(600) for chain in schedule(f'acts:{n}').acts for p in chain}
+    assert drawn == set(Act)
+
+
+@pytest.mark.parametrize('mutant', MUTANTS, ids=lambda mutant: mutant.name)
+def test_every_mutant_is_caught_by_the_rule_that_it_breaks(
+    mutant: Mutant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All see the schedules of one fixed seed, but for those that cannot show them."""
+    mutant.plant(Patch(monkeypatch))
+    tried = 0
+    for drawn in range(MOST_DRAWN):
+        planned = schedule(f'mutants:{drawn}')
+        if not mutant.may_show(planned):
+            continue
+        tried += 1
+        broken = carried_out(planned, mutant.rule)[1]
+        if broken is not None and broken.rule is mutant.rule:
+            return
+        if tried == MOST_TRIED:
+            break
+    pytest.fail(f'{mutant.rule.name} does not catch it in {tried} schedules')
+
+
+def test_every_rule_is_shown_to_bite_by_two_mutants() -> None:
+    biting = Counter(mutant.rule for mutant in MUTANTS)
+    assert {rule for rule in Rule if biting[rule] < 2} <= UNPROVEN
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
+
+
+# -- what is not so yet
+
+
+@pytest.mark.xfail(strict=True, reason='an OSD that is down is waited for, whatever became of it')
+@pytest.mark.parametrize('pending', [False, True])
+def test_a_campaign_ends_without_an_osd_that_is_down_and_out(*, pending: bool) -> None:
+    """In flight not even an abort ends it, and neither a rollout nor a campaign can be begun."""
+    run = Run()
+    run.start()
+    run.until(lambda state: bool(state.in_flight))
+    run.cluster.mark_out(3 if pending else 0)
+    if not pending:
+        run.driver.abort('client.a', run.cluster.now_s)
+    for _ in range(2000):
+        run.tick()
+    assert run.state.ended, run.state.paused_reason
+
+
+@pytest.mark.xfail(strict=True, reason='no health check tells of a campaign')
+def test_a_campaign_that_waits_for_an_operator_raises_a_health_check() -> None:
+    run = Run()
+    run.start()
+    run.until(lambda state: bool(state.in_flight))
+    run.latency_ms = 50.0
+    run.to_a_wait('rollout resume')
+    assert 'ROCKSDB_TUNER_ROLLOUT_WAITING' in health_checks(snapshot_of(run))
+
+
+def snapshot_of(run: Run) -> Snapshot:
+    """What an hour of waiting shows."""
+    for _ in range(1800):
+        run.tick()
+    return Snapshot(
+        taken_s=run.cluster.now_s,
+        mode=Mode.RECOMMEND,
+        release='pacific',
+        sampling=Sampling(5.0, len(run.cluster.osds), 1.0, 1.0),
+        osds=(),
+        groups=(),
+        findings=(),
+        assessments=(),
+        rollout=None,
+        history=(),
+        managers=(),
+        limitations=(),
+        notices=(),
+        campaign=run.state,
+    )
+
+
+@pytest.mark.xfail(strict=True, reason='a campaign goes by the failure domains of its plan')
+def test_osds_that_moved_since_the_plan_do_not_compact_at_once() -> None:
+    """Two at once are of one failure domain, also where one was moved or replaced meanwhile."""
+    run = Run(osds=6, per_host=3)
+    run.cluster.compactions.takes_s = 60.0
+    run.start(parallel=2)
+    run.until(lambda state: state.osds[0].step in FINISHED)
+    run.cluster.osds[2].host = 'elsewhere'
+    for _ in range(600):
+        run.tick()
         running = run.cluster.compactions.running()
-        assert len(running) <= self.parallel
-        assert len({run.cluster.osds[n].failure_domain for n in running}) <= 1
-        # Nothing is asked by who was stopped, or after the end.
-        assert gate_open or not asked
-        assert not (ended and asked)
-        assert all(osd.asked <= 2 for osd in run.state.osds)
-
-    def befall(self) -> None:
-        run, dice = self.run, self.dice
-        cluster, compactions = run.cluster, run.cluster.compactions
-        osd_id = dice.choice(sorted(cluster.osds))
-        faults: list[Callable[[], object]] = [
-            run.fail_over,
-            lambda: cluster.restart_by_hand(osd_id),
-            lambda: cluster.stop_osd(osd_id),
-            lambda: cluster.start_osd(osd_id),
-            lambda: cluster.flags.add('noout'),
-            lambda: cluster.flags.discard('noout'),
-            lambda: setattr(run, 'may_act', not run.may_act),
-            lambda: setattr(run.store, 'error', CommandError(30, 'read-only')),
-            lambda: setattr(run.store, 'error', None),
-            lambda: compactions.loses.add(osd_id),
-            compactions.loses.clear,
-            lambda: compactions.refuses.add(osd_id),
-            compactions.refuses.clear,
-            lambda: setattr(run, 'latency_ms', dice.choice([None, 2.0, 5.0, 50.0])),
-            lambda: cluster.errors.update(versions=CommandError(110, 'no')),
-            cluster.errors.clear,
-            lambda: cluster.health.update(PG_DEGRADED='HEALTH_WARN'),
-            cluster.health.clear,
-            *[self.operator] * 4,
-        ]
-        dice.choice(faults)()
-
-    def operator(self) -> None:
-        run, now_s = self.run, self.run.cluster.now_s
-        acts: list[Callable[[], object]] = [
-            lambda: run.driver.pause('operator', now_s),
-            lambda: run.driver.resume(now_s),
-            lambda: run.driver.resume(now_s),
-            self.abort,
-        ]
-        with suppress(RolloutRefused):
-            self.dice.choice(acts)()
-
-    def abort(self) -> None:
-        if self.dice.random() < 0.2:
-            self.run.driver.abort('operator', self.run.cluster.now_s)
-            self.aborted = True
-
-    def calm(self) -> None:
-        """All faults end, and the operator lets it go on."""
-        run = self.run
-        run.store.error = None
-        run.may_act = True
-        run.cluster.flags.discard('noout')
-        run.cluster.health.clear()
-        run.cluster.errors.clear()
-        run.cluster.compactions.loses.clear()
-        for n in run.cluster.down:
-            run.cluster.start_osd(n)
-        if not run.state.ended and run.state.paused_by is not None:
-            run.driver.resume(run.cluster.now_s)
-
-    def check_end(self) -> None:
-        run = self.run
-        state = run.state
-        assert state.ended, f'neither ended nor waits for anybody: {state}'
-        assert run.cluster.compactions.running() == set()
-        for osd in state.osds:
-            if not self.aborted:
-                assert osd.step in FINISHED
-            if osd.step is CompactionStep.DONE:
-                assert osd.osd_id in run.cluster.compactions.told
-            if osd.step is CompactionStep.SKIPPED:
-                assert osd.reason
-        assert run.ended[-1] == state
+        assert len({run.cluster.osds[n].failure_domain for n in running}) <= 1, running
 
 
-@pytest.mark.parametrize('part', range(4))
-def test_invariants_hold_in_random_schedules(part: int) -> None:
-    """Run again with ROCKSDB_TUNER_CHAOS_SEED set to the seed that is shown."""
-    for number in range(part, SCHEDULES, 4):
-        seed = f'{SEED}-{number}'
-        try:
-            Schedule(seed).live()
-        except AssertionError as error:
-            raise AssertionError(f'ROCKSDB_TUNER_CHAOS_SEED={SEED}, schedule {number}') from error
+@pytest.mark.xfail(strict=True, reason='a campaign goes by a clock that can be set')
+def test_a_manager_samples_before_it_acts_though_its_clock_jumps() -> None:
+    run = Run()
+    run.start()
+    run.until(lambda state: state.osds[0].step is CompactionStep.SETTLING)
+    # Nothing is begun now, so that the manager that takes over has an OSD to begin with.
+    run.cluster.flags.add('noout')
+    run.until(lambda state: not state.in_flight)
+    run.cluster.flags.discard('noout')
+    told = len(run.cluster.compactions.told)
+    run.fail_over()
+    for _ in range(2):
+        run.tick()
+    run.cluster.now_s += 40.0
+    run.tick()
+    run.tick()
+    assert len(run.cluster.compactions.told) == told
