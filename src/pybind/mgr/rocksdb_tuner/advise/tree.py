@@ -40,10 +40,15 @@ def tree(options: str, situation: Situation) -> TreeAnswer:
     if not result.accepted:
         worst = result.problems[0]
         about = '' if worst.option is None else f'{worst.option}: '
+        starts = (
+            f'an OSD of {release.label} would not start with these options'
+            if result.accepted is False
+            else f'whether an OSD of {release.label} starts with these options cannot be told'
+        )
         raise BadQuestionError(
             errno.EINVAL,
-            f'an OSD of {release.label} would not start with these options, so they make no tree. '
-            f'{about}{worst.message}; "ceph rocksdb-tuner check" tells all',
+            f'{starts}, so they make no tree. {about}{worst.message}; '
+            '"ceph rocksdb-tuner check" tells all',
         )
     _check_columns(situation, options)
     try:

@@ -1,0 +1,229 @@
+"""Findings, check, model, derive and comparisons never contradict one another, for any string.
+
+What a contradiction is: each test's name says one, of the same string and the same facts. An OSD is
+named, and runs the string that `check` is asked about for that OSD. Severities are compared by what
+they mean: an error says that OSDs would not start, or that data is in danger.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from rocksdb_tuner.advise.check_subjects import hardware_of_osd
+from rocksdb_tuner.advise.conditions import ClusterFacts, findings
+from rocksdb_tuner.advise.conditions.catalogue import conditions
+from rocksdb_tuner.advise.derive import derive
+from rocksdb_tuner.advise.profiles import profiles, recognise
+from rocksdb_tuner.advise.records import Finding, OsdFacts, Severity
+from rocksdb_tuner.advise.situation import situation_of_osd
+from rocksdb_tuner.advise.tree import model_in
+from rocksdb_tuner.lsm.tree_options import NotModelledError
+from rocksdb_tuner.observe.details import Details
+from rocksdb_tuner.options.checks import CheckResult, check
+from rocksdb_tuner.options.grammar import diff, same_meaning
+from rocksdb_tuner.options.releases import KnownRelease, known_releases
+from rocksdb_tuner.options.syntax import OptionSyntaxError, parse
+
+from .scenes import entry, facts, osd_info
+
+MIB, GIB = 1 << 20, 1 << 30
+RELEASES = [r for r in known_releases() if r.name in ('pacific', 'reef', 'tentacle')]
+VERSIONS = {'pacific': '16.2.15', 'reef': '18.2.7', 'tentacle': '20.2.4'}
+PIECES = (
+    *('write_buffer_size=64M', 'write_buffer_size=8M', 'write_buffer_size=4.5G'),
+    *('max_write_buffer_number=16', 'min_write_buffer_number_to_merge=2', 'ttl=21600', 'ttl=1'),
+    *('max_total_wal_size=0', 'max_total_wal_size=256M', 'max_total_wal_size=4G'),
+    *('compaction_readahead_size=0', 'level0_slowdown_writes_trigger=4', 'foo=1', 'ttl=x'),
+    *('block_based_table_factory={block_size=16384}', 'disableWAL=true', 'recycle_log_file_num=4'),
+    *('max_background_jobs=32', 'max_bytes_for_level_base=64M', 'compression=kZSTD', 'x,,'),
+    *('memtable_factory={id=x;a=b}', 'db_write_buffer_size=64M', 'periodic_compaction_seconds=60'),
+)
+BASES = tuple(dict.fromkeys(['', *(p.options for p in profiles())]))
+#: Where each warning of `check` is reported, where it is not `unwise-options`. The latter also
+#: reports what a published string does to the hardware; the string itself is reported as a whole.
+REPORTED = {
+    'no-wal-limit': 'unlimited-wal',
+    'many-threads': 'too-many-compactions',
+    'periodic-rewrites': 'periodic-rewrites',
+    'memtables-beyond-memory': 'memtables-exceed-memory',
+    'wal-beyond-device': 'wal-device-small',
+    **dict.fromkeys(
+        (
+            *('clamped', 'duplicate', 'jobs-switched-off', 'lenient-number', 'no-effect'),
+            'removed-option',
+        ),
+        'options-without-effect',
+    ),
+}
+OF_HARDWARE = {'memtables-beyond-memory', 'wal-beyond-device'}
+
+
+@st.composite
+def strings(draw: st.DrawFn) -> str:
+    base = draw(st.sampled_from(BASES))
+    more = draw(st.lists(st.sampled_from(PIECES), max_size=3))
+    return ','.join([piece for piece in (base, *more) if piece])
+
+
+@st.composite
+def osds(draw: st.DrawFn, text: st.SearchStrategy[str] = strings()) -> OsdFacts:  # noqa: B008
+    """An OSD that runs a string that somebody set."""
+    release = draw(st.sampled_from(RELEASES))
+    dedicated_db, dedicated_wal = draw(st.booleans()), draw(st.booleans())
+    sizes = st.sampled_from([512 * MIB, GIB, 2 * GIB, 8 * GIB, 60 * GIB])
+    info = osd_info(
+        0,
+        release.name,
+        version=VERSIONS[release.name],
+        dedicated_db=dedicated_db,
+        dedicated_wal=dedicated_wal,
+        db_device_bytes=draw(sizes) if dedicated_db else None,
+        wal_device_bytes=draw(sizes) if dedicated_wal else None,
+        main_device_bytes=4000 * GIB,
+    )
+    memory = draw(st.sampled_from([GIB, 2 * GIB, 4 * GIB, 8 * GIB]))
+    value = draw(text)
+    osd = facts(info, value, 'mon', (entry('osd', value),))
+    return osd._replace(
+        details=Details(0.0, None, None, None, None, memory),
+        sharded=draw(st.sampled_from([True, False])),
+        settings={},
+    )
+
+
+def release_of(osd: OsdFacts) -> KnownRelease:
+    return next(r for r in reversed(RELEASES) if r.name == osd.info.release)
+
+
+def running(osd: OsdFacts) -> str:
+    assert osd.options is not None
+    return osd.options.running
+
+
+def checked(osd: OsdFacts) -> CheckResult:
+    version = release_of(osd).rocksdb_version
+    return check(running(osd), version, hardware_of_osd(osd))
+
+
+def found(osd: OsdFacts) -> dict[str, list[Finding]]:
+    by_id: dict[str, list[Finding]] = {}
+    for finding in findings(ClusterFacts((osd,), (entry('osd', running(osd)),))):
+        by_id.setdefault(finding.finding_id, []).append(finding)
+    return by_id
+
+
+@given(osds())
+def test_a_finding_says_would_not_start_where_check_says_refused_and_nowhere_else(
+    osd: OsdFacts,
+) -> None:
+    accepted = checked(osd).accepted
+    names = found(osd)
+    assert ('unstartable-options' in names) is (accepted is False)
+    assert ('unjudged-options' in names) is (accepted is None)
+    if accepted is not True:
+        assert not {'redundant-override', 'published-options', 'superseded-options'} & set(names)
+    if accepted is None:
+        assert all(f.severity is not Severity.ERROR for of_id in names.values() for f in of_id)
+
+
+@given(osds())
+def test_an_error_of_check_is_an_error_or_warning_of_the_findings(osd: OsdFacts) -> None:
+    result = checked(osd)
+    errors = [problem for problem in result.problems if problem.severity == 'error']
+    names = found(osd)
+    if result.accepted:
+        assert ('dangerous-options' in names) is bool(errors)
+    elif errors:
+        assert result.accepted is False or 'unjudged-options' in names
+
+
+@given(osds())
+def test_what_check_warns_of_is_a_finding_and_no_finding_warns_of_what_check_does_not(
+    osd: OsdFacts,
+) -> None:
+    result = checked(osd)
+    assume(result.accepted)
+    names = found(osd)
+    warned = {p.rule for p in result.problems if p.severity == 'warning'}
+    published = recognise(running(osd), release_of(osd)) is not None
+    for rule in warned:
+        expected = REPORTED.get(rule, 'unwise-options')
+        if rule in OF_HARDWARE or not published:
+            assert expected in names, rule
+    for rule_of, condition in (
+        (r, c) for r, c in REPORTED.items() if c != 'options-without-effect'
+    ):
+        if condition in names:
+            assert rule_of in warned, condition
+    if 'unwise-options' in names:
+        assert warned - set(REPORTED)
+
+
+@given(osds())
+def test_check_and_findings_say_of_memory_the_same_whatever_runs(osd: OsdFacts) -> None:
+    result = checked(osd)
+    assume(result.accepted)
+    rules = {problem.rule for problem in result.problems}
+    assert ('memory-target-small' in rules) is ('memory-target-small' in found(osd))
+    assert len(rules & {'memory-target-small', 'memtables-beyond-memory'}) <= 1
+
+
+@given(osds())
+@example(
+    facts(
+        osd_info(0, dedicated_wal=True, wal_device_bytes=GIB),
+        profiles()[2].options,
+        'mon',
+    )._replace(settings={}, sharded=True)
+)
+def test_a_wal_that_does_not_fit_by_the_model_fits_by_nothing_else(osd: OsdFacts) -> None:
+    result = checked(osd)
+    assume(result.accepted)
+    try:
+        tree = model_in(situation_of_osd(osd, release_of(osd)), running(osd))
+    except NotModelledError:
+        return
+    if tree.wal.fits_device is None:
+        return
+    rules = {problem.rule for problem in result.problems}
+    assert ('wal-beyond-device' in rules) is (not tree.wal.fits_device)
+    assert ('wal-device-small' in found(osd)) is (not tree.wal.fits_device)
+
+
+@given(strings(), strings(), st.sampled_from(RELEASES))
+def test_no_difference_means_equal_and_equal_means_the_same_judgment(
+    a: str, b: str, release: KnownRelease
+) -> None:
+    version = release.rocksdb_version
+    try:
+        differs: Optional[bool] = bool(diff(parse(a), parse(b)))
+    except OptionSyntaxError:
+        differs = None
+    if differs is False:
+        assert same_meaning(a, b, version)
+    if same_meaning(a, b, version):
+        assert check(a, version).accepted == check(b, version).accepted
+        assert check(a, version).effective == check(b, version).effective
+
+
+@given(osds(text=st.just('compression=kLZ4Compression')))
+def test_a_derived_string_has_no_warning_against_it_for_the_same_facts(osd: OsdFacts) -> None:
+    """But where nothing fits: a DB device beside a WAL device may be too small for level 1."""
+    release = release_of(osd)
+    derived = derive(situation_of_osd(osd, release)).options
+    hardware = replace(hardware_of_osd(osd), neighbours=())
+    if hardware.wal_device_bytes is not None and hardware.db_device_bytes is not None:
+        assume(hardware.db_device_bytes >= 2 * GIB)
+    problems = check(derived, release.rocksdb_version, hardware).problems
+    assert [p for p in problems if p.severity != 'info'] == []
+
+
+@pytest.mark.parametrize('release', RELEASES, ids=lambda release: release.since)
+def test_every_warning_of_check_has_a_finding_that_exists(release: KnownRelease) -> None:
+    assert {*REPORTED.values(), 'unwise-options', 'unjudged-options'} <= set(conditions())
+    assert check(release.default_options, release.rocksdb_version).accepted
