@@ -847,7 +847,7 @@ class Tuner:
         )
         advised = [r for a in concluded.assessments for r in a.recommendations]
         self._standing.update(advised, self._monotonic())
-        self._alarms = hold(self._alarms, concluded.findings, now_s)
+        self._alarms = hold(self._alarms, concluded.findings, now_s, self._health_codes)
         return concluded
 
     def _snapshot_of(

@@ -14,6 +14,7 @@ from ..options.releases import KnownRelease
 from ..options.verdict import BadQuestionError, find_release, releases_to_judge
 from ..units import natural
 from ..workload.records import WorkloadClass
+from .column_families import KnownColumns, column_families
 from .facts import RESERVED, RESERVED_FACTOR, SELECTION_POLICY, release_of_osd
 from .given import NOTHING, Given
 from .naming import name_osds
@@ -31,7 +32,6 @@ __all__ = [
 
 #: `osd_memory_target` of all releases.
 DEFAULT_MEMORY_TARGET_BYTES = 4 << 30
-_UNSHARDED = columns('')
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def situation_without_osd(release: KnownRelease, given: Given = NOTHING) -> Situ
         assumptions=Assumptions(
             tuple(common),
             (
-                *_about_columns(release, given, sharded=None, named=False),
+                *_about_columns(release, given),
                 *_about_workload(given.workload, measured),
             ),
             _about_cores(given.cores),
@@ -160,14 +160,14 @@ def situation_of_osd(facts: OsdFacts, release: KnownRelease, given: Given = NOTH
         wal_bytes=info.wal_device_bytes,
         main_bytes=info.main_device_bytes,
     )
-    unsharded = _UNSHARDED if facts.sharded is False else None
+    known_columns = column_families(facts)
     return Situation(
         release=release,
         workload=chosen,
         devices=_devices(known, given),
         memory_target_bytes=target,
         cores=given.cores,
-        own_columns=given.columns or unsharded,
+        own_columns=given.columns or known_columns.columns,
         selection=_selection(facts.settings or {}),
         load=_load(load, given),
         osd_id=info.osd_id,
@@ -175,7 +175,7 @@ def situation_of_osd(facts: OsdFacts, release: KnownRelease, given: Given = NOTH
             tuple(common),
             (
                 *of_model,
-                *_about_columns(release, given, sharded=facts.sharded, named=True),
+                *_about_columns_of(facts, release, given, known_columns),
                 *_about_workload(chosen, measured),
             ),
             _about_cores(given.cores),
@@ -227,13 +227,32 @@ def _measured_workload(workload: Optional[WorkloadClass]) -> Optional[str]:
     return None if workload is None else workload_of_class(workload.value)
 
 
-def _about_columns(
-    release: KnownRelease, given: Given, *, sharded: Optional[bool], named: bool
-) -> tuple[str, ...]:
-    if given.columns is not None or sharded is False:
+def _about_columns(release: KnownRelease, given: Given) -> tuple[str, ...]:
+    if given.columns is not None:
         return ()
-    unknown = 'Its sharding is not known: its' if named and sharded is None else 'Its'
-    return (f'{unknown} column families are taken to be those of the default of {release.label}.',)
+    return (f'Its column families are taken to be those of the default of {release.label}.',)
+
+
+def _about_columns_of(
+    facts: OsdFacts, release: KnownRelease, given: Given, known: KnownColumns
+) -> tuple[str, ...]:
+    if given.columns is not None or (known.columns is not None and known.made_by is None):
+        return ()
+    taken = 'column families are taken to be those of the default of'
+    if known.made_by is not None:
+        unknown = 'Its sharding is not known: its' if facts.sharded is None else 'Its'
+        return (
+            f'{unknown} {taken} {known.made_by.label}, which made it; '
+            '"ceph-bluestore-tool show-sharding" tells.',
+        )
+    made = facts.info.created_version
+    if made is not None:
+        unknown = f'It was made by {made}, whose default is not known'
+    elif facts.sharded is None:
+        unknown = 'Neither its sharding nor the release that made it is known'
+    else:
+        unknown = 'The release that made it is not known'
+    return (f'{unknown}: its {taken} {release.label}.',)
 
 
 def _about_workload(workload: Optional[WorkloadClass], measured: Optional[str]) -> tuple[str, ...]:

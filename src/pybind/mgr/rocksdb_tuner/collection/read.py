@@ -87,6 +87,8 @@ _METADATA: Shape = Each(
             'bluestore_bdev_size',
             'bluestore_bdev_rotational',
             'bluestore_min_alloc_size',
+            'ceph_version_when_created',
+            'bluestore_db_sharding',
         )
     }
 )

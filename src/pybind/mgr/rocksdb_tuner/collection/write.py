@@ -135,6 +135,8 @@ def _metadata(osd: OsdInfo) -> dict[str, Any]:
         'bluestore_bdev_rotational': _flag(osd.main_rotational),
         'bluefs_db_rotational': _flag(osd.db_rotational),
         'bluestore_min_alloc_size': _number(osd.min_alloc_size_bytes),
+        'ceph_version_when_created': osd.created_version,
+        'bluestore_db_sharding': osd.sharding,
     }
     known = {name: text for name, text in texts.items() if text is not None}
     return {'id': osd.osd_id, **known}

@@ -216,6 +216,8 @@ def _osd_info(
             metadata.get('bluefs_db_rotational', metadata.get('bluestore_bdev_rotational'))
         ),
         min_alloc_size_bytes=natural(metadata.get('bluestore_min_alloc_size')),
+        created_version=_short_version(metadata.get('ceph_version_when_created') or '') or None,
+        sharding=metadata.get('bluestore_db_sharding') or None,
         distribution=metadata.get('distro'),
         failure_domain=failure_domain,
         uuid=osd.get('uuid'),

@@ -71,6 +71,11 @@ class OsdInfo:
     db_rotational: Optional[bool] = None
     #: Fixed when the OSD was made.
     min_alloc_size_bytes: Optional[int] = None
+    #: The release that made it ("16.2.15"): its column families are that release's unless it was
+    #: resharded. Kept since 16.2.11, 17.2.6 and Reef; None of OSDs made before.
+    created_version: Optional[str] = None
+    #: The definition of its column families, from releases on whose OSDs report it.
+    sharding: Optional[str] = None
     #: What the daemon runs on, as os-release names it: "debian", "centos".
     distribution: Optional[str] = None
     #: By the CRUSH rules of the pools that store data on it, else its host.

@@ -38,6 +38,7 @@ OF_THE_SETUP: Mapping[str, ConditionFunction] = {
     'wal-device-small': device.wal_device_small,
     'large-min-alloc-size': device.large_min_alloc_size,
     'unsharded': device.unsharded,
+    'outdated-sharding': device.outdated_sharding,
     'buffered-io-off': load.buffered_io_off,
     'iterator-bounds-off': settings.iterator_bounds_off,
     'compact-on-start': settings.compact_on_start,

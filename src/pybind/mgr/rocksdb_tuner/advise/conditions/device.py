@@ -7,21 +7,28 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Mapping, Optional
 
+from ...lsm.columns import columns, options_of
 from ...lsm.levels import MAX_LEVELS
 from ...mgr.records import OsdInfo
 from ...observe.growth import Forecast, Outlook
 from ...observe.signals import Signals
 from ...options.memtables import DEFAULT_FAMILIES, full_bytes
+from ...options.releases import KnownRelease
+from ...options.syntax import OptionSyntaxError, format, parse  # noqa: A004
 from ...options.wal import Wal, wal_of
 from ...units import format_bytes
+from ..column_families import column_families
 from ..facts import release_of_osd
 from ..naming import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
+from ..strings import check
 from .catalogue import Condition
 from .facts import ClusterFacts, Measured, effective_options, worst_of
 from .subjects import METADATA_WORK
 
 _DAY_S = 86400.0
+#: The column family of PG logs, and of omap of PGs' own objects.
+_PG_LOG = 'P'
 
 
 def spillover(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
@@ -315,3 +322,57 @@ def unsharded(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
             (FindingEvidence('sharding/def', 'not in BlueFS', 'file', None),),
             sharding=sharding or '<bluestore_rocksdb_cfs of the release>',
         )
+
+
+def outdated_sharding(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Column families of the release that made the OSD, which the present one would make otherwise.
+
+    An OSD that was resharded since is known as such only where it reports its definition.
+    """
+    alike: dict[tuple[str, KnownRelease, Optional[str], Optional[str]], list[int]] = {}
+    for osd in cluster.osds:
+        release, known = release_of_osd(osd.info), column_families(osd)
+        if release is None or not known.definition or osd.sharded is not True:
+            continue
+        if known.columns != columns(release.default_cfs):
+            key = (
+                known.definition,
+                release,
+                osd.info.created_version,
+                osd.options.running if osd.options else None,
+            )
+            alike.setdefault(key, []).append(osd.info.osd_id)
+    for (definition, release, made_by, running), ids in alike.items():
+        present, version = release.default_cfs, release.rocksdb_version
+        yield condition.finding(
+            f'{name_osds(ids)} have column families as {made_by or "another release"} made them',
+            tuple(ids),
+            (
+                FindingEvidence('ceph_version_when_created', made_by, 'version', None),
+                FindingEvidence('column families', definition, 'definition', None),
+                FindingEvidence('default of the release', present, 'definition', None),
+                FindingEvidence(
+                    'flush of P', _flush_of(definition, running, version), 'bytes', None
+                ),
+                FindingEvidence(
+                    'flush of P then', _flush_of(present, running, version), 'bytes', None
+                ),
+            ),
+            sharding=present,
+        )
+
+
+def _flush_of(definition: str, running: Optional[str], rocksdb_version: str) -> Optional[int]:
+    """Memtables of the PG log that are flushed together; None where that is not known."""
+    found = [column for column in columns(definition) if column.name == _PG_LOG]
+    if running is None or not found:
+        return None
+    try:
+        checked = check(format(options_of(found[0], parse(running))), rocksdb_version)
+    except OptionSyntaxError:
+        return None
+    values = checked.effective
+    names = ('write_buffer_size', 'min_write_buffer_number_to_merge')
+    if not checked.accepted or not all(name in values for name in names):
+        return None
+    return math.prod(int(values[name]) for name in names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Mapping, TypeVar
+from typing import AbstractSet, Mapping, TypeVar
 
 from ..records import Finding, Severity
 from .catalogue import conditions
@@ -28,12 +28,18 @@ class Held:
 HoldState = Mapping[str, Held]
 
 
-def hold(state: HoldState, findings: Sequence[Finding], now_s: float) -> HoldState:
+def hold(
+    state: HoldState,
+    findings: Sequence[Finding],
+    now_s: float,
+    health_codes: AbstractSet[str] = frozenset(),
+) -> HoldState:
     """The state after these findings; only conditions that have a health check are in it.
 
     A condition is raised once it was found without interruption for its ``raise_after_s``, and
     cleared once it was not found for its ``clear_after_s``. A clock that was set back starts
-    both anew.
+    both anew. Where Ceph raises an alert of its own that newer releases have (``health_codes``),
+    it is not raised beside it.
     """
     found: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -42,7 +48,7 @@ def hold(state: HoldState, findings: Sequence[Finding], now_s: float) -> HoldSta
     after: dict[str, Held] = {}
     for condition_id, known in conditions().items():
         policy = known.health
-        if policy is None:
+        if policy is None or not health_codes.isdisjoint(known.values.get('ceph_alerts', ())):
             continue
         before, now = state.get(condition_id), found.get(condition_id)
         if now:

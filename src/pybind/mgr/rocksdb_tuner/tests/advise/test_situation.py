@@ -17,6 +17,7 @@ from rocksdb_tuner.advise.situation import (
     situation_of_osd,
     situation_without_osd,
 )
+from rocksdb_tuner.advise.tree import model_in
 from rocksdb_tuner.lsm.columns import columns
 from rocksdb_tuner.lsm.records import Devices, VolumeSelection
 from rocksdb_tuner.observe.details import Details
@@ -77,7 +78,8 @@ def test_of_an_osd_that_is_known_nothing_is_assumed_but_what_its_bluefs_holds() 
     assert found.assumptions.derivation == ()
     assert [text.split(';')[0] for text in found.assumptions.model] == [
         'All that BlueFS uses is taken for SST files',
-        'Its column families are taken to be those of the default of Pacific (from 16.2.0).',
+        'The release that made it is not known: its column families are taken to be those of the '
+        'default of Pacific (from 16.2.0).',
         MEASURED,
     ]
 
@@ -112,8 +114,8 @@ def test_what_is_not_known_of_an_osd_is_assumed_aloud() -> None:
     )
     columns_of, workload_of = found.assumptions.model
     assert columns_of == (
-        'Its sharding is not known: its column families are taken to be those of the default of '
-        'Pacific (from 16.2.0).'
+        'Neither its sharding nor the release that made it is known: its column families are taken '
+        'to be those of the default of Pacific (from 16.2.0).'
     )
     assert workload_of.startswith('The workload is not known: what depends on it is not known.')
     assert 'rgw-metadata' in workload_of
@@ -139,6 +141,39 @@ def test_column_families_are_those_that_were_said_then_those_of_the_osd() -> Non
     assert by_default.own_columns is None
     assert PACIFIC is not None
     assert by_default.columns == columns(PACIFIC.default_cfs)
+
+
+REEF_CFS = 'L=min_write_buffer_number_to_merge=32 P=min_write_buffer_number_to_merge=32'
+
+
+@pytest.mark.parametrize(
+    ('changes', 'merged_by_p', 'said'),
+    [
+        ({'created_version': '16.2.15', 'sharded': True}, 6, 'Pacific (from 16.2.0), which made'),
+        ({'created_version': '16.2.15', 'sharded': None}, 6, 'Its sharding is not known'),
+        ({'created_version': '18.2.7', 'sharded': True}, 32, 'Reef (from 18.2.4), which made it'),
+        ({'created_version': None, 'sharded': True}, 32, 'The release that made it is not known'),
+        ({'created_version': None, 'sharded': None}, 32, 'Neither its sharding nor'),
+        ({'created_version': '15.2.17', 'sharded': True}, 32, 'made by 15.2.17, whose default'),
+        ({'created_version': '16.2.15', 'sharding': REEF_CFS, 'sharded': True}, 32, None),
+        ({'created_version': '18.2.7', 'sharding': 'm P', 'sharded': True}, 6, None),
+    ],
+)
+def test_the_model_takes_the_column_families_of_the_release_that_made_the_osd(
+    changes: dict[str, Any], merged_by_p: int, said: Optional[str]
+) -> None:
+    reef = release_of('18.2.7', 'reef')
+    assert reef is not None
+    osd = known(release='reef', version='18.2.7', **changes)
+    found = situation_of_osd(osd, reef, given())
+    families = model_in(found, reef.default_options).column_families
+    (p,) = [family for family in families if family.name == 'P']
+    assert p.min_write_buffer_number_to_merge == merged_by_p
+    about = [text for text in found.assumptions.model if 'column families are taken' in text]
+    assert len(about) == (0 if said is None else 1)
+    assert said is None or said in about[0]
+    # What an operator said counts more than what is known.
+    assert situation_of_osd(osd, reef, given(cfs='P')).columns == columns('P')
 
 
 @pytest.mark.parametrize(

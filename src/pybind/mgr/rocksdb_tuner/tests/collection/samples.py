@@ -123,6 +123,8 @@ def osd_info(dice: Dice, osd_id: int) -> OsdInfo:
         # Without a device of its own the DB lies on that of the data.
         db_rotational=None if main_rotational is None else dice.flag(),
         min_alloc_size_bytes=dice.maybe(dice.count()),
+        created_version=dice.maybe('16.2.15'),
+        sharding=dice.maybe('m(3) P'),
         distribution=dice.maybe('debian'),
     )
 

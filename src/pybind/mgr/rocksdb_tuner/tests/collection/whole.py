@@ -61,6 +61,7 @@ _OSD = OsdInfo(
     main_rotational=True,
     db_rotational=False,
     min_alloc_size_bytes=4096,
+    created_version='16.2.15',
     distribution='debian',
     failure_domain=FailureDomain('rack', 'berlin-4'),
 )

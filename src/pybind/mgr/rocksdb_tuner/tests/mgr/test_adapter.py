@@ -60,6 +60,7 @@ def test_recorded_maps_give_the_osd_as_it_was(release: str) -> None:
     assert (osd.main_rotational, osd.db_rotational) == (True, True)
     assert (osd.main_device_bytes, osd.wal_device_bytes) == (10 << 30, None)
     assert osd.min_alloc_size_bytes == 4096
+    assert osd.created_version == osd.version
     assert osd.distribution == 'debian'
     assert 'noout' not in cluster_map.flags
 
@@ -90,6 +91,7 @@ def test_an_osd_that_never_booted_is_unknown_and_not_shared() -> None:
     assert osd.dedicated_db is None
     assert osd.main_rotational is None
     assert osd.min_alloc_size_bytes is None
+    assert osd.created_version is None
     assert osd.device_class is None
     assert cluster_map.flags == {'noout', 'sortbitwise'}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Optional
 
 import pytest
@@ -191,3 +192,72 @@ def test_an_unsharded_rocksdb_gets_the_sharding_of_its_release() -> None:
     assert 'Never interrupt' in (finding.do_not or '')
     assert 'unsharded' not in found(seen(more={'sharded': True}))
     assert 'unsharded' not in found(seen(more={'sharded': None}))
+
+
+def made_by(
+    version: Optional[str], release: str = 'reef', sharded: Optional[bool] = True, **info: Any
+) -> Any:
+    known = {'created_version': version, **info}
+    return seen(release=release, options=DEFAULTS[release], info=known, more={'sharded': sharded})
+
+
+def test_an_osd_upgraded_from_pacific_keeps_pacifics_column_families() -> None:
+    finding = found(made_by('16.2.15'))['outdated-sharding']
+    assert finding.severity is Severity.INFO
+    evidence = {e.signal: e.value for e in finding.evidence}
+    assert evidence['ceph_version_when_created'] == '16.2.15'
+    # 6 memtables of 16 MiB, as the string says; 32 where P has an option of its own.
+    assert evidence['flush of P'] == 6 * 16 << 20
+    assert evidence['flush of P then'] == 32 * 16 << 20
+    path = '--path /var/lib/ceph/osd/ceph-0'
+    show = f'ceph-bluestore-tool {path} show-sharding'
+    assert finding.commands == (
+        'ceph osd ok-to-stop 0',
+        'ceph osd set-group noout osd.0',
+        'ceph orch daemon stop osd.0',
+        show,
+        f"ceph-bluestore-tool {path} --sharding='m(3) p(3,0-12) O(3,0-13)=block_cache={{type="
+        'binned_lru} L=min_write_buffer_number_to_merge=32 '
+        "P=min_write_buffer_number_to_merge=32' reshard",
+        show,
+        'ceph orch daemon start osd.0',
+        'ceph osd unset-group noout osd.0',
+    )
+
+
+@pytest.mark.parametrize(
+    'osd',
+    [
+        made_by('18.2.7'),
+        # The definition did not change between these.
+        made_by('18.2.0'),
+        made_by('16.2.15', 'pacific'),
+        made_by(None),
+        made_by('15.2.17'),
+        made_by('16.2.15', sharded=False),
+        made_by('16.2.15', sharded=None),
+        # It says itself that it was resharded.
+        made_by(
+            '16.2.15',
+            sharding='m(3) p(3,0-12) O(3,0-13)=block_cache={type=binned_lru} '
+            'L=min_write_buffer_number_to_merge=32 P=min_write_buffer_number_to_merge=32',
+        ),
+        made_by('16.2.15', sharding='not a definition ('),
+    ],
+)
+def test_a_reshard_is_not_offered_where_it_changes_nothing_or_nobody_knows(osd: Any) -> None:
+    assert 'outdated-sharding' not in found(osd)
+
+
+def test_a_reported_definition_counts_more_than_the_release_that_made_the_osd() -> None:
+    finding = found(made_by('18.2.7', sharding='m(3) P'))['outdated-sharding']
+    assert finding.evidence[1].value == 'm(3) P'
+
+
+def test_what_a_flush_of_the_pg_log_holds_is_not_known_of_a_string_that_cannot_be_read() -> None:
+    osd = made_by('16.2.15')
+    assert osd.options is not None
+    for text in ('write_buffer_size', 'write_buffer_size=a lot', 'nobody_knows=1'):
+        unread = osd._replace(options=replace(osd.options, running=text))
+        evidence = found(unread)['outdated-sharding'].evidence
+        assert [e.value for e in evidence if e.unit == 'bytes'] == [None, None], text

@@ -122,3 +122,17 @@ def test_since_when_something_is_there_is_forgotten_when_it_goes() -> None:
     assert second == {'a': 10.0}
     assert since(second, ['a', 'b'], 30.0) == {'a': 10.0, 'b': 30.0}
     assert since(second, ['a'], 5.0) == {'a': 5.0}
+
+
+def test_what_ceph_raises_itself_in_newer_releases_is_not_raised_beside_it() -> None:
+    finding = condition('unsharded').finding('It is so.', (0,), (), sharding='m(3)')
+    alert = frozenset({'BLUESTORE_NO_DB_SHARDING'})
+    state: HoldState = {}
+    for at_s in (0.0, 600.0, 1200.0):
+        state = hold(state, [finding], at_s, alert)
+        assert raised(state) == ()
+    # The operator switched Ceph's alert off, or goes back to a release without it.
+    for at_s in (1800.0, 2400.0):
+        state = hold(state, [finding], at_s, frozenset({'OSD_DOWN'}))
+    assert raised(state) == (finding,)
+    assert hold(state, [finding], 2500.0, alert) == {}

@@ -715,6 +715,16 @@ SCENES = (
         ),
     ),
     Scene(
+        'outdated-sharding',
+        'OSDs that Pacific made',
+        (
+            seen(0, 'reef', REEF, info={'created_version': '16.2.15'}, more={'sharded': True}),
+            seen(1, 'reef', REEF, info={'created_version': '16.2.15'}, more={'sharded': True}),
+            seen(2, 'reef', REEF, info={'created_version': '18.2.7'}, more={'sharded': True}),
+            seen(3, 'reef', REEF, info={'sharding': 'm(3) P'}, more={'sharded': True}),
+        ),
+    ),
+    Scene(
         'hot-index-shard',
         'an index shard that is written more than the others',
         tuple(
