@@ -241,10 +241,8 @@ def _about_columns_of(
     taken = 'column families are taken to be those of the default of'
     if known.made_by is not None:
         unknown = 'Its sharding is not known: its' if facts.sharded is None else 'Its'
-        return (
-            f'{unknown} {taken} {known.made_by.label}, which made it; '
-            '"ceph-bluestore-tool show-sharding" tells.',
-        )
+        tool = '"ceph-bluestore-tool show-sharding" tells'
+        return (f'{unknown} {taken} {known.made_by.label}, which made it; {tool}.',)
     made = facts.info.created_version
     if made is not None:
         unknown = f'It was made by {made}, whose default is not known'

@@ -13,9 +13,11 @@ __all__ = [
     'dynamic_targets',
     'extra_bytes',
     'filled_levels',
+    'last_level',
     'level_targets',
     'levels',
     'paths',
+    'told_bytes',
 ]
 
 #: BlueStore tells RocksDB of 95 % of a device (BlueStore::_open_bluefs(), _prepare_db_environment).
@@ -128,15 +130,20 @@ _DYNAMIC_OFF = (
 )
 
 
+def told_bytes(device_bytes: int) -> int:
+    """What BlueStore tells RocksDB of a device."""
+    return device_bytes * _TOLD_PERCENT // 100
+
+
 def _usable_bytes(devices: Devices, selection: VolumeSelection) -> Optional[int]:
     if not devices.dedicated_db or devices.db_bytes is None:
         return None
     if paths(selection) == 1:
         return devices.db_bytes
-    return devices.db_bytes * _TOLD_PERCENT // 100
+    return told_bytes(devices.db_bytes)
 
 
-def _last_level(options: TreeOptions, usable_bytes: int) -> tuple[Optional[int], int]:
+def last_level(options: TreeOptions, usable_bytes: int) -> tuple[Optional[int], int]:
     """The highest level that fits, and what it takes with those below it; level 0 is a level.
 
     LevelCompactionBuilder::GetPathId() in db/compaction/compaction_picker_level.cc, which takes
@@ -192,7 +199,7 @@ def db_device(
     if paths(selection) == 1:
         fits = None if family_data_bytes is None else sum(family_data_bytes) <= usable
         return DbDeviceModel(devices.db_bytes, usable, None, 0, usable, 0, selection.policy, fits)
-    last, taken = _last_level(options, usable)
+    last, taken = last_level(options, usable)
     extra = min(extra_bytes(options, usable, selection), usable - taken)
     holds = None
     if family_data_bytes is not None:

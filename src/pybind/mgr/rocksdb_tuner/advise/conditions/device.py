@@ -19,6 +19,7 @@ from ...options.wal import Wal, wal_of
 from ...units import format_bytes
 from ..column_families import column_families
 from ..facts import release_of_osd
+from ..level_sizes import level_sizes
 from ..naming import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
 from ..strings import check
@@ -78,6 +79,7 @@ def level_does_not_fit(cluster: ClusterFacts, condition: Condition) -> Iterable[
     worst = worst_of(measured)
     total = worst.osd.signals.db_total_bytes if worst and worst.osd.signals else None
     if worst and total:
+        proposal = level_sizes(worst.osd)
         sizes = _level_sizes(worst.osd, total)
         yield condition.finding(
             f'{worst.names}: RocksDB data spilled while the DB device has room; '
@@ -89,7 +91,9 @@ def level_does_not_fit(cluster: ClusterFacts, condition: Condition) -> Iterable[
                     FindingEvidence(f'level_{number}', size, 'bytes', None)
                     for number, size in enumerate(sizes or (), start=1)
                 ),
+                *proposal.evidence,
             ),
+            proposal=proposal.remedy,
         )
 
 

@@ -78,8 +78,10 @@ def test_of_an_osd_that_is_known_nothing_is_assumed_but_what_its_bluefs_holds() 
     assert found.assumptions.derivation == ()
     assert [text.split(';')[0] for text in found.assumptions.model] == [
         'All that BlueFS uses is taken for SST files',
-        'The release that made it is not known: its column families are taken to be those of the '
-        'default of Pacific (from 16.2.0).',
+        (
+            'The release that made it is not known: its column families are taken to be those of '
+            'the default of Pacific (from 16.2.0).'
+        ),
         MEASURED,
     ]
 

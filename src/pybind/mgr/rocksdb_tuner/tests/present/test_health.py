@@ -27,6 +27,7 @@ FILL: dict[str, Any] = {
     'before': '',
     'sharding': 'm(3)',
     'fixed': '16.2.15',
+    'proposal': 'Put max_bytes_for_level_base=1 into the option string',
     'kv_who': 'osd',
     'meta_who': 'osd',
 }

@@ -6,9 +6,18 @@ from dataclasses import replace
 from typing import Any, Optional
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.records import Severity
+from rocksdb_tuner.advise.facts import release_of_osd
+from rocksdb_tuner.advise.records import Setting, Severity
+from rocksdb_tuner.advise.situation import situation_of_osd
+from rocksdb_tuner.advise.strings import check
+from rocksdb_tuner.advise.tree import model_in
+from rocksdb_tuner.lsm.fit import fitting_levels
+from rocksdb_tuner.lsm.tree_options import tree_options
 from rocksdb_tuner.observe.growth import Forecast, Outlook
+from rocksdb_tuner.options.syntax import parse
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from ...fake_cluster import DEFAULTS
@@ -61,6 +70,94 @@ def test_a_spill_with_room_left_names_the_level_that_does_not_fit(
     if fires:
         # 256 MiB, 2.5 GiB, 25 GiB and 250 GiB: RocksDB's own base of Pacific's default.
         assert 'levels 1 to 3 fit, level 4 does not' in names['level-does-not-fit'].summary
+
+
+def spilled(
+    release: str = 'pacific', used_gib: float = 30, spilled_gib: float = 10, **more: Any
+) -> Any:
+    """On a DB device of 60 GiB: level 4 of Pacific's default would be 250 GiB."""
+    sizes = {
+        'db_total_bytes': 60 * GIB,
+        'db_used_bytes': int(used_gib * GIB),
+        'slow_used_bytes': int(spilled_gib * GIB),
+    }
+    info = {'dedicated_db': True, 'db_device_bytes': 60 * GIB, 'main_device_bytes': 4000 * GIB}
+    return seen(release=release, options=DEFAULTS[release], info=info, **sizes, **more)
+
+
+def test_the_level_sizes_that_are_proposed_fit_as_the_model_counts() -> None:
+    finding = found(spilled(does=WorkloadClass.RGW_METADATA))['level-does-not-fit']
+    evidence = {e.signal: e.value for e in finding.evidence}
+    base = evidence['max_bytes_for_level_base that fits']
+    multiplier = evidence['max_bytes_for_level_multiplier that fits']
+    text = f'max_bytes_for_level_base={base},max_bytes_for_level_multiplier={multiplier}'
+    assert f'Put {text} into the option string' in finding.remedy
+    osd = spilled(does=WorkloadClass.RGW_METADATA)
+    release = release_of_osd(osd.info)
+    assert release is not None
+    situation = situation_of_osd(osd, release)
+    before = model_in(situation, DEFAULTS['pacific'])
+    after = model_in(situation, f'{DEFAULTS["pacific"]},{text}')
+    assert before.db_device is not None
+    assert after.db_device is not None
+    assert before.db_device.levels_bytes < 40 * GIB <= after.db_device.levels_bytes - base
+    assert after.db_device.levels_bytes <= after.db_device.usable_bytes == 57 * GIB
+    assert before.amplification.write is not None
+    assert after.amplification.write is not None
+    assert evidence['write amplification'] == before.amplification.write.value
+    assert evidence['write amplification then'] == after.amplification.write.value
+    # Nothing that `check` would then object to.
+    rules = {p.rule for p in check(f'{DEFAULTS["pacific"]},{text}', '6.8').problems}
+    assert 'level0-unlike-level1' not in rules
+
+
+def test_the_effect_is_not_known_of_a_workload_that_was_not_measured() -> None:
+    finding = found(spilled(does=WorkloadClass.MIXED))['level-does-not-fit']
+    assert 'is not known of this workload' in finding.remedy
+    assert [e.value for e in finding.evidence if 'amplification' in e.signal] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ('osd', 'said'),
+    [
+        (spilled(used_gib=35, spilled_gib=30), 'No level sizes hold 65 GiB'),
+        (spilled('reef', spilled_gib=12), 'Put max_bytes_for_level_base='),
+        # Levels 0 to 2 take 1, 1 and 8 GiB.
+        (spilled('reef', used_gib=4, spilled_gib=2), 'The levels hold this data as they are.'),
+        (spilled()._replace(options=None), 'Choose max_bytes_for_level_base'),
+        (
+            spilled(
+                more={
+                    'settings': {'bluestore_volume_selection_policy': Setting('fit_to_fast', 'osd')}
+                }
+            ),
+            'Choose max_bytes_for_level_base',
+        ),
+    ],
+)
+def test_nothing_is_proposed_that_would_not_help(osd: Any, said: str) -> None:
+    finding = found(osd)['level-does-not-fit']
+    assert finding.remedy.startswith(said)
+    assert (len([e for e in finding.evidence if 'that fits' in e.signal]) == 2) is (
+        said[:3] == 'Put'
+    )
+
+
+@pytest.mark.parametrize('release', ['pacific', 'reef'])
+@given(device_gib=st.integers(2, 4000), share=st.floats(0.01, 1.0))
+def test_what_is_proposed_holds_the_data_on_any_device(
+    release: str, device_gib: int, share: float
+) -> None:
+    options = tree_options(parse(DEFAULTS[release]), {'pacific': '6.8', 'reef': '7.9'}[release])
+    usable_bytes, data_bytes = device_gib * GIB, share * device_gib * GIB
+    fit = fitting_levels(options, usable_bytes, data_bytes)
+    if fit is None:
+        return
+    base, multiplier = fit.level_base_bytes, fit.level_multiplier
+    levels = [base, *(base * multiplier**n for n in range(fit.last_level))]
+    assert sum(levels) == fit.taken_bytes <= usable_bytes
+    assert sum(levels[1:]) >= data_bytes
+    assert 0.5 < base / options.level0_bytes < 2
 
 
 def test_a_preallocated_wal_that_does_not_fit_is_no_level() -> None:
@@ -194,6 +291,12 @@ def test_an_unsharded_rocksdb_gets_the_sharding_of_its_release() -> None:
     assert 'unsharded' not in found(seen(more={'sharded': None}))
 
 
+REEF_SHARDING = (
+    'm(3) p(3,0-12) O(3,0-13)=block_cache={type=binned_lru} '
+    'L=min_write_buffer_number_to_merge=32 P=min_write_buffer_number_to_merge=32'
+)
+
+
 def made_by(
     version: Optional[str], release: str = 'reef', sharded: Optional[bool] = True, **info: Any
 ) -> Any:
@@ -216,9 +319,7 @@ def test_an_osd_upgraded_from_pacific_keeps_pacifics_column_families() -> None:
         'ceph osd set-group noout osd.0',
         'ceph orch daemon stop osd.0',
         show,
-        f"ceph-bluestore-tool {path} --sharding='m(3) p(3,0-12) O(3,0-13)=block_cache={{type="
-        'binned_lru} L=min_write_buffer_number_to_merge=32 '
-        "P=min_write_buffer_number_to_merge=32' reshard",
+        f"ceph-bluestore-tool {path} --sharding='{REEF_SHARDING}' reshard",
         show,
         'ceph orch daemon start osd.0',
         'ceph osd unset-group noout osd.0',
@@ -237,11 +338,7 @@ def test_an_osd_upgraded_from_pacific_keeps_pacifics_column_families() -> None:
         made_by('16.2.15', sharded=False),
         made_by('16.2.15', sharded=None),
         # It says itself that it was resharded.
-        made_by(
-            '16.2.15',
-            sharding='m(3) p(3,0-12) O(3,0-13)=block_cache={type=binned_lru} '
-            'L=min_write_buffer_number_to_merge=32 P=min_write_buffer_number_to_merge=32',
-        ),
+        made_by('16.2.15', sharding=REEF_SHARDING),
         made_by('16.2.15', sharding='not a definition ('),
     ],
 )
