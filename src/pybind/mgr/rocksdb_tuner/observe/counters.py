@@ -1,6 +1,6 @@
 """The perf counters that are read, and nothing else: each read costs the mgr microseconds.
 
-`CounterNames` at every tick, `DetailNames` of one OSD in six at a time.
+`CounterNames` at every tick, `DetailNames` of one OSD in eight at a time.
 
 All of them have a priority that sends them to the mgr by default, checked in the perf schemas of
 16.2.15, 18.2.7 and 20.2.4.
@@ -62,6 +62,11 @@ class DetailNames(NamedTuple):
     omap_upper_bound: Optional[str] = 'bluestore.omap_upper_bound_lat'
     memory_mapped_bytes: Optional[str] = 'bluestore-pricache.mapped_bytes'
     memory_target_bytes: Optional[str] = 'bluestore-pricache.target_bytes'
+    onode_hits: Optional[str] = 'bluestore.onode_hits'
+    onode_misses: Optional[str] = 'bluestore.onode_misses'
+    #: Allocations of pieces smaller than bluefs_shared_alloc_size.
+    bluefs_fallbacks: Optional[str] = 'bluefs.alloc_slow_size_fallback'
+    fragmentation_micros: Optional[str] = 'bluestore.fragmentation_micros'
 
 
 @lru_cache(maxsize=16)

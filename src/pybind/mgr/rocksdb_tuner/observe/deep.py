@@ -74,6 +74,9 @@ class RocksdbTimes(NamedTuple):
     stall_share: Optional[float]
     wal_sync_ms: Optional[float]
     memtable_insert_ms: Optional[float]
+    #: Blocks that were found in the block cache, and those read from the device.
+    cache_hits: Optional[int] = None
+    cache_misses: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -241,4 +244,12 @@ def _times(before: KvStats, after: KvStats, window_s: float) -> RocksdbTimes:
         micros = after.wal_sync[0] - before.wal_sync[0]
         syncs = after.wal_sync[1] - before.wal_sync[1]
         sync_ms = micros / 1e3 / syncs if syncs > 0 and micros >= 0 else None
-    return RocksdbTimes(window_s, stall_share, sync_ms, None)
+    hits = _difference(before.cache_hits, after.cache_hits)
+    misses = _difference(before.cache_misses, after.cache_misses)
+    return RocksdbTimes(window_s, stall_share, sync_ms, None, hits, misses)
+
+
+def _difference(before: Optional[int], after: Optional[int]) -> Optional[int]:
+    if before is None or after is None or after < before:
+        return None
+    return after - before

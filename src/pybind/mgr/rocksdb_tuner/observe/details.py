@@ -1,4 +1,5 @@
-"""What is looked at more closely, of one OSD in six at each tick: the parts of a write, memory.
+"""What is looked at more closely, of one OSD in eight at each tick: the parts of a
+write, memory, caches.
 
 Reading a counter costs the mgr 2.5 us. What changes slowly, or is for an operator's eyes, must not
 cost that at every tick.
@@ -17,12 +18,22 @@ from .sample import SAME_REPORT_S, Sample
 from .window import MIN_WINDOW_S, Latency
 
 #: One OSD in this many is looked at closely at each tick, so its window is as many ticks long.
-ROUNDS = 6
+ROUNDS = 8
 #: But never fewer than this, so that a small cluster does not wait.
 LEAST_PER_TICK = 4
 
-_GAUGES = frozenset({'memory_mapped_bytes', 'memory_target_bytes'})
-_IS_GAUGE = tuple(field in _GAUGES for field in DetailNames._fields)
+#: Of the others each is a sum and a count.
+_NUMBERS = frozenset(
+    {
+        'memory_mapped_bytes',
+        'memory_target_bytes',
+        'onode_hits',
+        'onode_misses',
+        'bluefs_fallbacks',
+        'fragmentation_micros',
+    }
+)
+_IS_NUMBER = tuple(field in _NUMBERS for field in DetailNames._fields)
 
 
 class Details(NamedTuple):
@@ -39,6 +50,15 @@ class Details(NamedTuple):
     #: target of its memory autotuning.
     memory_mapped_bytes: Optional[int]
     memory_target_bytes: Optional[int]
+    #: Onodes that were found in the cache in the window, and those read from RocksDB.
+    onode_hits: Optional[int] = None
+    onode_misses: Optional[int] = None
+    #: Times since the OSD started that BlueFS had to take smaller pieces of the shared device.
+    bluefs_fallbacks: Optional[int] = None
+    #: Of the free space of the data device, 0..1; Pacific does not send it.
+    fragmentation: Optional[float] = None
+    #: Between the two looks.
+    window_s: Optional[float] = None
 
 
 class DetailSample(NamedTuple):
@@ -61,10 +81,14 @@ class DetailSample(NamedTuple):
     omap_upper_bound: Optional[tuple[int, int]]
     memory_mapped_bytes: Optional[int]
     memory_target_bytes: Optional[int]
+    onode_hits: Optional[int]
+    onode_misses: Optional[int]
+    bluefs_fallbacks: Optional[int]
+    fragmentation_micros: Optional[int]
 
 
 _LATENCIES = tuple(
-    field for field in DetailSample._fields if field not in _GAUGES | {'time_s', 'nonce'}
+    field for field in DetailSample._fields if field not in _NUMBERS | {'time_s', 'nonce'}
 )
 
 
@@ -74,16 +98,16 @@ def take_details(
     """A close look at the report that ``sample`` was taken from."""
     values: list[object] = []
     points = iter(reader.latest(osd_id, [path for path in names if path]))
-    for path, is_gauge in zip(names, _IS_GAUGE):
+    for path, is_number in zip(names, _IS_NUMBER):
         point = next(points) if path else None
         if (
             point is None
             or abs(point.time_s - sample.time_s) > SAME_REPORT_S
-            or is_gauge != (point.avgcount is None)
+            or is_number != (point.avgcount is None)
         ):
             values.append(None)
         else:
-            values.append(point.value if is_gauge else (point.value, point.avgcount))
+            values.append(point.value if is_number else (point.value, point.avgcount))
     return DetailSample(
         sample.time_s,
         sample.nonce,
@@ -109,7 +133,17 @@ def details(before: Optional[DetailSample], after: DetailSample) -> Details:
         # An OSD without tcmalloc says 0.
         after.memory_mapped_bytes or None,
         after.memory_target_bytes or None,
+        _counted(before, after, 'onode_hits') if window else None,
+        _counted(before, after, 'onode_misses') if window else None,
+        after.bluefs_fallbacks,
+        None if after.fragmentation_micros is None else after.fragmentation_micros / 1e6,
+        after.time_s - before.time_s if before and window else None,
     )
+
+
+def _counted(before: Optional[DetailSample], after: DetailSample, field: str) -> Optional[int]:
+    old, new = getattr(before, field, None), getattr(after, field)
+    return None if old is None or new is None or new < old else new - old
 
 
 def choose(osd_ids: Sequence[int], round_number: int) -> frozenset[int]:

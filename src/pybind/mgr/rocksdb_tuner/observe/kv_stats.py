@@ -39,6 +39,9 @@ class KvStats:
     stall_micros: Optional[int]
     #: fsync of the WAL: microseconds in all, and how often.
     wal_sync: Optional[tuple[int, int]] = None
+    #: Blocks that were found in the block cache, and those read from the device.
+    cache_hits: Optional[int] = None
+    cache_misses: Optional[int] = None
 
 
 def parse_memtable_time(text: str) -> Optional[tuple[float, int]]:
@@ -83,6 +86,8 @@ def parse_kv_stats(text: str) -> KvStats:
         wal_bytes=tickers.get('rocksdb.wal.bytes'),
         stall_micros=tickers.get('rocksdb.stall.micros'),
         wal_sync=_histogram('rocksdb.wal.file.sync.micros', lines),
+        cache_hits=tickers.get('rocksdb.block.cache.hit'),
+        cache_misses=tickers.get('rocksdb.block.cache.miss'),
     )
 
 
@@ -94,6 +99,8 @@ def format_kv_stats(stats: KvStats) -> str:
         'rocksdb.flush.write.bytes': stats.flush_write_bytes,
         'rocksdb.wal.bytes': stats.wal_bytes,
         'rocksdb.stall.micros': stats.stall_micros,
+        'rocksdb.block.cache.hit': stats.cache_hits,
+        'rocksdb.block.cache.miss': stats.cache_misses,
     }
     lines = [f'{name} COUNT : {value}' for name, value in tickers.items() if value is not None]
     if stats.wal_sync is not None:

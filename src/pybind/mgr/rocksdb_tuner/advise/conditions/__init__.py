@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Mapping, NamedTuple, Optional
 
 from ..records import Finding, OsdFacts, Severity
-from . import build, device, load, options, settings
+from . import build, caches, device, load, options, settings
 from .catalogue import condition
 from .facts import ClusterFacts, ConditionFunction
 from .subjects import Least, Subject, least_of, subjects_of_the_present, subjects_of_the_setup
@@ -67,7 +67,12 @@ OF_THE_PRESENT: Mapping[Subject, Mapping[str, ConditionFunction]] = {
         'compact-on-deletion-off': load.compact_on_deletion_off,
         'hot-index-shard': load.hot_index_shard,
     },
-    Subject.STATISTICS: {'write-stalls': load.write_stalls},
+    Subject.STATISTICS: {
+        'write-stalls': load.write_stalls,
+        'kv-cache-misses': caches.kv_cache_misses,
+    },
+    Subject.CACHE_MISSES: {'onode-cache-misses': caches.onode_cache_misses},
+    Subject.SMALL_UNITS: {'bluefs-small-units': caches.bluefs_small_units},
     Subject.HEALTH_CHECK: {
         'legacy-omap': load.legacy_omap,
         'slow-op-alert': load.slow_op_alert,

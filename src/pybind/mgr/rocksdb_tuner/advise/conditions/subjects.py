@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Mapping, NamedTuple, Optional
 
+from ...observe.details import Details
 from ...observe.signals import Signals
 from ...options.memtables import DEFAULT_BOUND_BYTES, left_of_target
 from ...workload.records import WorkloadClass
@@ -31,6 +32,8 @@ class Subject(Enum):
     BUSY_KV_SYNC = 'an OSD whose kv_sync thread is busy'
     SLOW_KV_SYNC = 'an OSD whose rounds of kv_sync take long for flash'
     SLOW_SEEKS = 'an OSD that places iterators slowly'
+    CACHE_MISSES = 'an OSD that often misses onodes in its cache'
+    SMALL_UNITS = 'an OSD whose BlueFS had to take small pieces of its device'
     MANY_SST_BYTES = 'an OSD that writes many SST bytes'
 
 
@@ -42,6 +45,8 @@ class Least(NamedTuple):
     kv_sync_ms: float
     omap_seek_ms: float
     sst_bytes_per_s: float
+    #: The most that is still a subject.
+    onode_hit_share: float
 
 
 def least_of(limits: Mapping[str, float]) -> Least:
@@ -52,6 +57,7 @@ def least_of(limits: Mapping[str, float]) -> Least:
         kv_sync_ms=condition('slow-sync').limit('round_ms', limits),
         omap_seek_ms=condition('slow-iterators').limit('seek_ms', limits),
         sst_bytes_per_s=condition('compaction-storm').limit('sst_bytes_per_s', limits),
+        onode_hit_share=condition('onode-cache-misses').limit('hit_share', limits),
     )
 
 
@@ -79,15 +85,24 @@ def subjects_of_the_present(cluster: ClusterFacts, least: Least) -> frozenset[Su
             found.add(Subject.METADATA_WORK)
         if osd.rocksdb_times is not None:
             found.add(Subject.STATISTICS)
-        details = osd.details
-        if details is not None and (details.omap_seek_ms or 0.0) >= least.omap_seek_ms:
-            found.add(Subject.SLOW_SEEKS)
-        target = details.memory_target_bytes if details is not None else None
-        if target is not None and left_of_target(target) < DEFAULT_BOUND_BYTES:
-            found.add(Subject.SMALL_MEMORY_TARGET)
+        if osd.details is not None:
+            found.update(_of_details(osd.details, least))
         if osd.signals is not None:
             found.update(_of_signals(osd.signals, osd.info.db_rotational, least))
     return frozenset(found)
+
+
+def _of_details(details: Details, least: Least) -> Iterator[Subject]:
+    if (details.omap_seek_ms or 0.0) >= least.omap_seek_ms:
+        yield Subject.SLOW_SEEKS
+    target = details.memory_target_bytes
+    if target is not None and left_of_target(target) < DEFAULT_BOUND_BYTES:
+        yield Subject.SMALL_MEMORY_TARGET
+    if details.bluefs_fallbacks:
+        yield Subject.SMALL_UNITS
+    hits, misses = details.onode_hits, details.onode_misses
+    if hits is not None and misses and hits < least.onode_hit_share * (hits + misses):
+        yield Subject.CACHE_MISSES
 
 
 def _of_signals(signals: Signals, rotational: Optional[bool], least: Least) -> Iterator[Subject]:

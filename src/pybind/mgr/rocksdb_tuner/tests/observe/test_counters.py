@@ -63,7 +63,9 @@ def test_what_is_read_as_a_latency_is_one_in_this_release(release: str) -> None:
     for field, path in names.items():
         if path is not None:
             is_average = bool(sent(release)[path] & AVERAGE)
-            is_amount = field.startswith(('op_', 'recovery_')) and field not in {
+            is_amount = field.startswith(
+                ('op_', 'recovery_', 'onode_', 'bluefs_', 'fragmentation')
+            ) and field not in {
                 'op_w_latency',
                 'op_w_process',
                 'op_w_prepare',

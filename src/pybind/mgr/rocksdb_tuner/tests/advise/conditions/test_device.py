@@ -76,18 +76,22 @@ def spilled(
     release: str = 'pacific', used_gib: float = 30, spilled_gib: float = 10, **more: Any
 ) -> Any:
     """On a DB device of 60 GiB: level 4 of Pacific's default would be 250 GiB."""
-    sizes = {
+    sizes: dict[str, Any] = {
         'db_total_bytes': 60 * GIB,
         'db_used_bytes': int(used_gib * GIB),
         'slow_used_bytes': int(spilled_gib * GIB),
     }
-    info = {'dedicated_db': True, 'db_device_bytes': 60 * GIB, 'main_device_bytes': 4000 * GIB}
+    info: dict[str, Any] = {
+        'dedicated_db': True,
+        'db_device_bytes': 60 * GIB,
+        'main_device_bytes': 4000 * GIB,
+    }
     return seen(release=release, options=DEFAULTS[release], info=info, **sizes, **more)
 
 
 def test_the_level_sizes_that_are_proposed_fit_as_the_model_counts() -> None:
     finding = found(spilled(does=WorkloadClass.RGW_METADATA))['level-does-not-fit']
-    evidence = {e.signal: e.value for e in finding.evidence}
+    evidence: dict[str, Any] = {e.signal: e.value for e in finding.evidence}
     base = evidence['max_bytes_for_level_base that fits']
     multiplier = evidence['max_bytes_for_level_multiplier that fits']
     text = f'max_bytes_for_level_base={base},max_bytes_for_level_multiplier={multiplier}'

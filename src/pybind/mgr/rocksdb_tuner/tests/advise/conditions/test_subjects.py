@@ -28,6 +28,7 @@ from .scenes import GIB, seen
 
 HEALTH_CHECKS = sorted({code for known in conditions().values() for code in known.ceph_checks})
 MEMORY = Details(0.0, None, 500.0, 1000, GIB, 1 << 20)
+MISSING = Details(0.0, None, None, None, 4 * GIB, 4 * GIB, 10, 9000, 3, 0.5, 80.0)
 
 
 @st.composite
@@ -46,7 +47,7 @@ def osds(draw: Any, osd_id: int) -> OsdFacts:
             'main_device_bytes': 40 * GIB,
         },
         more={
-            'details': draw(st.sampled_from((None, MEMORY))),
+            'details': draw(st.sampled_from((None, MEMORY, MISSING))),
             'rocksdb_times': draw(st.sampled_from((None, RocksdbTimes(300.0, 0.9, 1.0, 1.0)))),
             'settings': {},
         },
@@ -109,6 +110,13 @@ def looked_at(seek_ms: Optional[float]) -> OsdFacts:
         ),
         (looked_at(20.0), {Subject.SLOW_SEEKS}),
         (looked_at(19.9), set()),
+        (seen(more={'details': MISSING}), {Subject.CACHE_MISSES, Subject.SMALL_UNITS}),
+        (seen(more={'details': MISSING._replace(onode_hits=9000)}), {Subject.SMALL_UNITS}),
+        (seen(more={'details': MISSING._replace(bluefs_fallbacks=0)}), {Subject.CACHE_MISSES}),
+        (
+            seen(more={'details': MISSING._replace(bluefs_fallbacks=None, onode_misses=None)}),
+            set(),
+        ),
         (looked_at(None), set()),
         (seen(db_used_bytes=10 * GIB), {Subject.LARGE_DB}),
         (seen(db_used_bytes=10 * GIB - 1), set()),
@@ -132,9 +140,9 @@ def test_a_health_check_is_a_subject_and_so_is_what_a_lower_threshold_asks_for()
     assert present(PLAIN, health_codes=frozenset({'OSD_DOWN'})) == {Subject.HEALTH_CHECK}
     limits = {'kv_sync_busy_limit': 0.5, 'slow_seek_ms': 7.0}
     assert least_of(limits) == LEAST._replace(kv_sync_busy=0.5, omap_seek_ms=7.0)
-    assert list(LEAST) == [10 * GIB, 0.9, 5.0, 20.0, 2.0**25]
+    assert list(LEAST) == [10 * GIB, 0.9, 5.0, 20.0, 2.0**25, 0.5]
     # Nothing is known of an OSD whose least would be nothing.
-    nothing = Least(0.5, 0.5, 0.5, 0.5, 0.5)
+    nothing = Least(0.5, 0.5, 0.5, 0.5, 0.5, 0.5)
     found = subjects_of_the_present(ClusterFacts((PLAIN, looked_at(None)), ()), nothing)
     assert found == frozenset()
 

@@ -725,6 +725,22 @@ SCENES = (
         ),
     ),
     Scene(
+        'onode-cache-misses kv-cache-misses bluefs-small-units',
+        'caches that miss',
+        tuple(
+            seen(
+                osd_id,
+                more={
+                    'details': Details(
+                        0.0, None, None, None, 4 * GIB, 4 * GIB, hits, 9000, fallbacks, 0.75, 80.0
+                    ),
+                    'rocksdb_times': RocksdbTimes(300.0, None, None, None, hits, 6000),
+                },
+            )
+            for osd_id, (hits, fallbacks) in enumerate(((1000, 0), (600, 17), (90000, 2)))
+        ),
+    ),
+    Scene(
         'hot-index-shard',
         'an index shard that is written more than the others',
         tuple(
