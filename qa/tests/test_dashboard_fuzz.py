@@ -2,7 +2,7 @@
 
 Without Ceph: a double of the dashboard takes requests as the real one does, path, query and body,
 and the module has seen a cluster in memory. A few examples in the unit tests;
-ROCKSDB_TUNER_FUZZ_SECONDS for longer, from ROCKSDB_TUNER_FUZZ_SEED.
+a fifth of ROCKSDB_TUNER_FUZZ_SECONDS for longer, from ROCKSDB_TUNER_FUZZ_SEED.
 """
 
 from __future__ import annotations
@@ -254,7 +254,7 @@ def run(number: int, examples: int = EXAMPLES) -> Counter[str]:
 def test_nothing_hostile_makes_an_endpoint_fail() -> None:
     """Without ROCKSDB_TUNER_FUZZ_SECONDS one round, from another seed each time."""
     seen = run(20261)
-    until_s, number = time.monotonic() + SECONDS, SEED
+    until_s, number = time.monotonic() + SECONDS / 5, SEED
     print(f'\nROCKSDB_TUNER_FUZZ_SEED={SEED}')
     while True:
         seen += run(number)
@@ -290,6 +290,7 @@ def test_no_hostile_text_in_all_arguments_lets_an_endpoint_fail(name: str) -> No
         (b'{}', JSON_TYPE, None, 411),
         (b'{}', JSON_TYPE, '\u00b2', 411),
         (b'{}', JSON_TYPE, str(MAX_BODY_BYTES + 1), 413),
+        (b'{}', JSON_TYPE, '9' * 5000, 413),
         (b'[' * 10000, JSON_TYPE, '10000', 400),
         (b'[]', JSON_TYPE, '2', 400),
         (b'{"mode": ' + b'9' * 5000 + b'}', JSON_TYPE, '5010', 400),
@@ -304,16 +305,13 @@ def test_a_body_that_is_none_is_refused_with_the_status_that_says_why(
     assert check(Asked('set_mode', {}, body, content_type, length)).status == status
 
 
-@pytest.mark.xfail(strict=True, reason='the decorator takes its own parameters by name, too')
 @pytest.mark.parametrize('name', ['status', 'set_mode'])
 def test_a_parameter_named_as_the_handler_names_its_first_one_is_refused(name: str) -> None:
-    """``?self=1`` raises TypeError, which the dashboard answers with 500."""
     body = None if name == 'status' else b'{"self": 1}'
     assert check(Asked(name, {'self': '1'}, body, JSON_TYPE, '11')).status == 400
 
 
-@pytest.mark.xfail(strict=True, reason='the name of a parameter is repeated whole')
 def test_a_refusal_does_not_repeat_all_that_was_sent() -> None:
-    """A body of 200,000 characters comes back, and stands in the log of the manager."""
+    """It would stand in the log of the manager, too."""
     body = json.dumps({'x' * 200_000: 1}).encode()
     assert len(check(Asked('set_mode', {}, body, JSON_TYPE, '200006')).refusal) < 1000

@@ -37,6 +37,8 @@ logger = logging.getLogger(__name__)
 
 MODULE = 'rocksdb_tuner'
 COMPONENT = 'rocksdb_tuner'
+#: As much of an unknown parameter's name is repeated.
+MAX_NAME_CHARACTERS = 64
 #: Longer than any option string that somebody could mean.
 MAX_TEXT_CHARACTERS = 16384
 #: More than any body that has such texts.
@@ -85,12 +87,13 @@ def _checked(handler: _Handler) -> _Handler:
     required = known[: len(known) - len(handler.__defaults__ or ())]
 
     @wraps(handler)
-    def checking(self: Any, *args: Any, **parameters: Any) -> Any:
+    def checking(self: Any, /, *args: Any, **parameters: Any) -> Any:
         given = {**dict(zip(known, args)), **parameters}
         for name in given:
             if name not in known:
                 choices = ', '.join(known) or 'none'
-                raise _bad(f'there is no parameter "{name}"; parameters: {choices}')
+                unknown = name[:MAX_NAME_CHARACTERS]
+                raise _bad(f'there is no parameter "{unknown}"; parameters: {choices}')
         for name in required:
             if given.get(name) is None:
                 raise _bad(f'the parameter "{name}" is missing')
@@ -170,7 +173,8 @@ def read_body(entity: Any) -> None:
     length = entity.headers.get('Content-Length', '')
     if not length.isdecimal():
         raise cherrypy.HTTPError(411, 'Content-Length is needed')
-    if int(length) > MAX_BODY_BYTES:
+    # int() refuses thousands of digits
+    if len(length) > len(str(MAX_BODY_BYTES)) or int(length) > MAX_BODY_BYTES:
         raise cherrypy.HTTPError(413, f'A body has at most {MAX_BODY_BYTES} bytes')
     try:
         body = json.loads(entity.fp.read())
