@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Mapping, Optional
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.candidate import Candidate, group_candidate
 from rocksdb_tuner.advise.choice import Case
@@ -317,6 +319,65 @@ def test_a_cluster_is_advised_the_same_however_its_string_is_written() -> None:
     spelled = ' ;'.join(reversed(text.split(',')))
     assert same_meaning(spelled, row.options, '7.9')
     assert row.answer(spelled).recommendations == ()
+
+
+#: What operators change in a string, alone or together.
+CHANGES = (
+    'compression=kNoCompression',
+    'compression=kLZ4Compression',
+    'compression=kSnappyCompression',
+    'write_buffer_size=268435456',
+    'write_buffer_size=67108864',
+    'write_buffer_size=8388608',
+    'max_write_buffer_number=4',
+    'max_write_buffer_number=32',
+    'min_write_buffer_number_to_merge=1',
+    'min_write_buffer_number_to_merge=16',
+    'max_total_wal_size=0',
+    'max_total_wal_size=536870912',
+    'max_background_jobs=6',
+    'max_background_compactions=31',
+    'level0_file_num_compaction_trigger=2',
+    'level0_slowdown_writes_trigger=8',
+    'max_bytes_for_level_base=268435456',
+    'compaction_readahead_size=0',
+    'ttl=21600',
+    'disableWAL=true',
+    'no_such_option=1',
+    'block_based_table_factory={block_size=16384}',
+    'recycle_log_file_num=4',
+)
+BASES = (
+    None,
+    *(profile(name).options for name in ('alternate-2019', 'variant-2022-d', 'lz4-2025')),
+)
+
+
+@given(
+    release=st.sampled_from(sorted(RELEASES)),
+    base=st.sampled_from(BASES),
+    changes=st.lists(st.sampled_from(CHANGES), unique=True, max_size=5),
+    work=st.sampled_from(sorted(WORKLOADS)),
+    hardware=st.sampled_from(sorted(HARDWARE)),
+)
+def test_whatever_runs_one_change_with_a_reason_is_enough(
+    release: str, base: Optional[str], changes: list[str], work: str, hardware: str
+) -> None:
+    if hardware.startswith('debian') and release != 'pacific':
+        return
+    row = Row(release, 'default', work, hardware)
+    running = ','.join((base or row.options, *changes))
+    found = row.answer(running)
+    assert found.conclusion
+    for advice in found.recommendations:
+        case = row.case(running)
+        against = (*case.standing(running), *case.under_workload(running))
+        if advice.restart_required:
+            assert advice.reasons[0] in [o.reason for o in against]
+        change = predicted_write_amplification(running, advice.options_to, case.situation)
+        if change is not None and is_worse(change):
+            assert advice.risk is not Risk.LOW
+        assert row.answer(advice.options_to).recommendations == ()
 
 
 if __name__ == '__main__':
