@@ -18,7 +18,7 @@ from ..workload.pressure import KV_SYNC_BUSY, KV_SYNC_MS, measured, with_pressur
 from ..workload.records import Evidence, Workload, WorkloadClass
 from .profiles import Storage
 from .records import UNKNOWN_LIMIT, GroupFacts, Limit, OsdFacts, Resource
-from .storage import storage_of
+from .storage import common_storage, storage_of
 
 __all__ = ['LimitThresholds', 'kv_sync_busy', 'limit_of', 'limit_thresholds', 'with_limit']
 
@@ -182,7 +182,7 @@ def _of_kv_sync(
     if busy is None or busy.value < limits.kv_sync_bound:
         return None
     evidence = (busy,) if round_ms is None else (busy, round_ms)
-    if all(storage_of(osd.info) is Storage.HDD for osd in group.osds):
+    if common_storage(group.osds) is Storage.HDD:
         return Limit(Resource.DATA_DEVICE, 0.8, evidence)
     if round_ms is not None and round_ms.value >= limits.slow_round_ms:
         return Limit(Resource.DB_DEVICE, 0.7, evidence)

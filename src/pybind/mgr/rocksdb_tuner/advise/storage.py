@@ -40,5 +40,10 @@ def _is_flash(device_class: Optional[str], rotational: Optional[bool]) -> Option
 
 def common_storage(osds: Iterable[OsdFacts]) -> Optional[Storage]:
     """Of all of them; None where they differ, or one is not known."""
-    found = {storage_of(osd.info) for osd in osds}
+    # Asked of whole groups at each tick, whose OSDs are of a handful of kinds.
+    kinds = {
+        (i.device_class, i.main_rotational, i.dedicated_db, i.db_rotational): i
+        for i in (osd.info for osd in osds)
+    }
+    found = {storage_of(info) for info in kinds.values()}
     return found.pop() if len(found) == 1 else None
