@@ -13,6 +13,7 @@ from rocksdb_tuner.advise.records import (
     FindingEvidence,
     GroupFacts,
     Kind,
+    Limit,
     OsdFacts,
     OsdOptions,
     Prediction,
@@ -511,6 +512,7 @@ _SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 for _record, _strategy in (
     (Sampling, st.builds(Sampling, interval_s=_FINITE)),
     (Workload, st.builds(Workload, confidence=_FINITE)),
+    (Limit, st.builds(Limit, confidence=_FINITE)),
     # Figures go into the places that the wording has for them, which is no matter of types.
     (Evidence, st.builds(Evidence, figures=st.just(()))),
     (Prediction, st.builds(Prediction, low_percent=_FINITE, high_percent=_FINITE)),
