@@ -127,6 +127,8 @@ class Driver:
         self._guard = guard or Unguarded()
         self._machine = Machine(same_meaning, limits or Limits())
         self._state: Optional[RolloutState] = None
+        #: The last write of the state failed, or only its answer was lost.
+        self._store_unsure = False
         self._history: tuple[HistoryRecord, ...] = ()
         #: The rollout whose end an operator has taken note of.
         self._acknowledged: Optional[str] = None
@@ -435,7 +437,7 @@ class Driver:
         may_act = may_act and self._switched_on()
         seen = self._observe(state, may_act=may_act, watched_s=watched_s)
         step = self._machine.step(state, seen, now_s)
-        if step.state != state:
+        if step.state != state or (step.actions and self._store_unsure):
             self._save(step.state)
         for action in step.actions:
             if isinstance(action, RestartOsd):
@@ -661,7 +663,9 @@ class Driver:
             ) from error
 
     def _save(self, state: RolloutState) -> RolloutState:
+        self._store_unsure = True
         self._storage.save_current(state)
+        self._store_unsure = False
         before, self._state = self._state, state
         if state.ended and not (before is not None and before.ended):
             self._ended = (state.rollout_id, self._clock.now_s)

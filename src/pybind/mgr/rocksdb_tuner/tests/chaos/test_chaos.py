@@ -157,7 +157,7 @@ def test_every_act_can_be_drawn_and_is_carried_out() -> None:
 
 
 def test_every_shape_of_cluster_can_be_drawn() -> None:
-    drawn = [schedule(f'shapes:{n}').topology for n in range(600)]
+    drawn = [schedule(f'shapes:{n}').topology for n in range(3000)]
     assert {topology.shape for topology in drawn} == set(Shape)
     assert max(len(topology.spots) for topology in drawn) == 1000
     assert any(pool.erasure_coded for topology in drawn for pool in topology.pools)
