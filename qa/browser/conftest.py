@@ -53,7 +53,8 @@ def bundle() -> None:
 @pytest.fixture(scope='session')
 def cluster(release: str, bundle: None) -> Iterator[Cluster]:
     directory = tempfile.mkdtemp(prefix='tuner-tab-')
-    spec = ClusterSpec(release=release, osds=3, dashboard=True)
+    memory = (('osd_memory_target', str(4 << 30)),)
+    spec = ClusterSpec(release=release, osds=3, dashboard=True, osd_conf=memory)
     with Cluster.up(spec, directory, Progress()) as made:
         for name, value in {'sample_interval': '5', 'soak_max': '0'}.items():
             made.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)
