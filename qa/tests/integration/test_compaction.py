@@ -26,7 +26,10 @@ pytestmark = [pytest.mark.integration, pytest.mark.campaign]
 def cluster(release: str) -> Iterator[Cluster]:
     directory = tempfile.mkdtemp(prefix='tuner-compact-')
     # On Pacific the change of compression is one for object gateways.
-    spec = ClusterSpec(release=release, osds=3, mgrs=2, rgw=release == 'pacific')
+    # With the memory that OSDs have by default: less has no room for what was published
+    memory = (('osd_memory_target', str(4 << 30)),)
+    rgw = release == 'pacific'
+    spec = ClusterSpec(release=release, osds=3, mgrs=2, rgw=rgw, osd_conf=memory)
     with Cluster.up(spec, directory, Progress()) as cluster:
         for option, value in (('sample_interval', '5'), ('soak_max', '0')):
             cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{option}', value)
