@@ -278,7 +278,9 @@ def main(argv: list[str] | None = None) -> int:
     cluster: Cluster | None = None
     try:
         with _interruptible():
-            spec = ClusterSpec(osds=3, mgrs=2, rgw=True)
+            # The memory that OSDs have by default: less has no room for what was published
+            memory = (('osd_memory_target', str(4 << 30)),)
+            spec = ClusterSpec(osds=3, mgrs=2, rgw=True, osd_conf=memory)
             cluster = Cluster.up(spec, arguments.dir, progress)
             Demo(cluster, progress, arguments.seconds).run()
     except (DemoError, HarnessError) as error:
