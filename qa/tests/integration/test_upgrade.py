@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness import Cluster, ClusterSpec, Progress
+from harness.errors import CommandError
 from harness.releases import RELEASES, get_release
 from module_client import ALTERNATE_2019, CHECKOUT, OPTION, ModuleClient
 
@@ -123,11 +124,16 @@ def test_the_module_lives_through_replacement_removal_and_return_of_its_files(
     )
     cluster.ceph('mgr', 'module', 'disable', 'rocksdb_tuner')
     cluster.ceph('mgr', 'module', 'enable', 'rocksdb_tuner')
-    assert tuner.wait_for(
-        lambda: cluster.client.run('ceph', 'rocksdb-tuner', 'status', check=False).returncode == 0,
-        60,
-        'an answer after disable and enable',
-    )
+
+    def answers() -> bool:
+        # A command that meets managers that start themselves anew may never be answered
+        try:
+            cluster.ceph('rocksdb-tuner', 'status', timeout_s=15)
+        except CommandError:
+            return False
+        return True
+
+    assert tuner.wait_for(answers, 120, 'an answer after disable and enable')
     assert tuner.wait_for(lambda: tuner.json('history', schema='history'), 30, 'history') == history
 
 
