@@ -18,7 +18,10 @@ pytestmark = [pytest.mark.integration, pytest.mark.smoke]
 @pytest.fixture(scope='module')
 def cluster(release: str) -> Iterator[Cluster]:
     directory = tempfile.mkdtemp(prefix='tuner-smoke-')
-    with Cluster.up(ClusterSpec(release=release, osds=3), directory, Progress()) as cluster:
+    # With the memory that OSDs have by default: less is a finding
+    memory = (('osd_memory_target', str(4 << 30)),)
+    spec = ClusterSpec(release=release, osds=3, osd_conf=memory)
+    with Cluster.up(spec, directory, Progress()) as cluster:
         cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
         # Without clients there would be nothing to judge by.
         cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/soak_max', '0')
