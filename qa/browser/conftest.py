@@ -20,6 +20,7 @@ from cluster_reports import (
 from dashboard_client import User, make_users
 from harness import Cluster, ClusterSpec, Progress
 from harness.host import Host
+from harness.layout import DEFAULT_MEMORY
 from harness.packages import install
 from module_client import CHECKOUT, ModuleClient
 from tests.conftest import pytest_addoption, release
@@ -53,8 +54,7 @@ def bundle() -> None:
 @pytest.fixture(scope='session')
 def cluster(release: str, bundle: None) -> Iterator[Cluster]:
     directory = tempfile.mkdtemp(prefix='tuner-tab-')
-    memory = (('osd_memory_target', str(4 << 30)),)
-    spec = ClusterSpec(release=release, osds=3, dashboard=True, osd_conf=memory)
+    spec = ClusterSpec(release=release, osds=3, dashboard=True, osd_conf=DEFAULT_MEMORY)
     with Cluster.up(spec, directory, Progress()) as made:
         for name, value in {'sample_interval': '5', 'soak_max': '0'}.items():
             made.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{name}', value)

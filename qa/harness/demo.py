@@ -21,7 +21,7 @@ from typing import Any
 
 from .cluster import Cluster
 from .errors import HarnessError
-from .layout import ClusterSpec
+from .layout import DEFAULT_MEMORY, ClusterSpec
 from .progress import Progress
 
 QA = Path(__file__).resolve().parent.parent
@@ -278,9 +278,7 @@ def main(argv: list[str] | None = None) -> int:
     cluster: Cluster | None = None
     try:
         with _interruptible():
-            # The memory that OSDs have by default: less has no room for what was published
-            memory = (('osd_memory_target', str(4 << 30)),)
-            spec = ClusterSpec(osds=3, mgrs=2, rgw=True, osd_conf=memory)
+            spec = ClusterSpec(osds=3, mgrs=2, rgw=True, osd_conf=DEFAULT_MEMORY)
             cluster = Cluster.up(spec, arguments.dir, progress)
             Demo(cluster, progress, arguments.seconds).run()
     except (DemoError, HarnessError) as error:

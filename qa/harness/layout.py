@@ -38,6 +38,11 @@ def default_dir(release: str) -> Path:
     return QA / '.clusters' / release
 
 
+#: `osd_conf` with the memory that OSDs have by default: clusters of tests have less, and what was
+#: published of option strings has no room there.
+DEFAULT_MEMORY = (('osd_memory_target', str(4 << 30)),)
+
+
 @dataclass(frozen=True)
 class ClusterSpec:
     """What a cluster is made of. Sizes in bytes; None: see the field."""

@@ -15,6 +15,7 @@ import pytest
 
 from announced import Announced, lines_of_ended
 from harness import Cluster, ClusterSpec, Progress
+from harness.layout import DEFAULT_MEMORY
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from omap_data import KEYS, POOL, leave_old_data
 from real_workload import recognised_during
@@ -26,10 +27,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.campaign]
 def cluster(release: str) -> Iterator[Cluster]:
     directory = tempfile.mkdtemp(prefix='tuner-compact-')
     # On Pacific the change of compression is one for object gateways.
-    # With the memory that OSDs have by default: less has no room for what was published
-    memory = (('osd_memory_target', str(4 << 30)),)
     rgw = release == 'pacific'
-    spec = ClusterSpec(release=release, osds=3, mgrs=2, rgw=rgw, osd_conf=memory)
+    spec = ClusterSpec(release=release, osds=3, mgrs=2, rgw=rgw, osd_conf=DEFAULT_MEMORY)
     with Cluster.up(spec, directory, Progress()) as cluster:
         for option, value in (('sample_interval', '5'), ('soak_max', '0')):
             cluster.ceph('config', 'set', 'mgr', f'mgr/rocksdb_tuner/{option}', value)

@@ -14,6 +14,7 @@ import pytest
 
 from announced import Announced, assert_announced
 from harness import Cluster, ClusterSpec, Progress
+from harness.layout import DEFAULT_MEMORY
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from real_workload import recognised_during
 
@@ -37,9 +38,7 @@ class Change:
 def cluster(release: str) -> Iterator[Cluster]:
     # Not pytest's own folder for files: other runs of pytest clean that up.
     directory = tempfile.mkdtemp(prefix='tuner-')
-    # With the memory that OSDs have by default: less has no room for what was published
-    memory = (('osd_memory_target', str(4 << 30)),)
-    spec = ClusterSpec(release=release, osds=3, mgrs=2, rgw=True, osd_conf=memory)
+    spec = ClusterSpec(release=release, osds=3, mgrs=2, rgw=True, osd_conf=DEFAULT_MEMORY)
     with Cluster.up(spec, directory, Progress()) as cluster:
         cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
         cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/restart_timeout', '30')

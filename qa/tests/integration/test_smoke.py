@@ -9,6 +9,7 @@ import pytest
 
 from announced import assert_announced, watched_rollout
 from harness import Cluster, ClusterSpec, Progress
+from harness.layout import DEFAULT_MEMORY
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from real_workload import recognised_during
 
@@ -18,9 +19,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.smoke]
 @pytest.fixture(scope='module')
 def cluster(release: str) -> Iterator[Cluster]:
     directory = tempfile.mkdtemp(prefix='tuner-smoke-')
-    # With the memory that OSDs have by default: less is a finding
-    memory = (('osd_memory_target', str(4 << 30)),)
-    spec = ClusterSpec(release=release, osds=3, osd_conf=memory)
+    spec = ClusterSpec(release=release, osds=3, osd_conf=DEFAULT_MEMORY)
     with Cluster.up(spec, directory, Progress()) as cluster:
         cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
         # Without clients there would be nothing to judge by.
