@@ -36,7 +36,16 @@ from .situation import Situation, situation_of_osd
 from .storage import common_storage
 from .strings import check, recognise, safe_to_apply, same_meaning, suits
 
-__all__ = ['MIN_CONFIDENCE', 'MIN_GAIN', 'Case', 'Target', 'best_profile', 'score', 'target_for']
+__all__ = [
+    'MIN_CONFIDENCE',
+    'MIN_GAIN',
+    'Case',
+    'Target',
+    'best_profile',
+    'default_target',
+    'score',
+    'target_for',
+]
 
 #: Below this confidence what clients write is not a reason to restart OSDs.
 MIN_CONFIDENCE = 0.8
@@ -195,7 +204,7 @@ def _tighter(a: Situation, b: Situation) -> Situation:
 
 def target_for(case: Case) -> Target:
     """The best known option string for these OSDs, whatever they run now."""
-    default = _default(case)
+    default = default_target(case)
     writer = case.writer
     if writer is None or case.why_no_tuning is not None:
         return default
@@ -211,7 +220,8 @@ def target_for(case: Case) -> Target:
     return _that_fits(case, _compressed(case, found, writer))
 
 
-def _default(case: Case) -> Target:
+def default_target(case: Case) -> Target:
+    """What these OSDs run where nobody chose anything."""
     text = case.release.default_options
     return Target(text, recognise(text, case.release), ())
 
@@ -334,7 +344,7 @@ def repaired(case: Case, objections: Sequence[Objection]) -> Optional[Target]:
         return None
     version = case.release.rocksdb_version
     if same_meaning(text, case.release.default_options, version):
-        return _default(case)
+        return default_target(case)
     if safe_to_apply(text, version) or case.standing(text):
         return None
     why = Reason(

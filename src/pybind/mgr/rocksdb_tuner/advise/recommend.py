@@ -19,6 +19,7 @@ from .choice import (
     MIN_CONFIDENCE,
     Case,
     Target,
+    default_target,
     fits,
     only_compressed,
     repaired,
@@ -112,7 +113,7 @@ def _advice(
         if not isinstance(gain, str):
             # What sets another string needs the entry: without it there would be two changes.
             return gain
-        return _removed(case, all_osds, _default_target(case), (redundant,), None, Risk.LOW)
+        return _removed(case, all_osds, default_target(case), (redundant,), None, Risk.LOW)
     standing = case.standing(case.running) if chosen else ()
     if standing:
         found = _in_place_of(case, standing)
@@ -158,11 +159,6 @@ def _same(case: Case, a: str, b: str) -> bool:
     return same_meaning(a, b, case.release.rocksdb_version)
 
 
-def _default_target(case: Case) -> Target:
-    text = case.release.default_options
-    return Target(text, recognise(text, case.release), ())
-
-
 def _in_place_of(case: Case, standing: Sequence[Objection]) -> Union[Target, str]:
     """What to run instead of a string that something speaks against, or why nothing is known."""
     if Name.SUPERSEDED not in {o.name for o in standing}:
@@ -178,7 +174,7 @@ def _in_place_of(case: Case, standing: Sequence[Objection]) -> Union[Target, str
     target = target_for(case)
     if target.profile is None:
         change = predicted_write_amplification(case.running, target.options, case.situation)
-        default = _default_target(case)
+        default = default_target(case)
         if change is not None and is_worse(change) and fits(case, default.options):
             return default
     return target
@@ -203,7 +199,7 @@ def _own_entry_advice(case: Case) -> Optional[Recommendation]:
     redundant = redundant_entry(candidate)
     if redundant is not None:
         return _proposed(
-            case, Kind.REMOVE_OVERRIDE, _default_target(case), (redundant,), None, Risk.LOW
+            case, Kind.REMOVE_OVERRIDE, default_target(case), (redundant,), None, Risk.LOW
         )
     standing = tuple(o for o in case.standing(case.running) if o.name in _AGAINST_OWN_ENTRIES)
     if not standing:
