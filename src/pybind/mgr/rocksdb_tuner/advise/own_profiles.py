@@ -104,6 +104,9 @@ def _checked_text(value: object, place: str, least: int, most: Optional[int]) ->
         raise _refused(place, 'a text expected', value)
     if len(value) < least or (most is not None and len(value) > most):
         raise _refused(place, f'{least} to {most} characters expected', value)
+    # It is shown on terminals and in logs as it is.
+    if not value.isprintable():
+        raise _refused(place, 'one line without control characters expected', value)
     return value
 
 

@@ -59,6 +59,10 @@ def test_a_document_becomes_a_profile_that_is_never_recommended() -> None:
         ({'releases': 'reef'}, '/releases'),
         ({'cautions': ['', 'x']}, '/cautions/0'),
         ({'cautions': {}}, '/cautions'),
+        ({'title': 'red \x1b[31m'}, '/title'),
+        ({'source': '\0'}, '/source'),
+        ({'cautions': ['two\nlines']}, '/cautions/0'),
+        ({'options': 'ttl=1\t,write_buffer_size=8MB'}, '/options'),
         ({'typo': 1}, '/typo'),
     ],
 )
