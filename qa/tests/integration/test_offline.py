@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import tempfile
 import time
@@ -163,15 +164,22 @@ def test_ceph_s_own_commands_give_the_same_findings_workload_and_advice(
     findings = {f['id'] for f in judged(folder, 'findings', schema='findings')}
     assert findings == {f['id'] for f in tuner.json('findings', schema='findings')}
     assert 'restart-pending' in findings
-    assert judged(folder, 'status', schema='status')['groups'][0]['conclusion'] == next(
-        g['conclusion'] for g in tuner.status()['groups']
-    )
-    here = judged(folder, 'recommend', schema='recommend')
-    there = tuner.json('recommend', schema='recommend')
-    # The least loaded OSD comes first, and the loads are those of two times.
-    assert [(r['id'], sorted(r['commands'])) for r in here] == [
-        (r['id'], sorted(r['commands'])) for r in there
+    conclusions = [
+        status['groups'][0]['conclusion']
+        for status in (judged(folder, 'status', schema='status'), tuner.status())
     ]
+    # What the model predicts follows from the load of the moment.
+    here, there = (re.sub(r'\d+\.\d+', 'x', conclusion) for conclusion in conclusions)
+    assert here == there
+    # The least loaded OSD comes first, and the loads are those of two times.
+    advice, advice_there = (
+        [(r['id'], sorted(r['commands'])) for r in recommendations]
+        for recommendations in (
+            judged(folder, 'recommend', schema='recommend'),
+            tuner.json('recommend', schema='recommend'),
+        )
+    )
+    assert advice == advice_there
     for osd in judged(folder, 'osd', schema='osd'):
         assert osd['kv_sync_ms'] > 0
         assert osd['wal_bytes_per_s'] > 0
