@@ -14,6 +14,7 @@ import re
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Optional
 
@@ -196,13 +197,19 @@ def with_a_cluster() -> None:
     mgr.answer = remote
 
 
-def printable(value: Any) -> bool:
-    """Whether a terminal or a page obeys none of the texts in it."""
+def printable(value: Any, repeated: Sequence[str] = ()) -> bool:
+    """Whether a terminal or a page obeys none of the texts in it.
+
+    But for parts of what is ``repeated``: of an option string that is looked at, and kept nowhere,
+    data say exactly what it was.
+    """
     if isinstance(value, dict):
-        return all(printable(name) and printable(one) for name, one in value.items())
+        return all(printable(name) and printable(one, repeated) for name, one in value.items())
     if isinstance(value, list):
-        return all(map(printable, value))
-    return not isinstance(value, str) or all(c.isprintable() or c == '\n' for c in value)
+        return all(printable(one, repeated) for one in value)
+    if not isinstance(value, str) or all(c.isprintable() or c == '\n' for c in value):
+        return True
+    return any(value in text for text in repeated)
 
 
 def check(asked: Asked) -> Answer:
@@ -222,7 +229,8 @@ def fails_not(asked: Asked) -> Answer:
     assert len(answer.refusal) < MOST_REFUSAL_CHARACTERS, len(answer.refusal)
     assert len(json.dumps(answer.document)) < ANSWER_CHARS
     assert printable(answer.refusal), answer.refusal
-    assert printable(answer.document)
+    looked_at = [value for value in asked.said.values() if isinstance(value, str)]
+    assert printable(answer.document, looked_at if asked.body is None else ())
     return answer
 
 
