@@ -46,7 +46,8 @@ $(TOX):
 
 # What needs no cluster keeps one core busy for each part of it: two at a time, and before the rest.
 # Tests on clusters mostly wait, for OSDs that start and samples that come: two clusters at a time
-# keep two cores busy, and leave some of them to hostile input and to a sample of mutants.
+# keep two cores busy, and leave some of them to the tests of the harness, to hostile input and to a
+# sample of mutants.
 # The chroots of the other releases are made beside the first tests, which need none. A test that
 # comes too early waits for its chroot, or makes it where that has failed, and says why.
 # What is drawn at random is drawn alike here each time: a gate must not fail for what nobody changed.
@@ -57,7 +58,7 @@ check: export ROCKSDB_TUNER_ORACLE_SEED ?= 1
 check: $(TOX)
 	@qa/cluster chroot build > build/chroots.log 2>&1 & trap "kill $$! 2>/dev/null; wait" EXIT; \
 	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e lint,mypy,py3,chaos || exit; \
-	{ nice -n 19 $(TOX) run -e fuzz && nice -n 19 $(TOX) run -e mutation-sample -- --seed 1; } \
+	{ $(TOX) run -e harness && nice -n 19 $(TOX) run -e fuzz && nice -n 19 $(TOX) run -e mutation-sample -- --seed 1; } \
 	  > build/beside.log 2>&1 & beside=$$!; \
 	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e integration,faults-short,dashboard,smoke,campaign,restarts; \
 	clusters=$$?; wait $$beside; beside=$$?; cat build/beside.log; exit $$((clusters + beside))
@@ -80,7 +81,7 @@ mutation-sample: $(TOX)
 	$(TOX) run -e $@ $(if $(SEED),-- --seed $(SEED))
 
 unit: $(TOX)
-	$(TOX) run -e py3
+	$(TOX) run -e py3,harness
 
 bench:
 	/usr/bin/python3 qa/bench/bench_tick.py
