@@ -156,7 +156,8 @@ class Module(MgrModule):
             default=1800,
             min=0,
             max=7 * 86400,
-            desc='how long a rollout may wait for a gate before a health check; 0: forever',
+            desc='how long a rollout or compaction campaign may wait for a gate before a '
+            'health check; 0: forever',
             runtime=True,
         ),
         Option(

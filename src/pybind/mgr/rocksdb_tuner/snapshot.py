@@ -70,6 +70,8 @@ class Snapshot:
     rollout_acknowledged: bool = False
     #: What the operator has to do for the rollout to go on.
     rollout_waits: Optional[str] = None
+    #: The same for the compaction campaign.
+    campaign_waits: Optional[str] = None
     #: Parts of the module that do not work now: what they tell is missing, or old.
     failing: tuple[StepFailure, ...] = ()
     #: When the rollout, the campaign, the notices and what fails were last looked at; everything

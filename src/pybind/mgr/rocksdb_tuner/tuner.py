@@ -873,8 +873,9 @@ class Tuner:
             assessments=(),
             rollout=self._driver.state,
             rollout_acknowledged=self._driver.acknowledged,
-            rollout_waits=self._rollout_waits(),
+            rollout_waits=self._driver.why_waiting(self._gate_alarm_after_s),
             campaign=self._campaign.state,
+            campaign_waits=self._campaign.why_waiting(self._gate_alarm_after_s),
             history=self._driver.history,
             managers=self._managers,
             limitations=self._limitations(),
@@ -960,8 +961,9 @@ class Tuner:
             self._known_options[osd.osd_id] = known
         return known
 
-    def _rollout_waits(self) -> Optional[str]:
-        return self._driver.why_waiting((self._settings or Settings()).gate_alarm_after_s)
+    @property
+    def _gate_alarm_after_s(self) -> float:
+        return (self._settings or Settings()).gate_alarm_after_s
 
     def _publish_rollout(self, now_s: float) -> None:
         """What was done in this tick shows at once, and what does not work."""
@@ -969,8 +971,9 @@ class Tuner:
             self.snapshot,
             rollout=self._driver.state,
             rollout_acknowledged=self._driver.acknowledged,
-            rollout_waits=self._rollout_waits(),
+            rollout_waits=self._driver.why_waiting(self._gate_alarm_after_s),
             campaign=self._campaign.state,
+            campaign_waits=self._campaign.why_waiting(self._gate_alarm_after_s),
             history=self._driver.history,
             notices=self._problems(),
             auto_apply_refusals=self._refusals,

@@ -27,10 +27,11 @@ from ..mgr.protocols import (
 from ..mgr.records import DaemonVersions
 from ..rollout.driver import Guard, Unguarded
 from ..rollout.errors import RolloutRefused, StoredStateError
+from ..rollout.gates import NOT_ALLOWED
 from ..rollout.observation import Observation
 from ..rollout.records import Outcome
 from ..rollout.stopwatch import Stopwatch
-from . import machine
+from . import alarm, machine
 from .announce import lines, progress
 from .codec import refuse_if_too_large
 from .machine import Limits
@@ -116,6 +117,9 @@ class CampaignDriver:
         self._probes: dict[int, Probe] = {}
         self._watching = Stopwatch()
         self._in_step: dict[int, Stopwatch] = {}
+        #: How long it waits without a step for what the operator did not choose.
+        self._stuck = Stopwatch()
+        self._stuck_s = 0.0
 
     @property
     def state(self) -> Optional[CampaignState]:
@@ -129,6 +133,12 @@ class CampaignDriver:
     @property
     def problems(self) -> tuple[str, ...]:
         return tuple(text for text in (self._problem, self._trouble) if text is not None)
+
+    def why_waiting(self, gate_alarm_after_s: float) -> Optional[str]:
+        """What the operator has to do for it; None where it needs nobody: see `alarm`."""
+        if self._state is None:
+            return None
+        return alarm.why_waiting(self._state, self._stuck_s, gate_alarm_after_s)
 
     def load(self) -> None:
         """Read what is stored, once. Never raises: what cannot be read is set aside."""
@@ -207,6 +217,7 @@ class CampaignDriver:
             self._trouble = trouble
         else:
             self._trouble = None
+        self._stuck_s = self._stuck.look(_stuck_at(self._state, allowed), now_s)
 
     def _step(self, state: CampaignState, view: View, now_s: float) -> bool:
         """Whether there may be more to do at once."""
@@ -375,3 +386,11 @@ class CampaignDriver:
         else:
             failed = state.outcome is Outcome.FAILED
             self._cluster.end_progress(event_id, state.failure if failed else None)
+
+
+def _stuck_at(state: CampaignState, allowed: Allowed) -> object:
+    """Where it waits; another value each time where it does not, or where that was chosen."""
+    chosen = {NOT_ALLOWED, allowed.outside_window}
+    if state.ended or state.paused_by is not None or state.paused_reason in {None, *chosen}:
+        return object()
+    return state.campaign_id, tuple(osd.step for osd in state.osds)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Optional
 
-from ..rollout.gates import closed_gate
+from ..rollout.gates import NOT_ALLOWED, closed_gate
 from ..rollout.records import Outcome, Phase
 from ..rollout.states import clip, paused_text
 from .records import FINISHED, CampaignState, CompactionStep, OsdCompaction
@@ -20,6 +20,8 @@ from .view import Probe, View
 
 #: Why an OSD was left is kept of each, and cut to this many characters.
 REASON_MAX = 120
+#: How the reason begins while clients' writes are slower than before.
+SLOW_WRITES = 'writes of clients take more than'
 
 
 @dataclass(frozen=True)
@@ -261,15 +263,15 @@ def _slower(state: CampaignState, view: View, limits: Limits) -> Optional[str]:
         return None
     # Without the figure of now: the text would change, and be stored, at every look.
     return (
-        f'writes of clients take more than {limits.slower:g} times the {state.baseline_ms:.1f} ms '
-        'of before; "ceph rocksdb-tuner rollout resume" takes the latency of then for the usual one'
+        f'{SLOW_WRITES} {limits.slower:g} times the {state.baseline_ms:.1f} ms of before; '
+        '"ceph rocksdb-tuner rollout resume" takes the latency of then for the usual one'
     )
 
 
 def _held(state: CampaignState, view: View) -> Optional[str]:
     if state.paused_by is not None:
         return paused_text(state.paused_by)
-    return None if view.cluster.may_act else 'the mode of the module does not allow changes'
+    return None if view.cluster.may_act else NOT_ALLOWED
 
 
 def _stage(state: CampaignState) -> Phase:

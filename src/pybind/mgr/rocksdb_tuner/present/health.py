@@ -21,6 +21,7 @@ STATE_BROKEN = 'ROCKSDB_TUNER_STATE_BROKEN'
 OPTIONS_CONFLICT = 'ROCKSDB_TUNER_OPTIONS_CONFLICT'
 ROLLOUT_FAILED = 'ROCKSDB_TUNER_ROLLOUT_FAILED'
 ROLLOUT_WAITING = 'ROCKSDB_TUNER_ROLLOUT_WAITING'
+COMPACTION_WAITING = 'ROCKSDB_TUNER_COMPACTION_WAITING'
 _ACKNOWLEDGE = '"ceph rocksdb-tuner rollout ack" takes note of it'
 METRICS_UNAVAILABLE = 'ROCKSDB_TUNER_METRICS_UNAVAILABLE'
 STEP_FAILED = 'ROCKSDB_TUNER_STEP_FAILED'
@@ -53,6 +54,7 @@ def health_checks(snapshot: Snapshot, metrics_problem: Optional[str] = None) -> 
     rollout = snapshot.rollout
     if rollout is not None:
         checks |= _rollout_checks(rollout, snapshot)
+    checks |= _campaign_checks(snapshot)
     by_condition: dict[str, list[Finding]] = {}
     for finding in snapshot.alarms:
         by_condition.setdefault(finding.finding_id, []).append(finding)
@@ -99,6 +101,15 @@ def _rollout_checks(rollout: RolloutState, snapshot: Snapshot) -> HealthChecks:
     left = who_was_left(rollout)
     detail = [snapshot.rollout_waits] + ([] if left is None else [f'left behind: {left}'])
     return {ROLLOUT_WAITING: _check(f'{name} waits for you', detail)}
+
+
+def _campaign_checks(snapshot: Snapshot) -> HealthChecks:
+    campaign = snapshot.campaign
+    if campaign is None or snapshot.campaign_waits is None:
+        return {}
+    name = f'rocksdb_tuner compaction campaign {campaign.campaign_id} of {campaign.request.who}'
+    check = _check(f'{name} requires operator action', [snapshot.campaign_waits])
+    return {COMPACTION_WAITING: check}
 
 
 def _detail(finding: Finding) -> Iterable[str]:

@@ -131,11 +131,17 @@ _REMEDIES = (
 def remedy_of(reason: str) -> str:
     """What to do about a reason to wait that does not go away."""
     give_up = '"ceph rocksdb-tuner rollout abort" ends the rollout'
+    opened_by = way_out(reason)
+    return give_up if opened_by is None else f'{opened_by}; {give_up}'
+
+
+def way_out(reason: str) -> Optional[str]:
+    """What opens a closed gate; None: nothing is known."""
     for begin, remedy in _REMEDIES:
         match = re.match(begin, reason)
         if match is not None:
-            return f'{match.expand(remedy)}; {give_up}'
-    return give_up
+            return match.expand(remedy)
+    return None
 
 
 def closed_gate(seen: Observation, osd_id: int) -> Optional[str]:

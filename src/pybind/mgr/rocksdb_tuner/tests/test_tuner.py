@@ -452,6 +452,19 @@ def test_pause_resume_and_abort_mean_the_campaign_that_is_under_way(world: World
     assert len(world.cluster.compactions.told) == told + 1
 
 
+def test_what_a_campaign_waits_for_shows_after_gate_alarm_after(world: World) -> None:
+    world.settings = replace(world.settings, gate_alarm_after_s=200.0)
+    world.compact(world.changed_compression())
+    world.cluster.flags.add('noout')
+    world.run(150)
+    assert world.tuner.snapshot.campaign_waits is None
+    world.run(100)
+    assert 'noout' in str(world.tuner.snapshot.campaign_waits)
+    world.cluster.flags.discard('noout')
+    world.run(20)
+    assert world.tuner.snapshot.campaign_waits is None
+
+
 def test_a_rollback_ends_the_campaign_of_what_it_takes_back(world: World) -> None:
     offered = world.changed_compression()
     world.compact(offered)

@@ -9,12 +9,42 @@ import pytest
 from rocksdb_tuner.campaign.driver import Allowed, CampaignDriver, Measured
 from rocksdb_tuner.campaign.machine import Limits
 from rocksdb_tuner.campaign.records import CampaignRequest, CampaignState
+from rocksdb_tuner.present.health import HealthChecks, health_checks
+from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore
 
 MIB = 1024 * 1024
 USED_BYTES = 100 * MIB
 TICK_S = 2.0
 LIMITS = Limits()
+#: The option gate_alarm_after.
+GATE_ALARM_S = 1800.0
+WAITING = 'ROCKSDB_TUNER_COMPACTION_WAITING'
+
+
+def health_of(
+    driver: CampaignDriver, now_s: float, gate_alarm_after_s: float = GATE_ALARM_S
+) -> HealthChecks:
+    """What `ceph health` says of the module."""
+    return health_checks(
+        Snapshot(
+            taken_s=now_s,
+            mode=Mode.RECOMMEND,
+            release='pacific',
+            sampling=Sampling(5.0, 1, 1.0, 1.0),
+            osds=(),
+            groups=(),
+            findings=(),
+            assessments=(),
+            rollout=None,
+            history=(),
+            managers=(),
+            limitations=(),
+            notices=(),
+            campaign=driver.state,
+            campaign_waits=driver.why_waiting(gate_alarm_after_s),
+        )
+    )
 
 
 class Run:
@@ -83,6 +113,9 @@ class Run:
 
     def to_a_wait(self, text: str, within_s: float = 3000.0) -> CampaignState:
         return self.until(lambda state: text in (state.paused_reason or ''), within_s)
+
+    def health(self) -> HealthChecks:
+        return health_of(self.driver, self.cluster.now_s)
 
     def steps(self) -> dict[int, str]:
         return {osd.osd_id: osd.step.value for osd in self.state.osds}

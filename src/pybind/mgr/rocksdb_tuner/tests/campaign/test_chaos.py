@@ -13,8 +13,6 @@ from collections import Counter
 import pytest
 
 from rocksdb_tuner.campaign.records import FINISHED, CompactionStep
-from rocksdb_tuner.present.health import health_checks
-from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.tests.chaos.mutants import Patch
 
 from .chaos.course import _EFFECTS, Course, Happened, carried_out
@@ -111,38 +109,6 @@ def test_a_campaign_ends_without_an_osd_that_is_down_and_out(*, pending: bool) -
     for _ in range(2000):
         run.tick()
     assert run.state.ended, run.state.paused_reason
-
-
-@pytest.mark.xfail(strict=True, reason='no health check tells of a campaign')
-def test_a_campaign_that_waits_for_an_operator_raises_a_health_check() -> None:
-    run = Run()
-    run.start()
-    run.until(lambda state: bool(state.in_flight))
-    run.latency_ms = 50.0
-    run.to_a_wait('rollout resume')
-    assert 'ROCKSDB_TUNER_ROLLOUT_WAITING' in health_checks(snapshot_of(run))
-
-
-def snapshot_of(run: Run) -> Snapshot:
-    """What an hour of waiting shows."""
-    for _ in range(1800):
-        run.tick()
-    return Snapshot(
-        taken_s=run.cluster.now_s,
-        mode=Mode.RECOMMEND,
-        release='pacific',
-        sampling=Sampling(5.0, len(run.cluster.osds), 1.0, 1.0),
-        osds=(),
-        groups=(),
-        findings=(),
-        assessments=(),
-        rollout=None,
-        history=(),
-        managers=(),
-        limitations=(),
-        notices=(),
-        campaign=run.state,
-    )
 
 
 @pytest.mark.xfail(strict=True, reason='a campaign goes by the failure domains of its plan')

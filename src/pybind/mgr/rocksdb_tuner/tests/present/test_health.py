@@ -127,6 +127,7 @@ def test_every_health_check_is_in_the_manual() -> None:
         health.STATE_BROKEN,
         health.ROLLOUT_FAILED,
         health.ROLLOUT_WAITING,
+        health.COMPACTION_WAITING,
     ]
     codes += [health.STEP_FAILED, health.METRICS_UNAVAILABLE]
     assert [code for code in codes if f'``{code}``' not in manual] == []

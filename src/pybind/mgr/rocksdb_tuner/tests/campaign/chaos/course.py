@@ -12,6 +12,7 @@ from rocksdb_tuner.campaign.records import CompactionStep
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.tests.chaos.world import Killed, NextWrite, WriteFault
 
+from ..conftest import WAITING
 from .schedule import BETWEEN_LOOKS, Act, Moment, Planned, Schedule, moment_of
 from .watch import Rule, Violation, Watch
 from .world import USUAL_MS, World
@@ -135,9 +136,9 @@ class Course:
                 cluster.start_osd(n)
 
     def _obey(self) -> None:
-        """The operator does what he is told to."""
-        state = self.world.state
-        if state.paused_by or 'rollout resume' in (state.paused_reason or ''):
+        """The operator ends his pause, and does what a health check tells him to."""
+        told = str(self.world.health().get(WAITING))
+        if self.world.state.paused_by or 'rollout resume' in told:
             self.watch.paused = False
             self.world.guarded(lambda: self.world.driver.resume(self.world.clock_s))
 

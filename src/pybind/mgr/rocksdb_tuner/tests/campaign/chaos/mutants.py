@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Callable, NamedTuple, Optional
 
-from rocksdb_tuner.campaign import driver, machine
+from rocksdb_tuner.campaign import alarm, driver, machine
 from rocksdb_tuner.campaign.records import CampaignState, CompactionStep
 from rocksdb_tuner.campaign.storage import CampaignStorage
 from rocksdb_tuner.rollout import gates
@@ -377,7 +377,22 @@ def _nobody_is_named(patch: Patch) -> None:
     patch.everywhere(end, lambda state: replace(end(state), failure=None))
 
 
+def _nobody_is_alarmed(patch: Patch) -> None:
+    patch.never(alarm.why_waiting)
+
+
+def _alarmed_at_once(patch: Patch) -> None:
+    why_waiting = alarm.why_waiting
+    patch.everywhere(why_waiting, lambda state, _, gate_s=0.0: why_waiting(state, 1e9, gate_s))
+
+
+def _any_time_is_a_wait(patch: Patch) -> None:
+    """What passed while nothing held it up counts, too."""
+    patch.attribute(driver, '_stuck_at', lambda *_: 0)
+
+
 _TAKEOVERS = (Act.FAIL_OVER, Act.KILLED_AFTER_A_WRITE, Act.KILLED_BEFORE_A_WRITE)
+_HOLDS = (Act.FLAG, Act.UNHEALTHY, Act.UPGRADE_BEGINS, Act.OSD_DIES)
 _NOT_BEGUN = (Act.LOSES_COMMANDS, Act.REFUSES_COMMANDS, Act.COMMAND_LOST)
 
 MUTANTS = (
@@ -431,5 +446,8 @@ MUTANTS = (
     Mutant(
         'left without a word', Rule.TOLD, _left_without_a_word, (Act.PURGED, Act.REFUSES_COMMANDS)
     ),
+    Mutant('nobody is alarmed', Rule.ALARM, _nobody_is_alarmed, _HOLDS),
+    Mutant('alarmed at once', Rule.ALARM, _alarmed_at_once, _HOLDS),
+    Mutant('any time is a wait', Rule.ALARM, _any_time_is_a_wait, _HOLDS),
     Mutant('nobody is named', Rule.TOLD, _nobody_is_named, (Act.PURGED, Act.REFUSES_COMMANDS)),
 )

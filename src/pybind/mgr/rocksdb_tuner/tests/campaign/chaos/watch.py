@@ -11,6 +11,7 @@ from rocksdb_tuner.campaign.machine import Limits
 from rocksdb_tuner.campaign.records import FINISHED, CampaignState, CompactionStep
 from rocksdb_tuner.campaign.storage import CHUNKS, CURRENT
 
+from ..conftest import WAITING
 from .world import NAME, USED_BYTES, World
 
 #: As DESIGN names them, not as the code under test does.
@@ -21,6 +22,10 @@ _LOOKS_FIRST_S = 10.0
 _MOST_ASKED = 2
 #: Questions to OSDs in a look: of those that compact, and of the next one.
 _MOST_QUESTIONS = 12
+#: A campaign waits for so long before a health check is raised, which comes that much later at
+#: most: a manager does not count what passed while it did not look.
+_ALARM_S = 600.0
+_LATE_S = 300.0
 
 
 class Rule(Enum):
@@ -49,6 +54,7 @@ class Rule(Enum):
     #: Rule 8
     STOPS = 'an OSD is not asked again and again'
     TOLD = 'who waits or was left says why'
+    ALARM = 'a long wait that nobody chose raises a health check, and nothing else does'
     #: Rule 10
     BOUNDED_TICK = 'a look asks a bounded number of questions'
     #: Whatever happens
@@ -78,6 +84,9 @@ class Watch:
         self.paused = self.aborted = False
         self._last = world.driver.state
         self._ended_looks = 0
+        #: Since when it waits, and where.
+        self._waits_since_s = world.cluster.now_s
+        self._waits_at: object = None
         world.on_compact = self.compact
 
     def require(self, rule: Rule, ok: object, text: str) -> None:
@@ -182,6 +191,7 @@ class Watch:
         if self.paused and not state.ended:
             self.require(Rule.PAUSE_HOLDS, state.paused_by is not None, 'the pause is lost')
         self._steps(state)
+        self._alarm(state)
         self._recorded(state)
         self._last = state
 
@@ -197,6 +207,21 @@ class Watch:
             if osd.step in over and before.get(n) not in over and n in cluster.osds:
                 smaller = cluster.compactions.used_bytes.get(n, 0) < USED_BYTES
                 self.require(Rule.COMPACTED, smaller, f'{told}, and nothing became of it')
+
+    def _alarm(self, state: CampaignState) -> None:
+        world, now_s = self.world, self.world.cluster.now_s
+        reason = state.paused_reason
+        chosen = {world.outside_window, 'the mode of the module does not allow changes', None}
+        waits = not state.ended and state.paused_by is None and reason not in chosen
+        steps = tuple(osd.step for osd in state.osds)
+        at = (world.active_since_s, steps) if waits else object()
+        if at != self._waits_at:
+            self._waits_since_s, self._waits_at = now_s, at
+        waited_s = now_s - self._waits_since_s
+        raised = WAITING in world.health()
+        told = f'"{reason}" for {waited_s} s'
+        self.require(Rule.ALARM, raised or waited_s < _ALARM_S + _LATE_S, told)
+        self.require(Rule.ALARM, waited_s >= _ALARM_S or not raised, f'raised at {told}')
 
     def _recorded(self, state: CampaignState) -> None:
         world = self.world

@@ -12,8 +12,10 @@ from rocksdb_tuner.campaign.records import CampaignRequest, CampaignState
 from rocksdb_tuner.campaign.view import View
 from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
 from rocksdb_tuner.mgr.records import FailureDomain
+from rocksdb_tuner.present.health import HealthChecks
 from rocksdb_tuner.rollout.driver import Driver
 from rocksdb_tuner.rollout.errors import RolloutRefused
+from rocksdb_tuner.tests.campaign.conftest import health_of
 from rocksdb_tuner.tests.chaos.world import DELAY_S, Killed, NextWrite, WriteFault
 from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore
 from rocksdb_tuner.tests.fake_compaction import FakeAnswer
@@ -25,6 +27,8 @@ MIB = 1024 * 1024
 USED_BYTES = 100 * MIB
 NAME = 'c1'
 USUAL_MS = 5.0
+#: The option gate_alarm_after.
+GATE_ALARM_S = 600.0
 #: It samples for so long before a campaign is begun.
 _SAMPLES_S = 20.0
 
@@ -116,6 +120,9 @@ class World:
     def state(self) -> CampaignState:
         assert self.driver.state is not None
         return self.driver.state
+
+    def health(self) -> HealthChecks:
+        return health_of(self.driver, self.clock_s, GATE_ALARM_S)
 
     # -- the manager
 
