@@ -14,6 +14,7 @@ from typing import Mapping, NamedTuple, Optional
 from ..options.hardware import Hardware
 from ..options.releases import KnownRelease
 from ..options.syntax import OptionSyntaxError, format, parse  # noqa: A004
+from ..units import format_plural
 from ..workload.records import Evidence, WorkloadClass
 from ..workload.writer import Writer, writer_of
 from .candidate import Candidate
@@ -30,7 +31,7 @@ from .objections import (
     standing_objections,
     workload_objections,
 )
-from .profiles import Profile, Storage, profiles
+from .profiles import Profile, Storage, cores_that_lose, profiles
 from .records import UNKNOWN_LIMIT, Limit, OsdFacts, Reason
 from .situation import Situation, situation_of_osd
 from .storage import common_storage
@@ -52,8 +53,6 @@ MIN_CONFIDENCE = 0.8
 #: A profile must suit better than the release default by this much of the scale 0..1 to take its
 #: place: published gains over a modern default are single-digit percents, and a default has had QA.
 MIN_GAIN = 0.2
-#: With as few cores all tuned sets were as fast as the default, and slower at listing buckets.
-_FEW_CORES = 2
 _LZ4 = 'kLZ4Compression'
 _NO_COMPRESSION = 'kNoCompression'
 
@@ -145,10 +144,10 @@ class Case:
                 'options; a DB device on flash is what helps.',
                 'https://docs.ceph.com/en/latest/rados/configuration/bluestore-config-ref/',
             )
-        if cores is not None and cores <= _FEW_CORES:
+        if cores is not None and cores <= cores_that_lose():
             return Reason(
-                f'An OSD has {cores} cores: with 2 cores all tuned sets were about as fast as the '
-                'default, and slower at listing buckets.',
+                f'An OSD has {format_plural(cores, "core")}: with 2 cores all tuned sets were '
+                'about as fast as the default, and slower at listing buckets.',
                 'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, The Effects of Limiting CPU',
             )
         return None

@@ -18,14 +18,22 @@ from ..options.catalogue import catalogue
 from ..options.grammar import OptionDifference, diff, same_meaning
 from ..options.releases import KnownRelease
 from ..options.syntax import OptionSet, format, parse  # noqa: A004
+from ..units import format_plural
 from ..workload.records import WorkloadClass
-from .profiles import Profile, profiles, recognise
+from .profiles import (
+    Profile,
+    cores_that_lose,
+    default_for_few_cores,
+    profiles,
+    recognise,
+)
 from .records import Reason
 from .situation import Assumptions, Situation
 
 __all__ = ['Choice', 'Derivation', 'agreement', 'derive', 'wal_bound_bytes']
 
 _DEEP_DIVE = 'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022'
+_LIMITED_CPU = f'{_DEEP_DIVE}, The Effects of Limiting CPU'
 _QA = 'ceph/ceph#51821, the default from Reef on'
 _LZ4 = 'D. A. Parkes, We Tested RocksDB LZ4 Compression in IBM Storage Ceph, 2025; ceph/ceph#53343'
 _GUIDE = 'RocksDB Tuning Guide, Level Style Compaction'
@@ -42,12 +50,12 @@ _WAL_PART_OF_DB = 4
 #: Of a WAL at its limit: the model's `wal_device` for memtables of a 64th of it, with the upper end
 #: of its interval.
 _WAL_FILES_PER_LIMIT = 1.8
+#: The same for memtables of a quarter of it: a file is preallocated for each.
+_WAL_FILES_PER_LIMIT_OF_FEW = 2.1
 _LEAST_WAL_BYTES = 64 * _MIB
 _TRIGGER = 8
 _MULTIPLIER = 8
 _JOBS = 4
-#: With as few cores every tuned set lost at listing buckets.
-_CORES_THAT_LOSE = 2
 #: A flush near this is what was tested: 96 MiB by QA, 128 MiB in 2022.
 _FLUSH_WINDOW = (96 * _MIB, 128 * _MIB)
 #: Memtables that pay: with 16 MiB most was gained, and 8 MiB gave the last of it.
@@ -121,7 +129,72 @@ def _distance(profile: Profile, option_set: OptionSet) -> int:
     return len(diff(parse(profile.options), option_set))
 
 
+def _few_cores(situation: Situation) -> bool:
+    return situation.cores is not None and situation.cores <= cores_that_lose()
+
+
 def _choices(situation: Situation) -> tuple[Choice, ...]:
+    return _for_few_cores(situation) if _few_cores(situation) else _tuned(situation)
+
+
+def _for_few_cores(situation: Situation) -> tuple[Choice, ...]:
+    """The default that was as fast as the tuned sets there, in proportion to the WAL."""
+    wal_bytes, wal_why, wal_source = _wal(situation)
+    known = default_for_few_cores()
+    shape = tree_options(parse(known.options), situation.release.rocksdb_version)
+    number = shape.max_write_buffer_number
+    compression, compression_why, compression_source = _compression(situation)
+    return (
+        Choice('compression', compression, compression_why, compression_source),
+        Choice(
+            'max_write_buffer_number',
+            str(number),
+            f'As in the {known.title}: as many as the limit of the WAL holds.',
+            _LIMITED_CPU,
+        ),
+        Choice(
+            'min_write_buffer_number_to_merge',
+            str(shape.min_write_buffer_number_to_merge),
+            f'As in the {known.title}: so large a memtable is flushed by itself.',
+            _LIMITED_CPU,
+        ),
+        Choice(
+            'write_buffer_size',
+            str(wal_bytes // number),
+            'With few cores all sets of smaller memtables lost at listing buckets, and brought '
+            f'nothing elsewhere; the {known.title} did not lose'
+            + ('.' if wal_bytes == _WAL_BYTES else ': its size, in proportion to the smaller WAL.'),
+            _LIMITED_CPU,
+        ),
+        Choice(
+            'max_background_compactions',
+            str(shape.max_background_compactions),
+            f'As in the {known.title}.',
+            _LIMITED_CPU,
+        ),
+        *_everywhere(wal_bytes, wal_why, wal_source),
+    )
+
+
+def _everywhere(wal_bytes: int, wal_why: str, wal_source: str) -> tuple[Choice, ...]:
+    return (
+        Choice(
+            'compaction_readahead_size',
+            '2MB',
+            'Compactions read in order; without it each key was a read of its own.',
+            'ceph/ceph#14932',
+        ),
+        Choice('max_total_wal_size', str(wal_bytes), wal_why, wal_source),
+        Choice(
+            'writable_file_max_buffer_size',
+            '0',
+            'BlueFS needs no copy in a buffer of RocksDB.',
+            f'{_DEEP_DIVE}, Modern Ceph',
+        ),
+    )
+
+
+def _tuned(situation: Situation) -> tuple[Choice, ...]:
     wal_bytes, wal_why, wal_source = _wal(situation)
     memtables = _memtables(situation, wal_bytes)
     level0_bytes = memtables.flush_bytes * _TRIGGER
@@ -175,19 +248,7 @@ def _choices(situation: Situation) -> tuple[Choice, ...]:
             '256 MiB.',
             f'{_DEEP_DIVE}, New Tuning Candidate',
         ),
-        Choice(
-            'compaction_readahead_size',
-            '2MB',
-            'Compactions read in order; without it each key was a read of its own.',
-            'ceph/ceph#14932',
-        ),
-        Choice('max_total_wal_size', str(wal_bytes), wal_why, wal_source),
-        Choice(
-            'writable_file_max_buffer_size',
-            '0',
-            'BlueFS needs no copy in a buffer of RocksDB.',
-            f'{_DEEP_DIVE}, Modern Ceph',
-        ),
+        *_everywhere(wal_bytes, wal_why, wal_source),
     )
 
 
@@ -207,12 +268,13 @@ def _wal(situation: Situation) -> tuple[int, str, str]:
     ]
     devices = situation.devices
     if devices.dedicated_wal and devices.wal_bytes:
+        allocation = _WAL_FILES_PER_LIMIT_OF_FEW if _few_cores(situation) else _WAL_FILES_PER_LIMIT
         bounds.append(
             (
-                int(devices.wal_bytes / _WAL_FILES_PER_LIMIT),
+                int(devices.wal_bytes / allocation),
                 (
                     f'The WAL device of {_mib(devices.wal_bytes)} is to hold it: WAL files take '
-                    f'up to {_WAL_FILES_PER_LIMIT:g} times what is in them.'
+                    f'up to {allocation:g} times what is in them.'
                 ),
                 _RULE,
             )
@@ -301,14 +363,14 @@ def _defaults(release: KnownRelease) -> TreeOptions:
 def _compression(situation: Situation) -> tuple[str, str, str]:
     cores, release = situation.cores, situation.release
     known = situation.workload not in {None, WorkloadClass.UNKNOWN}
-    if cores is not None and cores <= _CORES_THAT_LOSE:
+    if cores is not None and _few_cores(situation):
         return (
             'kNoCompression',
             (
-                f'The OSD has no more than {cores}: with 2 cores all tuned sets lost at listing '
-                'buckets, and compression is the work that can be left out.'
+                f'The OSD has {format_plural(cores, "core")}: with 2 cores all tuned sets lost at '
+                'listing buckets, and compression is the work that can be left out.'
             ),
-            f'{_DEEP_DIVE}, The Effects of Limiting CPU',
+            _LIMITED_CPU,
         )
     if situation.workload in _METADATA:
         return (
@@ -336,7 +398,7 @@ def _compression(situation: Situation) -> tuple[str, str, str]:
 def _jobs(situation: Situation) -> tuple[int, str]:
     cores = situation.cores
     if cores is not None and cores < _JOBS:
-        return max(2, cores), f'One flush, and compactions no more than {cores} cores can bear.'
+        return cores, f'One flush, and compactions no more than {cores} cores can bear.'
     return _JOBS, 'One flush and three compactions at once: OSDs use fewer than 10 cores.'
 
 

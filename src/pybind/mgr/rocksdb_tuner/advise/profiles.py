@@ -167,6 +167,22 @@ def profile(name: str) -> Profile:
     raise UnknownProfileError(name, [known.name for known in profiles()])
 
 
+@lru_cache(maxsize=1)
+def cores_that_lose() -> int:
+    """With no more cores than this for each OSD all tuned sets were published to lose."""
+    return max(known.hardware.loses_at_cores_per_osd or 0 for known in profiles())
+
+
+@lru_cache(maxsize=1)
+def default_for_few_cores() -> Profile:
+    """The default that was measured beside the tuned sets with few cores, and did not lose."""
+    return next(
+        known
+        for known in profiles()
+        if known.release_defaults and known.hardware.loses_at_cores_per_osd is None
+    )
+
+
 # Asked for every OSD at every tick, about a handful of strings.
 @lru_cache(maxsize=128)
 def recognise(options_text: str, release: Optional[KnownRelease]) -> Optional[Profile]:
