@@ -45,7 +45,7 @@ _GIB = 1 << 30
 _WAL_BYTES = _GIB
 #: The published sets have a WAL, and so memtables, of 1 GiB under the default target of 4 GiB.
 _WAL_PART_OF_MEMORY = 4
-#: A WAL on the DB device may take at most this part of it.
+#: A WAL may be this part of the DB device: its files there, or levels 0 and 1, which grow with it.
 _WAL_PART_OF_DB = 4
 #: Of a WAL at its limit: the model's `wal_device` for memtables of a 64th of it, with the upper end
 #: of its interval.
@@ -279,11 +279,16 @@ def _wal(situation: Situation) -> tuple[int, str, str]:
                 _RULE,
             )
         )
-    elif devices.dedicated_db and devices.db_bytes:
+    if devices.dedicated_db and devices.db_bytes:
         bounds.append(
             (
                 devices.db_bytes // _WAL_PART_OF_DB,
-                'A quarter of the DB device, which holds the WAL too, and is small.',
+                (
+                    'A quarter of the DB device, which is small: levels 0 and 1 are each about as '
+                    'large as the WAL, and a compaction writes both anew.'
+                    if devices.dedicated_wal
+                    else 'A quarter of the DB device, which holds the WAL too, and is small.'
+                ),
                 _RULE,
             )
         )

@@ -213,12 +213,9 @@ def test_no_difference_means_equal_and_equal_means_the_same_judgment(
 
 @given(osds(text=st.just('compression=kLZ4Compression')))
 def test_a_derived_string_has_no_warning_against_it_for_the_same_facts(osd: OsdFacts) -> None:
-    """But where nothing fits: a DB device beside a WAL device may be too small for level 1."""
     release = release_of(osd)
     derived = derive(situation_of_osd(osd, release)).options
     hardware = replace(hardware_of_osd(osd), neighbours=())
-    if hardware.wal_device_bytes is not None and hardware.db_device_bytes is not None:
-        assume(hardware.db_device_bytes >= 2 * GIB)
     problems = check(derived, release.rocksdb_version, hardware).problems
     assert [p for p in problems if p.severity != 'info'] == []
 

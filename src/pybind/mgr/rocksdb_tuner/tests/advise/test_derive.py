@@ -172,6 +172,27 @@ def test_a_small_wal_device_bounds_the_wal_and_all_that_follows() -> None:
     assert found.level_base_bytes == 256 * MIB
 
 
+def test_a_small_db_device_bounds_what_follows_from_the_wal_beside_a_wal_device_too() -> None:
+    devices = Devices(dedicated_db=True, db_bytes=GIB, dedicated_wal=True, wal_bytes=10 * GIB)
+    situation = Situation(REEF, devices=devices)
+    found = shape(situation)
+    assert found.max_total_wal_bytes == 256 * MIB
+    # With room to write both anew.
+    assert 2 * (found.level0_bytes + found.level_base_bytes) <= GIB
+    (why,) = [c.why for c in derive(situation).choices if c.option == 'max_total_wal_size']
+    assert 'holds the WAL' not in why
+
+
+@pytest.mark.parametrize('field', ['db_bytes', 'wal_bytes'])
+@given(situation=situations, least=st.integers(1, 1 << 40))
+def test_a_device_that_is_there_bounds_the_wal_whatever_other_device_there_is(
+    field: str, situation: Situation, least: int
+) -> None:
+    devices = replace(situation.devices, dedicated_db=True, dedicated_wal=True, **{field: least})
+    found = shape(replace(situation, devices=devices))
+    assert found.max_total_wal_bytes <= max(64 * MIB, least)
+
+
 def test_a_small_memory_target_bounds_the_memtables() -> None:
     found = shape(Situation(PACIFIC, memory_target_bytes=2 * GIB))
     assert found.max_total_wal_bytes == 512 * MIB
