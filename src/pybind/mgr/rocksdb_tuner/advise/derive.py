@@ -20,6 +20,7 @@ from ..options.releases import KnownRelease
 from ..options.syntax import OptionSet, format, parse  # noqa: A004
 from ..units import format_plural
 from ..workload.records import WorkloadClass
+from .objections import METADATA
 from .profiles import (
     Profile,
     cores_that_lose,
@@ -60,7 +61,6 @@ _JOBS = 4
 _FLUSH_WINDOW = (96 * _MIB, 128 * _MIB)
 #: Memtables that pay: with 16 MiB most was gained, and 8 MiB gave the last of it.
 _SMALL_MEMTABLES = (8 * _MIB, 16 * _MIB)
-_METADATA = frozenset({WorkloadClass.RGW_METADATA, WorkloadClass.CEPHFS_METADATA})
 
 
 @dataclass(frozen=True)
@@ -377,7 +377,7 @@ def _compression(situation: Situation) -> tuple[str, str, str]:
             ),
             _LIMITED_CPU,
         )
-    if situation.workload in _METADATA:
+    if situation.workload in METADATA:
         return (
             'kLZ4Compression',
             (
