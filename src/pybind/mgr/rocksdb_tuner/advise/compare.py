@@ -56,6 +56,8 @@ class Comparison:
     changes: tuple[OptionChange, ...]
     #: Sides that no OSD of the release starts with: of those nothing is known to be in effect.
     refused: tuple[str, ...]
+    #: Sides of which it cannot be told whether an OSD starts with them, nor what is in effect.
+    not_judged: tuple[str, ...] = ()
 
 
 def sides(
@@ -107,6 +109,11 @@ def compare(side_from: Side, side_to: Side, release: KnownRelease) -> Comparison
         # What is written otherwise and comes out the same is no difference.
         same = {name for name in names & known if before.get(name) == after.get(name)}
         names = (names - same) | {name for name in known if before.get(name) != after.get(name)}
+
+    def named(accepted: Optional[bool]) -> tuple[str, ...]:
+        pairs = zip((side_from, side_to), results)
+        return tuple(side.name for side, result in pairs if result.accepted is accepted)
+
     plain_from, plain_to = (normalise(one) for one in written)
     return Comparison(
         release,
@@ -124,9 +131,8 @@ def compare(side_from: Side, side_to: Side, release: KnownRelease) -> Comparison
             )
             for name in sorted(names)
         ),
-        tuple(
-            side.name for side, result in zip((side_from, side_to), results) if not result.accepted
-        ),
+        refused=named(False),
+        not_judged=named(None),
     )
 
 

@@ -10,6 +10,8 @@ from ..lsm.columns import options_of
 from ..lsm.model import TreeInputs, model
 from ..lsm.records import TreeModel
 from ..lsm.tree_options import NotModelledError
+from ..options.checks import CheckResult
+from ..options.releases import KnownRelease
 from ..options.syntax import format, parse  # noqa: A004
 from ..options.verdict import BadQuestionError, judge
 from .profiles import recognise
@@ -40,14 +42,10 @@ def tree(options: str, situation: Situation) -> TreeAnswer:
     if not result.accepted:
         worst = result.problems[0]
         about = '' if worst.option is None else f'{worst.option}: '
-        starts = (
-            f'an OSD of {release.label} would not start with these options'
-            if result.accepted is False
-            else f'whether an OSD of {release.label} starts with these options cannot be told'
-        )
         raise BadQuestionError(
             errno.EINVAL,
-            f'{starts}, so they make no tree. {about}{worst.message}; '
+            f'{_does_not_start(result, release, "these options")}, so they make no tree. '
+            f'{about}{worst.message}; '
             '"ceph rocksdb-tuner check" tells all',
         )
     _check_columns(situation, options)
@@ -86,8 +84,13 @@ def _check_columns(situation: Situation, options: str) -> None:
         if not result.accepted:
             worst = result.problems[0]
             about = '' if worst.option is None else f'{worst.option}: '
-            raise BadQuestionError(
-                errno.EINVAL,
-                f'an OSD of {situation.release.label} would not start with these options of column '
-                f'{column.name}: {about}{worst.message}',
-            )
+            of_column = f'these options of column {column.name}'
+            starts = _does_not_start(result, situation.release, of_column)
+            raise BadQuestionError(errno.EINVAL, f'{starts}: {about}{worst.message}')
+
+
+def _does_not_start(result: CheckResult, release: KnownRelease, options: str) -> str:
+    """That it does not, or that it cannot be told."""
+    if result.accepted is False:
+        return f'an OSD of {release.label} would not start with {options}'
+    return f'whether an OSD of {release.label} starts with {options} cannot be told'

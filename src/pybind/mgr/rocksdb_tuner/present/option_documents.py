@@ -129,6 +129,7 @@ def comparison(compared: Comparison) -> JsonObject:
         'from': _side(compared.side_from),
         'to': _side(compared.side_to),
         'refused': list(compared.refused),
+        'not_judged': list(compared.not_judged),
         'changes': [
             {
                 'option': change.option,

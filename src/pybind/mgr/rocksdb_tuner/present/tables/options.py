@@ -244,10 +244,17 @@ def comparison(compared: Comparison) -> str:
         )
         for change in compared.changes
     )
-    refused = (f'{name[:1].upper()}{name[1:]}: no OSD starts with it.' for name in compared.refused)
+    untold = [
+        f'{name[:1].upper()}{name[1:]}: {what}'
+        for names, what in (
+            (compared.refused, 'no OSD starts with it.'),
+            (compared.not_judged, 'whether an OSD starts with it cannot be told.'),
+        )
+        for name in names
+    ]
     return sections(
         head,
-        bullets(refused),
+        bullets(untold),
         table(columns, rows),
         titled('Why', '\n'.join(_reason(change) for change in compared.changes)),
     )

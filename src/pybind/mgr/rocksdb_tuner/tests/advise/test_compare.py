@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 from typing import Optional
 
 import pytest
@@ -71,6 +72,20 @@ def test_a_side_that_no_osd_starts_with_is_said() -> None:
     assert found.refused == ('a',)
     assert {c.option for c in found.changes} == {'foo', 'ttl'}
     assert 'no OSD starts with it' in render.comparison(found, 'plain')
+
+
+def test_a_side_that_cannot_be_judged_is_not_called_refused() -> None:
+    untold = f'{LZ4.options},block_based_table_factory={{block_size=16384}}'
+    for release in ('pacific', 'reef', 'tentacle'):
+        found = compared(untold, LZ4.options, release)
+        assert (found.refused, found.not_judged) == ((), ('a',)), release
+        assert {c.option for c in found.changes} == {'block_based_table_factory'}
+        plain = render.comparison(found, 'plain')
+        assert 'no OSD starts with it' not in plain
+        assert 'A: whether an OSD starts with it cannot be told.' in plain
+        document = json.loads(render.comparison(found, 'json'))
+        assert (document['refused'], document['not_judged']) == ([], ['a'])
+    assert compared('foo=1', LZ4.options).not_judged == ()
 
 
 def test_what_an_osd_runs_is_compared_with_a_profile() -> None:

@@ -195,6 +195,14 @@ def test_options_of_a_column_that_stop_an_osd_are_refused_with_its_name() -> Non
         tree(LZ4, ask(cfs='O P=no_such_option=1'))
 
 
+def test_options_of_a_column_that_cannot_be_judged_are_not_called_refused() -> None:
+    with pytest.raises(BadQuestionError) as refusal:
+        tree(LZ4, ask(release='reef', cfs='O P=block_based_table_factory={block_size=16384}'))
+    assert str(refusal.value).startswith(
+        'whether an OSD of Reef (from 18.2.4) starts with these options of column P cannot be told:'
+    )
+
+
 def test_without_compactions_there_are_no_levels_to_model() -> None:
     with pytest.raises(BadQuestionError, match='disable_auto_compactions'):
         tree('disable_auto_compactions=true', ask())
