@@ -254,11 +254,11 @@ class CampaignDriver:
     ) -> View:
         cluster = self._cluster.cluster_map()
         nonces = {osd.osd_id: osd.nonce for osd in cluster.osds if osd.up}
-        wanted = machine.probed(state)
+        wanted = machine.probed(state, cluster)
         for osd_id in wanted:
             self._look_at(osd_id, nonces.get(osd_id), now_s)
         probes = {n: p for n, p in self._probes.items() if p.nonce == nonces.get(n)}
-        gated = machine.gated(state, probes)
+        gated = machine.gated(state, cluster, probes)
         seen = Observation(
             cluster=cluster,
             pgs=self._cluster.pg_summary(),

@@ -8,10 +8,11 @@ watched until the OSD itself says that it does not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Optional
 
+from ..mgr.records import ClusterMap
 from ..rollout.gates import NOT_ALLOWED, closed_gate
 from ..rollout.records import Outcome, Phase
 from ..rollout.states import clip, paused_text
@@ -61,24 +62,27 @@ def step(state: CampaignState, view: View, now_s: float, limits: Limits) -> Step
     return Step(changed if changed == state else replace(changed, updated_s=now_s), result.compact)
 
 
-def probed(state: CampaignState) -> tuple[int, ...]:
+def probed(state: CampaignState, cluster: ClusterMap) -> tuple[int, ...]:
     """The OSDs whose compactions must be known next."""
     if state.ended:
         return ()
     asked = [osd.osd_id for osd in state.osds if osd.step is CompactionStep.COMPACTING]
-    following = None if state.ending or state.paused_by else _following(state)
+    following = None if state.ending or state.paused_by else _following(state, cluster)
     return (*asked, *(() if following is None else (following.osd_id,)))
 
 
-def gated(state: CampaignState, probes: Mapping[int, Probe]) -> tuple[int, ...]:
+def gated(
+    state: CampaignState, cluster: ClusterMap, probes: Mapping[int, Probe]
+) -> tuple[int, ...]:
     """The OSDs of which must be known whether they may be asked to compact now."""
     found = []
     for osd in state.osds:
         probe = probes.get(osd.osd_id)
-        not_begun = probe is not None and not probe.running and probe.begun <= osd.begun_before
-        if osd.step is CompactionStep.COMPACTING and (not_begun or _is_new(osd, probe)):
+        idle = probe is not None and not probe.running and probe.begun <= osd.begun_before
+        if osd.step is CompactionStep.COMPACTING and (idle or _is_new(osd, probe)):
             found.append(osd.osd_id)
-    following = None if state.ended or state.ending or state.paused_by else _following(state)
+    held = state.ended or state.ending or state.paused_by
+    following = None if held else _following(state, cluster)
     return (*found, *(() if following is None else (following.osd_id,)))
 
 
@@ -131,17 +135,19 @@ def _next(state: CampaignState, view: View, limits: Limits) -> Step:
     compact: Optional[int] = None
     for osd in state.in_flight:
         watched = _watched(state, osd, view, limits)
-        changed, reason = watched.osd, watched.waits
-        state = _with(state, changed)
-        if reason is not None and state.paused_reason is None:
-            state = _waiting(state, reason)
-        if watched.ask_again and compact is None:
+        if watched.ask_again and compact is not None:
+            # One at a time: this one is asked at the next look.
+            continue
+        state = _with(state, watched.osd)
+        if watched.waits is not None and state.paused_reason is None:
+            state = _waiting(state, watched.waits)
+        if watched.ask_again:
             compact = osd.osd_id
     if compact is not None:
         return Step(state, compact)
     if state.ending is not None:
         return Step(state if state.in_flight else _end(state))
-    following = _following(state)
+    following = _following(state, view.cluster.cluster)
     if following is None:
         return Step(state if state.in_flight else _end(state))
     if state.paused_reason is not None:
@@ -191,10 +197,41 @@ def _not_begun(state: CampaignState, osd: OsdCompaction, view: View, limits: Lim
         return _Watched(_skipped(osd, told))
     if state.ending is not None:
         return _Watched(_skipped(osd, 'it had not begun at the end'))
-    closed = _held(state, view) or closed_gate(view.cluster, osd.osd_id)
+    closed = (
+        _held(state, view)
+        or closed_gate(view.cluster, osd.osd_id)
+        or _apart(state, osd, view, limits)
+    )
     if closed is not None:
         return _Watched(osd, waits=closed)
     return _Watched(replace(osd, asked=osd.asked + 1), ask_again=True)
+
+
+def _apart(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits) -> Optional[str]:
+    """Why it would compact beside an OSD of another failure domain: one of them was moved."""
+    earlier = True
+    for other in state.in_flight:
+        if other.osd_id == osd.osd_id:
+            earlier = False
+        # Of two that do not compact the first is asked, and the second waits for it.
+        elif (earlier or not _idle(other, view, limits)) and not _together(
+            (osd, other), view.cluster.cluster
+        ):
+            return f'osd.{other.osd_id} compacts in another failure domain'
+    return None
+
+
+def _idle(osd: OsdCompaction, view: View, limits: Limits) -> bool:
+    """Whether an OSD was asked, and is known not to compact."""
+    if osd.step is not CompactionStep.COMPACTING:
+        return False
+    probe, info = view.probes.get(osd.osd_id), view.cluster.osd(osd.osd_id)
+    if probe is None or info is None or probe.nonce != info.nonce or probe.running:
+        return False
+    if _is_new(osd, probe):
+        return True
+    late = view.in_step_s.get(osd.osd_id, 0.0) >= limits.begin_s
+    return late and probe.begun <= osd.begun_before
 
 
 def _begin(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits) -> Step:
@@ -243,7 +280,7 @@ def _asked(
     return Step(replace(changed, stage=_stage(changed), errors=0, last_error=None), osd.osd_id)
 
 
-def _following(state: CampaignState) -> Optional[OsdCompaction]:
+def _following(state: CampaignState, cluster: ClusterMap) -> Optional[OsdCompaction]:
     """The OSD to begin with next; None while as many compact as may, or none is left."""
     flying = state.in_flight
     following = next((o for o in state.osds if o.step is CompactionStep.PENDING), None)
@@ -251,9 +288,17 @@ def _following(state: CampaignState) -> Optional[OsdCompaction]:
         return following
     # The first of all is alone: what it does to the clients is seen before there are two.
     first_done = any(osd.step in FINISHED for osd in state.osds)
-    domain = following.domain
-    together = domain is not None and all(osd.domain == domain for osd in flying)
-    return following if together and first_done and len(flying) < state.request.parallel else None
+    if not first_done or len(flying) >= state.request.parallel:
+        return None
+    return following if _together((following, *flying), cluster) else None
+
+
+def _together(osds: Collection[OsdCompaction], cluster: ClusterMap) -> bool:
+    """Whether OSDs are of one failure domain now: some may have been moved since the plan."""
+    wanted = {osd.osd_id for osd in osds}
+    domains = {o.osd_id: o.failure_domain for o in cluster.osds if o.osd_id in wanted}
+    known = len(domains) == len(wanted) and None not in domains.values()
+    return known and len(set(domains.values())) == 1
 
 
 def _slower(state: CampaignState, view: View, limits: Limits) -> Optional[str]:

@@ -35,7 +35,7 @@ class OsdCompaction:
 
     osd_id: int
     host: Optional[str]
-    #: None: not known, so alone in one.
+    #: By the plan, of which it gives the order; None: not known.
     domain: Optional[FailureDomain]
     step: CompactionStep = CompactionStep.PENDING
     #: The process that was asked, and how many compactions it had begun before.

@@ -8,7 +8,7 @@ import pytest
 
 from rocksdb_tuner.campaign.records import CompactionStep
 from rocksdb_tuner.mgr.protocols import CommandError
-from rocksdb_tuner.mgr.records import FailureDomain, Place
+from rocksdb_tuner.mgr.records import ClusterMap, FailureDomain
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.records import Outcome, Phase
 
@@ -87,12 +87,16 @@ def test_in_parallel_on_two_hosts_of_one_rack_and_never_in_two_racks() -> None:
 def test_never_in_parallel_where_each_osd_is_a_failure_domain_or_none_is_known(
     run: Run, known: bool
 ) -> None:
-    request = run.request(parallel=2)
-    places = tuple(
-        (n, Place(place.host, FailureDomain('osd', f'osd.{n}') if known else None))
-        for n, place in request.osds
-    )
-    run.driver.start('c1', replace(request, osds=places), run.cluster.now_s)
+    cluster_map = run.cluster.cluster_map
+
+    def elsewhere() -> ClusterMap:
+        found = cluster_map()
+        domains = [FailureDomain('osd', f'osd.{o.osd_id}') if known else None for o in found.osds]
+        osds = (replace(o, failure_domain=domain) for o, domain in zip(found.osds, domains))
+        return replace(found, osds=tuple(osds))
+
+    run.cluster.cluster_map = elsewhere  # type: ignore[method-assign]
+    run.start(parallel=2)
     while not run.state.ended:
         run.tick()
         assert len(run.cluster.compactions.running()) <= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Optional
 
@@ -87,6 +88,16 @@ def looking(cluster: FakeCluster, **changes: object) -> View:
         **changes,
     }
     return View(**fields)  # type: ignore[arg-type]
+
+
+def probed_in(cluster: FakeCluster, state: CampaignState) -> tuple[int, ...]:
+    return probed(state, cluster.cluster_map())
+
+
+def gated_in(
+    cluster: FakeCluster, state: CampaignState, probes: Mapping[int, Probe]
+) -> tuple[int, ...]:
+    return gated(state, cluster.cluster_map(), probes)
 
 
 def probe(
@@ -265,8 +276,8 @@ def test_so_many_compact_at_once_as_were_asked_for_and_in_one_domain_only(
     assert after(state, view).compact == asked
     following = () if asked is None else (asked,)
     flying = tuple(n for n, at in enumerate(steps) if at is COMPACTING)
-    assert probed(state) == (*flying, *following)
-    assert gated(state, busy) == following
+    assert probed_in(cluster, state) == (*flying, *following)
+    assert gated_in(cluster, state, busy) == following
 
 
 # -- what runs
@@ -326,7 +337,7 @@ def test_another_process_is_taken_note_of_and_asked_anew(cluster: FakeCluster) -
     found = after(state, view)
     assert (first(found).nonce, first(found).begun_before) == (cluster.osds[0].nonce, 0)
     assert found.compact is None
-    assert gated(state, view.probes) == (0,)
+    assert gated_in(cluster, state, view.probes) == (0,)
     again = after(found.state, view)
     assert (again.compact, first(again).asked) == (0, 2)
 
@@ -338,7 +349,7 @@ def test_what_did_not_begin_within_fifteen_seconds_is_asked_once_more(
     assert after(state, replace(view, in_step_s={0: 14.9})).compact is None
     again = after(state, replace(view, in_step_s={0: 15.0}))
     assert (again.compact, first(again).asked, first(again).step) == (0, 2, COMPACTING)
-    assert gated(state, view.probes) == (0,)
+    assert gated_in(cluster, state, view.probes) == (0,)
     closed = replace(view, cluster=replace(view.cluster, health=frozenset({'MON_DOWN'})))
     held = after(state, closed)
     assert (held.compact, first(held).asked) == (None, 1)
@@ -378,10 +389,13 @@ def test_an_abort_ends_at_once_where_nothing_runs_and_after_what_runs(
     )
     assert at_once.updated_s == 3.0
     assert after(at_once, looking(cluster)) == Step(at_once)
-    assert (probed(at_once), gated(at_once, {})) == ((), ())
+    assert (probed_in(cluster, at_once), gated_in(cluster, at_once, {})) == (
+        (),
+        (),
+    )
     waits = aborted(paused(campaign(cluster, COMPACTING), 'client.bob', 2.0), 'client.ann', 3.0)
     assert (waits.ended, waits.paused_by, waits.paused_reason) == (False, None, None)
-    assert probed(waits) == (0,)
+    assert probed_in(cluster, waits) == (0,)
     view = looking(cluster)
     running = with_probe(view, 0, probe(cluster, 0, running=True))
     still = after(waits, running)
@@ -404,8 +418,11 @@ def test_a_pause_is_shown_before_all_else_and_looks_at_no_further_osd(
     down = after(held, with_osd(looking(cluster), 0, up=False))
     assert down.state.paused_reason == 'paused by client.ann'
     idle = paused(campaign(cluster, DONE), 'client.ann', 2.0)
-    assert (probed(idle), gated(idle, {})) == ((), ())
-    assert (probed(campaign(cluster, DONE)), gated(campaign(cluster, DONE), {})) == ((1,), (1,))
+    assert (probed_in(cluster, idle), gated_in(cluster, idle, {})) == ((), ())
+    assert (
+        probed_in(cluster, campaign(cluster, DONE)),
+        gated_in(cluster, campaign(cluster, DONE), {}),
+    ) == ((1,), (1,))
 
 
 def test_resuming_takes_the_latency_of_now_unless_something_compacts(
@@ -448,15 +465,79 @@ def test_a_long_reason_is_cut_and_a_look_without_news_changes_no_time(
     assert after(state, busy) == Step(state)
 
 
+# -- where OSDs are by now
+
+
+def moved(cluster: FakeCluster, osd_id: int) -> None:
+    cluster.osds[osd_id].host = 'elsewhere'
+
+
+def test_where_an_osd_is_now_counts_and_not_where_it_was(cluster: FakeCluster) -> None:
+    state = campaign(cluster, DONE, COMPACTING, parallel=2)
+    busy = {1: probe(cluster, 1, running=True), 2: probe(cluster, 2)}
+    assert after(state, looking(cluster, probes=busy)).compact == 2
+    moved(cluster, 2)
+    assert after(state, looking(cluster, probes=busy)).compact is None
+    assert probed_in(cluster, state) == (1,)
+    moved(cluster, 1)
+    assert after(state, looking(cluster, probes=busy)).compact == 2
+
+
+def test_two_of_which_the_map_has_one_only_are_not_together(cluster: FakeCluster) -> None:
+    state = campaign(cluster, DONE, COMPACTING, parallel=2)
+    cluster.purge(1)
+    assert probed_in(cluster, state) == (1,)
+
+
+@pytest.mark.parametrize('other', ['runs', 'has-just-been-asked', 'is-settling', 'tells-nothing'])
+def test_an_osd_is_not_asked_again_beside_one_that_was_moved(
+    cluster: FakeCluster, other: str
+) -> None:
+    at = SETTLING if other == 'is-settling' else COMPACTING
+    state = campaign(cluster, DONE, COMPACTING, at, parallel=2)
+    probes = {1: probe(cluster, 1), 2: probe(cluster, 2, running=other == 'runs')}
+    if other == 'tells-nothing':
+        del probes[2]
+    in_step_s = {1: 1000.0, 2: 3.0 if other == 'has-just-been-asked' else 20.0}
+    assert after(state, looking(cluster, probes=probes, in_step_s=in_step_s)).compact == 1
+    moved(cluster, 2)
+    found = after(state, looking(cluster, probes=probes, in_step_s=in_step_s))
+    assert found.compact is None
+    assert found.state.paused_reason == 'osd.2 compacts in another failure domain'
+    assert found.state.osds[1].asked == 1
+
+
+def test_of_two_that_did_not_begin_the_second_waits_for_the_first(cluster: FakeCluster) -> None:
+    """Also where both are other processes; were each to wait for the other, neither would go on."""
+    state = campaign(cluster, DONE, COMPACTING, COMPACTING, parallel=2)
+    moved(cluster, 2)
+    found = after(state, looking(cluster))
+    assert (found.compact, [osd.asked for osd in found.state.osds[1:3]]) == (1, [2, 1])
+    assert found.state.paused_reason == 'osd.1 compacts in another failure domain'
+    cluster.osds[2].nonce += 1
+    assert after(state, looking(cluster)).compact == 1
+
+
+def test_of_two_that_did_not_begin_one_is_asked_and_counted_at_a_time(cluster: FakeCluster) -> None:
+    found = after(campaign(cluster, DONE, COMPACTING, COMPACTING, parallel=2), looking(cluster))
+    assert (found.compact, [osd.asked for osd in found.state.osds[1:3]]) == (1, [2, 1])
+
+
 # -- what two things at once make of each other
 
 
 def test_after_an_abort_no_further_osd_is_looked_at(cluster: FakeCluster) -> None:
     state = campaign(cluster, DONE, COMPACTING, parallel=2)
     busy = {1: probe(cluster, 1, running=True)}
-    assert (probed(state), gated(state, busy)) == ((1, 2), (2,))
+    assert (probed_in(cluster, state), gated_in(cluster, state, busy)) == (
+        (1, 2),
+        (2,),
+    )
     ending = aborted(state, 'client.ann', 3.0)
-    assert (probed(ending), gated(ending, busy)) == ((1,), ())
+    assert (probed_in(cluster, ending), gated_in(cluster, ending, busy)) == (
+        (1,),
+        (),
+    )
     ended = after(ending, looking(cluster, probes={1: probe(cluster, 1)})).state
     assert (ended.outcome, ended.ending) == (Outcome.ABORTED, None)
 
@@ -465,11 +546,13 @@ def test_whether_it_may_be_asked_is_looked_at_for_what_did_not_begin_or_is_anoth
     cluster: FakeCluster,
 ) -> None:
     state = campaign(cluster, COMPACTING)
-    assert gated(state, {0: probe(cluster, 0, begun=5)}) == ()
-    assert gated(state, {0: probe(cluster, 0, running=True)}) == ()
-    assert gated(state, {0: probe(cluster, 0, begun=9, running=True, other=1)}) == (0,)
-    assert gated(state, {}) == ()
-    assert gated(campaign(cluster, SETTLING), {0: probe(cluster, 0)}) == ()
+    assert gated_in(cluster, state, {0: probe(cluster, 0, begun=5)}) == ()
+    assert gated_in(cluster, state, {0: probe(cluster, 0, running=True)}) == ()
+    assert gated(
+        state, cluster.cluster_map(), {0: probe(cluster, 0, begun=9, running=True, other=1)}
+    ) == (0,)
+    assert gated_in(cluster, state, {}) == ()
+    assert gated_in(cluster, campaign(cluster, SETTLING), {0: probe(cluster, 0)}) == ()
 
 
 def test_of_two_that_are_down_the_first_is_named(cluster: FakeCluster) -> None:
@@ -523,10 +606,10 @@ def test_osds_of_which_the_failure_domain_is_not_known_are_compacted_one_by_one(
     cluster: FakeCluster,
 ) -> None:
     state = campaign(cluster, DONE, COMPACTING, parallel=2)
-    alone = replace(state, osds=tuple(replace(osd, domain=None) for osd in state.osds))
     busy = with_probe(looking(cluster), 1, probe(cluster, 1, running=True))
     assert after(state, busy).compact == 2
-    assert after(alone, busy).compact is None
+    unknown = with_osd(with_osd(busy, 1, failure_domain=None), 2, failure_domain=None)
+    assert after(state, unknown).compact is None
 
 
 def test_in_mode_off_an_osd_that_is_gone_is_not_left_yet(cluster: FakeCluster) -> None:

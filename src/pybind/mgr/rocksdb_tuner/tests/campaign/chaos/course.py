@@ -10,6 +10,7 @@ from typing import Callable, NamedTuple, Optional
 
 from rocksdb_tuner.campaign.records import CompactionStep
 from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.tests.chaos.world import Killed, NextWrite, WriteFault
 
 from ..conftest import WAITING
@@ -209,8 +210,15 @@ def _purge(world: World, osd_id: int) -> None:
 
 
 def _replace(world: World, osd_id: int) -> None:
-    domain = world.cluster.osds[osd_id].failure_domain
-    world.cluster.make_again(osd_id).domain = domain
+    world.cluster.make_again(osd_id)
+
+
+def _move(world: World, osd_id: int) -> None:
+    """To one of two other places; where an OSD is a failure domain, that goes along."""
+    osd, name = world.cluster.osds[osd_id], f'elsewhere{osd_id % 2}'
+    osd.host = name
+    if world.planned.kind == 'rack':
+        osd.domain = FailureDomain('rack', name)
 
 
 def _take_commands(world: World) -> None:
@@ -262,6 +270,7 @@ _EFFECTS: Mapping[Act, _Effect] = {
     Act.DIES_AND_IS_OUT: lambda w, _, n: w.cluster.mark_out(n),
     Act.PURGED: lambda w, _, n: _purge(w, n),
     Act.REPLACED: lambda w, _, n: _replace(w, n),
+    Act.MOVED: lambda w, _, n: _move(w, n),
     Act.STOPS_ANSWERING: lambda w, _, n: w.cluster.mute.add(n),
     Act.ANSWERS: lambda w, _, __: w.cluster.mute.clear(),
     Act.LOSES_COMMANDS: lambda w, _, n: w.cluster.compactions.loses.add(n),

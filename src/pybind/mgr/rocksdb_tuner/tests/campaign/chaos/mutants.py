@@ -46,10 +46,17 @@ def _cluster_of(patch: Patch, **changes: Any) -> None:
 
 
 def _any_number_at_once(patch: Patch) -> None:
-    def next_pending(state: CampaignState) -> Any:
+    def next_pending(state: CampaignState, _: Any) -> Any:
         return next((o for o in state.osds if o.step is CompactionStep.PENDING), None)
 
     patch.everywhere(machine._following, next_pending)
+
+
+def _domains_of_the_plan(patch: Patch) -> None:
+    patch.everywhere(
+        machine._together,
+        lambda osds, _: len({o.domain for o in osds}) == 1,
+    )
 
 
 def _done_once_it_began(patch: Patch) -> None:
@@ -67,9 +74,9 @@ def _done_once_it_began(patch: Patch) -> None:
 def _two_from_the_first_on(patch: Patch) -> None:
     following = machine._following
 
-    def at_once(state: CampaignState) -> Any:
+    def at_once(state: CampaignState, cluster: Any) -> Any:
         beside = replace(state, osds=(*state.osds, replace(state.osds[0], step=_DONE)))
-        return following(beside)
+        return following(beside, cluster)
 
     patch.everywhere(following, at_once)
 
@@ -180,8 +187,8 @@ def _pause_ignored(patch: Patch) -> None:
         return replace(found, state=replace(found.state, paused_by=state.paused_by))
 
     patch.attribute(machine, 'step', go_on)
-    patch.attribute(machine, 'gated', lambda state, probes: gated(unpaused(state), probes))
-    patch.attribute(machine, 'probed', lambda state: probed(unpaused(state)))
+    patch.attribute(machine, 'gated', lambda state, *args: gated(unpaused(state), *args))
+    patch.attribute(machine, 'probed', lambda state, *args: probed(unpaused(state), *args))
 
 
 def _pause_ends_with_an_osd(patch: Patch) -> None:
@@ -305,7 +312,7 @@ def _a_third_time(patch: Patch) -> None:
 
 def _asks_all(patch: Patch) -> None:
     patch.attribute(driver, 'PROBE_PERIOD_S', 0.0)
-    patch.attribute(machine, 'probed', lambda state: tuple(o.osd_id for o in state.osds) * 4)
+    patch.attribute(machine, 'probed', lambda state, _: tuple(o.osd_id for o in state.osds) * 4)
 
 
 def _asks_at_each_step(patch: Patch) -> None:
@@ -397,6 +404,7 @@ _NOT_BEGUN = (Act.LOSES_COMMANDS, Act.REFUSES_COMMANDS, Act.COMMAND_LOST)
 
 MUTANTS = (
     Mutant('any number at once', Rule.LIMIT, _any_number_at_once),
+    Mutant('domains of the plan', Rule.LIMIT, _domains_of_the_plan, (Act.MOVED, Act.REPLACED)),
     Mutant('over once it began', Rule.LIMIT, _done_once_it_began),
     Mutant('two from the first on', Rule.FIRST_ALONE, _two_from_the_first_on),
     Mutant('the first is done early', Rule.FIRST_ALONE, _first_counts_as_done_while_it_settles),

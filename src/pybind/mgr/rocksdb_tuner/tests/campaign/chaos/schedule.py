@@ -36,6 +36,7 @@ class Act(Enum):
     DIES_AND_IS_OUT = auto()
     PURGED = auto()
     REPLACED = auto()
+    MOVED = auto()
     STOPS_ANSWERING = auto()
     ANSWERS = auto()
     LOSES_COMMANDS = auto()
