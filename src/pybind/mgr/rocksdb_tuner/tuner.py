@@ -413,6 +413,7 @@ class Tuner:
             now_s,
             self._measured(),
             Allowed(self._may_act(settings), self._not_now(settings, now_s), deaf or unheard),
+            monotonic_s=self._monotonic(),
         )
         if campaign is not None and not self._campaign.under_way:
             # Advised before it ended; nobody shall carry it out a second time.

@@ -115,6 +115,8 @@ class CampaignDriver:
         self._trouble: Optional[str] = None
         self._asked: dict[int, _Asked] = {}
         self._probes: dict[int, Probe] = {}
+        #: The time of this tick by the clock that nobody sets.
+        self._steady_s = 0.0
         self._watching = Stopwatch()
         self._in_step: dict[int, Stopwatch] = {}
         #: How long it waits without a step for what the operator did not choose.
@@ -194,10 +196,16 @@ class CampaignDriver:
         now_s: float,
         measured: Measured,
         allowed: Allowed,
+        monotonic_s: float,
     ) -> None:
-        """Look, decide, save, act; returns at once where there is no campaign."""
+        """Look, decide, save, act; returns at once where there is no campaign.
+
+        ``now_s`` is the time of day, for display; waiting is measured by ``monotonic_s``, a clock
+        that nobody sets.
+        """
         self.load()
-        watched_s = self._watching.look(None, now_s)
+        self._steady_s = monotonic_s
+        watched_s = self._watching.look(None, self._steady_s)
         if self._state is None:
             return
         try:
@@ -217,7 +225,7 @@ class CampaignDriver:
             self._trouble = trouble
         else:
             self._trouble = None
-        self._stuck_s = self._stuck.look(_stuck_at(self._state, allowed), now_s)
+        self._stuck_s = self._stuck.look(_stuck_at(self._state, allowed), self._steady_s)
 
     def _step(self, state: CampaignState, view: View, now_s: float) -> bool:
         """Whether there may be more to do at once."""
@@ -280,7 +288,7 @@ class CampaignDriver:
             watched_s=watched_s,
             in_step_s={
                 osd.osd_id: self._in_step.setdefault(osd.osd_id, Stopwatch()).look(
-                    (osd.step, osd.nonce, osd.asked), now_s
+                    (osd.step, osd.nonce, osd.asked), self._steady_s
                 )
                 for osd in state.in_flight
             },
@@ -315,11 +323,10 @@ class CampaignDriver:
             self._take_probe(osd_id, asked)
         if nonce is None or (asked.probe is not None and asked.nonce == nonce):
             return
-        if asked.nonce == nonce and asked.probed_s is not None:
-            since_s = now_s - asked.probed_s
-            if 0 <= since_s < PROBE_PERIOD_S:
-                return
-        asked.nonce, asked.probed_s = nonce, now_s
+        probed_s = asked.probed_s if asked.nonce == nonce else None
+        if probed_s is not None and self._steady_s - probed_s < PROBE_PERIOD_S:
+            return
+        asked.nonce, asked.probed_s = nonce, self._steady_s
         asked.probe = self._cluster.ask(osd_id, PROBE_COMMAND, PROBE_ARGUMENTS)
 
     def _answered(self, osd_id: int, asked: _Asked, now_s: float) -> bool:

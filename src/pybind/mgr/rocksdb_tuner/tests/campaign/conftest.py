@@ -56,6 +56,8 @@ class Run:
         self.may_act = True
         self.outside_window: Optional[str] = None
         self.latency_ms: Optional[float] = 5.0
+        #: What the clock of the manager shows beyond the time that has passed.
+        self.offset_s = 0.0
         self.total_bytes: dict[int, int] = {}
         self.ended: list[CampaignState] = []
         self.cluster.compactions.used_bytes = dict.fromkeys(self.cluster.osds, USED_BYTES)
@@ -86,9 +88,10 @@ class Run:
     def tick(self, seconds: float = TICK_S) -> None:
         used = dict(self.cluster.compactions.used_bytes)
         self.driver.tick(
-            self.cluster.now_s,
+            self.cluster.now_s + self.offset_s,
             Measured(used, self.total_bytes, self.latency_ms),
             Allowed(self.may_act, self.outside_window),
+            monotonic_s=self.cluster.now_s,
         )
         self.cluster.advance(seconds)
         # Files go when the compaction is over, whether or not anybody looks.

@@ -246,7 +246,6 @@ def _refuse(prefix: str) -> _Effect:
 
 def _jump(world: World, n: int, sign: float) -> None:
     world.offset_s += sign * _JUMPS_S[n % 3]
-    world.jumped_at_s = world.cluster.now_s
 
 
 _EFFECTS: Mapping[Act, _Effect] = {

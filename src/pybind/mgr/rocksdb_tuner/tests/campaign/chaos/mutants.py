@@ -266,6 +266,15 @@ def _looks_for_a_moment(patch: Patch) -> None:
     patch.everywhere(step, hasty)
 
 
+def _goes_by_the_time_of_day(patch: Patch) -> None:
+    tick = driver.CampaignDriver.tick
+
+    def trusting(self: Any, now_s: float, measured: Any, allowed: Any, **_: float) -> None:
+        tick(self, now_s, measured, allowed, monotonic_s=now_s)
+
+    patch.attribute(driver.CampaignDriver, 'tick', trusting)
+
+
 def _acts_before_it_saves(patch: Patch) -> None:
     step, save = driver.CampaignDriver._step, driver.CampaignDriver._save
 
@@ -440,6 +449,7 @@ MUTANTS = (
     Mutant('another ends the first', Rule.REQUESTS, _another_ends_the_first, (Act.BEGIN_ANOTHER,)),
     Mutant('acts at once', Rule.LOOKS_FIRST, _acts_at_once, _TAKEOVERS),
     Mutant('looks for a moment', Rule.LOOKS_FIRST, _looks_for_a_moment, _TAKEOVERS),
+    Mutant('time of day', Rule.LOOKS_FIRST, _goes_by_the_time_of_day, (Act.CLOCK_FORWARD,)),
     Mutant('acts before it saves', Rule.SAVED_BEFORE, _acts_before_it_saves),
     Mutant('saved one behind', Rule.SAVED_BEFORE, _saved_one_behind),
     Mutant('asked again and again', Rule.STOPS, _asked_again_and_again, _NOT_BEGUN),

@@ -195,6 +195,8 @@ _SELDOM = (
     # In the middle of an OSD that is done, and before the next one is begun.
     (Planned(Act.KILLED_AFTER_A_WRITE, 1, Moment.SETTLING, 0),),
     (Planned(Act.KILLED_AFTER_A_WRITE, 9, Moment.SETTLING, 0),),
+    # A manager that has not looked for long.
+    (Planned(Act.FAIL_OVER, 1, Moment.BETWEEN), Planned(Act.CLOCK_FORWARD, 3, Moment.BETWEEN, 0)),
     # Ended, and not recorded yet.
     (
         Planned(Act.KILLED_BEFORE_A_WRITE, 0, Moment.BASELINE, 1),

@@ -118,10 +118,7 @@ class Watch:
         self.require(Rule.PAUSE_HOLDS, not paused, f'{told} though paused')
         self.require(Rule.MODE, world.may_act, f'{told} in spite of the mode')
         active_s = cluster.now_s - world.active_since_s
-        # It goes by a clock that jumps: see the test of that.
-        jumped = world.jumped_at_s >= world.active_since_s
-        looked = active_s >= _LOOKS_FIRST_S or jumped
-        self.require(Rule.LOOKS_FIRST, looked, f'{told} after {active_s} s')
+        self.require(Rule.LOOKS_FIRST, active_s >= _LOOKS_FIRST_S, f'{told} after {active_s} s')
         self.require(Rule.STOPS, osd.asked <= _MOST_ASKED, f'{told} for the {osd.asked}th time')
         self._limit(state, osd_id, told)
         if world.seen_at_s < cluster.now_s:

@@ -98,8 +98,6 @@ class World:
         self.total_bytes: dict[int, int] = {}
         #: What the manager's clock shows beyond the time that has passed.
         self.offset_s = 0.0
-        #: When that last changed.
-        self.jumped_at_s = 0.0
         self.next_writes: list[NextWrite] = []
         self.active_since_s = self.seen_at_s = self.cluster.now_s
         #: Called when the manager looks at the cluster, and before each compaction is asked for.
@@ -172,6 +170,8 @@ class World:
             self.clock_s,
             Measured(dict(self.cluster.compactions.used_bytes), self.total_bytes, self.latency_ms),
             Allowed(self.may_act, self.outside_window, self.deaf),
+            # Each manager has its own.
+            monotonic_s=self.cluster.now_s - self.active_since_s,
         )
 
     def guarded(self, work: Callable[[], object]) -> bool:
