@@ -18,16 +18,18 @@ from ..units import format_plural
 from ..workload.records import Evidence, WorkloadClass
 from ..workload.writer import Writer, writer_of
 from .candidate import Candidate
+from .check_subjects import hardware_of_osd
 from .conditions.build import deferred_write_regression, unoptimised_build
 from .conditions.catalogue import condition
 from .conditions.facts import ClusterFacts
-from .derive import derive, wal_bound_bytes
+from .derive import Choice, derive, wal_bound_bytes
 from .given import Given
 from .limit import kv_sync_busy, limit_of, limit_thresholds
 from .naming import name_osds
 from .objections import (
     Objection,
     harmful,
+    misfit_objections,
     standing_objections,
     workload_objections,
 )
@@ -109,11 +111,16 @@ class Case:
         """Of the OSD with the least of each: what is recommended must fit them all."""
         workload = self.writer.workload_class if self.writer else None
         given = Given(workload=workload, cores=self.candidate.group.cores)
-        first, *others = {_resources(osd): osd for osd in self.osds}.values()
+        first, *others = self._alike
         found = situation_of_osd(first, self.release, given)
         for osd in others:
             found = _tighter(found, situation_of_osd(osd, self.release, given))
         return found
+
+    @cached_property
+    def _alike(self) -> tuple[OsdFacts, ...]:
+        """One OSD of each kind."""
+        return tuple({_resources(osd): osd for osd in self.osds}.values())
 
     def effective(self, text: str) -> Mapping[str, str]:
         """Empty where an OSD would not start with it."""
@@ -121,6 +128,18 @@ class Case:
 
     def standing(self, text: str) -> tuple[Objection, ...]:
         return standing_objections(text, self.release)
+
+    def misfits(self, text: str) -> tuple[Objection, ...]:
+        """What one or another of these OSDs has too little room for."""
+        version = self.release.rocksdb_version
+        problems = {
+            problem.rule: problem
+            for osd in self._alike
+            # What stands beside the string speaks for or against no string.
+            for hardware in [replace(hardware_of_osd(osd), neighbours=())]
+            for problem in check(text, version, hardware).problems
+        }
+        return misfit_objections(problems.values())
 
     def under_workload(self, text: str) -> tuple[Objection, ...]:
         if self.writer is None:
@@ -174,6 +193,17 @@ class Case:
         return None
 
 
+#: What is chosen for the room that there is, and of these what is told of each.
+_SIZES = (
+    'max_total_wal_size',
+    'write_buffer_size',
+    'max_write_buffer_number',
+    'min_write_buffer_number_to_merge',
+    'level0_file_num_compaction_trigger',
+    'max_bytes_for_level_base',
+    'max_bytes_for_level_multiplier',
+)
+_TOLD = ('max_total_wal_size', 'write_buffer_size', 'min_write_buffer_number_to_merge')
 #: Of the DB device, beyond which room is short before it is nearly full.
 _ROOM_TO_COMPACT = 0.15
 
@@ -285,20 +315,60 @@ def _that_fits(case: Case, found: Target) -> Target:
     """What the published goals lead to here, where a published set is too large."""
     if not case.effective(found.options) or fits(case, found.options):
         return found
-    derived = derive(case.situation)
-    if case.db_space_short is not None or (
-        case.effective(found.options).get('compression') == _LZ4
-    ):
-        text = _with_compression(derived.options)
-    else:
-        text = derived.options
-    if text is None or safe_to_apply(text, case.release.rocksdb_version):
+    return _derived(case, found) or found
+
+
+def fitting(case: Case, found: Target) -> Optional[Target]:
+    """``found``, or what the goals lead to where these OSDs have no room for it; None: nothing."""
+    if not case.misfits(found.options):
         return found
+    derived = _derived(case, found)
+    return None if derived is None or case.misfits(derived.options) else derived
+
+
+def resized(case: Case) -> Optional[Target]:
+    """What runs with the sizes that fit, and nothing else changed; None where it is a known set.
+
+    Whoever wrote the rest had a reason, and nothing speaks against it.
+    """
+    if recognise(case.running, case.release) is not None:
+        return None
+    goals = {choice.option: choice for choice in derive(case.situation).choices}
+    sizes: dict[str, Optional[str]] = {
+        name: goals[name].value if name in goals else None for name in _SIZES
+    }
+    try:
+        text = format(parse(case.running).replaced(sizes))
+    except OptionSyntaxError:
+        return None
+    for option_set in (text, _with_compression(text)):
+        if option_set is None or safe_to_apply(option_set, case.release.rocksdb_version):
+            continue
+        against = (*case.standing(option_set), *case.misfits(option_set))
+        if not against and not case.under_workload(option_set):
+            why = Reason(
+                'Only sizes change, to those that the published goals lead to on these OSDs; all '
+                'else stays as it was set.',
+                'ceph rocksdb-tuner profile derive',
+            )
+            whys = tuple(_why(goals[name]) for name in _TOLD)
+            return Target(option_set, recognise(option_set, case.release), (why, *whys))
+    return None
+
+
+def _why(choice: Choice) -> Reason:
+    return Reason(f'{choice.option}={choice.value}: {choice.why}', choice.source)
+
+
+def _derived(case: Case, found: Target) -> Optional[Target]:
+    """What the published goals lead to; None where that may not be applied."""
+    derived = derive(case.situation)
+    compressed = _to_be_compressed(case, found)
+    text = _with_compression(derived.options) if compressed else derived.options
+    if text is None or safe_to_apply(text, case.release.rocksdb_version):
+        return None
     choices = {choice.option: choice for choice in derived.choices}
-    whys = tuple(
-        Reason(f'{name}={choices[name].value}: {choices[name].why}', choices[name].source)
-        for name in ('max_total_wal_size', 'write_buffer_size', 'min_write_buffer_number_to_merge')
-    )
+    whys = tuple(_why(choices[name]) for name in _TOLD)
     name = found.profile.title if found.profile else 'The published set'
     why = Reason(
         f'{name} would not fit these OSDs, so an option set derived from the same goals is '
@@ -306,6 +376,21 @@ def _that_fits(case: Case, found: Target) -> Target:
         'ceph rocksdb-tuner profile derive',
     )
     return Target(text, recognise(text, case.release), (why, *whys))
+
+
+def _to_be_compressed(case: Case, found: Target) -> bool:
+    """Where metadata would grow without, or find no room."""
+    if case.db_space_short is not None:
+        return True
+    compressions = [
+        case.effective(text).get('compression', _NO_COMPRESSION)
+        for text in (found.options, case.running)
+    ]
+    cores = case.candidate.group.cores
+    if cores is not None and cores <= cores_that_lose():
+        # The work that can be left out.
+        return False
+    return compressions[0] == _LZ4 or compressions[1] != _NO_COMPRESSION
 
 
 def _with_compression(text: str) -> Optional[str]:

@@ -6,6 +6,7 @@ string, or that another one has a better reputation, is none.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Mapping, Optional
@@ -25,6 +26,7 @@ __all__ = [
     'Objection',
     'harmful',
     'has_large_memtables',
+    'misfit_objections',
     'standing_objections',
     'workload_objections',
 ]
@@ -56,6 +58,9 @@ _HARMLESS = frozenset(
 )
 
 
+#: Warnings that depend on the devices and the memory of an OSD.
+_OF_HARDWARE = frozenset({'levels-beyond-device', 'memtables-beyond-memory', 'wal-beyond-device'})
+
 #: Of a string that runs, these say that the module cannot judge it, not that anything is wrong.
 _NOT_TOLD = frozenset({'ambiguous', 'not-judged', 'unknown-version'})
 
@@ -67,6 +72,8 @@ class Name(str, Enum):
     UNSAFE = 'unsafe'
     #: The checks warn of harm.
     HARMFUL = 'harmful'
+    #: The checks warn of harm on these very OSDs, which have too little room for it.
+    MISFIT = 'misfit'
     #: Memtables so large that inserting into them is what the busy kv_sync thread does.
     LARGE_MEMTABLES = 'large-memtables'
     #: Clients write metadata, and nothing compresses it.
@@ -101,6 +108,13 @@ def standing_objections(text: str, release: KnownRelease) -> tuple[Objection, ..
     if profile is None:
         found += [_of_problem(Name.HARMFUL, p) for p in problems if harmful(p)]
     return tuple(found)
+
+
+def misfit_objections(problems: Iterable[Problem]) -> tuple[Objection, ...]:
+    """What OSDs have too little room for, be it the default; ``problems`` are of their hardware."""
+    return tuple(
+        _of_problem(Name.MISFIT, p) for p in problems if harmful(p) and p.rule in _OF_HARDWARE
+    )
 
 
 def harmful(problem: Problem) -> bool:

@@ -21,8 +21,10 @@ from .choice import (
     Target,
     default_target,
     fits,
+    fitting,
     only_compressed,
     repaired,
+    resized,
     target_for,
 )
 from .derive import agreement
@@ -117,7 +119,10 @@ def _advice(
     standing = case.standing(case.running) if chosen else ()
     if standing:
         found = _in_place_of(case, standing)
-        return found if isinstance(found, str) else _changed(case, all_osds, standing, found)
+        if not isinstance(found, str):
+            return _changed(case, all_osds, standing, fitting(case, found) or found)
+        if not case.misfits(case.running):
+            return found
     return _gain(case, all_osds, own_profiles)
 
 
@@ -125,6 +130,9 @@ def _gain(
     case: Case, all_osds: Sequence[OsdFacts], own_profiles: Sequence[Profile]
 ) -> Union[Recommendation, str]:
     """What would serve what clients write better than what runs, or why nothing is known to."""
+    misfits = case.misfits(case.running)
+    if misfits:
+        return _fitted(case, all_osds, misfits)
     objections = case.under_workload(case.running)
     if not objections:
         return _why_nothing(case, own_profiles)
@@ -141,6 +149,24 @@ def _gain(
         return _suits_best(case)
     worse = worse_for_nothing(case, target)
     return worse or _changed(case, all_osds, solved, target)
+
+
+def _fitted(
+    case: Case, all_osds: Sequence[OsdFacts], misfits: Sequence[Objection]
+) -> Union[Recommendation, str]:
+    """A set with the room that there is, in place of one that has too little of it.
+
+    That is no gain that must be expected: what it costs is told, and makes the risk.
+    """
+    target = resized(case) or fitting(case, target_for(case))
+    if target is None or _same(case, target.options, case.running):
+        return (
+            f'Nothing is recommended: {misfits[0].reason.statement}; no option set fits: give '
+            'the OSDs more room.'
+        )
+    objections = (*misfits, *case.under_workload(case.running))
+    left = {o.name for o in case.under_workload(target.options)}
+    return _changed(case, all_osds, [o for o in objections if o.name not in left], target)
 
 
 def worse_for_nothing(case: Case, target: Target) -> Optional[str]:
@@ -204,7 +230,8 @@ def _own_entry_advice(case: Case) -> Optional[Recommendation]:
     standing = tuple(o for o in case.standing(case.running) if o.name in _AGAINST_OWN_ENTRIES)
     if not standing:
         return None
-    advice = _changed(case, (), case.standing(case.running), target_for(case))
+    target = target_for(case)
+    advice = _changed(case, (), case.standing(case.running), fitting(case, target) or target)
     return None if isinstance(advice, str) else advice
 
 

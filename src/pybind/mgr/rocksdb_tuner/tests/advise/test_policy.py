@@ -273,10 +273,31 @@ def test_nothing_is_removed_without_a_named_objection(release: str) -> None:
         case = row.case(row.options)
         against = (
             *(o.reason for o in standing_objections(row.options, case.release)),
+            *(o.reason for o in case.misfits(row.options)),
             *(o.reason for o in case.under_workload(row.options)),
         )
         if advice.restart_required:
             assert advice.reasons[0] in against, row
+
+
+@pytest.mark.parametrize('running', ELSEWHERE)
+@pytest.mark.parametrize('release', ['pacific', 'reef'])
+def test_what_a_wal_device_does_not_hold_gives_way_to_what_it_does(
+    release: str, running: str
+) -> None:
+    """Whatever clients do, and be it the default: what does not fit goes to the slow device."""
+    for work in ('idle', 'rbd busy 72%', 'rgw'):
+        row = Row(release, running, work, 'wal 512 MiB')
+        (advice,) = answered(row).recommendations
+        case = row.case(row.options)
+        assert case.misfits(row.options), row
+        assert case.misfits(advice.options_to) == (), row
+        assert advice.risk is not Risk.LOW
+        if running == 'jobs=6':
+            # Whoever set that had a reason, and nothing speaks against it.
+            assert 'max_background_jobs=6' in advice.options_to
+        if running == 'default':
+            assert 'its device has 512 MiB' in advice.reasons[0].statement
 
 
 @pytest.mark.parametrize('release', list(RELEASES))
@@ -371,7 +392,11 @@ def test_whatever_runs_one_change_with_a_reason_is_enough(
     assert found.conclusion
     for advice in found.recommendations:
         case = row.case(running)
-        against = (*case.standing(running), *case.under_workload(running))
+        against = (
+            *case.standing(running),
+            *case.misfits(running),
+            *case.under_workload(running),
+        )
         if advice.restart_required:
             assert advice.reasons[0] in [o.reason for o in against]
         change = predicted_write_amplification(running, advice.options_to, case.situation)
