@@ -1,4 +1,4 @@
-"""Findings, check, model, derive and comparisons never contradict one another, for any string.
+"""Whatever runs, findings, check, model, derive, recommend and comparisons never contradict.
 
 What a contradiction is: each test's name says one, of the same string and the same facts. An OSD is
 named, and runs the string that `check` is asked about for that OSD. Severities are compared by what
@@ -18,8 +18,10 @@ from rocksdb_tuner.advise.check_subjects import hardware_of_osd
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
 from rocksdb_tuner.advise.conditions.catalogue import conditions
 from rocksdb_tuner.advise.derive import derive
+from rocksdb_tuner.advise.limit import with_limit
 from rocksdb_tuner.advise.profiles import profiles, recognise
-from rocksdb_tuner.advise.records import Finding, OsdFacts, Severity
+from rocksdb_tuner.advise.recommend import assess
+from rocksdb_tuner.advise.records import Finding, GroupFacts, OsdFacts, Severity
 from rocksdb_tuner.advise.situation import situation_of_osd
 from rocksdb_tuner.advise.tree import model_in
 from rocksdb_tuner.lsm.tree_options import NotModelledError
@@ -28,8 +30,9 @@ from rocksdb_tuner.options.checks import CheckResult, check
 from rocksdb_tuner.options.grammar import diff, same_meaning
 from rocksdb_tuner.options.releases import KnownRelease, known_releases
 from rocksdb_tuner.options.syntax import OptionSyntaxError, parse
+from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
-from .scenes import entry, facts, osd_info
+from .scenes import entry, facts, osd_info, workload
 
 MIB, GIB = 1 << 20, 1 << 30
 RELEASES = [r for r in known_releases() if r.name in ('pacific', 'reef', 'tentacle')]
@@ -218,6 +221,45 @@ def test_a_derived_string_has_no_warning_against_it_for_the_same_facts(osd: OsdF
     hardware = replace(hardware_of_osd(osd), neighbours=())
     problems = check(derived, release.rocksdb_version, hardware).problems
     assert [p for p in problems if p.severity != 'info'] == []
+
+
+#: Findings that speak against what runs, so that recommend has something in its place, or says
+#: why it has nothing.
+AGAINST = {'dangerous-options', 'superseded-options', 'wal-device-small', 'memtables-exceed-memory'}
+WORK = (None, *(workload(work) for work in WorkloadClass))
+
+
+@given(osds(), st.sampled_from(WORK), st.sampled_from([None, 1, 2, 6]))
+@example(
+    facts(osd_info(0, dedicated_wal=True, wal_device_bytes=512 * MIB))._replace(settings={}),
+    None,
+    None,
+)
+def test_what_is_recommended_is_what_findings_check_and_model_have_nothing_against(
+    osd: OsdFacts, work: Optional[Workload], cores: Optional[int]
+) -> None:
+    answer = assess(with_limit(GroupFacts('ssd', work, (osd,), cores=cores)), (osd,))
+    before = {f.finding_id for of_id in found(osd).values() for f in of_id}
+    if not answer.recommendations and before & AGAINST:
+        assert 'Nothing to change' not in answer.conclusion
+    for advice in answer.recommendations:
+        new = advice.options_to
+        after = facts(osd.info, new, 'mon', (entry('osd', new),))._replace(
+            details=osd.details, sharded=osd.sharded, settings={}
+        )
+        result = checked(after)
+        assert result.accepted
+        assert 'error' not in {problem.severity for problem in result.problems}
+        # What nothing fits, not even the smallest set, fits no better before.
+        worse = set(found(after)) & (AGAINST | {'unwise-options', 'unlimited-wal'})
+        assert not worse - set(before), worse
+        if 'wal-device-small' in before:
+            assert 'wal-device-small' not in found(after)
+            fits = model_in(situation_of_osd(after, release_of(after)), new).wal.fits_device
+            assert fits is not False
+        again = assess(with_limit(GroupFacts('ssd', work, (after,), cores=cores)), (after,))
+        # Without the entry what runs is the same: that changes no OSD.
+        assert all(not further.restart_required for further in again.recommendations)
 
 
 @pytest.mark.parametrize('release', RELEASES, ids=lambda release: release.since)
