@@ -241,8 +241,10 @@ def _why_nothing(case: Case, own_profiles: Sequence[Profile]) -> str:
     title = _title(case, own_profiles)
     writer = writer_of(workload)
     if writer is None:
-        name = workload.workload_class.value if workload else 'not known'
-        if workload is None or workload.workload_class in NO_ADVICE_FOR:
+        if workload is None or workload.workload_class is WorkloadClass.UNKNOWN:
+            return 'Nothing to change yet: no workload was recognised that lasted.'
+        name = workload.workload_class.value
+        if workload.workload_class in NO_ADVICE_FOR:
             return (
                 f'Nothing to change: the workload is {name}, which no option set is known to help.'
             )

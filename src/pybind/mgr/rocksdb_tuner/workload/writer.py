@@ -43,7 +43,7 @@ def writer_evidence(writer: Writer, window_s: float) -> Evidence:
 
 def writer_of(workload: Optional[Workload]) -> Optional[Writer]:
     """Who writes metadata; None where nobody does, or that is not known."""
-    if workload is None:
+    if workload is None or workload.workload_class is WorkloadClass.UNKNOWN:
         return None
     if workload.workload_class in _WRITERS:
         return Writer(workload.workload_class, workload.confidence)

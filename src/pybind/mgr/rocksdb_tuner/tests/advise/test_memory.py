@@ -8,7 +8,7 @@ from rocksdb_tuner.advise.choice import MIN_CONFIDENCE
 from rocksdb_tuner.advise.memory import LASTING_S, WorkloadMemory
 from rocksdb_tuner.workload.pressure import KV_SYNC_BUSY, measured
 from rocksdb_tuner.workload.records import Recognition, Workload, WorkloadClass
-from rocksdb_tuner.workload.writer import Writer, writer_evidence
+from rocksdb_tuner.workload.writer import Writer, writer_evidence, writer_of
 
 from .scenes import workload
 
@@ -146,7 +146,8 @@ def test_a_mixture_is_remembered_by_who_writes_in_it() -> None:
     writes = writer_evidence(Writer(WorkloadClass.RBD_SMALL_WRITE, 0.95), 30.0)
     mixed = workload(WorkloadClass.MIXED, 0.7)
     mixed = mixed._replace(evidence=(*mixed.evidence, writes))
-    recalled(memory, mixed, 0.0)
+    # What has just begun names nobody yet.
+    assert writer_of(recalled(memory, mixed, 0.0)) is None
     # Half of it reads at one look and less at the next: the writes last.
     recalled(memory, RBD, LASTING_S / 2)
     assert recalled(memory, mixed, LASTING_S).workload_class is WorkloadClass.MIXED

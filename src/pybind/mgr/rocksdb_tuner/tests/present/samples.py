@@ -484,7 +484,7 @@ def partial_cluster() -> Snapshot:
         assessments=(
             Assessment(
                 'osd/class:ssd',
-                'Nothing to change: the workload is unknown, which no option set is known to help.',
+                'Nothing to change yet: no workload was recognised that lasted.',
                 (),
             ),
         ),
