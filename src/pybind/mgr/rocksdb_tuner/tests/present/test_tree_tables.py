@@ -94,4 +94,4 @@ def test_a_derived_set_shows_each_reason_and_what_it_is() -> None:
 def test_a_derived_set_that_is_none_of_the_published_shows_the_difference() -> None:
     text = render.derivation(derive(replace(KNOWN, cores=2)), 'plain')
     assert 'no known profile' in text
-    assert 'max_background_jobs' in text.split('Choices:')[0]
+    assert 'write_buffer_size' in text.split('Choices:')[0]
