@@ -219,7 +219,8 @@ def test_what_ceph_conf_decides_is_said_and_not_fought(tuner: ModuleClient) -> N
         60,
         'the entry without effect',
     )
-    assert tuner.recommendations() == []
+    # Their DB devices are too small for any default: what is recommended leaves this OSD out.
+    assert all(2 not in advice['osds'] for advice in tuner.recommendations())
     conf.write_text(before)
     tuner.cluster.ceph('config', 'rm', 'osd.2', OPTION)
     tuner.restart(2)
