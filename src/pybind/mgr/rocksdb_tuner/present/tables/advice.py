@@ -23,6 +23,8 @@ from .phrases import (
     changes_table,
     finding_line,
     finding_text,
+    limited_by,
+    limits_of_groups,
     nothing_known,
     osd_names,
     sections,
@@ -57,7 +59,9 @@ def recommend(snapshot: Snapshot) -> str:
     if not snapshot.assessments:
         return nothing_known(snapshot.mode)
     if not snapshot.recommendations:
-        return sections('No change is recommended.', _conclusions(snapshot))
+        return sections(
+            'No change is recommended.', _conclusions(snapshot), limits_of_groups(snapshot.groups)
+        )
     text = table(
         (
             Column('ID'),
@@ -84,12 +88,13 @@ def recommend(snapshot: Snapshot) -> str:
         ),
     )
     more = f'In full, with the exact commands and undo: {COMMAND} show <id>'
-    return sections(text, _conclusions(snapshot), more)
+    return sections(text, _conclusions(snapshot), limits_of_groups(snapshot.groups), more)
 
 
 def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
     """One recommendation in full: what, why, what to expect, how to do it and to undo it."""
     r = recommendation
+    limited = limited_by(r.limit)
     head = fields(
         [
             ('Recommendation', r.recommendation_id),
@@ -98,6 +103,7 @@ def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
             ('Profile', r.profile or f'{UNNAMED_OPTIONS} (no known one)'),
             ('Risk', r.risk.value),
             ('Restart', 'every OSD, one at a time' if r.restart_required else 'none'),
+            *([('Limited by', limited)] if limited else []),
             ('Options now', r.options_from or '(empty)'),
             ('Options then', r.options_to or '(empty)'),
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Callable, Optional
 
-from ...advise.records import Finding, FindingEvidence
+from ...advise.records import Finding, FindingEvidence, GroupFacts, Limit, Resource
 from ...options.grammar import OptionDifference
 from ...rollout.records import RolloutState
 from ...rollout.track_record import TrackRecord
@@ -82,6 +82,29 @@ def pending_note(osd_ids: Sequence[int]) -> str:
     if not osd_ids:
         return ''
     return paragraph(f'{PENDING_MARK} other options wait for a restart of {osd_names(osd_ids)}')
+
+
+def limited_by(limit: Optional[Limit]) -> str:
+    """What bounds clients, and how that is known; nothing where it is not."""
+    if limit is None or limit.resource is Resource.UNKNOWN:
+        return ''
+    nothing = limit.resource is Resource.NONE
+    name = 'nothing that is measured' if nothing else limit.resource.value
+    sure = f'{name} (confidence {format_percent(limit.confidence)})'
+    return '. '.join([sure, ' '.join(e.statement for e in limit.evidence)]).removesuffix('. ')
+
+
+def limits_of_groups(groups: Iterable[GroupFacts]) -> str:
+    """The same of each group."""
+    return titled(
+        'Limited by',
+        '\n'.join(
+            paragraph(text, indent=4, first=f'  {group.who}: ')
+            for group in groups
+            for text in [limited_by(group.limit)]
+            if text
+        ),
+    )
 
 
 def workload_cells(found: Optional[Workload]) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from .phrases import (
     PENDING_MARK,
     SEVERITY_MARKS,
     UNNAMED_OPTIONS,
+    limits_of_groups,
     nothing_known,
     osd_names,
     pending_note,
@@ -151,6 +152,7 @@ def _groups(snapshot: Snapshot) -> str:
         if in_no_group
         else '',
         pending_note(pending),
+        limits_of_groups(snapshot.groups),
     )
 
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.profiles import profiles
-from rocksdb_tuner.advise.records import Assessment, Kind
+from rocksdb_tuner.advise.records import Assessment, Kind, Limit, Resource
 from rocksdb_tuner.mgr.records import FailureDomain, Place
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
@@ -48,6 +48,43 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 def too_wide(text: str) -> list[str]:
     return [line for line in text.split('\n') if display_width(line) > WIDTH]
+
+
+BUSY = Evidence('kv_sync_busy', 0.9, 'ratio', 30.0, 'The kv_sync threads are 90% busy.')
+
+
+def limited(resource: Resource, *evidence: Evidence) -> Snapshot:
+    snapshot = samples.small_cluster()
+    limit = Limit(resource, 0.95, evidence)
+    return replace(
+        snapshot,
+        groups=tuple(replace(group, limit=limit) for group in snapshot.groups),
+        assessments=tuple(
+            replace(a, recommendations=tuple(replace(r, limit=limit) for r in a.recommendations))
+            for a in snapshot.assessments
+        ),
+    )
+
+
+def test_what_limits_the_clients_of_a_group_stands_with_its_evidence_where_it_is_known() -> None:
+    snapshot = limited(Resource.KV_SYNC, BUSY)
+    line = 'kv-sync (confidence 95%). The kv_sync threads are 90% busy.'
+    for text in (render.status(snapshot, 'plain'), render.recommend(snapshot, 'plain')):
+        assert f'Limited by:\n  osd/class:ssd: {line}' in text
+    shown = render.show(snapshot.recommendations[0], 'plain', samples.SOAK)
+    assert f'\nLimited by:      {line}\n' in shown
+    idle = limited(Resource.NONE)
+    assert 'nothing that is measured (confidence 95%)' in render.status(idle, 'plain')
+    unknown = limited(Resource.UNKNOWN)
+    for text in dict(answers(unknown)).values():
+        assert 'Limited by' not in text
+
+
+@pytest.mark.parametrize('resource', list(Resource))
+def test_the_widest_limit_breaks_no_width(resource: Resource) -> None:
+    evidence = Evidence('data_write_ms', 0.9, 'ratio', 30.0, 'The data device is slow. ' * 9)
+    for _, text in answers(limited(resource, evidence, evidence)):
+        assert too_wide(text) == []
 
 
 def row_of(text: str, first: str) -> list[str]:
