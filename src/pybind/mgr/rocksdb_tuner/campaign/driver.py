@@ -24,7 +24,7 @@ from ..mgr.protocols import (
     Store,
     Upgrades,
 )
-from ..mgr.records import DaemonVersions
+from ..mgr.records import ClusterMap, DaemonVersions
 from ..rollout.driver import Guard, Unguarded
 from ..rollout.errors import RolloutRefused, StoredStateError
 from ..rollout.gates import NOT_ALLOWED
@@ -35,7 +35,7 @@ from . import alarm, machine
 from .announce import lines, progress
 from .codec import refuse_if_too_large
 from .machine import Limits
-from .records import CampaignRequest, CampaignState, planned
+from .records import FINISHED, CampaignRequest, CampaignState, planned
 from .storage import CURRENT, CampaignStorage
 from .view import COMPACT_COMMAND, PROBE_ARGUMENTS, PROBE_COMMAND, Probe, View, parse_probe
 
@@ -119,6 +119,7 @@ class CampaignDriver:
         self._steady_s = 0.0
         self._watching = Stopwatch()
         self._in_step: dict[int, Stopwatch] = {}
+        self._away: dict[int, Stopwatch] = {}
         #: How long it waits without a step for what the operator did not choose.
         self._stuck = Stopwatch()
         self._stuck_s = 0.0
@@ -166,7 +167,7 @@ class CampaignDriver:
             raise RolloutRefused(errno.EBUSY, f'{self._named()} is under way')
         state = planned(campaign_id, request, now_s)
         refuse_if_too_large(state)
-        self._asked, self._probes, self._in_step = {}, {}, {}
+        self._asked, self._probes, self._in_step, self._away = {}, {}, {}, {}
         return self._keep(state)
 
     def name_actor(self, campaign_id: str, actor: str) -> None:
@@ -292,7 +293,14 @@ class CampaignDriver:
                 )
                 for osd in state.in_flight
             },
+            away_s=self._away_s(state, cluster),
         )
+
+    def _away_s(self, state: CampaignState, cluster: ClusterMap) -> Mapping[int, float]:
+        away = {osd.osd_id for osd in cluster.osds if not osd.up and not osd.in_cluster}
+        waited_for = {o.osd_id for o in state.osds if o.step not in FINISHED} if away else set()
+        self._away = {n: self._away.get(n, Stopwatch()) for n in away & waited_for}
+        return {n: since.look(None, self._steady_s) for n, since in self._away.items()}
 
     def _ok_to_stop(self, osd_ids: Iterable[int]) -> Mapping[int, Optional[str]]:
         with suppress(CommandError):

@@ -14,6 +14,7 @@ from typing import Optional
 
 from ..mgr.records import ClusterMap
 from ..rollout.gates import NOT_ALLOWED, closed_gate
+from ..rollout.leaving import Away, absent, why_away
 from ..rollout.records import Outcome, Phase
 from ..rollout.states import clip, paused_text
 from .records import FINISHED, CampaignState, CompactionStep, OsdCompaction
@@ -39,6 +40,8 @@ class Limits:
     settle_s: float = 30.0
     #: No further OSD is begun while clients' writes take longer than before by this factor.
     slower: float = 1.5
+    #: An OSD that stays down and out for so long is left behind.
+    away_s: float = 300.0
     #: An OSD that did not begin when asked so often is left.
     tries: int = 2
 
@@ -171,13 +174,14 @@ def _watched(state: CampaignState, osd: OsdCompaction, view: View, limits: Limit
             return _Watched(osd)
         used = view.used_bytes.get(n)
         return _Watched(replace(osd, step=CompactionStep.DONE, used_after_bytes=used))
-    info = view.cluster.osd(n)
-    if info is None:
-        return _Watched(_skipped(osd, 'it is not in the OSD map any more'))
-    if not info.up:
-        return _Watched(osd, waits=f'osd.{n} is down')
-    probe = view.probes.get(n)
-    if probe is None or probe.running or probe.nonce != info.nonce:
+    lost = _lost(n, view, limits)
+    if lost is not None:
+        return _Watched(_skipped(osd, lost))
+    down = _down(n, view)
+    if down is not None:
+        return _Watched(osd, waits=down)
+    probe = _probe(n, view)
+    if probe is None or probe.running:
         return _Watched(osd)
     if _is_new(osd, probe):
         # Another process: what the one before it did ended with it, and its count began anew.
@@ -225,8 +229,8 @@ def _idle(osd: OsdCompaction, view: View, limits: Limits) -> bool:
     """Whether an OSD was asked, and is known not to compact."""
     if osd.step is not CompactionStep.COMPACTING:
         return False
-    probe, info = view.probes.get(osd.osd_id), view.cluster.osd(osd.osd_id)
-    if probe is None or info is None or probe.nonce != info.nonce or probe.running:
+    probe = _probe(osd.osd_id, view)
+    if probe is None or probe.running:
         return False
     if _is_new(osd, probe):
         return True
@@ -240,10 +244,10 @@ def _begin(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits)
     held = _held(state, view)
     if held is not None:
         return Step(_waiting(state, held))
-    info = view.cluster.osd(n)
-    if info is None:
-        return Step(_with(state, _skipped(osd, 'it is not in the OSD map any more')))
-    closed = closed_gate(view.cluster, n) or view.cluster.not_now
+    lost = _lost(n, view, limits)
+    if lost is not None:
+        return Step(_with(state, _skipped(osd, lost)))
+    closed = _down(n, view) or closed_gate(view.cluster, n) or view.cluster.not_now
     if closed is not None:
         return Step(_waiting(state, closed))
     if state.stage is Phase.PREFLIGHT:
@@ -253,8 +257,8 @@ def _begin(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits)
     slower = _slower(state, view, limits)
     if slower is not None:
         return Step(_waiting(state, slower))
-    probe = view.probes.get(n)
-    if probe is None or probe.nonce != info.nonce:
+    probe = _probe(n, view)
+    if probe is None:
         return Step(state)
     if probe.running:
         return Step(_waiting(state, f'osd.{n} compacts already, by somebody else'))
@@ -263,6 +267,37 @@ def _begin(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits)
         reason = 'its DB device has no room for a second copy of what is compacted'
         return Step(_with(state, _skipped(osd, reason)))
     return _asked(state, osd, probe, used)
+
+
+def _probe(osd_id: int, view: View) -> Optional[Probe]:
+    """What the process of now says of its compactions."""
+    probe, info = view.probes.get(osd_id), view.cluster.osd(osd_id)
+    return probe if probe is not None and info is not None and probe.nonce == info.nonce else None
+
+
+def _lost(osd_id: int, view: View, limits: Limits) -> Optional[str]:
+    """Why nobody waits for an OSD any more; None: it is there, or may come back."""
+    if view.cluster.osd(osd_id) is None:
+        return 'it is not in the OSD map any more'
+    return f'it {Away.DOWN_AND_OUT.value}' if _stays_away(osd_id, view, limits) else None
+
+
+def _stays_away(osd_id: int, view: View, limits: Limits) -> bool:
+    """Whether an OSD was replaced by others for so long that nobody waits for it any more.
+
+    Whatever it was asked ended with its process.
+    """
+    return view.away_s.get(osd_id, 0.0) >= limits.away_s
+
+
+def _down(osd_id: int, view: View) -> Optional[str]:
+    info = view.cluster.osd(osd_id)
+    if info is None or info.up:
+        return None
+    away = absent(view.cluster, osd_id)
+    if away is None:
+        return f'osd.{osd_id} is down'
+    return f'{why_away(osd_id, away)}: it is left behind if that stays so'
 
 
 def _asked(

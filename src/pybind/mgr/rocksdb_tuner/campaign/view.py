@@ -71,3 +71,5 @@ class View:
     #: How long this manager has been looking, and how long it has seen each OSD in its step.
     watched_s: float = 0.0
     in_step_s: Mapping[int, float] = field(default_factory=dict)
+    #: How long it has seen each OSD down and out that is not finished.
+    away_s: Mapping[int, float] = field(default_factory=dict)

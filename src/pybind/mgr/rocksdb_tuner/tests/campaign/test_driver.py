@@ -284,6 +284,34 @@ def test_behind_a_compaction_that_is_not_answered_nothing_is_asked() -> None:
     assert len(asking.times(0, 'perf dump')) == 4
 
 
+def test_an_osd_that_comes_back_in_time_is_compacted_and_its_time_away_counts_anew() -> None:
+    run = Run('reef')
+    run.start()
+    run.until(lambda state: bool(state.in_flight))
+    for _ in range(3):
+        run.cluster.mark_out(0)
+        for _ in range(120):
+            run.tick()
+        assert run.steps()[0] == 'compacting'
+        run.cluster.osds[0].in_cluster, run.cluster.osds[0].broken = True, False
+        run.cluster.start_osd(0)
+        run.until(lambda _: run.cluster.osds[0].up)
+        run.tick()
+    run.to_the_end()
+    assert set(run.steps().values()) == {'done'}
+
+
+def test_several_that_are_away_are_left_after_the_same_five_minutes() -> None:
+    run = Run()
+    for n in range(3):
+        run.cluster.mark_out(n)
+    began_s = run.start().started_s
+    run.until(lambda state: [o.step.value for o in state.osds[:3]] == ['skipped'] * 3)
+    assert 300.0 <= run.cluster.now_s - began_s <= 330.0
+    run.to_the_end()
+    assert run.steps()[3] == 'done'
+
+
 def test_ten_osds_at_most_are_gone_through_in_a_tick() -> None:
     run = Run(osds=14)
     run.start()

@@ -465,6 +465,40 @@ def test_a_long_reason_is_cut_and_a_look_without_news_changes_no_time(
     assert after(state, busy) == Step(state)
 
 
+# -- who is down and out
+
+
+@pytest.mark.parametrize('at', [PENDING, COMPACTING])
+@pytest.mark.parametrize('paused_by', [None, 'client.ann'])
+def test_an_osd_that_stays_down_and_out_is_left_after_five_minutes(
+    cluster: FakeCluster, at: CompactionStep, paused_by: Optional[str]
+) -> None:
+    state = campaign(cluster, DONE, at, paused_by=paused_by)
+    view = with_osd(looking(cluster), 1, up=False, in_cluster=False)
+    before = after(state, replace(view, away_s={1: 299.9})).state
+    assert [osd.step for osd in before.osds[:2]] == [DONE, at]
+    told = 'paused by client.ann'
+    if paused_by is None:
+        told = 'osd.1 is down and out: it is left behind if that stays so'
+    assert before.paused_reason == told
+    left = after(state, replace(view, away_s={1: 300.0})).state.osds[1]
+    # What is not begun needs no decision while nothing may be begun.
+    kept = at is PENDING and paused_by is not None
+    assert (left.step, left.reason) == ((at, None) if kept else (SKIPPED, 'it is down and out'))
+
+
+def test_an_osd_that_is_down_and_not_out_is_waited_for_also_after_an_abort(
+    cluster: FakeCluster,
+) -> None:
+    state = aborted(campaign(cluster, DONE, COMPACTING), 'client.ann', 3.0)
+    found = after(state, with_osd(looking(cluster), 1, up=False)).state
+    assert (found.ended, found.paused_reason) == (False, 'osd.1 is down')
+    away = with_osd(looking(cluster, away_s={1: 300.0}), 1, up=False, in_cluster=False)
+    ended = after(found, away).state
+    assert ended.outcome is Outcome.ABORTED
+    assert ended.failure == 'aborted by client.ann; osd.1: it is down and out'
+
+
 # -- where OSDs are by now
 
 

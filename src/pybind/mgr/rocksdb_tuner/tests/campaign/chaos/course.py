@@ -132,6 +132,9 @@ class Course:
         cluster.compactions.loses.clear()
         cluster.compactions.refuses.clear()
         for n, osd in cluster.osds.items():
+            if not osd.in_cluster and n % 2:
+                # Nobody repairs it.
+                continue
             osd.in_cluster, osd.broken = True, False
             if not osd.up and not osd.coming:
                 cluster.start_osd(n)

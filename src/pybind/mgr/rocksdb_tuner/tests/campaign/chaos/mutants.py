@@ -348,6 +348,10 @@ def _waits_for_whom_it_lost(patch: Patch) -> None:
     patch.everywhere(skipped, kept)
 
 
+def _waits_for_whom_is_away(patch: Patch) -> None:
+    patch.never(machine._stays_away, answer=False)
+
+
 def _never_ends(patch: Patch) -> None:
     patch.everywhere(machine._end, lambda state: state)
 
@@ -457,6 +461,7 @@ MUTANTS = (
     Mutant('asks all', Rule.BOUNDED_TICK, _asks_all),
     Mutant('asks at each step', Rule.BOUNDED_TICK, _asks_at_each_step),
     Mutant('waits for whom it lost', Rule.ENDS, _waits_for_whom_it_lost, (Act.PURGED,)),
+    Mutant('waits for whom is out', Rule.ENDS, _waits_for_whom_is_away, (Act.DIES_AND_IS_OUT,)),
     Mutant('never ends', Rule.ENDS, _never_ends),
     Mutant('not recorded', Rule.RECORDED_ONCE, _not_recorded),
     Mutant('recorded at the begin', Rule.RECORDED_ONCE, _recorded_at_the_begin),
