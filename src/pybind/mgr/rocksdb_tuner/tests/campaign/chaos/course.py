@@ -183,7 +183,14 @@ def _resume(world: World, watch: Watch, _: int) -> None:
 
 
 def _abort(world: World, watch: Watch, _: int) -> None:
-    world.driver.abort('client.a', world.clock_s)
+    try:
+        world.driver.abort('client.a', world.clock_s)
+    except Killed:
+        # It holds where that was stored before the manager died.
+        stored = watch.stored()
+        if stored.ended or stored.ending is not None:
+            watch.aborted, watch.paused = True, False
+        raise
     watch.aborted, watch.paused = True, False
 
 

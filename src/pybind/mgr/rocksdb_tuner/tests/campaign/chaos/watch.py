@@ -105,7 +105,7 @@ class Watch:
         world, cluster = self.world, self.world.cluster
         told = f'osd.{osd_id} is asked'
         # The stored state, not the driver's: another manager must find the intention there.
-        state = self._stored()
+        state = self.stored()
         osd = next((o for o in state.osds if o.osd_id == osd_id), None)
         begun = osd is not None and osd.step is CompactionStep.COMPACTING
         self.require(Rule.SAVED_BEFORE, begun, f'{told}: {osd}')
@@ -128,7 +128,7 @@ class Watch:
         if osd.asked == 1:
             self._begun(state, osd_id, told)
 
-    def _stored(self) -> CampaignState:
+    def stored(self) -> CampaignState:
         values = self.world.store.values
         return decode(values[CURRENT], lambda name, n: values.get(f'{CHUNKS}{name}/{n}'))
 
@@ -237,7 +237,7 @@ class Watch:
         self.require(
             Rule.RECORDED_ONCE, outcome is state.outcome, f'{state.outcome} recorded as {outcome}'
         )
-        stored = self._stored()
+        stored = self.stored()
         self.require(Rule.RECORDED_ONCE, stored == state, f'{stored} is stored, not {state}')
 
     def at_the_end(self) -> None:
