@@ -277,7 +277,7 @@ def _probe(osd_id: int, view: View) -> Optional[Probe]:
 
 def _lost(osd_id: int, view: View, limits: Limits) -> Optional[str]:
     """Why nobody waits for an OSD any more; None: it is there, or may come back."""
-    if view.cluster.osd(osd_id) is None:
+    if absent(view.cluster, osd_id) is Away.GONE:
         return 'it is not in the OSD map any more'
     return f'it {Away.DOWN_AND_OUT.value}' if _stays_away(osd_id, view, limits) else None
 

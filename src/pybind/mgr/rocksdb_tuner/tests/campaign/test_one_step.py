@@ -308,6 +308,17 @@ def test_its_size_is_taken_thirty_seconds_after_its_end(cluster: FakeCluster) ->
     assert (unknown.step, unknown.used_after_bytes) == (DONE, None)
 
 
+@pytest.mark.parametrize('at', [PENDING, COMPACTING])
+def test_of_a_map_that_was_not_read_yet_nothing_is_concluded(
+    cluster: FakeCluster, at: CompactionStep
+) -> None:
+    view = looking(cluster)
+    for n in tuple(cluster.osds):
+        view = without(view, n)
+    found = after(campaign(cluster, at), view)
+    assert (first(found).step, found.compact) == (at, None)
+
+
 def test_the_highest_latency_while_it_compacted_is_kept(cluster: FakeCluster) -> None:
     state = campaign(cluster, COMPACTING)
     busy = with_probe(looking(cluster), 0, probe(cluster, 0, running=True))
