@@ -11,6 +11,7 @@ from .entries import decided_by, own, starts_with
 from .errors import RolloutRefused
 from .identity import uuid_head
 from .records import (
+    ANNEX,
     OPTION,
     Before,
     ChangeKind,
@@ -35,11 +36,13 @@ def planned(
     same_meaning: Callable[[str, str], bool],
     now_s: float,
     soak: SoakPlan,
+    other_entries: Optional[Mapping[str, str]] = None,
 ) -> RolloutState:
     """A new rollout with all that was there before; raises RolloutRefused.
 
     ``entries`` are all entries of the option by `who`, ``running`` what each OSD of the request
-    reports, by OSD id (missing where it did not answer).
+    reports, by OSD id (missing where it did not answer), ``other_entries`` the entries of the
+    option that the request leaves alone (None: nobody is to watch those).
     """
     _refuse_malformed(request)
     impossible = contradiction(soak)
@@ -74,6 +77,9 @@ def planned(
         request=request,
         before=Before(
             entries=tuple(sorted(_recorded(request, entries).items())),
+            other_entries=None
+            if other_entries is None
+            else tuple(sorted(_recorded(request, other_entries).items())),
             osds=tuple(
                 OsdBefore(
                     osd.osd_id,
@@ -100,10 +106,13 @@ def planned(
 def _refuse_malformed(request: ChangeRequest) -> None:
     targets = dict(request.targets)
     final = dict(request.final_entries)
-    if request.option != OPTION:
+    if request.option not in {OPTION, ANNEX}:
         raise RolloutRefused(
-            errno.EINVAL, f'{request.option} cannot be rolled out: only {OPTION} can'
+            errno.EINVAL, f'{request.option} cannot be rolled out: only {OPTION} and {ANNEX} can'
         )
+    if request.option == ANNEX and request.kind is not ChangeKind.SET_PROFILE:
+        # Without it each OSD runs what the other option gives it, which need not be a default.
+        raise RolloutRefused(errno.EINVAL, f'{ANNEX} can be set by a rollout, not removed')
     if not targets:
         raise RolloutRefused(errno.EINVAL, 'there is no OSD to change')
     if (

@@ -87,11 +87,15 @@ def encode_state(state: RolloutState) -> str:
             'prediction': request.prediction,
             'predicted': predicted_document(request.predicted),
             'option': request.option,
+            'strings': None if request.strings is None else list(request.strings),
             'batches': [len(batch) for batch in request.batches],
             'domains': [_domain_document(domain, table) for domain in request.domains],
         },
         'before': {
             'entries': [[who, table.index(value)] for who, value in state.before.entries],
+            'other_entries': None
+            if state.before.other_entries is None
+            else [[who, table.index(value)] for who, value in state.before.other_entries],
             'osd_order': [osd.osd_id for osd in state.before.osds],
         },
         # One column per property: like values stand side by side, which compresses best.
@@ -169,6 +173,13 @@ def refuse_if_too_large(state: RolloutState) -> None:
     refuse_above(size + _RESERVE_BYTES, f'a rollout of {len(state.osds)} OSDs')
 
 
+def _before_and_after(path: str, value: object) -> tuple[str, str]:
+    values = read_list(path, value)
+    if len(values) != 2:
+        wrong(path, value, 'two strings')
+    return read_text(path, values[0]), read_text(path, values[1])
+
+
 def decode_state(text: str) -> RolloutState:
     """The state that `encode_state` wrote; raises StoredStateError."""
     document = unpacked(text, WITHOUT_SOAK, VERSION)
@@ -207,9 +218,11 @@ def decode_state(text: str) -> RolloutState:
             prediction=request.optional_text('prediction'),
             predicted=request.added_later('predicted', read_predicted),
             option=request.text('option'),
+            strings=request.added_later('strings', _before_and_after),
         ),
         before=Before(
             entries=before.pairs('entries', lookup(strings)),
+            other_entries=before.pairs_added_later('other_entries', lookup(strings)),
             osds=tuple(
                 OsdBefore(
                     n,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Callable, Optional, Protocol, TypeVar
@@ -19,7 +19,7 @@ from ..mgr.protocols import (
     Store,
     Upgrades,
 )
-from ..mgr.records import DaemonVersions, OrchestratedDaemon, RunningOption
+from ..mgr.records import ConfigEntry, DaemonVersions, OrchestratedDaemon, RunningOption
 from ..observe.sample import Sample
 from ..observe.trouble import Trouble
 from . import acts, alarm, machine
@@ -46,6 +46,7 @@ from .observation import (
 from .outstanding import cannot_happen
 from .recording import NOTHING_FOUND, Recording
 from .records import (
+    ANNEX,
     OPTION,
     AskedRestart,
     ChangeRequest,
@@ -321,12 +322,14 @@ class Driver:
         """
         self.load()
         self._refuse_while_running()
+        entries = self._entries_now()
         state = planned(
             self._storage.next_id(),
             request,
             cluster=self._cluster.cluster_map(),
-            entries=self._entries_now(),
-            running=self._running(request.order),
+            entries=as_mapping(entries, request.option),
+            other_entries=as_mapping(entries, request.other_option),
+            running=self._running(request, request.order),
             same_meaning=self._machine.same_meaning,
             now_s=now_s,
             soak=soak or SoakPlan(),
@@ -352,11 +355,12 @@ class Driver:
             raise RolloutRefused(errno.EALREADY, f'{state.rollout_id} was rolled back already')
         if state.direction is Direction.BACK and not state.ended:
             raise RolloutRefused(errno.EALREADY, f'{state.rollout_id} is being rolled back')
-        changed = entries_in_the_way(state, self._entries_now())
+        option = state.request.option
+        changed = entries_in_the_way(state, as_mapping(self._entries_now(), option))
         if changed:
             raise RolloutRefused(
                 errno.EBUSY,
-                f'{OPTION} of {", ".join(changed[:8])} was changed since by somebody else, which '
+                f'{option} of {", ".join(changed[:8])} was changed since by somebody else, which '
                 f'a rollback of {state.rollout_id} would undo: set it as wanted by hand',
             )
         before()
@@ -404,7 +408,7 @@ class Driver:
         state = self._running_rollout()
         entries: Optional[Mapping[str, str]] = None
         with suppress(CommandError):
-            entries = self._entries()
+            entries = as_mapping(self._entries(), state.request.option)
         return self._keep(acts.aborted(state, actor, now_s, entries))
 
     def acknowledge(self) -> RolloutState:
@@ -452,7 +456,7 @@ class Driver:
                 # Anew, even where two requests look alike.
                 self._request, self._scheduled = step.state.asked, None
                 self._since_asked = Stopwatch()
-            error = self._carry_out(action)
+            error = self._carry_out(action, state.request.option)
             if error is not None:
                 log.warning('rollout %s: %s failed: %s', state.rollout_id, action, error)
                 self._save(acts.action_failed(step.state, action, error, now_s))
@@ -495,16 +499,18 @@ class Driver:
         key = state.rollout_id, flying and flying.osd_id, down
         alive = self._life.look(key, told)
         lifeless_s = self._lifeless.look((*key, alive is True), steady_s)
+        entries = self._entries()
         return Observation(
             cluster=cluster,
             pgs=self._cluster.pg_summary(),
             health=frozenset(self._cluster.health_codes()),
-            entries=self._entries(),
-            running=self._running(needs.running),
+            entries=as_mapping(entries, state.request.option),
+            other_entries=as_mapping(entries, state.request.other_option),
+            running=self._running(state.request, needs.running),
             ok_to_stop=self._ok_to_stop(needs),
             versions=self._versions(needs),
             upgrade=self._upgrade(needs),
-            resolved=self._resolved(needs),
+            resolved=self._resolved(state.request, needs),
             orchestrator_reason=self._orchestrator_reason(needs),
             may_act=may_act,
             not_now=self._not_now,
@@ -533,14 +539,14 @@ class Driver:
             asked_by_us=flying is not None and self._asked == (state.rollout_id, flying.osd_id),
         )
 
-    def _carry_out(self, action: Action) -> Optional[str]:
+    def _carry_out(self, action: Action, option: str) -> Optional[str]:
         """Why the cluster refused it; None if it did not."""
-        log.info('rollout: %s', action)
+        log.info('rollout: %s (%s)', action, option)
         try:
             if isinstance(action, SetEntry):
-                self._config.set(action.who, OPTION, action.value)
+                self._config.set(action.who, option, action.value)
             elif isinstance(action, RemoveEntry):
-                self._config.remove(action.who, OPTION)
+                self._config.remove(action.who, option)
             else:
                 self._orchestrator.restart_osd(action.osd_id)
         except CommandError as error:
@@ -549,10 +555,10 @@ class Driver:
 
     # -- looking
 
-    def _entries(self) -> Mapping[str, str]:
-        return as_mapping(self._config.entries((OPTION,)))
+    def _entries(self) -> Sequence[ConfigEntry]:
+        return self._config.entries((OPTION, ANNEX))
 
-    def _entries_now(self) -> Mapping[str, str]:
+    def _entries_now(self) -> Sequence[ConfigEntry]:
         """The entries, for an operator who waits for them."""
         try:
             return self._entries()
@@ -561,8 +567,11 @@ class Driver:
                 error.errno, f'the config store cannot be read now: {error.message}; try again'
             ) from error
 
-    def _running(self, osd_ids: tuple[int, ...]) -> Mapping[int, RunningOption]:
-        return _answers(osd_ids, lambda n: self._config.running(n, (OPTION,))[OPTION])
+    def _running(
+        self, request: ChangeRequest, osd_ids: tuple[int, ...]
+    ) -> Mapping[int, RunningOption]:
+        option = request.option
+        return _answers(osd_ids, lambda n: self._config.running(n, (option,))[option])
 
     def _ok_to_stop(self, needs: Needs) -> Mapping[int, Optional[str]]:
         return _answers(needs.ok_to_stop, lambda n: self._osds.ok_to_stop((n,)))
@@ -582,8 +591,8 @@ class Driver:
         except CommandError as error:
             return f'its state cannot be told ({error.message})'
 
-    def _resolved(self, needs: Needs) -> Mapping[int, str]:
-        return _answers(needs.resolved, lambda n: self._config.resolved(n, OPTION))
+    def _resolved(self, request: ChangeRequest, needs: Needs) -> Mapping[int, str]:
+        return _answers(needs.resolved, lambda n: self._config.resolved(n, request.option))
 
     def _orchestrator_reason(self, needs: Needs) -> Optional[str]:
         return self._orchestrator.unavailable_reason() if needs.orchestrator else None

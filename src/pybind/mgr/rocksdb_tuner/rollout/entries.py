@@ -24,9 +24,9 @@ def own(osd_id: int) -> str:
     return f'osd.{osd_id}'
 
 
-def as_mapping(entries: Iterable[ConfigEntry]) -> dict[str, str]:
-    """Entries of one option by `who`."""
-    return {entry.who: entry.value for entry in entries}
+def as_mapping(entries: Iterable[ConfigEntry], option: str) -> dict[str, str]:
+    """The entries of one option by `who`."""
+    return {entry.who: entry.value for entry in entries if entry.name == option}
 
 
 def starts_with(entries: Mapping[str, str], osd_id: int) -> Optional[tuple[str, str]]:

@@ -28,6 +28,23 @@ def changed_by_others(state: RolloutState, seen: Observation) -> tuple[str, ...]
     )
 
 
+def others_of_other_option(state: RolloutState, seen: Observation) -> tuple[str, ...]:
+    """Every `who` whose entry of the option that this leaves alone was changed since it began.
+
+    OSDs read both options together: what was checked on the first of them is not what the others
+    would get. On the way back nothing depends on it.
+    """
+    before, now = state.before.other_entries, seen.other_entries
+    if before is None or now is None or state.direction is not Direction.FORWARD:
+        return ()
+    was = dict(before)
+    concerned = (osd.osd_id for osd in state.osds if osd.step is not OsdStep.LEFT_BEHIND)
+    scope = Scope.of(seen.cluster, concerned)
+    return tuple(
+        who for who in sorted({*was, *now}) if was.get(who) != now.get(who) and scope.may_cover(who)
+    )
+
+
 def entries_in_the_way(state: RolloutState, entries: Mapping[str, str]) -> tuple[str, ...]:
     """Every `who` that a rollback would restore and that somebody changed since."""
     turned = rolled_back(state, '', state.updated_s)

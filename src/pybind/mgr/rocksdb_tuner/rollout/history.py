@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional
 
-from .records import Judgement, Outcome, Predicted, RolloutState
+from .records import OPTION, Judgement, Outcome, Predicted, RolloutState
 from .verdict import in_words
 
 
@@ -22,7 +22,7 @@ class HistoryRecord:
     time_s: float
     recommendation_id: str
     who: str
-    #: What the first OSD ran before, and what it was to run.
+    #: What the first OSD ran before, and what it was to run: string and annex together.
     options_from: str
     options_to: str
     actor: str
@@ -35,6 +35,8 @@ class HistoryRecord:
     #: The same two in numbers; None also in what an older version of the module stored.
     predicted: Optional[Predicted] = None
     judgement: Optional[Judgement] = None
+    #: Which of the two options was changed.
+    option: str = OPTION
 
 
 def record_of(state: RolloutState) -> HistoryRecord:
@@ -42,13 +44,14 @@ def record_of(state: RolloutState) -> HistoryRecord:
     request = state.request
     first = request.order[0]
     before = {osd.osd_id: osd.value for osd in state.before.osds}
+    options_from, options_to = request.strings or (before[first], dict(request.targets)[first])
     return HistoryRecord(
         rollout_id=state.rollout_id,
         time_s=state.started_s,
         recommendation_id=request.recommendation_id,
         who=request.who,
-        options_from=before[first],
-        options_to=dict(request.targets)[first],
+        options_from=options_from,
+        options_to=options_to,
         actor=request.actor,
         outcome=state.outcome or Outcome.WAITING,
         reason=state.failure,
@@ -56,4 +59,5 @@ def record_of(state: RolloutState) -> HistoryRecord:
         measured=None if state.judgement is None else in_words(state.judgement),
         predicted=request.predicted,
         judgement=state.judgement,
+        option=request.option,
     )

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from .back import back, recover
 from .batches import watched_batch
 from .entries import own
-from .foreign import changed_by_others, told_what_stays
+from .foreign import changed_by_others, others_of_other_option, told_what_stays
 from .forward import following, forward
 from .observation import Needs, Observation
 from .records import Direction, Ending, OsdStep, Outcome, RolloutState
@@ -93,10 +93,18 @@ def wait_key(state: RolloutState) -> tuple[object, ...]:
 
 
 def _checked(rules: Rules, state: RolloutState, seen: Observation) -> Step:
-    changed = changed_by_others(state, seen)
-    if not changed:
+    changed, beside = changed_by_others(state, seen), others_of_other_option(state, seen)
+    if not changed and not beside:
         return _dispatch(rules, replace(state, suspicion=None), seen)
-    suspicion = clip(f'{state.request.option} of {", ".join(changed)} was changed by somebody else')
+    told = (
+        f'{option} of {", ".join(whos)} was changed by somebody else'
+        for option, whos in (
+            (state.request.option, changed),
+            (state.request.other_option, beside),
+        )
+        if whos
+    )
+    suspicion = clip('; '.join(told))
     if state.suspicion != suspicion:
         return Step(replace(state, suspicion=suspicion))
     if seen.waited_s < rules.limits.confirm_s:

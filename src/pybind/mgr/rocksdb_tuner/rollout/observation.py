@@ -45,6 +45,8 @@ class Observation:
     health: frozenset[str]
     #: All entries of the option by `who`.
     entries: Mapping[str, str]
+    #: The same of the option that the rollout does not change; None: not looked at.
+    other_entries: Optional[Mapping[str, str]] = None
     #: What OSDs report as running. Only true of a process that started after the last change of
     #: its entries: Ceph shows the default once an entry is removed, whatever RocksDB was opened
     #: with (measured on 16.2.15).

@@ -51,8 +51,11 @@ def commands(
     actions: tuple[Action, ...],
     orchestrated: bool = True,
     hosts: Optional[Mapping[int, Optional[str]]] = None,
+    option: str = OPTION,
 ) -> tuple[str, ...]:
-    """The commands for ``actions``, each restart followed by the one that verifies it.
+    """The commands for ``actions`` on entries of ``option``.
+
+    Each restart is followed by the command that verifies it.
 
     ``orchestrated``: whether an orchestrator restarts daemons; otherwise the restart is a command
     for the OSD's own host, by name where ``hosts`` (OSD id to host) knows it.
@@ -66,19 +69,19 @@ def commands(
                 if orchestrated
                 else f'systemctl restart ceph-osd@{action.osd_id}'
                 + (f'  # on {host}' * bool(host)),
-                f'ceph config show osd.{action.osd_id} {OPTION}',
+                f'ceph config show osd.{action.osd_id} {option}',
             ]
         else:
-            lines.append(entry_command(action))
+            lines.append(entry_command(action, option))
     return tuple(lines)
 
 
-def entry_command(action: Action) -> str:
+def entry_command(action: Action, option: str = OPTION) -> str:
     """The command that writes one entry of the config store."""
     if isinstance(action, SetEntry):
-        return f'ceph config set {action.who} {OPTION} {_quoted(action.value)}'
+        return f'ceph config set {action.who} {option} {_quoted(action.value)}'
     assert isinstance(action, RemoveEntry)
-    return f'ceph config rm {action.who} {OPTION}'
+    return f'ceph config rm {action.who} {option}'
 
 
 def expected_duration_s(

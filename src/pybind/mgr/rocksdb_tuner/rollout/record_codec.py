@@ -20,7 +20,7 @@ from .codec import (
 from .errors import RolloutRefused, StoredStateError
 from .evidence import Block, Evidence, Measured
 from .history import HistoryRecord
-from .records import Outcome, RolloutState
+from .records import OPTION, Outcome, RolloutState
 from .restart_log import Restart, RestartLog
 from .stopwatch import ClockState
 from .stored import (
@@ -56,6 +56,7 @@ def encode_record(record: HistoryRecord, state: Optional[RolloutState] = None) -
         'measured': record.measured,
         'predicted': predicted_document(record.predicted),
         'judgement': judgement_document(record.judgement),
+        'option': record.option,
     }
     what = f'the history record of {record.rollout_id}'
     if state is not None:
@@ -89,6 +90,7 @@ def decode_record(text: str) -> HistoryRecord:
         measured=document.optional_text('measured'),
         predicted=document.added_later('predicted', read_predicted),
         judgement=document.added_later('judgement', read_judgement),
+        option=document.added_later('option', read_text) or OPTION,
     )
 
 

@@ -8,8 +8,10 @@ from typing import Optional
 
 from ..mgr.records import FailureDomain
 
-#: The one option that rollouts change.
+#: The two options that rollouts change, each rollout one of them. An OSD appends the annex to the
+#: other: what it names keeps the value that it gives, whatever release the OSD is upgraded to.
 OPTION = 'bluestore_rocksdb_options'
+ANNEX = 'bluestore_rocksdb_options_annex'
 
 
 class Phase(str, Enum):
@@ -192,7 +194,15 @@ class ChangeRequest:
     prediction: Optional[str] = None
     #: The same in numbers.
     predicted: Optional[Predicted] = None
+    #: What targets and entries are values of: `OPTION` or `ANNEX`.
     option: str = OPTION
+    #: What OSDs run before and after, of both options together; None: what they have of this one.
+    strings: Optional[tuple[str, str]] = None
+
+    @property
+    def other_option(self) -> str:
+        """The one that this does not change, and that OSDs read with it."""
+        return OPTION if self.option == ANNEX else ANNEX
 
 
 @dataclass(frozen=True)
@@ -220,6 +230,9 @@ class Before:
 
     entries: tuple[tuple[str, str], ...]
     osds: tuple[OsdBefore, ...]
+    #: The same of `ChangeRequest.other_option`; None: not known, as in what an older version of
+    #: the module stored.
+    other_entries: Optional[tuple[tuple[str, str], ...]] = None
 
     def entry(self, who: str) -> Optional[str]:
         return dict(self.entries).get(who)

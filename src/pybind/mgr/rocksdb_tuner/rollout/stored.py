@@ -224,6 +224,12 @@ class Part:
             found.append((read_text(path, pair[0]), read(path, pair[1])))
         return tuple(found)
 
+    def pairs_added_later(
+        self, name: str, read: Callable[[str, object], _T]
+    ) -> Optional[tuple[tuple[str, _T], ...]]:
+        """None also where an older version of the module, which did not know of it, wrote this."""
+        return None if self._values.get(name) is None else self.pairs(name, read)
+
     def permutation(self, name: str, ids: Iterable[int]) -> list[int]:
         found = self.integers(name)
         if sorted(found) != sorted(ids):

@@ -43,6 +43,7 @@ from rocksdb_tuner.mgr.records import (
 from rocksdb_tuner.tests.fake_compaction import FakeAnswer, FakeCompactions
 
 OPTION = 'bluestore_rocksdb_options'
+ANNEX = 'bluestore_rocksdb_options_annex'
 
 #: Release defaults of 16.2.15 and of 18.2.7 (the same in 20.2.4).
 DEFAULTS = {
@@ -133,6 +134,8 @@ class FakeCluster:
 
     def __init__(self, osds: int = 3, per_host: int = 1, release: str = 'pacific') -> None:
         self.now_s = 1_000_000.0
+        #: The option that a test means where it names none.
+        self.option = OPTION
         self.epoch = 10
         self.release = release
         self.osds: dict[int, FakeOsd] = {}
@@ -273,22 +276,23 @@ class FakeCluster:
     def down(self) -> set[int]:
         return {osd.osd_id for osd in self.osds.values() if not osd.up}
 
-    def entries_of(self, name: str = OPTION) -> dict[str, str]:
-        return {who: value for (who, option), value in self.store.items() if option == name}
+    def entries_of(self, name: Optional[str] = None) -> dict[str, str]:
+        wanted = name or self.option
+        return {who: value for (who, option), value in self.store.items() if option == wanted}
 
-    def runs(self, osd_id: int, name: str = OPTION) -> str:
+    def runs(self, osd_id: int, name: Optional[str] = None) -> str:
         """What RocksDB was really opened with."""
         osd = self.osds[osd_id]
-        started = osd.started_with.get(name)
-        return started.value if started else self._default(osd, name)
+        started = osd.started_with.get(name or self.option)
+        return started.value if started else self._default(osd, name or self.option)
 
-    def operator_sets(self, who: str, value: str, name: str = OPTION) -> None:
-        self.store[who, name] = value
-        self._config_changed(name)
+    def operator_sets(self, who: str, value: str, name: Optional[str] = None) -> None:
+        self.store[who, name or self.option] = value
+        self._config_changed(name or self.option)
 
-    def operator_removes(self, who: str, name: str = OPTION) -> None:
-        self.store.pop((who, name), None)
-        self._config_changed(name)
+    def operator_removes(self, who: str, name: Optional[str] = None) -> None:
+        self.store.pop((who, name or self.option), None)
+        self._config_changed(name or self.option)
 
     def stop_osd(self, osd_id: int) -> None:
         """The process ends, and nobody starts it again."""
@@ -529,11 +533,11 @@ class FakeCluster:
     def _boot(self, osd: FakeOsd) -> None:
         osd.boot_at_s = None
         started = osd.starting_with
-        given = started.get(OPTION)
-        if osd.broken or (given and osd.stubborn is None and self.refuses_to_start(given.value)):
+        given = [started[name].value for name in (OPTION, ANNEX) if name in started]
+        if osd.broken or (osd.stubborn is None and any(map(self.refuses_to_start, given))):
             return
         if osd.stubborn is not None:
-            started = {**started, OPTION: osd.stubborn}
+            started = {**started, self.option: osd.stubborn}
         self._next_nonce += 1
         osd.nonce = self._next_nonce
         osd.up = True

@@ -40,6 +40,8 @@ class Act(Enum):
     SETS_CLASS = auto()
     SETS_HOST = auto()
     SETS_OTHER_OPTION = auto()
+    #: Of the string and its annex, the one that the rollout does not change.
+    SETS_OTHER_STRING = auto()
     REMOVES_OSD = auto()
     REMOVES_ALL = auto()
     # -- OSDs

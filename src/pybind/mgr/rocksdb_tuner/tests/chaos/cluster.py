@@ -21,7 +21,7 @@ from rocksdb_tuner.mgr.records import (
     PgSummary,
     RunningOption,
 )
-from rocksdb_tuner.tests.fake_cluster import OPTION, VERSIONS, FakeCluster, FakeOsd, _info
+from rocksdb_tuner.tests.fake_cluster import VERSIONS, FakeCluster, FakeOsd, _info
 
 from .topology import Spot, Topology
 
@@ -219,10 +219,10 @@ class ChaosCluster(FakeCluster):
     def starts_with(self, osd_id: int) -> str:
         """What a process of this OSD that started now would be opened with."""
         osd = self.osds[osd_id]
-        if OPTION in osd.conf_file:
-            return osd.conf_file[OPTION]
-        started = self._at_start(osd, OPTION)
-        return self._default(osd, OPTION) if started is None else started
+        if self.option in osd.conf_file:
+            return osd.conf_file[self.option]
+        started = self._at_start(osd, self.option)
+        return self._default(osd, self.option) if started is None else started
 
     def cluster_map(self) -> ClusterMap:
         return ClusterMap(

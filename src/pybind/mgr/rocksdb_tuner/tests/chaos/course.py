@@ -81,6 +81,7 @@ class Course:
         #: Since when an operator is needed, and no health check says so.
         self._untold_since_s: Optional[float] = None
         self.cluster = ChaosCluster(planned.topology)
+        self.cluster.option = planned.option
         _apply_delays(self.cluster, planned)
         _before(self.cluster, planned)
         self.before = self.cluster.entries_of()
@@ -391,4 +392,5 @@ def _request(cluster: ChaosCluster, planned: Schedule) -> ChangeRequest:
         batches=batches,
         domains=domains_of(batches, cluster.places),
         restart=planned.change is not Change.REMOVE_EQUAL,
+        option=planned.option,
     )

@@ -11,7 +11,6 @@ from rocksdb_tuner.rollout.records import OsdStep
 from rocksdb_tuner.rollout.states import first_at
 from rocksdb_tuner.rollout.storage import CURRENT, EVIDENCE
 from rocksdb_tuner.rollout.stored import packed, unpacked_values
-from rocksdb_tuner.tests.fake_cluster import OPTION
 from rocksdb_tuner.tests.rollout.conftest import ALL, CLASS, refusing, set_profile
 
 from .acts import Act
@@ -195,7 +194,7 @@ def _stubborn(world: World, watch: Watch, osd_id: int) -> None:
 
 def _overrule(world: World, watch: Watch, osd_id: int) -> None:
     watch.beside_itself.add(osd_id)
-    world.cluster.osds[osd_id].conf_file[OPTION] = OPERATORS
+    world.cluster.osds[osd_id].conf_file[world.cluster.option] = OPERATORS
 
 
 def _overrule_next(world: World, watch: Watch, _: int) -> None:
@@ -321,6 +320,7 @@ _EFFECTS: Mapping[Act, _Effect] = {
     Act.SETS_OTHER_OPTION: lambda w, _, __: w.cluster.operator_sets(
         'osd', '1G', 'osd_memory_target'
     ),
+    Act.SETS_OTHER_STRING: lambda _, watch, __: watch.operator_sets_other_string(OPERATORS),
     Act.REMOVES_OSD: lambda w, watch, n: _operator_removes(w, watch, f'osd.{n}'),
     Act.REMOVES_ALL: lambda w, watch, _: _operator_removes(w, watch, ALL),
     Act.RESTARTED_BY_HAND: lambda w, _, n: _restart_by_hand(w, n),

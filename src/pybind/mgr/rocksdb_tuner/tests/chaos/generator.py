@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from rocksdb_tuner.rollout.records import Inconclusive, SoakPlan
+from rocksdb_tuner.rollout.records import ANNEX, OPTION, Inconclusive, SoakPlan
 from rocksdb_tuner.tests.rollout.conftest import NEW
 
 from .acts import OF_THE_LOOP, Act
@@ -223,6 +223,9 @@ def schedule(seed: str) -> Schedule:
     topology = drawn(dice, two_classes=change in _TWO_CLASSES, spare=theatre.spare)
     soaks = theatre.soaks or dice.random() < 0.15
     large = topology.shape is Shape.LARGE
+    # Dice of their own: what was drawn before there were two options stays what it was.
+    of_strings = random.Random(f'{seed}:strings')
+    of_annex = not change.name.startswith('REMOVE') and of_strings.random() < 0.3
     loop = Loop.DRIVER if large and loop is Loop.TUNER else loop
     return Schedule(
         seed=seed,
@@ -235,8 +238,18 @@ def schedule(seed: str) -> Schedule:
         loop=loop,
         orchestrator_forgets=dice.random() < 0.5,
         most_looks=60 if large else dice.choice((120, 250)),
-        acts=tuple(_acts(dice, theatre, len(topology.spots), loop)),
+        acts=(
+            *_acts(dice, theatre, len(topology.spots), loop),
+            *_other_string(of_strings, theatre),
+        ),
+        option=ANNEX if of_annex else OPTION,
     )
+
+
+def _other_string(dice: random.Random, theatre: _Theatre) -> Iterator[Planned]:
+    if dice.random() < 0.05:
+        moment = dice.choice((*theatre.moments, *_ON_THE_WAY))
+        yield _aimed(Act.SETS_OTHER_STRING, moment, int(dice.expovariate(1 / 1.5)))
 
 
 def _soak(dice: random.Random) -> SoakPlan:
@@ -261,7 +274,11 @@ def _acts(dice: random.Random, theatre: _Theatre, osds: int, loop: Loop) -> Iter
     if dice.random() < 0.2:
         yield Planned(Act.DAILY_LIMIT, 0, None, dice.randrange(osds))
     yield from dice.choice(theatre.provoked_by)
-    possible = [act for act in Act if loop is not Loop.DRIVER or act not in OF_THE_LOOP]
+    possible = [
+        act
+        for act in Act
+        if act is not Act.SETS_OTHER_STRING and (loop is not Loop.DRIVER or act not in OF_THE_LOOP)
+    ]
     for _ in range(dice.choice((0, 1, 2, 3, 4, 5, 6, 8))):
         act = dice.choice(possible)
         if act in _FINAL and dice.randrange(3):

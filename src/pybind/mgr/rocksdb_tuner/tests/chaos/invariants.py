@@ -16,6 +16,8 @@ from rocksdb_tuner.rollout.codec import decode_state
 from rocksdb_tuner.rollout.entries import starts_with
 from rocksdb_tuner.rollout.foreign import entries_in_the_way
 from rocksdb_tuner.rollout.records import (
+    ANNEX,
+    OPTION,
     Direction,
     OsdProgress,
     OsdStep,
@@ -27,7 +29,6 @@ from rocksdb_tuner.rollout.records import (
 from rocksdb_tuner.rollout.request import shared_entries
 from rocksdb_tuner.rollout.states import in_flight
 from rocksdb_tuner.rollout.storage import CURRENT, HISTORY
-from rocksdb_tuner.tests.fake_cluster import OPTION
 from rocksdb_tuner.tests.rollout.conftest import Run, same_meaning
 
 from .rules import Rule, Violation
@@ -109,6 +110,8 @@ class Watch:
         #: OSDs that clients wrote to since their process started: nonce.
         self._written: dict[int, int] = {}
         self._ended_looks = 0
+        #: When an operator changed the string that the rollout leaves alone; None: nobody did.
+        self._other_string_s: Optional[float] = None
         self.left: Counter[Left] = Counter()
         self.checked: Counter[Rule] = Counter()
         run.cluster.on_command = self.check
@@ -141,6 +144,13 @@ class Watch:
         self._found.setdefault(who, self.run.cluster.entries_of().get(who))
         self.operators.add(who)
         self.run.cluster.operator_sets(who, value)
+
+    def operator_sets_other_string(self, value: str) -> None:
+        cluster = self.run.cluster
+        other = OPTION if cluster.option == ANNEX else ANNEX
+        if cluster.entries_of(other).get('osd') != value:
+            self._other_string_s = cluster.now_s
+        cluster.operator_sets('osd', value, other)
 
     def operator_removes(self, who: str) -> None:
         state = self.run.driver.state
@@ -199,6 +209,8 @@ class Watch:
             self._restart(state, int(words[2].partition('.')[2]), command)
         else:
             value = words[3] if words[0] == 'set' else None
+            asked = state.request.option
+            self.require(Rule.AS_REQUESTED, words[2] == asked, f'{command}: it is of {asked}')
             self._write(state, words[1], value, command)
 
     def _looked_first(self, command: str) -> None:
@@ -315,7 +327,7 @@ class Watch:
         inside = set(state.request.order) - self.others
         for n, osd in cluster.osds.items():
             # One that is down and out comes back only by somebody's hand, if ever.
-            if n in inside or not (osd.up or osd.in_cluster) or OPTION in osd.conf_file:
+            if n in inside or not (osd.up or osd.in_cluster) or cluster.option in osd.conf_file:
                 continue
             old, new = self._starts(before, n), self._starts(after, n)
             self.require(Rule.NO_OUTSIDER, same_meaning(old, new), f'{command}: osd.{n} gets {new}')
@@ -323,7 +335,7 @@ class Watch:
     def _starts(self, entries: Mapping[str, str], osd_id: int) -> str:
         found = starts_with(entries, osd_id)
         cluster = self.run.cluster
-        return cluster._default(cluster.osds[osd_id], OPTION) if found is None else found[1]
+        return cluster._default(cluster.osds[osd_id], cluster.option) if found is None else found[1]
 
     # -- each state that is stored
 
@@ -389,6 +401,7 @@ class Watch:
             self.require(Rule.LEFT_TOLD, named, f'{left} were left behind: {told}')
 
     def _began(self, old: Optional[RolloutState], new: RolloutState) -> None:
+        self._other_string_s = None
         if new.request.actor != 'auto-apply':
             return
         run = self.run
@@ -467,6 +480,9 @@ class Watch:
         told = f'osd.{osd_id} is begun'
         run, cluster = self.run, self.run.cluster
         self._gates(osd_id, told)
+        seen_s = getattr(run, 'seen_at_s', cluster.now_s)
+        theirs = self._other_string_s is not None and self._other_string_s <= seen_s
+        self.require(Rule.OPERATOR_WINS, not theirs, f'{told} though the other string was changed')
         self._same_osd(state, osd_id, told)
         self.require(Rule.PAUSE_HOLDS, state.paused_by is None, f'{told} though paused')
         self.require(Rule.PAUSE_HOLDS, not self._paused, f'{told} though paused')
@@ -478,7 +494,7 @@ class Watch:
             not 0 < run.restarts_per_day <= today,
             f'{told} after {today} restarts of {run.restarts_per_day}',
         )
-        started = cluster.osds[osd_id].started_with.get(OPTION)
+        started = cluster.osds[osd_id].started_with.get(cluster.option)
         elsewhere = started is not None and started.source == 'file'
         self.require(Rule.STORE_DECIDES, not elsewhere, f'{told}: its value is {started}')
         others = {osd.osd_id: osd.step for osd in state.osds if osd.osd_id != osd_id}
@@ -587,7 +603,7 @@ class Watch:
         )
         if hindered:
             return
-        value = osd.starting_with.get(OPTION)
+        value = osd.starting_with.get(cluster.option)
         own = cluster.entries_of().get(f'osd.{osd_id}')
         if own is not None and cluster.refuses_to_start(own):
             self._unable_s[osd_id] += passed_s  # type: ignore[assignment]

@@ -39,6 +39,7 @@ from rocksdb_tuner.rollout import (
 )
 from rocksdb_tuner.rollout.observation import Needs, RestartOsd, SetEntry
 from rocksdb_tuner.rollout.records import (
+    OPTION,
     Direction,
     Ending,
     Judgement,
@@ -423,6 +424,19 @@ def _saved_one_behind(patch: Patch) -> None:
 
 def _entries_of_others_overwritten(patch: Patch) -> None:
     patch.never(foreign.changed_by_others, answer=())
+
+
+def _other_string_not_watched(patch: Patch) -> None:
+    patch.never(foreign.others_of_other_option, answer=())
+
+
+def _always_the_main_option(patch: Patch) -> None:
+    write = driver.Driver._carry_out
+
+    def written(self: Any, action: Any, option: str) -> Any:
+        return write(self, action, OPTION)
+
+    patch.attribute(driver.Driver, '_carry_out', written)
 
 
 def _rollback_over_others(patch: Patch) -> None:
@@ -1014,6 +1028,19 @@ MUTANTS = (
             Act.SETS_OSD,
             Act.SETS_ALL,
         ),
+    ),
+    Mutant(
+        'other string not watched',
+        'entries of others',
+        Rule.OPERATOR_WINS,
+        _other_string_not_watched,
+        (Act.SETS_OTHER_STRING,),
+    ),
+    Mutant(
+        'always the main option',
+        'the other option',
+        Rule.AS_REQUESTED,
+        _always_the_main_option,
     ),
     Mutant(
         'rollback over others',

@@ -8,7 +8,14 @@ from enum import Enum
 from typing import NamedTuple, Optional
 
 from rocksdb_tuner.rollout.batches import watched_batch
-from rocksdb_tuner.rollout.records import Direction, OsdStep, Phase, RolloutState, SoakPlan
+from rocksdb_tuner.rollout.records import (
+    OPTION,
+    Direction,
+    OsdStep,
+    Phase,
+    RolloutState,
+    SoakPlan,
+)
 from rocksdb_tuner.rollout.soak import undecided
 from rocksdb_tuner.rollout.states import in_flight
 
@@ -176,6 +183,8 @@ class Schedule:
     acts: tuple[Planned, ...]
     #: However large it is, it is not ended before, and nothing is asked of it afterwards.
     runs_whole: bool = False
+    #: The option that it changes.
+    option: str = OPTION
 
     def lines(self) -> Iterator[str]:
         """The schedule, for people."""
@@ -187,7 +196,7 @@ class Schedule:
             soak += f', batches {then}'
         yield f'seed {self.seed}: {self.topology}'
         looks = f'a look every {self.look_every_s:g} s'
-        yield f'{self.change.value}, {self.loop.value}, {soak}, {looks}'
+        yield f'{self.option}: {self.change.value}, {self.loop.value}, {soak}, {looks}'
         yield f'{self.delays}, orchestrator_forgets={self.orchestrator_forgets}'
         if 'foo' in self.value:
             yield 'with the new string no OSD starts'

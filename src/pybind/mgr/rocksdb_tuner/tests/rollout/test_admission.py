@@ -64,7 +64,7 @@ def test_what_was_there_before_is_recorded() -> None:
 @pytest.mark.parametrize(
     ('changes', 'says'),
     [
-        ({'option': 'osd_memory_target'}, 'only bluestore_rocksdb_options can'),
+        ({'option': 'osd_memory_target'}, 'only bluestore_rocksdb_options and .*_annex can'),
         ({'targets': (), 'order': ()}, 'there is no OSD to change'),
         ({'order': (0, 1)}, 'twice, or not in its order'),
         ({'order': (0, 1, 2, 2)}, 'twice, or not in its order'),

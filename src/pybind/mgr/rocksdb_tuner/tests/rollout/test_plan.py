@@ -290,7 +290,9 @@ def test_osds_of_no_known_domain_are_not_taken_for_one() -> None:
 )
 def test_precedence_is_that_of_the_monitor(winner: str, loser: str) -> None:
     osd = FakeCluster(1).cluster_map().osds[0]
-    entries = as_mapping([ConfigEntry(loser, OPTION, OLD), ConfigEntry(winner, OPTION, NEW)])
+    entries = as_mapping(
+        [ConfigEntry(loser, OPTION, OLD), ConfigEntry(winner, OPTION, NEW)], OPTION
+    )
     assert decided_by(entries, osd) == (winner, NEW)
 
 
