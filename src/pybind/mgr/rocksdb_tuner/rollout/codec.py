@@ -16,6 +16,7 @@ from ..mgr.records import FailureDomain
 from .batches import count
 from .errors import StoredStateError
 from .records import (
+    ANNEX,
     AskedRestart,
     Before,
     ChangeKind,
@@ -56,6 +57,9 @@ from .stored import (
 
 #: Of all that a rollout stores.
 VERSION = 3
+#: A rollout of the annex. A manager with an older version of the module would write its values to
+#: the string: it must not be able to go on with it.
+OF_ANNEX = 4
 #: Without a soak and its verdict: what is read of it never soaks.
 WITHOUT_SOAK = 1
 #: Without batches: after the canary, OSD follows OSD, and none of them is judged.
@@ -74,7 +78,7 @@ def encode_state(state: RolloutState) -> str:
     targets = dict(request.targets)
     osds = state.osds
     document = {
-        'version': VERSION,
+        'version': OF_ANNEX if request.option == ANNEX else VERSION,
         'id': state.rollout_id,
         'request': {
             'recommendation': request.recommendation_id,
@@ -182,7 +186,7 @@ def _before_and_after(path: str, value: object) -> tuple[str, str]:
 
 def decode_state(text: str) -> RolloutState:
     """The state that `encode_state` wrote; raises StoredStateError."""
-    document = unpacked(text, WITHOUT_SOAK, VERSION)
+    document = unpacked(text, WITHOUT_SOAK, OF_ANNEX)
     strings = document.strings('strings')
     request, before, columns = (document.part(name) for name in ('request', 'before', 'osds'))
     ids = columns.integers('id')

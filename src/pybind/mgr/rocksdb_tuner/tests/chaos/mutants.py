@@ -431,10 +431,10 @@ def _other_string_not_watched(patch: Patch) -> None:
 
 
 def _always_the_main_option(patch: Patch) -> None:
-    write = driver.Driver._carry_out
+    carry = driver.Driver._carry_out
 
     def written(self: Any, action: Any, option: str) -> Any:
-        return write(self, action, OPTION)
+        return carry(self, action, OPTION)
 
     patch.attribute(driver.Driver, '_carry_out', written)
 
@@ -469,10 +469,10 @@ def _undo_removes(patch: Patch) -> None:
 def _wrong_osds_entry(patch: Patch) -> None:
     carry = driver.Driver._carry_out
 
-    def shifted(self: Any, action: Any) -> Any:
+    def shifted(self: Any, action: Any, option: str) -> Any:
         if isinstance(action, SetEntry) and action.who.startswith('osd.'):
             action = SetEntry(f'osd.{int(action.who[4:]) + 5000}', action.value)
-        return carry(self, action)
+        return carry(self, action, option)
 
     patch.attribute(driver.Driver, '_carry_out', shifted)
 
@@ -480,10 +480,10 @@ def _wrong_osds_entry(patch: Patch) -> None:
 def _wrong_osd_restarted(patch: Patch) -> None:
     carry = driver.Driver._carry_out
 
-    def shifted(self: Any, action: Any) -> Any:
+    def shifted(self: Any, action: Any, option: str) -> Any:
         if isinstance(action, RestartOsd):
             action = RestartOsd(action.osd_id ^ 1)
-        return carry(self, action)
+        return carry(self, action, option)
 
     patch.attribute(driver.Driver, '_carry_out', shifted)
 
@@ -491,10 +491,10 @@ def _wrong_osd_restarted(patch: Patch) -> None:
 def _other_value_written(patch: Patch) -> None:
     carry = driver.Driver._carry_out
 
-    def other(self: Any, action: Any) -> Any:
+    def other(self: Any, action: Any, option: str) -> Any:
         if isinstance(action, SetEntry):
             action = SetEntry(action.who, f'{action.value},max_background_jobs=2')
-        return carry(self, action)
+        return carry(self, action, option)
 
     patch.attribute(driver.Driver, '_carry_out', other)
 
@@ -511,10 +511,10 @@ def _masked_entry_for_all(patch: Patch) -> None:
 def _masked_entry_for_one(patch: Patch) -> None:
     carry = driver.Driver._carry_out
 
-    def masked(self: Any, action: Any) -> Any:
+    def masked(self: Any, action: Any, option: str) -> Any:
         if isinstance(action, SetEntry) and action.who.startswith('osd.'):
             action = SetEntry(f'{action.who}/class:ssd', action.value)
-        return carry(self, action)
+        return carry(self, action, option)
 
     patch.attribute(driver.Driver, '_carry_out', masked)
 

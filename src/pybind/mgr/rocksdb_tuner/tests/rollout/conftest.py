@@ -89,6 +89,8 @@ class Clients:
         self.writes_per_s = writes_per_s
         #: Of an OSD that runs NEW, against others: 1.3 is 30 % more time and bytes.
         self.factor = 1.0
+        #: What that is said of.
+        self.slower_with = NEW
         #: OSDs that take half as much again, whatever they run.
         self.slow: set[int] = set()
         #: How far the manager's clock, which stamps reports, is from the time that has passed.
@@ -108,7 +110,7 @@ class Clients:
                 old = _fresh(osd.nonce)
             writes = int(self.writes_per_s * seconds)
             cost = common * self._random.uniform(0.97, 1.03) * (1 + n / 10)
-            cost *= self.factor if self.cluster.runs(n) == NEW else 1.0
+            cost *= self.factor if self.cluster.runs(n) == self.slower_with else 1.0
             cost *= 1.5 if n in self.slow else 1.0
             self._samples[n] = old._replace(
                 time_s=self.cluster.now_s + self.offset_s,

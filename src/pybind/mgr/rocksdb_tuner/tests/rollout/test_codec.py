@@ -32,6 +32,8 @@ from rocksdb_tuner.rollout.record_codec import (
     encode_record,
 )
 from rocksdb_tuner.rollout.records import (
+    ANNEX,
+    OPTION,
     AskedRestart,
     Before,
     ChangeKind,
@@ -130,13 +132,18 @@ def states(draw: st.DrawFn) -> RolloutState:
             restart=draw(st.booleans()),
             prediction=draw(st.none() | TEXTS),
             predicted=draw(st.none() | PREDICTED),
-            option=draw(TEXTS),
+            option=draw(st.sampled_from([OPTION, ANNEX]) | TEXTS),
+            strings=draw(st.none() | st.tuples(TEXTS, TEXTS)),
             controls=tuple(draw(st.permutations(order[1:]))),
             batches=batches,
             domains=draw(st.just(()) | st.tuples(*map(domains_of_batch, batches))),
         ),
         before=Before(
             entries=tuple(draw(st.dictionaries(TEXTS, TEXTS, max_size=3)).items()),
+            other_entries=draw(
+                st.none()
+                | st.dictionaries(TEXTS, TEXTS, max_size=3).map(lambda found: tuple(found.items()))
+            ),
             osds=tuple(
                 OsdBefore(
                     n,
@@ -256,9 +263,11 @@ def fullest() -> RolloutState:
             domains=(FailureDomain('osd', 'osd.5'), FailureDomain('rack', 'r1')),
             prediction='{}',
             predicted=Predicted('IOPS', -1.5, 25.0),
+            strings=('a=9', 'a=2'),
         ),
         before=Before(
             entries=(('osd', 'a=0'), ('global', 'a=2')),
+            other_entries=(('global', 'a=0'),),
             osds=(
                 OsdBefore(4, 'a=0', 'mon', 'reef', '00000f', 'ssd', 'bluestore'),
                 OsdBefore(5, 'a=9', 'default', None),
@@ -425,7 +434,7 @@ def broken_texts() -> Iterator[tuple[str, str]]:
     yield 'null', 'not a JSON object'
     yield '[1]', 'not a JSON object'
     yield '{}', 'version null'
-    yield good.replace('"version":3', '"version":4'), 'version 4 of the format'
+    yield good.replace('"version":3', '"version":5'), 'version 5 of the format'
     yield good.replace('"version":3', '"version":true'), 'version true of the format'
     yield '[' * 100000, 'not JSON'
     yield large[: len(large) // 2], 'compressed text is'
@@ -566,7 +575,7 @@ def test_a_rollout_without_osds_is_no_rollout() -> None:
             f'request.{name}'
             for name in json.loads(encode_state(example()))['request']
             # Added later: a state without it is one of an older version.
-            if name not in {'predicted', 'domains'}
+            if name not in {'predicted', 'domains', 'strings'}
         ),
         *(
             f'osds.{name}'
@@ -777,6 +786,7 @@ def test_wrong_evidence_is_named(name: str, value: object, says: str) -> None:
         measured=st.none() | TEXTS,
         predicted=st.none() | PREDICTED,
         judgement=st.none() | JUDGEMENTS,
+        option=st.sampled_from([OPTION, ANNEX]),
     )
 )
 def test_a_history_record_is_read_back_as_it_was_written(record: HistoryRecord) -> None:

@@ -1,0 +1,262 @@
+"""Rollouts of `bluestore_rocksdb_options_annex`, beside an option string that stays as it is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.rollout.codec import VERSION, decode_state
+from rocksdb_tuner.rollout.errors import RolloutRefused, StoredStateError
+from rocksdb_tuner.rollout.history import record_of
+from rocksdb_tuner.rollout.plan import commands, forward_actions, undo_actions
+from rocksdb_tuner.rollout.record_codec import decode_record, encode_record
+from rocksdb_tuner.rollout.records import (
+    ANNEX,
+    OPTION,
+    ChangeKind,
+    ChangeRequest,
+    OsdStep,
+    Outcome,
+    Phase,
+    RolloutState,
+    SoakPlan,
+)
+from rocksdb_tuner.rollout.storage import CURRENT
+from rocksdb_tuner.rollout.stored import unpacked_values
+from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeOsd
+
+from .conftest import ALL, OLD, Run, set_profile
+
+LZ4 = 'compression=kLZ4Compression'
+ZSTD = 'compression=kZSTD'
+
+
+def annexed(main: str = '', annex: str = '') -> FakeCluster:
+    """A cluster of which tests mean the annex; its OSDs run with the entries for all of them."""
+    cluster = FakeCluster()
+    cluster.option = ANNEX
+    for name, value in ((OPTION, main), (ANNEX, annex)):
+        if value:
+            cluster.operator_sets(ALL, value, name)
+    for n in cluster.osds:
+        cluster.restart_by_hand(n)
+        cluster.advance(60)
+    return cluster
+
+
+def lz4(cluster: FakeCluster, **changes: object) -> ChangeRequest:
+    return set_profile(cluster, LZ4, **{'option': ANNEX, **changes})
+
+
+def in_the_middle(run: Run, osd_id: int = 1, step: OsdStep = OsdStep.RESTARTING) -> RolloutState:
+    return run.until(lambda state: {o.osd_id: o.step for o in state.osds}[osd_id] is step)
+
+
+def test_every_osd_runs_the_annex_at_the_end_by_one_entry_and_the_string_stays() -> None:
+    run = Run(annexed(main=OLD))
+    run.start(lz4(run.cluster))
+    assert run.to_the_end().stage is Phase.DONE
+    assert run.cluster.entries_of(ANNEX) == {ALL: LZ4}
+    assert run.cluster.entries_of(OPTION) == {ALL: OLD}
+    assert [run.cluster.runs(n, ANNEX) for n in run.cluster.osds] == [LZ4] * 3
+    assert [run.cluster.runs(n, OPTION) for n in run.cluster.osds] == [OLD] * 3
+    written = [line for line in run.cluster.commands if line.startswith('ceph config')]
+    assert written
+    assert all(line.split()[4] == ANNEX for line in written)
+
+
+def test_the_printed_commands_are_those_that_are_carried_out() -> None:
+    run = Run(annexed(annex=ZSTD))
+    request = lz4(run.cluster)
+    run.start(request)
+    run.to_the_end()
+    printed = commands(forward_actions(request), option=ANNEX)
+    assert [line for line in printed if ' show ' not in line] == run.cluster.commands
+    assert [line for line in printed if ' show ' in line] == [
+        f'ceph config show osd.{n} {ANNEX}' for n in request.order
+    ]
+    undo = commands(undo_actions(request, {ALL: ZSTD}), option=ANNEX)
+    assert undo[0] == f"ceph config set {ALL} {ANNEX} '{ZSTD}'"
+
+
+@pytest.mark.parametrize('before', ['', ZSTD])
+def test_a_rollback_restores_the_annex_that_was_there_before_and_nothing_else(before: str) -> None:
+    run = Run(annexed(main=OLD, annex=before))
+    entries = dict(run.cluster.store)
+    run.start(lz4(run.cluster))
+    run.to_the_end()
+    run.driver.rollback(None, 'client.admin', run.cluster.now_s)
+    assert run.to_the_end().stage is Phase.ROLLED_BACK
+    assert run.cluster.store == entries
+    assert [run.cluster.runs(n, ANNEX) for n in run.cluster.osds] == [before] * 3
+    assert [run.cluster.runs(n, OPTION) for n in run.cluster.osds] == [OLD] * 3
+
+
+def test_an_osd_that_does_not_start_with_the_annex_gets_rid_of_it_and_starts() -> None:
+    run = Run(annexed())
+    run.start(set_profile(run.cluster, 'foo=1', option=ANNEX))
+    state = run.to_the_end()
+    assert (state.stage, state.outcome) == (Phase.FAILED, Outcome.FAILED)
+    assert run.cluster.entries_of(ANNEX) == {}
+    assert not run.cluster.down
+
+
+def test_an_osd_that_runs_another_annex_after_its_restart_is_put_back() -> None:
+    run = Run(annexed())
+    run.cluster.osds[0].stubborn = RunningOption(ZSTD, 'mon', ignores_mon=False)
+    run.start(lz4(run.cluster))
+    state = run.to_the_end()
+    assert state.stage is Phase.FAILED
+    assert 'without effect' in (state.failure or '')
+    assert run.cluster.entries_of(ANNEX) == {}
+
+
+def test_an_annex_in_a_ceph_conf_is_not_fought() -> None:
+    cluster = FakeCluster()
+    cluster.option = ANNEX
+    cluster.add_osd(FakeOsd(3, 'node3', conf_file={ANNEX: ZSTD}))
+    with pytest.raises(RolloutRefused, match=f'{ANNEX} of osd.3 comes from its ceph.conf'):
+        Run(cluster).start(lz4(cluster))
+
+
+def test_a_string_in_a_ceph_conf_does_not_keep_the_annex_from_being_set() -> None:
+    cluster = annexed()
+    cluster.osds[1].conf_file[OPTION] = OLD
+    cluster.restart_by_hand(1)
+    cluster.advance(60)
+    run = Run(cluster)
+    run.start(lz4(cluster))
+    assert run.to_the_end().stage is Phase.DONE
+
+
+def test_a_manager_that_takes_over_goes_on_with_the_annex() -> None:
+    run = Run(annexed(main=OLD))
+    run.start(lz4(run.cluster))
+    in_the_middle(run)
+    run.fail_over()
+    assert run.to_the_end().stage is Phase.DONE
+    assert run.cluster.entries_of(ANNEX) == {ALL: LZ4}
+    assert run.cluster.entries_of(OPTION) == {ALL: OLD}
+
+
+@pytest.mark.parametrize(('changed', 'other'), [(ANNEX, OPTION), (OPTION, ANNEX)])
+@pytest.mark.parametrize('who', [ALL, 'global', 'osd.2', 'osd/class:ssd'])
+def test_whoever_changes_the_other_option_in_the_middle_wins(
+    changed: str, other: str, who: str
+) -> None:
+    cluster = FakeCluster()
+    cluster.option = changed
+    run = Run(cluster)
+    run.start(set_profile(cluster, LZ4, option=changed))
+    in_the_middle(run)
+    cluster.operator_sets(who, ZSTD, other)
+    state = run.to_the_end()
+    assert state.outcome is Outcome.ABORTED
+    assert f'{other} of {who} was changed by somebody else' in (state.failure or '')
+    # The OSD in flight was brought to a safe state, and none was begun after it.
+    assert [osd.step for osd in state.osds] == [
+        OsdStep.VERIFIED,
+        OsdStep.VERIFIED,
+        OsdStep.PENDING,
+    ]
+    assert cluster.entries_of(other) == {who: ZSTD}
+
+
+def test_who_removes_an_entry_of_the_other_option_is_noticed_too() -> None:
+    run = Run(annexed(main=OLD))
+    run.start(lz4(run.cluster))
+    in_the_middle(run)
+    run.cluster.operator_removes(ALL, OPTION)
+    assert f'{OPTION} of {ALL} was changed' in (run.to_the_end().failure or '')
+
+
+def test_the_other_option_of_osds_outside_the_rollout_is_nobodys_business() -> None:
+    cluster = FakeCluster()
+    cluster.option = ANNEX
+    cluster.add_osd(FakeOsd(3, 'node3', device_class='hdd'))
+    run = Run(cluster)
+    run.start(lz4(cluster))
+    in_the_middle(run)
+    for who in ('osd.3', 'osd/class:hdd'):
+        cluster.operator_sets(who, ZSTD, OPTION)
+    assert run.to_the_end().stage is Phase.DONE
+
+
+def test_a_rollback_does_not_depend_on_the_other_option() -> None:
+    run = Run(annexed())
+    run.start(lz4(run.cluster))
+    run.to_the_end()
+    run.cluster.operator_sets(ALL, OLD, OPTION)
+    run.driver.rollback(None, 'client.admin', run.cluster.now_s)
+    assert run.to_the_end().stage is Phase.ROLLED_BACK
+    assert run.cluster.store == {(ALL, OPTION): OLD}
+
+
+def test_who_changes_the_annex_after_it_was_rolled_out_is_in_the_way_of_a_rollback() -> None:
+    run = Run(annexed())
+    run.start(lz4(run.cluster))
+    run.to_the_end()
+    run.cluster.operator_sets(ALL, ZSTD)
+    with pytest.raises(RolloutRefused, match=f'{ANNEX} of {ALL} was changed since'):
+        run.driver.rollback(None, 'client.admin', run.cluster.now_s)
+
+
+def test_a_canary_that_gets_slower_with_the_annex_is_rolled_back() -> None:
+    run = Run(annexed())
+    run.clients.slower_with = LZ4
+    run.clients.factor = 2.0
+    run.start(lz4(run.cluster), SoakPlan(0.0, 600.0))
+    assert run.to_the_end().stage is Phase.ROLLED_BACK
+    assert run.cluster.entries_of(ANNEX) == {}
+
+
+def test_an_annex_is_not_removed_by_a_rollout() -> None:
+    cluster = annexed(annex=LZ4)
+    request = lz4(cluster, kind=ChangeKind.REMOVE_OVERRIDE, final_entries=((ALL, None),))
+    with pytest.raises(RolloutRefused, match='can be set by a rollout, not removed'):
+        Run(cluster).start(request)
+
+
+def test_a_masked_entry_of_the_annex_is_in_the_way_as_one_of_the_string_is() -> None:
+    cluster = annexed()
+    cluster.operator_sets('osd/class:ssd', ZSTD)
+    with pytest.raises(RolloutRefused, match=f'ceph config rm osd/class:ssd {ANNEX}'):
+        Run(cluster).start(lz4(cluster))
+
+
+def test_history_has_what_osds_run_of_both_and_names_the_option() -> None:
+    run = Run(annexed(main=OLD))
+    both = OLD, f'{OLD},{LZ4}'
+    state = run.start(lz4(run.cluster, strings=both))
+    record = record_of(state)
+    assert (record.option, record.options_from, record.options_to) == (ANNEX, *both)
+    assert decode_record(encode_record(record, state)) == record
+    plain = record_of(replace(state, request=set_profile(run.cluster)))
+    assert plain.option == OPTION
+
+
+def test_a_version_that_knows_of_no_annex_does_not_go_on_with_one() -> None:
+    """It would write what the annex was to hold into the string."""
+    run = Run(annexed())
+    run.start(lz4(run.cluster))
+    text = run.store.values[CURRENT]
+    with pytest.raises(StoredStateError, match='version 4 of the format'):
+        unpacked_values(text, 1, VERSION)
+    assert decode_state(text) == run.state
+
+
+def test_what_was_stored_before_there_was_a_second_option_loads_and_watches_only_its_own() -> None:
+    run = Run()
+    run.start()
+    in_the_middle(run)
+    document = unpacked_values(run.store.values[CURRENT], VERSION, VERSION)
+    del document['before']['other_entries'], document['request']['strings']
+    run.store.values[CURRENT] = json.dumps(document)
+    run.fail_over()
+    assert run.state.before.other_entries is None
+    assert run.state.request.strings is None
+    run.cluster.operator_sets(ALL, ZSTD, ANNEX)
+    assert run.to_the_end().stage is Phase.DONE
