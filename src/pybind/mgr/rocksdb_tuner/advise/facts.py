@@ -8,7 +8,7 @@ from typing import Mapping, Optional
 
 from ..mgr.records import ConfigEntry, OsdInfo, Place, RunningOption
 from ..options.advice import NEIGHBOURS
-from ..options.grammar import combine
+from ..options.grammar import in_force
 from ..options.releases import KnownRelease, release_of
 from ..workload.records import Workload
 from .precedence import UnknownMaskError, deciding_entry, entry_in_force, is_own_entry
@@ -17,6 +17,7 @@ from .strings import recognise, same_meaning
 
 OPTION = 'bluestore_rocksdb_options'
 ANNEX = 'bluestore_rocksdb_options_annex'
+
 
 #: Options that conditions are about beside the strings. Read as each column family is opened.
 COMPACT_ON_DELETION = 'rocksdb_cf_compact_on_deletion'
@@ -60,9 +61,9 @@ def osd_options(
     """
     release = release_of_osd(osd)
     main, annex = running[OPTION], running[ANNEX]
-    text = combine(main.value, annex.value)
+    text = in_force(main.value, annex.value)
     overruled = main.beats_config_store
-    next_start, who = _next_start(osd, entries, main, annex, release)
+    next_start, who, annex_who = _next_start(osd, entries, main, annex, release)
     if overruled:
         next_start = text
     version = release.rocksdb_version if release else None
@@ -78,6 +79,7 @@ def osd_options(
         annex=annex.value,
         profile=profile.name if profile else None,
         own_entry_only=_own_entry_only(osd, entries),
+        annex_who=annex_who,
     )
 
 
@@ -97,21 +99,24 @@ def _next_start(
     main: RunningOption,
     annex: RunningOption,
     release: Optional[KnownRelease],
-) -> tuple[Optional[str], Optional[str]]:
+) -> tuple[Optional[str], Optional[str], Optional[str]]:
     try:
         deciding = deciding_entry((e for e in entries if e.name == OPTION), osd)
         deciding_annex = deciding_entry((e for e in entries if e.name == ANNEX), osd)
     except UnknownMaskError:
-        return None, None
-    next_annex = deciding_annex.value if deciding_annex else ''
+        return None, None, None
+    next_annex, annex_who = '', None
+    if deciding_annex:
+        next_annex, annex_who = deciding_annex.value, deciding_annex.who
     if annex.beats_config_store:
         next_annex = annex.value
     if deciding:
-        return combine(deciding.value, next_annex), deciding.who
+        return in_force(deciding.value, next_annex), deciding.who, annex_who
     if main.source == 'default':
         # The OSD's own default; the monitor's may be another release's.
-        return combine(main.value, next_annex), None
-    return (combine(release.default_options, next_annex) if release else None), None
+        return in_force(main.value, next_annex), None, annex_who
+    default = in_force(release.default_options, next_annex) if release else None
+    return default, None, annex_who
 
 
 def settings_in_force(

@@ -11,7 +11,7 @@ from typing import Mapping, Optional
 
 from .catalogue import UnknownRocksDBVersionError, catalogue
 from .effective import effective, read_option
-from .syntax import OptionSet, OptionSyntaxError, combine, format, parse  # noqa: A004
+from .syntax import OptionSet, OptionSyntaxError, combine, format, in_force, parse  # noqa: A004
 from .values import ValueRefusedError, read_value
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     'combine',
     'diff',
     'format',
+    'in_force',
     'normalise',
     'parse',
     'same_meaning',

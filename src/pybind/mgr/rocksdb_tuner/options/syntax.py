@@ -23,6 +23,7 @@ __all__ = [
     'OptionSyntaxError',
     'combine',
     'format',
+    'in_force',
     'parse',
     'split_piece',
     'unwrapped',
@@ -213,6 +214,25 @@ def combine(main: str, annex: str) -> str:
         return main
     between = '' if not main or main.endswith(',') else ','
     return f'{main}{between}{annex}'
+
+
+def in_force(main: str, annex: str) -> str:
+    """The same as `combine` without what the annex overrules in ``main``: that is its purpose.
+
+    Texts that are refused, or of which it cannot be told what wins, stay as an OSD parses them.
+    """
+    whole = combine(main, annex)
+    if not annex or '{' in whole:
+        return whole
+    try:
+        parse(whole)
+        of_main, of_annex = parse(main), parse(annex)
+    except OptionSyntaxError:
+        return whole
+    kept = tuple((name, value) for name, value in of_main if name not in of_annex)
+    if of_main.overruled or len(kept) == len(of_main):
+        return whole
+    return combine(format(OptionSet(kept)), annex)
 
 
 def unwrapped(option_set: OptionSet) -> tuple[tuple[str, str], ...]:

@@ -8,7 +8,7 @@ from typing import NamedTuple, Optional
 
 from ...mgr.records import ConfigEntry, OsdInfo
 from ...options.checks import Problem
-from ...options.grammar import combine
+from ...options.grammar import in_force
 from ...options.memtables import (
     DEFAULT_BOUND_BYTES,
     DEFAULT_FAMILIES,
@@ -97,7 +97,7 @@ def _next_start(osd: OsdFacts, entries: Sequence[ConfigEntry]) -> Optional[tuple
         return None
     if deciding is None:
         return None
-    return deciding.who, combine(deciding.value, annex.value if annex else '')
+    return deciding.who, in_force(deciding.value, annex.value if annex else '')
 
 
 def options_outside_config_store(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
