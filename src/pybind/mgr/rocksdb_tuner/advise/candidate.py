@@ -96,11 +96,11 @@ def group_candidate(
 
 def _blocker(options: Sequence[OsdOptions]) -> Optional[str]:
     """Why these OSDs cannot be advised on together; None if they can."""
-    annexed = [o.osd_id for o in options if o.annex]
+    annexed = [o.osd_id for o in options if o.annex or o.annex_who]
     if annexed:
         return (
-            f'bluestore_rocksdb_options_annex is set for {name_osds(annexed)}: it is appended to '
-            'whatever is recommended, so change it by hand.'
+            f'bluestore_rocksdb_options_annex is set for {name_osds(annexed)}: it would be '
+            'appended to whatever is recommended, so nothing else is while it is set.'
         )
     untold = [o.osd_id for o in options if o.next_start is None]
     if untold:
@@ -125,7 +125,7 @@ def own_entry_candidates(
         release, options = release_of_osd(osd.info), osd.options
         if not osd.info.up or release is None or options is None or not options.own_entry_only:
             continue
-        if options.overruled or options.annex or options.pending_restart:
+        if options.overruled or options.annex or options.annex_who or options.pending_restart:
             continue
         alike.setdefault((release, options.running), []).append(osd)
     return tuple(

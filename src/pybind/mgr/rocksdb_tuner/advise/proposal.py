@@ -27,9 +27,13 @@ def recommendation(
     risk: Risk,
     confidence: Optional[float] = None,
     limit: Optional[Limit] = None,
+    annex: Optional[str] = None,
 ) -> Recommendation:
-    """The advice in full: the order of the OSDs, the exact commands and the exact undo."""
-    advice_id = recommendation_id(kind, who, options_to)
+    """The advice in full: the order of the OSDs, the exact commands and the exact undo.
+
+    ``annex`` is what the annex shall hold where that is what changes the OSDs to ``options_to``.
+    """
+    advice_id = recommendation_id(kind, who, options_to, annex)
     restart = not same_meaning(candidate.running, options_to, candidate.release.rocksdb_version)
     where = places(candidate.osds)
     steps = candidate.shown_steps.of(
@@ -43,6 +47,7 @@ def recommendation(
             restart=restart,
             orchestrated=candidate.orchestrated,
             places=where,
+            annex=annex,
         ),
         write_iops(candidate.osds),
     )
@@ -65,6 +70,7 @@ def recommendation(
         places=where,
         confidence=confidence,
         limit=limit,
+        annex=annex,
         commands=steps.commands,
         undo_commands=steps.undo_commands,
     )
@@ -86,6 +92,10 @@ def change_request(recommendation: Recommendation, actor: str) -> ChangeRequest:
         domains=domains_of(recommendation.batches, dict(recommendation.places)),
         prediction=prediction_text(recommendation.prediction),
         predicted=predicted_effect(recommendation.prediction),
+        option=recommendation.option,
+        strings=None
+        if recommendation.annex is None
+        else (recommendation.options_from, recommendation.options_to),
     )
 
 
@@ -103,8 +113,9 @@ def predicted_effect(prediction: Optional[Prediction]) -> Optional[Predicted]:
     return Predicted(prediction.metric, prediction.low_percent, prediction.high_percent)
 
 
-def recommendation_id(kind: Kind, who: str, options_to: str) -> str:
+def recommendation_id(kind: Kind, who: str, options_to: str, annex: Optional[str] = None) -> str:
     """The same advice has the same id after a failover, and on every manager."""
-    digest = hashlib.sha256(f'{kind.value}\0{who}\0{options_to}'.encode()).hexdigest()
+    by_annex = '' if annex is None else f'\0{annex}'
+    digest = hashlib.sha256(f'{kind.value}\0{who}\0{options_to}{by_annex}'.encode()).hexdigest()
     place = who.rpartition(':')[2].rpartition('/')[2]
     return f'{place}-{digest[:6]}'

@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional, Union
 
+from ..options.grammar import in_force
 from ..workload.records import WorkloadClass
 from ..workload.writer import writer_of
+from .annex import annex_for, why_annex
 from .candidate import Candidate, group_candidate, own_entry_candidates
 from .choice import (
     MIN_CONFIDENCE,
@@ -379,17 +381,19 @@ def _proposed(
         # An entry for the device class would be shown by the config store and ignored by every
         # OSD at its start, so a group that is not the whole cluster keeps an entry for each OSD.
         who = ALL_OSDS if candidate.is_everything else candidate.group.who
+    annex = annex_for(candidate, target.options) if kind is Kind.SET_PROFILE else None
     return recommendation(
         candidate,
         kind,
         who=who,
-        options_to=target.options,
+        options_to=target.options if annex is None else in_force(candidate.running, annex),
         profile=target.profile,
-        reasons=reasons,
+        reasons=reasons if annex is None else (*reasons, why_annex(candidate)),
         prediction=prediction,
         risk=risk,
         confidence=None if case.writer is None else case.writer.confidence,
         limit=case.limit,
+        annex=annex,
     )
 
 

@@ -12,6 +12,7 @@ from ..observe.details import Details
 from ..observe.growth import Forecast
 from ..observe.latency import WriteLatency
 from ..observe.signals import Signals
+from ..rollout.records import ANNEX, OPTION
 from ..workload.records import Evidence, Workload
 
 
@@ -89,6 +90,8 @@ class OsdOptions:
     profile: Optional[str]
     #: An entry of its own decides, and without it the release's default would.
     own_entry_only: bool = False
+    #: The config store's entry that sets the annex of this OSD, None if there is none.
+    annex_who: Optional[str] = None
 
 
 class Setting(NamedTuple):
@@ -209,7 +212,7 @@ class Recommendation:
     profile: Optional[str]
     options_from: str
     options_to: str
-    #: What each OSD shall run: differs from ``options_to`` only where releases are mixed.
+    #: What each OSD's option is set to; with ``annex`` that, and not ``options_to``.
     targets: tuple[tuple[int, str], ...]
     #: What the config store holds at the end: (who, value), None where the entry goes.
     final_entries: tuple[tuple[str, Optional[str]], ...]
@@ -229,6 +232,13 @@ class Recommendation:
     confidence: Optional[float] = None
     #: What bounds the clients under the workload that was advised on; None where neither counted.
     limit: Optional[Limit] = None
+    #: What the annex is set to, where that makes the change; None: the option itself changes.
+    annex: Optional[str] = None
+
+    @property
+    def option(self) -> str:
+        """The option that is written."""
+        return OPTION if self.annex is None else ANNEX
 
 
 @dataclass(frozen=True)

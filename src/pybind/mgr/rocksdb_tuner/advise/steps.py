@@ -8,7 +8,7 @@ from typing import NamedTuple, Optional
 from ..mgr.records import Place
 from ..rollout.order import canary_first, in_batches, matched_controls, typical_of
 from ..rollout.plan import commands, forward_actions, undo_actions
-from ..rollout.records import ChangeKind, ChangeRequest
+from ..rollout.records import ANNEX, OPTION, ChangeKind, ChangeRequest
 from ..rollout.verdict import limits
 from .precedence import is_for_a_class
 from .records import Kind
@@ -32,6 +32,17 @@ class Change(NamedTuple):
     restart: bool
     orchestrated: bool
     places: tuple[tuple[int, Place], ...]
+    #: What is written to the annex; None: ``options_to``, to the option itself.
+    annex: Optional[str] = None
+
+    @property
+    def option(self) -> str:
+        """The option that is written."""
+        return OPTION if self.annex is None else ANNEX
+
+    @property
+    def value(self) -> str:
+        return self.options_to if self.annex is None else self.annex
 
 
 class Steps(NamedTuple):
@@ -100,11 +111,12 @@ def _steps(change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
         recommendation_id=change.recommendation_id,
         kind=ChangeKind(change.kind.value),
         who=change.who,
-        targets=tuple((osd_id, change.options_to) for osd_id in order),
+        targets=tuple((osd_id, change.value) for osd_id in order),
         order=order,
         final_entries=_final_entries(change, order),
         actor='',
         restart=change.restart,
+        option=change.option,
     )
     before = {
         entry: change.options_from
@@ -117,8 +129,10 @@ def _steps(change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
         final_entries=request.final_entries,
         controls=matched_controls(order, write_iops, limits().most_controls),
         batches=in_batches(order, places),
-        commands=commands(forward_actions(request), change.orchestrated, hosts),
-        undo_commands=commands(undo_actions(request, before), change.orchestrated, hosts),
+        commands=commands(forward_actions(request), change.orchestrated, hosts, request.option),
+        undo_commands=commands(
+            undo_actions(request, before), change.orchestrated, hosts, request.option
+        ),
     )
 
 
@@ -127,5 +141,5 @@ def _final_entries(change: Change, order: tuple[int, ...]) -> tuple[tuple[str, O
     if change.kind is Kind.REMOVE_OVERRIDE:
         return tuple((entry, None) for entry in change.deciding_entries)
     if is_for_a_class(change.who):
-        return tuple((f'osd.{osd_id}', change.options_to) for osd_id in order)
-    return ((change.who, change.options_to),)
+        return tuple((f'osd.{osd_id}', change.value) for osd_id in order)
+    return ((change.who, change.value),)

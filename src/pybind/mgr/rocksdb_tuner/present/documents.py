@@ -307,6 +307,7 @@ def history(records: Sequence[HistoryRecord]) -> list[JsonObject]:
             'time': format_time(record.time_s),
             'recommendation': record.recommendation_id,
             'who': record.who,
+            'option': record.option,
             'from': record.options_from,
             'to': record.options_to,
             'actor': record.actor,
@@ -615,6 +616,7 @@ def _recommendation(recommendation: Recommendation) -> JsonObject:
         'kind': recommendation.kind.value,
         'profile': recommendation.profile,
         'osds': list(recommendation.osds),
+        'option': recommendation.option,
         'options_from': recommendation.options_from,
         'options_to': recommendation.options_to,
         'reasons': [
@@ -693,6 +695,7 @@ def _rollout_summary(state: RolloutState) -> JsonObject:
         'kind': state.request.kind.value,
         'phase': state.phase.value,
         'who': state.request.who,
+        'option': state.request.option,
         'actor': state.request.actor,
         'osds_total': len(state.osds),
         'osds_finished': osds_finished(state),

@@ -106,6 +106,7 @@ def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
             *([('Limited by', limited)] if limited else []),
             ('Options now', r.options_from or '(empty)'),
             ('Options then', r.options_to or '(empty)'),
+            *([] if r.annex is None else [('Of that, annex', r.annex)]),
         ]
     )
     changes = difference(r.options_from, r.options_to)

@@ -1,0 +1,200 @@
+"""A change of one or two options leaves the default of the release in place."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.advise.annex import annex_for
+from rocksdb_tuner.advise.candidate import Candidate, group_candidate
+from rocksdb_tuner.advise.compaction import compaction_advice
+from rocksdb_tuner.advise.conditions import ClusterFacts, findings
+from rocksdb_tuner.advise.facts import ANNEX, OPTION, release_of_osd
+from rocksdb_tuner.advise.proposal import change_request
+from rocksdb_tuner.advise.recommend import assess
+from rocksdb_tuner.advise.records import Assessment, Kind, OsdFacts, Recommendation
+from rocksdb_tuner.advise.steps import ShownSteps
+from rocksdb_tuner.options.checks import check
+from rocksdb_tuner.options.grammar import in_force, same_meaning
+from rocksdb_tuner.rollout.history import HistoryRecord
+from rocksdb_tuner.rollout.records import Outcome
+from rocksdb_tuner.workload.records import WorkloadClass
+
+from .scenes import ALL, entry, facts, group, osd_info, workload
+
+RGW = workload(WorkloadClass.RGW_METADATA)
+LZ4 = 'compression=kLZ4Compression'
+#: A release whose default differs from the best known set in its compression alone.
+VERSION = '18.2.2'
+RELEASE = release_of_osd(osd_info(0, 'reef', version=VERSION))
+assert RELEASE is not None
+DEFAULT, ROCKSDB = RELEASE.default_options, RELEASE.rocksdb_version
+
+
+def osds(count: int = 3, **options: object) -> tuple[OsdFacts, ...]:
+    found = {'value': DEFAULT, **options}
+    return tuple(
+        facts(osd_info(n, 'reef', version=VERSION), **found)  # type: ignore[arg-type]
+        for n in range(count)
+    )
+
+
+def advised(*members: OsdFacts, others: tuple[OsdFacts, ...] = ()) -> Assessment:
+    return assess(group(*members, does=RGW), (*members, *others))
+
+
+def only(assessment: Assessment) -> Recommendation:
+    (found,) = assessment.recommendations
+    return found
+
+
+def candidate(**options: object) -> Candidate:
+    members = osds(**options)
+    found = group_candidate(group(*members), members, True, ShownSteps())
+    assert isinstance(found, Candidate)
+    return found
+
+
+def test_compression_alone_is_changed_by_the_annex_on_osds_that_run_the_default() -> None:
+    found = only(advised(*osds()))
+    assert (found.kind, found.option, found.annex) == (Kind.SET_PROFILE, ANNEX, LZ4)
+    assert found.final_entries == ((ALL, LZ4),)
+    assert found.targets == ((0, LZ4), (1, LZ4), (2, LZ4))
+    assert found.options_from == DEFAULT
+    assert same_meaning(found.options_to, f'{DEFAULT},{LZ4}', ROCKSDB)
+    assert 'after an upgrade' in found.reasons[-1].statement
+    written = [c for c in (*found.commands, *found.undo_commands) if c.startswith('ceph config')]
+    assert f"ceph config set {ALL} {ANNEX} '{LZ4}'" in written
+    assert f'ceph config rm {ALL} {ANNEX}' in found.undo_commands
+    assert all(command.split()[4] == ANNEX for command in written)
+
+
+def test_what_is_carried_out_is_the_annex_that_is_shown() -> None:
+    found = only(advised(*osds()))
+    request = change_request(found, 'client.admin')
+    assert (request.option, request.targets) == (ANNEX, found.targets)
+    assert request.final_entries == found.final_entries
+    assert request.strings == (found.options_from, found.options_to)
+
+
+def test_a_class_that_is_not_the_whole_cluster_keeps_an_annex_for_each_osd() -> None:
+    hdd = facts(osd_info(7, 'reef', version=VERSION, device_class='hdd'), DEFAULT)
+    found = only(advised(*osds(2), others=(hdd,)))
+    assert found.final_entries == (('osd.0', LZ4), ('osd.1', LZ4))
+
+
+def test_where_an_entry_sets_the_string_the_string_is_changed() -> None:
+    running = f'{DEFAULT},max_background_jobs=6'
+    found = only(advised(*osds(value=running, source='mon', entries=(entry(ALL, running),))))
+    assert (found.option, found.annex) == (OPTION, None)
+    assert found.final_entries == ((ALL, found.options_to),)
+    assert change_request(found, '').strings is None
+
+
+def test_the_same_options_by_the_annex_and_by_the_string_are_two_recommendations() -> None:
+    by_annex = only(advised(*osds()))
+    running = f'{DEFAULT},max_background_jobs=6'
+    by_string = only(advised(*osds(value=running, source='mon', entries=(entry(ALL, running),))))
+    assert by_annex.recommendation_id != by_string.recommendation_id
+    assert by_annex.recommendation_id == only(advised(*osds())).recommendation_id
+
+
+@pytest.mark.parametrize(
+    ('changes', 'annex'),
+    [
+        ('compression=kLZ4Compression', LZ4),
+        ('ttl=7200', 'ttl=7200'),
+        (
+            'compression=kLZ4Compression,max_background_jobs=6',
+            'compression=kLZ4Compression,max_background_jobs=6',
+        ),
+        ('compression=kLZ4Compression,max_background_jobs=6,ttl=7200', None),
+        # Written otherwise, and the same.
+        ('write_buffer_size=16M', None),
+        # An OSD would not start with it.
+        ('compression=kNoSuchCompression', None),
+    ],
+)
+def test_up_to_two_options_that_may_be_applied_make_an_annex(
+    changes: str, annex: Optional[str]
+) -> None:
+    assert annex_for(candidate(), f'{DEFAULT},{changes}') == annex
+
+
+def test_what_leaves_an_option_of_the_default_out_is_no_annex() -> None:
+    shorter = DEFAULT.partition(',')[2]
+    assert annex_for(candidate(), shorter) is None
+
+
+def test_an_entry_that_equals_the_default_is_no_default() -> None:
+    held = candidate(source='mon', entries=(entry(ALL, DEFAULT),))
+    assert annex_for(held, f'{DEFAULT},{LZ4}') is None
+
+
+def test_an_annex_that_is_set_already_is_not_written_over() -> None:
+    same = entry(ALL, 'compression=kNoCompression', ANNEX)
+    for members in (osds(annex='ttl=5'), osds(entries=(same,))):
+        found = advised(*members)
+        assert found.recommendations == ()
+        assert f'{ANNEX} is set for osd.0, osd.1, osd.2' in found.conclusion
+
+
+def test_once_the_annex_runs_nothing_is_found_that_was_not_there_before() -> None:
+    """Not even that an option stands twice in what OSDs parse."""
+    entries = (entry(ALL, LZ4, ANNEX),)
+    before, after = osds(), osds(annex=LZ4, entries=entries)
+
+    def found(members: tuple[OsdFacts, ...], *of_cluster: object) -> set[str]:
+        cluster = ClusterFacts(members, tuple(of_cluster))  # type: ignore[arg-type]
+        return {one.finding_id for one in findings(cluster)}
+
+    assert found(after, *entries) <= found(before)
+    options = after[0].options
+    assert options is not None
+    assert (options.pending_restart, options.profile) == (False, 'lz4-2025')
+
+
+def test_what_was_changed_by_the_annex_can_be_compacted_afterwards() -> None:
+    """As after a change of the string: files of before are not compressed by it."""
+    found = only(advised(*osds()))
+    request = change_request(found, 'client.admin')
+    assert request.strings is not None
+    record = HistoryRecord(
+        *('r1', 0.0, found.recommendation_id, request.who, *request.strings, 'client.admin'),
+        outcome=Outcome.DONE,
+        reason=None,
+        prediction=None,
+        measured=None,
+        option=ANNEX,
+    )
+    after = osds(annex=LZ4, entries=(entry(ALL, LZ4, ANNEX),))
+    compaction = compaction_advice(group(*after, does=RGW), (record,))
+    assert compaction is not None
+    assert compaction.kind is Kind.COMPACT
+
+
+@pytest.mark.parametrize(
+    ('main', 'annex', 'text'),
+    [
+        ('a=1,b=2', '', 'a=1,b=2'),
+        ('a=1,b=2', 'c=3', 'a=1,b=2,c=3'),
+        ('a=1,b=2', 'b=3', 'a=1,b=3'),
+        ('b=2', 'b=3', 'b=3'),
+        ('a=1,a=2,b=2', 'b=3', 'a=1,a=2,b=2,b=3'),
+        ('a=1,b=2', 'b=3,b=4', 'a=1,b=3,b=4'),
+        ('{b=2}', 'b=3', '{b=2},b=3'),
+        ('a=1,b=2;', 'b=3', 'a=1,b=2;,b=3'),
+        ('b=2', ',b=3', 'b=2,,b=3'),
+    ],
+)
+def test_what_the_annex_overrules_is_left_out_where_that_is_certain(
+    main: str, annex: str, text: str
+) -> None:
+    assert in_force(main, annex) == text
+
+
+def test_what_the_annex_overrules_is_no_duplicate() -> None:
+    rules = {problem.rule for problem in check(in_force(DEFAULT, LZ4), ROCKSDB).problems}
+    assert 'duplicate' not in rules
+    assert same_meaning(in_force(DEFAULT, LZ4), f'{DEFAULT},{LZ4}', ROCKSDB)
