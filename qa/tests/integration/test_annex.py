@@ -74,7 +74,8 @@ def entries(tuner: ModuleClient) -> list[tuple[str, str, str]]:
 def opened_with(tuner: ModuleClient, osd_id: int) -> str:
     """What the running process of an OSD gave to RocksDB, by its log."""
     log = tuner.cluster.host.outside(tuner.cluster.layout.log(f'osd.{osd_id}'))
-    return OPENED.findall(log.read_text(errors='replace'))[-1]
+    opened: str = OPENED.findall(log.read_text(errors='replace'))[-1]
+    return opened
 
 
 def shown(tuner: ModuleClient, osd_id: int) -> Any:

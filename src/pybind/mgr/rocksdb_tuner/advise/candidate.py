@@ -96,12 +96,9 @@ def group_candidate(
 
 def _blocker(options: Sequence[OsdOptions]) -> Optional[str]:
     """Why these OSDs cannot be advised on together; None if they can."""
-    annexed = [o.osd_id for o in options if o.annex or o.annex_who]
+    annexed = [o.osd_id for o in options if o.annex]
     if annexed:
-        return (
-            f'bluestore_rocksdb_options_annex is set for {name_osds(annexed)}: it would be '
-            'appended to whatever is recommended, so nothing else is while it is set.'
-        )
+        return _annex_is_set(annexed)
     untold = [o.osd_id for o in options if o.next_start is None]
     if untold:
         return f'What {name_osds(untold)} would run after a restart cannot be told.'
@@ -111,9 +108,20 @@ def _blocker(options: Sequence[OsdOptions]) -> Optional[str]:
             f'{name_osds(pending)} did not yet restart with the configured options: what they do '
             'now says nothing about these.'
         )
+    # By an entry that changes nothing now, or nothing at all.
+    annexed = [o.osd_id for o in options if o.annex_who]
+    if annexed:
+        return _annex_is_set(annexed)
     if len({(o.running, o.deciding_who) for o in options}) > 1:
         return 'The OSDs of the group run different options: make them alike first.'
     return None
+
+
+def _annex_is_set(osd_ids: Sequence[int]) -> str:
+    return (
+        f'bluestore_rocksdb_options_annex is set for {name_osds(osd_ids)}: it would be appended to '
+        'whatever is recommended, so nothing else is while it is set.'
+    )
 
 
 def own_entry_candidates(

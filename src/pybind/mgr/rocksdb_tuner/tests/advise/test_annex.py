@@ -32,11 +32,11 @@ assert RELEASE is not None
 DEFAULT, ROCKSDB = RELEASE.default_options, RELEASE.rocksdb_version
 
 
-def osds(count: int = 3, **options: object) -> tuple[OsdFacts, ...]:
+def osds(**options: object) -> tuple[OsdFacts, ...]:
     found = {'value': DEFAULT, **options}
     return tuple(
         facts(osd_info(n, 'reef', version=VERSION), **found)  # type: ignore[arg-type]
-        for n in range(count)
+        for n in range(3)
     )
 
 
@@ -80,7 +80,7 @@ def test_what_is_carried_out_is_the_annex_that_is_shown() -> None:
 
 def test_a_class_that_is_not_the_whole_cluster_keeps_an_annex_for_each_osd() -> None:
     hdd = facts(osd_info(7, 'reef', version=VERSION, device_class='hdd'), DEFAULT)
-    found = only(advised(*osds(2), others=(hdd,)))
+    found = only(advised(*osds()[:2], others=(hdd,)))
     assert found.final_entries == (('osd.0', LZ4), ('osd.1', LZ4))
 
 

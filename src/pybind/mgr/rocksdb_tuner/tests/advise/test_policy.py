@@ -226,6 +226,7 @@ def cells(row: Row) -> tuple[str, ...]:
             f'{metric} {advice.prediction.low_percent:.0f} to {advice.prediction.high_percent:.0f}%'
         )
     named = advice.profile or 'unnamed'
+    named += '' if advice.annex is None else ' by annex'
     return (
         *told,
         advice.kind.value,
