@@ -13,6 +13,28 @@ from .strings import safe_to_apply, same_meaning
 
 #: A change of more options than this is a tuning of its own, which is kept together in the string.
 MOST_OPTIONS = 2
+#: Sizes and numbers that were chosen for one another: beside those of a later default one alone
+#: makes another tree.
+TUNED_TOGETHER = frozenset(
+    {
+        'arena_block_size',
+        'compaction_style',
+        'db_write_buffer_size',
+        'level0_file_num_compaction_trigger',
+        'level0_slowdown_writes_trigger',
+        'level0_stop_writes_trigger',
+        'level_compaction_dynamic_level_bytes',
+        'max_bytes_for_level_base',
+        'max_bytes_for_level_multiplier',
+        'max_total_wal_size',
+        'max_write_buffer_number',
+        'min_write_buffer_number_to_merge',
+        'num_levels',
+        'target_file_size_base',
+        'target_file_size_multiplier',
+        'write_buffer_size',
+    }
+)
 
 
 def annex_for(candidate: Candidate, options_to: str) -> Optional[str]:
@@ -31,6 +53,8 @@ def annex_for(candidate: Candidate, options_to: str) -> Optional[str]:
     values = {change.option: change.value_to for change in changes}
     # What a string leaves out has RocksDB's own default, which no annex brings back.
     if not 0 < len(values) <= MOST_OPTIONS or None in values.values():
+        return None
+    if TUNED_TOGETHER & set(values):
         return None
     annex = format(parse('').replaced(values))
     if not same_meaning(combine(default, annex), options_to, version):

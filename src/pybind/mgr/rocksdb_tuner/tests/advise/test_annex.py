@@ -112,6 +112,9 @@ def test_the_same_options_by_the_annex_and_by_the_string_are_two_recommendations
         ('compression=kLZ4Compression,max_background_jobs=6,ttl=7200', None),
         # Written otherwise, and the same.
         ('write_buffer_size=16M', None),
+        # Right beside this default only: the next one may have other memtables.
+        ('write_buffer_size=33554432', None),
+        ('compression=kLZ4Compression,max_total_wal_size=536870912', None),
         # An OSD would not start with it.
         ('compression=kNoSuchCompression', None),
     ],
