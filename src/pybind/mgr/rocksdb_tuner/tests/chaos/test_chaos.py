@@ -39,8 +39,8 @@ from .topology import Shape
 SEED = os.environ.get('ROCKSDB_TUNER_CHAOS_SEED') or secrets.token_hex(4)
 SCHEDULES = int(os.environ.get('ROCKSDB_TUNER_CHAOS_SCHEDULES', '100'))
 
-#: As many as take less than 40 s of CPU: twice as many take more than three times as long.
-WHOLE_OSDS = 300
+#: By default as many as take less than 40 s of CPU; twice as many take more than three times that.
+WHOLE_OSDS = int(os.environ.get('ROCKSDB_TUNER_CHAOS_OSDS', '300'))
 
 
 class Outcome(NamedTuple):
