@@ -1,0 +1,185 @@
+"""Advice under load on real clusters, where hardware, other options or other clients decide.
+
+``make advice``; half an hour for each release. The tests of a cluster run in order, and each leaves
+OSDs with their release's default options.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from harness import Cluster, ClusterSpec, Progress
+from harness.layout import DEFAULT_MEMORY
+from module_client import ALTERNATE_2019, OPTION, ModuleClient
+from real_workload import ended, run_workload
+
+pytestmark = [pytest.mark.integration, pytest.mark.advice]
+
+#: How long a load lasts until advice goes by it, and some ticks more.
+SETTLED_S = 45.0
+LOAD_S = 150
+SMALL_DB_BYTES = 512 << 20
+SMALL_MEMORY_BYTES = 2 << 30
+
+
+class Advice(NamedTuple):
+    limit: str
+    recommendations: Any
+    conclusion: str
+    findings: dict[str, Any]
+
+
+def _tuner(spec: ClusterSpec) -> Iterator[ModuleClient]:
+    # Not pytest's own folder for files: other runs of pytest clean that up.
+    directory = tempfile.mkdtemp(prefix='tuner-advice-')
+    with Cluster.up(spec, directory, Progress()) as cluster:
+        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
+        yield ModuleClient(cluster)
+
+
+@pytest.fixture(scope='module')
+def usual(release: str) -> Iterator[ModuleClient]:
+    """Flash with the memory that OSDs have by default."""
+    yield from _tuner(ClusterSpec(release=release, rgw=True, osd_conf=DEFAULT_MEMORY))
+
+
+@pytest.fixture
+def tight(release: str) -> Iterator[ModuleClient]:
+    """Little memory, and a DB device that holds little beside the WAL."""
+    memory = (('osd_memory_target', str(SMALL_MEMORY_BYTES)),)
+    yield from _tuner(ClusterSpec(release=release, db_size_bytes=SMALL_DB_BYTES, osd_conf=memory))
+
+
+def advice_under(tuner: ModuleClient, load: str, recognised_as: str) -> Advice:
+    """What is advised once a load has lasted."""
+    client = run_workload(tuner.cluster, load, LOAD_S)
+    try:
+        # Some loads fill what they then read.
+        tuner.wait_for(
+            lambda: (w := tuner.group_workload()) and w['class'] == recognised_as,
+            120,
+            f'{load} recognised as {recognised_as}',
+        )
+        time.sleep(SETTLED_S)
+        assert client.poll() is None, f'{load} has ended'
+        group = tuner.status()['groups'][0]
+        advice = Advice(
+            group['limit']['resource'],
+            tuner.recommendations(),
+            group['conclusion'],
+            {f['id']: f for f in tuner.json('findings', schema='findings')},
+        )
+        print(f'{load}: {advice}')
+        # An image keeps its watcher for half a minute where a client is ended by force.
+        assert ended(client)['errors'] == 0
+        return advice
+    finally:
+        if client.poll() is None:
+            client.terminate()
+            client.wait(60)
+
+
+def run_with(tuner: ModuleClient, options: str) -> None:
+    tuner.cluster.ceph('config', 'set', 'osd', OPTION, options)
+    tuner.restart_all()
+
+
+@pytest.fixture
+def default(usual: ModuleClient) -> Iterator[str]:
+    """The option string of the release; after the test OSDs run it."""
+    yield usual.running(0)[0]
+    usual.remove_entries()
+
+
+def test_an_option_beside_the_default_is_respected(
+    usual: ModuleClient, default: str, release: str
+) -> None:
+    """A string that no profile has is no reason to remove it, idle or busy."""
+    own = f'{default},max_background_jobs=6'
+    run_with(usual, own)
+    usual.wait_for(
+        lambda: all('max_background_jobs=6' in usual.running(osd)[0] for osd in range(3)), 30, own
+    )
+    time.sleep(SETTLED_S)
+    assert usual.recommendations() == []
+    advice = advice_under(usual, 'rbd-randwrite', 'rbd-small-write')
+    assert [r['kind'] for r in advice.recommendations if r['kind'] == 'remove-override'] == []
+    if release != 'pacific':
+        assert advice.recommendations == []
+
+
+def test_reads_beside_the_writes_do_not_make_the_writes_cheap(
+    usual: ModuleClient, default: str, release: str
+) -> None:
+    """Half of the operations read: what limits the OSDs decides, not the class."""
+    advice = advice_under(usual, 'rbd-randrw', 'mixed')
+    if release == 'pacific' and advice.limit == 'kv-sync':
+        (recommendation,) = advice.recommendations
+        assert recommendation['kind'] == 'set-profile'
+    else:
+        assert advice.recommendations == []
+
+
+def test_what_is_superseded_is_left_in_one_step(
+    usual: ModuleClient, default: str, release: str
+) -> None:
+    """Straight to the best known set, not to the default first; what may be lost is said."""
+    run_with(usual, ALTERNATE_2019)
+    advice = advice_under(usual, 'rbd-randwrite', 'rbd-small-write')
+    (recommendation,) = advice.recommendations
+    if release == 'pacific':
+        assert recommendation['kind'] == 'set-profile'
+        assert recommendation['options_to'] not in {default, ALTERNATE_2019}
+    else:
+        assert recommendation['kind'] == 'remove-override'
+    assert any('2018/2019' in reason['statement'] for reason in recommendation['reasons'])
+
+
+def test_a_gain_over_no_compression_is_not_promised_to_one_that_compresses(
+    usual: ModuleClient, default: str
+) -> None:
+    compresses = default.replace('kNoCompression', 'kSnappyCompression')
+    compresses = compresses.replace('kLZ4Compression', 'kSnappyCompression')
+    run_with(usual, compresses)
+    advice = advice_under(usual, 's3-put', 'rgw-metadata')
+    assert advice.recommendations == []
+
+
+def test_what_cannot_be_judged_is_no_error(usual: ModuleClient, default: str) -> None:
+    """An OSD runs with it: so it does start."""
+    run_with(usual, f'{default},block_based_table_factory={{block_size=16384}}')
+    time.sleep(SETTLED_S)
+    findings = usual.json('findings', schema='findings')
+    assert [f['id'] for f in findings if f['severity'] == 'error'] == []
+    assert usual.recommendations() == []
+
+
+def test_finding_and_advice_agree_on_metadata_of_rgw(
+    usual: ModuleClient, default: str, release: str
+) -> None:
+    """Where one says that LZ4 saves writes, the other has the commands; neither does without."""
+    advice = advice_under(usual, 's3-put', 'rgw-metadata')
+    if release == 'pacific':
+        (recommendation,) = advice.recommendations
+        assert 'compression=kLZ4Compression' in recommendation['options_to']
+    else:
+        assert advice.recommendations == []
+
+
+def test_little_memory_and_a_small_device_forbid_what_does_not_fit(
+    tight: ModuleClient, release: str
+) -> None:
+    """What is advised there, if anything, is derived from what there is."""
+    published = tight.json('profile', 'show', 'variant-2022-d', schema='profile-show')['options']
+    advice = advice_under(tight, 'rbd-randwrite', 'rbd-small-write')
+    assert 'wal-device-small' in advice.findings
+    assert published not in [r['options_to'] for r in advice.recommendations]
+    for recommendation in advice.recommendations:
+        checked = tight.json('check', recommendation['options_to'], '--osd', '0', schema='check')
+        assert [p for p in checked['problems'] if p['severity'] == 'error'] == []
+    assert advice.conclusion
