@@ -21,7 +21,7 @@ from harness.layout import DEFAULT_MEMORY
 from module_client import CHECKOUT, OPTION, ModuleClient
 from real_workload import recognised_during
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.advice]
 
 ANNEX = f'{OPTION}_annex'
 LZ4 = 'compression=kLZ4Compression'
