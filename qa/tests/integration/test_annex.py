@@ -1,4 +1,4 @@
-"""LZ4 alone, by `bluestore_rocksdb_options_annex`: applied, verified and rolled back.
+"""LZ4 alone, by `bluestore_rocksdb_options_annex`: applied, verified, upgraded, rolled back.
 
 On Pacific the best known set differs from the default in more than an annex is used for. So the
 module runs from a copy whose catalogue has the default with LZ4 in its place.
@@ -18,10 +18,11 @@ import pytest
 
 from harness import Cluster, ClusterSpec, Progress
 from harness.layout import DEFAULT_MEMORY
+from harness.releases import get_release
 from module_client import CHECKOUT, OPTION, ModuleClient
 from real_workload import recognised_during
 
-pytestmark = [pytest.mark.integration, pytest.mark.advice]
+pytestmark = [pytest.mark.integration, pytest.mark.advice, pytest.mark.from_pacific]
 
 ANNEX = f'{OPTION}_annex'
 LZ4 = 'compression=kLZ4Compression'
@@ -49,12 +50,10 @@ def files() -> Iterator[Path]:
 
 
 @pytest.fixture(scope='module')
-def tuner(release: str, files: Path) -> Iterator[ModuleClient]:
-    if release != 'pacific':
-        pytest.skip('the default of later releases is compressed')
+def tuner(files: Path) -> Iterator[ModuleClient]:
     directory = tempfile.mkdtemp(prefix='tuner-annex-')
     spec = ClusterSpec(
-        release=release, osds=3, rgw=True, osd_conf=DEFAULT_MEMORY, module=str(files)
+        release='pacific', osds=3, rgw=True, osd_conf=DEFAULT_MEMORY, module=str(files)
     )
     with Cluster.up(spec, directory, Progress()) as cluster:
         for option, value in (('sample_interval', '5'), ('soak_max', '0')):
@@ -115,6 +114,25 @@ def test_with_the_annex_nothing_is_found_wrong_and_no_other_string_is_advised(
     found = tuner.json('findings', schema='findings')
     assert not [f for f in found if f['severity'] != 'info'], found
     assert not [r for r in tuner.recommendations() if r['kind'] != 'compact']
+
+
+def test_an_upgrade_keeps_it_beside_the_default_of_the_next_release(tuner: ModuleClient) -> None:
+    before = tuner.running(0)[0]
+    tuner.cluster.upgrade(get_release('reef'), ['mon', 'mgr', 'osd'])
+    tuner.wait_for(
+        lambda: (s := tuner.status())['release'] == 'reef' and s['sampling']['osds'] == 3,
+        90,
+        'all three measured by Reef',
+    )
+    assert (entries(tuner), tuner.entries()) == ([('osd', '', LZ4)], [])
+    for osd_id in range(3):
+        default, source = tuner.running(osd_id)
+        assert (source, default != before) == ('default', True)
+        assert opened_with(tuner, osd_id) == f'{default},{LZ4}'
+        options = tuner.wait_for(lambda n=osd_id: shown(tuner, n), 60, 'what it runs')  # type: ignore[misc]
+        assert (options['annex'], options['pending_restart']) == (LZ4, False)
+    found = tuner.json('findings', schema='findings')
+    assert not [f for f in found if f['severity'] != 'info'], found
 
 
 def test_a_rollback_leaves_every_osd_with_the_default_and_no_entry(tuner: ModuleClient) -> None:

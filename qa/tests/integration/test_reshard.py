@@ -1,0 +1,99 @@
+"""OSDs of Pacific under Reef: old column families are found, and the printed steps renew them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from bench_model_events import read_events
+from harness import Cluster, ClusterSpec, Progress
+from harness.layout import DEFAULT_MEMORY
+from harness.releases import get_release
+from module_client import OPTION, ModuleClient
+from real_workload import ended, run_workload
+
+pytestmark = [pytest.mark.integration, pytest.mark.advice, pytest.mark.from_pacific]
+
+#: So small that the PG log fills what is flushed together within minutes, before and after.
+MEMTABLE_BYTES = 1 << 19
+FILLS_BEFORE_S, FILLS_AFTER_S = 90, 300
+
+
+@pytest.fixture(scope='module')
+def tuner() -> Iterator[ModuleClient]:
+    directory = tempfile.mkdtemp(prefix='tuner-reshard-')
+    with Cluster.up(
+        ClusterSpec(release='pacific', osds=3, osd_conf=DEFAULT_MEMORY), directory, Progress()
+    ) as cluster:
+        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
+        cluster.upgrade(get_release('reef'), ['mon', 'mgr', 'osd'])
+        yield ModuleClient(cluster)
+
+
+def flush_of_pg_log(tuner: ModuleClient, seconds: int) -> float:
+    """Memory of the memtables of P that osd.0 flushes together while clients write, in bytes."""
+    since_micros = int(time.time() * 1e6)
+    assert ended(run_workload(tuner.cluster, 'rbd-randwrite', seconds))['errors'] == 0
+    log = tuner.cluster.hosts.of('osd.0').outside(tuner.cluster.layout.log('osd.0'))
+    with log.open(errors='replace') as lines:
+        flushes = read_events(lines, since_micros).flushes
+    sizes = [f.memory_bytes for f in flushes if f.column_family == 'P' and f.full]
+    print(f'full flushes of P: {sizes}')
+    assert sizes, 'P was not filled'
+    return statistics.median(sizes)
+
+
+def carried_out(tuner: ModuleClient, commands: list[str]) -> list[str]:
+    """What each printed command says, with the folder that the OSD has here."""
+    cluster = tuner.cluster
+    folder, host = str(cluster.layout.data('osd.0')), cluster.hosts.of('osd.0')
+    said = []
+    for command in commands:
+        words = shlex.split(command.replace('/var/lib/ceph/osd/ceph-0', folder))
+        said.append(host.run(words, environment=cluster.client.environment, timeout_s=300).stdout)
+        if words[:4] == ['ceph', 'orch', 'daemon', 'stop']:
+            tuner.wait_for(lambda: not tuner.osd_up(0), 60, 'osd.0 stopped')
+        if words[:4] == ['ceph', 'orch', 'daemon', 'start']:
+            tuner.wait_for(lambda: tuner.osd_up(0), 60, 'osd.0 started')
+    return said
+
+
+def evidence(finding: Any, signal: str) -> Any:
+    return next(e['value'] for e in finding['evidence'] if e['signal'] == signal)
+
+
+def test_outdated_column_families_are_found_and_renewed_by_the_printed_steps(
+    tuner: ModuleClient,
+) -> None:
+    default = tuner.running(0)[0]
+    options = re.sub(r'write_buffer_size=\d+', f'write_buffer_size={MEMTABLE_BYTES}', default)
+    tuner.cluster.ceph('config', 'set', 'osd', OPTION, options)
+    tuner.restart_all()
+
+    def found() -> Any:
+        findings = {f['id']: f for f in tuner.json('findings', schema='findings')}
+        outdated = findings.get('outdated-sharding')
+        then = outdated and evidence(outdated, 'flush of P then')
+        return outdated if then == 32 * MEMTABLE_BYTES else None
+
+    finding = tuner.wait_for(found, 90, 'outdated column families found')
+    assert (finding['severity'], finding['osds']) == ('info', [0, 1, 2])
+    assert evidence(finding, 'ceph_version_when_created').startswith('16.2.')
+    before = flush_of_pg_log(tuner, FILLS_BEFORE_S)
+    tuner.wait_for_clean()
+    said = carried_out(tuner, finding['commands'])
+    definitions = [text for text in said if 'O(3,0-13)' in text]
+    assert evidence(finding, 'column families') in definitions[0]
+    assert evidence(finding, 'default of the release') in definitions[-1]
+    tuner.wait_for_clean()
+    after = flush_of_pg_log(tuner, FILLS_AFTER_S)
+    print(f'flush of P: {before:.0f} bytes before, {after:.0f} after')
+    assert before == pytest.approx(evidence(finding, 'flush of P'), rel=0.2)
+    assert after == pytest.approx(evidence(finding, 'flush of P then'), rel=0.2)
