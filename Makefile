@@ -44,10 +44,10 @@ demo:
 $(TOX):
 	qa/bootstrap $(VENV)
 
-# What needs no cluster keeps one core busy for each part of it: two at a time, and before the rest.
+# What is wrong most often is said first: lint, types and the tests of the module, on both cores.
 # Tests on clusters mostly wait, for OSDs that start and samples that come: two clusters at a time
-# keep two cores busy, and leave some of them to the tests of the harness, to hostile input and to a
-# sample of mutants.
+# keep two cores busy, and leave some of them to the tests of the harness, to chaos, to hostile input
+# and to a sample of mutants.
 # The chroots of the other releases are made beside the first tests, which need none. A test that
 # comes too early waits for its chroot, or makes it where that has failed, and says why.
 # What is drawn at random is drawn alike here each time: a gate must not fail for what nobody changed.
@@ -57,8 +57,8 @@ check: export ROCKSDB_TUNER_FUZZ_SEED ?= 1
 check: export ROCKSDB_TUNER_ORACLE_SEED ?= 1
 check: $(TOX)
 	@qa/cluster chroot build > build/chroots.log 2>&1 & trap "kill $$! 2>/dev/null; wait" EXIT; \
-	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e lint,mypy,py3,chaos || exit; \
-	{ $(TOX) run -e harness && nice -n 19 $(TOX) run -e fuzz && nice -n 19 $(TOX) run -e mutation-sample -- --seed 1; } \
+	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e lint,mypy,py3 || exit; \
+	{ $(TOX) run -e harness && nice -n 19 $(TOX) run -e chaos,fuzz && nice -n 19 $(TOX) run -e mutation-sample -- --seed 1; } \
 	  > build/beside.log 2>&1 & beside=$$!; \
 	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e integration,faults-short,dashboard,smoke,campaign,restarts; \
 	clusters=$$?; wait $$beside; beside=$$?; cat build/beside.log; exit $$((clusters + beside))
