@@ -11,7 +11,7 @@ from rocksdb_tuner.advise.candidate import Candidate, group_candidate
 from rocksdb_tuner.advise.compaction import compaction_advice
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
 from rocksdb_tuner.advise.facts import ANNEX, OPTION, release_of_osd
-from rocksdb_tuner.advise.proposal import change_request
+from rocksdb_tuner.advise.proposal import change_request, recommendation_id
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Assessment, Kind, OsdFacts, Recommendation
 from rocksdb_tuner.advise.steps import ShownSteps
@@ -201,3 +201,8 @@ def test_what_the_annex_overrules_is_no_duplicate() -> None:
     rules = {problem.rule for problem in check(in_force(DEFAULT, LZ4), ROCKSDB).problems}
     assert 'duplicate' not in rules
     assert same_meaning(in_force(DEFAULT, LZ4), f'{DEFAULT},{LZ4}', ROCKSDB)
+
+
+def test_the_id_of_a_change_of_the_string_is_what_it_was_before_there_was_an_annex() -> None:
+    assert recommendation_id(Kind.SET_PROFILE, 'osd', 'a=1') == 'osd-6957a8'
+    assert recommendation_id(Kind.SET_PROFILE, 'osd', 'a=1', 'b=2') != 'osd-6957a8'

@@ -55,6 +55,14 @@ def test_a_busy_kv_sync_thread_bounds_and_an_idle_one_does_not(
     assert bound(osd(kv_sync_busy=busy, kv_sync_ms=round_ms)) is resource
 
 
+def test_the_busier_the_thread_the_surer_it_bounds() -> None:
+    sure = [
+        limit_of(group(osd(kv_sync_busy=busy, kv_sync_ms=0.5), does=QUIET)).confidence
+        for busy in (0.5, 0.72, 0.99)
+    ]
+    assert sure == [0.6, 0.82, 0.95]
+
+
 def test_how_busy_it_was_under_the_remembered_workload_counts_and_not_how_busy_it_is() -> None:
     evening = group(osd(kv_sync_busy=0.0), does=workload(busy=0.72))
     assert limit_of(evening).resource is Resource.KV_SYNC
