@@ -33,7 +33,7 @@ from .objections import (
     standing_objections,
     workload_objections,
 )
-from .profiles import Profile, Storage, cores_that_lose, profiles
+from .profiles import Profile, Storage, few_cores, profiles
 from .records import UNKNOWN_LIMIT, Limit, OsdFacts, Reason
 from .situation import Situation, situation_of_osd
 from .storage import common_storage
@@ -163,7 +163,7 @@ class Case:
                 'options; a DB device on flash is what helps.',
                 'https://docs.ceph.com/en/latest/rados/configuration/bluestore-config-ref/',
             )
-        if cores is not None and cores <= cores_that_lose():
+        if cores is not None and few_cores(cores):
             return Reason(
                 f'An OSD has {format_plural(cores, "core")}: with 2 cores all tuned sets were '
                 'about as fast as the default, and slower at listing buckets.',
@@ -386,8 +386,7 @@ def _to_be_compressed(case: Case, found: Target) -> bool:
         case.effective(text).get('compression', _NO_COMPRESSION)
         for text in (found.options, case.running)
     ]
-    cores = case.candidate.group.cores
-    if cores is not None and cores <= cores_that_lose():
+    if few_cores(case.candidate.group.cores):
         # The work that can be left out.
         return False
     return compressions[0] == _LZ4 or compressions[1] != _NO_COMPRESSION

@@ -23,8 +23,8 @@ from ..workload.records import WorkloadClass
 from .objections import METADATA
 from .profiles import (
     Profile,
-    cores_that_lose,
     default_for_few_cores,
+    few_cores,
     profiles,
     recognise,
 )
@@ -129,12 +129,8 @@ def _distance(profile: Profile, option_set: OptionSet) -> int:
     return len(diff(parse(profile.options), option_set))
 
 
-def _few_cores(situation: Situation) -> bool:
-    return situation.cores is not None and situation.cores <= cores_that_lose()
-
-
 def _choices(situation: Situation) -> tuple[Choice, ...]:
-    return _for_few_cores(situation) if _few_cores(situation) else _tuned(situation)
+    return _for_few_cores(situation) if few_cores(situation.cores) else _tuned(situation)
 
 
 def _for_few_cores(situation: Situation) -> tuple[Choice, ...]:
@@ -268,7 +264,9 @@ def _wal(situation: Situation) -> tuple[int, str, str]:
     ]
     devices = situation.devices
     if devices.dedicated_wal and devices.wal_bytes:
-        allocation = _WAL_FILES_PER_LIMIT_OF_FEW if _few_cores(situation) else _WAL_FILES_PER_LIMIT
+        allocation = (
+            _WAL_FILES_PER_LIMIT_OF_FEW if few_cores(situation.cores) else _WAL_FILES_PER_LIMIT
+        )
         bounds.append(
             (
                 int(devices.wal_bytes / allocation),
@@ -368,7 +366,7 @@ def _defaults(release: KnownRelease) -> TreeOptions:
 def _compression(situation: Situation) -> tuple[str, str, str]:
     cores, release = situation.cores, situation.release
     known = situation.workload not in {None, WorkloadClass.UNKNOWN}
-    if cores is not None and _few_cores(situation):
+    if cores is not None and few_cores(cores):
         return (
             'kNoCompression',
             (

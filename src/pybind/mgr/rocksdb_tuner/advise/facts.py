@@ -18,7 +18,6 @@ from .strings import recognise, same_meaning
 OPTION = 'bluestore_rocksdb_options'
 ANNEX = 'bluestore_rocksdb_options_annex'
 
-
 #: Options that conditions are about beside the strings. Read as each column family is opened.
 COMPACT_ON_DELETION = 'rocksdb_cf_compact_on_deletion'
 #: Takes effect at once.

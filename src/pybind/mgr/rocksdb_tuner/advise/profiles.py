@@ -173,6 +173,11 @@ def cores_that_lose() -> int:
     return max(known.hardware.loses_at_cores_per_osd or 0 for known in profiles())
 
 
+def few_cores(cores: Optional[int]) -> bool:
+    """Whether an OSD has so few that tuned sets lose; not where that is not known."""
+    return cores is not None and cores <= cores_that_lose()
+
+
 @lru_cache(maxsize=1)
 def default_for_few_cores() -> Profile:
     """The default that was measured beside the tuned sets with few cores, and did not lose."""
