@@ -22,13 +22,7 @@ from typing import Callable, Mapping, Optional, Protocol, TypeVar
 from .advise import automatic
 from .advise.compaction import CAMPAIGN, campaign_request
 from .advise.conditions.hold import HoldState, hold, raised, since
-from .advise.facts import (
-    ANNEX,
-    OPTION,
-    WATCHED_IF_SET,
-    osd_options,
-    settings_in_force,
-)
+from .advise.facts import WATCHED_IF_SET, osd_options, settings_in_force
 from .advise.memory import WorkloadMemory
 from .advise.own_profiles import OwnProfiles
 from .advise.proposal import change_request
@@ -89,7 +83,7 @@ from .rollout.driver import Driver
 from .rollout.errors import RolloutRefused
 from .rollout.hearing import Hearing
 from .rollout.maintenance import MaintenanceWindow, outside
-from .rollout.records import RolloutState, SoakPlan
+from .rollout.records import ANNEX, OPTION, RolloutState, SoakPlan
 from .rollout.rules import Limits
 from .rollout.soak import contradiction
 from .snapshot import Mode, Sampling, Snapshot

@@ -10,13 +10,11 @@ from ..mgr.records import ConfigEntry, OsdInfo, Place, RunningOption
 from ..options.advice import NEIGHBOURS
 from ..options.grammar import in_force
 from ..options.releases import KnownRelease, release_of
+from ..rollout.records import ANNEX, OPTION
 from ..workload.records import Workload
 from .precedence import UnknownMaskError, deciding_entry, entry_in_force, is_own_entry
 from .records import GroupFacts, OsdFacts, OsdOptions, Setting
 from .strings import recognise, same_meaning
-
-OPTION = 'bluestore_rocksdb_options'
-ANNEX = 'bluestore_rocksdb_options_annex'
 
 #: Options that conditions are about beside the strings. Read as each column family is opened.
 COMPACT_ON_DELETION = 'rocksdb_cf_compact_on_deletion'

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Optional, Union
 
 from ..options.grammar import in_force
+from ..rollout.records import OPTION
 from ..workload.records import WorkloadClass
 from ..workload.writer import writer_of
 from .annex import annex_for, why_annex
@@ -31,7 +32,6 @@ from .choice import (
 )
 from .derive import agreement
 from .effect import is_better, is_worse, predicted_write_amplification, prediction_of, reason_of
-from .facts import OPTION
 from .limit import limit_thresholds
 from .naming import name_osds
 from .objections import Name, Objection, has_large_memtables

@@ -11,10 +11,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Callable, Mapping, NoReturn, Optional, TypeVar
 
-from ..advise.facts import ANNEX, OPTION, WATCHED_IF_SET
+from ..advise.facts import (
+    WATCHED_IF_SET,
+)
 from ..mgr.parse import parse_cluster_map, parse_config_dump, parse_running_option
 from ..mgr.records import RunningOption
 from ..observe.sharding import is_sharded
+from ..rollout.records import ANNEX, OPTION
 from ..shapes import Each, Shape, ShapeError, require
 from .counters import parse_perf_dump
 from .module_state import parse_module_state

@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Mapping, NamedTuple, Optional
 
-from ..advise.facts import ANNEX, OPTION, osd_options, release_of_osd, settings_in_force
+from ..advise.facts import (
+    osd_options,
+    release_of_osd,
+    settings_in_force,
+)
 from ..advise.precedence import UnknownMaskError, deciding_entry
 from ..advise.records import OsdOptions, Setting
 from ..mgr.records import ConfigEntry, OsdInfo, RunningOption
+from ..rollout.records import ANNEX, OPTION
 
 
 class Configured(NamedTuple):

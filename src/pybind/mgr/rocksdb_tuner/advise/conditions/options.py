@@ -16,8 +16,11 @@ from ...options.memtables import (
     full_bytes,
     left_of_target,
 )
+from ...rollout.records import ANNEX, OPTION
 from ..check_subjects import hardware_of_osd
-from ..facts import ANNEX, OPTION, release_of_osd
+from ..facts import (
+    release_of_osd,
+)
 from ..naming import name_osds
 from ..precedence import UnknownMaskError, deciding_entry, is_for_a_class, is_own_entry, reaches
 from ..profiles import Profile

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Optional
 
-from rocksdb_tuner.advise.facts import ANNEX, OPTION, osd_options
+from rocksdb_tuner.advise.facts import (
+    osd_options,
+)
 from rocksdb_tuner.advise.records import GroupFacts, OsdFacts
 from rocksdb_tuner.mgr.records import ConfigEntry, FailureDomain, OsdInfo, RunningOption
 from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.rollout.records import ANNEX, OPTION
 from rocksdb_tuner.workload.pressure import KV_SYNC_BUSY
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 

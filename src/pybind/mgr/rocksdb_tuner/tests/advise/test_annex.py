@@ -10,7 +10,9 @@ from rocksdb_tuner.advise.annex import annex_for
 from rocksdb_tuner.advise.candidate import Candidate, group_candidate
 from rocksdb_tuner.advise.compaction import compaction_advice
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
-from rocksdb_tuner.advise.facts import ANNEX, OPTION, release_of_osd
+from rocksdb_tuner.advise.facts import (
+    release_of_osd,
+)
 from rocksdb_tuner.advise.proposal import change_request, recommendation_id
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Assessment, Kind, OsdFacts, Recommendation
@@ -18,7 +20,7 @@ from rocksdb_tuner.advise.steps import ShownSteps
 from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.grammar import in_force, same_meaning
 from rocksdb_tuner.rollout.history import HistoryRecord
-from rocksdb_tuner.rollout.records import Outcome
+from rocksdb_tuner.rollout.records import ANNEX, OPTION, Outcome
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from .scenes import ALL, entry, facts, group, osd_info, workload

@@ -9,10 +9,8 @@ import pytest
 from rocksdb_tuner.advise.candidate import Candidate, group_candidate, own_entry_candidates
 from rocksdb_tuner.advise.conditions.facts import Measured, worst_of
 from rocksdb_tuner.advise.facts import (
-    ANNEX,
     BUFFERED_IO,
     COMPACT_ON_DELETION,
-    OPTION,
     groups,
     osd_options,
     places,
@@ -27,6 +25,7 @@ from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.latency import WriteLatency
 from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.rollout.records import ANNEX, OPTION
 
 from ..fake_cluster import DEFAULTS
 from .scenes import PACIFIC, entry, facts, group, osd_info, running, workload

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.facts import ANNEX
 from rocksdb_tuner.advise.profiles import Profile, profile, profiles
 from rocksdb_tuner.advise.proposal import change_request
 from rocksdb_tuner.advise.recommend import NO_ADVICE_FOR, assess
@@ -21,6 +20,7 @@ from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.checks import safe_to_apply
 from rocksdb_tuner.options.grammar import same_meaning
 from rocksdb_tuner.options.releases import release_of
+from rocksdb_tuner.rollout.records import ANNEX
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
 from ..fake_cluster import DEFAULTS

@@ -14,7 +14,9 @@ from typing import Optional, TypeVar
 
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.facts import ANNEX, OPTION, WATCHED_IF_SET
+from rocksdb_tuner.advise.facts import (
+    WATCHED_IF_SET,
+)
 from rocksdb_tuner.collection.records import (
     Collection,
     CounterDump,
@@ -41,7 +43,7 @@ from rocksdb_tuner.observe.counters import CounterNames
 from rocksdb_tuner.observe.growth import GrowthPoints
 from rocksdb_tuner.observe.pool_rates import PoolRates
 from rocksdb_tuner.rollout.history import HistoryRecord
-from rocksdb_tuner.rollout.records import Outcome
+from rocksdb_tuner.rollout.records import ANNEX, OPTION, Outcome
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.workload.hysteresis import Memory
 from rocksdb_tuner.workload.recogniser import Memories

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.facts import OPTION
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.collection.anonymous import Replacement, anonymous
 from rocksdb_tuner.collection.records import (
@@ -31,6 +30,7 @@ from rocksdb_tuner.mgr.records import (
     PoolInfo,
 )
 from rocksdb_tuner.options.releases import known_releases
+from rocksdb_tuner.rollout.records import OPTION
 
 from .samples import ADDRESSES, HOSTS, collections
 

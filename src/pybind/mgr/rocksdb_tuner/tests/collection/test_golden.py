@@ -9,7 +9,6 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.advise.facts import OPTION
 from rocksdb_tuner.collection import vocabulary
 from rocksdb_tuner.collection.anonymous import Replacement, anonymous
 from rocksdb_tuner.collection.collect import collect
@@ -45,7 +44,7 @@ from rocksdb_tuner.observe.observer import Evidence, Kept
 from rocksdb_tuner.observe.option_watch import KnownOptions
 from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.observe.sharding import KeptFiles
-from rocksdb_tuner.rollout.records import RolloutState
+from rocksdb_tuner.rollout.records import OPTION, RolloutState
 
 from ..observe.samples import osd_info
 from ..observe.samples import sample as sample_at

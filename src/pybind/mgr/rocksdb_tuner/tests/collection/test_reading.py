@@ -8,7 +8,9 @@ from typing import Any, Mapping, Optional
 
 import pytest
 
-from rocksdb_tuner.advise.facts import ANNEX, OPTION, WATCHED_IF_SET
+from rocksdb_tuner.advise.facts import (
+    WATCHED_IF_SET,
+)
 from rocksdb_tuner.collection.counters import (
     MEMTABLE_TIME,
     format_perf_dump,
@@ -27,6 +29,7 @@ from rocksdb_tuner.collection.read import (
 )
 from rocksdb_tuner.collection.records import CounterDump, KvStatsText, OsdCollection
 from rocksdb_tuner.mgr.records import CounterPoint, RunningOption
+from rocksdb_tuner.rollout.records import ANNEX, OPTION
 from rocksdb_tuner.shapes import ShapeError
 
 from .whole import whole

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rocksdb_tuner.advise.facts import ANNEX, OPTION
 from rocksdb_tuner.collection.anonymous import Replacement
 from rocksdb_tuner.collection.records import (
     Collection,
@@ -34,7 +33,7 @@ from rocksdb_tuner.mgr.records import (
 from rocksdb_tuner.observe.growth import GrowthPoints
 from rocksdb_tuner.observe.pool_rates import PoolRates
 from rocksdb_tuner.rollout.history import HistoryRecord
-from rocksdb_tuner.rollout.records import Outcome
+from rocksdb_tuner.rollout.records import ANNEX, OPTION, Outcome
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.workload.hysteresis import Memory
 from rocksdb_tuner.workload.recogniser import Memories

@@ -8,9 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.conditions import ClusterFacts, SetupFindings, findings
-from rocksdb_tuner.advise.facts import BUFFERED_IO, COMPACT_ON_START, OPTION
+from rocksdb_tuner.advise.facts import (
+    BUFFERED_IO,
+    COMPACT_ON_START,
+)
 from rocksdb_tuner.advise.records import OsdFacts, Setting
 from rocksdb_tuner.mgr.records import ConfigEntry
+from rocksdb_tuner.rollout.records import OPTION
 
 from .scenes import GIB, seen
 
