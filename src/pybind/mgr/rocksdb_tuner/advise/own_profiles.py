@@ -106,7 +106,7 @@ def _checked_text(value: object, place: str, least: int, most: Optional[int]) ->
         raise _refused(place, f'{least} to {most} characters expected', value)
     # It is shown on terminals and in logs as it is.
     if not value.isprintable():
-        raise _refused(place, 'one line without control characters expected', value)
+        raise _refused(place, 'one line of printable characters expected', value)
     return value
 
 
