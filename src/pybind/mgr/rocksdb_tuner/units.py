@@ -154,7 +154,8 @@ def format_time(time_s: Optional[float]) -> Optional[str]:
         moment = datetime.fromtimestamp(time_s, timezone.utc)
     except (OverflowError, OSError, ValueError):
         return None
-    return moment.strftime('%Y-%m-%dT%H:%M:%SZ')
+    # strftime writes the year 192 with three digits.
+    return moment.replace(microsecond=0, tzinfo=None).isoformat() + 'Z'
 
 
 def format_ids(osd_ids: Iterable[int]) -> str:

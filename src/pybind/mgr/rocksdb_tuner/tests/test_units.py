@@ -119,6 +119,7 @@ def test_a_range_of_change_has_signs() -> None:
 
 def test_times_are_iso_8601_in_utc() -> None:
     assert units.format_time(1_770_000_000.9) == '2026-02-02T02:40:00Z'
+    assert units.format_time(-56_107_088_826.0) == '0192-01-14T09:32:54Z'
 
 
 @pytest.mark.parametrize('time_s', [None, math.nan, 1e300, -1e300])
