@@ -256,6 +256,7 @@ def test_a_module_that_does_not_answer_is_said_as_what_it_is(
         ('stale', 'Nothing new is measured'),
         ('quiet', 'All is well'),
         ('waiting', 'A rollout waits for you'),
+        ('annex', 'Sets bluestore_rocksdb_options_annex, which OSDs append'),
         ('offer', 'Compact'),
         ('campaign', 'A compaction campaign is under way: 6 of 12 OSDs'),
         ('campaign-waiting', 'A compaction campaign waits: writes of clients take'),
@@ -274,6 +275,29 @@ def test_every_state_is_said_and_accessible(admin: Visitor, state: str, shown: s
         admin.shot(f'state-{state}')
         assert admin.violations() == []
         assert admin.violations(TAB) == []
+    assert admin.our_errors() == []
+
+
+@pytest.mark.parametrize(('state', 'option'), [('rollout', OPTION), ('annex', f'{OPTION}_annex')])
+def test_which_option_changes_is_shown_with_advice_rollout_and_question(
+    admin: Visitor, state: str, option: str
+) -> None:
+    """The string of OSDs, or the annex that they append to it."""
+    made = answers(osds=3, state=state)
+    page = admin.page
+    facts = page.locator(f'{PANEL} .rt-facts', has_text='Verdict').first
+    with admin.answering(made):
+        admin.open_tab()
+        expect(facts.locator('code')).to_have_text(option)
+    # Beside a rollout none can be applied.
+    with admin.answering(made | {'/rollout': None}):
+        page.reload()
+        item = page.locator(f'{PANEL} details[data-id="{made["/recommendation"][0]["id"]}"]')
+        item.locator('summary').click()
+        expect(item).to_contain_text(re.compile(f'Sets {option}[,.]'))
+        item.get_by_role('button', name='Apply …').click()
+        expect(page.get_by_role('dialog')).to_contain_text(f'{option} of 3 OSDs')
+        page.keyboard.press('Escape')
     assert admin.our_errors() == []
 
 

@@ -109,6 +109,11 @@ def in_state(snapshot: Snapshot, state: str) -> Snapshot:
         'rollout': snapshot,
         'waiting': replace(snapshot, rollout=samples.waiting_rollout()),
         'broken': replace(snapshot, rollout=samples.failed_rollout()),
+        'annex': replace(
+            snapshot,
+            assessments=(Assessment('osd', 'A change is recommended.', (samples.by_annex(),)),),
+            rollout=samples.annex_rollout(),
+        ),
         'quiet': quiet,
         'offer': replace(changed, assessments=(offer(snapshot),)),
         'campaign': replace(changed, campaign=compacting(len(snapshot.osds))),

@@ -8,6 +8,7 @@ import type { Finding, Plan, Recommendation, RecommendationInFull } from './api'
 import { duration, durations, evidence, ids, plural, signedPercent, who } from './format';
 import { commands, label, TABLE } from './parts';
 
+const ANNEX = 'bluestore_rocksdb_options_annex';
 const SEVERITY = { error: 'danger', warning: 'warning', info: 'info' } as const;
 const KIND: Record<string, string> = {
   'set-profile': 'Set option set',
@@ -127,7 +128,7 @@ function body(r: Recommendation, host: AdviceHost): TemplateResult {
           <small class="rt-note">(${r.prediction.basis})</small>
         </p>`
       : html`<p>Nothing was published that would let one predict it.</p>`}
-    ${difference(r, reading, host)}
+    ${rolledOut ? optionLine(r) : nothing} ${difference(r, reading, host)}
     ${carriedOut
       ? html`<div class="rt-row">
           ${rolledOut
@@ -157,6 +158,15 @@ function body(r: Recommendation, host: AdviceHost): TemplateResult {
           ${commands(r.commands, 'Commands by hand')} ${commands(r.undo_commands, 'Undo')}`
       : nothing}
   `;
+}
+
+function optionLine({ kind, option }: Recommendation): TemplateResult {
+  return html`<p>
+    ${kind === 'remove-override' ? 'Removes' : 'Sets'}
+    <code>${option}</code>${option === ANNEX
+      ? ', which OSDs append to their option string'
+      : nothing}.
+  </p>`;
 }
 
 function difference(

@@ -37,6 +37,8 @@ export interface RolloutSummary {
   recommendation: string;
   phase: string;
   who: string;
+  /** The option that is written: the string, or the annex that OSDs append to it. */
+  option: string;
   actor: string;
   osds_total: number;
   osds_finished: number;
@@ -85,6 +87,7 @@ export interface Recommendation {
   kind: string;
   profile: string | null;
   osds: number[];
+  option: string;
   options_from: string;
   options_to: string;
   reasons: { statement: string; source: string }[];
@@ -212,6 +215,7 @@ export interface Change {
   id: string;
   time: string | null;
   who: string;
+  option: string;
   from: string;
   to: string;
   actor: string;

@@ -546,7 +546,7 @@ export class RocksDbTunerPanel extends LitElement {
     this.ask({
       title: `Apply ${r.profile ?? r.kind} to ${who(r.who)}`,
       lines: [
-        `The option string of ${plural(r.osds.length, 'OSD')} (${ids(r.osds)}) is changed.`,
+        `${r.option} of ${plural(r.osds.length, 'OSD')} (${ids(r.osds)}) is changed.`,
         r.restart_required
           ? `Each of them is restarted${canary.length ? `, ${ids(canary)} first, alone` : ''}; the next is touched only when it is back and does what it should.${watched}`
           : 'None of them is restarted: they run this already, and only entries of the configuration change.',

@@ -46,6 +46,7 @@ export function rolloutSection(rollout: Rollout, host: RolloutHost): TemplateRes
     ${facts([
       ['Phase', label(rollout.phase, going ? 'busy' : (OUTCOME[rollout.phase] ?? ''))],
       ['For', who(rollout.who)],
+      ['Option', html`<code>${rollout.option}</code>`],
       ['OSDs', `${rollout.osds_finished} of ${rollout.osds_total}`],
       ['Verdict', rollout.verdict ?? 'none yet'],
       ['By', rollout.actor],
@@ -219,6 +220,9 @@ export function history(
             <div class="rt-body">
               ${c.reason ? html`<p>${c.reason}</p>` : nothing}
               ${facts([
+                ...(c.id.startsWith(CAMPAIGN)
+                  ? []
+                  : [['Option', html`<code>${c.option}</code>`] as [string, unknown]]),
                 ['Predicted', c.prediction ?? 'nothing'],
                 ['Measured', c.measured ?? 'nothing'],
                 ['Verdict', c.verdict ?? 'none'],

@@ -104,6 +104,7 @@ def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
             ('Risk', r.risk.value),
             ('Restart', 'every OSD, one at a time' if r.restart_required else 'none'),
             *([('Limited by', limited)] if limited else []),
+            *_option(r),
             ('Options now', r.options_from or '(empty)'),
             ('Options then', r.options_to or '(empty)'),
             *([] if r.annex is None else [('Of that, annex', r.annex)]),
@@ -126,6 +127,12 @@ def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
     )
 
 
+def _option(recommendation: Recommendation) -> list[tuple[str, str]]:
+    """Which of the two options is written; a compaction writes neither."""
+    written = recommendation.kind in {Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE}
+    return [('Option', recommendation.option)] if written else []
+
+
 def plan(planned: Plan) -> str:
     """What `apply` would do, and in which order."""
     r = planned.recommendation
@@ -135,6 +142,7 @@ def plan(planned: Plan) -> str:
         ('Who', r.who),
         ('Profile', r.profile or f'{UNNAMED_OPTIONS} (no known one)'),
         ('Risk', r.risk.value),
+        *_option(r),
     ]
     return sections(
         fields(pairs),

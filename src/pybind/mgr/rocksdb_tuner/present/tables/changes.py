@@ -16,7 +16,7 @@ from ...rollout.batches import (
 )
 from ...rollout.history import HistoryRecord
 from ...rollout.identity import who_was_left
-from ...rollout.records import Phase, RolloutState, Verdict
+from ...rollout.records import ANNEX, Phase, RolloutState, Verdict
 from ...rollout.track_record import Rightness, compared, track_record
 from ...rollout.verdict import in_words
 from ...units import UNKNOWN, format_duration, format_ids, format_time
@@ -46,6 +46,7 @@ def _rollout(state: RolloutState) -> str:
         ('Rollout', state.rollout_id),
         ('Recommendation', f'{request.recommendation_id} ({request.kind.value})'),
         ('Who', request.who),
+        ('Option', request.option),
         ('Asked for by', request.actor),
         ('Phase', phase_of(state)),
     ]
@@ -159,7 +160,7 @@ def _history_record(record: HistoryRecord) -> str:
         f'asked for by {record.actor}'
     )
     pairs = [
-        ('Change', _change_line(record.options_from, record.options_to)),
+        ('Change', _change_line(record)),
         ('Predicted', record.prediction or 'nothing'),
         ('Measured', record.measured or 'nothing'),
     ]
@@ -171,7 +172,12 @@ def _history_record(record: HistoryRecord) -> str:
     return f'{head}\n{fields(pairs, indent=4)}'
 
 
-def _change_line(before: str, after: str) -> str:
+def _change_line(record: HistoryRecord) -> str:
+    change = _difference_line(record.options_from, record.options_to)
+    return f'{change}, by {ANNEX}' if record.option == ANNEX else change
+
+
+def _difference_line(before: str, after: str) -> str:
     changes = difference(before, after)
     if changes is None:
         return f'from {before or "(empty)"} to {after or "(empty)"}'

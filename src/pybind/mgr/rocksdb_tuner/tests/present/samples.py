@@ -26,6 +26,7 @@ from rocksdb_tuner.mgr.records import FailureDomain, ManagerInfo, OsdInfo
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.rollout.history import HistoryRecord
 from rocksdb_tuner.rollout.records import (
+    ANNEX,
     Before,
     ChangeKind,
     ChangeRequest,
@@ -54,6 +55,7 @@ PACIFIC_DEFAULT = (
     'recycle_log_file_num=4,write_buffer_size=268435456,writable_file_max_buffer_size=0,'
     'compaction_readahead_size=2097152,max_background_compactions=2,max_total_wal_size=1073741824'
 )
+ANNEX_VALUE = 'compression=kLZ4Compression'
 LZ4 = (
     'compression=kLZ4Compression,max_write_buffer_number=64,min_write_buffer_number_to_merge=6,'
     'compaction_style=kCompactionStyleLevel,write_buffer_size=16777216,max_background_jobs=4,'
@@ -228,6 +230,36 @@ FINDINGS = (
         'Ceph documentation, BLUEFS_SPILLOVER',
     ),
 )
+
+
+def by_annex() -> Recommendation:
+    """Compression alone, for a cluster that runs the default."""
+    made = recommendation()
+    return replace(
+        made,
+        recommendation_id='osd-4d5e6f',
+        who='osd',
+        profile=None,
+        options_to=f'{PACIFIC_DEFAULT},{ANNEX_VALUE}',
+        targets=tuple((osd_id, ANNEX_VALUE) for osd_id in made.osds),
+        final_entries=(('osd', ANNEX_VALUE),),
+        annex=ANNEX_VALUE,
+        commands=(f'ceph config set osd {ANNEX} {ANNEX_VALUE}',),
+        undo_commands=(f'ceph config rm osd {ANNEX}',),
+    )
+
+
+def annex_rollout() -> RolloutState:
+    made, advice = rollout(who='osd'), by_annex()
+    request = replace(
+        made.request,
+        recommendation_id=advice.recommendation_id,
+        targets=advice.targets,
+        final_entries=advice.final_entries,
+        option=ANNEX,
+        strings=(advice.options_from, advice.options_to),
+    )
+    return replace(made, request=request)
 
 
 def rollout(osds: tuple[int, ...] = (0, 1, 2), who: str = 'osd/class:ssd') -> RolloutState:

@@ -21,7 +21,7 @@ from rocksdb_tuner.observe.growth import Forecast, Outlook
 from rocksdb_tuner.observe.latency import WriteLatency
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.layout import WIDTH, display_width, paragraph
-from rocksdb_tuner.rollout.records import Inconclusive, Judgement, SoakPlan, Verdict
+from rocksdb_tuner.rollout.records import ANNEX, Inconclusive, Judgement, SoakPlan, Verdict
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
@@ -421,6 +421,22 @@ def test_a_rollout_shows_where_it_stands() -> None:
     assert row_of(text, '2') == ['2', 'promoting', '-', '1', '1', 'restarting']
     assert row_of(text, '3') == ['3', 'planned', '-', '1', '2', 'pending']
     assert 'operator' in text
+
+
+def test_a_change_by_the_annex_names_the_option_wherever_it_is_shown() -> None:
+    """Readers of a recommendation, its plan and the rollout see which of the two is written."""
+    advice, state = samples.by_annex(), samples.annex_rollout()
+    for text in (
+        render.show(advice, 'plain'),
+        render.plan(advice, samples.SOAK, 'plain'),
+        render.rollout(state, None, 'plain'),
+    ):
+        assert re.search('^Option: +bluestore_rocksdb_options_annex$', text, re.MULTILINE), text
+    other = render.rollout(samples.rollout(), None, 'plain')
+    assert re.search('^Option: +bluestore_rocksdb_options$', other, re.MULTILINE)
+    record = replace(samples.HISTORY[0], option=ANNEX)
+    text = render.history(replace(samples.small_cluster(), history=(record,)), 'plain')
+    assert 'by bluestore_rocksdb_options_annex' in ' '.join(text.split())
 
 
 def test_a_waiting_rollout_names_what_it_waits_for() -> None:
