@@ -102,12 +102,14 @@ class OptionWatch:
 
     def _ask(self, osd: OsdInfo, now_s: float) -> None:
         before = self._answers.get(osd.osd_id)
+        same_process = before is not None and before.nonce == osd.nonce
         try:
             running = self._config.running(osd.osd_id, self._names, self._if_set)
         except CommandError:
-            # Not reported yet, as for a moment after every boot: asked again at the next tick.
-            self._answers.pop(osd.osd_id, None)
+            # Not reported yet, as for a moment after every boot: asked again at the next tick. What
+            # this process has answered before stays: advice must not vanish for one tick.
+            if not same_process:
+                self._answers.pop(osd.osd_id, None)
             return
-        same_process = before is not None and before.nonce == osd.nonce
         first_asked_s = before.first_asked_s if before and same_process else now_s
         self._answers[osd.osd_id] = _Answer(osd.nonce, first_asked_s, now_s, running)

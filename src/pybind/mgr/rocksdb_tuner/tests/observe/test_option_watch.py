@@ -11,7 +11,7 @@ import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import ClusterMap, ConfigEntry, OsdInfo, RunningOption
-from rocksdb_tuner.observe.option_watch import ASKED_PER_TICK, SETTLE_S, OptionWatch
+from rocksdb_tuner.observe.option_watch import ASKED_PER_TICK, POLL_S, SETTLE_S, OptionWatch
 
 NAME = 'bluestore_rocksdb_options'
 
@@ -129,6 +129,20 @@ def test_an_osd_that_did_not_report_yet_is_unknown_and_asked_again(config: FakeC
     config.values[1] = 'a=1'
     watch.refresh(cluster_of(osd(1)), 1.0)
     assert watch.running(osd(1)) is not None
+
+
+def test_an_answer_stays_where_the_same_process_is_not_reported_for_a_moment(
+    config: FakeConfig,
+) -> None:
+    """Asked again while it settles, and the monitor has nothing to say: what it runs is known."""
+    watch = OptionWatch(config, [NAME])
+    watch.refresh(cluster_of(osd(0)), 0)
+    del config.values[0]
+    watch.refresh(cluster_of(osd(0)), POLL_S)
+    assert watch.running(osd(0)) is not None
+    watch.refresh(cluster_of(osd(0, nonce=2)), POLL_S + 1)
+    assert watch.running(osd(0, nonce=2)) is None
+    assert watch.running(osd(0)) is None
 
 
 def test_changed_entries_are_seen_at_the_next_poll(config: FakeConfig) -> None:
