@@ -409,6 +409,21 @@ def test_a_workload_appears_while_it_runs(admin: Visitor, tuner: ModuleClient) -
             client.wait(30)
 
 
+def _confirm(page: Page, action: str) -> None:
+    """On a busy machine a tick may miss its samples and take its advice back: then once more."""
+    dialog = page.get_by_role('dialog')
+    for _ in range(5):
+        dialog.get_by_role('button', name=action, exact=True).click()
+        try:
+            expect(dialog).to_have_count(0, timeout=10_000)
+        except AssertionError:
+            # Refused, which it says; the question stays open.
+            expect(dialog.get_by_role('alert')).to_contain_text('recommendation')
+        else:
+            return
+    raise AssertionError(dialog.inner_text())
+
+
 def test_a_recommendation_goes_from_dry_run_to_done_and_back(
     admin: Visitor, tuner: ModuleClient
 ) -> None:
@@ -440,7 +455,7 @@ def test_a_recommendation_goes_from_dry_run_to_done_and_back(
     expect(dialog).to_have_count(0)
     assert tuner.entries() == [('osd.1', '', ALTERNATE_2019)]
     item.get_by_role('button', name='Apply …').click()
-    page.get_by_role('dialog').get_by_role('button', name='Apply', exact=True).click()
+    _confirm(page, 'Apply')
     expect(page.locator(PANEL)).to_contain_text('Rollout under way')
     admin.shot('rollout')
     expect(page.locator(PANEL)).to_contain_text('Last rollout', timeout=180_000)
