@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Mapping, Optional
 
-from harness import chroot_build
+from harness import chroot_build, packages
 from harness.chroot import ChrootHost
+from harness.host import Host
 from harness.progress import Progress
 from harness.releases import get_release
 from rocksdb_tuner.options.catalogue import catalogue
@@ -54,11 +55,13 @@ class Answer:
 
 
 def ask(release: str, texts: Sequence[str]) -> list[Answer]:
-    """What the release's binary makes of each string; makes its chroot if there is none."""
+    """What the release's binary makes of each string; installs that where it is not there."""
     argv = ['/usr/bin/python3', '-c', _WORKER.read_text(encoding='utf-8')]
     known = get_release(release)
     if known.in_chroot:
         argv = ChrootHost(chroot_build.ensure(known, Progress())).command(argv)
+    else:
+        packages.install(Host(), known.packages['core'], Progress())
     questions = ''.join(json.dumps({'id': i, 'text': t}) + '\n' for i, t in enumerate(texts))
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
         try:
