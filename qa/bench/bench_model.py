@@ -105,7 +105,7 @@ def _calibrate(arguments: argparse.Namespace) -> None:
     overlap = comparing.best_overlap(runs)
     found = comparing.intervals(comparing.compare_all(runs, overlap))
     content = json.loads(KNOWLEDGE.read_text())
-    content.update(comparing.calibrate(runs, overlap, found))
+    content.update(comparing.calibrate(runs, comparing.fit(runs), overlap, found))
     KNOWLEDGE.write_text(json.dumps(content, indent=1) + '\n')
 
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench_model_runs import ColumnFamilyRun, Run
+import bench_model_fit as fitting
+from bench_model_runs import PG_NUM, ColumnFamilyRun, Run
 
 from rocksdb_tuner.lsm.calibration import Calibration, parse_calibration
 from rocksdb_tuner.lsm.columns import Column, columns
 from rocksdb_tuner.lsm.model import TreeInputs, model
+from rocksdb_tuner.lsm.population import LOG_ENTRIES
 from rocksdb_tuner.lsm.records import Load, TreeModel
 from rocksdb_tuner.lsm.tree_options import tree_options
 from rocksdb_tuner.options.releases import release_of
@@ -26,8 +28,6 @@ from rocksdb_tuner.options.syntax import parse
 
 #: The interval that is stated holds this part of the comparisons.
 HELD = 0.8
-#: A column that gets less than this of all writes is not worth a comparison.
-LEAST_SHARE = 0.01
 _EXACT = {'low': 1.0, 'high': 1.0, 'comparisons': 0}
 QUANTITIES = (
     'full_flush_bytes',
@@ -68,48 +68,6 @@ def read_runs(path: Path) -> list[Run]:
 # -- what the runs say of what no formula gives
 
 
-def _column(name: str) -> str:
-    """The column of a family: "O" of "O-2"."""
-    head, _, shard = name.rpartition('-')
-    return head if shard.isdigit() and head else name
-
-
-def _by_column(run: Run) -> dict[str, list[ColumnFamilyRun]]:
-    found: dict[str, list[ColumnFamilyRun]] = {}
-    for family in run.column_families:
-        found.setdefault(_column(family.name), []).append(family)
-    return found
-
-
-def _flushed_memory(families: Iterable[ColumnFamilyRun]) -> float:
-    return sum(
-        f.full_flushes * (f.full_flush_memory_bytes or 0.0)
-        + f.early_flushes * (f.early_flush_memory_bytes or 0.0)
-        for f in families
-    )
-
-
-def _is_compressed(run: Run) -> bool:
-    return 'kNoCompression' not in run.options
-
-
-def _survivals(runs: Sequence[Run], column: str, *, compressed: bool) -> list[float]:
-    """Level 0 bytes for each byte that was flushed, of every run where enough of them were."""
-    found = []
-    for run in runs:
-        families = _by_column(run).get(column, [])
-        memory = _flushed_memory(families)
-        if _is_compressed(run) == compressed and memory > LEAST_SHARE * run.wal_bytes:
-            found.append(sum(f.level_0_bytes for f in families) / memory)
-    return found
-
-
-def _mean_shares(amount: Mapping[str, list[float]]) -> dict[str, float]:
-    means = {name: statistics.mean(values) for name, values in amount.items()}
-    total = sum(means.values())
-    return {name: mean / total for name, mean in means.items()}
-
-
 def _columns(runs: Sequence[Run]) -> tuple[Column, ...]:
     release = release_of(runs[0].release, None)
     assert release is not None
@@ -132,79 +90,89 @@ def _stale(runs: Sequence[Run], entry: dict[str, Any], overlap: float) -> float:
     return round(min(1.0, statistics.median(found)), 3) if found else 0.0
 
 
-def _workload(
-    name: str, classes: Sequence[str], text: str, runs: Sequence[Run], overlap: float
-) -> dict[str, Any]:
+def _fitted(setup: _Setup, runs: Sequence[Run]) -> dict[str, Any]:
     names = [column.name for column in _columns(runs)]
-    ingest: dict[str, list[float]] = {n: [] for n in names}
-    data: dict[str, list[float]] = {n: [] for n in names}
-    ratios = []
-    for run in runs:
-        of_column = _by_column(run)
-        memory = {n: _flushed_memory(of_column.get(n, [])) for n in names}
-        live = {n: float(sum(f.live_bytes for f in of_column.get(n, []))) for n in names}
-        # Where no memtable was filled nothing is known of the parts.
-        if sum(memory.values()) > 0.5 * run.wal_bytes:
-            ratios.append(sum(memory.values()) / run.wal_bytes)
-            for n in names:
-                ingest[n].append(memory[n] / sum(memory.values()))
-                data[n].append(live[n] / sum(live.values()))
-    ingest_shares, data_shares = _mean_shares(ingest), _mean_shares(data)
-    entries = []
-    for n in names:
-        plain = _survivals(runs, n, compressed=False)
-        packed = _survivals(runs, n, compressed=True)
-        survival = statistics.median(plain or packed or [0.0])
-        entries.append(
-            {
-                'name': n,
-                'ingest_share': round(ingest_shares[n], 4),
-                'data_share': round(data_shares[n], 4),
-                'survival': round(survival, 4),
-                # RocksDB leaves a block as it is that compression would make larger; more than 1
-                # comes of sets that differ in more than compression.
-                'compressed': round(min(1.0, statistics.median(packed) / survival), 3)
-                if plain and packed and survival
-                else 1.0,
-            }
-        )
-    entry = {
-        'name': name,
-        'classes': list(classes),
-        'description': text,
+    ratios = [
+        memory / data
+        for run in runs
+        for memory, data in [_flushed(run)]
+        if memory > 0.5 * run.wal_bytes
+    ]
+    columns_found = fitting.columns_of(runs, names, setup.objects, setup.growing)
+    return {
+        'name': setup.name,
+        'classes': list(setup.classes),
+        'description': setup.description,
+        'population': {
+            'objects': setup.objects,
+            'placement_groups': PG_NUM,
+            'log_entries': LOG_ENTRIES,
+        },
         'memory_per_wal_byte': round(statistics.median(ratios), 3),
-        'columns': entries,
+        'columns': [fitting.document(column) for column in columns_found],
     }
-    return {**entry, 'stale': _stale(runs, entry, overlap)}
 
 
-_WORKLOADS = (
-    (
+def _flushed(run: Run) -> tuple[float, float]:
+    """What went through memtables: their memory, and the keys and values in them."""
+    return (
+        fitting.flushed_memory(run.column_families),
+        float(sum(f.flushed_data_bytes for f in run.column_families)),
+    )
+
+
+@dataclass(frozen=True)
+class _Setup:
+    """What a load writes to."""
+
+    name: str
+    classes: tuple[str, ...]
+    description: str
+    objects: float
+    #: The column that gets new keys, or "".
+    growing: str
+
+
+_SETUPS = (
+    _Setup(
         'rbd-randwrite',
         ('rbd-small-write',),
         '4 KiB random writes with overwrites into an RBD image of 1 GiB (256 objects), flash OSD',
+        objects=256,
+        growing='',
     ),
-    (
+    _Setup(
         'omap-heavy',
         ('rgw-metadata',),
-        (
-            'omap of 64 objects, new keys in no order, each written twice as RGW does with entries '
-            'of a bucket index'
-        ),
+        'omap of 64 objects, new keys in no order, each written twice as RGW does with entries of '
+        'a bucket index',
+        objects=64,
+        growing='p',
     ),
 )
 
 
+def fit(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """What these runs alone say of each load."""
+    return [_fitted(setup, [r for r in runs if r.workload == setup.name]) for setup in _SETUPS]
+
+
 def calibrate(
-    runs: Sequence[Run], overlap: float, intervals: Sequence[Mapping[str, Any]] = ()
+    runs: Sequence[Run],
+    fitted: Sequence[dict[str, Any]],
+    overlap: float,
+    intervals: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """The measured part of ``knowledge/model.json``, from these runs alone."""
     known = {interval['quantity'] for interval in intervals}
     return {
         'overlap': overlap,
         'workloads': [
-            _workload(name, classes, text, [r for r in runs if r.workload == name], overlap)
-            for name, classes, text in _WORKLOADS
+            {
+                **entry,
+                'stale': _stale([r for r in runs if r.workload == entry['name']], entry, overlap),
+            }
+            for entry in fitted
         ],
         'intervals': [
             *intervals,
@@ -224,7 +192,11 @@ def predict(run: Run, known: Calibration) -> TreeModel:
         rocksdb_version=release.rocksdb_version,
         columns=columns(release.default_cfs),
         load=Load(
-            workload=run.workload, data_bytes=(run.sst_bytes_before + run.sst_bytes_after) / 2
+            workload=run.workload,
+            data_bytes=(run.sst_bytes_before + run.sst_bytes_after) / 2,
+            objects=known.workloads[run.workload].population.objects,
+            placement_groups=PG_NUM,
+            log_entries=fitting.log_entries(run),
         ),
     )
     return model(inputs, known)
@@ -239,13 +211,13 @@ def compare(run: Run, known: Calibration) -> Iterator[Comparison]:
             run.release, run.option_set, run.workload, quantity, column, expected, measured
         )
 
-    measured_columns = _by_column(run)
+    measured_columns = fitting.by_column(run)
     for column in predicted.column_families:
         families = measured_columns.get(column.name, [])
         full = [f for f in families if f.full_flushes]
         # An odd early flush of a family that else fills its memtables is a flush by chance.
         early = [f for f in families if f.early_flushes and not f.full_flushes]
-        if _flushed_memory(families) < LEAST_SHARE * run.wal_bytes:
+        if fitting.flushed_memory(families) < fitting.LEAST_SHARE * run.wal_bytes:
             continue
         if full:
             memory = statistics.mean(f.full_flush_memory_bytes or 0.0 for f in full)
@@ -285,9 +257,13 @@ def compare(run: Run, known: Calibration) -> Iterator[Comparison]:
         )
 
 
+def _flushed_by_family(families: Sequence[ColumnFamilyRun]) -> float:
+    return fitting.flushed_memory(families)
+
+
 def _level0_filled(run: Run) -> bool:
     """Whether the run was long enough to mean anything for what compactions write."""
-    busiest = max(_by_column(run).values(), key=_flushed_memory)
+    busiest = max(fitting.by_column(run).values(), key=_flushed_by_family)
     release = release_of(run.release, None)
     assert release is not None
     trigger = tree_options(parse(run.options), release.rocksdb_version).level0_trigger
@@ -306,7 +282,8 @@ def compare_all(runs: Sequence[Run], overlap: float) -> list[Comparison]:
     """Each run against a model that has not seen any run of its option set."""
     found: list[Comparison] = []
     for name in dict.fromkeys(run.option_set for run in runs):
-        others = known_from(calibrate([r for r in runs if r.option_set != name], overlap))
+        rest = [r for r in runs if r.option_set != name]
+        others = known_from(calibrate(rest, fit(rest), overlap))
         for run in runs:
             if run.option_set == name:
                 found.extend(compare(run, others))
@@ -316,8 +293,10 @@ def compare_all(runs: Sequence[Run], overlap: float) -> list[Comparison]:
 def best_overlap(runs: Sequence[Run]) -> float:
     """The one parameter that is fitted: what makes the write amplification least wrong."""
 
+    fitted = fit(runs)
+
     def error(overlap: float) -> float:
-        known = known_from(calibrate(runs, overlap))
+        known = known_from(calibrate(runs, fitted, overlap))
         return sum(
             math.log(c.ratio) ** 2
             for run in runs

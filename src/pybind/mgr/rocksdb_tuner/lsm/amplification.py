@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Optional
 
-from .calibration import Calibration, WorkloadCalibration
-from .levels import filled_levels, level_targets
+from .calibration import Calibration, ColumnCalibration, WorkloadCalibration
+from .fates import Population
+from .levels import filled_levels
 from .memory import Family
 from .records import Amplification, ColumnFamilyModel, Estimate
 from .tree_options import TreeOptions
 
 __all__ = [
     'amplification',
-    'assumed_data_bytes',
     'compaction_bytes_per_level0_byte',
-    'data_by_family',
     'level0_compacted_bytes',
 ]
 
@@ -58,93 +57,74 @@ def compaction_bytes_per_level0_byte(
     return total
 
 
-@dataclass(frozen=True)
-class _Part:
-    """One column with what flows into it."""
-
-    family: Family
-    shards: int
-    share: float
-    survival: float
-    level0_bytes: float
-    data_bytes: float
-
-
-def data_by_family(
-    families: Sequence[Family], workload: WorkloadCalibration, data_bytes: float
-) -> tuple[float, ...]:
-    """SST bytes of one shard of each column."""
-    return tuple(
-        _data_share(family, workload) * data_bytes / family.column.shards for family in families
-    )
-
-
-def assumed_data_bytes(families: Sequence[Family], workload: WorkloadCalibration) -> float:
-    """As much as fills levels 1 and 2 of the column family that holds most."""
-    needed = []
-    for family in families:
-        share = _data_share(family, workload) / family.column.shards
-        if share > 0:
-            needed.append(sum(level_targets(family.options)[:2]) / share)
-    return min(needed, default=0.0)
-
-
 def amplification(
     families: Sequence[Family],
     columns: Sequence[ColumnFamilyModel],
     workload: Optional[WorkloadCalibration],
-    data_bytes: Optional[float],
+    held: Optional[Population],
+    data_of_shards: Optional[Sequence[float]],
     known: Calibration,
 ) -> Amplification:
     """None where the workload is not known; a database that is not known is no amplification."""
-    if workload is None or not data_bytes:
-        return Amplification(None, None)
-    parts = _parts(families, columns, workload, data_bytes)
-    written = 1.0
-    stale = 0.0
-    for part in parts:
-        compacted = compaction_bytes_per_level0_byte(
-            part.family.options, part.level0_bytes, part.data_bytes, known.overlap
-        )
-        flow = part.share * part.survival * workload.memory_per_wal_byte
-        written += part.shards * flow * (1 + compacted)
+    if workload is None or held is None or not data_of_shards:
+        return Amplification(None, None, None, None)
+    flushed = compacted = stale = 0.0
+    for family, column, data_bytes in zip(families, columns, data_of_shards):
+        known_column = workload.columns.get(column.name)
+        if known_column is None or not column.writes_per_flush:
+            continue
+        flow = _flow(family.options, column, known_column, held, data_bytes, known.overlap)
+        flushed += flow.flushed
+        compacted += flow.compacted
         # Level 0 is half full on average, and part of it is newer values of what is below.
-        stale += part.shards * min(part.level0_bytes, part.data_bytes) / 2
+        stale += column.shards * min(flow.level0_bytes, data_bytes) / 2
+    total_bytes = sum(data * column.shards for data, column in zip(data_of_shards, columns))
+    flushed /= workload.written_bytes
+    compacted /= workload.written_bytes
     # At most half of a family is counted as stale, so something is left of any.
-    space = data_bytes / (data_bytes - workload.stale * stale)
+    space = total_bytes / (total_bytes - workload.stale * stale) if total_bytes else 1.0
     return Amplification(
-        write=_at_least_one(known.quantities['write_amplification'].around(written)),
+        write=_at_least_one(
+            known.quantities['write_amplification'].around(1.0 + flushed + compacted)
+        ),
+        flushes=flushed,
+        compactions=compacted,
         space=_at_least_one(known.quantities['space_amplification'].around(space)),
     )
 
 
-def _parts(
-    families: Sequence[Family],
-    columns: Sequence[ColumnFamilyModel],
-    workload: WorkloadCalibration,
+@dataclass(frozen=True)
+class _Flow:
+    """Of one column; bytes for each write of a client, over all its shards."""
+
+    flushed: float
+    compacted: float
+    #: Of one shard, when it is compacted.
+    level0_bytes: float
+
+
+def _flow(
+    options: TreeOptions,
+    column: ColumnFamilyModel,
+    known: ColumnCalibration,
+    held: Population,
     data_bytes: float,
-) -> list[_Part]:
-    of_shards = data_by_family(families, workload, data_bytes)
-    return [
-        _Part(
-            family=family,
-            shards=column.shards,
-            share=column.share or 0.0,
-            survival=workload.survival(column.name, family.options.compression)
-            if column.name in workload.columns
-            else 0.0,
-            level0_bytes=level0_compacted_bytes(
-                family.options, column.level0_file_bytes.value if column.level0_file_bytes else 0.0
-            ),
-            data_bytes=data,
-        )
-        for family, column, data in zip(families, columns, of_shards)
-    ]
-
-
-def _data_share(family: Family, workload: WorkloadCalibration) -> float:
-    column = workload.columns.get(family.column.name)
-    return column.data_share if column else 0.0
+    overlap: float,
+) -> _Flow:
+    window = column.writes_per_flush or 0.0
+    file_bytes = known.left_bytes(window, held, options.compression) / column.shards
+    level0_bytes = level0_compacted_bytes(options, file_bytes)
+    if not window or not file_bytes:
+        return _Flow(0.0, 0.0, level0_bytes)
+    files = level0_bytes / file_bytes
+    # Merged, the files are one window: what several of them have is left once.
+    merged_bytes = known.left_bytes(files * window, held, options.compression) / column.shards
+    ratio = compaction_bytes_per_level0_byte(options, merged_bytes, data_bytes, overlap)
+    return _Flow(
+        flushed=column.shards * file_bytes / window,
+        compacted=column.shards * merged_bytes * ratio / (files * window),
+        level0_bytes=level0_bytes,
+    )
 
 
 def _at_least_one(estimate: Estimate) -> Estimate:

@@ -13,6 +13,7 @@ from typing import Any, Mapping, Optional
 
 from ..knowledge import loader
 from .columns import DEFAULT
+from .fates import Fate, KeyKind, Members, Population, left_bytes
 from .records import Estimate
 
 __all__ = [
@@ -45,17 +46,41 @@ class Quantity:
 
 @dataclass(frozen=True)
 class ColumnCalibration:
-    """One column of BlueStore under one workload; parts of the whole, over all its shards."""
+    """What one write of a client puts into one column of BlueStore, over all its shards."""
 
     name: str
-    #: Of the keys and values that are written.
-    ingest_share: float
-    #: Of the bytes in SST files.
-    data_share: float
-    #: Level 0 bytes for each byte in the memtables that are flushed, uncompressed.
-    survival: float
-    #: Compressed over uncompressed, with LZ4 or Snappy.
-    compressed: float
+    kinds: tuple[KeyKind, ...]
+
+    @property
+    def written_bytes(self) -> float:
+        """Keys and values in the WAL for each write of a client."""
+        return sum(kind.written_bytes for kind in self.kinds)
+
+    def left_bytes(self, writes: float, population: Population, compression: str) -> float:
+        """SST bytes that a window of so many writes leaves."""
+        return sum(
+            left_bytes(kind, writes, population) * _packed(kind, compression) for kind in self.kinds
+        )
+
+    def live_bytes(self, population: Population, compression: str) -> float:
+        """SST bytes without what is old, of all that does not grow."""
+        return sum(
+            kind.left_bytes * kind.total_keys(population) * _packed(kind, compression)
+            for kind in self.kinds
+            if kind.fate is not Fate.KEPT
+        )
+
+    def growth_bytes(self, compression: str) -> float:
+        """SST bytes that each write adds for good."""
+        return sum(
+            kind.left_bytes * _packed(kind, compression)
+            for kind in self.kinds
+            if kind.fate is Fate.KEPT
+        )
+
+
+def _packed(kind: KeyKind, compression: str) -> float:
+    return 1.0 if compression == _NO_COMPRESSION else kind.compressed
 
 
 @dataclass(frozen=True)
@@ -64,6 +89,8 @@ class WorkloadCalibration:
     #: Workload classes of the module that it stands for.
     classes: tuple[str, ...]
     columns: Mapping[str, ColumnCalibration]
+    #: What the OSDs held that it was measured on.
+    population: Population
     #: Bytes that the memtables take for a byte in the WAL.
     memory_per_wal_byte: float
     #: Of what level 0 holds on average, the part that is a newer value of what is below it.
@@ -73,22 +100,19 @@ class WorkloadCalibration:
     def over(self, names: Collection[str]) -> WorkloadCalibration:
         """The same for a database with these columns: what has none of its own is in "default"."""
         absent = [c for name, c in self.columns.items() if name not in names or name == DEFAULT]
-        ingest = sum(column.ingest_share for column in absent)
-        survived = sum(c.ingest_share * c.survival for c in absent)
-        packed = sum(c.ingest_share * c.survival * c.compressed for c in absent)
-        merged = ColumnCalibration(
-            name=DEFAULT,
-            ingest_share=ingest,
-            data_share=sum(column.data_share for column in absent),
-            survival=survived / ingest if ingest else 0.0,
-            compressed=packed / survived if survived else 1.0,
-        )
+        merged = ColumnCalibration(DEFAULT, tuple(kind for c in absent for kind in c.kinds))
         own = {name: c for name, c in self.columns.items() if name in names}
         return replace(self, columns={**own, DEFAULT: merged})
 
-    def survival(self, column: str, compression: str) -> float:
-        known = self.columns[column]
-        return known.survival * (1.0 if compression == _NO_COMPRESSION else known.compressed)
+    @property
+    def written_bytes(self) -> float:
+        """Keys and values in the WAL for each write of a client, over all columns."""
+        return sum(column.written_bytes for column in self.columns.values())
+
+    def share(self, name: str) -> float:
+        """Of all that is written, the part that goes to a column."""
+        column = self.columns.get(name)
+        return column.written_bytes / self.written_bytes if column else 0.0
 
 
 @dataclass(frozen=True)
@@ -124,8 +148,12 @@ def parse_calibration(content: Mapping[str, Any]) -> Calibration:
                 name=entry['name'],
                 classes=tuple(entry['classes']),
                 columns={
-                    column['name']: ColumnCalibration(**column) for column in entry['columns']
+                    column['name']: ColumnCalibration(
+                        column['name'], tuple(_kind(kind) for kind in column['kinds'])
+                    )
+                    for column in entry['columns']
                 },
+                population=Population(**entry['population']),
                 memory_per_wal_byte=entry['memory_per_wal_byte'],
                 stale=entry['stale'],
                 description=entry['description'],
@@ -140,6 +168,10 @@ def parse_calibration(content: Mapping[str, Any]) -> Calibration:
         formulas=tuple(Formula(**entry) for entry in content['formulas']),
         source=content['source'],
     )
+
+
+def _kind(entry: Mapping[str, Any]) -> KeyKind:
+    return KeyKind(**{**entry, 'fate': Fate(entry['fate']), 'members': Members(entry['members'])})
 
 
 def workload_of_class(workload_class: str) -> Optional[str]:

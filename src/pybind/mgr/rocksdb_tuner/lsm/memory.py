@@ -9,6 +9,7 @@ from typing import Optional
 from ..options import wal as rocksdb_wal
 from .calibration import Calibration, WorkloadCalibration
 from .columns import Column
+from .fates import Population
 from .records import ColumnFamilyModel, Devices, Estimate, Load, MemtableModel, WalModel
 from .tree_options import TreeOptions
 
@@ -76,6 +77,7 @@ def column_family(
     limit_bytes: int,
     load: Load,
     workload: Optional[WorkloadCalibration],
+    held: Optional[Population],
     known: Calibration,
 ) -> ColumnFamilyModel:
     """One column's flushes: of full memtables, or earlier, where the limit of the WAL asks.
@@ -87,10 +89,10 @@ def column_family(
     options, shards = family.options, family.column.shards
     full = known.quantities['full_flush_bytes'].around(options.full_flush_bytes)
     column = workload.columns.get(family.column.name) if workload else None
-    share = expected = flushed_by = file_bytes = None
+    share = expected = flushed_by = file_bytes = writes = None
     if workload is not None:
-        share = column.ingest_share / shards if column else 0.0
-    if workload is not None and column is not None and share:
+        share = workload.share(family.column.name) / shards
+    if workload is not None and held is not None and column is not None and share:
         at_limit = share * limit_bytes * workload.memory_per_wal_byte
         flushed_by = 'memtables' if full.value <= at_limit else 'wal'
         expected = (
@@ -98,8 +100,10 @@ def column_family(
             if flushed_by == 'memtables'
             else known.quantities['early_flush_bytes'].around(at_limit)
         )
-        survival = workload.survival(column.name, options.compression)
-        file_bytes = known.quantities['level0_file_bytes'].around(expected.value * survival)
+        writes = expected.value / (share * workload.written_bytes * workload.memory_per_wal_byte)
+        file_bytes = known.quantities['level0_file_bytes'].around(
+            column.left_bytes(writes, held, options.compression) / shards
+        )
     return ColumnFamilyModel(
         name=family.column.name,
         shards=shards,
@@ -112,6 +116,7 @@ def column_family(
         expected_flush_bytes=expected,
         flushed_by=flushed_by,
         level0_file_bytes=file_bytes,
+        writes_per_flush=writes,
         keys_per_flush=_keys(expected, load.bytes_per_key),
         flush_every_s=_flush_every_s(expected, share, load, workload),
     )

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Optional
 
 from ..options.syntax import OptionSet
-from .amplification import amplification, assumed_data_bytes, data_by_family
+from .amplification import amplification
 from .calibration import Calibration, calibration
 from .columns import Column, options_of
 from .levels import db_device, levels
 from .memory import Family, background_jobs, column_family, memtables, wal, wal_limit_bytes
+from .population import assumed_data_bytes, data_by_family, population
 from .records import ColumnFamilyModel, Devices, Load, Stall, TreeModel, VolumeSelection
 from .stalls import Busiest, stalls
 from .tree_options import tree_options
@@ -68,12 +69,13 @@ def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
             'than the sizes of flushes here say, whatever memtable is oldest then.'
         )
     limit_bytes = wal_limit_bytes(database, families)
+    held = None if workload is None else population(families, workload, load, load.data_bytes)
     columns = tuple(
-        column_family(family, limit_bytes, load, workload, known) for family in families
+        column_family(family, limit_bytes, load, workload, held, known) for family in families
     )
     of_shards = (
-        data_by_family(families, workload, load.data_bytes)
-        if workload is not None and load.data_bytes
+        data_by_family(families, workload, held, load.data_bytes)
+        if workload is not None and held is not None and load.data_bytes
         else None
     )
     all_shards = of_shards and [
@@ -92,7 +94,7 @@ def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
         ),
         db_device=db_device(database, inputs.devices, inputs.selection, all_shards),
         stalls=_stalls(version, families, columns, of_shards, load),
-        amplification=amplification(families, columns, workload, load.data_bytes, known),
+        amplification=amplification(families, columns, workload, held, of_shards, known),
         background_flushes=flushes,
         background_compactions=compactions,
         cores=inputs.cores,

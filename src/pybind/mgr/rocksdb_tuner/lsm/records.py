@@ -69,6 +69,11 @@ class Load:
     bytes_per_key: Optional[float] = None
     #: SST files of all column families.
     data_bytes: Optional[float] = None
+    #: That clients write to; None: as many as the data is of.
+    objects: Optional[float] = None
+    placement_groups: Optional[int] = None
+    #: In the logs of all its placement groups; None: as many as an OSD is to keep by default.
+    log_entries: Optional[float] = None
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,8 @@ class ColumnFamilyModel:
     #: "memtables" are full, or the limit of the "wal" comes first.
     flushed_by: Optional[str]
     level0_file_bytes: Optional[Estimate]
+    #: Writes of clients, to all of the OSD, from one flush to the next.
+    writes_per_flush: Optional[float]
     keys_per_flush: Optional[float]
     flush_every_s: Optional[float]
 
@@ -202,6 +209,9 @@ class Stall:
 class Amplification:
     #: (WAL + flushes + compactions) / WAL bytes.
     write: Optional[Estimate]
+    #: Of that, what flushes write, and what compactions do: bytes for each byte in the WAL.
+    flushes: Optional[float]
+    compactions: Optional[float]
     #: SST bytes over what would be left of them after a full compaction.
     space: Optional[Estimate]
 

@@ -57,6 +57,8 @@ def tree(answer: TreeAnswer) -> JsonObject:
             'compactions': model.background_compactions,
         },
         'write_amplification': _estimate(model.amplification.write),
+        'flush_bytes_per_wal_byte': rounded(model.amplification.flushes),
+        'compaction_bytes_per_wal_byte': rounded(model.amplification.compactions),
         'space_amplification': _estimate(model.amplification.space),
         'sources': [
             {'quantity': f.quantity, 'formula': f.formula, 'source': f.source}
@@ -156,6 +158,7 @@ def _column_family(column: ColumnFamilyModel) -> JsonObject:
         'expected_flush_bytes': _estimate(column.expected_flush_bytes),
         'flushed_by': column.flushed_by,
         'level0_file_bytes': _estimate(column.level0_file_bytes),
+        'writes_per_flush': rounded(column.writes_per_flush),
         'keys_per_flush': rounded(column.keys_per_flush),
         'flush_every_s': rounded(column.flush_every_s),
     }

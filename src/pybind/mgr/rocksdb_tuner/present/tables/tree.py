@@ -10,6 +10,7 @@ from ...advise.situation import Situation
 from ...advise.tree import TreeAnswer
 from ...lsm.calibration import calibration
 from ...lsm.records import (
+    Amplification,
     ColumnFamilyModel,
     DbDeviceModel,
     Estimate,
@@ -98,10 +99,20 @@ def _summary(model: TreeModel) -> Iterable[tuple[str, str]]:
         f'{model.background_compactions}'
         + ('' if model.cores is None else f', on {model.cores} cores'),
     )
-    yield 'Write amplification', _estimate(model.amplification.write, format_ratio)
+    yield 'Write amplification', _written(model.amplification)
     yield 'Space amplification', _estimate(model.amplification.space, format_ratio)
     if levels.dynamic_why is not None:
         yield 'Dynamic level bytes', f'not in effect: {levels.dynamic_why}'
+
+
+def _written(found: Amplification) -> str:
+    total = _estimate(found.write, format_ratio)
+    if found.flushes is None or found.compactions is None:
+        return total
+    return (
+        f'{total}: for each byte in the WAL flushes write {format_ratio(found.flushes)}, '
+        f'compactions {format_ratio(found.compactions)}'
+    )
 
 
 def _fits(fits: bool, total_bytes: Optional[int]) -> str:

@@ -56,7 +56,11 @@ def test_only_what_was_measured_stands_for_a_class(
 def test_without_column_families_all_of_a_workload_is_in_the_default_one() -> None:
     for workload in calibration().workloads.values():
         whole = workload.over(['default']).columns['default']
-        assert whole.ingest_share == pytest.approx(1, abs=0.01)
-        assert whole.data_share == pytest.approx(1, abs=0.01)
-        survivals = [column.survival for column in workload.columns.values()]
-        assert min(survivals) <= whole.survival <= max(survivals)
+        assert whole.written_bytes == pytest.approx(workload.written_bytes)
+        held = workload.population
+        for writes in (1e3, 1e5, 1e7):
+            left = sum(
+                column.left_bytes(writes, held, 'kNoCompression')
+                for column in workload.columns.values()
+            )
+            assert whole.left_bytes(writes, held, 'kNoCompression') == pytest.approx(left)

@@ -1,0 +1,117 @@
+"""What one OSD holds that its clients write to, as far as its database tells. Pure.
+
+Nothing tells the mgr how many objects clients write to, but the database grows with them: what is
+not PG log in it are their onodes, or what grows with every write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Optional
+
+from .calibration import ColumnCalibration, WorkloadCalibration
+from .fates import Population
+from .levels import level_targets
+from .memory import Family
+from .records import Load
+
+__all__ = ['assumed_data_bytes', 'data_by_family', 'population']
+
+#: `osd_target_pg_log_entries_per_osd` of all releases: as many as an OSD of 30 to 1,200 placement
+#: groups keeps (PG::get_target_pg_log_entries() in src/osd/PeeringState.cc).
+LOG_ENTRIES = 300_000.0
+
+
+def population(
+    families: Sequence[Family],
+    workload: WorkloadCalibration,
+    load: Load,
+    data_bytes: Optional[float],
+) -> Population:
+    """What was said or is known, and else as many objects as a database of ``data_bytes`` has."""
+    found = replace(
+        workload.population,
+        log_entries=LOG_ENTRIES if load.log_entries is None else load.log_entries,
+        placement_groups=load.placement_groups or workload.population.placement_groups,
+    )
+    if load.objects is not None:
+        return replace(found, objects=load.objects)
+    if data_bytes is None:
+        return found
+    without = replace(found, objects=0.0)
+    rest_bytes = data_bytes - _live_bytes(families, workload, without)
+    if rest_bytes < 0:
+        # A log that is not as long yet.
+        share = data_bytes / (data_bytes - rest_bytes)
+        return replace(found, objects=1.0, log_entries=found.log_entries * share)
+    if _grows(families, workload):
+        return found
+    of_one = _live_bytes(families, workload, replace(without, objects=1.0)) - _live_bytes(
+        families, workload, without
+    )
+    return replace(found, objects=max(1.0, rest_bytes / of_one)) if of_one > 0 else found
+
+
+def data_by_family(
+    families: Sequence[Family],
+    workload: WorkloadCalibration,
+    held: Population,
+    data_bytes: float,
+) -> tuple[float, ...]:
+    """SST bytes of one shard of each column."""
+    live = [_live_of(family, workload, held) for family in families]
+    growth = [_growth_of(family, workload) for family in families]
+    # What grows has the rest of a database that grows.
+    rest_bytes = max(0.0, data_bytes - sum(live)) / sum(growth) if sum(growth) else 0.0
+    sizes = [kept + grown * rest_bytes for kept, grown in zip(live, growth)]
+    scale = data_bytes / sum(sizes) if sum(sizes) > 0 else 0.0
+    return tuple(size * scale / family.column.shards for size, family in zip(sizes, families))
+
+
+def assumed_data_bytes(families: Sequence[Family], workload: WorkloadCalibration) -> float:
+    """As much as fills levels 1 and 2 of the column that holds what clients add to."""
+    held = replace(workload.population, log_entries=LOG_ENTRIES)
+    grows = _grows(families, workload)
+    one_more = replace(held, objects=held.objects + 1)
+    needed = []
+    for family in families:
+        rate = (
+            _growth_of(family, workload)
+            if grows
+            else _live_of(family, workload, one_more) - _live_of(family, workload, held)
+        )
+        if rate > 0:
+            levels_bytes = sum(level_targets(family.options)[:2]) * family.column.shards
+            needed.append((rate, float(levels_bytes)))
+    if not needed:
+        return _live_bytes(families, workload, held)
+    largest_rate, largest_bytes = max(needed)
+    total_rate = sum(rate for rate, _ in needed)
+    without = held if grows else replace(held, objects=0.0)
+    return _live_bytes(families, workload, without) + largest_bytes * total_rate / largest_rate
+
+
+def _column_of(family: Family, workload: WorkloadCalibration) -> Optional[ColumnCalibration]:
+    return workload.columns.get(family.column.name)
+
+
+def _live_of(family: Family, workload: WorkloadCalibration, held: Population) -> float:
+    column = _column_of(family, workload)
+    return column.live_bytes(held, family.options.compression) if column else 0.0
+
+
+def _growth_of(family: Family, workload: WorkloadCalibration) -> float:
+    """SST bytes that a write of a client adds for good."""
+    column = _column_of(family, workload)
+    return column.growth_bytes(family.options.compression) if column else 0.0
+
+
+def _live_bytes(
+    families: Sequence[Family], workload: WorkloadCalibration, held: Population
+) -> float:
+    return sum(_live_of(family, workload, held) for family in families)
+
+
+def _grows(families: Sequence[Family], workload: WorkloadCalibration) -> bool:
+    return any(_growth_of(family, workload) > 0 for family in families)
