@@ -70,7 +70,7 @@ def _compare(arguments: argparse.Namespace) -> None:
         overlap = comparing.best_overlap(runs)
         print(f'overlap {overlap:g}')
         comparisons = comparing.compare_all(runs, overlap)
-    for line in _table(comparisons):
+    for line in _table([c for c in comparisons if c.quantity != comparing.CHANGE]):
         print(line)
     for found in comparing.intervals(comparisons):
         print('{quantity}: {low:g} to {high:g} ({comparisons} comparisons)'.format(**found))

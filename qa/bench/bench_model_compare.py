@@ -6,6 +6,7 @@ runs of an option set are predicted with the values of the runs of all other opt
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import statistics
@@ -29,6 +30,8 @@ from rocksdb_tuner.options.syntax import parse
 #: The interval that is stated holds this part of the comparisons.
 HELD = 0.8
 _EXACT = {'low': 1.0, 'high': 1.0, 'comparisons': 0}
+#: One option set against another under the same load, as a recommendation puts it.
+CHANGE = 'write_amplification_change'
 QUANTITIES = (
     'full_flush_bytes',
     'early_flush_bytes',
@@ -37,6 +40,7 @@ QUANTITIES = (
     'wal_device_bytes',
     'write_amplification',
     'space_amplification',
+    CHANGE,
 )
 
 
@@ -287,7 +291,7 @@ def compare_all(runs: Sequence[Run], overlap: float) -> list[Comparison]:
         for run in runs:
             if run.option_set == name:
                 found.extend(compare(run, others))
-    return found
+    return [*found, *changes(found)]
 
 
 def best_overlap(runs: Sequence[Run]) -> float:
@@ -313,6 +317,24 @@ def interval(ratios: Sequence[float]) -> tuple[float, float]:
     count = math.ceil(HELD * len(ordered))
     choices = [(ordered[i], ordered[i + count - 1]) for i in range(len(ordered) - count + 1)]
     return min(choices, key=lambda ends: ends[1] / ends[0])
+
+
+def changes(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Every option set against every other of the same release and load, both ways."""
+    amplified = [c for c in comparisons if c.quantity == 'write_amplification']
+    return [
+        Comparison(
+            before.release,
+            f'{before.option_set} to {after.option_set}',
+            before.workload,
+            CHANGE,
+            '',
+            after.predicted / before.predicted,
+            after.measured / before.measured,
+        )
+        for before, after in itertools.permutations(amplified, 2)
+        if (before.release, before.workload) == (after.release, after.workload)
+    ]
 
 
 def intervals(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Optional
 
+from ..lsm.calibration import calibration
 from ..lsm.records import Estimate
 from .records import Prediction, Reason
 from .situation import Situation
 from .tree import model_in
 
 __all__ = [
-    'is_better',
-    'is_worse',
+    'Change',
     'predicted_write_amplification',
     'prediction_of',
     'reason_of',
@@ -21,14 +21,34 @@ __all__ = [
 
 _METRIC = 'write amplification of RocksDB'
 _BASIS = (
-    'The model of the tree ("ceph rocksdb-tuner model"); each of its values holds within its '
-    'interval in 80 % of the comparisons with real OSDs.'
+    'The model of the tree ("ceph rocksdb-tuner model"); the change from one option set '
+    'to another was within this interval in 80 % of the comparisons with real OSDs.'
 )
+
+
+@dataclass(frozen=True)
+class Change:
+    """Write amplification under the options that run, and under others."""
+
+    before: Estimate
+    after: Estimate
+    #: After over before; closer than the ends of both: what is wrong of both falls out.
+    ratio: Estimate
+
+    @property
+    def is_worse(self) -> bool:
+        """Beyond what the interval leaves open."""
+        return self.ratio.low > 1.0
+
+    @property
+    def is_better(self) -> bool:
+        """Beyond what the interval leaves open."""
+        return self.ratio.high < 1.0
 
 
 def predicted_write_amplification(
     options_from: str, options_to: str, situation: Situation
-) -> Optional[tuple[Estimate, Estimate]]:
+) -> Optional[Change]:
     """Before and after, with the data that there is.
 
     None where the workload was not measured, the size of the database is not known (what the model
@@ -44,9 +64,7 @@ def predicted_write_amplification(
 
 
 @lru_cache(maxsize=64)
-def _remembered(
-    options_from: str, options_to: str, situation: Situation
-) -> Optional[tuple[Estimate, Estimate]]:
+def _remembered(options_from: str, options_to: str, situation: Situation) -> Optional[Change]:
     try:
         before, after = (
             model_in(situation, options).amplification.write
@@ -55,28 +73,18 @@ def _remembered(
     except ValueError:
         # Of a string that is refused, or makes no levels.
         return None
-    return None if before is None or after is None else (before, after)
+    if before is None or after is None:
+        return None
+    quantity = calibration().quantities['write_amplification_change']
+    return Change(before, after, quantity.around(after.value / before.value))
 
 
-def is_worse(change: tuple[Estimate, Estimate]) -> bool:
-    """Beyond what the intervals of both leave open."""
-    before, after = change
-    return after.low > before.high
-
-
-def is_better(change: tuple[Estimate, Estimate]) -> bool:
-    """Beyond what the intervals of both leave open."""
-    before, after = change
-    return after.high < before.low
-
-
-def reason_of(change: tuple[Estimate, Estimate]) -> Reason:
-    """A difference that the intervals of both do not bear out is said to be none."""
-    before, after = change
-    alike = not is_worse(change) and not is_better(change)
+def reason_of(change: Change) -> Reason:
+    """A difference that the interval does not bear out is said to be none."""
+    alike = not change.is_worse and not change.is_better
     return Reason(
-        f'The model predicts a {_METRIC} of {_words(after)} instead of {_words(before)}'
-        + (': too close for it to tell apart.' if alike else '.'),
+        f'The model predicts a {_METRIC} of {_words(change.after)} instead of '
+        f'{_words(change.before)}' + (': too close for it to tell apart.' if alike else '.'),
         'model',
     )
 
@@ -85,12 +93,11 @@ def _words(estimate: Estimate) -> str:
     return f'{estimate.value:.1f} ({estimate.low:.1f} to {estimate.high:.1f})'
 
 
-def prediction_of(change: tuple[Estimate, Estimate]) -> Prediction:
-    """The change in percent, from the best that both intervals leave to the worst."""
-    before, after = change
+def prediction_of(change: Change) -> Prediction:
+    """The change in percent."""
     return Prediction(
         metric=_METRIC,
-        low_percent=(after.low / before.high - 1) * 100,
-        high_percent=(after.high / before.low - 1) * 100,
+        low_percent=(change.ratio.low - 1) * 100,
+        high_percent=(change.ratio.high - 1) * 100,
         basis=_BASIS,
     )

@@ -31,7 +31,7 @@ from .choice import (
     target_for,
 )
 from .derive import agreement
-from .effect import is_better, is_worse, predicted_write_amplification, prediction_of, reason_of
+from .effect import predicted_write_amplification, prediction_of, reason_of
 from .limit import limit_thresholds
 from .naming import name_osds
 from .objections import Name, Objection, has_large_memtables
@@ -174,7 +174,7 @@ def _fitted(
 def worse_for_nothing(case: Case, target: Target) -> Optional[str]:
     """Why not: the model calls it worse, and nobody published of this change what it brings."""
     change = predicted_write_amplification(case.running, target.options, case.situation)
-    if change is None or not is_worse(change) or _prediction(case, target) is not None:
+    if change is None or not change.is_worse or _prediction(case, target) is not None:
         return None
     name = target.profile.title if target.profile else 'An option set derived for these OSDs'
     return (
@@ -203,7 +203,7 @@ def _in_place_of(case: Case, standing: Sequence[Objection]) -> Union[Target, str
     if target.profile is None:
         change = predicted_write_amplification(case.running, target.options, case.situation)
         default = default_target(case)
-        if change is not None and is_worse(change) and fits(case, default.options):
+        if change is not None and change.is_worse and fits(case, default.options):
             return default
     return target
 
@@ -331,9 +331,9 @@ def _changed(
         # What was published of clients says more than the model of the tree.
         prediction = prediction_of(change)
     risk = Risk.MEDIUM
-    if is_default and change is not None and is_better(change) and fits(case, target.options):
+    if is_default and change is not None and change.is_better and fits(case, target.options):
         risk = Risk.LOW
-    if change is not None and is_worse(change) and not is_default:
+    if change is not None and change.is_worse and not is_default:
         risk = Risk.HIGH
     if is_default and candidate.deciding_entries:
         return _removed(case, all_osds, target, reasons, prediction, risk)

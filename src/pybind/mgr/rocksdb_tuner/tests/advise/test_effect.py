@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rocksdb_tuner.advise.effect import (
+    Change,
     predicted_write_amplification,
     prediction_of,
     reason_of,
@@ -31,30 +32,36 @@ def test_larger_levels_and_compression_write_less() -> None:
     """The published LZ4 set against the default of Pacific, for metadata."""
     change = predicted_write_amplification(OLD, LZ4, RGW)
     assert change is not None
-    before, after = change
-    assert after.high < before.low
+    assert change.is_better
+    after = change.after
     prediction = prediction_of(change)
     assert -100 < prediction.low_percent <= prediction.high_percent < 0
     assert f'{after.value:.1f}' in reason_of(change).statement
 
 
-def test_the_worst_and_the_best_of_both_intervals_are_the_ends() -> None:
-    prediction = prediction_of((Estimate(2.0, 2.5, 4.0), Estimate(1.0, 1.5, 3.0)))
-    assert (prediction.low_percent, prediction.high_percent) == (-75.0, 50.0)
+def change_of(before: Estimate, after: Estimate, *, off: float = 0.1) -> Change:
+    ratio = after.value / before.value
+    return Change(before, after, Estimate(ratio * (1 - off), ratio, ratio * (1 + off)))
+
+
+def test_the_interval_of_the_change_is_what_is_predicted() -> None:
+    """Not the worst of one against the best of the other: what is wrong of both falls out."""
+    prediction = prediction_of(
+        change_of(Estimate(2.0, 2.5, 4.0), Estimate(1.0, 1.5, 3.0), off=0.25)
+    )
+    assert prediction.low_percent == pytest.approx(-55)
+    assert prediction.high_percent == pytest.approx(-25)
 
 
 @pytest.mark.parametrize(
-    ('after', 'alike'),
-    [
-        (Estimate(2.5, 3.0, 3.5), True),
-        (Estimate(1.0, 1.5, 2.0), True),
-        (Estimate(1.0, 1.5, 1.9), False),
-        (Estimate(3.1, 3.5, 4.0), False),
-    ],
-)
-def test_values_whose_intervals_overlap_are_not_told_apart(after: Estimate, alike: bool) -> None:
-    said = reason_of((Estimate(2.0, 2.5, 3.0), after)).statement
-    assert ('too close' in said) == alike
+    ('after', 'better', 'worse'),
+    [(2.0, True, False), (2.25, True, False), (2.3, False, False), (2.5, False, False),
+     (2.75, False, False), (2.8, False, True)],
+)  # fmt: skip
+def test_a_change_within_its_interval_is_none(after: float, better: bool, worse: bool) -> None:
+    change = change_of(Estimate(2.0, 2.5, 3.0), Estimate(after * 0.9, after, after * 1.1))
+    assert (change.is_better, change.is_worse) == (better, worse)
+    assert ('too close' in reason_of(change).statement) == (not better and not worse)
 
 
 @pytest.mark.parametrize(
@@ -74,21 +81,29 @@ def test_where_there_is_no_model_nothing_is_predicted(
 
 
 def test_what_the_model_predicts_is_said_in_one_sentence() -> None:
-    before, after = Estimate(2.0, 2.5, 4.0), Estimate(1.0, 1.5, 1.9)
-    said = reason_of((before, after))
+    before = Estimate(2.0, 2.5, 4.0)
+    said = reason_of(change_of(before, Estimate(1.0, 1.5, 1.9)))
     assert said.statement == (
         'The model predicts a write amplification of RocksDB of 1.5 (1.0 to 1.9) instead of '
         '2.5 (2.0 to 4.0).'
     )
     assert said.source == 'model'
-    alike = reason_of((before, Estimate(1.0, 1.5, 2.0))).statement
+    alike = reason_of(change_of(before, Estimate(2.0, 2.4, 2.5))).statement
     assert alike.endswith('2.5 (2.0 to 4.0): too close for it to tell apart.')
-    above = reason_of((before, Estimate(4.0, 4.5, 5.0))).statement
-    assert above.endswith(': too close for it to tell apart.')
-    assert reason_of((before, Estimate(4.1, 4.5, 5.0))).statement.endswith('4.0).')
-    prediction = prediction_of((before, after))
+    prediction = prediction_of(change_of(before, Estimate(1.0, 1.5, 1.9)))
     assert prediction.metric == 'write amplification of RocksDB'
     assert '80 % of the comparisons with real OSDs' in prediction.basis
+
+
+def test_the_interval_holds_both_ways() -> None:
+    """From one set to another, and back: the better of one is the worse of the other."""
+    there = predicted_write_amplification(OLD, LZ4, RGW)
+    back = predicted_write_amplification(LZ4, OLD, RGW)
+    assert there is not None
+    assert back is not None
+    assert there.ratio.value * back.ratio.value == pytest.approx(1)
+    assert there.is_better
+    assert back.is_worse
 
 
 def test_what_is_written_now_and_a_little_more_data_change_nothing() -> None:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.candidate import Candidate, group_candidate
 from rocksdb_tuner.advise.choice import Case
-from rocksdb_tuner.advise.effect import is_worse, predicted_write_amplification
+from rocksdb_tuner.advise.effect import predicted_write_amplification
 from rocksdb_tuner.advise.facts import release_of_osd
 from rocksdb_tuner.advise.limit import with_limit
 from rocksdb_tuner.advise.objections import standing_objections
@@ -309,7 +309,7 @@ def test_what_the_model_calls_worse_is_never_of_low_risk(release: str) -> None:
         (advice,) = answered(row).recommendations
         case = row.case(row.options)
         change = predicted_write_amplification(row.options, advice.options_to, case.situation)
-        if change is not None and is_worse(change):
+        if change is not None and change.is_worse:
             assert advice.risk is not Risk.LOW, row
 
 
@@ -401,7 +401,7 @@ def test_whatever_runs_one_change_with_a_reason_is_enough(
         if advice.restart_required:
             assert advice.reasons[0] in [o.reason for o in against]
         change = predicted_write_amplification(running, advice.options_to, case.situation)
-        if change is not None and is_worse(change):
+        if change is not None and change.is_worse:
             assert advice.risk is not Risk.LOW
         assert row.answer(advice.options_to).recommendations == ()
 
