@@ -264,15 +264,16 @@ def _wal(situation: Situation) -> tuple[int, str, str]:
     ]
     devices = situation.devices
     if devices.dedicated_wal and devices.wal_bytes:
-        allocation = (
-            _WAL_FILES_PER_LIMIT_OF_FEW if few_cores(situation.cores) else _WAL_FILES_PER_LIMIT
-        )
+        few = few_cores(situation.cores)
+        allocation = _WAL_FILES_PER_LIMIT_OF_FEW if few else _WAL_FILES_PER_LIMIT
+        # The same device holds another limit beside what runs now.
+        beside = 'memtables of a quarter of it' if few else 'memtables as small as these'
         bounds.append(
             (
                 int(devices.wal_bytes / allocation),
                 (
-                    f'The WAL device of {_mib(devices.wal_bytes)} is to hold it: WAL files take '
-                    f'up to {allocation:g} times what is in them.'
+                    f'The WAL device of {_mib(devices.wal_bytes)} is to hold it: beside {beside}, '
+                    f'WAL files take up to {allocation:g} times what is in them.'
                 ),
                 _RULE,
             )
@@ -303,8 +304,8 @@ def _wal(situation: Situation) -> tuple[int, str, str]:
         )
     size, why, source = min(bounds, key=lambda bound: bound[0])
     # Powers of two keep all that follows from it even.
-    even = _power_of_two(size + 1) // 2
-    return max(_LEAST_WAL_BYTES, even), why, source
+    even = max(_LEAST_WAL_BYTES, _power_of_two(size + 1) // 2)
+    return even, why if even >= size else f'{why} Rounded down to a power of two.', source
 
 
 def _memtables(situation: Situation, wal_bytes: int) -> _Memtables:

@@ -23,7 +23,7 @@ from .memtables import (
 from .problems import Problem, problem
 from .syntax import OptionSet
 from .values import ValueRefusedError
-from .wal import wal_of
+from .wal import Wal, wal_of
 
 __all__ = ['NEIGHBOURS', 'advice', 'related_options_advice']
 
@@ -287,7 +287,6 @@ def _wal_beyond_device(
     log = wal_of(values, _memtable_bytes(option_set, values, version, hardware), number)
     if log.fits(device):
         return
-    fits = log.limit_that_fits(device)
     yield problem(
         'wal-beyond-device',
         'max_total_wal_size',
@@ -295,8 +294,19 @@ def _wal_beyond_device(
         f'{format_bytes(log.device_bytes)}, and {"its" if on_wal else "the DB"} device has '
         f'{format_bytes(device)}: the rest goes to '
         f'{"the DB device or " if on_wal else ""}the slow one'
-        + (f'; a limit of {format_bytes(fits)} fits' if fits else ''),
+        # With one family RocksDB does not look at the limit.
+        + ('' if number == 1 else _limit_that_fits(log, device, int(values['write_buffer_size']))),
     )
+
+
+def _limit_that_fits(log: Wal, device_bytes: int, write_buffer_bytes: int) -> str:
+    """What fits depends on the memtables: each WAL file is preallocated as large as one."""
+    fits = log.limit_that_fits(device_bytes)
+    beside = f'; with memtables of {format_bytes(write_buffer_bytes)} '
+    if not fits:
+        return f'{beside}no limit fits'
+    larger = ', with smaller ones a larger limit' if log.file_bytes > device_bytes / 8 else ''
+    return f'{beside}a limit of up to {format_bytes(fits)} fits{larger}'
 
 
 def _levels_beyond_device(values: Mapping[str, str], hardware: Hardware) -> Iterator[Problem]:

@@ -30,6 +30,7 @@ from rocksdb_tuner.advise.steps import ShownSteps
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.grammar import same_meaning
+from rocksdb_tuner.options.wal import wal_of
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 from rocksdb_tuner.workload.writer import Writer, writer_evidence
 
@@ -299,6 +300,25 @@ def test_what_a_wal_device_does_not_hold_gives_way_to_what_it_does(
             assert 'max_background_jobs=6' in advice.options_to
         if running == 'default':
             assert 'its device has 512 MiB' in advice.reasons[0].statement
+
+
+def test_a_limit_of_the_wal_that_fits_is_said_with_the_memtables_that_it_fits_beside() -> None:
+    """What is recommended has smaller memtables, and so a larger limit than fits what runs."""
+    row = Row('pacific', 'default', 'idle', 'wal 512 MiB')
+    (advice,) = answered(row).recommendations
+    objection, *others = (reason.statement for reason in advice.reasons)
+    assert objection.endswith(
+        'with memtables of 256 MiB a limit of up to 139 MiB fits, with smaller ones a larger limit'
+    )
+    (why,) = [text for text in others if text.startswith('max_total_wal_size=268435456: ')]
+    assert 'beside memtables as small as these, WAL files take up to 1.8 times' in why
+    assert why.endswith('Rounded down to a power of two.')
+    values = row.case(row.options).effective(advice.options_to)
+    assert int(values['write_buffer_size']) == 4 * MIB
+    full = 4 * GIB
+    assert wal_of(values, full, 2).fits(512 * MIB)
+    large = {**values, 'write_buffer_size': str(256 * MIB)}
+    assert not wal_of(large, full, 2).fits(512 * MIB)
 
 
 @pytest.mark.parametrize('release', list(RELEASES))
