@@ -294,7 +294,7 @@ def test_which_option_changes_is_shown_with_advice_rollout_and_question(
         page.reload()
         item = page.locator(f'{PANEL} details[data-id="{made["/recommendation"][0]["id"]}"]')
         item.locator('summary').click()
-        expect(item).to_contain_text(re.compile(f'Sets {option}[,.]'))
+        expect(item).to_contain_text(re.compile(rf'Sets\s+{option}[,.]'))
         item.get_by_role('button', name='Apply …').click()
         expect(page.get_by_role('dialog')).to_contain_text(f'{option} of 3 OSDs')
         page.keyboard.press('Escape')
@@ -330,6 +330,7 @@ def test_a_campaign_moves_osd_by_osd_and_is_controlled_behind_a_question(admin: 
         expect(admin.row(1)).to_contain_text('done')
         expect(admin.row(1)).to_contain_text('10 GiB (DB -33 %)')
         expect(admin.row(6)).to_contain_text('compacting')
+        expect(page.locator(PANEL)).to_contain_text('osd.6 has been compacting for 2h 10m and has')
         expect(admin.row(2)).to_contain_text('no room')
         for name, told in (('Pause', 'osd 6 cannot be stopped'), ('Abort', '5 OSDs are left')):
             page.get_by_role('button', name=f'{name} …').click()

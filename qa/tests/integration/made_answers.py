@@ -49,7 +49,9 @@ def answers(osds: int, state: str = 'rollout') -> dict[str, Any]:
         '/findings': render.findings(snapshot, 'json'),
         '/recommendation': render.recommend(snapshot, 'json'),
         '/map': render.osd_map(snapshot),
-        '/rollout': render.rollout(snapshot.rollout, snapshot.campaign, 'json'),
+        '/rollout': render.rollout(
+            snapshot.rollout, snapshot.campaign, 'json', snapshot.campaign_waits_for
+        ),
         '/history': render.history(snapshot, 'json'),
         '/option': render.option_list(tuple(all_options().values()), 'json'),
         '/trend': render.trend([(0, trend(0)), (1, trend(1)), (2, trend(2))], None),
@@ -116,7 +118,11 @@ def in_state(snapshot: Snapshot, state: str) -> Snapshot:
         ),
         'quiet': quiet,
         'offer': replace(changed, assessments=(offer(snapshot),)),
-        'campaign': replace(changed, campaign=compacting(len(snapshot.osds))),
+        'campaign': replace(
+            changed,
+            campaign=compacting(len(snapshot.osds)),
+            campaign_waits_for='osd.6 has been compacting for 2h 10m and has not answered',
+        ),
         'campaign-waiting': replace(
             changed,
             campaign=replace(

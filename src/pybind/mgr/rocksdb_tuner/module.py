@@ -624,7 +624,11 @@ class Module(MgrModule):
     def cmd_rollout_status(self, format: str = 'plain') -> HandleCommandResult:
         """Show the rollout or compaction campaign under way, or the last ones"""
         snapshot = self._tuner.snapshot
-        return self._answer(lambda: render.rollout(snapshot.rollout, snapshot.campaign, format))
+        return self._answer(
+            lambda: render.rollout(
+                snapshot.rollout, snapshot.campaign, format, snapshot.campaign_waits_for
+            )
+        )
 
     # -- commands that change
 
@@ -836,7 +840,7 @@ class Module(MgrModule):
         # A wrong format must not leave a change behind that was answered with an error.
         render.check_format(format)
         self._tuner.submit(work)
-        return render.rollout(*self._tuner.changes, format)
+        return render.rollout(*self._tuner.changes, format, self._tuner.campaign_waits_for)
 
     def _situation(self, osd: Optional[str], release: Optional[str], said: Given) -> Situation:
         osd_id = None if osd is None else _osd_number(osd)

@@ -72,6 +72,8 @@ class Snapshot:
     rollout_waits: Optional[str] = None
     #: The same for the compaction campaign.
     campaign_waits: Optional[str] = None
+    #: What the campaign waits for that nothing holds up: its OSDs, and for how long.
+    campaign_waits_for: Optional[str] = None
     #: Parts of the module that do not work now: what they tell is missing, or old.
     failing: tuple[StepFailure, ...] = ()
     #: When the rollout, the campaign, the notices and what fails were last looked at; everything

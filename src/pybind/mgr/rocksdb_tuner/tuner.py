@@ -508,6 +508,10 @@ class Tuner:
         """The last rollout and the last campaign, as they are now."""
         return self._driver.state, self._campaign.state
 
+    @property
+    def campaign_waits_for(self) -> Optional[str]:
+        return self._campaign.waits_for
+
     def rollback(self, rollout_id: Optional[str], actor: str) -> RolloutState:
         """What compacts now goes on in its OSD; nothing more is compacted."""
         now_s = self._clock()
@@ -871,6 +875,7 @@ class Tuner:
             rollout_waits=self._driver.why_waiting(self._gate_alarm_after_s),
             campaign=self._campaign.state,
             campaign_waits=self._campaign.why_waiting(self._gate_alarm_after_s),
+            campaign_waits_for=self._campaign.waits_for,
             history=self._driver.history,
             managers=self._managers,
             limitations=self._limitations(),
@@ -969,6 +974,7 @@ class Tuner:
             rollout_waits=self._driver.why_waiting(self._gate_alarm_after_s),
             campaign=self._campaign.state,
             campaign_waits=self._campaign.why_waiting(self._gate_alarm_after_s),
+            campaign_waits_for=self._campaign.waits_for,
             history=self._driver.history,
             notices=self._problems(),
             auto_apply_refusals=self._refusals,

@@ -7,7 +7,7 @@ from typing import Optional
 
 from ..rollout.records import Outcome
 from ..units import format_bytes
-from .records import FINISHED, CampaignState, CompactionStep, OsdCompaction
+from .records import CampaignState, CompactionStep, OsdCompaction
 
 
 def lines(before: Optional[CampaignState], after: CampaignState) -> Iterator[tuple[str, bool]]:
@@ -29,10 +29,9 @@ def lines(before: Optional[CampaignState], after: CampaignState) -> Iterator[tup
 
 def progress(state: CampaignState) -> tuple[str, float]:
     """Message and share of the event of `ceph -s`."""
-    finished = sum(osd.step in FINISHED for osd in state.osds)
-    where = f'{finished} of {len(state.osds)} OSDs, {state.phase.value}'
+    where = f'{state.finished} of {len(state.osds)} OSDs, {state.phase.value}'
     message = f'Compacting the RocksDB of {state.request.who} ({where})'
-    return message, min(0.99, finished / len(state.osds))
+    return message, min(0.99, state.finished / len(state.osds))
 
 
 def in_words(state: CampaignState) -> str:

@@ -123,6 +123,7 @@ class CampaignDriver:
         #: How long it waits without a step for what the operator did not choose.
         self._stuck = Stopwatch()
         self._stuck_s = 0.0
+        self._waits_for: Optional[str] = None
 
     @property
     def state(self) -> Optional[CampaignState]:
@@ -136,6 +137,11 @@ class CampaignDriver:
     @property
     def problems(self) -> tuple[str, ...]:
         return tuple(text for text in (self._problem, self._trouble) if text is not None)
+
+    @property
+    def waits_for(self) -> Optional[str]:
+        """What its OSDs do that it waits for; None where it waits for no OSD."""
+        return self._waits_for
 
     def why_waiting(self, gate_alarm_after_s: float) -> Optional[str]:
         """What the operator has to do for it; None where it needs nobody: see `alarm`."""
@@ -224,6 +230,8 @@ class CampaignDriver:
             if trouble != self._trouble:
                 log.warning(trouble)
             self._trouble = trouble
+            # What was seen before is not counted on.
+            self._waits_for = None
         else:
             self._trouble = None
         self._stuck_s = self._stuck.look(_stuck_at(self._state, allowed), self._steady_s)
@@ -231,6 +239,7 @@ class CampaignDriver:
     def _step(self, state: CampaignState, view: View, now_s: float) -> bool:
         """Whether there may be more to do at once."""
         step = machine.step(state, view, now_s, self._limits)
+        self._waits_for = step.waits_for
         if step.state != state:
             self._save(step.state)
         if step.compact is not None:

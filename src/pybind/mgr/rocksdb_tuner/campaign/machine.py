@@ -17,6 +17,7 @@ from ..rollout.gates import NOT_ALLOWED, closed_gate
 from ..rollout.leaving import Away, absent, why_away
 from ..rollout.records import Outcome, Phase
 from ..rollout.states import clip, paused_text
+from ..units import format_duration
 from .records import FINISHED, CampaignState, CompactionStep, OsdCompaction
 from .view import Probe, View
 
@@ -51,6 +52,8 @@ class Step:
     state: CampaignState
     #: The OSD to be asked to compact now.
     compact: Optional[int] = None
+    #: What goes on that nothing holds up: shown, and not stored, since it names a time.
+    waits_for: Optional[str] = None
 
 
 def step(state: CampaignState, view: View, now_s: float, limits: Limits) -> Step:
@@ -62,7 +65,8 @@ def step(state: CampaignState, view: View, now_s: float, limits: Limits) -> Step
     else:
         result = _next(replace(state, paused_reason=None), view, limits)
     changed = _with_pause(result.state)
-    return Step(changed if changed == state else replace(changed, updated_s=now_s), result.compact)
+    stamped = changed if changed == state else replace(changed, updated_s=now_s)
+    return replace(result, state=stamped)
 
 
 def probed(state: CampaignState, cluster: ClusterMap) -> tuple[int, ...]:
@@ -136,33 +140,41 @@ def ask_failed(state: CampaignState, osd_id: int, error: str, now_s: float) -> C
 
 def _next(state: CampaignState, view: View, limits: Limits) -> Step:
     compact: Optional[int] = None
+    runs = []
     for osd in state.in_flight:
         watched = _watched(state, osd, view, limits)
         if watched.ask_again and compact is not None:
             # One at a time: this one is asked at the next look.
             continue
         state = _with(state, watched.osd)
+        if watched.runs is not None:
+            runs.append(watched.runs)
         if watched.waits is not None and state.paused_reason is None:
             state = _waiting(state, watched.waits)
         if watched.ask_again:
             compact = osd.osd_id
+    waits_for = '; '.join(runs) or None
     if compact is not None:
-        return Step(state, compact)
+        return Step(state, compact, waits_for)
     if state.ending is not None:
-        return Step(state if state.in_flight else _end(state))
+        return Step(state if state.in_flight else _end(state), waits_for=waits_for)
     following = _following(state, view.cluster.cluster)
     if following is None:
-        return Step(state if state.in_flight else _end(state))
+        return Step(state if state.in_flight else _end(state), waits_for=waits_for)
     if state.paused_reason is not None:
-        return Step(state)
-    return _begin(state, following, view, limits)
+        return Step(state, waits_for=waits_for)
+    begun = _begin(state, following, view, limits)
+    return replace(begun, waits_for='; '.join([*runs, *filter(None, [begun.waits_for])]) or None)
 
 
 @dataclass(frozen=True)
 class _Watched:
     osd: OsdCompaction
+    #: Why it goes no further.
     waits: Optional[str] = None
     ask_again: bool = False
+    #: What it does meanwhile.
+    runs: Optional[str] = None
 
 
 def _watched(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits) -> _Watched:
@@ -171,7 +183,7 @@ def _watched(state: CampaignState, osd: OsdCompaction, view: View, limits: Limit
     osd = replace(osd, latency_ms=_higher(osd.latency_ms, view.latency_ms))
     if osd.step is CompactionStep.SETTLING:
         if view.in_step_s.get(n, 0.0) < limits.settle_s:
-            return _Watched(osd)
+            return _Watched(osd, runs=f'osd.{n} has compacted, and removes files')
         used = view.used_bytes.get(n)
         return _Watched(replace(osd, step=CompactionStep.DONE, used_after_bytes=used))
     lost = _lost(n, view, limits)
@@ -182,15 +194,24 @@ def _watched(state: CampaignState, osd: OsdCompaction, view: View, limits: Limit
         return _Watched(osd, waits=down)
     probe = _probe(n, view)
     if probe is None or probe.running:
-        return _Watched(osd)
+        return _Watched(osd, runs=_running(n, probe, view))
     if _is_new(osd, probe):
         # Another process: what the one before it did ended with it, and its count began anew.
         return _Watched(replace(osd, nonce=probe.nonce, begun_before=0))
     if probe.begun > osd.begun_before:
         return _Watched(replace(osd, step=CompactionStep.SETTLING))
     if view.in_step_s.get(n, 0.0) < limits.begin_s:
-        return _Watched(osd)
+        return _Watched(osd, runs=f'osd.{n} was asked to compact')
     return _not_begun(state, osd, view, limits)
+
+
+def _running(osd_id: int, probe: Optional[Probe], view: View) -> str:
+    """An OSD of Pacific answers nothing until it is done, and one that hangs never does."""
+    seen_s = view.in_step_s.get(osd_id, 0.0)
+    # It may have begun under another manager.
+    least = 'at least ' if seen_s >= view.watched_s else ''
+    told = f'osd.{osd_id} has been compacting for {least}{format_duration(seen_s)}'
+    return told if probe is not None else f'{told} and has not answered'
 
 
 def _not_begun(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits) -> _Watched:
@@ -252,14 +273,14 @@ def _begin(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits)
         return Step(_waiting(state, closed))
     if state.stage is Phase.PREFLIGHT:
         if view.watched_s < limits.baseline_s:
-            return Step(state)
+            return Step(state, waits_for='writes of clients are measured before the first OSD')
         return Step(replace(state, stage=_stage(state), baseline_ms=view.latency_ms))
     slower = _slower(state, view, limits)
     if slower is not None:
         return Step(_waiting(state, slower))
     probe = _probe(n, view)
     if probe is None:
-        return Step(state)
+        return Step(state, waits_for=f'osd.{n} has not answered for its counters')
     if probe.running:
         return Step(_waiting(state, f'osd.{n} compacts already, by somebody else'))
     used, total = view.used_bytes.get(n), view.total_bytes.get(n)

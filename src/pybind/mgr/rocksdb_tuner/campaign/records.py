@@ -110,6 +110,11 @@ class CampaignState:
         return tuple(osd for osd in self.osds if osd.step in IN_FLIGHT)
 
     @property
+    def finished(self) -> int:
+        """How many OSDs it is through with."""
+        return sum(osd.step in FINISHED for osd in self.osds)
+
+    @property
     def measured(self) -> tuple[OsdCompaction, ...]:
         """The OSDs whose size is known before and after."""
         return tuple(osd for osd in self.osds if osd.given_back_bytes is not None)

@@ -102,6 +102,7 @@ def status(snapshot: Snapshot) -> JsonObject:
         'findings': dict(counts),
         'recommendations': len(snapshot.recommendations),
         'rollout': None if snapshot.rollout is None else _rollout_summary(snapshot.rollout),
+        'campaign': _campaign_summary(snapshot.campaign, snapshot.campaign_waits_for),
         'auto_apply': [
             {'recommendation': refusal.recommendation_id, 'not_yet_because': refusal.reason}
             for refusal in snapshot.auto_apply_refusals
@@ -255,18 +256,37 @@ def _how(planned: Plan) -> JsonObject:
 
 
 def rollout(
-    state: Optional[RolloutState], campaign: Optional[CampaignState] = None
+    state: Optional[RolloutState],
+    campaign: Optional[CampaignState] = None,
+    campaign_waits_for: Optional[str] = None,
 ) -> Optional[JsonObject]:
     """The running or the last rollout, and compaction campaign; null before the first rollout."""
     if state is None:
         return None
     return {
         **_rollout(state),
-        'campaign': None if campaign is None else _campaign(campaign),
+        'campaign': None if campaign is None else _campaign(campaign, campaign_waits_for),
     }
 
 
-def _campaign(state: CampaignState) -> JsonObject:
+def _campaign_summary(
+    state: Optional[CampaignState], waits_for: Optional[str]
+) -> Optional[JsonObject]:
+    if state is None or state.ended:
+        return None
+    return {
+        'id': state.campaign_id,
+        'recommendation': state.request.recommendation_id,
+        'who': state.request.who,
+        'phase': state.phase.value,
+        'osds_total': len(state.osds),
+        'osds_finished': state.finished,
+        'paused_reason': state.paused_reason,
+        'waits_for': waits_for,
+    }
+
+
+def _campaign(state: CampaignState, waits_for: Optional[str]) -> JsonObject:
     used = state.used_bytes
     return {
         'id': state.campaign_id,
@@ -278,6 +298,7 @@ def _campaign(state: CampaignState) -> JsonObject:
         'started': format_time(state.started_s),
         'updated': format_time(state.updated_s),
         'paused_reason': state.paused_reason,
+        'waits_for': None if state.ended else waits_for,
         'outcome': None if state.outcome is None else state.outcome.value,
         'failure': state.failure,
         'baseline_ms': rounded(state.baseline_ms),

@@ -136,13 +136,16 @@ def plan(recommendation: Recommendation, soak: SoakPlan, output_format: str) -> 
 
 
 def rollout(
-    state: Optional[RolloutState], campaign: Optional[CampaignState], output_format: str
+    state: Optional[RolloutState],
+    campaign: Optional[CampaignState],
+    output_format: str,
+    campaign_waits_for: Optional[str] = None,
 ) -> str:
     """What is under way, or was last: also the answer to a command that changed it."""
     return _render(
-        lambda pair: documents.rollout(*pair),
-        lambda pair: change_tables.rollout(*pair),
-        (state, campaign),
+        lambda shown: documents.rollout(*shown),
+        lambda shown: change_tables.rollout(*shown),
+        (state, campaign, campaign_waits_for),
         output_format,
     )
 

@@ -202,6 +202,8 @@ export interface Campaign {
   started: string | null;
   updated: string | null;
   paused_reason: string | null;
+  /** What goes on that it waits for, and how long so far. */
+  waits_for: string | null;
   outcome: string | null;
   failure: string | null;
   baseline_ms: number | null;

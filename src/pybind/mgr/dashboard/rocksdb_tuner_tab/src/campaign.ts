@@ -39,6 +39,7 @@ export function campaignSection(campaign: Campaign, host: CampaignHost): Templat
     ${waiting
       ? html`<div class="alert alert-warning" role="status">It waits: ${campaign.paused_reason}</div>`
       : nothing}
+    ${campaign.waits_for ? html`<p>It waits for: ${campaign.waits_for}.</p>` : nothing}
     ${campaign.failure ? html`<div class="alert alert-warning">${campaign.failure}</div>` : nothing}
     ${facts([
       ['Phase', label(campaign.outcome ?? campaign.phase, kind)],

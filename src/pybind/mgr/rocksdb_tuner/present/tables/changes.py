@@ -32,9 +32,13 @@ _RIGHTNESS = {
 }
 
 
-def rollout(state: Optional[RolloutState], campaign: Optional[CampaignState] = None) -> str:
+def rollout(
+    state: Optional[RolloutState],
+    campaign: Optional[CampaignState] = None,
+    campaign_waits_for: Optional[str] = None,
+) -> str:
     """The rollout under way, or the last one; beside it the compaction campaign."""
-    told = '' if campaign is None else campaign_table(campaign)
+    told = '' if campaign is None else campaign_table(campaign, campaign_waits_for)
     if state is None:
         return told or 'There was no rollout yet.'
     return sections(_rollout(state), told)

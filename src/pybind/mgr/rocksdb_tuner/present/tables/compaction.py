@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
 from ...campaign.announce import change_percent, in_words
 from ...campaign.records import CampaignState, OsdCompaction
 from ...units import UNKNOWN, format_bytes, format_ms, format_time
@@ -9,7 +11,7 @@ from ..layout import Column, fields, table
 from .phrases import sections
 
 
-def campaign(state: CampaignState) -> str:
+def campaign(state: CampaignState, waits_for: Optional[str] = None) -> str:
     """The campaign under way, or the last one."""
     phase = state.phase.value
     if state.paused_reason is not None:
@@ -22,6 +24,8 @@ def campaign(state: CampaignState) -> str:
     ]
     if state.paused_reason is not None:
         pairs.append(('Waits because', state.paused_reason))
+    if waits_for is not None and not state.ended:
+        pairs.append(('Waits for', waits_for))
     if state.last_error is not None and not state.ended:
         pairs.append(('Last error', state.last_error))
     pairs += [

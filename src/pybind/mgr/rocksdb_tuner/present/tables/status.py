@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional
 
+from ...campaign.records import CampaignState
 from ...rollout.records import RolloutState
 from ...rollout.track_record import track_record
 from ...snapshot import Mode, Sampling, Snapshot
@@ -45,6 +46,7 @@ def status(snapshot: Snapshot) -> str:
             ('Findings', _finding_counts(snapshot)),
             ('Recommendations', _recommendation_count(snapshot)),
             ('Rollout', _rollout_line(snapshot.rollout)),
+            *_campaign_line(snapshot.campaign, snapshot.campaign_waits_for),
             ('Track record', track_record_line(track_record(snapshot.history))),
         ]
     )
@@ -119,6 +121,20 @@ def _rollout_line(state: Optional[RolloutState]) -> str:
         text += f', {progress_of(state)}'
     why = state.failure if state.ended else state.paused_reason
     return f'{text}; {why}' if why else text
+
+
+def _campaign_line(
+    state: Optional[CampaignState], waits_for: Optional[str]
+) -> list[tuple[str, str]]:
+    """While one is under way."""
+    if state is None or state.ended:
+        return []
+    told = (
+        f'{state.campaign_id} for {state.request.who}: {state.phase.value}, '
+        f'{state.finished} of {format_plural(len(state.osds), "OSD")} finished'
+    )
+    why = (text for text in (state.paused_reason, waits_for) if text is not None)
+    return [('Compaction', '; '.join((told, *why)))]
 
 
 def _groups(snapshot: Snapshot) -> str:

@@ -284,6 +284,34 @@ def test_behind_a_compaction_that_is_not_answered_nothing_is_asked() -> None:
     assert len(asking.times(0, 'perf dump')) == 4
 
 
+@pytest.mark.parametrize(('release', 'answers'), [('pacific', False), ('reef', True)])
+def test_how_long_an_osd_compacts_and_whether_it_answers_is_told(
+    release: str, answers: bool
+) -> None:
+    run = Run(release)
+    run.cluster.compactions.takes_s = 1e6
+    compacting(run)
+    stored = run.store.values.copy()
+    for _ in range(100):
+        run.tick()
+    told = str(run.driver.waits_for)
+    assert told.startswith('osd.0 has been compacting for 3m')
+    assert told.endswith(' and has not answered') is not answers
+    assert run.store.values == stored, 'the time that passes is not stored'
+    assert run.state.paused_reason is None
+    run.fail_over()
+    for _ in range(100):
+        run.tick()
+    assert 'osd.0 has been compacting for at least 3m' in str(run.driver.waits_for)
+    run.cluster.compactions.takes_s = 20.0
+    run.cluster.stop_osd(0)
+    run.to_a_wait('osd.0 is down')
+    assert run.driver.waits_for is None
+    run.cluster.start_osd(0)
+    run.to_the_end()
+    assert run.driver.waits_for is None
+
+
 def test_an_osd_that_comes_back_in_time_is_compacted_and_its_time_away_counts_anew() -> None:
     run = Run('reef')
     run.start()

@@ -330,6 +330,52 @@ def test_the_highest_latency_while_it_compacted_is_kept(cluster: FakeCluster) ->
     assert highest == [None, 6.0, 9.0, 9.0, 9.0]
 
 
+def test_what_an_osd_does_meanwhile_is_told_with_its_time(cluster: FakeCluster) -> None:
+    """One that never answers looks like one of Pacific that compacts: both say how long."""
+    state = campaign(cluster, COMPACTING)
+    silent = replace(with_probe(looking(cluster), 0, None), in_step_s={0: 7800.0}, watched_s=9e4)
+    running = with_probe(silent, 0, probe(cluster, 0, running=True))
+    two_hours = 'osd.0 has been compacting for 2h 10m'
+    assert after(state, running).waits_for == two_hours
+    assert after(state, silent).waits_for == f'{two_hours} and has not answered'
+    # Under the manager before it had begun.
+    taken_over = replace(silent, watched_s=7800.0)
+    assert after(state, taken_over).waits_for == (
+        'osd.0 has been compacting for at least 2h 10m and has not answered'
+    )
+    asked = replace(looking(cluster), in_step_s={0: 3.0})
+    assert after(state, asked).waits_for == 'osd.0 was asked to compact'
+    settling = replace(looking(cluster), in_step_s={0: 3.0})
+    told = after(campaign(cluster, SETTLING), settling).waits_for
+    assert told == 'osd.0 has compacted, and removes files'
+    # The next one is asked, and nothing is waited for.
+    assert after(campaign(cluster, DONE), looking(cluster)).waits_for is None
+
+
+def test_what_is_told_of_osds_stands_beside_a_reason_to_wait_and_is_not_stored(
+    cluster: FakeCluster,
+) -> None:
+    state = paused(campaign(cluster, COMPACTING), 'client.ann', 1.5)
+    silent = with_probe(looking(cluster, latency_ms=None), 0, None)
+    for seconds in (60.0, 61.0):
+        found = after(state, replace(silent, in_step_s={0: seconds}))
+        assert str(found.waits_for).startswith('osd.0 has been compacting for ')
+        assert found.state == state
+    ending = aborted(campaign(cluster, COMPACTING), 'client.ann', 1.5)
+    assert 'osd.0 has been compacting' in str(after(ending, silent).waits_for)
+    down = with_osd(silent, 0, up=False)
+    assert after(campaign(cluster, COMPACTING), down).waits_for is None
+
+
+def test_what_comes_before_a_compaction_is_told_too(cluster: FakeCluster) -> None:
+    silent = with_probe(looking(cluster), 0, None)
+    told = after(campaign(cluster), silent).waits_for
+    assert told == 'osd.0 has not answered for its counters'
+    early = campaign(cluster, stage=Phase.PREFLIGHT, baseline_ms=None)
+    told = after(early, replace(silent, watched_s=LIMITS.baseline_s - 1)).waits_for
+    assert told == 'writes of clients are measured before the first OSD'
+
+
 def test_an_osd_that_is_down_is_waited_for_and_one_that_is_gone_is_left(
     cluster: FakeCluster,
 ) -> None:
@@ -473,7 +519,8 @@ def test_a_long_reason_is_cut_and_a_look_without_news_changes_no_time(
     assert len(first(after(twice, looking(cluster))).reason or '') == 120
     busy = with_probe(looking(cluster, latency_ms=None), 0, probe(cluster, 0, running=True))
     state = campaign(cluster, COMPACTING)
-    assert after(state, busy) == Step(state)
+    found = after(state, busy)
+    assert (found.state, found.compact) == (state, None)
 
 
 # -- who is down and out
@@ -631,7 +678,8 @@ def test_an_answer_of_a_process_that_the_osd_map_does_not_show_says_nothing(
 ) -> None:
     state = campaign(cluster, COMPACTING)
     view = with_probe(looking(cluster, latency_ms=None), 0, probe(cluster, 0, other=1))
-    assert after(state, view) == Step(state)
+    found = after(state, view)
+    assert (found.state, found.compact) == (state, None)
 
 
 def test_the_time_in_a_step_that_was_not_seen_yet_is_none(cluster: FakeCluster) -> None:

@@ -22,6 +22,12 @@ from rocksdb_tuner.advise.records import (
     Risk,
     Severity,
 )
+from rocksdb_tuner.campaign.records import (
+    CampaignRequest,
+    CampaignState,
+    CompactionStep,
+    planned,
+)
 from rocksdb_tuner.mgr.records import FailureDomain, ManagerInfo, OsdInfo
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.rollout.history import HistoryRecord
@@ -319,6 +325,15 @@ def failed_rollout() -> RolloutState:
         outcome=Outcome.FAILED,
         failure='osd.0 did not come back within 300 s; its entry was removed and it runs again',
     )
+
+
+def compacting() -> CampaignState:
+    """A campaign whose first OSD compacts."""
+    osds = ((0, info(0, 'node0').place), (1, info(1, 'node1').place))
+    request = CampaignRequest('osd-compact-1a2b3c', 'osd', LZ4, osds, 'operator')
+    made = planned('c8', request, NOW_S - 7800)
+    first = replace(made.osds[0], step=CompactionStep.COMPACTING, asked=1)
+    return replace(made, osds=(first, *made.osds[1:]), stage=Phase.CANARY)
 
 
 HISTORY = (

@@ -22,6 +22,7 @@ from rocksdb_tuner.observe.latency import WriteLatency
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.layout import WIDTH, display_width, paragraph
 from rocksdb_tuner.rollout.records import ANNEX, Inconclusive, Judgement, SoakPlan, Verdict
+from rocksdb_tuner.rollout.records import Phase as PhaseOf
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
@@ -437,6 +438,33 @@ def test_a_change_by_the_annex_names_the_option_wherever_it_is_shown() -> None:
     record = replace(samples.HISTORY[0], option=ANNEX)
     text = render.history(replace(samples.small_cluster(), history=(record,)), 'plain')
     assert 'by bluestore_rocksdb_options_annex' in ' '.join(text.split())
+
+
+def test_a_campaign_names_what_it_waits_for_in_its_status_and_on_the_one_screen() -> None:
+    """Of an OSD that never answers, nothing else would say that it is waited for."""
+    waits_for = 'osd.0 has been compacting for 2h 10m and has not answered'
+    snapshot = replace(
+        samples.small_cluster(), campaign=samples.compacting(), campaign_waits_for=waits_for
+    )
+    status = ' '.join(render.status(snapshot, 'plain').split())
+    assert f'Compaction: c8 for osd: canary, 0 of 2 OSDs finished; {waits_for}' in status
+    shown = (snapshot.rollout, snapshot.campaign)
+    assert f'Waits for: {waits_for}' in ' '.join(render.rollout(*shown, 'plain', waits_for).split())
+    assert (
+        json.loads(render.rollout(*shown, 'json', waits_for))['campaign']['waits_for'] == waits_for
+    )
+    found = json.loads(render.status(snapshot, 'json'))['campaign']
+    assert (found['id'], found['osds_total'], found['osds_finished']) == ('c8', 2, 0)
+    assert (found['phase'], found['paused_reason'], found['waits_for']) == (
+        'canary',
+        None,
+        waits_for,
+    )
+    ended = replace(snapshot, campaign=replace(samples.compacting(), stage=PhaseOf.DONE))
+    assert 'Compaction:' not in render.status(ended, 'plain')
+    assert json.loads(render.status(ended, 'json'))['campaign'] is None
+    last = render.rollout(ended.rollout, ended.campaign, 'json', waits_for)
+    assert json.loads(last)['campaign']['waits_for'] is None
 
 
 def test_a_waiting_rollout_names_what_it_waits_for() -> None:
