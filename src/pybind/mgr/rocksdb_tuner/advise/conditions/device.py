@@ -264,8 +264,10 @@ def wal_device_small(cluster: ClusterFacts, condition: Condition) -> Iterable[Fi
         if not info.dedicated_wal and info.dedicated_db:
             size = info.db_device_bytes
         effective = effective_options(osd)
-        log = _wal_of(effective, osd) if effective is not None and size else None
-        if log is not None and size and not log.fits(size):
+        if effective is None or not size:
+            continue
+        log = _wal_of(effective, osd)
+        if not log.fits(size):
             measured.append(Measured(-size, osd, partial(_wal, size, log)))
     worst = worst_of(measured)
     if worst:
@@ -277,8 +279,14 @@ def wal_device_small(cluster: ClusterFacts, condition: Condition) -> Iterable[Fi
             worst.ids,
             worst.evidence,
             needs=format_bytes(log.device_bytes),
-            fits=log.limit_that_fits(size) or 'no limit does',
+            fits=_limit_that_fits(log, size, worst.osd),
         )
+
+
+def _limit_that_fits(log: Wal, device_bytes: int, osd: OsdFacts) -> str:
+    if osd.sharded is False:
+        return 'none does: with one column family the memtables are the limit'
+    return str(log.limit_that_fits(device_bytes) or 'no limit does')
 
 
 def _wal_of(effective: Mapping[str, str], osd: OsdFacts) -> Wal:

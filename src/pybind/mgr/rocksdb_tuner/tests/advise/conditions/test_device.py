@@ -110,6 +110,8 @@ def test_the_level_sizes_that_are_proposed_fit_as_the_model_counts() -> None:
     assert after.amplification.write is not None
     assert evidence['write amplification'] == before.amplification.write.value
     assert evidence['write amplification then'] == after.amplification.write.value
+    effect = f'{evidence["write amplification"]:.1f} to {evidence["write amplification then"]:.1f}'
+    assert f'by the model write amplification goes from {effect}' in finding.remedy
     # Nothing that `check` would then object to.
     rules = {p.rule for p in check(f'{DEFAULTS["pacific"]},{text}', '6.8').problems}
     assert 'level0-unlike-level1' not in rules

@@ -143,7 +143,8 @@ def test_a_health_check_is_a_subject_and_so_is_what_a_lower_threshold_asks_for()
     assert list(LEAST) == [10 * GIB, 0.9, 5.0, 20.0, 2.0**25, 0.5]
     # Nothing is known of an OSD whose least would be nothing.
     nothing = Least(0.5, 0.5, 0.5, 0.5, 0.5, 0.5)
-    found = subjects_of_the_present(ClusterFacts((PLAIN, looked_at(None)), ()), nothing)
+    on_flash = seen(info={'db_rotational': False})
+    found = subjects_of_the_present(ClusterFacts((PLAIN, looked_at(None), on_flash), ()), nothing)
     assert found == frozenset()
 
 

@@ -91,6 +91,23 @@ def levels(text: str, total: int, used: int = 0, slow: int = GIB, **info: Any) -
     )
 
 
+def missing(
+    osd_id: int,
+    hits: Optional[int] = 10,
+    misses: Optional[int] = 9000,
+    mapped: Optional[int] = 4 * GIB,
+    target: Optional[int] = 4 * GIB,
+    fallbacks: Optional[int] = 3,
+) -> OsdFacts:
+    """Its caches miss, as far as that is known of it."""
+    details = Details(
+        0.0, None, None, None, mapped, target, hits, misses, fallbacks, 0.75, window_s=80.0
+    )
+    times = RocksdbTimes(300.0, None, None, None, hits, misses)
+    return seen(osd_id, more={'details': details, 'rocksdb_times': times})
+
+
+ONE_FAMILY = 'write_buffer_size=64M,max_write_buffer_number=16,max_total_wal_size=64M'
 LEVELS = 'max_total_wal_size=1G,max_bytes_for_level_base={},max_bytes_for_level_multiplier={}'
 WAITS = entry('osd', LZ4)
 
@@ -241,6 +258,51 @@ SCENES = (
             seen(3, info={'dedicated_wal': False, 'wal_device_bytes': 1}),
             seen(4, 'zebra', info={'dedicated_wal': True, 'wal_device_bytes': 1}),
             seen(5, info={'dedicated_wal': True, 'wal_device_bytes': 0}),
+        ),
+    ),
+    Scene(
+        'wal-device-small',
+        'WAL files on a DB device that has no room for them, or a WAL device beside it',
+        (
+            seen(0, info={'dedicated_db': True, 'db_device_bytes': GIB}),
+            seen(1, info={'dedicated_db': True, 'db_device_bytes': None}),
+            seen(2, info={'dedicated_db': False, 'db_device_bytes': GIB}),
+            seen(
+                3,
+                info={
+                    'dedicated_db': True,
+                    'db_device_bytes': GIB,
+                    'dedicated_wal': True,
+                    'wal_device_bytes': 4 * GIB,
+                },
+            ),
+            seen(
+                4,
+                info={
+                    'dedicated_db': True,
+                    'db_device_bytes': 4 * GIB,
+                    'dedicated_wal': True,
+                    'wal_device_bytes': GIB,
+                },
+            ),
+        ),
+    ),
+    Scene(
+        'wal-device-small',
+        'the WAL of one column family, which memtables bound and not its limit',
+        (
+            seen(
+                0,
+                options=ONE_FAMILY,
+                info={'dedicated_wal': True, 'wal_device_bytes': GIB},
+                more={'sharded': False},
+            ),
+            seen(
+                1,
+                options=ONE_FAMILY,
+                info={'dedicated_wal': True, 'wal_device_bytes': GIB},
+                more={'sharded': True},
+            ),
         ),
     ),
     Scene(
@@ -741,6 +803,23 @@ SCENES = (
         ),
     ),
     Scene(
+        'onode-cache-misses kv-cache-misses bluefs-small-units',
+        'caches that miss, among OSDs of which too little is known',
+        (
+            missing(0),
+            missing(1, hits=None),
+            missing(2, misses=None),
+            missing(3, mapped=None),
+            missing(4, mapped=0),
+            missing(5, target=None),
+            missing(6, target=0),
+            missing(7, fallbacks=None),
+            missing(8)._replace(details=None),
+            missing(9)._replace(rocksdb_times=None),
+            seen(10),
+        ),
+    ),
+    Scene(
         'hot-index-shard',
         'an index shard that is written more than the others',
         tuple(
@@ -787,6 +866,7 @@ SCENES = (
             on(0, UNJUDGED, 'osd'),
             on(1, UNJUDGED, 'osd'),
             facts(osd_info(2), PACIFIC, 'default', (entry('osd', UNJUDGED),)),
+            facts(osd_info(3, up=False))._replace(options=None),
         ),
         (entry('osd', UNJUDGED),),
     ),
