@@ -13,7 +13,7 @@ from typing import Mapping, NamedTuple, Optional
 
 from ..options.hardware import Hardware
 from ..options.releases import KnownRelease
-from ..options.syntax import OptionSyntaxError, format, parse  # noqa: A004
+from ..options.syntax import OptionSet, OptionSyntaxError, format, parse  # noqa: A004
 from ..units import format_plural
 from ..workload.records import Evidence, WorkloadClass
 from ..workload.writer import Writer, writer_of
@@ -241,7 +241,7 @@ def target_for(case: Case) -> Target:
     of_default = score(
         recognise(case.release.default_options, case.release), writer.workload_class, case.release
     )
-    if best is None or suits_best - of_default < MIN_GAIN:
+    if suits_best - of_default < MIN_GAIN:
         best = default.profile
     if best is None:
         return default
@@ -338,21 +338,21 @@ def resized(case: Case) -> Optional[Target]:
         name: goals[name].value if name in goals else None for name in _SIZES
     }
     try:
-        text = format(parse(case.running).replaced(sizes))
+        sized = parse(case.running).replaced(sizes)
     except OptionSyntaxError:
         return None
-    for option_set in (text, _with_compression(text)):
-        if option_set is None or safe_to_apply(option_set, case.release.rocksdb_version):
+    for text in (format(sized), _with_compression(sized)):
+        if safe_to_apply(text, case.release.rocksdb_version):
             continue
-        against = (*case.standing(option_set), *case.misfits(option_set))
-        if not against and not case.under_workload(option_set):
+        against = (*case.standing(text), *case.misfits(text))
+        if not against and not case.under_workload(text):
             why = Reason(
                 'Only sizes change, to those that the published goals lead to on these OSDs; all '
                 'else stays as it was set.',
                 'ceph rocksdb-tuner profile derive',
             )
             whys = tuple(_why(goals[name]) for name in _TOLD)
-            return Target(option_set, recognise(option_set, case.release), (why, *whys))
+            return Target(text, recognise(text, case.release), (why, *whys))
     return None
 
 
@@ -364,8 +364,8 @@ def _derived(case: Case, found: Target) -> Optional[Target]:
     """What the published goals lead to; None where that may not be applied."""
     derived = derive(case.situation)
     compressed = _to_be_compressed(case, found)
-    text = _with_compression(derived.options) if compressed else derived.options
-    if text is None or safe_to_apply(text, case.release.rocksdb_version):
+    text = _with_compression(parse(derived.options)) if compressed else derived.options
+    if safe_to_apply(text, case.release.rocksdb_version):
         return None
     choices = {choice.option: choice for choice in derived.choices}
     whys = tuple(_why(choices[name]) for name in _TOLD)
@@ -392,18 +392,18 @@ def _to_be_compressed(case: Case, found: Target) -> bool:
     return compressions[0] == _LZ4 or compressions[1] != _NO_COMPRESSION
 
 
-def _with_compression(text: str) -> Optional[str]:
-    """``text`` with LZ4 and nothing else changed; None where it cannot be read."""
-    try:
-        return format(parse(text).replaced({'compression': _LZ4}))
-    except OptionSyntaxError:
-        return None
+def _with_compression(options: OptionSet) -> str:
+    """``options`` with LZ4 and nothing else changed."""
+    return format(options.replaced({'compression': _LZ4}))
 
 
 def only_compressed(case: Case) -> Optional[Target]:
     """What runs with LZ4 and nothing else changed; None where that may not be applied."""
-    text = _with_compression(case.running)
-    if text is None or safe_to_apply(text, case.release.rocksdb_version):
+    try:
+        text = _with_compression(parse(case.running))
+    except OptionSyntaxError:
+        return None
+    if safe_to_apply(text, case.release.rocksdb_version):
         return None
     profile = recognise(text, case.release)
     if profile is not None and profile.superseded:
@@ -417,12 +417,12 @@ def only_compressed(case: Case) -> Optional[Target]:
 
 def repaired(case: Case, objections: Sequence[Objection]) -> Optional[Target]:
     """What runs, with each option that is warned of as the release has it; None: no way."""
-    names = [o.option for o in objections]
-    if None in names:
+    names = [o.option for o in objections if o.option is not None]
+    if len(names) < len(objections):
         return None
     try:
         mine, default = parse(case.running), parse(case.release.default_options)
-        text = format(mine.replaced({name: default.get(name) for name in names if name}))
+        text = format(mine.replaced({name: default.get(name) for name in names}))
     except OptionSyntaxError:
         return None
     version = case.release.rocksdb_version

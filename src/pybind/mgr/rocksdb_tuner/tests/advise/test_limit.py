@@ -137,6 +137,202 @@ def test_what_bounds_is_told_by_what_was_measured(found: OsdFacts, resource: Res
     assert bool(limit.evidence) == (resource is not Resource.UNKNOWN)
 
 
+def told(*osds: OsdFacts, does: Workload = QUIET) -> str:
+    """A limit with how sure it is, and its evidence with signal, value, unit and window."""
+    limit = limit_of(group(*osds, does=does))
+    return ' '.join(
+        (
+            f'{limit.resource.value} {limit.confidence:g}:',
+            *(
+                f'{e.signal} {e.value:.4g} {e.unit} in {e.window_s:g} s: {e.statement}'
+                for e in limit.evidence
+            ),
+        )
+    )
+
+
+def used(osd_id: int, db_gib: Optional[float] = None, wal_gib: Optional[float] = None) -> OsdFacts:
+    """On DB and WAL devices of 100 GiB of its own."""
+    return osd(
+        osd_id,
+        info={**DB, 'dedicated_wal': True, 'wal_device_bytes': 100 * GIB},
+        db_used_bytes=None if db_gib is None else int(db_gib * GIB),
+        db_total_bytes=100 * GIB,
+        wal_used_bytes=None if wal_gib is None else int(wal_gib * GIB),
+        wal_total_bytes=100 * GIB,
+    )
+
+
+def mapped(gib: Optional[float], target_gib: Optional[float] = 4.0) -> OsdFacts:
+    sizes = (None if size is None else int(size * GIB) for size in (gib, target_gib))
+    return osd()._replace(details=Details(0.0, None, None, None, *sizes))
+
+
+def stalled(share: Optional[float]) -> OsdFacts:
+    return osd()._replace(rocksdb_times=RocksdbTimes(30.0, share, None, None))
+
+
+def writing(data_ms: Optional[float], whole_ms: Optional[float] = 10.0) -> OsdFacts:
+    latency = WriteLatency(30.0, *[None] * (len(WriteLatency._fields) - 1))
+    latency = latency._replace(data_write_ms=data_ms, client_op_ms=whole_ms)
+    return osd()._replace(details=Details(0.0, latency, None, None, None, None))
+
+
+LARGE = workload(WorkloadClass.LARGE_WRITE, busy=None)
+ON_DISK = {**DISK, **DB}
+STALLED = 'stall_share {} ratio in 30 s: RocksDB holds up writes for {}% of the time.'
+MAPPED = (
+    'memory_mapped_bytes {} ratio in 30 s: Half of the OSDs have mapped {} times their '
+    'osd_memory_target, or more.'
+)
+WRITES = 'data_write_ms 0.5 ratio in 30 s: The data device takes 50% of the time of a write.'
+SPILLED = (
+    'slow_used_bytes {} share of OSDs in 30 s: {}% of the OSDs with a DB device keep RocksDB data '
+    'on hard disks.'
+)
+BUSY = 'kv_sync_busy {} ratio in 30 s: The kv_sync threads are {}% busy.'
+ROUND = 'kv_sync_ms {} ms in 30 s: A commit takes {} ms.'
+
+
+@pytest.mark.parametrize(
+    ('osds', 'does', 'said'),
+    [
+        (
+            [osd(n, info=ON_DISK, slow_used_bytes=n % 2) for n in range(4)],
+            QUIET,
+            f'db-space 0.8: {SPILLED.format(0.5, 50)}',
+        ),
+        # Those without a DB device, or that are not seen, are none of them.
+        (
+            [osd(n, info=ON_DISK, slow_used_bytes=n // 3) for n in range(4)]
+            + [osd(9), osd(8, info=ON_DISK)._replace(signals=None)],
+            QUIET,
+            f'db-space 0.8: {SPILLED.format(0.25, 25)}',
+        ),
+        (
+            [stalled(None), stalled(0.25), stalled(0.1), osd()],
+            QUIET,
+            f'db-device 0.7: {STALLED.format(0.25, 25)}',
+        ),
+        (
+            [stalled(0.05)],
+            QUIET,
+            f'db-device 0.7: {STALLED.format(0.05, 5)}',
+        ),
+        ([stalled(0.049)], QUIET, 'unknown 0:'),
+        (
+            [mapped(9.0), mapped(5.0), mapped(4.0), mapped(None), mapped(9.0, None), osd()],
+            QUIET,
+            f'memory 0.6: {MAPPED.format(1.25, "1.25")}',
+        ),
+        ([mapped(9.0), mapped(4.9), mapped(4.0)], QUIET, 'unknown 0:'),
+        ([mapped(9.0, 0.0)], QUIET, 'unknown 0:'),
+        # The upper one of two in the middle.
+        (
+            [mapped(4.0), mapped(6.0)],
+            QUIET,
+            f'memory 0.6: {MAPPED.format(1.5, "1.50")}',
+        ),
+        (
+            [used(0, 85, 1), used(1, 20, 99), used(2)],
+            QUIET,
+            'db-space 0.6: db_used_bytes 0.85 ratio in 30 s: The fullest DB device is 85% full.',
+        ),
+        (
+            [used(0, 84, 1), used(1, 20, 95), used(2)],
+            QUIET,
+            'wal-space 0.6: wal_used_bytes 0.95 ratio in 30 s: The fullest WAL device is 95% full.',
+        ),
+        ([used(0, 84, 94)], QUIET, 'unknown 0:'),
+        (
+            [writing(5.0), writing(9.0), writing(1.0), writing(None), writing(9.0, None), osd()],
+            LARGE,
+            f'data-device 0.7: {WRITES}',
+        ),
+        ([writing(4.9)], LARGE, 'unknown 0:'),
+        ([mapped(4.0)], LARGE, 'unknown 0:'),
+        ([osd(info=DISK, kv_sync_busy=0.5)], QUIET, f'data-device 0.8: {BUSY.format(0.5, 50)}'),
+        ([osd(info=DISK, kv_sync_busy=0.49)], QUIET, 'unknown 0:'),
+        (
+            [osd(kv_sync_busy=0.72, kv_sync_ms=5.0)],
+            QUIET,
+            f'db-device 0.7: {BUSY.format(0.72, 72)} {ROUND.format(5, "5.00")}',
+        ),
+        (
+            [osd(kv_sync_busy=0.72, kv_sync_ms=4.9)],
+            QUIET,
+            f'kv-sync 0.82: {BUSY.format(0.72, 72)} {ROUND.format(4.9, "4.90")}',
+        ),
+        ([osd(kv_sync_busy=0.24)], QUIET, f'none 0.6: {BUSY.format(0.24, 24)}'),
+        (
+            [osd(kv_sync_busy=0.24)],
+            workload(WorkloadClass.IDLE, 0.85, busy=None),
+            'none 0.85: write_bytes_avg 4096 bytes in 30 s: Writes are of 4 KiB.',
+        ),
+    ],
+)
+def test_how_sure_it_is_and_what_speaks_for_it_is_told(
+    osds: list[OsdFacts], does: Workload, said: str
+) -> None:
+    assert told(*osds, does=does) == said
+
+
+def test_of_several_limits_the_first_that_explains_the_others_is_told() -> None:
+    """What spilled makes threads busy; memory and space that are short follow from neither."""
+    everything = osd(
+        info=ON_DISK,
+        slow_used_bytes=1,
+        kv_sync_busy=0.9,
+        kv_sync_ms=1.0,
+        db_used_bytes=99 * GIB,
+        db_total_bytes=100 * GIB,
+    )._replace(
+        rocksdb_times=RocksdbTimes(30.0, 0.9, None, None),
+        details=writing(9.0).details._replace(  # type: ignore[union-attr]
+            memory_mapped_bytes=9 * GIB, memory_target_bytes=4 * GIB
+        ),
+    )
+    assert everything.signals is not None
+    found = [bound(everything, does=LARGE)]
+    for changes in (
+        {'slow_used_bytes': 0},
+        {'kv_sync_busy': 0.1},
+        {'db_used_bytes': 1},
+    ):
+        signals = everything.signals._replace(**changes)
+        everything = everything._replace(signals=signals)
+        found.append(bound(everything, does=LARGE))
+        if changes == {'slow_used_bytes': 0}:
+            everything = everything._replace(rocksdb_times=None)
+            found.append(bound(everything, does=LARGE))
+        if changes == {'kv_sync_busy': 0.1}:
+            assert everything.details is not None
+            details = everything.details._replace(memory_mapped_bytes=GIB)
+            everything = everything._replace(details=details)
+            found.append(bound(everything, does=LARGE))
+    everything = everything._replace(details=None)
+    found.append(bound(everything, does=LARGE))
+    assert found == [
+        Resource.DB_SPACE,
+        Resource.DB_DEVICE,
+        Resource.KV_SYNC,
+        Resource.MEMORY,
+        Resource.DB_SPACE,
+        Resource.DATA_DEVICE,
+        Resource.NONE,
+    ]
+
+
+def test_a_group_of_which_no_osd_is_seen_has_no_window() -> None:
+    """What is told of it is of now."""
+    unseen = used(0, 99)._replace(signals=None)
+    stalls = unseen._replace(rocksdb_times=RocksdbTimes(30.0, 0.5, None, None))
+    assert told(unseen) == 'unknown 0:'
+    assert told(stalls).startswith('db-device 0.7: stall_share 0.5 ratio in 0 s')
+    later = osd(1)._replace(signals=Signals(1, window_s=20.0))
+    assert told(stalls, later).startswith('db-device 0.7: stall_share 0.5 ratio in 20 s')
+
+
 def test_large_writes_wait_for_the_data_device_where_that_takes_most_of_their_time() -> None:
     latency = WriteLatency(30.0, *[None] * (len(WriteLatency._fields) - 1))
     slow = latency._replace(client_op_ms=10.0, data_write_ms=5.0)

@@ -141,6 +141,21 @@ def test_the_busiest_time_is_remembered_for_as_long_as_the_workload_is() -> None
     assert at_night.value == last
 
 
+def test_of_the_busiest_time_nothing_is_remembered_but_how_busy_it_was() -> None:
+    """What else is told, and each thing once, is of the newest look."""
+    memory = WorkloadMemory()
+    recalled(memory, workload(busy=0.9), 0.0)
+    busiest = recalled(memory, workload(busy=0.9), LASTING_S)
+    now = workload(busy=0.1)
+    small = now.evidence[0]._replace(value=512.0)
+    found = recalled(memory, now._replace(evidence=(small, *now.evidence[1:])), LASTING_S + 10)
+    assert found.evidence == (small, busiest.evidence[1])
+    # Of a look that measured nothing of it there is nothing to remember.
+    other = WorkloadMemory()
+    lasting(other, workload(busy=None), LASTING_S)
+    assert recalled(other, workload(busy=0.05), LASTING_S + 10) == workload(busy=0.05)
+
+
 def test_a_mixture_is_remembered_by_who_writes_in_it() -> None:
     memory = WorkloadMemory()
     writes = writer_evidence(Writer(WorkloadClass.RBD_SMALL_WRITE, 0.95), 30.0)

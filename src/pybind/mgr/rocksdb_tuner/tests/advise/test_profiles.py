@@ -7,7 +7,9 @@ from typing import Any, Optional
 
 import pytest
 
+from rocksdb_tuner.advise import profiles as module
 from rocksdb_tuner.advise.profiles import (
+    Hardware,
     Profile,
     PublishedEffect,
     Storage,
@@ -42,6 +44,39 @@ PACIFIC, QUINCY, REEF_OLD, REEF, TENTACLE = map(
 def best(workload: WorkloadClass, on: KnownRelease) -> Profile:
     scored = [(s.score, p) for p in profiles() for s in [suits(p, workload, on)] if s]
     return max(scored, key=lambda pair: pair[0])[1]
+
+
+def test_the_default_for_few_cores_is_one_that_was_measured_there_and_did_not_lose(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever the order of the catalogue; a tuned set is none, even one that lost nothing."""
+    found = module.default_for_few_cores()
+    assert found.name == 'bluestore-default-pacific'
+    tuned = replace(profile('lz4-2025'), hardware=Hardware(None, ()))
+    loses = replace(found, hardware=Hardware(2, ()))
+    monkeypatch.setattr(module, 'profiles', lambda: (tuned, loses, found))
+    assert module.default_for_few_cores.__wrapped__() is found
+    assert module.cores_that_lose.__wrapped__() == 2
+    monkeypatch.setattr(module, 'profiles', lambda: (found,))
+    assert module.cores_that_lose.__wrapped__() == 0
+
+
+def test_without_a_release_a_string_means_what_the_newest_rocksdb_makes_of_it() -> None:
+    """There levels of a dynamic size are the default, before 8.4 they were not."""
+    text = profile('lz4-2025').options
+    dynamic = f'{text},level_compaction_dynamic_level_bytes'
+    assert recognise(text, None) == profile('lz4-2025')
+    assert recognise(f'{dynamic}=true', None) == profile('lz4-2025')
+    assert recognise(f'{dynamic}=false', None) is None
+    assert recognise(f'{dynamic}=true', REEF) is None
+    assert recognise(f'{dynamic}=false', REEF) is not None
+
+
+@pytest.mark.parametrize(('cores', 'few'), [(None, False), (1, True), (2, True), (3, False)])
+def test_few_cores_are_those_with_which_tuned_sets_were_published_to_lose(
+    cores: Optional[int], few: bool
+) -> None:
+    assert module.few_cores(cores) is few
 
 
 @pytest.mark.parametrize(

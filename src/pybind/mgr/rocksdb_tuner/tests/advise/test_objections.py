@@ -1,0 +1,156 @@
+"""What speaks against an option string: from which figure on, and in what order."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.advise.objections import (
+    Name,
+    harmful,
+    has_large_memtables,
+    misfit_objections,
+    standing_objections,
+    workload_objections,
+)
+from rocksdb_tuner.advise.profiles import profile
+from rocksdb_tuner.options.checks import Problem, check
+from rocksdb_tuner.options.hardware import Hardware
+from rocksdb_tuner.options.releases import KnownRelease, release_of
+from rocksdb_tuner.workload.records import Evidence, WorkloadClass
+from rocksdb_tuner.workload.writer import Writer
+
+from .scenes import PACIFIC
+
+MIB = 1 << 20
+RBD, RGW = WorkloadClass.RBD_SMALL_WRITE, WorkloadClass.RGW_METADATA
+CEPHFS = WorkloadClass.CEPHFS_METADATA
+ALTERNATE = profile('alternate-2019').options
+
+
+def release(version: str) -> KnownRelease:
+    found = release_of(version, None)
+    assert found is not None
+    return found
+
+
+def busy(share: float) -> Evidence:
+    return Evidence('kv_sync_busy', share, 'ratio', 30.0, 'busy')
+
+
+@pytest.mark.parametrize(
+    ('size', 'large'),
+    [(None, False), (16 * MIB, False), (64 * MIB - 1, False), (64 * MIB, True), (256 * MIB, True)],
+)
+def test_memtables_are_dear_from_64_mib_on(size: Optional[int], large: bool) -> None:
+    effective = {} if size is None else {'write_buffer_size': str(size)}
+    assert has_large_memtables(effective) is large
+
+
+UNCOMPRESSED = {'write_buffer_size': str(64 * MIB), 'compression': 'kNoCompression'}
+
+
+@pytest.mark.parametrize(
+    ('effective', 'who', 'share', 'names'),
+    [
+        (UNCOMPRESSED, RBD, 0.25, [Name.LARGE_MEMTABLES]),
+        (UNCOMPRESSED, RBD, 0.24, []),
+        (UNCOMPRESSED, RBD, None, []),
+        ({**UNCOMPRESSED, 'write_buffer_size': str(32 * MIB)}, RBD, 0.9, []),
+        (UNCOMPRESSED, RGW, 0.9, [Name.UNCOMPRESSED]),
+        (UNCOMPRESSED, CEPHFS, None, [Name.UNCOMPRESSED]),
+        ({**UNCOMPRESSED, 'compression': 'kLZ4Compression'}, RGW, 0.9, []),
+        # What an OSD would not start with is not known to be uncompressed.
+        ({}, RGW, 0.9, []),
+        ({}, RBD, 0.9, []),
+    ],
+)
+def test_large_memtables_speak_against_busy_small_writes_and_no_compression_against_metadata(
+    effective: dict[str, str], who: WorkloadClass, share: Optional[float], names: list[Name]
+) -> None:
+    measured = None if share is None else busy(share)
+    found = workload_objections(effective, Writer(who, 0.9), measured)
+    assert [o.name for o in found] == names
+
+
+def test_what_speaks_against_memtables_is_told_with_its_figures() -> None:
+    (memtables,) = workload_objections(UNCOMPRESSED, Writer(RBD, 0.9), busy(0.725))
+    assert memtables.option == 'write_buffer_size'
+    assert memtables.reason.statement == (
+        'The kv_sync threads are 72% busy with small writes, and inserting into memtables of '
+        '64 MiB takes them longer than into smaller ones.'
+    )
+    (metadata,) = workload_objections(UNCOMPRESSED, Writer(RGW, 0.9), None)
+    assert metadata.option == 'compression'
+    assert metadata.reason.statement == 'rgw-metadata is kept uncompressed.'
+
+
+@pytest.mark.parametrize(
+    ('severity', 'rule', 'harms'),
+    [
+        ('warning', 'few-memtables', True),
+        ('warning', 'wal-beyond-device', True),
+        ('info', 'few-memtables', False),
+        ('error', 'forbidden', False),
+        # Odd, or beside the string.
+        ('warning', 'clamped', False),
+        ('warning', 'short-pg-log', False),
+        # The module cannot judge it: that is no harm.
+        ('warning', 'not-judged', False),
+        ('warning', 'ambiguous', False),
+    ],
+)
+def test_what_harms_is_warned_of_and_neither_odd_nor_merely_unknown(
+    severity: str, rule: str, harms: bool
+) -> None:
+    assert harmful(Problem(severity, rule, None, 'a text', 'a source')) is harms
+
+
+@pytest.mark.parametrize(
+    ('text', 'found'),
+    [
+        (PACIFIC, []),
+        (profile('variant-2022-d').options, []),
+        (f'{PACIFIC},ttl=60', []),
+        (f'{PACIFIC},compaction_readahead_size=0', [(Name.HARMFUL, 'compaction_readahead_size')]),
+        (f'{PACIFIC},disableWAL=true', [(Name.UNSAFE, 'disableWAL')]),
+        (
+            f'{PACIFIC},compaction_readahead_size=0,disableWAL=true',
+            [(Name.UNSAFE, 'disableWAL'), (Name.HARMFUL, 'compaction_readahead_size')],
+        ),
+        (f'{PACIFIC},block_based_table_factory={{block_size=16384}}', []),
+        # Published as a whole: superseded, and none of what the checks warn of it.
+        (ALTERNATE, [(Name.SUPERSEDED, None)]),
+        (f'{ALTERNATE},disableWAL=true', [(Name.UNSAFE, 'disableWAL')]),
+    ],
+)
+def test_what_speaks_against_a_string_somebody_chose_is_told_the_worst_first(
+    text: str, found: list[tuple[Name, Optional[str]]]
+) -> None:
+    told = [(o.name, o.option) for o in standing_objections(text, release('16.2.15'))]
+    assert told[: len(found)] == found
+    # Of a string with an error the harm of its other values is told after that.
+    assert all(name is Name.HARMFUL for name, _ in told[len(found) :])
+    assert told[len(found) :] == [] or text.startswith(f'{ALTERNATE},')
+
+
+def test_an_objection_names_its_option_where_it_is_about_one() -> None:
+    (stale,) = standing_objections(ALTERNATE, release('16.2.15'))
+    title = profile('alternate-2019').title
+    assert stale.reason.statement.startswith(f'{title}: ')
+    (unsafe,) = standing_objections(f'{PACIFIC},disableWAL=true', release('16.2.15'))
+    assert unsafe.reason.statement.startswith('disableWAL: A crash loses writes')
+    whole = Problem('warning', 'wal-beyond-device', None, 'too large', 'a source')
+    (misfit,) = misfit_objections([whole])
+    assert (misfit.name, misfit.option) == (Name.MISFIT, None)
+    assert (misfit.reason.statement, misfit.reason.source) == ('too large', 'a source')
+
+
+def test_what_does_not_fit_is_told_of_the_hardware_alone() -> None:
+    small = Hardware(wal_device_bytes=512 * MIB, memory_target_bytes=4 << 30)
+    problems = check(f'{PACIFIC},compaction_readahead_size=0', '6.8', small).problems
+    assert {p.rule for p in problems if harmful(p)} == {'no-readahead', 'wal-beyond-device'}
+    assert [o.option for o in misfit_objections(problems)] == ['max_total_wal_size']
+    told = Problem('info', 'wal-beyond-device', None, 'it just fits', 'a source')
+    assert misfit_objections([told]) == ()
