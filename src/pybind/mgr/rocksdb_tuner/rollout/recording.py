@@ -90,7 +90,6 @@ class Recording:
     def end(self) -> None:
         """Nothing of the rollout is needed any more; raises CommandError."""
         self._recorders = {}
-        self._rollout_id = self._judgement = None
         self._storage.save_evidence(())
 
     def _in_view(self, state: RolloutState) -> Recorder:

@@ -370,6 +370,85 @@ def test_a_gate_that_stays_closed_is_told_and_what_the_operator_chose_is_not(run
     assert 'noout' in (long_wait(run) or '')
 
 
+def test_only_what_waits_is_stuck_however_long_it_was_in_the_same_place(run: Run) -> None:
+    """A soak waits for its time; the gate that closes at its end closed just now."""
+    run.start(soak=SOAK)
+    state = run.until(lambda s: s.phase is Phase.SOAKING)
+    begun_s = run.cluster.now_s
+    run.cluster.flags.add('noout')
+    state = run.to_a_wait('noout')
+    assert run.cluster.now_s - begun_s > 120
+    assert [osd.step for osd in state.osds] == [OsdStep.VERIFIED, OsdStep.PENDING, OsdStep.PENDING]
+    assert run.driver.why_waiting(60.0) is None
+    assert 'noout' in (long_wait(run) or '')
+
+
+def writes(run: Run, prefix: str) -> list[str]:
+    """The keys that are stored from now on."""
+    found: list[str] = []
+
+    def on_set(key: str) -> None:
+        if key.startswith(prefix):
+            found.append(key)
+
+    run.store.on_set = on_set
+    return found
+
+
+def test_a_look_that_changes_nothing_stores_nothing(run: Run) -> None:
+    run.cluster.flags.add('noout')
+    run.start()
+    run.to_a_wait('noout')
+    found = writes(run, CURRENT)
+    for _ in range(5):
+        run.tick()
+    assert found == []
+
+
+def test_a_tick_ends_where_mode_off_kept_an_action_back() -> None:
+    watched = Watched()
+    on = True
+    watched.driver._switched_on = lambda: on
+
+    def changed(_: object, state: RolloutState) -> None:
+        nonlocal on
+        on = on and state.osds[0].step is not OsdStep.SETTING
+
+    watched.driver._on_change = changed
+    watched.start()
+    watched.until(lambda _: not on)
+    assert watched.cluster.commands == []
+    assert watched.looks[-1].may_act
+    assert not watched.look().may_act
+
+
+def test_an_end_that_is_known_is_not_stored_again_for_what_follows(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    run.tick()
+    found = writes(run, ARCHIVE)
+    run.start(set_profile(run.cluster, OLD))
+    assert found == []
+
+
+def test_the_way_back_does_not_wait_for_the_end_that_it_takes_back_to_be_stored(run: Run) -> None:
+    def refuse(key: str) -> None:
+        if key.startswith(ARCHIVE):
+            raise refusing('no space')
+
+    run.store.on_set = refuse
+    run.start()
+    run.until(lambda s: s.ended)
+    run.tick()
+    assert 'no space' in run.driver.problems[0]
+    # Another one would take its place.
+    with refused(5, 'the end of r1 cannot be stored now: no space; try again'):
+        run.start(set_profile(run.cluster, OLD))
+    assert run.driver.rollback(None, 'client.ann', run.cluster.now_s).rollout_id == 'r1'
+    run.until(lambda s: s.ended)
+    assert run.state.stage is Phase.ROLLED_BACK
+
+
 def test_an_end_that_nobody_saw_is_kept_as_one_of_just_now(run: Run) -> None:
     run.start()
     run.to_the_end()
@@ -413,3 +492,7 @@ def test_who_takes_over_in_the_middle_takes_nothing_for_lost(run: Run) -> None:
     (record,) = run.driver.history
     assert (record.outcome, record.reason) == (Outcome.WAITING, None)
     assert run.driver.problems == run.driver.broken == ()
+    # Neither for ended.
+    run.tick()
+    assert not run.store.keys(ARCHIVE)
+    assert not run.state.ended

@@ -11,7 +11,7 @@ import pytest
 from rocksdb_tuner.mgr.records import OrchestratedDaemon
 from rocksdb_tuner.rollout.machine import Machine
 from rocksdb_tuner.rollout.observation import Observation
-from rocksdb_tuner.rollout.records import OsdStep, Phase, RolloutState
+from rocksdb_tuner.rollout.records import Direction, OsdStep, Phase, RolloutState
 from rocksdb_tuner.rollout.rules import Step
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
@@ -172,6 +172,35 @@ def test_how_long_osds_of_the_rollout_are_absent(run: Watched) -> None:
     assert [run.look().absent_s for _ in range(3)] == [0.0, 2.0, 4.0]
 
 
+def test_how_long_the_osd_in_flight_is_down_is_told_on_from_step_to_step(run: Watched) -> None:
+    """That it is given up and gets its entry back makes it no less long down."""
+    in_vain(run)
+    run.cluster.orchestrator_silent = True
+    run.cluster.stop_osd(0)
+    run.look()
+    down_at_s = run.cluster.now_s - 2.0
+    seen = {run.state.osds[0]}
+    for _ in range(160):
+        now_s = run.cluster.now_s
+        assert run.look().down_s == now_s - down_at_s
+        seen.add(run.state.osds[0])
+    assert run.state.direction is Direction.RECOVER
+    assert len(seen) > 1
+
+
+def test_how_long_it_is_lifeless_is_told_on_where_it_was_not_known_before(run: Watched) -> None:
+    in_vain(run)
+    run.cluster.stop_osd(0)
+    told = {'running': False, 'started': 's1', 'refreshed': 'r1'}
+    run.cluster.describe_osd = lambda *_: OrchestratedDaemon(**told)  # type: ignore[arg-type,method-assign]
+    seen = [run.look(), run.look()]
+    for refreshed in ('r2', 'r3'):
+        told['refreshed'] = refreshed
+        seen.append(run.look())
+    assert (seen[0].alive, seen[-1].alive) == (None, False)
+    assert [look.lifeless_s for look in seen] == [0.0, 2.0, 4.0, 6.0]
+
+
 # -- what moved
 
 
@@ -308,7 +337,22 @@ def test_while_an_osd_restarts_nothing_is_asked_but_how_it_is(run: Watched) -> N
     assert (seen.running, seen.ok_to_stop, seen.versions, seen.upgrade) == ({}, {}, None, None)
     assert set(seen.described) == {0}
     run.cluster.orchestrator_reason = 'none'
+    asked: list[int] = []
+
+    def describe(osd_id: int, _: bool) -> None:
+        asked.append(osd_id)
+
+    run.cluster.describe_osd = describe  # type: ignore[method-assign,assignment]
     assert run.look().described == {}
+    assert asked == []
+
+
+def test_nothing_is_looked_at_any_more_once_it_has_ended(run: Watched) -> None:
+    run.start()
+    run.to_the_end()
+    run.looks.clear()
+    run.tick()
+    assert run.looks == []
 
 
 def test_a_canary_that_ended_its_process_in_the_soak_is_judged_by_upgrades_too(
@@ -370,6 +414,43 @@ def test_time_that_cannot_be_stored_is_stored_later(run: Watched) -> None:
     run.store.error = None
     assert clock_writes(run, 4.0, 2.0) == [0.0]
     assert not math.isinf(run.driver.since_end_s or math.inf)
+
+
+def test_the_end_is_stored_with_its_time_at_once(run: Watched) -> None:
+    """However short ago the time was stored for a restart."""
+    run.start()
+    run.to_the_end()
+    assert clock_writes(run, 4.0, 2.0) == [0.0]
+    assert '"ended":"r1"' in run.store.values['rollout/clock']
+
+
+def test_time_is_stored_as_long_as_restarts_of_the_last_day_count(run: Watched) -> None:
+    restarting(run)
+    run.until(lambda state: state.osds[0].step is OsdStep.VERIFIED)
+    run.driver.pause('client.ann', run.cluster.now_s)
+    run.tick()
+    found = clock_writes(run, 3000.0, 20.0)
+    assert len(found) >= 4
+    assert [later - sooner for sooner, later in zip(found, found[1:])] == [600.0] * (len(found) - 1)
+    run.cluster.now_s += 86400.0
+    run.tick()
+    assert clock_writes(run, 2000.0, 20.0) == []
+
+
+def test_nobody_asks_how_long_ago_it_ended_from_the_thirty_second_day_on(run: Watched) -> None:
+    run.cluster.flags.add('noout')
+    run.start()
+    run.driver.abort('client.ann', run.cluster.now_s)
+    run.tick()
+    ended_at_s = run.cluster.now_s - (run.driver.since_end_s or 0.0)
+    for day, written in ((31.99, True), (32.0, False)):
+        run.cluster.now_s = ended_at_s + day * 86400.0 - 2.0
+        run.tick()
+        run.store.values.pop('rollout/clock', None)
+        run.driver._time_kept_s = -math.inf
+        run.cluster.now_s = ended_at_s + day * 86400.0
+        run.tick()
+        assert ('rollout/clock' in run.store.values) is written
 
 
 # -- the operator's window on it

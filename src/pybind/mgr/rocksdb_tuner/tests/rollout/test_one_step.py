@@ -13,7 +13,7 @@ import pytest
 
 from rocksdb_tuner.mgr.records import PgSummary, RunningOption
 from rocksdb_tuner.rollout.batches import planned_batch
-from rocksdb_tuner.rollout.foreign import changed_by_others
+from rocksdb_tuner.rollout.foreign import changed_by_others, others_of_other_option
 from rocksdb_tuner.rollout.observation import Observation, RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.rollout.records import (
     Direction,
@@ -655,6 +655,47 @@ def test_while_an_osd_recovers_only_its_own_entry_matters(cluster: FakeCluster) 
             entries = {} if value is None else {'osd.0': value}
             found = changed_by_others(due, observed(cluster, entries=entries))
             assert found == (() if value == ours else ('osd.0',))
+
+
+WHOS = ('osd.3', 'osd.0', 'global', 'osd/host:node1', ALL, 'osd.1', 'osd/class:ssd', 'osd.2')
+
+
+def test_whose_entries_were_changed_is_told_in_order(cluster: FakeCluster) -> None:
+    """Of both options: what is told is compared with what was told before."""
+    state = rollout(cluster)
+    was = replace(state, before=replace(state.before, other_entries=()))
+    seen = observed(
+        cluster, entries=dict.fromkeys(WHOS, THERE), other_entries=dict.fromkeys(WHOS, THERE)
+    )
+    assert changed_by_others(was, seen) == tuple(sorted(WHOS))
+    assert others_of_other_option(was, seen) == tuple(sorted(WHOS))
+
+
+def test_the_entry_of_an_osd_that_was_left_behind_is_nobodys_business(
+    cluster: FakeCluster,
+) -> None:
+    state = rollout(cluster, OsdStep.LEFT_BEHIND, OsdStep.VERIFIED)
+    state = replace(state, before=replace(state.before, other_entries=(('osd.1', OLD),)))
+    seen = observed(
+        cluster,
+        entries={'osd.0': THERE, 'osd.1': NEW},
+        other_entries={'osd.0': THERE, 'osd.1': OLD},
+    )
+    assert (changed_by_others(state, seen), others_of_other_option(state, seen)) == ((), ())
+    # Of the other option what is there may change, come or go.
+    for entries, told in (
+        ({'osd.1': THERE}, ('osd.1',)),
+        ({}, ('osd.1',)),
+        ({'osd.1': OLD, 'osd.2': THERE}, ('osd.2',)),
+        ({'osd.1': OLD, 'mon': THERE}, ()),
+    ):
+        assert others_of_other_option(state, replace(seen, other_entries=entries)) == told
+    # What it was is not known of rollouts of older managers, nor now where it cannot be read.
+    unknown = replace(state, before=replace(state.before, other_entries=None))
+    assert others_of_other_option(unknown, replace(seen, other_entries={})) == ()
+    assert others_of_other_option(state, replace(seen, other_entries=None)) == ()
+    back = replace(state, direction=Direction.BACK)
+    assert others_of_other_option(back, replace(seen, other_entries={})) == ()
 
 
 def test_a_change_is_acted_on_when_it_was_seen_for_two_seconds(cluster: FakeCluster) -> None:

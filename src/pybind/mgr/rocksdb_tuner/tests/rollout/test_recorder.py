@@ -45,6 +45,8 @@ VERIFIED, PENDING = OsdStep.VERIFIED, OsdStep.PENDING
     ('state', 'part'),
     [
         (at(stage=Phase.PREFLIGHT), Part.BEFORE),
+        (at(stage=Phase.PREFLIGHT, soak=SoakPlan()), None),
+        (at(stage=Phase.PREFLIGHT, soak=SoakPlan(least_s=0.0, most_s=1.0)), Part.BEFORE),
         (at(stage=Phase.PLANNED), None),
         (at(OsdStep.SETTING), None),
         (at(OsdStep.SETTLING), None),
@@ -164,6 +166,29 @@ def test_a_block_holds_what_each_osd_did_and_told_from_its_beginning_to_its_end(
     assert (second.of(0).slow_ops, second.of(0).slow_commits) == (0, 0)
     assert first.of(2).op_w_latency_ms is not None
     assert first.of(2).db_used_bytes == 10**9
+
+
+def test_of_an_osd_that_is_not_seen_at_either_end_of_a_block_nothing_was_measured() -> None:
+    taking = Taking()
+    taking.pass_s(Part.BEFORE, 10.0)
+    for seen in ((0, 2), (0,)):
+        cluster = taking.clients.cluster
+        cluster.now_s += 30.0
+        taking.clients.write(30.0)
+        samples = {n: taking.clients.newest(n) if n in seen else None for n in range(3)}
+        assert taking.recorder.add(Part.BEFORE, samples, cluster.now_s)
+    first, second = taking.recorder.evidence.before
+    assert first.of(0).op_w_latency_ms is not None
+    assert second.of(0).op_w_latency_ms is not None
+    assert first.of(2).op_w_latency_ms is not None
+    for unseen in (first.of(1), second.of(1), second.of(2)):
+        assert (unseen.op_w_latency_ms, unseen.db_used_bytes) == (None, None)
+
+
+def test_before_anything_is_measured_nothing_is_kept() -> None:
+    taking = Taking()
+    assert [taking.pass_s(None, 30.0) for _ in range(3)] == [False] * 3
+    assert taking.kept == (0, 0)
 
 
 # -- what is kept over a failover
