@@ -33,27 +33,35 @@ def level0_compacted_bytes(options: TreeOptions, file_bytes: float) -> float:
 
 
 def compaction_bytes_per_level0_byte(
-    options: TreeOptions, level0_bytes: float, data_bytes: float, overlap: float
+    options: TreeOptions,
+    level0_bytes: float,
+    data_bytes: float,
+    active_bytes: float,
+    overlap: float,
 ) -> float:
     """Bytes that compactions write for each byte that a flush wrote, in one column family.
 
-    ``level0_bytes``: level 0 when it is compacted; ``data_bytes``: all SST files of the family.
+    ``level0_bytes``: level 0 when it is compacted; ``data_bytes``: all SST files of the family;
+    ``active_bytes``: those of them that clients write anew.
 
     A compaction of level 0 writes itself and level 1, but no more than there is: what was
-    overwritten is gone. A byte that moves on from a full level rewrites a part ``overlap`` of as
-    many bytes of the next one as that is larger. Only what is below a level moved on from it.
+    overwritten is gone. Of what is written anew, a level holds as much as it has room for, and the
+    rest moves on: a byte of it rewrites a part ``overlap`` of as many bytes of the next level as
+    that is larger, whether they are written anew or not.
     """
     if level0_bytes <= 0 or data_bytes <= 0:
         return 0.0
-    sizes = filled_levels(options, max(0.0, data_bytes - level0_bytes / 2))
+    active_bytes = min(active_bytes, data_bytes)
+    below_level0 = max(0.0, data_bytes - level0_bytes / 2)
+    sizes = filled_levels(options, below_level0)
     total = min(level0_bytes + sizes[0], data_bytes) / level0_bytes
-    below = sum(sizes)
+    active = sum(sizes) * active_bytes / data_bytes
     for upper, lower in zip(sizes, sizes[1:]):
-        if upper <= 0 or lower <= 0:
+        if upper <= 0 or lower <= 0 or active <= upper:
             break
-        moved = (below - upper) / below
+        moved = (active - upper) / active
         total += moved * (1 + overlap * lower / upper)
-        below -= upper
+        active -= upper
     return total
 
 
@@ -119,7 +127,13 @@ def _flow(
     files = level0_bytes / file_bytes
     # Merged, the files are one window: what several of them have is left once.
     merged_bytes = known.left_bytes(files * window, held, options.compression) / column.shards
-    ratio = compaction_bytes_per_level0_byte(options, merged_bytes, data_bytes, overlap)
+    # All that grows is written anew.
+    active_bytes = known.live_bytes(held, options.compression) / column.shards
+    if known.growth_bytes(options.compression):
+        active_bytes = data_bytes
+    ratio = compaction_bytes_per_level0_byte(
+        options, merged_bytes, data_bytes, active_bytes, overlap
+    )
     return _Flow(
         flushed=column.shards * file_bytes / window,
         compacted=column.shards * merged_bytes * ratio / (files * window),

@@ -8,16 +8,16 @@ from typing import Optional
 
 from ..options.syntax import OptionSet
 from .amplification import amplification
-from .calibration import Calibration, calibration
+from .calibration import Calibration, WorkloadCalibration, calibration
 from .columns import Column, options_of
 from .levels import db_device, levels
 from .memory import Family, background_jobs, column_family, memtables, wal, wal_limit_bytes
-from .population import assumed_data_bytes, data_by_family, population
+from .population import assumed_data_bytes, data_by_family, grows, population
 from .records import ColumnFamilyModel, Devices, Load, Stall, TreeModel, VolumeSelection
 from .stalls import Busiest, stalls
 from .tree_options import tree_options
 
-__all__ = ['TreeInputs', 'model']
+__all__ = ['TreeInputs', 'model', 'most_objects']
 
 
 @dataclass(frozen=True)
@@ -48,15 +48,9 @@ def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
     assumptions = list(inputs.assumptions)
     version = inputs.rocksdb_version
     database = tree_options(inputs.options, version)
-    families = [
-        Family(column, tree_options(options_of(column, inputs.options), version))
-        for column in inputs.columns
-    ]
+    families = _families(inputs)
     load = inputs.load
-    workload = None
-    if load.workload is not None:
-        names = {column.name for column in inputs.columns}
-        workload = known.workloads[load.workload].over(names)
+    workload = _workload(inputs, known)
     if workload is not None and load.data_bytes is None:
         load = replace(load, data_bytes=assumed_data_bytes(families, workload))
         assumptions.append(
@@ -100,6 +94,30 @@ def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
         cores=inputs.cores,
         assumptions=tuple(assumptions),
     )
+
+
+def most_objects(inputs: TreeInputs) -> Optional[float]:
+    """As many as the database has room for; None where it is not objects that it grows by."""
+    load, families = inputs.load, _families(inputs)
+    workload = _workload(inputs, calibration())
+    if workload is None or load.data_bytes is None or grows(families, workload):
+        return None
+    asked = replace(load, objects=None)
+    return population(families, workload, asked, load.data_bytes).objects
+
+
+def _families(inputs: TreeInputs) -> list[Family]:
+    return [
+        Family(column, tree_options(options_of(column, inputs.options), inputs.rocksdb_version))
+        for column in inputs.columns
+    ]
+
+
+def _workload(inputs: TreeInputs, known: Calibration) -> Optional[WorkloadCalibration]:
+    if inputs.load.workload is None:
+        return None
+    names = {column.name for column in inputs.columns}
+    return known.workloads[inputs.load.workload].over(names)
 
 
 def _stalls(

@@ -16,7 +16,7 @@ from .levels import level_targets
 from .memory import Family
 from .records import Load
 
-__all__ = ['assumed_data_bytes', 'data_by_family', 'population']
+__all__ = ['assumed_data_bytes', 'data_by_family', 'grows', 'population']
 
 #: `osd_target_pg_log_entries_per_osd` of all releases: as many as an OSD of 30 to 1,200 placement
 #: groups keeps (PG::get_target_pg_log_entries() in src/osd/PeeringState.cc).
@@ -45,11 +45,9 @@ def population(
         # A log that is not as long yet.
         share = data_bytes / (data_bytes - rest_bytes)
         return replace(found, objects=1.0, log_entries=found.log_entries * share)
-    if _grows(families, workload):
+    if grows(families, workload):
         return found
-    of_one = _live_bytes(families, workload, replace(without, objects=1.0)) - _live_bytes(
-        families, workload, without
-    )
+    of_one = sum(_rates(families, workload, found))
     return replace(found, objects=max(1.0, rest_bytes / of_one)) if of_one > 0 else found
 
 
@@ -59,37 +57,40 @@ def data_by_family(
     held: Population,
     data_bytes: float,
 ) -> tuple[float, ...]:
-    """SST bytes of one shard of each column."""
+    """SST bytes of one shard of each column: what clients write to, and what only lies there."""
     live = [_live_of(family, workload, held) for family in families]
-    growth = [_growth_of(family, workload) for family in families]
-    # What grows has the rest of a database that grows.
-    rest_bytes = max(0.0, data_bytes - sum(live)) / sum(growth) if sum(growth) else 0.0
-    sizes = [kept + grown * rest_bytes for kept, grown in zip(live, growth)]
-    scale = data_bytes / sum(sizes) if sum(sizes) > 0 else 0.0
-    return tuple(size * scale / family.column.shards for size, family in zip(sizes, families))
+    rest_bytes = data_bytes - sum(live)
+    rates = _rates(families, workload, held)
+    if rest_bytes > 0 and sum(rates) > 0:
+        live = [kept + rest_bytes * rate / sum(rates) for kept, rate in zip(live, rates)]
+    scale = data_bytes / sum(live) if sum(live) > 0 else 0.0
+    return tuple(size * scale / family.column.shards for size, family in zip(live, families))
+
+
+def _rates(
+    families: Sequence[Family], workload: WorkloadCalibration, held: Population
+) -> list[float]:
+    """How the columns share in what the database grows by: new keys, or else new objects."""
+    if grows(families, workload):
+        return [_growth_of(family, workload) for family in families]
+    none, one = replace(held, objects=0.0), replace(held, objects=1.0)
+    return [
+        _live_of(family, workload, one) - _live_of(family, workload, none) for family in families
+    ]
 
 
 def assumed_data_bytes(families: Sequence[Family], workload: WorkloadCalibration) -> float:
-    """As much as fills levels 1 and 2 of the column that holds what clients add to."""
+    """As much as fills levels 1 and 2 of the column that holds most of what is added."""
     held = replace(workload.population, log_entries=LOG_ENTRIES)
-    grows = _grows(families, workload)
-    one_more = replace(held, objects=held.objects + 1)
-    needed = []
-    for family in families:
-        rate = (
-            _growth_of(family, workload)
-            if grows
-            else _live_of(family, workload, one_more) - _live_of(family, workload, held)
-        )
-        if rate > 0:
-            levels_bytes = sum(level_targets(family.options)[:2]) * family.column.shards
-            needed.append((rate, float(levels_bytes)))
-    if not needed:
+    if not grows(families, workload):
+        held = replace(held, objects=0.0)
+    rates = _rates(families, workload, held)
+    most = max(rates)
+    if most <= 0:
         return _live_bytes(families, workload, held)
-    largest_rate, largest_bytes = max(needed)
-    total_rate = sum(rate for rate, _ in needed)
-    without = held if grows else replace(held, objects=0.0)
-    return _live_bytes(families, workload, without) + largest_bytes * total_rate / largest_rate
+    family = families[rates.index(most)]
+    levels_bytes = sum(level_targets(family.options)[:2]) * family.column.shards
+    return _live_bytes(families, workload, held) + levels_bytes * sum(rates) / most
 
 
 def _column_of(family: Family, workload: WorkloadCalibration) -> Optional[ColumnCalibration]:
@@ -113,5 +114,6 @@ def _live_bytes(
     return sum(_live_of(family, workload, held) for family in families)
 
 
-def _grows(families: Sequence[Family], workload: WorkloadCalibration) -> bool:
+def grows(families: Sequence[Family], workload: WorkloadCalibration) -> bool:
+    """Whether every write adds to the database for good."""
     return any(_growth_of(family, workload) > 0 for family in families)

@@ -1,0 +1,111 @@
+"""How many objects clients write to is told by what is written for them, and no more exactly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner.advise.profiles import profile
+from rocksdb_tuner.lsm.columns import columns
+from rocksdb_tuner.lsm.model import TreeInputs, model, most_objects
+from rocksdb_tuner.lsm.records import Load
+from rocksdb_tuner.lsm.working_set import Measured, working_set
+from rocksdb_tuner.options.syntax import parse
+
+from .samples import GIB, PACIFIC_CFS
+
+DAY_S = 86400.0
+#: 10 GiB of metadata: room for more than a million objects of 4 MiB.
+INPUTS = TreeInputs(
+    parse(profile('bluestore-default-pacific').options),
+    '6.8',
+    columns(PACIFIC_CFS),
+    load=Load(workload='rbd-randwrite', wal_bytes_per_s=20e6, data_bytes=10.0 * GIB),
+)
+
+
+def amplification(objects: float, inputs: TreeInputs = INPUTS) -> float:
+    write = model(replace(inputs, load=replace(inputs.load, objects=objects))).amplification.write
+    assert write is not None
+    return write.value
+
+
+@pytest.mark.parametrize('objects', [2e4, 5e4, 1e5, 3e5])
+def test_what_is_written_tells_what_is_written_to(objects: float) -> None:
+    """The median is the true number within a factor of 2, where the prior spans four orders."""
+    seen = Measured(amplification(objects) * 0.95, DAY_S)
+    found = working_set(INPUTS, seen)
+    assert found is not None
+    assert found.fitted is not None
+    assert found.prior.high / found.prior.low > 1e3
+    assert found.fitted.low <= objects <= found.fitted.high
+    assert objects / 2 <= found.fitted.value <= objects * 2
+    assert found.fitted.high / found.fitted.low < found.prior.high / found.prior.low
+
+
+def test_few_objects_are_told_no_more_exactly_than_their_writes_differ() -> None:
+    """Ten objects and a thousand make an OSD write the same: any of them may be it."""
+    found = working_set(INPUTS, Measured(amplification(10) * 0.95, DAY_S))
+    assert found is not None
+    assert found.fitted is not None
+    assert found.fitted.low < 100
+    assert found.fitted.high > 500
+
+
+def test_no_more_objects_than_the_database_has_room_for() -> None:
+    most = most_objects(INPUTS)
+    assert most is not None
+    assert 1e6 < most < 2e6
+    found = working_set(INPUTS, Measured(amplification(most), DAY_S))
+    assert found is not None
+    assert found.fitted is not None
+    assert found.fitted.high <= most * 1.001
+
+
+@pytest.mark.parametrize('window_s', [0.0, 60.0, 300.0])
+def test_a_window_of_few_compactions_tells_nothing(window_s: float) -> None:
+    found = working_set(INPUTS, Measured(amplification(3e4), window_s))
+    assert found is not None
+    assert found.fitted is None
+
+
+@pytest.mark.parametrize('write_amplification', [1.0, 20.0])
+def test_what_the_model_does_not_explain_tells_nothing(write_amplification: float) -> None:
+    """Something else writes there: a reshard, a compaction that was asked for."""
+    found = working_set(INPUTS, Measured(write_amplification, DAY_S))
+    assert found is not None
+    assert found.fitted is None
+
+
+@pytest.mark.parametrize(
+    'load',
+    [
+        Load(),
+        Load(workload='rbd-randwrite'),
+        Load(workload='omap-heavy', data_bytes=10.0 * GIB),
+        Load(workload='rbd-randwrite', data_bytes=1000.0),
+    ],
+    ids=['no workload', 'no size', 'grows with every write', 'hardly any data'],
+)
+def test_where_there_is_no_such_number_nothing_is_told(load: Load) -> None:
+    assert working_set(replace(INPUTS, load=load), Measured(2.0, DAY_S)) is None
+
+
+@given(st.floats(1.0, 30.0), st.floats(0, 1e6))
+def test_an_estimate_lies_within_what_was_possible(
+    write_amplification: float, window_s: float
+) -> None:
+    found = working_set(INPUTS, Measured(write_amplification, window_s))
+    assert found is not None
+    for estimate in (found.prior, found.fitted):
+        if estimate is not None:
+            assert 10 <= estimate.low <= estimate.value <= estimate.high
+
+
+@given(st.floats(1, 1e6), st.floats(1, 100))
+def test_more_objects_are_written_no_less_for(objects: float, factor: float) -> None:
+    """So a measured amplification tells one number, or a range of them, and not several."""
+    assert amplification(objects) <= amplification(objects * factor) * 1.001
