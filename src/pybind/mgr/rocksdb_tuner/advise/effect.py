@@ -66,17 +66,39 @@ def predicted_write_amplification(
 @lru_cache(maxsize=64)
 def _remembered(options_from: str, options_to: str, situation: Situation) -> Optional[Change]:
     try:
-        before, after = (
-            model_in(situation, options).amplification.write
-            for options in (options_from, options_to)
-        )
+        before, after = _written(options_from, situation), _written(options_to, situation)
+        ratios = [
+            _written(options_to, other).value / _written(options_from, other).value
+            for other in (situation, *_ends(situation))
+        ]
     except ValueError:
-        # Of a string that is refused, or makes no levels.
-        return None
-    if before is None or after is None:
+        # Of a workload that was not measured, or a string that is refused or makes no levels.
         return None
     quantity = calibration().quantities['write_amplification_change']
-    return Change(before, after, quantity.around(after.value / before.value))
+    least, most = quantity.around(min(ratios)), quantity.around(max(ratios))
+    return Change(before, after, Estimate(least.low, ratios[0], most.high))
+
+
+class _NotPredictedError(ValueError):
+    """The workload was not measured."""
+
+
+def _written(options: str, situation: Situation) -> Estimate:
+    write = model_in(situation, options).amplification.write
+    if write is None:
+        raise _NotPredictedError
+    return write
+
+
+def _ends(situation: Situation) -> tuple[Situation, ...]:
+    """The same with as few and as many objects written to as what was measured leaves open."""
+    held = situation.working_set.fitted if situation.working_set else None
+    if held is None:
+        return ()
+    return tuple(
+        replace(situation, load=replace(situation.load, objects=objects))
+        for objects in (held.low, held.high)
+    )
 
 
 def reason_of(change: Change) -> Reason:

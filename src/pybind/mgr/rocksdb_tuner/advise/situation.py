@@ -9,8 +9,11 @@ from typing import Mapping, Optional
 
 from ..lsm.calibration import calibration, workload_of_class
 from ..lsm.columns import Column, columns
+from ..lsm.model import TreeInputs
 from ..lsm.records import Devices, Load, VolumeSelection
+from ..lsm.working_set import Measured, WorkingSet, working_set
 from ..options.releases import KnownRelease
+from ..options.syntax import parse
 from ..options.verdict import BadQuestionError, find_release, releases_to_judge
 from ..units import natural
 from ..workload.records import WorkloadClass
@@ -58,7 +61,23 @@ class Situation:
     selection: VolumeSelection = field(default_factory=VolumeSelection)
     load: Load = field(default_factory=Load)
     osd_id: Optional[int] = None
+    #: Objects that clients write to; None where nothing of it is known, or nothing depends on it.
+    working_set: Optional[WorkingSet] = None
     assumptions: Assumptions = field(default_factory=Assumptions)
+
+    def tree_inputs(self, options: str) -> TreeInputs:
+        """What the model is asked of an OSD here; raises OptionSyntaxError."""
+        return TreeInputs(
+            options=parse(options),
+            rocksdb_version=self.release.rocksdb_version,
+            columns=self.columns,
+            devices=self.devices,
+            selection=self.selection,
+            load=self.load,
+            memory_target_bytes=self.memory_target_bytes,
+            cores=self.cores,
+            assumptions=(*self.assumptions.common, *self.assumptions.model),
+        )
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -161,7 +180,7 @@ def situation_of_osd(facts: OsdFacts, release: KnownRelease, given: Given = NOTH
         main_bytes=info.main_device_bytes,
     )
     known_columns = column_families(facts)
-    return Situation(
+    situation = Situation(
         release=release,
         workload=chosen,
         devices=_devices(known, given),
@@ -181,6 +200,46 @@ def situation_of_osd(facts: OsdFacts, release: KnownRelease, given: Given = NOTH
             _about_cores(given.cores),
         ),
     )
+    if given.workload not in (None, _workload_of(facts)) or given.data_bytes is not None:
+        # What it wrote was written for other clients, or into another database, than is asked of.
+        return situation
+    return _fitted(situation, facts)
+
+
+def _workload_of(facts: OsdFacts) -> Optional[WorkloadClass]:
+    return facts.workload.workload_class if facts.workload else None
+
+
+def _fitted(situation: Situation, facts: OsdFacts) -> Situation:
+    """With the objects that its clients write to, as far as what it wrote tells them."""
+    signals, running = facts.signals, facts.options.running if facts.options else None
+    if signals is None or running is None:
+        return situation
+    measured = None
+    if signals.db_write_amp is not None and signals.db_write_amp_window_s is not None:
+        # Rounded, so that what was found at the tick before mostly holds.
+        measured = Measured(
+            float(f'{signals.db_write_amp:.2g}'), float(f'{signals.db_write_amp_window_s:.1g}')
+        )
+    load = replace(
+        situation.load,
+        wal_bytes_per_s=_rounded(situation.load.wal_bytes_per_s, 1),
+        data_bytes=_rounded(situation.load.data_bytes, 2),
+    )
+    asked = replace(situation, load=load, assumptions=Assumptions())
+    try:
+        found = working_set(asked.tree_inputs(running), measured)
+    except ValueError:
+        # Of options that make no levels there is no model.
+        return situation
+    if found is None:
+        return situation
+    objects = None if found.fitted is None else float(f'{found.fitted.value:.2g}')
+    return replace(situation, working_set=found, load=replace(situation.load, objects=objects))
+
+
+def _rounded(value: Optional[float], digits: int) -> Optional[float]:
+    return None if value is None else float(f'{value:.{digits}g}')
 
 
 def _devices(known: Devices, given: Given) -> Devices:

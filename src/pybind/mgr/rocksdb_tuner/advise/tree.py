@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from ..lsm.columns import options_of
-from ..lsm.model import TreeInputs, model
+from ..lsm.model import model
 from ..lsm.records import TreeModel
 from ..lsm.tree_options import NotModelledError
 from ..options.checks import CheckResult
@@ -59,19 +59,7 @@ def tree(options: str, situation: Situation) -> TreeAnswer:
 
 def model_in(situation: Situation, options: str) -> TreeModel:
     """The model alone, of options that an OSD starts with; raises what `lsm.model.model` raises."""
-    return model(
-        TreeInputs(
-            options=parse(options),
-            rocksdb_version=situation.release.rocksdb_version,
-            columns=situation.columns,
-            devices=situation.devices,
-            selection=situation.selection,
-            load=situation.load,
-            memory_target_bytes=situation.memory_target_bytes,
-            cores=situation.cores,
-            assumptions=(*situation.assumptions.common, *situation.assumptions.model),
-        )
-    )
+    return model(situation.tree_inputs(options))
 
 
 def _check_columns(situation: Situation, options: str) -> None:

@@ -7,8 +7,9 @@ What is not known is null. Points in time are ISO 8601 in UTC.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Optional, Union
+from typing import Optional
 
+from ..advise.modelled import Modelled
 from ..advise.profiles import Profile, PublishedEvidence
 from ..advise.records import (
     Finding,
@@ -37,6 +38,8 @@ from ..snapshot import Mode, Snapshot
 from ..units import format_time, rounded
 from ..workload.records import Evidence, Workload, WorkloadClass
 from .difference import difference
+from .estimates import estimate, working_set
+from .json_types import Json, JsonObject
 from .subjects import OsdDetail, Plan
 from .summaries import (
     OptionsInUse,
@@ -45,10 +48,6 @@ from .summaries import (
     suited_workloads,
     worst_first,
 )
-
-#: A document or a part of one, as `json.dumps` takes it.
-Json = Union[None, bool, int, float, str, Sequence['Json'], Mapping[str, 'Json']]
-JsonObject = dict[str, Json]
 
 #: Signals that every row of `osd` has; all others stand in `osd <id>` only.
 _ROW_SIGNALS = (
@@ -154,6 +153,14 @@ def osd(detail: OsdDetail) -> JsonObject:
         'findings': [_finding(finding) for finding in detail.findings],
         'recommendations': [r.recommendation_id for r in detail.recommendations],
         'deep': _deep(detail.deep),
+        'model': None if detail.modelled is None else _modelled(detail.modelled),
+    }
+
+
+def _modelled(found: Modelled) -> JsonObject:
+    return {
+        'write_amplification': estimate(found.write_amplification),
+        'objects': working_set(found.working_set),
     }
 
 

@@ -10,7 +10,7 @@ from ..options.catalogue import OptionInfo
 from ..options.checks import Problem
 from ..options.neighbours import NeighbourInfo
 from ..options.verdict import Verdict
-from .documents import JsonObject
+from .json_types import JsonObject
 
 __all__ = ['check', 'comparison', 'explain', 'option_list']
 

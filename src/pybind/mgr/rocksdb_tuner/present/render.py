@@ -27,9 +27,9 @@ from ..rollout.records import RolloutState, SoakPlan
 from ..rollout.soak import contradiction
 from ..snapshot import Mode, Snapshot
 from . import documents, option_documents, subjects, tree_documents, views
-from .documents import Json
 from .errors import PresentError
 from .health import failing_checks, health_checks
+from .json_types import Json
 from .layout import harmless
 from .tables import advice as advice_tables
 from .tables import changes as change_tables
@@ -201,7 +201,7 @@ def trend(osds: Sequence[tuple[int, Trend]], device_class: Optional[tuple[str, T
 
 def growth(snapshot: Snapshot, osd_id: int, points: Optional[GrowthPoints]) -> str:
     """Raises PresentError (ENOENT) for an OSD that does not exist."""
-    facts = subjects.osd_detail(snapshot, osd_id).facts
+    facts = subjects.facts_of(snapshot, osd_id)
     return _json(views.growth(osd_id, points, facts.forecast))
 
 

@@ -6,6 +6,7 @@ import errno
 from dataclasses import dataclass
 from typing import Optional
 
+from ..advise.modelled import Modelled, modelled
 from ..advise.proposal import change_request
 from ..advise.records import Finding, OsdFacts, Recommendation
 from ..deep.look import DeepLook
@@ -26,6 +27,8 @@ class OsdDetail:
     recommendations: tuple[Recommendation, ...]
     #: What its RocksDB says of itself, where it was asked.
     deep: Optional[DeepLook] = None
+    #: What the model says of it; None where it has none.
+    modelled: Optional[Modelled] = None
 
 
 @dataclass(frozen=True)
@@ -48,14 +51,21 @@ class Plan:
 
 def osd_detail(snapshot: Snapshot, osd_id: int, deep: Optional[DeepLook] = None) -> OsdDetail:
     """All that the snapshot knows of one OSD; raises PresentError (ENOENT) if it is not there."""
+    facts = facts_of(snapshot, osd_id)
+    return OsdDetail(
+        facts=facts,
+        findings=tuple(f for f in snapshot.findings if osd_id in f.osds),
+        recommendations=tuple(r for r in snapshot.recommendations if osd_id in r.osds),
+        deep=deep,
+        modelled=modelled(facts),
+    )
+
+
+def facts_of(snapshot: Snapshot, osd_id: int) -> OsdFacts:
+    """What was measured of one OSD; raises PresentError (ENOENT) if it is not there."""
     for facts in snapshot.osds:
         if facts.info.osd_id == osd_id:
-            return OsdDetail(
-                facts=facts,
-                findings=tuple(f for f in snapshot.findings if osd_id in f.osds),
-                recommendations=tuple(r for r in snapshot.recommendations if osd_id in r.osds),
-                deep=deep,
-            )
+            return facts
     if not snapshot.osds:
         raise PresentError(
             errno.ENOENT,

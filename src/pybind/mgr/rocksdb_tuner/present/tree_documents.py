@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
 from ..advise.derive import Derivation
 from ..advise.situation import Situation
 from ..advise.tree import TreeAnswer
@@ -11,14 +9,14 @@ from ..lsm.calibration import calibration
 from ..lsm.records import (
     ColumnFamilyModel,
     DbDeviceModel,
-    Estimate,
     LevelsModel,
     MemtableModel,
     Stall,
     WalModel,
 )
 from ..units import rounded
-from .documents import JsonObject
+from .estimates import estimate, working_set
+from .json_types import JsonObject
 
 __all__ = ['derivation', 'tree']
 
@@ -56,10 +54,10 @@ def tree(answer: TreeAnswer) -> JsonObject:
             'flushes': model.background_flushes,
             'compactions': model.background_compactions,
         },
-        'write_amplification': _estimate(model.amplification.write),
+        'write_amplification': estimate(model.amplification.write),
         'flush_bytes_per_wal_byte': rounded(model.amplification.flushes),
         'compaction_bytes_per_wal_byte': rounded(model.amplification.compactions),
-        'space_amplification': _estimate(model.amplification.space),
+        'space_amplification': estimate(model.amplification.space),
         'sources': [
             {'quantity': f.quantity, 'formula': f.formula, 'source': f.source}
             for f in calibration().formulas
@@ -99,6 +97,7 @@ def _situation(situation: Situation) -> JsonObject:
             'wal_bytes_per_s': rounded(load.wal_bytes_per_s),
             'bytes_per_key': rounded(load.bytes_per_key),
             'data_bytes': rounded(load.data_bytes),
+            'objects': working_set(situation.working_set),
             'memory_target_bytes': situation.memory_target_bytes,
             'cores': situation.cores,
             'dedicated_db': devices.dedicated_db,
@@ -113,22 +112,12 @@ def _situation(situation: Situation) -> JsonObject:
     }
 
 
-def _estimate(estimate: Optional[Estimate]) -> Optional[JsonObject]:
-    if estimate is None:
-        return None
-    return {
-        'low': rounded(estimate.low),
-        'value': rounded(estimate.value),
-        'high': rounded(estimate.high),
-    }
-
-
 def _wal(wal: WalModel) -> JsonObject:
     return {
         'limit_bytes': wal.limit_bytes,
         'limited_by': wal.limited_by,
         'file_bytes': wal.file_bytes,
-        'device_bytes': _estimate(wal.device_bytes),
+        'device_bytes': estimate(wal.device_bytes),
         'device_total_bytes': wal.device_total_bytes,
         'fits_device': wal.fits_device,
         'fill_s': rounded(wal.fill_s),
@@ -138,7 +127,7 @@ def _wal(wal: WalModel) -> JsonObject:
 def _memtables(memtables: MemtableModel) -> JsonObject:
     return {
         'ceiling_bytes': memtables.ceiling_bytes,
-        'bounded_bytes': _estimate(memtables.bounded_bytes),
+        'bounded_bytes': estimate(memtables.bounded_bytes),
         'bounded_by': memtables.bounded_by,
         'memory_target_bytes': memtables.memory_target_bytes,
         'share_of_memory_target': rounded(memtables.share_of_memory_target),
@@ -153,11 +142,11 @@ def _column_family(column: ColumnFamilyModel) -> JsonObject:
         'max_write_buffer_number': column.max_write_buffer_number,
         'min_write_buffer_number_to_merge': column.min_write_buffer_number_to_merge,
         'memtable_ceiling_bytes': column.memtable_ceiling_bytes,
-        'full_flush_bytes': _estimate(column.full_flush_bytes),
+        'full_flush_bytes': estimate(column.full_flush_bytes),
         'share': rounded(column.share),
-        'expected_flush_bytes': _estimate(column.expected_flush_bytes),
+        'expected_flush_bytes': estimate(column.expected_flush_bytes),
         'flushed_by': column.flushed_by,
-        'level0_file_bytes': _estimate(column.level0_file_bytes),
+        'level0_file_bytes': estimate(column.level0_file_bytes),
         'writes_per_flush': rounded(column.writes_per_flush),
         'keys_per_flush': rounded(column.keys_per_flush),
         'flush_every_s': rounded(column.flush_every_s),

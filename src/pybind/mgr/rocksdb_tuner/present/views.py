@@ -16,7 +16,7 @@ from ..snapshot import Snapshot
 from ..units import format_time, rounded
 from ..workload.records import WorkloadClass
 from . import documents
-from .documents import Json, JsonObject
+from .json_types import Json, JsonObject
 
 #: A colour tells no more.
 _RATIO_DIGITS = 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Optional
 
+from ...advise.modelled import Modelled
 from ...advise.records import OsdFacts, OsdOptions, Recommendation
 from ...observe.growth import Forecast, Outlook
 from ...observe.latency import WriteLatency, bottleneck, parts
@@ -30,6 +31,7 @@ from ..layout import Column, fields, paragraph, table
 from ..subjects import OsdDetail
 from ..summaries import common_domain, options_in_use, worst_first
 from .deep import deep_look
+from .estimates import estimated, objects_written_to
 from .phrases import (
     COMMAND,
     PENDING_MARK,
@@ -97,10 +99,21 @@ def osd(detail: OsdDetail) -> str:
         _evidence(facts.workload),
         _signal_fields(signals, facts) if facts.signals else _not_measured(facts),
         _latency_table(facts.write_latency),
+        _model_fields(detail.modelled) if detail.modelled else '',
         deep_look(detail.deep, sharded=facts.sharded) if detail.deep else '',
         _option_fields(facts.options),
         '\n'.join(finding_text(finding) for finding in worst_first(detail.findings)),
         _recommendation_pointers(detail.recommendations),
+    )
+
+
+def _model_fields(found: Modelled) -> str:
+    return fields(
+        [
+            ('Model', ''),
+            ('  DB write amp', estimated(found.write_amplification, format_ratio)),
+            ('  Objects written to', objects_written_to(found.working_set)),
+        ]
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Callable, Optional
+from typing import Optional
 
 from ...advise.derive import Derivation
 from ...advise.situation import Situation
@@ -13,7 +13,6 @@ from ...lsm.records import (
     Amplification,
     ColumnFamilyModel,
     DbDeviceModel,
-    Estimate,
     Level,
     Stall,
     TreeModel,
@@ -27,6 +26,7 @@ from ...units import (
     format_ratio,
 )
 from ..layout import Column, fields, paragraph, table
+from .estimates import estimated, objects_written_to
 from .phrases import bullets, changes_table, sections, titled
 
 _LIMITED = {
@@ -63,6 +63,8 @@ def _about(situation: Situation) -> Iterable[tuple[str, str]]:
         yield 'OSD', f'osd.{situation.osd_id}'
     yield 'Release', f'{situation.release.label}, RocksDB {situation.release.rocksdb_version}'
     yield 'Workload', UNKNOWN if situation.workload is None else situation.workload.value
+    if situation.working_set is not None:
+        yield 'Objects written to', objects_written_to(situation.working_set)
 
 
 def _summary(model: TreeModel) -> Iterable[tuple[str, str]]:
@@ -70,14 +72,14 @@ def _summary(model: TreeModel) -> Iterable[tuple[str, str]]:
     yield (
         'WAL',
         f'{_LIMITED[wal.limited_by]} {format_bytes(wal.limit_bytes)}, '
-        f'{_estimate(wal.device_bytes, format_bytes)} on the device'
+        f'{estimated(wal.device_bytes, format_bytes)} on the device'
         + ('' if wal.fits_device is None else _fits(wal.fits_device, wal.device_total_bytes))
         + ('' if wal.fill_s is None else f'; full in {format_duration(wal.fill_s)}'),
     )
     share = memtables.share_of_memory_target
     yield (
         'Memtables',
-        f'at most {_estimate(memtables.bounded_bytes, format_bytes)}, bounded by '
+        f'at most {estimated(memtables.bounded_bytes, format_bytes)}, bounded by '
         f'{memtables.bounded_by}'
         + ('' if share is None else f'; {format_percent(share)} of the memory target')
         + (
@@ -100,13 +102,13 @@ def _summary(model: TreeModel) -> Iterable[tuple[str, str]]:
         + ('' if model.cores is None else f', on {model.cores} cores'),
     )
     yield 'Write amplification', _written(model.amplification)
-    yield 'Space amplification', _estimate(model.amplification.space, format_ratio)
+    yield 'Space amplification', estimated(model.amplification.space, format_ratio)
     if levels.dynamic_why is not None:
         yield 'Dynamic level bytes', f'not in effect: {levels.dynamic_why}'
 
 
 def _written(found: Amplification) -> str:
-    total = _estimate(found.write, format_ratio)
+    total = estimated(found.write, format_ratio)
     if found.flushes is None or found.compactions is None:
         return total
     return (
@@ -118,13 +120,6 @@ def _written(found: Amplification) -> str:
 def _fits(fits: bool, total_bytes: Optional[int]) -> str:
     verb = 'fits' if fits else 'does NOT fit'
     return f'; {verb} its {format_bytes(total_bytes)}'
-
-
-def _estimate(estimate: Optional[Estimate], form: Callable[[Optional[float]], str]) -> str:
-    if estimate is None:
-        return UNKNOWN
-    low, value, high = form(estimate.low), form(estimate.value), form(estimate.high)
-    return value if low == high == value else f'{value} ({low} to {high})'
 
 
 def _columns(model: TreeModel) -> str:

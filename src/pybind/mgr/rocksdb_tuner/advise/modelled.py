@@ -1,0 +1,38 @@
+"""What the model says of an OSD as it runs, beside what it measured. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional
+
+from ..lsm.records import Estimate
+from ..lsm.working_set import WorkingSet
+from .facts import release_of_osd
+from .records import OsdFacts
+from .situation import situation_of_osd
+from .tree import model_in
+
+__all__ = ['Modelled', 'modelled']
+
+
+@dataclass(frozen=True)
+class Modelled:
+    #: Of the options that it runs.
+    write_amplification: Estimate
+    #: Objects that clients write to; None where what is written does not depend on them.
+    working_set: Optional[WorkingSet]
+
+
+def modelled(facts: OsdFacts) -> Optional[Modelled]:
+    """None where its options, its workload or the size of its database has no model."""
+    release = release_of_osd(facts.info)
+    if release is None or facts.options is None:
+        return None
+    situation = situation_of_osd(facts, release)
+    if situation.load.data_bytes is None:
+        return None
+    try:
+        write = model_in(situation, facts.options.running).amplification.write
+    except ValueError:
+        return None
+    return None if write is None else Modelled(write, situation.working_set)

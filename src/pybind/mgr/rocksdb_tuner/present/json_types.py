@@ -1,0 +1,10 @@
+"""What a JSON document is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Union
+
+#: A document or a part of one, as `json.dumps` takes it.
+Json = Union[None, bool, int, float, str, Sequence['Json'], Mapping[str, 'Json']]
+JsonObject = dict[str, Json]

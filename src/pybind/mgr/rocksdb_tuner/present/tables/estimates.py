@@ -1,0 +1,29 @@
+"""Estimates of the model, in words."""
+
+from __future__ import annotations
+
+from typing import Callable, Optional
+
+from ...lsm.records import Estimate
+from ...lsm.working_set import WorkingSet
+from ...units import UNKNOWN, format_count
+
+__all__ = ['estimated', 'objects_written_to']
+
+
+def estimated(found: Optional[Estimate], form: Callable[[Optional[float]], str]) -> str:
+    """ "1.9x (1.7x to 2.1x)" """
+    if found is None:
+        return UNKNOWN
+    low, value, high = form(found.low), form(found.value), form(found.high)
+    return value if low == high == value else f'{value} ({low} to {high})'
+
+
+def objects_written_to(found: Optional[WorkingSet]) -> str:
+    """By what was measured; before that any number up to what the database has room for."""
+    if found is None:
+        return UNKNOWN
+    if found.fitted is None:
+        most = format_count(found.prior.high)
+        return f'any number up to {most}: what was written does not tell yet'
+    return f'{estimated(found.fitted, format_count)}, by what was written for them'

@@ -1,0 +1,153 @@
+"""The model of an OSD goes by what this OSD wrote, where that tells, and says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Optional
+
+import pytest
+
+from rocksdb_tuner.advise.effect import predicted_write_amplification
+from rocksdb_tuner.advise.given import given
+from rocksdb_tuner.advise.modelled import modelled
+from rocksdb_tuner.advise.profiles import profile
+from rocksdb_tuner.advise.records import OsdFacts
+from rocksdb_tuner.advise.situation import Situation, situation_of_osd
+from rocksdb_tuner.advise.tree import model_in
+from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.options.releases import release_of
+from rocksdb_tuner.present.tables.estimates import objects_written_to
+from rocksdb_tuner.workload.records import WorkloadClass
+
+from .scenes import PACIFIC, facts, osd_info, workload
+
+GIB = 1 << 30
+RELEASE = release_of('16.2.15', None)
+assert RELEASE is not None
+TWO_HOURS_S = 7200.0
+VARIANT_D = profile('variant-2022-d').options
+
+
+def osd(
+    write_amp: Optional[float], window_s: Optional[float] = TWO_HOURS_S, **changes: Any
+) -> OsdFacts:
+    """10 GiB of metadata, 20 MB/s of WAL, RBD clients, on the default of Pacific."""
+    signals = Signals(
+        osd_id=3,
+        wal_bytes_per_s=20e6,
+        db_used_bytes=10 * GIB,
+        slow_used_bytes=0,
+        db_write_amp=write_amp,
+        db_write_amp_window_s=window_s,
+    )
+    values = {'signals': signals, 'workload': workload(), 'sharded': True, **changes}
+    return facts(osd_info(3))._replace(**values)
+
+
+def situation(found: OsdFacts, **said: Any) -> Situation:
+    assert RELEASE is not None
+    return situation_of_osd(found, RELEASE, given(**said))
+
+
+def test_what_an_osd_wrote_tells_its_model_how_many_objects_there_are() -> None:
+    """And the model then predicts what was measured."""
+    found = situation(osd(1.4))
+    assert found.working_set is not None
+    assert found.working_set.fitted is not None
+    assert found.load.objects == pytest.approx(found.working_set.fitted.value, rel=0.05)
+    write = model_in(found, PACIFIC).amplification.write
+    assert write is not None
+    assert write.low <= 1.4 <= write.high
+    without = model_in(replace(found, load=replace(found.load, objects=None)), PACIFIC)
+    assert without.amplification.write is not None
+    assert without.amplification.write.low > 1.4
+
+
+@pytest.mark.parametrize(
+    'found',
+    [
+        osd(None),
+        osd(1.4, None),
+        osd(1.4, 60.0),
+        osd(30.0),
+    ],
+    ids=['not measured', 'of no window', 'too short', 'not explained'],
+)
+def test_where_that_does_not_tell_it_is_as_many_as_the_database_has_room_for(
+    found: OsdFacts,
+) -> None:
+    seen = situation(found)
+    assert seen.working_set is not None
+    assert seen.working_set.fitted is None
+    assert seen.load.objects is None
+
+
+@pytest.mark.parametrize(
+    'said', [{'workload': 'rgw-metadata'}, {'data': '5G'}], ids=['other clients', 'other database']
+)
+def test_what_was_written_says_nothing_of_what_is_imagined(said: dict[str, str]) -> None:
+    found = situation(osd(1.4), **said)
+    assert found.working_set is None
+    assert found.load.objects is None
+
+
+@pytest.mark.parametrize(
+    'changes',
+    [
+        {'workload': None},
+        {'workload': workload(WorkloadClass.RGW_METADATA)},
+        {'signals': None},
+        {'options': None},
+    ],
+    ids=['workload not known', 'new keys', 'no signals', 'options not known'],
+)
+def test_without_what_the_number_follows_from_there_is_none(changes: dict[str, Any]) -> None:
+    assert situation(osd(1.4, **changes)).working_set is None
+
+
+def test_of_options_that_make_no_levels_there_is_no_number_and_no_model() -> None:
+    found = osd(1.4)
+    assert found.options is not None
+    odd = found._replace(
+        options=replace(found.options, running='compaction_style=kCompactionStyleUniversal')
+    )
+    assert situation(odd).working_set is None
+    assert modelled(odd) is None
+
+
+def test_a_prediction_is_as_wide_as_what_was_measured_leaves_open() -> None:
+    """Of an OSD whose writes hardly depend on its objects, their number widens nothing much."""
+    measured = situation(osd(1.4))
+    change = predicted_write_amplification(PACIFIC, VARIANT_D, measured)
+    assert change is not None
+    known = replace(measured, working_set=None)
+    exact = predicted_write_amplification(PACIFIC, VARIANT_D, known)
+    assert exact is not None
+    assert change.ratio.low <= exact.ratio.low
+    assert change.ratio.high >= exact.ratio.high
+    assert change.ratio.value == exact.ratio.value
+
+
+def test_the_model_of_an_osd_stands_beside_what_it_measured() -> None:
+    found = modelled(osd(1.4))
+    assert found is not None
+    assert found.write_amplification.low <= 1.4 <= found.write_amplification.high
+    assert objects_written_to(found.working_set).endswith('by what was written for them')
+    unmeasured = modelled(osd(None))
+    assert unmeasured is not None
+    assert objects_written_to(unmeasured.working_set).startswith('any number up to ')
+    assert objects_written_to(None) == '-'
+
+
+@pytest.mark.parametrize(
+    'found',
+    [
+        osd(1.4, options=None),
+        osd(1.4, workload=None),
+        osd(1.4, signals=Signals(osd_id=3)),
+        facts(osd_info(3, release=None, version=None)),
+    ],
+    ids=['options', 'workload', 'size of the database', 'release'],
+)
+def test_an_osd_of_which_something_is_not_known_has_no_model(found: OsdFacts) -> None:
+    assert modelled(found) is None
