@@ -1,0 +1,219 @@
+"""How long OSDs were away until they were up again: only what was watched, and its bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Mapping, Optional, Union
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner.mgr.records import OsdInfo
+from rocksdb_tuner.observe.starts import PAUSE_S, TOGETHER_S, LastStart, StartWatch
+
+from .samples import osd_info
+
+#: What the map says of each OSD: the nonce of its process, None where it is down.
+Seen = Mapping[int, Optional[int]]
+TEN_S = 10.0
+#: Three more OSDs that stay up on the same host.
+OTHERS: Seen = {7: 1, 8: 1, 9: 1}
+
+
+def osds(seen: Seen, hosts: Mapping[int, Optional[str]], uuids: Mapping[int, str]) -> list[OsdInfo]:
+    return [
+        replace(
+            osd_info(n, 99 if nonce is None else nonce, up=nonce is not None),
+            host=hosts.get(n, 'vm'),
+            uuid=uuids.get(n, f'u{n}'),
+        )
+        for n, nonce in seen.items()
+    ]
+
+
+class Watching:
+    """A watch whose looks are ten seconds apart."""
+
+    def __init__(self) -> None:
+        self.watch = StartWatch()
+        self.now_s = 1000.0
+        self.hosts: dict[int, Optional[str]] = {}
+        self.uuids: dict[int, str] = {}
+
+    def look(self, *looks: Seen, after_s: float = TEN_S) -> Mapping[int, LastStart]:
+        for seen in looks:
+            self.now_s += after_s
+            self.watch.look(osds(seen, self.hosts, self.uuids), self.now_s, TEN_S)
+        return self.watch.starts
+
+
+def one(*nonces: Optional[int]) -> list[Seen]:
+    """Looks at osd.0, whose host has others that stay up."""
+    return [{0: nonce, **OTHERS} for nonce in nonces]
+
+
+def test_an_absence_is_as_long_as_looks_prove_and_no_longer_than_they_allow() -> None:
+    """Down at three looks: 20 s for certain, and less than 40 s between the two processes."""
+    assert Watching().look(*one(1, None, None, None, 2)) == {0: LastStart(20.0, 40.0, False)}
+
+
+def test_a_restart_between_two_looks_was_shorter_than_they_are_apart() -> None:
+    """Nobody saw it down: 0 s is all that is proven, and of its host nothing is."""
+    assert Watching().look(*one(1, 2)) == {0: LastStart(0.0, TEN_S, None)}
+
+
+def test_each_start_takes_the_place_of_the_one_before() -> None:
+    """What is kept is the last start; while the OSD is away again, that is still it."""
+    watching = Watching()
+    slow = watching.look(*one(1, *[None] * 30, 2))[0]
+    assert slow.away_s == 290.0
+    assert watching.look(*one(None, None)) == {0: slow}
+    assert watching.look(*one(3)) == {0: LastStart(TEN_S, 30.0, False)}
+
+
+@pytest.mark.parametrize('nonces', [(None, None, 2), (None, 2, 2), (1, 1), (1, None), (1, None, 1)])
+def test_only_what_was_watched_from_one_process_to_the_next_is_a_start(
+    nonces: tuple[Optional[int], ...],
+) -> None:
+    """Not one that was down at the first look, nor one that was marked down though alive."""
+    assert Watching().look(*one(*nonces)) == {}
+
+
+def test_an_osd_that_was_marked_down_though_alive_begins_its_next_absence_anew() -> None:
+    """The time before is no part of it."""
+    starts = Watching().look(*one(1, None, None, None, 1, None, 2))
+    assert starts == {0: LastStart(0.0, 20.0, False)}
+
+
+def test_a_watch_that_was_interrupted_knows_nothing_of_what_passed_meanwhile() -> None:
+    """As while the manager waited for a monitor: an OSD may have come and gone unseen."""
+    longer_s = PAUSE_S + 1
+    for before, after in ((1, 2), (1, None), (None, 2), (None, None)):
+        watching = Watching()
+        watching.look(*one(1, before))
+        watching.look(*one(after), after_s=longer_s)
+        assert watching.look(*one(2)) == {}
+    watching = Watching()
+    watching.look(*one(1, None, 2))
+    # The same process: its start was watched.
+    assert watching.look(*one(2), after_s=longer_s) == {0: LastStart(0.0, 20.0, False)}
+    assert watching.look(*one(3), after_s=longer_s) == {}
+
+
+@pytest.mark.parametrize(('apart_s', 'watched'), [(7200.0, True), (7201.0, False)])
+def test_looks_may_be_as_far_apart_as_two_samples(apart_s: float, watched: bool) -> None:
+    """Of a large cluster, or where an operator wants few samples, they are rare."""
+    watch = StartWatch()
+    for n, seen in enumerate(one(1, 2)):
+        watch.look(osds(seen, {}, {}), n * apart_s, 3600.0)
+    assert (watch.starts == {0: LastStart(0.0, apart_s, None)}) is watched
+
+
+def test_an_osd_that_was_purged_is_forgotten_and_one_made_anew_is_another() -> None:
+    """The same id, and another uuid: seen up, or down at first."""
+    watching = Watching()
+    assert 0 in watching.look(*one(1, None, 2))
+    assert watching.look(OTHERS) == {}
+    assert watching.look(*one(3)) == {}
+    for nonce in (3, None):
+        watching = Watching()
+        watching.look(*one(1, None, 2, None))
+        watching.uuids = {0: 'another'}
+        assert watching.look(*one(nonce, 4 if nonce is None else nonce)) == {}
+
+
+def test_an_osd_without_a_nonce_is_not_known() -> None:
+    """Which process is up cannot be told."""
+    watch = StartWatch()
+    for n, nonce in enumerate((1, None, 2)):
+        watch.look([osd_info(0, nonce)], n * TEN_S, TEN_S)
+    assert watch.starts == {}
+
+
+def host(up: Iterable[int], down: Iterable[int], nonce: int = 1) -> Seen:
+    return {**dict.fromkeys(up, nonce), **dict.fromkeys(down)}
+
+
+@pytest.mark.parametrize(
+    ('size', 'away', 'expected'),
+    [
+        # No other OSD could tell that the host was there.
+        (1, 1, None),
+        (2, 1, False),
+        (2, 2, True),
+        (3, 1, False),
+        (3, 2, True),
+        (4, 2, False),
+        (4, 3, True),
+        (12, 12, True),
+    ],
+)
+def test_a_host_is_away_where_two_and_most_of_its_osds_are_at_once(
+    size: int, away: int, expected: Optional[bool]
+) -> None:
+    """An OSD on another host is no matter."""
+    watching, every = Watching(), range(size)
+    watching.hosts = {99: 'elsewhere'}
+    down = range(away)
+    looks = (host(every, ()), host(range(away, size), down), host(every, (), 2))
+    starts = watching.look(*({**seen, 99: 1} for seen in looks))
+    assert [starts[n].host_away for n in down] == [expected] * away
+
+
+def test_a_host_whose_osds_go_and_come_one_after_another_was_away_all_the_same() -> None:
+    """Only one look has to see them away together, also one late in the absence of the first."""
+    watching, late = Watching(), [{0: None, 1: 1, 2: 1}] * int(TOGETHER_S / TEN_S + 2)
+    watching.look({0: 1, 1: 1, 2: 1}, *late)
+    starts = watching.look(
+        {0: None, 1: None, 2: 1}, {0: None, 1: None, 2: None}, {0: None, 1: 2, 2: None}
+    )
+    assert starts[1].host_away is True
+    starts = watching.look({0: 2, 1: 2, 2: None}, {0: 2, 1: 2, 2: 2})
+    assert {starts[n].host_away for n in range(3)} == {True}
+
+
+def test_osds_that_have_been_dead_for_long_are_no_sign_of_a_reboot() -> None:
+    """Nor of a host that stayed up, where no other OSD of it lives."""
+    dead = [{0: 1, 1: None, 2: None}] * int(TOGETHER_S / TEN_S + 2)
+    watching = Watching()
+    watching.look({0: 1, 1: 1, 2: 1}, *dead)
+    starts = watching.look({0: None, 1: None, 2: None}, {0: 2, 1: None, 2: None})
+    assert starts[0].host_away is None
+    watching = Watching()
+    watching.look({0: 1, 1: 1, 2: None, 3: 1}, *({**seen, 3: 1} for seen in dead))
+    starts = watching.look({0: None, 1: None, 2: None, 3: 1}, {0: 2, 1: None, 2: None, 3: 1})
+    assert starts[0].host_away is False
+
+
+def test_of_osds_on_hosts_that_are_not_known_it_cannot_be_told() -> None:
+    """They need not be of one host."""
+    watching = Watching()
+    watching.hosts = dict.fromkeys(range(3))
+    starts = watching.look({0: 1, 1: 1, 2: 1}, {0: None, 1: None, 2: 1}, {0: 2, 1: 2, 2: 1})
+    assert [starts[n].host_away for n in (0, 1)] == [None, None]
+
+
+Step = Union[None, int]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from((1.0, 10.0, 60.0, 61.0)), st.sampled_from((None, 1, 2, 3))),
+        max_size=12,
+    )
+)
+def test_bounds_are_those_of_the_looks_whatever_they_see(looks: list[tuple[float, Step]]) -> None:
+    """Of two processes one after the other: no absence is longer than the time between them."""
+    watching = Watching()
+    times: list[tuple[float, Step]] = []
+    for after_s, nonce in looks:
+        starts = watching.look(*one(nonce), after_s=after_s)
+        times.append((watching.now_s, nonce))
+        if 0 not in starts:
+            continue
+        start = starts[0]
+        assert 0.0 <= start.away_s <= start.away_most_s
+        seen_up = [at_s for at_s, up in times if up is not None]
+        assert start.away_most_s <= seen_up[-1] - seen_up[0]
