@@ -16,6 +16,7 @@ from .observe.growth import GrowthPoints
 from .observe.observer import Kept
 from .observe.option_watch import KnownOptions
 from .observe.pool_rates import PoolRates
+from .observe.starts import LastStart
 from .snapshot import Snapshot
 from .workload.recogniser import Memories
 from .workload.records import Workload
@@ -38,6 +39,7 @@ class Material:
     advised_on: Mapping[str, Workload]
     memories: Memories
     pool_rates: Mapping[int, PoolRates]
+    starts: Mapping[int, LastStart]
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ class Published:
                 memories=material.memories,
                 pool_rates=material.pool_rates,
                 growth=material.kept.growth(),
+                starts=material.starts,
             ),
             health_codes=material.health_codes,
             history=snapshot.history,

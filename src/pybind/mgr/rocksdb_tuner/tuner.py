@@ -73,6 +73,7 @@ from .observe.option_watch import OptionWatch
 from .observe.pool_rates import PoolHistory, PoolRates
 from .observe.sharding import COMMAND as FILES_COMMAND
 from .observe.signals import Signals
+from .observe.starts import StartWatch
 from .observe.trend import Trends
 from .observe.trouble import read_trouble
 from .options.releases import release_of
@@ -203,6 +204,7 @@ class Tuner:
         self._clock, self._monotonic, self._sleep = wall_clock, monotonic, sleep
         self.steps = Steps(wall_clock)
         self._observer = Observer()
+        self._starts = StartWatch()
         self._hearing = Hearing()
         #: What charts show; nothing is decided by it.
         self.trends = Trends()
@@ -658,6 +660,7 @@ class Tuner:
         """Mode off: no counter is read, and what was known is not shown as if it still were."""
         if self._sample_rounds:
             self._observer = Observer()
+            self._starts = StartWatch()
             self._pools = PoolHistory()
             self._pool_rates = {}
             self._recogniser = Recogniser()
@@ -673,10 +676,15 @@ class Tuner:
     def _look(self, now_s: float) -> None:
         """Ask the mgr and the monitor what may have changed; each answer is kept for a while."""
         run = self.steps.run
+        run('starts of OSDs', self._watch_starts)
         run('running options', lambda: self._options.refresh(self._cluster.cluster_map(), now_s))
         run('orchestrator', self._look_for_orchestrator)
         run('managers', self._look_for_managers)
         run('health of the cluster', lambda: self._look_at_health(now_s))
+
+    def _watch_starts(self) -> None:
+        osds = self._cluster.cluster_map().osds
+        self._starts.look(osds, self._monotonic(), self._interval_s)
 
     def _look_for_orchestrator(self) -> None:
         self._orchestrated = self._cluster.unavailable_reason() is None
@@ -897,6 +905,7 @@ class Tuner:
             advised_on=self._advised_on,
             memories=self._recogniser.memories,
             pool_rates=self._pool_rates,
+            starts=self._starts.starts,
         )
 
     def _publish(self, snapshot: Snapshot, material: Optional[Material]) -> None:
@@ -944,6 +953,7 @@ class Tuner:
                     observer.rocksdb_times(osd_id, now_s) if osd_id in signals else None,
                     observer.sharded(osd_id, osd.nonce),
                     configured.settings if configured else None,
+                    self._starts.starts.get(osd_id),
                 )
             )
         return tuple(found)

@@ -143,6 +143,19 @@ def format_duration(seconds: Optional[float]) -> str:
     return f'{days}d {hours}h' if hours and days < 14 else f'{days}d'
 
 
+def format_span(seconds: Optional[float]) -> str:
+    """A time that passed, as in a sentence: "50 s", "4 min 10 s", "2 h 5 min"."""
+    if seconds is None or not math.isfinite(seconds):
+        return UNKNOWN
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours >= 1_000_000:
+        return f'{hours:.0e} h'
+    parts = ((hours, 'h'), (minutes, 'min'), (rest, 's'))
+    shown = [f'{number} {unit}' for number, unit in parts if number]
+    return ' '.join(shown[:2]) or '0 s'
+
+
 def format_time(time_s: Optional[float]) -> Optional[str]:
     """A point in time, seconds since the epoch, in ISO 8601, UTC: "2026-01-31T23:59:59Z".
 

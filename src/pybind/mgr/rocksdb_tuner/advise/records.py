@@ -12,6 +12,7 @@ from ..observe.details import Details
 from ..observe.growth import Forecast
 from ..observe.latency import WriteLatency
 from ..observe.signals import Signals
+from ..observe.starts import LastStart
 from ..rollout.records import ANNEX, OPTION
 from ..workload.records import Evidence, Workload
 
@@ -119,6 +120,8 @@ class OsdFacts(NamedTuple):
     sharded: Optional[bool] = None
     #: The watched options that somebody set, by name; None until the OSD was asked.
     settings: Optional[Mapping[str, Setting]] = None
+    #: The last one that was watched from the process before.
+    last_start: Optional[LastStart] = None
 
     @property
     def write_latency(self) -> Optional[WriteLatency]:

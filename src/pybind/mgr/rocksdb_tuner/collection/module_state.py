@@ -8,6 +8,7 @@ from typing import Any, Callable, Mapping, TypeVar
 from ..mgr.records import ManagerInfo
 from ..observe.growth import GrowthPoints
 from ..observe.pool_rates import PoolRates
+from ..observe.starts import LastStart
 from ..shapes import NUMBER, Each, Shape, ShapeError, require
 from ..snapshot import Mode
 from ..workload.hysteresis import Memory
@@ -58,6 +59,8 @@ _SHAPE: Shape = {
     'growth': Each(
         {'times_s': [NUMBER], 'used_bytes': [int], 'total_bytes': int, 'slow_used_bytes': int}
     ),
+    # Reports of before have none.
+    'starts?': Each({'away_s': NUMBER, 'away_most_s': NUMBER, 'host_away?': bool}),
 }
 
 
@@ -93,6 +96,7 @@ def format_module_state(state: ModuleState) -> dict[str, Any]:
             }
             for i, points in state.growth.items()
         },
+        'starts': {str(i): start._asdict() for i, start in state.starts.items()},
     }
 
 
@@ -123,6 +127,7 @@ def parse_module_state(document: Any) -> ModuleState:
         ),
         pool_rates=_by_id(document, 'pool_rates', _parse_pool_rates),
         growth=_by_id(document, 'growth', _parse_growth),
+        starts=_by_id(document, 'starts', _parse_start),
     )
 
 
@@ -190,9 +195,15 @@ def _parse_growth(document: Mapping[str, Any]) -> GrowthPoints:
     return GrowthPoints(times_s, used_bytes, document['total_bytes'], document['slow_used_bytes'])
 
 
+def _parse_start(document: Mapping[str, Any]) -> LastStart:
+    return LastStart(
+        float(document['away_s']), float(document['away_most_s']), document.get('host_away')
+    )
+
+
 def _by_id(document: Mapping[str, Any], name: str, read: Callable[[Any], _T]) -> dict[int, _T]:
     found = {}
-    for key, value in document[name].items():
+    for key, value in (document.get(name) or {}).items():
         if not (key.isascii() and key.isdigit()):
             raise ShapeError(f'"{name}.{key}" is no id: names are numbers')
         found[int(key)] = read(value)

@@ -8,6 +8,7 @@ from typing import Mapping, NamedTuple, Optional
 from ..mgr.records import ClusterMap, ConfigEntry, CounterPoint, ManagerInfo, RunningOption
 from ..observe.growth import GrowthPoints
 from ..observe.pool_rates import PoolRates
+from ..observe.starts import LastStart
 from ..rollout.history import HistoryRecord
 from ..rollout.records import RolloutState
 from ..snapshot import Mode
@@ -74,6 +75,8 @@ class ModuleState:
     pool_rates: Mapping[int, PoolRates]
     #: Of OSDs with a DB device of their own.
     growth: Mapping[int, GrowthPoints]
+    #: The last start of each OSD, as far as it was watched.
+    starts: Mapping[int, LastStart]
 
 
 @dataclass(frozen=True)

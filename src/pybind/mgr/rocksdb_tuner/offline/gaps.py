@@ -91,8 +91,8 @@ def _of_cluster(reading: Reading) -> Iterator[str]:
     if reading.collection.module is None:
         yield (
             'These files are of one time and were not written by the module: when a DB device will '
-            'be full, for how long a restart has been pending, and what clients did before cannot '
-            'be told, and thresholds are the defaults.'
+            'be full, for how long a restart has been pending, how OSDs last started, and what '
+            'clients did before cannot be told, and thresholds are the defaults.'
         )
 
 

@@ -130,6 +130,7 @@ def _facts(
         judged.measured.rocksdb_times,
         judged.collected.sharded,
         judged.configured.settings,
+        module.starts.get(judged.info.osd_id) if module else None,
     )
 
 

@@ -27,6 +27,7 @@ from ..mgr.records import FailureDomain
 from ..observe.growth import Forecast
 from ..observe.latency import WriteLatency, bottleneck, parts
 from ..observe.signals import Signals
+from ..observe.starts import LastStart
 from ..options.grammar import OptionDifference
 from ..rollout.batches import batches, planned_batch
 from ..rollout.gates import GATES
@@ -148,6 +149,7 @@ def osd(detail: OsdDetail) -> JsonObject:
         **_closer(facts),
         'write_latency': _write_latency(facts.write_latency),
         'forecast': forecast(facts.forecast),
+        'last_start': None if facts.last_start is None else _last_start(facts.last_start),
         'workload': _workload(facts.workload),
         'options': _osd_options(facts.options),
         'findings': [_finding(finding) for finding in detail.findings],
@@ -533,6 +535,14 @@ def forecast(found: Optional[Forecast]) -> Optional[JsonObject]:
         'full_in_s': rounded(found.full_in_s),
         'full_earliest_s': rounded(found.full_earliest_s),
         'full_latest_s': rounded(found.full_latest_s),
+    }
+
+
+def _last_start(start: LastStart) -> JsonObject:
+    return {
+        'away_s': rounded(start.away_s),
+        'away_most_s': rounded(start.away_most_s),
+        'host_away': start.host_away,
     }
 
 

@@ -36,6 +36,7 @@ BREAK: dict[str, tuple[str, Callable[[World], None]]] = {
     'workload': ('workload', lambda w: setattr(w.tuner._recogniser, 'recognise', broken)),
     'facts': ('evaluation', lambda w: setattr(w.tuner, '_facts', broken)),
     'advice': ('advice', lambda w: setattr(w.tuner, '_conclude', broken)),
+    'starts': ('starts of OSDs', lambda w: setattr(w.tuner._starts, 'look', broken)),
     'options': ('running options', lambda w: setattr(w.tuner._options, 'refresh', broken)),
     'managers': ('managers', lambda w: setattr(w.cluster, 'managers', broken)),
     'health': ('health of the cluster', lambda w: setattr(w.tuner, '_look_at_health', broken)),

@@ -22,6 +22,7 @@ FORMATTERS: tuple[Callable[[Optional[float]], str], ...] = (
     units.format_ratio,
     units.format_percent,
     units.format_duration,
+    units.format_span,
 )
 
 

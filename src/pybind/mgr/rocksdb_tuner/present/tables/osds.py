@@ -10,6 +10,7 @@ from ...advise.records import OsdFacts, OsdOptions, Recommendation
 from ...observe.growth import Forecast, Outlook
 from ...observe.latency import WriteLatency, bottleneck, parts
 from ...observe.signals import Signals
+from ...observe.starts import LastStart
 from ...options.grammar import OptionDifference
 from ...snapshot import Snapshot
 from ...units import (
@@ -23,6 +24,7 @@ from ...units import (
     format_ms,
     format_percent,
     format_ratio,
+    format_span,
     format_used,
 )
 from ...workload.records import Workload
@@ -91,6 +93,7 @@ def osd(detail: OsdDetail) -> str:
             ('Object store', info.objectstore or UNKNOWN),
             ('Devices', _devices(facts)),
             ('Column families', _SHARDED[facts.sharded]),
+            *([('Last start', _last_start(facts.last_start))] if facts.last_start else []),
             ('Workload', _workload_line(facts.workload)),
         ]
     )
@@ -115,6 +118,15 @@ def _model_fields(found: Modelled) -> str:
             ('  Objects written to', objects_written_to(found.working_set)),
         ]
     )
+
+
+def _last_start(start: LastStart) -> str:
+    least, most = format_span(start.away_s), format_span(start.away_most_s)
+    # Of one that nobody saw down only the most is known.
+    away = f'for at most {most}' if not start.away_s else least
+    if start.away_s and least != most:
+        away += f' (at most {most})'
+    return f'was away {away}' + (', with most OSDs of its host' if start.host_away else '')
 
 
 def workload(snapshot: Snapshot) -> str:

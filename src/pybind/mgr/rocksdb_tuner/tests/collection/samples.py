@@ -42,6 +42,7 @@ from rocksdb_tuner.mgr.records import (
 from rocksdb_tuner.observe.counters import CounterNames
 from rocksdb_tuner.observe.growth import GrowthPoints
 from rocksdb_tuner.observe.pool_rates import PoolRates
+from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.rollout.history import HistoryRecord
 from rocksdb_tuner.rollout.records import ANNEX, OPTION, Outcome
 from rocksdb_tuner.snapshot import Mode
@@ -188,6 +189,7 @@ def module_state(dice: Dice) -> ModuleState:
                 tuple(points_s), tuple(dice.count() for _ in points_s), dice.count(), dice.count()
             )
         },
+        starts={3: LastStart(dice.share(), dice.time_s(), dice.maybe(dice.flag()))},
     )
 
 

@@ -413,6 +413,7 @@ GROWTH: Mapping[str, Any] = {
     'total_bytes': 5,
     'slow_used_bytes': 6,
 }
+START: Mapping[str, Any] = {'away_s': 5, 'away_most_s': 6, 'host_away': None}
 
 
 @pytest.mark.parametrize(
@@ -450,6 +451,8 @@ GROWTH: Mapping[str, Any] = {
             '"class" is "x" and should be one of: idle, rbd-small-write, ',
         ),
         ({'interval_s': 'x'}, '"interval_s" is a text'),
+        ({'starts': {'x': START}}, '"starts.x" is no id: names are numbers'),
+        ({'starts': {'1': {**START, 'host_away': 1}}}, '"starts.1.host_away" is a whole number'),
     ],
 )
 def test_what_is_wrong_in_what_the_module_wrote_is_said(
@@ -476,8 +479,16 @@ def test_what_the_module_wrote_is_read_with_numbers_of_the_right_kind() -> None:
     again = parse_module_state(module_document())
     assert (again.managers, again.pool_rates) == (kept.managers, kept.pool_rates)
     assert again.pending_since_s == kept.pending_since_s
+    assert again.starts == kept.starts
     believed = again.memories.osds[3].believed.evidence
     assert [(e.value, e.window_s, e.statement) for e in believed] == [
         (500.0, 30.0, '500 of 600.'),
         (0.7, 30.0, 'Of alices.mail on NODE7.'),
     ]
+
+
+def test_a_report_of_before_starts_were_watched_has_none() -> None:
+    """It is read as it always was."""
+    document = module_document()
+    del document['starts']
+    assert parse_module_state(document).starts == {}

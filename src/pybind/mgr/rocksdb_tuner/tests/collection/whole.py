@@ -32,6 +32,7 @@ from rocksdb_tuner.mgr.records import (
 )
 from rocksdb_tuner.observe.growth import GrowthPoints
 from rocksdb_tuner.observe.pool_rates import PoolRates
+from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.rollout.history import HistoryRecord
 from rocksdb_tuner.rollout.records import ANNEX, OPTION, Outcome
 from rocksdb_tuner.snapshot import Mode
@@ -136,6 +137,7 @@ def _module() -> ModuleState:
         ),
         pool_rates={1: PoolRates(1.0, 2.0, 3.0, 4.0)},
         growth={0: GrowthPoints((1.0, 2.0), (10, 20), 100, 7)},
+        starts={0: LastStart(250.0, 260.5, None), 3: LastStart(0.0, 5.0, False)},
     )
 
 

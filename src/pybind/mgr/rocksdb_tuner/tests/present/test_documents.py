@@ -464,8 +464,10 @@ def test_the_close_look_at_an_osd_is_in_its_document() -> None:
     assert by_part['wal-sync']['ms'] == 0.58
     assert by_part['kv-queue']['within'] == 'kv'
     assert found['memory_target_bytes'] == 4 << 30
+    assert found['last_start'] == {'away_s': 250.0, 'away_most_s': 258.5, 'host_away': False}
     unknown = json.loads(render.osd(samples.small_cluster(), 0, 'json'))
     assert (unknown['write_latency'], unknown['forecast'], unknown['sharded']) == (None,) * 3
+    assert unknown['last_start'] is None
 
 
 def test_what_bounds_the_clients_is_told_by_group_and_with_each_recommendation() -> None:

@@ -19,6 +19,7 @@ from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.growth import Forecast, Outlook
 from rocksdb_tuner.observe.latency import WriteLatency
+from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.layout import WIDTH, display_width, paragraph
 from rocksdb_tuner.rollout.records import ANNEX, Inconclusive, Judgement, SoakPlan, Verdict
@@ -580,6 +581,7 @@ def looked_at_closely() -> Snapshot:
         ),
         rocksdb_times=RocksdbTimes(300.0, 0.0, 0.58, 0.024),
         sharded=False,
+        last_start=LastStart(250.0, 258.5, False),
     )
     small = samples.small_cluster()
     return replace(small, osds=(closer, *small.osds[1:]))
@@ -604,6 +606,26 @@ def test_an_osd_tells_when_its_db_device_is_full_and_whether_it_is_sharded() -> 
     first = snapshot.osds[0]._replace(forecast=young)
     told = render.osd(replace(snapshot, osds=(first, *snapshot.osds[1:])), 0, 'plain')
     assert 'not enough history (60m)' in told or 'not enough history (1h)' in told
+
+
+@pytest.mark.parametrize(
+    ('start', 'told'),
+    [
+        (LastStart(250.0, 250.2, False), 'was away 4 min 10 s'),
+        (LastStart(250.0, 260.0, None), 'was away 4 min 10 s (at most 4 min 20 s)'),
+        (LastStart(250.0, 250.0, True), 'was away 4 min 10 s, with most OSDs of its host'),
+        (LastStart(0.0, 9.6, None), 'was away for at most 10 s'),
+    ],
+)
+def test_an_osd_tells_how_long_it_was_away_as_exactly_as_that_is_known(
+    start: LastStart, told: str
+) -> None:
+    """And nothing where no start was watched."""
+    snapshot = samples.small_cluster()
+    assert 'Last start' not in render.osd(snapshot, 0, 'plain')
+    osds = (snapshot.osds[0]._replace(last_start=start), *snapshot.osds[1:])
+    text = render.osd(replace(snapshot, osds=osds), 0, 'plain')
+    assert re.search(rf'^Last start:? +{re.escape(told)}$', text, re.MULTILINE), text
 
 
 def test_findings_are_one_line_each_first_and_then_in_full() -> None:
