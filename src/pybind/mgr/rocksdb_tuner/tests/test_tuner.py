@@ -15,6 +15,7 @@ from rocksdb_tuner.deep.look import DeepLookRefused
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint, ManagerInfo
 from rocksdb_tuner.observe.counters import names_for
+from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.maintenance import MaintenanceWindow
 from rocksdb_tuner.rollout.records import Outcome, Phase, SoakPlan, Verdict
@@ -267,6 +268,73 @@ def test_mode_off_shows_nothing_old_as_if_it_were_new(world: World) -> None:
     world.run(10)
     assert world.tuner.snapshot.osds == ()
     assert world.tuner.snapshot.sampling.osds == 0
+
+
+def away(world: World, seconds: float) -> None:
+    """osd.0 is stopped, and started again so much later."""
+    world.cluster.stop_osd(0)
+    world.run(seconds)
+    world.cluster.start_osd(0)
+    world.run(20)
+
+
+def last_start(world: World) -> Optional[LastStart]:
+    return world.tuner.snapshot.osds[0].last_start
+
+
+@pytest.mark.parametrize('jump_s', [-4 * 3600.0, 0.0, 4 * 3600.0])
+def test_an_absence_is_measured_by_a_clock_that_nobody_sets(world: World, jump_s: float) -> None:
+    """The manager's clock is set while the OSD is away."""
+    world.run(60)
+    world.cluster.stop_osd(0)
+    world.run(100)
+    world.clock_offset_s = jump_s
+    world.run(100)
+    world.cluster.start_osd(0)
+    world.run(20)
+    start = last_start(world)
+    assert start is not None
+    assert 190 <= start.away_s <= start.away_most_s <= 215
+    assert [f.finding_id for f in world.tuner.snapshot.findings] == ['slow-start']
+
+
+def test_a_slow_start_is_found_until_the_osd_starts_faster(world: World) -> None:
+    """By the threshold that the operator set; no health check is ever raised for it."""
+    world.settings = replace(world.settings, limits={'slow_start_after': 60.0})
+    world.run(60)
+    away(world, 80)
+    (finding,) = world.tuner.snapshot.findings
+    assert (finding.finding_id, finding.osds) == ('slow-start', (0,))
+    world.run(600)
+    assert (world.tuner.snapshot.findings, world.tuner.snapshot.alarms) == ((finding,), ())
+    away(world, 10)
+    assert world.tuner.snapshot.findings == ()
+
+
+def test_only_a_manager_that_watched_it_knows_a_start(world: World) -> None:
+    """Neither the next one knows it, nor this one once its mode was off."""
+    world.run(60)
+    away(world, 80)
+    assert last_start(world) is not None
+    world.takeover()
+    world.run(20)
+    assert last_start(world) is None
+    away(world, 80)
+    assert last_start(world) is not None
+    for mode in (Mode.OFF, Mode.RECOMMEND):
+        world.settings = replace(world.settings, mode=mode)
+        world.run(20)
+    assert last_start(world) is None
+
+
+def test_an_osd_that_was_made_anew_did_not_start_slowly(world: World) -> None:
+    """What took its id is another OSD."""
+    world.run(60)
+    away(world, 200)
+    world.cluster.make_again(0)
+    world.run(20)
+    assert last_start(world) is None
+    assert world.tuner.snapshot.findings == ()
 
 
 def test_mode_off_stops_a_rollout_within_a_tick_and_recommend_lets_it_go_on(world: World) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Mapping, NamedTuple, Optional
 
 from ..records import Finding, OsdFacts, Severity
-from . import build, caches, device, load, options, settings
+from . import build, caches, device, load, options, settings, starts
 from .catalogue import condition
 from .facts import ClusterFacts, ConditionFunction
 from .subjects import Least, Subject, least_of, subjects_of_the_present, subjects_of_the_setup
@@ -83,6 +83,7 @@ OF_THE_PRESENT: Mapping[Subject, Mapping[str, ConditionFunction]] = {
     Subject.SLOW_SEEKS: {'slow-iterators': load.slow_iterators},
     Subject.MANY_SST_BYTES: {'compaction-storm': load.compaction_storm},
     Subject.SLOW_KV_SYNC: {'slow-sync': load.slow_sync},
+    Subject.LONG_ABSENCE: {'slow-start': starts.slow_start},
 }
 
 

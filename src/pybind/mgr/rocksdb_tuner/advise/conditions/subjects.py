@@ -35,6 +35,7 @@ class Subject(Enum):
     CACHE_MISSES = 'an OSD that often misses onodes in its cache'
     SMALL_UNITS = 'an OSD whose BlueFS had to take small pieces of its device'
     MANY_SST_BYTES = 'an OSD that writes many SST bytes'
+    LONG_ABSENCE = 'an OSD that was away for long before its last start ended'
 
 
 class Least(NamedTuple):
@@ -45,6 +46,7 @@ class Least(NamedTuple):
     kv_sync_ms: float
     omap_seek_ms: float
     sst_bytes_per_s: float
+    away_s: float
     #: The most that is still a subject.
     onode_hit_share: float
 
@@ -57,6 +59,7 @@ def least_of(limits: Mapping[str, float]) -> Least:
         kv_sync_ms=condition('slow-sync').limit('round_ms', limits),
         omap_seek_ms=condition('slow-iterators').limit('seek_ms', limits),
         sst_bytes_per_s=condition('compaction-storm').limit('sst_bytes_per_s', limits),
+        away_s=condition('slow-start').limit('away_s', limits),
         onode_hit_share=condition('onode-cache-misses').limit('hit_share', limits),
     )
 
@@ -89,6 +92,8 @@ def subjects_of_the_present(cluster: ClusterFacts, least: Least) -> frozenset[Su
             found.update(_of_details(osd.details, least))
         if osd.signals is not None:
             found.update(_of_signals(osd.signals, osd.info.db_rotational, least))
+        if osd.last_start is not None and osd.last_start.away_s >= least.away_s:
+            found.add(Subject.LONG_ABSENCE)
     return frozenset(found)
 
 

@@ -127,6 +127,17 @@ def a_restart_pending_for_days(world: World) -> None:
     world.run(30)
 
 
+def osds_that_came_back_late(world: World) -> None:
+    for osd in world.cluster.osds.values():
+        osd.host = 'node0'
+    world.run(60)
+    for osd_id, away_s in ((0, 30), (1, 250)):
+        world.cluster.stop_osd(osd_id)
+        world.run(away_s)
+        world.cluster.start_osd(osd_id)
+        world.run(60)
+
+
 def a_string_that_stops_osds(world: World) -> None:
     world.run(30)
     world.cluster.operator_sets('osd/class:ssd', 'foo=1')
@@ -214,6 +225,7 @@ SCENES: list[Callable[[World], None]] = [
     an_osd_down,
     a_stale_string,
     a_restart_pending_for_days,
+    osds_that_came_back_late,
     a_string_that_stops_osds,
     values_from_ceph_conf,
     no_orchestrator_and_spillover,
@@ -263,14 +275,19 @@ def renamed(value: Any, replacement: Replacement) -> Any:
 def test_the_scenes_are_worth_comparing() -> None:
     """They have findings, recommendations, forecasts and statistics that could be lost."""
     seen = set()
-    for scene in (small_writes, a_stale_string, deep_statistics_and_details, hours_of_growth):
+    for scene in (
+        *(small_writes, a_stale_string, deep_statistics_and_details, hours_of_growth),
+        osds_that_came_back_late,
+    ):
         world = World()
         scene(world)
         snapshot = world.tuner.snapshot
         seen |= {f.finding_id for f in snapshot.findings}
         seen |= {r.kind.value for r in snapshot.recommendations}
         for facts in snapshot.osds:
-            seen |= {name for name in ('forecast', 'rocksdb_times') if getattr(facts, name)}
+            seen |= {
+                name for name in ('forecast', 'rocksdb_times', 'last_start') if getattr(facts, name)
+            }
             if facts.details and facts.details.latency:
                 seen.add('latency')
             if facts.signals and facts.signals.compaction_source == 'measured':
@@ -283,4 +300,6 @@ def test_the_scenes_are_worth_comparing() -> None:
         'latency',
         'measured',
         'unsharded',
+        'last_start',
+        'slow-start',
     }

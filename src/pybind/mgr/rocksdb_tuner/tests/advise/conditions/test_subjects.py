@@ -21,6 +21,7 @@ from rocksdb_tuner.advise.conditions.subjects import (
 from rocksdb_tuner.advise.records import OsdFacts
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
+from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from ..scenes import PACIFIC, entry, facts, osd_info
@@ -29,6 +30,12 @@ from .scenes import GIB, seen
 HEALTH_CHECKS = sorted({code for known in conditions().values() for code in known.ceph_checks})
 MEMORY = Details(0.0, None, 500.0, 1000, GIB, 1 << 20)
 MISSING = Details(0.0, None, None, None, 4 * GIB, 4 * GIB, 10, 9000, 3, 0.5, 80.0)
+
+STARTS = (
+    LastStart(179.9, 200.0, False),
+    LastStart(180.0, 200.0, None),
+    LastStart(900.0, 999.0, True),
+)
 
 
 @st.composite
@@ -50,6 +57,7 @@ def osds(draw: Any, osd_id: int) -> OsdFacts:
             'details': draw(st.sampled_from((None, MEMORY, MISSING))),
             'rocksdb_times': draw(st.sampled_from((None, RocksdbTimes(300.0, 0.9, 1.0, 1.0)))),
             'settings': {},
+            'last_start': draw(st.sampled_from((None, *STARTS))),
         },
         kv_sync_busy=draw(st.sampled_from((None, 0.1, 0.9, 1.0))),
         kv_sync_ms=draw(st.sampled_from((None, 1.0, 5.0, 50.0))),
@@ -128,6 +136,8 @@ def looked_at(seek_ms: Optional[float]) -> OsdFacts:
         (seen(info={'db_rotational': None}, kv_sync_ms=50.0), set()),
         (seen(sst_bytes_per_s=2.0**25), {Subject.MANY_SST_BYTES}),
         (seen(sst_bytes_per_s=2.0**25 - 1), set()),
+        (seen(more={'last_start': STARTS[0]}), set()),
+        (seen(more={'last_start': STARTS[1]}), {Subject.LONG_ABSENCE}),
     ],
 )
 def test_what_an_osd_does_is_a_subject_from_the_least_that_a_condition_asks_of_it(
@@ -140,9 +150,9 @@ def test_a_health_check_is_a_subject_and_so_is_what_a_lower_threshold_asks_for()
     assert present(PLAIN, health_codes=frozenset({'OSD_DOWN'})) == {Subject.HEALTH_CHECK}
     limits = {'kv_sync_busy_limit': 0.5, 'slow_seek_ms': 7.0}
     assert least_of(limits) == LEAST._replace(kv_sync_busy=0.5, omap_seek_ms=7.0)
-    assert list(LEAST) == [10 * GIB, 0.9, 5.0, 20.0, 2.0**25, 0.5]
+    assert list(LEAST) == [10 * GIB, 0.9, 5.0, 20.0, 2.0**25, 180.0, 0.5]
     # Nothing is known of an OSD whose least would be nothing.
-    nothing = Least(0.5, 0.5, 0.5, 0.5, 0.5, 0.5)
+    nothing = Least(0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5)
     on_flash = seen(info={'db_rotational': False})
     found = subjects_of_the_present(ClusterFacts((PLAIN, looked_at(None), on_flash), ()), nothing)
     assert found == frozenset()

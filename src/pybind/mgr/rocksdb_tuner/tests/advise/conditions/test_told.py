@@ -17,6 +17,7 @@ from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.growth import Forecast, Outlook
 from rocksdb_tuner.observe.latency import WriteLatency
+from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from ...fake_cluster import DEFAULTS
@@ -774,6 +775,25 @@ SCENES = (
             seen(1, more=settings(bluestore_cache_kv_ratio=('0.3', 'osd.1'))),
             seen(2, more=settings(bluestore_cache_meta_ratio=('0.9', 'global'))),
             seen(3, more=settings(osd_compact_on_start=('false', 'osd'))),
+        ),
+    ),
+    Scene(
+        'slow-start',
+        'an OSD that was away for long, beside others that restarted',
+        (
+            seen(0, more={'last_start': LastStart(250.0, 260.0, False)}),
+            seen(1, more={'last_start': LastStart(0.0, 10.0, None)}),
+            seen(2, more={'last_start': LastStart(10.0, 30.0, False)}),
+            seen(3, more={'last_start': LastStart(900.0, 920.0, True)}),
+        ),
+    ),
+    Scene(
+        'slow-start',
+        'OSDs that were away for long, of which some are alone on their hosts',
+        (
+            seen(0, more={'last_start': LastStart(4000.0, 4010.0, None)}),
+            seen(1, more={'last_start': LastStart(200.0, 210.0, False)}),
+            seen(2, more={'last_start': LastStart(300.0, 310.0, None)}),
         ),
     ),
     Scene(

@@ -1,0 +1,60 @@
+"""Conditions of how OSDs come back after they were away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from statistics import median
+
+from ...observe.starts import LastStart
+from ...units import format_span
+from ..naming import name_osds
+from ..records import Finding, FindingEvidence, OsdFacts
+from .catalogue import Condition
+from .facts import ClusterFacts, Measured, worst_of
+
+
+def slow_start(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """OSDs that were away for long before they were up again, and not because of their host."""
+    limit = condition.limit('away_s', cluster.limits)
+    measured, alone = [], []
+    for osd in cluster.osds:
+        start = osd.last_start
+        if start is None or start.host_away or start.away_s < limit:
+            continue
+        measured.append(Measured(start.away_s, osd, partial(_evidence, osd, start, cluster)))
+        # The only OSD of a host looks the same whether it starts slowly or the host reboots. It is
+        # told all the same, and said so: one look at the uptime of the host settles it, whereas
+        # silence would hide every slow start where each host has one OSD.
+        if start.host_away is None:
+            alone.append(osd.info.osd_id)
+    worst = worst_of(measured)
+    if worst and worst.osd.last_start:
+        away = format_span(worst.osd.last_start.away_s)
+        summary = f'{worst.names} was away for at least {away} before it was up again'
+        if len(worst.ids) > 1:
+            summary = f'{worst.names} were away for long before they were up again, '
+            summary += f'osd.{worst.ids[0]} for at least {away}'
+        if alone:
+            summary += f'; whether the host of {name_osds(alone)} rebooted cannot be told: no '
+            summary += 'other OSD of it was seen up'
+        yield condition.finding(summary, worst.ids, worst.evidence)
+
+
+def _evidence(
+    osd: OsdFacts, start: LastStart, cluster: ClusterFacts
+) -> tuple[FindingEvidence, ...]:
+    # Of the others the upper bounds: what remains is by how much this one was slower at least.
+    others = [
+        other.last_start.away_most_s
+        for other in cluster.osds
+        if other.last_start is not None
+        and not other.last_start.host_away
+        and other is not osd
+        and other.info.device_class == osd.info.device_class
+    ]
+    return (
+        FindingEvidence('away_s', start.away_s, 's', None),
+        FindingEvidence('away_most_s', start.away_most_s, 's', None),
+        *([FindingEvidence('others_median_s', median(others), 's', None)] if others else []),
+    )

@@ -1,0 +1,80 @@
+"""OSDs that were away for long until they were up again: found, but not where the host was away."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.advise.records import OsdFacts, Severity
+from rocksdb_tuner.observe.starts import LastStart
+
+from .scenes import found, seen
+
+
+def started(osd_id: int, start: Optional[LastStart], device_class: str = 'ssd') -> OsdFacts:
+    return seen(osd_id, info={'device_class': device_class}, more={'last_start': start})
+
+
+@pytest.mark.parametrize(
+    ('start', 'fires'),
+    [
+        (LastStart(180.0, 190.0, False), True),
+        # What it may have taken is no proof.
+        (LastStart(179.0, 999.0, False), False),
+        (LastStart(9000.0, 9010.0, True), False),
+        (LastStart(180.0, 190.0, None), True),
+        (LastStart(0.0, 5.0, None), False),
+        (None, False),
+    ],
+)
+def test_what_counts_is_for_how_long_it_was_away_for_certain(
+    start: Optional[LastStart], fires: bool
+) -> None:
+    """And that the other OSDs of its host did not go with it."""
+    finding = found(started(0, start)).get('slow-start')
+    assert (finding is not None) is fires
+    if finding is not None:
+        assert (finding.severity, finding.osds) == (Severity.INFO, (0,))
+        assert finding.commands == ('ceph tell osd.0 compact',)
+
+
+def test_an_operator_sets_what_is_long() -> None:
+    """Above and below the threshold of the module."""
+    osd = started(0, LastStart(60.0, 70.0, False))
+    assert 'slow-start' in found(osd, limits={'slow_start_after': 60.0})
+    osd = started(0, LastStart(600.0, 610.0, False))
+    assert 'slow-start' not in found(osd, limits={'slow_start_after': 601.0})
+
+
+def test_it_is_compared_with_the_most_that_others_of_its_class_were_away() -> None:
+    """Not with itself, with other classes, or with OSDs whose host was away."""
+    osds = (
+        started(0, LastStart(300.0, 310.0, False)),
+        started(1, LastStart(0.0, 10.0, None)),
+        started(2, LastStart(5.0, 20.0, False)),
+        started(3, LastStart(5.0, 60.0, False)),
+        started(4, LastStart(900.0, 910.0, True)),
+        started(5, LastStart(100.0, 110.0, False), 'hdd'),
+        started(6, None),
+    )
+    evidence = {e.signal: (e.value, e.unit) for e in found(*osds)['slow-start'].evidence}
+    assert evidence == {
+        'away_s': (300.0, 's'),
+        'away_most_s': (310.0, 's'),
+        'others_median_s': (20.0, 's'),
+    }
+    alone = found(osds[0])['slow-start'].evidence
+    assert [e.signal for e in alone] == ['away_s', 'away_most_s']
+
+
+def test_of_the_only_osd_of_its_host_it_is_said_that_the_host_may_have_rebooted() -> None:
+    """Nobody else was there to tell."""
+    told = 'rebooted'
+    assert told in found(started(0, LastStart(300.0, 310.0, None)))['slow-start'].summary
+    assert told not in found(started(0, LastStart(300.0, 310.0, False)))['slow-start'].summary
+    both = found(
+        started(0, LastStart(300.0, 310.0, False)), started(1, LastStart(400.0, 410.0, None))
+    )['slow-start']
+    assert both.osds == (1, 0)
+    assert 'the host of osd.1' in both.summary
