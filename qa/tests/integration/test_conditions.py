@@ -6,6 +6,7 @@ The tests share one cluster of OSDs that were built badly, and run in order.
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +25,7 @@ BUILT_WITH = {
     'bluestore_min_alloc_size': '65536',
 }
 DB_DEVICE_BYTES = 128 << 20
+SAMPLE_INTERVAL_S = 5
 OF_THE_BUILD = {
     'legacy-omap',
     'spillover',
@@ -47,7 +49,8 @@ def cluster(release: str) -> Iterator[Cluster]:
         release=release, osds=3, db_size_bytes=DB_DEVICE_BYTES, osd_conf=tuple(BUILT_WITH.items())
     )
     with Cluster.up(spec, directory, Progress()) as cluster:
-        cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/sample_interval', '5')
+        interval = ('mgr/rocksdb_tuner/sample_interval', str(SAMPLE_INTERVAL_S))
+        cluster.ceph('config', 'set', 'mgr', *interval)
         yield cluster
 
 
@@ -170,6 +173,44 @@ def test_options_beside_the_string_are_found_as_they_are_set_and_gone_with_their
     names = {name for _, name, _ in BESIDE_THE_STRING.values()}
     left = [e for e in tuner.cluster.ceph_json('config', 'dump') if e['name'] in names]
     assert left == []
+
+
+def test_an_osd_that_was_away_for_long_is_found_within_two_ticks_until_it_starts_faster(
+    tuner: ModuleClient,
+) -> None:
+    """Of three OSDs on one host; what is told of its absence holds by the clock of the test."""
+    cluster = tuner.cluster
+    cluster.ceph('config', 'set', 'mgr', 'mgr/rocksdb_tuner/slow_start_after', '25')
+    began_s = time.monotonic()
+    cluster.stop_daemon('osd.1')
+    tuner.wait_for(lambda: not tuner.osd_up(1), 30, 'osd.1 down', every_s=0.2)
+    down_s = time.monotonic()
+    time.sleep(40)
+    assert 'slow-start' not in found(tuner)
+    start_s = time.monotonic()
+    cluster.start_daemon('osd.1')
+    tuner.wait_for(lambda: tuner.osd_up(1), 60, 'osd.1 up', every_s=0.2)
+    up_s = time.monotonic()
+    finding = wait_for_findings(tuner, {'slow-start': {1}}, 2 * SAMPLE_INTERVAL_S)['slow-start']
+    assert finding['severity'] == 'info'
+    evidence = {e['signal']: e['value'] for e in finding['evidence']}
+    assert 25 <= evidence['away_s'] <= up_s - began_s
+    assert start_s - down_s <= evidence['away_most_s']
+    assert evidence['away_most_s'] - evidence['away_s'] <= 4 * SAMPLE_INTERVAL_S
+    start = tuner.json('osd', '1', schema='osd-detail')['last_start']
+    assert start == {
+        **{name: evidence[name] for name in ('away_s', 'away_most_s')},
+        'host_away': False,
+    }
+    assert 'was away' in tuner.plain('osd', '1')
+    assert 'ROCKSDB_TUNER_SLOW_START' not in cluster.ceph_json('health')['checks']
+    cluster.restart_osd(1)
+    tuner.wait_for(lambda: tuner.osd_up(1), 60, 'osd.1 up')
+    wait_until_gone(tuner, {'slow-start'}, 30)
+    faster = tuner.json('osd', '1', schema='osd-detail')['last_start']
+    assert faster['away_s'] < 25
+    cluster.ceph('config', 'rm', 'mgr', 'mgr/rocksdb_tuner/slow_start_after')
+    tuner.wait_for_clean()
 
 
 def test_strings_that_osds_run_are_judged_and_known_ones_named(
