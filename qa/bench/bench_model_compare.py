@@ -18,6 +18,7 @@ from typing import Any
 import bench_model_fit as fitting
 from bench_model_runs import PG_NUM, ColumnFamilyRun, Run
 
+from rocksdb_tuner.knowledge import loader
 from rocksdb_tuner.lsm.calibration import Calibration, parse_calibration
 from rocksdb_tuner.lsm.columns import Column, columns
 from rocksdb_tuner.lsm.model import TreeInputs, model
@@ -279,7 +280,9 @@ def write_amplification(run: Run) -> float:
 
 
 def known_from(document: Mapping[str, Any]) -> Calibration:
-    return parse_calibration({**document, 'formulas': [], 'source': ''})
+    return parse_calibration(
+        {**document, 'inserts': loader.load('model')['inserts'], 'formulas': [], 'source': ''}
+    )
 
 
 def compare_all(runs: Sequence[Run], overlap: float) -> list[Comparison]:

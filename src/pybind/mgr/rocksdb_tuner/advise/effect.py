@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Optional
 
 from ..lsm.calibration import calibration
+from ..lsm.kv_sync import kv_sync_change
 from ..lsm.records import Estimate
 from .records import Prediction, Reason
 from .situation import Situation
@@ -14,6 +15,8 @@ from .tree import model_in
 
 __all__ = [
     'Change',
+    'kv_sync_reason',
+    'predicted_kv_sync',
     'predicted_write_amplification',
     'prediction_of',
     'reason_of',
@@ -99,6 +102,45 @@ def _ends(situation: Situation) -> tuple[Situation, ...]:
         replace(situation, load=replace(situation.load, objects=objects))
         for objects in (held.low, held.high)
     )
+
+
+def predicted_kv_sync(
+    options_from: str, options_to: str, situation: Situation
+) -> Optional[Estimate]:
+    """Time of the kv_sync thread for a write, after over before; None where there is no model."""
+    load = replace(situation.load, wal_bytes_per_s=None, data_bytes=None, objects=None)
+    return _remembered_kv_sync(options_from, options_to, replace(situation, load=load))
+
+
+@lru_cache(maxsize=64)
+def _remembered_kv_sync(
+    options_from: str, options_to: str, situation: Situation
+) -> Optional[Estimate]:
+    try:
+        before, after = (
+            model_in(situation, options).column_families for options in (options_from, options_to)
+        )
+    except ValueError:
+        return None
+    return kv_sync_change(before, after, calibration().inserts)
+
+
+def kv_sync_reason(ratio: Estimate) -> Reason:
+    """What inserts into memtables cost the kv_sync thread, before and after."""
+    return Reason(
+        'The model predicts that the kv_sync thread takes '
+        f'{_percent(ratio.value - 1)} time for a write ({_signed(ratio.low - 1)} to '
+        f'{_signed(ratio.high - 1)}).',
+        'model',
+    )
+
+
+def _percent(change: float) -> str:
+    return f'{abs(change):.0%} {"less" if change < 0 else "more"}'
+
+
+def _signed(change: float) -> str:
+    return f'{change:+.0%}'
 
 
 def reason_of(change: Change) -> Reason:

@@ -31,7 +31,13 @@ from .choice import (
     target_for,
 )
 from .derive import agreement
-from .effect import predicted_write_amplification, prediction_of, reason_of
+from .effect import (
+    kv_sync_reason,
+    predicted_kv_sync,
+    predicted_write_amplification,
+    prediction_of,
+    reason_of,
+)
 from .limit import limit_thresholds
 from .naming import name_osds
 from .objections import Name, Objection, has_large_memtables
@@ -46,6 +52,7 @@ from .records import (
     Prediction,
     Reason,
     Recommendation,
+    Resource,
     Risk,
 )
 from .steps import ShownSteps
@@ -177,9 +184,11 @@ def worse_for_nothing(case: Case, target: Target) -> Optional[str]:
     if change is None or not change.is_worse or _prediction(case, target) is not None:
         return None
     name = target.profile.title if target.profile else 'An option set derived for these OSDs'
+    ratio = predicted_kv_sync(case.running, target.options, case.situation)
+    relieved = '' if ratio is None else f' {kv_sync_reason(ratio).statement}'
     return (
         f'Nothing to change: {name} would relieve the kv_sync threads, by how much nobody '
-        f'published for a change from what runs. {reason_of(change).statement}'
+        f'published for a change from what runs.{relieved} {reason_of(change).statement}'
     )
 
 
@@ -322,6 +331,7 @@ def _changed(
             if target.profile is not None and not is_default
             else ()
         ),
+        *_of_kv_sync(case, target),
         *(() if change is None else (reason_of(change),)),
         *_losses(case, target),
         *_cautions(target, is_default=is_default),
@@ -338,6 +348,16 @@ def _changed(
     if is_default and candidate.deciding_entries:
         return _removed(case, all_osds, target, reasons, prediction, risk)
     return _proposed(case, Kind.SET_PROFILE, target, reasons, prediction, risk)
+
+
+def _of_kv_sync(case: Case, target: Target) -> tuple[Reason, ...]:
+    """What the model says of the thread, where that is what limits."""
+    if case.limit.resource is not Resource.KV_SYNC:
+        return ()
+    ratio = predicted_kv_sync(case.running, target.options, case.situation)
+    if ratio is None or round(ratio.value, 2) == 1:
+        return ()
+    return (kv_sync_reason(ratio),)
 
 
 def _removed(

@@ -20,6 +20,7 @@ __all__ = [
     'Calibration',
     'ColumnCalibration',
     'Formula',
+    'Inserts',
     'Quantity',
     'WorkloadCalibration',
     'calibration',
@@ -116,6 +117,19 @@ class WorkloadCalibration:
 
 
 @dataclass(frozen=True)
+class Inserts:
+    """What inserts into memtables take of the kv_sync thread's time."""
+
+    #: Size of the memtables that the share was measured with.
+    memtable_bytes: int
+    #: Part of the thread's time for a write.
+    share: Estimate
+    #: How the time of an insert grows with the size of its memtable.
+    exponent: Estimate
+    source: str
+
+
+@dataclass(frozen=True)
 class Formula:
     """How a quantity is computed, in words, and whose formula that is."""
 
@@ -130,6 +144,7 @@ class Calibration:
     quantities: Mapping[str, Quantity]
     #: Part of the next level that a byte moving down rewrites, over their ratio of sizes.
     overlap: float
+    inserts: Inserts
     formulas: tuple[Formula, ...]
     source: str
 
@@ -165,6 +180,12 @@ def parse_calibration(content: Mapping[str, Any]) -> Calibration:
             for entry in content['intervals']
         },
         overlap=content['overlap'],
+        inserts=Inserts(
+            memtable_bytes=content['inserts']['memtable_bytes'],
+            share=Estimate(**content['inserts']['share']),
+            exponent=Estimate(**content['inserts']['exponent']),
+            source=content['inserts']['source'],
+        ),
         formulas=tuple(Formula(**entry) for entry in content['formulas']),
         source=content['source'],
     )

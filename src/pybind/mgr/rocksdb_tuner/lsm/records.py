@@ -228,6 +228,9 @@ class TreeModel:
     db_device: Optional[DbDeviceModel]
     stalls: tuple[Stall, ...]
     amplification: Amplification
+    #: Of the kv_sync thread for a write, as a part of what it takes with memtables of 256 MiB;
+    #: None: workload not known.
+    kv_sync_time: Optional[Estimate]
     #: Flushes and compactions that may run at once, and a word on cores; None: cores not known.
     background_flushes: int
     background_compactions: int

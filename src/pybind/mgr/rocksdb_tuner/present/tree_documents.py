@@ -57,6 +57,7 @@ def tree(answer: TreeAnswer) -> JsonObject:
         'write_amplification': estimate(model.amplification.write),
         'flush_bytes_per_wal_byte': rounded(model.amplification.flushes),
         'compaction_bytes_per_wal_byte': rounded(model.amplification.compactions),
+        'kv_sync_time': estimate(model.kv_sync_time),
         'space_amplification': estimate(model.amplification.space),
         'sources': [
             {'quantity': f.quantity, 'formula': f.formula, 'source': f.source}

@@ -102,6 +102,9 @@ def _summary(model: TreeModel) -> Iterable[tuple[str, str]]:
         + ('' if model.cores is None else f', on {model.cores} cores'),
     )
     yield 'Write amplification', _written(model.amplification)
+    if model.kv_sync_time is not None:
+        time = estimated(model.kv_sync_time, format_ratio)
+        yield 'KV sync', f'a write takes {time} of its time with memtables of 256 MiB'
     yield 'Space amplification', estimated(model.amplification.space, format_ratio)
     if levels.dynamic_why is not None:
         yield 'Dynamic level bytes', f'not in effect: {levels.dynamic_why}'

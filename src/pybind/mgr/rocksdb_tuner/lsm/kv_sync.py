@@ -1,0 +1,72 @@
+"""How long the kv_sync thread is busy with a write, by the size of memtables. Pure.
+
+One thread inserts every key of every write of an OSD, and a memtable is a skip list: the larger it
+is, the deeper a key goes, and the fewer of the nodes that it passes are in a processor's cache.
+The rest of the thread's work (the WAL, batches, callbacks) does not depend on memtables. With f the
+share of inserts where memtables are of the size r, and inserts that cost as a power e of the size,
+a write takes
+
+    (1 - f) + f x sum over column families of share x (memtable / r)^e
+
+of what it takes with memtables of the size r.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Optional
+
+from .calibration import Inserts
+from .records import ColumnFamilyModel, Estimate
+
+__all__ = ['kv_sync_change', 'kv_sync_time']
+
+
+def kv_sync_time(columns: Sequence[ColumnFamilyModel], inserts: Inserts) -> Optional[Estimate]:
+    """Of a write, as a part of what it takes with memtables of the size that was measured with.
+
+    None where it is not known which column families are written to.
+    """
+    times = _times(columns, inserts)
+    return None if times is None else Estimate(min(times), times[0], max(times))
+
+
+def kv_sync_change(
+    before: Sequence[ColumnFamilyModel], after: Sequence[ColumnFamilyModel], inserts: Inserts
+) -> Optional[Estimate]:
+    """Time of a write after a change of the options over that before."""
+    old_times, new_times = _times(before, inserts), _times(after, inserts)
+    if old_times is None or new_times is None:
+        return None
+    ratios = [new / old for old, new in zip(old_times, new_times)]
+    return Estimate(min(ratios), ratios[0], max(ratios))
+
+
+def _times(columns: Sequence[ColumnFamilyModel], inserts: Inserts) -> Optional[list[float]]:
+    """As expected first, then with each of the ends of both parameters."""
+    written = [
+        (column.share * column.shards, _memtable_bytes(column) / inserts.memtable_bytes)
+        for column in columns
+        if column.share
+    ]
+    total = sum(part for part, _ in written)
+    if not total:
+        return None
+    share, exponent = inserts.share, inserts.exponent
+    parameters = [
+        (share.value, exponent.value),
+        *((f, e) for f in (share.low, share.high) for e in (exponent.low, exponent.high)),
+    ]
+    return [
+        1 - f + f * sum(part / total * size**e for part, size in written) for f, e in parameters
+    ]
+
+
+def _memtable_bytes(column: ColumnFamilyModel) -> float:
+    """As large as one gets before it is sealed, or flushed because the WAL is full."""
+    if column.expected_flush_bytes is None:
+        return float(column.write_buffer_bytes)
+    merged = max(1, column.min_write_buffer_number_to_merge)
+    if column.flushed_by == 'memtables':
+        return column.expected_flush_bytes.value / merged
+    return min(float(column.write_buffer_bytes), column.expected_flush_bytes.value)
