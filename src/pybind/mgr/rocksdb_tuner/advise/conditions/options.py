@@ -303,7 +303,9 @@ def dangerous_options(cluster: ClusterFacts, condition: Condition) -> Iterable[F
     for running in cluster.chosen_strings:
         problems = _problems(running, 'error', None)
         if problems:
-            forbidden = any(problem.rule == 'forbidden' for problem in problems)
+            # What makes it an error is told first.
+            problems = tuple(sorted(problems, key=lambda p: p.rule != 'forbidden'))
+            forbidden = problems[0].rule == 'forbidden'
             yield _of_problems(
                 condition, running, problems, Severity.ERROR if forbidden else Severity.WARNING
             )

@@ -90,7 +90,7 @@ def _who_sets(name: str, ratios: Sequence[_Set]) -> str:
 def _judge_ratios(values: Mapping[str, str]) -> tuple[Severity, str]:
     ratios = [_number(values[name]) if name in values else _RATIO for name in _RATIOS]
     known = [ratio for ratio in ratios if isinstance(ratio, (int, float))]
-    if any(not 0 <= ratio <= 1 for ratio in known) or sum(known) > 1:
+    if any(ratio < 0 for ratio in known) or sum(known) > 1:
         return Severity.ERROR, 'would not start again: their cache ratios are out of range'
     if _is_off(values.get(AUTOTUNE, 'true')):
         return Severity.WARNING, 'keep fixed shares for their caches, since autotuning is off'

@@ -186,6 +186,25 @@ def test_an_override_that_does_something_stays(
     assert 'redundant-override' not in found(osd, entries=entries)
 
 
+def test_an_override_stays_where_a_new_entry_may_decide_without_it() -> None:
+    """It came after the OSD was asked: what it covers cannot be told."""
+    before = (entry('osd', PACIFIC),)
+    osd = facts(osd_info(0), PACIFIC, 'mon', before)
+    assert 'redundant-override' in found(osd, entries=before)
+    now = (*before, entry('osd/rack:r1', LZ4))
+    assert 'redundant-override' not in found(osd, entries=now)
+
+
+def test_what_loses_data_is_an_error_whatever_else_is_wrong() -> None:
+    both = runs(f'{PACIFIC},disableWAL=true,max_total_wal_size=0')['dangerous-options']
+    assert both.severity is Severity.ERROR
+    assert both.summary.startswith('osd.0: disableWAL: ')
+    assert both.summary.endswith('(and 1 more)')
+    assert runs(f'{PACIFIC},max_total_wal_size=0')['dangerous-options'].severity is (
+        Severity.WARNING
+    )
+
+
 def test_a_published_string_is_recognised_by_name() -> None:
     entries = (entry('osd', LZ4),)
     finding = found(facts(osd_info(0), LZ4, 'mon', entries), entries=entries)['published-options']

@@ -61,6 +61,15 @@ def clusters(draw: Any) -> ClusterFacts:
     )
 
 
+def test_what_is_remembered_is_not_looked_for_again() -> None:
+    setup = seen(0, options='ttl=60', more={'sharded': False})
+    remembered = SetupFindings()
+    first = findings(ClusterFacts((setup,), ()), remembered)
+    again = findings(ClusterFacts((setup._replace(workload=None),), ()), remembered)
+    (found,) = [f for f in first if f.finding_id == 'unsharded']
+    assert any(f is found for f in again)
+
+
 @given(st.lists(st.tuples(clusters(), st.booleans()), max_size=4))
 def test_one_look_after_another_finds_what_a_first_look_finds(
     looks: list[tuple[ClusterFacts, bool]],
