@@ -56,7 +56,7 @@ class WorkloadMemory:
             since_s = now_s
         self._present[device_class] = (since_s, who)
         writer = writer_of(workload)
-        writes = writer is not None or who not in NO_ADVICE_FOR | _NO_WRITES
+        writes = who not in NO_ADVICE_FOR | _NO_WRITES
         confidence = workload.confidence if writer is None else writer.confidence
         remembered = self._last.get(device_class)
         if writes and now_s - since_s >= LASTING_S:

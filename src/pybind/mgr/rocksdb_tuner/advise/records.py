@@ -189,18 +189,12 @@ class Reason:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a change does to one signal, as an interval of percent change.
+    """What published measurements let one expect, as a range of percent change.
 
-    By the model both ends hold in 80 % of the comparisons with real OSDs. Of what was published
-    ``low_percent`` may be 0: gains on other hardware need not appear here.
+    ``low_percent`` may be 0: gains published on other hardware need not appear here.
     """
 
-    #: In words: "4 KiB random write IOPS".
     metric: str
-    #: As `osd` names what is measured of it: "write_iops".
-    signal: str
-    #: What is most likely.
-    estimate_percent: float
     low_percent: float
     high_percent: float
     basis: str
@@ -226,8 +220,7 @@ class Recommendation:
     #: What the config store holds at the end: (who, value), None where the entry goes.
     final_entries: tuple[tuple[str, Optional[str]], ...]
     reasons: tuple[Reason, ...]
-    #: What was published of just this change first, then what the model says.
-    predictions: tuple[Prediction, ...]
+    prediction: Optional[Prediction]
     risk: Risk
     restart_required: bool
     commands: tuple[str, ...]
@@ -244,11 +237,6 @@ class Recommendation:
     limit: Optional[Limit] = None
     #: What the annex is set to, where that makes the change; None: the option itself changes.
     annex: Optional[str] = None
-
-    @property
-    def prediction(self) -> Optional[Prediction]:
-        """What the outcome is held against."""
-        return self.predictions[0] if self.predictions else None
 
     @property
     def option(self) -> str:

@@ -212,10 +212,11 @@ SCENES = (
 
 
 def words(advice: Recommendation, whole: bool) -> str:
-    expected = [
-        f'  expect {p.metric} {p.low_percent:.1f} to {p.high_percent:.1f} %: {p.basis}'
-        for p in advice.predictions
-    ]
+    prediction = advice.prediction
+    expected = []
+    if prediction is not None:
+        percent = f'{prediction.low_percent:.1f} to {prediction.high_percent:.1f} %'
+        expected = [f'  expect {prediction.metric} {percent}: {prediction.basis}']
     sure = '' if advice.confidence is None else f', confidence {advice.confidence}'
     return '\n'.join(
         (
@@ -278,6 +279,7 @@ SITUATIONS = {
     'Reef': on('18.2.7'),
     'Reef before its default was compressed': on('18.2.2', workload=RBD),
     'Reef, two cores': on('18.2.7', cores=2),
+    'Reef, two cores and less memory': on('18.2.7', cores=2, memory_target_bytes=2 * GIB),
     'Reef, one core': on('18.2.7', cores=1),
     'Reef, three cores': on('18.2.7', cores=3),
     'Reef, four cores': on('18.2.7', cores=4),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.advise.annex import annex_for
+from rocksdb_tuner.advise.annex import annex_for, why_annex
 from rocksdb_tuner.advise.candidate import Candidate, group_candidate
 from rocksdb_tuner.advise.compaction import compaction_advice
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
@@ -135,6 +136,27 @@ def test_what_leaves_an_option_of_the_default_out_is_no_annex() -> None:
 def test_an_entry_that_equals_the_default_is_no_default() -> None:
     held = candidate(source='mon', entries=(entry(ALL, DEFAULT),))
     assert annex_for(held, f'{DEFAULT},{LZ4}') is None
+
+
+def test_osds_that_run_something_else_by_no_entry_get_no_annex() -> None:
+    """An entry was removed, and they were not restarted: what they run is not what stays."""
+    held = replace(candidate(), running=f'{DEFAULT},ttl=60')
+    assert annex_for(held, f'{DEFAULT},{LZ4}') is None
+    assert annex_for(replace(held, running=DEFAULT), f'{DEFAULT},{LZ4}') == LZ4
+
+
+@pytest.mark.parametrize('options', [DEFAULT, 'write_buffer_size'])
+def test_what_changes_nothing_or_cannot_be_read_is_no_annex(options: str) -> None:
+    assert annex_for(candidate(), options) is None
+
+
+def test_an_annex_is_why_nothing_else_changes() -> None:
+    why = why_annex(candidate())
+    assert why.statement == (
+        f'{ANNEX} sets it, since nothing else changes: all that it does not name stays the '
+        'default of the release, now that of Reef (from 18.2.0) and after an upgrade that of the '
+        'next.'
+    )
 
 
 def test_an_annex_that_is_set_already_is_not_written_over() -> None:

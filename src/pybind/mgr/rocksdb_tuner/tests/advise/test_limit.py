@@ -71,6 +71,13 @@ def test_how_busy_it_was_under_the_remembered_workload_counts_and_not_how_busy_i
     assert busy.value == 0.72
 
 
+def test_what_the_threads_do_now_is_no_part_of_how_busy_they_were() -> None:
+    """Nor are devices slow that were so at night."""
+    evening = workload(busy=0.72)
+    assert bound(osd(kv_sync_busy=0.0, kv_sync_ms=9.0), does=evening) is Resource.KV_SYNC
+    assert kv_sync_busy(GroupFacts('ssd', None, (osd(kv_sync_busy=0.9),))) is None
+
+
 def test_the_mean_of_the_osds_counts_where_the_workload_has_no_figure() -> None:
     busy = kv_sync_busy(group(osd(0, kv_sync_busy=0.2), osd(1, kv_sync_busy=0.6), does=QUIET))
     assert busy is not None
@@ -185,7 +192,7 @@ MAPPED = (
     'memory_mapped_bytes {} ratio in 30 s: Half of the OSDs have mapped {} times their '
     'osd_memory_target, or more.'
 )
-WRITES = 'data_write_ms 0.5 ratio in 30 s: The data device takes 50% of the time of a write.'
+WRITES = 'data_write_ms {} ratio in 30 s: The data device takes {}% of the time of a write.'
 SPILLED = (
     'slow_used_bytes {} share of OSDs in 30 s: {}% of the OSDs with a DB device keep RocksDB data '
     'on hard disks.'
@@ -202,6 +209,20 @@ ROUND = 'kv_sync_ms {} ms in 30 s: A commit takes {} ms.'
             QUIET,
             f'db-space 0.8: {SPILLED.format(0.5, 50)}',
         ),
+        (
+            [osd(info=ON_DISK, slow_used_bytes=1)],
+            QUIET,
+            f'db-space 0.8: {SPILLED.format(1, 100)}',
+        ),
+        ([stalled(0.99)], QUIET, f'db-device 0.7: {STALLED.format(0.99, 99)}'),
+        (
+            [osd(kv_sync_busy=0.71239)],
+            QUIET,
+            f'kv-sync 0.812: {BUSY.format(0.7124, 71)}',
+        ),
+        # What a shared device holds is no WAL device that is full.
+        ([osd(wal_used_bytes=GIB, wal_total_bytes=GIB)], QUIET, 'unknown 0:'),
+        ([osd(db_used_bytes=GIB, db_total_bytes=GIB)], QUIET, 'unknown 0:'),
         # Those without a DB device, or that are not seen, are none of them.
         (
             [osd(n, info=ON_DISK, slow_used_bytes=n // 3) for n in range(4)]
@@ -245,10 +266,11 @@ ROUND = 'kv_sync_ms {} ms in 30 s: A commit takes {} ms.'
         ),
         ([used(0, 84, 94)], QUIET, 'unknown 0:'),
         (
-            [writing(5.0), writing(9.0), writing(1.0), writing(None), writing(9.0, None), osd()],
+            [writing(9.0), writing(9.9), writing(1.0), writing(None), writing(9.0, None), osd()],
             LARGE,
-            f'data-device 0.7: {WRITES}',
+            f'data-device 0.7: {WRITES.format(0.9, 90)}',
         ),
+        ([writing(5.0)], LARGE, f'data-device 0.7: {WRITES.format(0.5, 50)}'),
         ([writing(4.9)], LARGE, 'unknown 0:'),
         ([mapped(4.0)], LARGE, 'unknown 0:'),
         ([osd(info=DISK, kv_sync_busy=0.5)], QUIET, f'data-device 0.8: {BUSY.format(0.5, 50)}'),

@@ -79,6 +79,17 @@ def test_few_cores_are_those_with_which_tuned_sets_were_published_to_lose(
     assert module.few_cores(cores) is few
 
 
+def test_a_figure_without_a_baseline_in_options_predicts_nothing() -> None:
+    """Nobody can tell whether that runs."""
+    tuned = profile('variant-2022-d')
+    running = check(profile('bluestore-default-pacific').options, '6.8').effective
+    nvme, rbd = Storage.NVME, WorkloadClass.RBD_SMALL_WRITE
+    asked: dict[str, Any] = {'release': PACIFIC, 'storage': nvme, 'running': running}
+    assert predict(tuned, rbd, **asked) is not None
+    bare = tuple(replace(figure, baseline_options={}) for figure in tuned.evidence)
+    assert predict(replace(tuned, evidence=bare), rbd, **asked) is None
+
+
 @pytest.mark.parametrize(
     ('name', 'buffers', 'merge', 'size_mib'),
     [

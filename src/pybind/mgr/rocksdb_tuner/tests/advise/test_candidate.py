@@ -1,0 +1,57 @@
+"""Which entries of single OSDs are looked at, and by what OSDs are advised on together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rocksdb_tuner.advise.candidate import own_entry_candidates
+from rocksdb_tuner.advise.records import OsdFacts
+from rocksdb_tuner.advise.steps import ShownSteps
+
+from .scenes import entry, facts, group, osd_info
+
+LZ4 = 'compression=kLZ4Compression'
+
+
+def own(osd_id: int = 0, text: str = LZ4, **options: Any) -> OsdFacts:
+    found = facts(osd_info(osd_id), text, 'mon', (entry(f'osd.{osd_id}', text),))
+    assert found.options is not None
+    return found._replace(options=replace(found.options, **options))
+
+
+def found(*osds: OsdFacts) -> list[tuple[str, tuple[str, ...]]]:
+    shown = ShownSteps()
+    candidates = own_entry_candidates(group(*osds), orchestrated=True, shown_steps=shown)
+    assert all(c.own_entries and c.orchestrated and not c.is_everything for c in candidates)
+    assert all(c.shown_steps is shown and c.remarks == () for c in candidates)
+    return [(c.running, c.deciding_entries) for c in candidates]
+
+
+def test_osds_with_entries_of_their_own_are_together_by_what_they_run() -> None:
+    assert found(own(0), own(1, 'ttl=1'), own(2)) == [
+        (LZ4, ('osd.0', 'osd.2')),
+        ('ttl=1', ('osd.1',)),
+    ]
+
+
+@pytest.mark.parametrize(
+    'options',
+    [
+        {'own_entry_only': False},
+        {'overruled': True},
+        {'annex': 'ttl=1'},
+        {'annex_who': 'osd'},
+        {'pending_restart': True},
+    ],
+)
+def test_an_own_entry_that_is_not_all_that_decides_is_left_alone(options: dict[str, Any]) -> None:
+    assert found(own(0, **options)) == []
+
+
+def test_an_osd_that_is_down_or_not_known_is_left_alone() -> None:
+    down = own(0)._replace(info=osd_info(0, up=False))
+    unknown = own(1)._replace(info=osd_info(1, 'zebra'))
+    assert found(down, unknown, own(2)._replace(options=None)) == []

@@ -1,0 +1,353 @@
+"""The parts of a recommendation: what runs instead, why, at what risk, and what may be lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Optional
+
+import pytest
+
+from rocksdb_tuner.advise import recommend
+from rocksdb_tuner.advise.choice import Case, Target, default_target, fitting, target_for
+from rocksdb_tuner.advise.effect import Change
+from rocksdb_tuner.advise.objections import Name, Objection
+from rocksdb_tuner.advise.profiles import profile, recognise
+from rocksdb_tuner.advise.recommend import assess
+from rocksdb_tuner.advise.records import Assessment, Kind, OsdFacts, Reason, Recommendation, Risk
+from rocksdb_tuner.lsm.records import Estimate
+from rocksdb_tuner.options.checks import check
+from rocksdb_tuner.options.grammar import in_force
+from rocksdb_tuner.workload.records import Workload, WorkloadClass
+
+from ..fake_cluster import DEFAULTS
+from .scenes import PACIFIC, entry, facts, group, osd_info, workload
+from .test_choice import LZ4, D, case, osd
+
+MIB, GIB = 1 << 20, 1 << 30
+RBD, RGW = WorkloadClass.RBD_SMALL_WRITE, WorkloadClass.RGW_METADATA
+ALTERNATE = profile('alternate-2019').options
+SMALL: dict[str, Any] = {'dedicated_wal': True, 'wal_device_bytes': 512 * MIB}
+TINY: dict[str, Any] = {'dedicated_wal': True, 'wal_device_bytes': 16 * MIB}
+UNMENDABLE = f'{PACIFIC},min_write_buffer_number_to_merge=16'
+
+
+def changing(ratio: float, off: float = 0.1) -> Change:
+    one = Estimate(2.0, 2.0, 2.0)
+    return Change(one, one, Estimate(ratio * (1 - off), ratio, ratio * (1 + off)))
+
+
+WORSE, ALIKE, BETTER = changing(1.5), changing(1.0), changing(0.5)
+
+
+@pytest.fixture
+def predict(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Lets the model say of every change what is given."""
+
+    def say(change: Optional[Change]) -> None:
+        monkeypatch.setattr(recommend, 'predicted_write_amplification', lambda *_: change)
+
+    return say
+
+
+def advised(*osds: OsdFacts, does: Optional[Workload] = None, **more: Any) -> Assessment:
+    cores = more.pop('cores', None)
+    return assess(replace(group(*osds, does=does), cores=cores), osds, **more)
+
+
+def by_no_entry(**more: Any) -> OsdFacts:
+    """On the default of Pacific."""
+    known = osd(**more)
+    return facts(known.info)._replace(signals=known.signals, details=known.details)
+
+
+def only(found: Assessment) -> Recommendation:
+    (advice,) = found.recommendations
+    return advice
+
+
+# -- what speaks against what runs, where there is no room for anything
+
+
+def test_a_stale_string_goes_even_where_no_set_fits() -> None:
+    found = only(advised(osd(text=ALTERNATE, **TINY)))
+    assert (found.kind, found.options_to) == (Kind.REMOVE_OVERRIDE, PACIFIC)
+    own = facts(osd_info(0, **TINY), ALTERNATE, 'mon', (entry('osd.0', ALTERNATE),))
+    of_own = only(advised(own))
+    assert (of_own.kind, of_own.options_to, of_own.who) == (
+        Kind.REMOVE_OVERRIDE,
+        PACIFIC,
+        'osd.0',
+    )
+
+
+def test_what_cannot_be_mended_gives_way_where_it_does_not_fit() -> None:
+    """Else it stays: what else is in it may be as good as any other set."""
+    stays = advised(osd(text=UNMENDABLE))
+    assert stays.recommendations == ()
+    assert stays.conclusion.startswith('Nothing is recommended: the checks warn of what runs')
+    found = only(advised(osd(text=UNMENDABLE, **SMALL)))
+    assert 'max_total_wal_size=' in found.options_to
+    assert 'its device has 512 MiB' in found.reasons[0].statement
+
+
+def test_what_does_not_fit_keeps_all_but_its_sizes_where_that_is_enough() -> None:
+    kept = only(advised(osd(text=f'{PACIFIC},max_background_jobs=6', **SMALL)))
+    assert 'max_background_jobs=6' in kept.options_to
+    derived = only(advised(by_no_entry(**SMALL)))
+    assert derived.reasons[0].statement.startswith('max_total_wal_size: ')
+    assert 'max_background_jobs=4' in derived.options_to
+    none = advised(by_no_entry(**TINY))
+    assert none.recommendations == ()
+    assert none.conclusion.endswith('; no option set fits: give the OSDs more room.')
+    assert none.conclusion.startswith('Nothing is recommended: max_total_wal_size: ')
+
+
+def test_what_is_too_large_and_unwise_for_what_clients_do_is_told_of_both() -> None:
+    """But nothing that the other set leaves as it is."""
+    found = only(advised(osd(**SMALL), does=workload(RBD)))
+    told = [r.statement for r in found.reasons[:2]]
+    assert told[0].startswith('max_total_wal_size: ')
+    assert told[1].startswith('The kv_sync threads are 72% busy with small writes')
+
+
+# -- what runs instead
+
+
+@pytest.mark.parametrize(
+    ('change', 'room', 'default'),
+    [
+        (None, {'memory_bytes': 2 * GIB}, False),
+        (BETTER, {'memory_bytes': 2 * GIB}, False),
+        (ALIKE, {'memory_bytes': 2 * GIB}, False),
+        (WORSE, {'memory_bytes': 2 * GIB}, True),
+        # The default has no room either.
+        (WORSE, SMALL, False),
+    ],
+)
+def test_the_default_comes_before_a_derived_set_that_writes_more(
+    predict: Any, change: Optional[Change], room: dict[str, Any], default: bool
+) -> None:
+    here = case(osd(text=ALTERNATE, **room), does=workload(RBD))
+    standing = here.standing(ALTERNATE)
+    assert [o.name for o in standing] == [Name.SUPERSEDED]
+    predict(change)
+    found = recommend._in_place_of(here, standing)
+    assert isinstance(found, Target)
+    assert (found.options == PACIFIC) is default
+    if not default:
+        assert found.profile is None
+
+
+def test_a_published_set_is_chosen_whatever_the_model_says(predict: Any) -> None:
+    here = case(osd(text=ALTERNATE), does=workload(RBD))
+    predict(WORSE)
+    found = recommend._in_place_of(here, here.standing(ALTERNATE))
+    assert isinstance(found, Target)
+    assert found.profile == D
+
+
+def test_what_is_mended_must_suit_what_clients_do() -> None:
+    """Else the best known set takes its place at once."""
+    text = f'{PACIFIC},compaction_readahead_size=0'
+    for does, mended in ((None, True), (workload(RBD), False)):
+        here = case(osd(text=text), does=does)
+        found = recommend._in_place_of(here, here.standing(text))
+        assert isinstance(found, Target)
+        assert (found.options == PACIFIC) is mended
+
+
+# -- nothing for nothing
+
+
+@pytest.mark.parametrize(
+    ('change', 'published', 'said'),
+    [
+        (None, False, None),
+        (ALIKE, False, None),
+        (BETTER, False, None),
+        (WORSE, True, None),
+        (WORSE, False, 'New tuning of 2022, variant D with LZ4 would relieve'),
+    ],
+)
+def test_what_writes_more_is_not_advised_for_a_gain_that_nobody_published(
+    predict: Any, change: Optional[Change], published: bool, said: Optional[str]
+) -> None:
+    text = PACIFIC if published else f'{PACIFIC},compression=kSnappyCompression'
+    here = case(osd(text=text), does=workload(RBD))
+    target = Target(D.options, D, ()) if published else target_for(here)
+    predict(change)
+    found = recommend.worse_for_nothing(here, target)
+    assert (found is None) is (said is None)
+    assert (found or '').startswith(f'Nothing to change: {said}' if said else '')
+
+
+def test_what_was_derived_is_called_so_where_it_writes_more(predict: Any) -> None:
+    here = case(osd(**SMALL), does=workload(RBD))
+    derived = fitting(here, default_target(here))
+    assert derived is not None
+    predict(WORSE)
+    found = recommend.worse_for_nothing(here, derived)
+    assert (found or '').startswith(
+        'Nothing to change: An option set derived for these OSDs would relieve'
+    )
+
+
+@pytest.mark.parametrize(
+    ('confidence', 'said'),
+    [
+        (0.8, 'the kv_sync threads are 5% busy'),
+        (0.79, 'with a confidence of 0.79; advice needs 0.80.'),
+    ],
+)
+def test_what_is_just_sure_enough_is_taken_for_sure(confidence: float, said: str) -> None:
+    found = advised(by_no_entry(), does=workload(RBD, confidence, busy=0.05))
+    assert found.recommendations == ()
+    assert said in found.conclusion
+
+
+def test_an_operators_own_profile_is_called_by_its_name() -> None:
+    text = f'{PACIFIC},max_background_jobs=6'
+    other = replace(D, name='other', own_releases=('pacific',))
+    mine = replace(other, name='mine', options=f'{text};')
+    found = advised(osd(text=text), does=workload(RBD, busy=0.9), own_profiles=(other,))
+    assert found.recommendations != ()
+    large = workload(WorkloadClass.LARGE_WRITE)
+    for own, told in (((other, mine), 'the custom profile mine'), ((other,), 'the running option')):
+        assert told in advised(osd(text=text), does=large, own_profiles=own).conclusion
+
+
+# -- reasons, prediction and risk
+
+
+def test_what_the_checks_refuse_is_not_advised_unless_it_is_the_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    forbidden = check(f'{PACIFIC},disableWAL=true', '6.8').problems
+    refused = tuple(p for p in forbidden if p.rule == 'forbidden')
+    here = case(osd(text=ALTERNATE), does=workload(RBD))
+    monkeypatch.setattr(recommend, 'safe_to_apply', lambda *_: refused)
+    named = recommend._changed(here, (), (), Target(D.options, D, ()))
+    assert named == (
+        f'{D.title} would suit, but does not pass the checks for RocksDB 6.8: {refused[0].message}'
+    )
+    unnamed = recommend._changed(here, (), (), Target(D.options, None, ()))
+    assert str(unnamed).startswith('The derived option set would suit')
+    default = recommend._changed(here, (), (), default_target(here))
+    assert isinstance(default, Recommendation)
+    own = facts(osd_info(0), ALTERNATE, 'mon', (entry('osd.0', ALTERNATE),))
+    assert only(advised(own)).options_to == PACIFIC
+    monkeypatch.setattr(recommend, 'fitting', lambda *_: Target(D.options, D, ()))
+    assert advised(own).recommendations == ()
+
+
+@pytest.mark.parametrize(
+    ('to_default', 'change', 'room', 'risk'),
+    [
+        (True, BETTER, {}, Risk.LOW),
+        (True, ALIKE, {}, Risk.MEDIUM),
+        (True, WORSE, {}, Risk.MEDIUM),
+        (True, None, {}, Risk.MEDIUM),
+        (True, BETTER, SMALL, Risk.MEDIUM),
+        (False, BETTER, {}, Risk.MEDIUM),
+        (False, ALIKE, {}, Risk.MEDIUM),
+        (False, WORSE, {}, Risk.HIGH),
+        (False, None, {}, Risk.MEDIUM),
+    ],
+)
+def test_the_risk_follows_from_what_the_model_says_and_whose_set_it_is(
+    predict: Any, to_default: bool, change: Optional[Change], room: dict[str, Any], risk: Risk
+) -> None:
+    here = case(osd(text=ALTERNATE, **room), does=workload(RGW))
+    target = default_target(here) if to_default else Target(D.options, D, ())
+    predict(change)
+    found = recommend._changed(here, (), (), target)
+    assert isinstance(found, Recommendation)
+    assert found.risk is risk
+    assert (found.prediction is None) is (change is None)
+
+
+def test_what_was_published_of_clients_is_predicted_before_what_the_model_says(
+    predict: Any,
+) -> None:
+    predict(BETTER)
+    here = case(osd(), does=workload(RBD))
+    found = recommend._changed(here, (), (), Target(D.options, D, ()))
+    assert isinstance(found, Recommendation)
+    assert found.prediction is not None
+    assert found.prediction.metric == '4 KiB random write IOPS'
+    # Of who writes nothing is known.
+    unknown = recommend._changed(case(osd()), (), (), Target(D.options, D, ()))
+    assert isinstance(unknown, Recommendation)
+    assert unknown.prediction is not None
+    assert unknown.prediction.metric == 'write amplification of RocksDB'
+
+
+SUPERSEDED = Objection(Name.SUPERSEDED, Reason('stale', 'a test'))
+HARMFUL = Objection(Name.HARMFUL, Reason('harms', 'a test'))
+
+
+@pytest.mark.parametrize(
+    ('does', 'cores', 'objections', 'told'),
+    [
+        (workload(RBD), 2, [SUPERSEDED], True),
+        (workload(RBD), 2, [HARMFUL, replace(SUPERSEDED, name=Name.UNSAFE)], True),
+        (workload(RBD), 2, [HARMFUL], False),
+        (workload(RBD), 3, [SUPERSEDED], False),
+        (None, 2, [SUPERSEDED], False),
+    ],
+)
+def test_why_no_set_helps_is_told_where_another_would_suit_what_clients_do(
+    does: Optional[Workload], cores: int, objections: list[Objection], told: bool
+) -> None:
+    found = recommend._of_block(case(osd(), does=does, cores=cores), objections)
+    assert [r.statement.startswith('An OSD has 2 cores') for r in found] == [True] * told
+
+
+@pytest.mark.parametrize(
+    ('changes', 'told'),
+    [
+        ({}, True),
+        ({'change_percent': 0.0}, False),
+        ({'change_percent': 0.5}, False),
+        ({'change_percent': -0.5}, True),
+        ({'unit': 'ratio'}, False),
+        ({'baseline_value': None}, False),
+        ({'baseline_options': {}}, False),
+        ({'baseline_options': {'compression': 'kLZ4Compression'}}, False),
+        ({'releases': ('reef',)}, False),
+        ({'releases': ('reef', 'pacific')}, True),
+    ],
+)
+def test_what_may_be_lost_was_measured_in_iops_on_this_release_against_what_runs(
+    changes: dict[str, Any], told: bool
+) -> None:
+    here: Case = case(osd())
+    default = recognise(PACIFIC, here.release)
+    assert default is not None
+    measured = next(f for f in D.evidence if f.unit == 'IOPS' and f.releases)
+    fields: dict[str, Any] = {
+        'change_percent': -8.6,
+        'baseline_value': 1000.0,
+        'value': 914.0,
+        'baseline_options': {'compression': 'kNoCompression'},
+        'releases': ('pacific',),
+        **changes,
+    }
+    slower = replace(D, evidence=(replace(measured, **fields),))
+    found = recommend._losses(here, Target(D.options, slower, ()))
+    assert bool(found) is told
+    if not changes:
+        assert found[0].statement == (
+            f'What may be lost: {measured.metric} -8.6% in the published test (1,000 to 914).'
+        )
+    assert recommend._losses(here, Target(D.options, None, ())) == ()
+
+
+def test_what_the_annex_changes_is_told_as_osds_would_parse_it() -> None:
+    text = DEFAULTS['reef'].replace('kLZ4Compression', 'kNoCompression')
+    known = facts(osd_info(0, 'reef', version='18.2.2'), text)
+    found = only(advised(known, does=workload(RGW)))
+    assert found.annex == 'compression=kLZ4Compression'
+    assert found.options_to == in_force(text, found.annex)
+    assert found.options_to != LZ4.options
+    assert found.profile == 'lz4-2025'
