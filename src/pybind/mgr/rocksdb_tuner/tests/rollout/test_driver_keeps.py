@@ -16,7 +16,14 @@ from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.history import record_of
 from rocksdb_tuner.rollout.machine import Machine
 from rocksdb_tuner.rollout.observation import Observation
-from rocksdb_tuner.rollout.records import Direction, OsdStep, Outcome, Phase, RolloutState
+from rocksdb_tuner.rollout.records import (
+    AskedRestart,
+    Direction,
+    OsdStep,
+    Outcome,
+    Phase,
+    RolloutState,
+)
 from rocksdb_tuner.rollout.rules import Limits, Step
 from rocksdb_tuner.rollout.storage import ARCHIVE, CURRENT, HISTORY, RESTARTS
 
@@ -420,6 +427,18 @@ def test_a_tick_ends_where_mode_off_kept_an_action_back() -> None:
     assert watched.cluster.commands == []
     assert watched.looks[-1].may_act
     assert not watched.look().may_act
+
+
+def test_a_request_that_may_still_be_carried_out_outlives_its_rollout(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    asked = AskedRestart(2, ('restart at 7',))
+    run.driver._state = replace(run.state, asked=asked)
+    assert run.start(set_profile(run.cluster, OLD)).asked == asked
+    assert run.state.asked == asked
+    # Nothing was asked for before the first.
+    other = Run()
+    assert other.start().asked is None
 
 
 def test_an_end_that_is_known_is_not_stored_again_for_what_follows(run: Run) -> None:

@@ -294,6 +294,26 @@ def test_no_osd_is_begun_now_outside_the_window_or_beyond_the_limit(
         assert told is None
 
 
+def test_restarts_of_the_last_day_count_for_the_manager_that_takes_over(run: Watched) -> None:
+    restarting(run)
+    run.until(lambda state: state.osds[0].step is OsdStep.VERIFIED)
+    run.fail_over()
+    run.restarts_per_day = 1
+    assert (run.look().not_now or '').startswith('restarts_per_day (1) is used up')
+
+
+def test_an_action_that_is_repeated_is_followed_by_a_look_in_the_same_tick(run: Watched) -> None:
+    """As one that was decided just now: what it led to is seen at once."""
+    run.start()
+    run.cluster.errors['config set'] = refusing('no answer')
+    run.until(lambda state: state.errors > 0)
+    run.cluster.errors.clear()
+    steps = [run.state.osds[0].step]
+    run.tick()
+    steps.append(run.state.osds[0].step)
+    assert steps == [OsdStep.SETTING, OsdStep.RESTARTING]
+
+
 def test_who_asked_for_the_restart_that_is_awaited(run: Watched) -> None:
     in_vain(run)
     assert run.look().asked_by_us
