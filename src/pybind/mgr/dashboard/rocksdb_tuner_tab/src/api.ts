@@ -81,15 +81,6 @@ export interface Finding {
   source: string;
 }
 
-export interface Prediction {
-  metric: string;
-  signal: string;
-  estimate_percent: number;
-  low_percent: number;
-  high_percent: number;
-  basis: string;
-}
-
 export interface Recommendation {
   id: string;
   who: string;
@@ -100,7 +91,12 @@ export interface Recommendation {
   options_from: string;
   options_to: string;
   reasons: { statement: string; source: string }[];
-  prediction: Prediction[] | null;
+  prediction: {
+    metric: string;
+    low_percent: number;
+    high_percent: number;
+    basis: string;
+  } | null;
   risk: string;
   confidence: number | null;
   limit: Limit | null;
