@@ -167,6 +167,9 @@ def _is_same(record: HistoryRecord, recommendation: Recommendation) -> bool:
     """
     if record.recommendation_id == recommendation.recommendation_id:
         return True
+    if not recommendation.restart_required:
+        # OSDs run these options already: that an earlier release was changed to them is why.
+        return False
     wider = {record.who, recommendation.who} & {'osd', 'global'}
     return (record.who == recommendation.who or bool(wider)) and same_meaning(
         record.options_to, recommendation.options_to, None

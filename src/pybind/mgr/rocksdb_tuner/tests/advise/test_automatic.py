@@ -237,6 +237,16 @@ def test_what_speaks_against_one_is_told_with_its_figures() -> None:
     )
 
 
+def test_an_entry_that_changes_nothing_may_go_after_the_rollout_that_set_it() -> None:
+    """What was rolled out in an earlier release is what a later one has by default."""
+    past = Past(history=(tried(ADVICE, Outcome.DONE),))
+    gone = replace(ADVICE, recommendation_id='other', restart_required=False)
+    assert decided(gone, past=past).chosen == gone
+    assert decided(replace(gone, restart_required=True), past=past).chosen is None
+    again = Past(history=(tried(gone, Outcome.ROLLED_BACK),))
+    assert decided(gone, past=again).chosen is None
+
+
 def test_of_two_the_first_is_taken_and_the_other_waits_for_it() -> None:
     other = replace(ADVICE, recommendation_id='other')
     decision = decided(ADVICE, other)
