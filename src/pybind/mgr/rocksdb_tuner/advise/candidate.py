@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Optional, Union
 
 from ..options.releases import KnownRelease
-from .facts import release_of_osd
+from .facts import redundant_annex, release_of_osd
 from .naming import name_osds
 from .precedence import is_own_entry
 from .records import GroupFacts, OsdFacts, OsdOptions
@@ -33,6 +33,8 @@ class Candidate:
     shown_steps: ShownSteps
     #: Each of the entries is of a single OSD, and nothing else decides for it.
     own_entries: bool = False
+    #: The entries are of the annex, and this is what they hold; None: they are of the string.
+    annex: Optional[str] = None
 
 
 def group_candidate(
@@ -150,4 +152,39 @@ def own_entry_candidates(
             own_entries=True,
         )
         for (release, running), osds in alike.items()
+    )
+
+
+def redundant_annex_candidates(
+    group: GroupFacts, *, orchestrated: bool, shown_steps: ShownSteps
+) -> tuple[Candidate, ...]:
+    """The OSDs of a group that would run the same without their annex, by the entry that sets it.
+
+    Entries of single OSDs that hold the same make one candidate.
+    """
+    alike: dict[tuple[KnownRelease, str, str, Optional[str]], list[OsdFacts]] = {}
+    for osd in group.osds:
+        release, options = release_of_osd(osd.info), osd.options
+        if not osd.info.up or release is None or options is None or options.annex_who is None:
+            continue
+        if redundant_annex(osd):
+            wide = None if is_own_entry(options.annex_who) else options.annex_who
+            alike.setdefault((release, options.running, options.annex, wide), []).append(osd)
+    return tuple(
+        Candidate(
+            group=group,
+            osds=tuple(osds),
+            release=release,
+            running=running,
+            deciding_entries=(wide,)
+            if wide is not None
+            else tuple(f'osd.{osd.info.osd_id}' for osd in osds),
+            is_everything=False,
+            orchestrated=orchestrated,
+            remarks=(),
+            shown_steps=shown_steps,
+            own_entries=wide is None,
+            annex=annex,
+        )
+        for (release, running, annex, wide), osds in alike.items()
     )

@@ -14,7 +14,7 @@ from ..rollout.records import ANNEX, OPTION
 from ..workload.records import Workload
 from .precedence import UnknownMaskError, deciding_entry, entry_in_force, is_own_entry
 from .records import GroupFacts, OsdFacts, OsdOptions, Setting
-from .strings import recognise, same_meaning
+from .strings import check, recognise, same_meaning
 
 #: Options that conditions are about beside the strings. Read as each column family is opened.
 COMPACT_ON_DELETION = 'rocksdb_cf_compact_on_deletion'
@@ -77,6 +77,7 @@ def osd_options(
         profile=profile.name if profile else None,
         own_entry_only=_own_entry_only(osd, entries),
         annex_who=annex_who,
+        annex_by_entry_only=_annex_by_entry_only(osd, entries, annex),
     )
 
 
@@ -88,6 +89,40 @@ def _own_entry_only(osd: OsdInfo, entries: Sequence[ConfigEntry]) -> bool:
         return beneath is None and deciding_entry(own, osd) is not None
     except UnknownMaskError:
         return False
+
+
+def _annex_by_entry_only(
+    osd: OsdInfo, entries: Sequence[ConfigEntry], annex: RunningOption
+) -> bool:
+    of_annex = [entry for entry in entries if entry.name == ANNEX]
+    try:
+        deciding = deciding_entry(of_annex, osd)
+        beneath = deciding_entry((e for e in of_annex if e is not deciding), osd)
+    except UnknownMaskError:
+        return False
+    return (
+        deciding is not None
+        and beneath is None
+        and not annex.beats_config_store
+        and deciding.value == annex.value
+    )
+
+
+def redundant_annex(osd: OsdFacts) -> bool:
+    """Whether this OSD starts with the default of its release with its annex, and without it.
+
+    A string that somebody set is not looked at: what an annex is beside it for is for them to know.
+    """
+    options, release = osd.options, release_of_osd(osd.info)
+    if options is None or release is None or not options.annex_by_entry_only:
+        return False
+    if options.overruled or options.deciding_who is not None or options.next_start is None:
+        return False
+    default, version = release.default_options, release.rocksdb_version
+    # Of what cannot be judged nobody knows that it changes nothing.
+    return bool(check(options.running, version).accepted) and all(
+        same_meaning(text, default, version) for text in (options.running, options.next_start)
+    )
 
 
 def _next_start(

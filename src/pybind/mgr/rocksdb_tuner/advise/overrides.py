@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional
 
+from ..rollout.records import ANNEX
 from .candidate import Candidate
-from .records import OsdFacts, Reason
+from .records import OsdFacts, OsdOptions, Reason
 from .strings import check, same_meaning
 
-__all__ = ['others_it_decides_for', 'redundant_entry']
+__all__ = ['others_it_decides_for', 'redundant_annex_entry', 'redundant_entry']
 
 RELEASE_DEFAULT_SOURCE = (
     'Ceph documentation, and M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Conclusion: the '
@@ -33,6 +34,18 @@ def redundant_entry(candidate: Candidate) -> Optional[Reason]:
     )
 
 
+def redundant_annex_entry(candidate: Candidate) -> Reason:
+    """Why an annex that leaves the default as it is should go."""
+    entries = candidate.deciding_entries
+    holder = f'The entry for {entries[0]}' if len(entries) == 1 else 'Each of their own entries'
+    return Reason(
+        f'{holder} sets {ANNEX} to {candidate.annex}, which {candidate.release.label} has by '
+        'default: it changes nothing now, and would silently overrule the better default of a '
+        'later release.',
+        RELEASE_DEFAULT_SOURCE,
+    )
+
+
 def others_it_decides_for(
     who: str, candidate: Candidate, all_osds: Sequence[OsdFacts]
 ) -> list[int]:
@@ -46,5 +59,11 @@ def others_it_decides_for(
         for osd in all_osds
         if osd.info.osd_id not in reached
         and (osd.info.up or osd.info.in_cluster)
-        and (osd.options is None or (osd.options.deciding_who == who and not osd.options.overruled))
+        and (osd.options is None or _decides(who, candidate, osd.options))
     ]
+
+
+def _decides(who: str, candidate: Candidate, options: OsdOptions) -> bool:
+    if candidate.annex is not None:
+        return options.annex_who == who
+    return options.deciding_who == who and not options.overruled

@@ -13,11 +13,16 @@ from collections.abc import Sequence
 from typing import Optional, Union
 
 from ..options.grammar import in_force
-from ..rollout.records import OPTION
+from ..rollout.records import ANNEX, OPTION
 from ..workload.records import WorkloadClass
 from ..workload.writer import writer_of
 from .annex import annex_for, why_annex
-from .candidate import Candidate, group_candidate, own_entry_candidates
+from .candidate import (
+    Candidate,
+    group_candidate,
+    own_entry_candidates,
+    redundant_annex_candidates,
+)
 from .choice import (
     MIN_CONFIDENCE,
     Case,
@@ -41,7 +46,7 @@ from .effect import (
 from .limit import limit_thresholds
 from .naming import name_osds
 from .objections import Name, Objection, has_large_memtables
-from .overrides import others_it_decides_for, redundant_entry
+from .overrides import others_it_decides_for, redundant_annex_entry, redundant_entry
 from .profiles import Profile, predict
 from .proposal import recommendation
 from .records import (
@@ -93,14 +98,15 @@ def assess(
     remembers how what was recommended before would be done; ``own_profiles`` are operators'.
     """
     shown = shown_steps or ShownSteps()
-    own = (
-        ()
-        if rollout_under_way
-        else _own_entries_advice(group, orchestrated=orchestrated, shown_steps=shown)
-    )
+    own: tuple[Recommendation, ...] = ()
+    told: tuple[str, ...] = ()
+    if not rollout_under_way:
+        own = _own_entries_advice(group, orchestrated=orchestrated, shown_steps=shown)
+        going, told = _annex_advice(group, all_osds, orchestrated=orchestrated, shown_steps=shown)
+        own = (*going, *own)
     candidate = group_candidate(group, all_osds, orchestrated, shown)
     if isinstance(candidate, str):
-        return Assessment(group.who, candidate, own)
+        return Assessment(group.who, ' '.join((candidate, *told)), own)
     advice = _advice(Case(candidate), all_osds, own_profiles)
     if isinstance(advice, str):
         return Assessment(group.who, _with_remarks(advice, candidate), own)
@@ -228,6 +234,53 @@ def _own_entries_advice(
         )
         for advice in [_own_entry_advice(Case(candidate))]
         if advice is not None
+    )
+
+
+def _annex_advice(
+    group: GroupFacts,
+    all_osds: Sequence[OsdFacts],
+    *,
+    orchestrated: bool,
+    shown_steps: ShownSteps,
+) -> tuple[tuple[Recommendation, ...], tuple[str, ...]]:
+    """Annexes that changed something in an earlier release and change nothing in this one.
+
+    Beside them, in words, what an operator has to see to before such an entry can go.
+    """
+    found: list[Recommendation] = []
+    told: list[str] = []
+    for candidate in redundant_annex_candidates(
+        group, orchestrated=orchestrated, shown_steps=shown_steps
+    ):
+        reason = redundant_annex_entry(candidate)
+        text = candidate.release.default_options
+        who = candidate.deciding_entries[0]
+        others = [] if candidate.own_entries else others_it_decides_for(who, candidate, all_osds)
+        if others:
+            told.append(_by_hand(who, ANNEX, reason, others))
+            continue
+        found.append(
+            recommendation(
+                candidate,
+                Kind.REMOVE_OVERRIDE,
+                who=candidate.group.who if len(candidate.deciding_entries) > 1 else who,
+                options_to=text,
+                profile=recognise(text, candidate.release),
+                reasons=(reason,),
+                prediction=None,
+                risk=Risk.LOW,
+                annex=candidate.annex,
+            )
+        )
+    return tuple(found), tuple(told)
+
+
+def _by_hand(who: str, option: str, reason: Reason, others: Sequence[int]) -> str:
+    return (
+        f'The entry for {who} should go ({reason.statement}) but it also decides, or may decide '
+        f'once they are up, for {name_osds(others)}, which this change would not reach: remove it '
+        f'by hand, with "ceph config rm {who} {option}", once that is right for all of them.'
     )
 
 
@@ -374,12 +427,7 @@ def _removed(
         (who,) = candidate.deciding_entries
         others = others_it_decides_for(who, candidate, all_osds)
         if others:
-            return (
-                f'The entry for {who} should go ({reasons[0].statement}) but it also decides, or '
-                f'may decide once they are up, for {name_osds(others)}, which this change would '
-                f'not reach: remove it by hand, with "ceph config rm {who} {OPTION}", once that '
-                'is right for all of them.'
-            )
+            return _by_hand(who, OPTION, reasons[0], others)
     return _proposed(case, Kind.REMOVE_OVERRIDE, target, reasons, prediction, risk)
 
 

@@ -93,6 +93,8 @@ class OsdOptions:
     own_entry_only: bool = False
     #: The config store's entry that sets the annex of this OSD, None if there is none.
     annex_who: Optional[str] = None
+    #: That entry alone sets what runs as annex: without it this OSD would start with none.
+    annex_by_entry_only: bool = False
 
 
 class Setting(NamedTuple):
@@ -215,7 +217,8 @@ class Recommendation:
     profile: Optional[str]
     options_from: str
     options_to: str
-    #: What each OSD's option is set to; with ``annex`` that, and not ``options_to``.
+    #: What each OSD's option is set to, or has until its entry goes where nothing restarts; with
+    #: ``annex`` that, and not ``options_to``.
     targets: tuple[tuple[int, str], ...]
     #: What the config store holds at the end: (who, value), None where the entry goes.
     final_entries: tuple[tuple[str, Optional[str]], ...]
@@ -235,7 +238,7 @@ class Recommendation:
     confidence: Optional[float] = None
     #: What bounds the clients under the workload that was advised on; None where neither counted.
     limit: Optional[Limit] = None
-    #: What the annex is set to, where that makes the change; None: the option itself changes.
+    #: The annex that is set, or that goes, where that is the change; None: the option itself is.
     annex: Optional[str] = None
 
     @property

@@ -32,7 +32,7 @@ class Change(NamedTuple):
     restart: bool
     orchestrated: bool
     places: tuple[tuple[int, Place], ...]
-    #: What is written to the annex; None: ``options_to``, to the option itself.
+    #: What is written to the annex, or goes from it; None: ``options_to``, to the option itself.
     annex: Optional[str] = None
 
     @property
@@ -119,7 +119,7 @@ def _steps(change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
         option=change.option,
     )
     before = {
-        entry: change.options_from
+        entry: change.options_from if change.annex is None else change.annex
         for entry, _ in request.final_entries
         if entry in change.deciding_entries
     }

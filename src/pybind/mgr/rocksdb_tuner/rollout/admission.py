@@ -44,7 +44,7 @@ def planned(
     reports, by OSD id (missing where it did not answer), ``other_entries`` the entries of the
     option that the request leaves alone (None: nobody is to watch those).
     """
-    _refuse_malformed(request)
+    _refuse_malformed(request, same_meaning)
     impossible = contradiction(soak)
     if impossible is not None:
         raise RolloutRefused(errno.EINVAL, impossible)
@@ -103,7 +103,7 @@ def planned(
     )
 
 
-def _refuse_malformed(request: ChangeRequest) -> None:
+def _refuse_malformed(request: ChangeRequest, same_meaning: Callable[[str, str], bool]) -> None:
     targets = dict(request.targets)
     final = dict(request.final_entries)
     if request.option not in {OPTION, ANNEX}:
@@ -111,8 +111,7 @@ def _refuse_malformed(request: ChangeRequest) -> None:
             errno.EINVAL, f'{request.option} cannot be rolled out: only {OPTION} and {ANNEX} can'
         )
     if request.option == ANNEX and request.kind is not ChangeKind.SET_PROFILE:
-        # Without it each OSD runs what the other option gives it, which need not be a default.
-        raise RolloutRefused(errno.EINVAL, f'{ANNEX} can be set by a rollout, not removed')
+        _refuse_if_missed(request, same_meaning)
     if not targets:
         raise RolloutRefused(errno.EINVAL, 'there is no OSD to change')
     if (
@@ -140,6 +139,15 @@ def _refuse_malformed(request: ChangeRequest) -> None:
             raise RolloutRefused(
                 errno.EINVAL, f'the entry of osd.{osd_id} would not end as its target'
             )
+
+
+def _refuse_if_missed(request: ChangeRequest, same_meaning: Callable[[str, str], bool]) -> None:
+    """Without its annex an OSD runs what the other option gives it, which need not be a default."""
+    strings = request.strings
+    if request.restart or strings is None or not same_meaning(*strings):
+        raise RolloutRefused(
+            errno.EINVAL, f'{ANNEX} is removed only where it changes nothing of what OSDs run'
+        )
 
 
 def _present(request: ChangeRequest, cluster: ClusterMap) -> tuple[OsdInfo, ...]:

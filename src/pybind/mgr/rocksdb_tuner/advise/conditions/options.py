@@ -18,9 +18,7 @@ from ...options.memtables import (
 )
 from ...rollout.records import ANNEX, OPTION
 from ..check_subjects import hardware_of_osd
-from ..facts import (
-    release_of_osd,
-)
+from ..facts import redundant_annex, release_of_osd
 from ..naming import name_osds
 from ..precedence import UnknownMaskError, deciding_entry, is_for_a_class, is_own_entry, reaches
 from ..profiles import Profile
@@ -228,7 +226,30 @@ def own_entry_shadows(cluster: ClusterFacts, condition: Condition) -> Iterable[F
 
 
 def redundant_override(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """An entry that holds what its OSDs would use without it."""
+    """An entry that holds what its OSDs would use without it: of the string, or of the annex."""
+    yield from _redundant_strings(cluster, condition)
+    yield from _redundant_annexes(cluster, condition)
+
+
+def _redundant_annexes(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    decided: dict[str, list[OsdFacts]] = {}
+    for osd in cluster.osds:
+        if osd.options and osd.options.annex_who:
+            decided.setdefault(osd.options.annex_who, []).append(osd)
+    for entry in cluster.entries:
+        osds = decided.get(entry.who, []) if entry.name == ANNEX else []
+        if osds and all(redundant_annex(osd) for osd in osds):
+            yield condition.finding(
+                f'the annex that the entry for {entry.who} sets changes nothing of the default of '
+                'the release',
+                tuple(osd.info.osd_id for osd in osds),
+                (FindingEvidence(ANNEX, entry.value, 'option string', None),),
+                who=entry.who,
+                option=ANNEX,
+            )
+
+
+def _redundant_strings(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     entries = [e for e in cluster.entries if e.name == OPTION]
     decided: dict[str, list[OsdFacts]] = {}
     for osd in cluster.osds:

@@ -107,7 +107,7 @@ def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
             *_option(r),
             ('Options now', r.options_from or '(empty)'),
             ('Options then', r.options_to or '(empty)'),
-            *([] if r.annex is None else [('Of that, annex', r.annex)]),
+            *_annex(r),
         ]
     )
     changes = difference(r.options_from, r.options_to)
@@ -125,6 +125,13 @@ def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
             _commands((f'{COMMAND} apply {r.recommendation_id}',)),
         ),
     )
+
+
+def _annex(recommendation: Recommendation) -> list[tuple[str, str]]:
+    if recommendation.annex is None:
+        return []
+    goes = recommendation.kind is Kind.REMOVE_OVERRIDE
+    return [('Annex that goes' if goes else 'Of that, annex', recommendation.annex)]
 
 
 def _option(recommendation: Recommendation) -> list[tuple[str, str]]:

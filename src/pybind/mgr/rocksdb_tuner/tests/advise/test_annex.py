@@ -11,17 +11,23 @@ from rocksdb_tuner.advise.annex import annex_for, why_annex
 from rocksdb_tuner.advise.candidate import Candidate, group_candidate
 from rocksdb_tuner.advise.compaction import compaction_advice
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
-from rocksdb_tuner.advise.facts import (
-    release_of_osd,
-)
+from rocksdb_tuner.advise.facts import osd_options, release_of_osd
 from rocksdb_tuner.advise.proposal import change_request, recommendation_id
 from rocksdb_tuner.advise.recommend import assess
-from rocksdb_tuner.advise.records import Assessment, Kind, OsdFacts, Recommendation
+from rocksdb_tuner.advise.records import (
+    Assessment,
+    Kind,
+    OsdFacts,
+    Recommendation,
+    Risk,
+    Severity,
+)
 from rocksdb_tuner.advise.steps import ShownSteps
+from rocksdb_tuner.mgr.records import ConfigEntry, RunningOption
 from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.grammar import in_force, same_meaning
 from rocksdb_tuner.rollout.history import HistoryRecord
-from rocksdb_tuner.rollout.records import ANNEX, OPTION, Outcome
+from rocksdb_tuner.rollout.records import ANNEX, OPTION, ChangeKind, Outcome
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from .scenes import ALL, entry, facts, group, osd_info, workload
@@ -199,6 +205,134 @@ def test_what_was_changed_by_the_annex_can_be_compacted_afterwards() -> None:
     compaction = compaction_advice(group(*after, does=RGW), (record,))
     assert compaction is not None
     assert compaction.kind is Kind.COMPACT
+
+
+# -- an annex of before, beside a default that has what it sets
+
+LATER = '18.2.7'
+LATER_RELEASE = release_of_osd(osd_info(0, 'reef', version=LATER))
+assert LATER_RELEASE is not None
+LATER_DEFAULT = LATER_RELEASE.default_options
+
+
+def upgraded(
+    *entries: ConfigEntry,
+    annex: str = LZ4,
+    count: int = 3,
+    source: str = 'default',
+    **info: object,
+) -> tuple[OsdFacts, ...]:
+    """OSDs of a release that compresses by default, and started with their annex."""
+    return tuple(
+        facts(
+            osd_info(n, 'reef', **{'version': LATER, **info}),
+            LATER_DEFAULT,
+            source,
+            entries or (entry(ALL, LZ4, ANNEX),),
+            annex,
+        )
+        for n in range(count)
+    )
+
+
+def test_an_annex_that_changes_nothing_is_recommended_for_removal_without_a_restart() -> None:
+    members = upgraded()
+    found = only(advised(*members))
+    assert (found.kind, found.option, found.annex) == (Kind.REMOVE_OVERRIDE, ANNEX, LZ4)
+    assert (found.who, found.final_entries) == (ALL, ((ALL, None),))
+    assert (found.risk, found.restart_required) == (Risk.LOW, False)
+    assert found.commands == (f'ceph config rm {ALL} {ANNEX}',)
+    assert found.undo_commands == (f"ceph config set {ALL} {ANNEX} '{LZ4}'",)
+    assert (found.options_to, found.profile) == (LATER_DEFAULT, 'bluestore-default-reef')
+    (reason,) = found.reasons
+    assert f'sets {ANNEX} to {LZ4}, which Reef (from 18.2.4) has by default' in reason.statement
+    assert 'would silently overrule the better default of a later release' in reason.statement
+    # Whatever clients do.
+    assert only(assess(group(*members), members)) == found
+
+
+def test_the_removal_of_an_annex_is_carried_out_as_it_is_shown() -> None:
+    request = change_request(only(advised(*upgraded())), 'client.admin')
+    assert (request.kind, request.option) == (ChangeKind.REMOVE_OVERRIDE, ANNEX)
+    # What each OSD runs, and goes on to run.
+    assert request.targets == ((0, LZ4), (1, LZ4), (2, LZ4))
+    assert not request.restart
+    assert request.strings is not None
+    assert same_meaning(*request.strings, None)
+
+
+def test_annexes_of_single_osds_go_in_one_recommendation() -> None:
+    entries = tuple(entry(f'osd.{n}', LZ4, ANNEX) for n in range(2))
+    members = upgraded(*entries, count=2)
+    found = only(advised(*members, others=upgraded(*entries, annex='', count=3)[2:]))
+    assert found.final_entries == (('osd.0', None), ('osd.1', None))
+    assert found.who == 'osd/class:ssd'
+    assert found.reasons[0].statement.startswith('Each of their own entries sets ')
+    assert assess(group(*members), members, rollout_under_way=True).recommendations == ()
+
+
+@pytest.mark.parametrize(
+    'members',
+    [
+        # It sets what the default has not.
+        upgraded(entry(ALL, 'ttl=7', ANNEX), annex='ttl=7'),
+        upgraded(entry(ALL, f'{LZ4},ttl=7', ANNEX), annex=f'{LZ4},ttl=7'),
+        # The default of this release has it not.
+        osds(annex=LZ4, entries=(entry(ALL, LZ4, ANNEX),)),
+        # Beside a string of somebody's it may be meant for.
+        upgraded(entry(ALL, LZ4, ANNEX), entry(ALL, LATER_DEFAULT), source='mon'),
+        # Another would take its place.
+        upgraded(entry('osd.0', LZ4, ANNEX), entry(ALL, 'ttl=7', ANNEX)),
+        # Whether one would cannot be told.
+        upgraded(entry(ALL, LZ4, ANNEX), entry('osd/rack:r1', 'ttl=7', ANNEX)),
+        # OSDs did not start with it yet, or with another.
+        upgraded(annex=''),
+        upgraded(annex=f'{LZ4},'),
+    ],
+)
+def test_an_annex_stays_where_it_may_do_something(members: tuple[OsdFacts, ...]) -> None:
+    found = advised(*members)
+    assert found.recommendations == ()
+    assert f'{ANNEX} is set for osd.0' in found.conclusion
+    entries = (entry(ALL, LZ4, ANNEX), entry('osd.0', LZ4, ANNEX))
+    names = {one.finding_id for one in findings(ClusterFacts(members, entries))}
+    assert 'redundant-override' not in names
+
+
+def test_an_annex_from_a_ceph_conf_is_reported_by_no_entry() -> None:
+    info = osd_info(0, 'reef', version=LATER)
+    entries = (entry(ALL, LZ4, ANNEX),)
+    reported = {
+        OPTION: RunningOption(LATER_DEFAULT, 'default', ignores_mon=False),
+        ANNEX: RunningOption(LZ4, 'file', ignores_mon=False),
+    }
+    member = facts(info, LATER_DEFAULT)._replace(options=osd_options(info, entries, reported))
+    assert advised(member).recommendations == ()
+
+
+def test_an_annex_that_others_need_is_left_and_they_are_named() -> None:
+    """OSDs of an earlier release, which the same entry changes."""
+    behind = facts(
+        osd_info(7, 'reef', version=VERSION, device_class='hdd'),
+        DEFAULT,
+        entries=(entry(ALL, LZ4, ANNEX),),
+        annex=LZ4,
+    )
+    found = advised(*upgraded(), others=(behind,))
+    assert found.recommendations == ()
+    assert f'The entry for {ALL} should go' in found.conclusion
+    assert 'for osd.7, which this change would not reach: remove it by' in found.conclusion
+    assert f'"ceph config rm {ALL} {ANNEX}"' in found.conclusion
+    cluster = ClusterFacts((*upgraded(), behind), (entry(ALL, LZ4, ANNEX),))
+    assert 'redundant-override' not in {one.finding_id for one in findings(cluster)}
+
+
+def test_a_redundant_annex_is_a_finding_with_its_command() -> None:
+    cluster = ClusterFacts(upgraded(), (entry(ALL, LZ4, ANNEX),))
+    (found,) = (one for one in findings(cluster) if one.finding_id == 'redundant-override')
+    assert (found.severity, found.osds) == (Severity.INFO, (0, 1, 2))
+    assert found.commands == (f'ceph config rm {ALL} {ANNEX}',)
+    assert found.evidence[0].signal == ANNEX
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,12 @@ from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Assessment, GroupFacts, Kind, OsdFacts, Risk
 from rocksdb_tuner.advise.steps import ShownSteps
+from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals
-from rocksdb_tuner.options.grammar import same_meaning
+from rocksdb_tuner.options.grammar import in_force, same_meaning
 from rocksdb_tuner.options.wal import wal_of
+from rocksdb_tuner.rollout.records import ANNEX
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 from rocksdb_tuner.workload.writer import Writer, writer_evidence
 
@@ -46,7 +48,7 @@ RELEASES = {
     'reef': ('18.2.7', 'reef'),
     'tentacle': ('20.2.4', 'tentacle'),
 }
-#: None: the default of the release; text with a plus: added to it.
+#: None: the default of the release; text with a plus: added to it, with two: by the annex.
 RUNNING: Mapping[str, Optional[str]] = {
     'default': None,
     'alternate-2019': profile('alternate-2019').options,
@@ -59,6 +61,7 @@ RUNNING: Mapping[str, Optional[str]] = {
     'no-wal-limit': '+max_total_wal_size=0',
     'disableWAL': '+disableWAL=true',
     'not-judged': '+block_based_table_factory={block_size=16384}',
+    'annex lz4': '++compression=kLZ4Compression',
 }
 
 
@@ -135,6 +138,8 @@ class Row:
         change = RUNNING[self.running]
         if change is None:
             return release.default_options
+        if change.startswith('++'):
+            return in_force(release.default_options, change[2:])
         return release.default_options + ',' + change[1:] if change.startswith('+') else change
 
     def _osds(self, options: str, source: str) -> tuple[OsdFacts, ...]:
@@ -151,8 +156,7 @@ class Row:
                     **hardware.info,
                 },
             )
-            entries = (entry('osd', options),) if source == 'mon' else ()
-            osd = facts(info, options, source, entries)
+            osd = self._osd(info, options, source)
             found.append(
                 osd._replace(
                     signals=Signals(
@@ -168,16 +172,30 @@ class Row:
             )
         return tuple(found)
 
+    def _osd(self, info: OsdInfo, options: str, source: str) -> OsdFacts:
+        change = RUNNING[self.running]
+        if source == 'annex' and change is not None:
+            release, annex = release_of_osd(info), change[2:]
+            assert release is not None
+            of_annex = (entry('osd', annex, ANNEX),)
+            return facts(info, release.default_options, entries=of_annex, annex=annex)
+        entries = (entry('osd', options),) if source == 'mon' else ()
+        return facts(info, options, source, entries)
+
     def group(self, options: str) -> tuple[GroupFacts, tuple[OsdFacts, ...]]:
         release = release_of_osd(self._osds('', 'default')[0].info)
         assert release is not None
         is_default = options == release.default_options
-        osds = self._osds(options, 'default' if is_default else 'mon')
+        source = 'annex' if self._by_annex(options) else 'default' if is_default else 'mon'
+        osds = self._osds(options, source)
         hardware = HARDWARE[self.hardware]
         group = GroupFacts(
             hardware.device_class, WORKLOADS[self.workload], osds, cores=hardware.cores
         )
         return with_limit(group), osds
+
+    def _by_annex(self, options: str) -> bool:
+        return (RUNNING[self.running] or '').startswith('++') and options == self.options
 
     def answer(self, options: str) -> Assessment:
         group, osds = self.group(options)
@@ -193,7 +211,7 @@ class Row:
 def rows() -> Iterator[Row]:
     for release in RELEASES:
         for running in RUNNING:
-            for work in WORKLOADS:
+            for work in ('idle', 'rbd busy 72%', 'rgw') if 'annex' in running else WORKLOADS:
                 yield Row(release, running, work, 'flash')
     for release in ('pacific', 'reef'):
         for hardware in HARDWARE:
@@ -227,7 +245,7 @@ def cells(row: Row) -> tuple[str, ...]:
             f'{metric} {advice.prediction.low_percent:.0f} to {advice.prediction.high_percent:.0f}%'
         )
     named = advice.profile or 'unnamed'
-    named += '' if advice.annex is None else ' by annex'
+    named += '' if advice.annex is None else ', annex'
     return (
         *told,
         advice.kind.value,
@@ -272,14 +290,18 @@ def test_nothing_is_removed_without_a_named_objection(release: str) -> None:
         if row.release != release:
             continue
         (advice,) = answered(row).recommendations
+        if not advice.restart_required:
+            # What goes changes nothing, and says so.
+            assert advice.kind is Kind.REMOVE_OVERRIDE
+            assert 'changes nothing now' in advice.reasons[0].statement, row
+            continue
         case = row.case(row.options)
         against = (
             *(o.reason for o in standing_objections(row.options, case.release)),
             *(o.reason for o in case.misfits(row.options)),
             *(o.reason for o in case.under_workload(row.options)),
         )
-        if advice.restart_required:
-            assert advice.reasons[0] in against, row
+        assert advice.reasons[0] in against, row
 
 
 @pytest.mark.parametrize('running', ELSEWHERE)
@@ -327,10 +349,31 @@ def test_what_the_model_calls_worse_is_never_of_low_risk(release: str) -> None:
         if row.release != release:
             continue
         (advice,) = answered(row).recommendations
+        if not advice.restart_required:
+            continue
         case = row.case(row.options)
         change = predicted_write_amplification(row.options, advice.options_to, case.situation)
         if change is not None and change.is_worse:
             assert advice.risk is not Risk.LOW, row
+
+
+def test_an_annex_goes_with_the_release_that_has_by_default_what_it_sets() -> None:
+    """Before that it stays, and after that it goes whatever clients do, and no OSD restarts."""
+    for release in RELEASES:
+        for work in ('idle', 'rbd busy 72%', 'rgw'):
+            found = answered(Row(release, 'annex lz4', work, 'flash'))
+            if release not in {'reef', 'tentacle'}:
+                assert found.recommendations == (), release
+                continue
+            (advice,) = found.recommendations
+            assert (advice.kind, advice.option) == (Kind.REMOVE_OVERRIDE, ANNEX)
+            assert (advice.risk, advice.restart_required) == (Risk.LOW, False)
+            assert advice.commands == (f'ceph config rm osd {ANNEX}',)
+            assert advice.undo_commands == (
+                f"ceph config set osd {ANNEX} 'compression=kLZ4Compression'",
+            )
+            (reason,) = advice.reasons
+            assert 'changes nothing now, and would silently overrule' in reason.statement
 
 
 def test_the_rows_of_the_issue() -> None:

@@ -213,11 +213,68 @@ def test_a_canary_that_gets_slower_with_the_annex_is_rolled_back() -> None:
     assert run.cluster.entries_of(ANNEX) == {}
 
 
-def test_an_annex_is_not_removed_by_a_rollout() -> None:
+def without_annex(cluster: FakeCluster, **changes: object) -> ChangeRequest:
+    """A request to remove an annex that sets what OSDs run anyhow."""
+    fields: dict[str, object] = {
+        'kind': ChangeKind.REMOVE_OVERRIDE,
+        'final_entries': ((ALL, None),),
+        'restart': False,
+        'strings': (f'ttl=7,{LZ4}', f'{LZ4},ttl=7'),
+    }
+    return lz4(cluster, **{**fields, **changes})
+
+
+def test_an_annex_that_changes_nothing_is_removed_without_a_restart_and_restored() -> None:
+    run = Run(annexed(annex=LZ4))
+    nonces = {n: osd.nonce for n, osd in run.cluster.osds.items()}
+    run.start(without_annex(run.cluster))
+    assert run.to_the_end().outcome is Outcome.DONE
+    assert run.cluster.entries_of(ANNEX) == {}
+    assert run.cluster.commands == [f'ceph config rm {ALL} {ANNEX}']
+    run.driver.rollback(None, 'client.admin', run.cluster.now_s)
+    assert run.to_the_end().stage is Phase.ROLLED_BACK
+    assert run.cluster.entries_of(ANNEX) == {ALL: LZ4}
+    assert {n: osd.nonce for n, osd in run.cluster.osds.items()} == nonces
+
+
+def test_annexes_of_single_osds_are_removed_one_by_one() -> None:
+    cluster = annexed()
+    for n in cluster.osds:
+        cluster.operator_sets(f'osd.{n}', LZ4)
+        cluster.restart_by_hand(n)
+        cluster.advance(60)
+    run = Run(cluster)
+    run.start(without_annex(cluster, final_entries=tuple((f'osd.{n}', None) for n in cluster.osds)))
+    assert run.to_the_end().outcome is Outcome.DONE
+    assert cluster.entries_of(ANNEX) == {}
+
+
+@pytest.mark.parametrize(
+    'changes',
+    [
+        {'restart': True},
+        {'strings': None},
+        {'strings': (f'ttl=7,{LZ4}', 'ttl=7')},
+    ],
+)
+def test_an_annex_is_not_removed_where_an_osd_would_miss_it(changes: dict[str, object]) -> None:
     cluster = annexed(annex=LZ4)
-    request = lz4(cluster, kind=ChangeKind.REMOVE_OVERRIDE, final_entries=((ALL, None),))
-    with pytest.raises(RolloutRefused, match='can be set by a rollout, not removed'):
-        Run(cluster).start(request)
+    with pytest.raises(RolloutRefused, match=f'{ANNEX} is removed only where it changes nothing'):
+        Run(cluster).start(without_annex(cluster, **changes))
+    assert cluster.entries_of(ANNEX) == {ALL: LZ4}
+
+
+def test_an_annex_stays_where_an_osd_was_not_restarted_or_a_neighbour_needs_it() -> None:
+    cluster = annexed(annex=LZ4)
+    cluster.operator_sets(ALL, ZSTD)
+    cluster.restart_by_hand(1)
+    cluster.advance(60)
+    with pytest.raises(RolloutRefused, match=r'osd\.1 must be restarted first'):
+        Run(cluster).start(without_annex(cluster))
+    other = annexed(annex=LZ4)
+    some = without_annex(other, targets=((0, LZ4), (1, LZ4)), order=(0, 1), controls=(1,))
+    with pytest.raises(RolloutRefused, match=r'osd\.2 is not among the OSDs to change'):
+        Run(other).start(some)
 
 
 def test_a_masked_entry_of_the_annex_is_in_the_way_as_one_of_the_string_is() -> None:
