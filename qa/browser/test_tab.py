@@ -257,6 +257,7 @@ def test_a_module_that_does_not_answer_is_said_as_what_it_is(
         ('quiet', 'All is well'),
         ('waiting', 'A rollout waits for you'),
         ('annex', 'Sets bluestore_rocksdb_options_annex, which OSDs append'),
+        ('annex-goes', 'No option value changes'),
         ('offer', 'Compact'),
         ('campaign', 'A compaction campaign is under way: 6 of 12 OSDs'),
         ('campaign-waiting', 'A compaction campaign waits: writes of clients take'),

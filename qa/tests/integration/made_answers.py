@@ -23,6 +23,7 @@ from rocksdb_tuner.campaign.records import (
 from rocksdb_tuner.observe.growth import GrowthPoints
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.observe.trend import TREND_SIGNALS, Trend
+from rocksdb_tuner.options.grammar import in_force
 from rocksdb_tuner.options.verdict import all_options
 from rocksdb_tuner.present import render
 from rocksdb_tuner.rollout.records import Outcome, Phase
@@ -116,6 +117,7 @@ def in_state(snapshot: Snapshot, state: str) -> Snapshot:
             assessments=(Assessment('osd', 'A change is recommended.', (samples.by_annex(),)),),
             rollout=samples.annex_rollout(),
         ),
+        'annex-goes': replace(quiet, assessments=(without_annex(),)),
         'quiet': quiet,
         'offer': replace(changed, assessments=(offer(snapshot),)),
         'campaign': replace(
@@ -137,6 +139,23 @@ def in_state(snapshot: Snapshot, state: str) -> Snapshot:
         'empty': replace(nothing, history=()),
         'off': replace(nothing, mode=Mode.OFF),
     }[state]
+
+
+def without_annex() -> Assessment:
+    """After an upgrade: what it sets is the default."""
+    made = samples.by_annex()
+    recommendation = replace(
+        made,
+        kind=Kind.REMOVE_OVERRIDE,
+        options_from=in_force(samples.LZ4, samples.ANNEX_VALUE),
+        options_to=samples.LZ4,
+        final_entries=(('osd', None),),
+        risk=Risk.LOW,
+        restart_required=False,
+        commands=made.undo_commands,
+        undo_commands=made.commands,
+    )
+    return Assessment('osd', 'A change is recommended.', (recommendation,))
 
 
 def offer(snapshot: Snapshot) -> Assessment:

@@ -182,6 +182,7 @@ function difference(
           ${commands([r.options_to], 'New option string')}`
       : html`<p role="status">Loading the differences …</p>`;
   }
+  if (!changes.length) return html`<p>No option value changes.</p>`;
   return html`<h4>What changes</h4>
     <div class="rt-scroll"><table class=${TABLE}>
       <thead>
