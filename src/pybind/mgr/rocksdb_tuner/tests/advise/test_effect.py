@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Optional
 
 import pytest
 
+from rocksdb_tuner.advise import effect
 from rocksdb_tuner.advise.effect import (
     Change,
     predicted_write_amplification,
@@ -14,7 +16,9 @@ from rocksdb_tuner.advise.effect import (
 )
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.situation import Situation
+from rocksdb_tuner.lsm.calibration import calibration
 from rocksdb_tuner.lsm.records import Estimate, Load
+from rocksdb_tuner.lsm.working_set import WorkingSet
 from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.workload.records import WorkloadClass
 
@@ -93,6 +97,42 @@ def test_what_the_model_predicts_is_said_in_one_sentence() -> None:
     prediction = prediction_of(change_of(before, Estimate(1.0, 1.5, 1.9)))
     assert prediction.metric == 'write amplification of RocksDB'
     assert '80 % of the comparisons with real OSDs' in prediction.basis
+
+
+@pytest.mark.parametrize('from_one', [True, False])
+def test_an_interval_that_just_reaches_no_change_is_none(from_one: bool) -> None:
+    same = Estimate(2.0, 2.0, 2.0)
+    ratio = Estimate(1.0, 1.1, 1.2) if from_one else Estimate(0.8, 0.9, 1.0)
+    change = Change(same, same, ratio)
+    assert (change.is_better, change.is_worse) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ('held', 'least', 'most'),
+    [
+        (None, 0.7, 0.7),
+        (WorkingSet(Estimate(1.0, 2.0, 3.0), None), 0.7, 0.7),
+        (WorkingSet(Estimate(1.0, 2.0, 3.0), Estimate(10.0, 20.0, 30.0)), 0.5, 0.9),
+        # More objects are not more change in each case.
+        (WorkingSet(Estimate(1.0, 2.0, 3.0), Estimate(30.0, 20.0, 10.0)), 0.5, 0.9),
+    ],
+)
+def test_the_interval_holds_for_as_few_and_as_many_objects_as_may_be_written_to(
+    monkeypatch: pytest.MonkeyPatch, held: Optional[WorkingSet], least: float, most: float
+) -> None:
+    by_objects = {None: 1.4, 10.0: 1.0, 30.0: 1.8}
+
+    def written(options: str, situation: Situation) -> Estimate:
+        value = 2.0 if options == OLD else by_objects[situation.load.objects]
+        return Estimate(value, value, value)
+
+    monkeypatch.setattr(effect, '_written', written)
+    change = effect._remembered.__wrapped__(OLD, LZ4, replace(RGW, working_set=held))
+    assert change is not None
+    around = calibration().quantities['write_amplification_change'].around
+    assert (change.ratio.low, change.ratio.high) == (around(least).low, around(most).high)
+    assert change.ratio.value == pytest.approx(0.7)
+    assert (change.before.value, change.after.value) == (2.0, 1.4)
 
 
 def test_the_interval_holds_both_ways() -> None:

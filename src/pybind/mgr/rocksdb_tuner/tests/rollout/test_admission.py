@@ -61,6 +61,28 @@ def test_what_was_there_before_is_recorded() -> None:
     assert state.phase is Phase.PLANNED
 
 
+def test_what_was_there_before_is_recorded_in_order() -> None:
+    """Of both options, but of other OSDs nothing: what is stored is the same each time."""
+    cluster = FakeCluster()
+    running = {n: RunningOption(cluster.runs(n), 'default', ignores_mon=False) for n in range(3)}
+    whos = ('osd/rack:r1', 'global', 'osd.9', 'osd/class:hdd', 'mon', 'osd.2', 'osd')
+    state = planned(
+        'r1',
+        set_profile(cluster),
+        cluster=cluster.cluster_map(),
+        entries={'osd/rack:r1': OLD, 'global': OLD, 'osd.9': OLD, 'mon': OLD},
+        other_entries=dict.fromkeys(whos, OLD),
+        running=running,
+        same_meaning=same_meaning,
+        now_s=1.0,
+        soak=SoakPlan(),
+    )
+    assert [who for who, _ in state.before.entries] == ['global', 'mon', 'osd/rack:r1']
+    assert state.before.other_entries is not None
+    others = [who for who, _ in state.before.other_entries]
+    assert others == sorted(set(whos) - {'osd.9'})
+
+
 @pytest.mark.parametrize(
     ('changes', 'says'),
     [

@@ -8,7 +8,7 @@ import pytest
 
 from rocksdb_tuner.mgr.records import OrchestratedDaemon
 from rocksdb_tuner.rollout.records import Direction, OsdStep, Outcome
-from rocksdb_tuner.rollout.starting import SignsOfLife
+from rocksdb_tuner.rollout.starting import REFRESH_S, SignsOfLife
 
 from .conftest import ALL, NEW, OLD, Run, overridden, set_profile
 from .test_outstanding import Asked
@@ -19,6 +19,11 @@ def slow(boot_s: float, silent: bool = False) -> tuple[Run, Asked]:
     run.cluster.boot_s = boot_s
     run.cluster.orchestrator_silent = silent
     return run, Asked(run)
+
+
+def test_an_orchestrator_is_asked_to_look_again_each_minute() -> None:
+    """Its own round takes several."""
+    assert REFRESH_S == 60.0
 
 
 def test_a_boot_slower_than_restart_timeout_is_waited_for_on_every_osd() -> None:
