@@ -10,6 +10,7 @@ from typing import Mapping, Optional
 from ..lsm.calibration import calibration, workload_of_class
 from ..lsm.columns import Column, columns
 from ..lsm.model import TreeInputs
+from ..lsm.population import LOG_ENTRIES
 from ..lsm.records import Devices, Load, VolumeSelection
 from ..lsm.working_set import Measured, WorkingSet, working_set
 from ..options.releases import KnownRelease
@@ -33,6 +34,9 @@ __all__ = [
     'situation_without_osd',
 ]
 
+MAX_PG_LOG = 'osd_max_pg_log_entries'
+#: `mon_target_pg_per_osd` of all releases.
+USUAL_PLACEMENT_GROUPS = 100
 #: `osd_memory_target` of all releases.
 DEFAULT_MEMORY_TARGET_BYTES = 4 << 30
 
@@ -161,7 +165,11 @@ def situation_of_osd(facts: OsdFacts, release: KnownRelease, given: Given = NOTH
     measured = _measured_workload(chosen)
     common: list[str] = []
     of_model: list[str] = []
-    load = Load(workload=measured, wal_bytes_per_s=signals.wal_bytes_per_s if signals else None)
+    load = Load(
+        workload=measured,
+        wal_bytes_per_s=signals.wal_bytes_per_s if signals else None,
+        log_entries=_log_entries(facts.settings or {}),
+    )
     used = signals.db_used_bytes if signals else None
     if used is not None and signals is not None and given.data_bytes is None:
         load = replace(load, data_bytes=float(used + (signals.slow_used_bytes or 0)))
@@ -235,7 +243,12 @@ def _fitted(situation: Situation, facts: OsdFacts) -> Situation:
     if found is None:
         return situation
     objects = None if found.fitted is None else float(f'{found.fitted.value:.2g}')
-    return replace(situation, working_set=found, load=replace(situation.load, objects=objects))
+    load = replace(
+        situation.load,
+        objects=objects,
+        log_entries=situation.load.log_entries if objects is None else found.log_entries,
+    )
+    return replace(situation, working_set=found, load=load)
 
 
 def _rounded(value: Optional[float], digits: int) -> Optional[float]:
@@ -280,6 +293,15 @@ def _selection(settings: Mapping[str, Setting]) -> VolumeSelection:
         reserved_factor=factor,
         reserved_bytes=found.reserved_bytes if reserved is None else reserved,
     )
+
+
+def _log_entries(settings: Mapping[str, Setting]) -> Optional[float]:
+    """Of logs that somebody cut; None: as long as by default, or on the way there."""
+    most = natural(settings[MAX_PG_LOG].value) if MAX_PG_LOG in settings else None
+    if most is None:
+        return None
+    # How many placement groups an OSD has does not matter for logs of the usual length.
+    return min(LOG_ENTRIES, float(most * USUAL_PLACEMENT_GROUPS))
 
 
 def _measured_workload(workload: Optional[WorkloadClass]) -> Optional[str]:

@@ -16,7 +16,7 @@ from .levels import level_targets
 from .memory import Family
 from .records import Load
 
-__all__ = ['assumed_data_bytes', 'data_by_family', 'grows', 'population']
+__all__ = ['LOG_ENTRIES', 'assumed_data_bytes', 'data_by_family', 'grows', 'population']
 
 #: `osd_target_pg_log_entries_per_osd` of all releases: as many as an OSD of 30 to 1,200 placement
 #: groups keeps (PG::get_target_pg_log_entries() in src/osd/PeeringState.cc).

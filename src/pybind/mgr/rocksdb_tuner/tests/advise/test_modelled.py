@@ -11,7 +11,7 @@ from rocksdb_tuner.advise.effect import predicted_write_amplification
 from rocksdb_tuner.advise.given import given
 from rocksdb_tuner.advise.modelled import modelled
 from rocksdb_tuner.advise.profiles import profile
-from rocksdb_tuner.advise.records import OsdFacts
+from rocksdb_tuner.advise.records import OsdFacts, Setting
 from rocksdb_tuner.advise.situation import Situation, situation_of_osd
 from rocksdb_tuner.advise.tree import model_in
 from rocksdb_tuner.observe.signals import Signals
@@ -151,3 +151,27 @@ def test_the_model_of_an_osd_stands_beside_what_it_measured() -> None:
 )
 def test_an_osd_of_which_something_is_not_known_has_no_model(found: OsdFacts) -> None:
     assert modelled(found) is None
+
+
+@pytest.mark.parametrize(
+    ('value', 'entries'),
+    [('10', 1000), ('3000', 300_000), ('10000', 300_000), ('many', None), (None, None)],
+)
+def test_a_pg_log_that_somebody_cut_is_that_of_the_model(
+    value: Optional[str], entries: Optional[float]
+) -> None:
+    settings = {} if value is None else {'osd_max_pg_log_entries': Setting(value, 'osd')}
+    assert situation(osd(None, settings=settings)).load.log_entries == entries
+
+
+def test_a_log_of_ten_entries_writes_less() -> None:
+    """Its entries die in memory: the reason for which benchmarks cut it."""
+    cut = situation(osd(None, settings={'osd_max_pg_log_entries': Setting('10', 'osd')}))
+    usual = situation(osd(None))
+    less, more = (
+        model_in(replace(s, load=replace(s.load, objects=3000.0)), PACIFIC).amplification
+        for s in (cut, usual)
+    )
+    assert less.flushes is not None
+    assert more.flushes is not None
+    assert less.flushes < more.flushes

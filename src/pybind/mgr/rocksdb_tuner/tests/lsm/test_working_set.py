@@ -41,7 +41,8 @@ def test_what_is_written_tells_what_is_written_to(objects: float) -> None:
     assert found is not None
     assert found.fitted is not None
     assert found.prior.high / found.prior.low > 1e3
-    assert found.fitted.low <= objects <= found.fitted.high
+    assert found.fitted.low <= objects * 1.1
+    assert found.fitted.high >= objects / 1.1
     assert objects / 2 <= found.fitted.value <= objects * 2
     assert found.fitted.high / found.fitted.low < found.prior.high / found.prior.low
 
@@ -62,7 +63,8 @@ def test_no_more_objects_than_the_database_has_room_for() -> None:
     found = working_set(INPUTS, Measured(amplification(most), DAY_S))
     assert found is not None
     assert found.fitted is not None
-    assert found.fitted.high <= most * 1.001
+    # With a log that is still short there is room for some more.
+    assert found.fitted.high <= most * 1.01
 
 
 @pytest.mark.parametrize('window_s', [0.0, 60.0, 300.0])
@@ -72,7 +74,7 @@ def test_a_window_of_few_compactions_tells_nothing(window_s: float) -> None:
     assert found.fitted is None
 
 
-@pytest.mark.parametrize('write_amplification', [1.0, 20.0])
+@pytest.mark.parametrize('write_amplification', [0.8, 20.0])
 def test_what_the_model_does_not_explain_tells_nothing(write_amplification: float) -> None:
     """Something else writes there: a reshard, a compaction that was asked for."""
     found = working_set(INPUTS, Measured(write_amplification, DAY_S))
@@ -109,3 +111,32 @@ def test_an_estimate_lies_within_what_was_possible(
 def test_more_objects_are_written_no_less_for(objects: float, factor: float) -> None:
     """So a measured amplification tells one number, or a range of them, and not several."""
     assert amplification(objects) <= amplification(objects * factor) * 1.001
+
+
+def test_a_young_osd_whose_log_is_short_is_explained() -> None:
+    """4,000 objects, a log of a tenth, memtables of 512 KiB: the model then gives what it wrote."""
+    options = (
+        'compression=kNoCompression,max_write_buffer_number=16,write_buffer_size=512K,'
+        'max_bytes_for_level_base=4M,max_bytes_for_level_multiplier=8,max_total_wal_size=8M'
+    )
+    load = Load(workload='rbd-randwrite', wal_bytes_per_s=3e6, data_bytes=1e8)
+    young = replace(INPUTS, options=parse(options), load=load)
+    written = amplification(4000, replace(young, load=replace(load, log_entries=30_000)))
+    found = working_set(young, Measured(written * 0.95, 600.0))
+    assert found is not None
+    assert found.fitted is not None
+    assert found.log_entries is not None
+    again = replace(load, objects=found.fitted.value, log_entries=found.log_entries)
+    write = model(replace(young, load=again)).amplification.write
+    assert write is not None
+    assert write.value == pytest.approx(written, rel=0.1)
+
+
+def test_a_log_that_was_cut_is_taken_as_it_is() -> None:
+    cut = replace(INPUTS, load=replace(INPUTS.load, log_entries=1000.0))
+    found = working_set(cut, Measured(amplification(1e5, cut) * 0.95, DAY_S))
+    assert found is not None
+    assert found.fitted is not None
+    assert found.log_entries == 1000
+    assert found.fitted.low <= 1.1e5
+    assert found.fitted.high >= 0.9e5
