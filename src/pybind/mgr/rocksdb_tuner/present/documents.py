@@ -107,7 +107,10 @@ def status(snapshot: Snapshot) -> JsonObject:
             {'recommendation': refusal.recommendation_id, 'not_yet_because': refusal.reason}
             for refusal in snapshot.auto_apply_refusals
         ],
-        'track_record': dict(track_record(snapshot.history)._asdict()),
+        'track_record': {
+            name: rounded(value) if isinstance(value, float) else value
+            for name, value in track_record(snapshot.history)._asdict().items()
+        },
         'managers': [
             {
                 'name': manager.name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from enum import Enum
 from functools import lru_cache
@@ -10,6 +11,9 @@ from typing import NamedTuple, Optional
 from ..knowledge import loader
 from .history import HistoryRecord
 from .records import Effect, Outcome, Predicted, SignalVerdict
+
+#: Of measured values, what an interval leaves outside.
+_NOT_HELD = 0.2
 
 
 class Rightness(str, Enum):
@@ -43,6 +47,14 @@ class TrackRecord(NamedTuple):
     right: int
     direction: int
     wrong: int
+    #: Measured values that lay in the predicted interval.
+    held: int = 0
+    #: Width of the predicted intervals, in points of percent; None: none was compared.
+    mean_width_percent: Optional[float] = None
+    #: Mean interval scores of the predictions, and of a forecast that nothing ever changes: the
+    #: less, the better. An interval that says everything is possible scores its width.
+    interval_score: Optional[float] = None
+    naive_interval_score: Optional[float] = None
 
 
 class _Shows(NamedTuple):
@@ -71,14 +83,41 @@ def compared(record: HistoryRecord) -> Optional[Comparison]:
 
 def track_record(records: Iterable[HistoryRecord]) -> TrackRecord:
     ended = [record for record in records if record.outcome is not Outcome.WAITING]
-    found = [c.rightness for c in map(compared, ended) if c is not None]
+    found = [comparison for comparison in map(compared, ended) if comparison is not None]
+    rightness = [comparison.rightness for comparison in found]
     return TrackRecord(
         changes=len(ended),
         compared=len(found),
-        right=found.count(Rightness.RIGHT),
-        direction=found.count(Rightness.DIRECTION),
-        wrong=found.count(Rightness.WRONG),
+        right=rightness.count(Rightness.RIGHT),
+        direction=rightness.count(Rightness.DIRECTION),
+        wrong=rightness.count(Rightness.WRONG),
+        held=sum(
+            c.predicted_low_percent <= c.measured_percent <= c.predicted_high_percent for c in found
+        ),
+        mean_width_percent=_mean(c.predicted_high_percent - c.predicted_low_percent for c in found),
+        interval_score=_mean(
+            interval_score(c.predicted_low_percent, c.predicted_high_percent, c.measured_percent)
+            for c in found
+        ),
+        naive_interval_score=_mean(interval_score(0.0, 0.0, c.measured_percent) for c in found),
     )
+
+
+def interval_score(low: float, high: float, measured: float) -> float:
+    """Width of an interval that shall hold 80 %, and a penalty for how far outside a value lies.
+
+    T. Gneiting and A. Raftery, Strictly Proper Scoring Rules, Prediction, and Estimation, 2007,
+    section 6.2: no other interval than the one that one believes in has a lower expected score.
+    """
+    outside = max(low - measured, measured - high, 0.0)
+    return high - low + 2 / _NOT_HELD * outside
+
+
+def _mean(values: Iterable[float]) -> Optional[float]:
+    """None of nothing, and where one has no bound."""
+    found = list(values)
+    mean = sum(found) / len(found) if found else None
+    return mean if mean is not None and math.isfinite(mean) else None
 
 
 def _interval(predicted: Predicted, shown: _Shows) -> tuple[float, float]:

@@ -65,6 +65,10 @@ export interface Status {
     right: number;
     direction: number;
     wrong: number;
+    held: number;
+    mean_width_percent: number | null;
+    interval_score: number | null;
+    naive_interval_score: number | null;
   };
   notices: string[];
 }

@@ -202,6 +202,10 @@ export function history(
           Of ${plural(record.compared, 'change')} whose outcome could be compared with the prediction:
           ${record.right} as predicted, ${record.direction} in the predicted direction,
           ${record.wrong} not.
+          ${record.interval_score !== null && record.naive_interval_score !== null
+            ? `Interval score ${record.interval_score.toFixed(0)}, where a forecast of no change has
+              ${record.naive_interval_score.toFixed(0)} (less is better).`
+            : nothing}
         </p>`
       : nothing}
     ${changes.length === 0

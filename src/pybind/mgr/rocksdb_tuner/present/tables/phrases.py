@@ -198,6 +198,11 @@ def track_record_line(record: TrackRecord) -> str:
         *([f'{record.direction} in direction only'] if record.direction else []),
         *([f'{record.wrong} wrong'] if record.wrong else []),
     ]
+    if record.interval_score is not None and record.naive_interval_score is not None:
+        parts.append(
+            f'interval score {record.interval_score:.0f} against '
+            f'{record.naive_interval_score:.0f} of a forecast of no change'
+        )
     untold = record.changes - record.compared
     if untold:
         parts.append(f'{format_plural(untold, "change")} without a comparison')

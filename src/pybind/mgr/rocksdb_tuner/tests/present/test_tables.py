@@ -494,7 +494,10 @@ def test_history_compares_prediction_and_outcome() -> None:
     assert 'client write latency +31 %' in first
     assert 'Compared:   did not come true' in first
     assert 'waiting, asked for by operator' in second
-    assert total == 'Track record: right 0 of 1 time on this cluster, 1 wrong.'
+    assert total == (
+        'Track record: right 0 of 1 time on this cluster, 1 wrong, interval score 329 against '
+        '310 of a forecast of no change.'
+    )
 
 
 def test_status_counts_how_often_the_module_was_right() -> None:

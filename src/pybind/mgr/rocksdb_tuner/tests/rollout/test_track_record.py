@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Optional
 
 import pytest
@@ -15,7 +16,14 @@ from rocksdb_tuner.rollout.records import (
     SignalVerdict,
     Verdict,
 )
-from rocksdb_tuner.rollout.track_record import Comparison, Rightness, compared, track_record
+from rocksdb_tuner.rollout.track_record import (
+    Comparison,
+    Rightness,
+    TrackRecord,
+    compared,
+    interval_score,
+    track_record,
+)
 
 from .conftest import Run, set_profile
 from .test_soak import SOAK
@@ -154,7 +162,7 @@ def test_what_cannot_be_compared_counts_neither_for_nor_against(
 ) -> None:
     one = record(predicted, signal)
     assert compared(one) is None
-    assert track_record([one]) == (1, 0, 0, 0, 0)
+    assert track_record([one]) == TrackRecord(1, 0, 0, 0, 0)
 
 
 def test_totals_count_every_change_that_ended_once() -> None:
@@ -166,7 +174,7 @@ def test_totals_count_every_change_that_ended_once() -> None:
         record(None, None, Outcome.FAILED),
         record(predicted, latency(-10.0), Outcome.WAITING),
     ]
-    assert track_record(records) == (4, 3, 1, 1, 1)
+    assert track_record(records)[:5] == (4, 3, 1, 1, 1)
 
 
 @pytest.mark.parametrize(('factor', 'rightness'), [(1.0, Rightness.RIGHT), (1.25, Rightness.WRONG)])
@@ -185,3 +193,52 @@ def test_a_rollout_leaves_its_prediction_and_its_measurement_in_history(
     assert comparison.rightness is rightness
     run.fail_over()
     assert run.driver.history == (kept,)
+
+
+@pytest.mark.parametrize(
+    ('low', 'high', 'measured', 'score'),
+    [
+        (-20.0, -10.0, -15.0, 10.0),
+        (-20.0, -10.0, -20.0, 10.0),
+        (-20.0, -10.0, -22.0, 30.0),
+        (-20.0, -10.0, 0.0, 110.0),
+        (0.0, 0.0, -15.0, 150.0),
+        (0.0, 0.0, 0.0, 0.0),
+        (-100.0, 100.0, -15.0, 200.0),
+    ],
+)
+def test_an_interval_scores_its_width_and_what_it_misses(
+    low: float, high: float, measured: float, score: float
+) -> None:
+    assert interval_score(low, high, measured) == pytest.approx(score)
+
+
+def test_a_forecast_that_says_everything_is_possible_scores_worse_than_an_exact_one() -> None:
+    """Both are right each time; a forecast of no change is better than the vague one."""
+    measured = [latency(change, 1.0) for change in (-12.0, -15.0, -18.0)]
+    exact = track_record(
+        record(Predicted(AMPLIFICATION, -20.0, -10.0), _bytes(m)) for m in measured
+    )
+    vague = track_record(record(Predicted(AMPLIFICATION, -99.0, 99.0), _bytes(m)) for m in measured)
+    assert exact.held == vague.held == 3
+    assert (exact.mean_width_percent, vague.mean_width_percent) == (10.0, 198.0)
+    assert exact.interval_score == pytest.approx(10)
+    assert vague.interval_score == pytest.approx(198)
+    assert exact.naive_interval_score == vague.naive_interval_score == pytest.approx(150)
+
+
+def _bytes(seen: SignalVerdict) -> SignalVerdict:
+    return replace(seen, name='db_bytes_per_txn')
+
+
+def test_without_a_comparison_nothing_is_scored() -> None:
+    found = track_record([record(None, None)])
+    assert (found.held, found.mean_width_percent) == (0, None)
+    assert (found.interval_score, found.naive_interval_score) == (None, None)
+
+
+def test_an_interval_without_a_bound_has_no_score() -> None:
+    """An inverse of -100 % or less: every amount is possible."""
+    found = track_record([record(Predicted(IOPS, -100.0, 25.0), latency(-12.0, 1.0))])
+    assert found.compared == 1
+    assert found.interval_score is None
