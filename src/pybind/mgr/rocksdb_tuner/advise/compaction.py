@@ -153,7 +153,7 @@ def _runs(osd: OsdFacts, options: str) -> bool:
 def _prediction(osd: OsdFacts, change: HistoryRecord) -> Optional[Prediction]:
     """What was published of a set's space against the same without compression."""
     release = release_of_osd(osd.info)
-    profile = None if release is None else recognise(change.options_to, release)
+    profile = recognise(change.options_to, release)
     figures = () if profile is None else profile.evidence
     for figure in figures:
         if (

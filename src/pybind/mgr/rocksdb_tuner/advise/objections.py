@@ -99,11 +99,7 @@ def standing_objections(text: str, release: KnownRelease) -> tuple[Objection, ..
         reason = Reason(f'{profile.title}: {profile.superseded}', profile.source)
         found.append(Objection(Name.SUPERSEDED, reason))
     problems = check(text, release.rocksdb_version).problems
-    found += [
-        _of_problem(Name.UNSAFE, p)
-        for p in problems
-        if p.severity == 'error' and p.rule not in _NOT_TOLD
-    ]
+    found += [_of_problem(Name.UNSAFE, p) for p in problems if p.severity == 'error']
     # What was published was tested as a whole.
     if profile is None:
         found += [_of_problem(Name.HARMFUL, p) for p in problems if harmful(p)]

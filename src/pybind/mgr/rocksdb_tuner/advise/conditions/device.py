@@ -385,6 +385,6 @@ def _flush_of(definition: str, running: Optional[str], rocksdb_version: str) -> 
         return None
     values = checked.effective
     names = ('write_buffer_size', 'min_write_buffer_number_to_merge')
-    if not checked.accepted or not all(name in values for name in names):
+    if not checked.accepted:
         return None
     return math.prod(int(values[name]) for name in names)

@@ -19,7 +19,7 @@ from rocksdb_tuner.lsm.records import Devices
 from rocksdb_tuner.lsm.tree_options import TreeOptions, tree_options
 from rocksdb_tuner.options.checks import safe_to_apply
 from rocksdb_tuner.options.releases import KnownRelease, known_releases, release_of
-from rocksdb_tuner.options.syntax import parse
+from rocksdb_tuner.options.syntax import format, parse  # noqa: A004
 from rocksdb_tuner.workload.records import WorkloadClass
 
 MIB = 1 << 20
@@ -196,6 +196,41 @@ def test_a_device_that_is_there_bounds_the_wal_whatever_other_device_there_is(
 def test_a_small_memory_target_bounds_the_memtables() -> None:
     found = shape(Situation(PACIFIC, memory_target_bytes=2 * GIB))
     assert found.max_total_wal_bytes == 512 * MIB
+
+
+@pytest.mark.parametrize(
+    ('size_mib', 'merge', 'own'),
+    [
+        (16, 5, False),
+        (16, 6, True),
+        (16, 8, True),
+        (16, 9, False),
+        (8, 12, True),
+        (8, 11, False),
+        # Neither so small that it pays, nor published.
+        (32, 3, False),
+        (4, 24, False),
+    ],
+)
+def test_a_default_with_small_memtables_and_a_flush_that_was_tested_is_kept(
+    size_mib: int, merge: int, own: bool
+) -> None:
+    """Flushes from 96 to 128 MiB, of memtables of 8 or 16 MiB."""
+    reef = release('18.2.7')
+    changed = parse(reef.default_options).replaced(
+        {
+            'write_buffer_size': str(size_mib << 20),
+            'min_write_buffer_number_to_merge': str(merge),
+        }
+    )
+    found = derive(Situation(replace(reef, default_options=format(changed))))
+    choices = {choice.option: choice for choice in found.choices}
+    memtables = choices['write_buffer_size'], choices['min_write_buffer_number_to_merge']
+    assert ('has been through QA' in memtables[0].why) is own
+    if own:
+        assert [choice.value for choice in memtables] == [str(size_mib << 20), str(merge)]
+    else:
+        assert [choice.value for choice in memtables] == [str(16 << 20), '6']
 
 
 def test_a_difference_from_a_profile_is_named() -> None:

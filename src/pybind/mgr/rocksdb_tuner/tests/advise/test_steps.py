@@ -107,3 +107,11 @@ def test_what_was_not_asked_for_lately_is_forgotten() -> None:
     for number in range(32):
         shown.of(change(f'ttl={number}'), even(100.0))
     assert shown.of(change(), even(100.0, osd7=80.0)).order[0] == 7
+
+
+def test_the_last_thirty_two_changes_are_remembered() -> None:
+    shown = ShownSteps()
+    first = shown.of(change(), even(100.0))
+    for number in range(31):
+        shown.of(change(f'ttl={number}'), even(100.0))
+    assert shown.of(change(), even(100.0)) is first

@@ -228,6 +228,7 @@ def indexing(
         ([indexing(0, 40), *(indexing(i, 10) for i in range(1, 5))], (0,)),
         ([indexing(0, 39.9), *(indexing(i, 10) for i in range(1, 5))], ()),
         ([indexing(0, 80), indexing(1, 50), *(indexing(i, 10) for i in range(2, 7))], (0, 1)),
+        ([indexing(0, 40, 0.5), *(indexing(i, 10) for i in range(1, 5))], (0,)),
         # Nobody waits for it.
         ([indexing(0, 40, 0.49), *(indexing(i, 10) for i in range(1, 5))], ()),
         ([indexing(0, 40, None), *(indexing(i, 10) for i in range(1, 5))], ()),
