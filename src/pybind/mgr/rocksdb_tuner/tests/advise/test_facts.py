@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Optional, Union
+from dataclasses import replace
+from typing import Any, Optional, Union
 
 import pytest
 
@@ -14,6 +15,7 @@ from rocksdb_tuner.advise.facts import (
     groups,
     osd_options,
     places,
+    redundant_annex,
     settings_in_force,
     write_iops,
 )
@@ -43,6 +45,56 @@ def options(
     release: Optional[str] = 'pacific',
 ) -> OsdOptions:
     return osd_options(osd_info(0, release), entries, running(value, source, annex))
+
+
+# -- an annex that an entry alone sets
+
+
+@pytest.mark.parametrize(
+    ('annex', 'entries', 'only'),
+    [
+        (LZ4, (entry('osd', LZ4, ANNEX),), True),
+        # Another one would decide without it.
+        (LZ4, (entry('osd', LZ4, ANNEX), entry('global', OTHER, ANNEX)), False),
+        (LZ4, (entry('osd', LZ4, ANNEX), entry('osd/rack:r1', OTHER, ANNEX)), False),
+        # It was changed since, or is gone.
+        (LZ4, (entry('osd', OTHER, ANNEX),), False),
+        (LZ4, (), False),
+        (LZ4, (entry('osd', LZ4),), False),
+    ],
+)
+def test_an_annex_is_set_by_an_entry_alone_where_nothing_is_beneath(
+    annex: str, entries: tuple[ConfigEntry, ...], only: bool
+) -> None:
+    assert options(annex=annex, entries=entries).annex_by_entry_only is only
+    by_file = running(PACIFIC, 'default')
+    by_file[ANNEX] = RunningOption(annex, 'file', ignores_mon=False)
+    assert not osd_options(osd_info(0), entries, by_file).annex_by_entry_only
+
+
+@pytest.mark.parametrize(
+    ('changes', 'redundant'),
+    [
+        ({}, True),
+        ({'annex_by_entry_only': False}, False),
+        ({'overruled': True}, False),
+        ({'deciding_who': 'osd'}, False),
+        ({'next_start': None}, False),
+        ({'next_start': f'{PACIFIC},ttl=60'}, False),
+        ({'running': f'{PACIFIC},ttl=60'}, False),
+        ({'running': 'no_such_option=1'}, False),
+    ],
+)
+def test_an_annex_is_redundant_where_an_osd_starts_with_its_default_either_way(
+    changes: dict[str, Any], redundant: bool
+) -> None:
+    same = 'compression=kNoCompression'
+    found = facts(osd_info(0), annex=same, entries=(entry('osd', same, ANNEX),))
+    assert found.options is not None
+    known = found._replace(options=replace(found.options, **changes))
+    assert redundant_annex(known) is redundant
+    assert not redundant_annex(known._replace(options=None))
+    assert not redundant_annex(known._replace(info=osd_info(0, 'zebra')))
 
 
 # -- what would run next

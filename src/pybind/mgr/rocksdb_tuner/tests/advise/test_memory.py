@@ -158,6 +158,16 @@ def test_of_the_busiest_time_nothing_is_remembered_but_how_busy_it_was() -> None
     assert recalled(other, workload(busy=0.05), LASTING_S + 10) == workload(busy=0.05)
 
 
+def test_the_busiest_time_outlives_other_work_of_which_nothing_was_measured() -> None:
+    memory = WorkloadMemory()
+    rgw, rgw_later = (workload(WorkloadClass.RGW_METADATA, busy=busy) for busy in (0.9, 0.1))
+    lasting(memory, rgw, 100.0)
+    lasting(memory, workload(busy=None), 200.0)
+    found = measured(lasting(memory, rgw_later, 300.0), KV_SYNC_BUSY)
+    assert found is not None
+    assert found.value == 0.9
+
+
 def test_a_mixture_is_remembered_by_who_writes_in_it() -> None:
     memory = WorkloadMemory()
     writes = writer_evidence(Writer(WorkloadClass.RBD_SMALL_WRITE, 0.95), 30.0)

@@ -9,7 +9,7 @@ import pytest
 
 from rocksdb_tuner.advise import recommend
 from rocksdb_tuner.advise.choice import Case, Target, default_target, fitting, target_for
-from rocksdb_tuner.advise.effect import Change
+from rocksdb_tuner.advise.effect import Change, kv_sync_reason
 from rocksdb_tuner.advise.objections import Name, Objection
 from rocksdb_tuner.advise.profiles import profile, recognise
 from rocksdb_tuner.advise.recommend import assess
@@ -190,6 +190,19 @@ def test_what_was_derived_is_called_so_where_it_writes_more(predict: Any) -> Non
     assert (found or '').startswith(
         'Nothing to change: An option set derived for these OSDs would relieve'
     )
+
+
+@pytest.mark.parametrize('known', [True, False])
+def test_what_the_kv_sync_thread_would_save_is_told_where_the_model_knows(
+    predict: Any, monkeypatch: pytest.MonkeyPatch, known: bool
+) -> None:
+    ratio = Estimate(0.5, 0.6, 0.7)
+    monkeypatch.setattr(recommend, 'predicted_kv_sync', lambda *_: ratio if known else None)
+    here = case(osd(text=f'{PACIFIC},compression=kSnappyCompression'), does=workload(RBD))
+    predict(WORSE)
+    found = recommend.worse_for_nothing(here, target_for(here)) or ''
+    told = f'{kv_sync_reason(ratio).statement} ' if known else ''
+    assert f' what runs. {told}The model predicts a write amplification' in found
 
 
 @pytest.mark.parametrize(

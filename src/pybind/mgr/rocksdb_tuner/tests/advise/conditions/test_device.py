@@ -117,6 +117,19 @@ def test_the_level_sizes_that_are_proposed_fit_as_the_model_counts() -> None:
     assert 'level0-unlike-level1' not in rules
 
 
+def test_level_sizes_go_by_the_db_device_that_bluefs_tells_of() -> None:
+    """The metadata of the OSD may not have its size, or be of before it grew."""
+    known = spilled(does=WorkloadClass.RGW_METADATA)
+    remedy = found(known)['level-does-not-fit'].remedy
+    assert 'Put max_bytes_for_level_base=' in remedy
+    for size in (None, 6000 * GIB):
+        changed = known._replace(info=replace(known.info, db_device_bytes=size))
+        assert found(changed)['level-does-not-fit'].evidence == (
+            found(known)['level-does-not-fit'].evidence
+        )
+        assert found(changed)['level-does-not-fit'].remedy == remedy
+
+
 def test_the_effect_is_not_known_of_a_workload_that_was_not_measured() -> None:
     finding = found(spilled(does=WorkloadClass.MIXED))['level-does-not-fit']
     assert 'is not known of this workload' in finding.remedy

@@ -267,6 +267,7 @@ def test_an_osd_with_the_busiest_index_shard_is_named(
         ('17.2.8', 'quincy', False, None),
         ('18.2.4', 'reef', False, '18.2.5'),
         ('18.2.7', 'reef', False, None),
+        ('20.2.4', 'tentacle', False, None),
     ],
 )
 def test_compaction_on_deletion_needs_a_release_that_has_it_for_all_of_the_database(

@@ -7,10 +7,13 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
+from rocksdb_tuner.advise.conditions.catalogue import condition
+from rocksdb_tuner.advise.conditions.options import _of_problems
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Finding, OsdFacts, Severity
 from rocksdb_tuner.mgr.records import ConfigEntry
 from rocksdb_tuner.observe.details import Details
+from rocksdb_tuner.options.checks import Problem
 
 from ...fake_cluster import DEFAULTS
 from ..scenes import ALL, PACIFIC, entry, facts, osd_info
@@ -193,6 +196,15 @@ def test_an_override_stays_where_a_new_entry_may_decide_without_it() -> None:
     assert 'redundant-override' in found(osd, entries=before)
     now = (*before, entry('osd/rack:r1', LZ4))
     assert 'redundant-override' not in found(osd, entries=now)
+
+
+def test_a_problem_of_the_string_as_a_whole_names_the_string() -> None:
+    (running,) = ClusterFacts((facts(osd_info(0), 'ttl=60', 'file'),), ()).strings
+    whole = Problem('warning', 'a-rule', None, 'it is odd', 'a source')
+    told = _of_problems(condition('unwise-options'), running, (whole, whole))
+    assert told.summary == 'osd.0: the string: it is odd (and 1 more)'
+    assert [e.signal for e in told.evidence] == ['bluestore_rocksdb_options'] * 3
+    assert [e.value for e in told.evidence] == ['it is odd', 'it is odd', 'ttl=60']
 
 
 def test_what_loses_data_is_an_error_whatever_else_is_wrong() -> None:

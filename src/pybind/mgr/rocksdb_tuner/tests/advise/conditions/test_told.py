@@ -263,6 +263,11 @@ SCENES = (
     ),
     Scene(
         'wal-device-small',
+        'a WAL device that no limit fits',
+        (seen(0, info={'dedicated_wal': True, 'wal_device_bytes': 64 * MIB}),),
+    ),
+    Scene(
+        'wal-device-small',
         'WAL files on a DB device that has no room for them, or a WAL device beside it',
         (
             seen(0, info={'dedicated_db': True, 'db_device_bytes': GIB}),
