@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple, Optional
 
 from ..lsm.fit import Fit, fitting_levels, holds
@@ -44,10 +43,6 @@ def level_sizes(facts: OsdFacts) -> Proposal:
     if not check(options.running, version).accepted:
         return unknown
     situation = situation_of_osd(facts, release)
-    situation = replace(
-        situation,
-        devices=replace(situation.devices, dedicated_db=True, db_bytes=signals.db_total_bytes),
-    )
     data_bytes = situation.load.data_bytes
     if data_bytes is None or paths(situation.selection) == 1:
         return unknown
