@@ -20,7 +20,14 @@ from .profiles import Storage
 from .records import UNKNOWN_LIMIT, GroupFacts, Limit, OsdFacts, Resource
 from .storage import common_storage, storage_of
 
-__all__ = ['LimitThresholds', 'kv_sync_busy', 'limit_of', 'limit_thresholds', 'with_limit']
+__all__ = [
+    'LimitThresholds',
+    'kv_sync_busy',
+    'limit_of',
+    'limit_of_osd',
+    'limit_thresholds',
+    'with_limit',
+]
 
 _NOT_CLIENTS = frozenset({WorkloadClass.RECOVERY, WorkloadClass.UNKNOWN})
 _SURE = 0.95
@@ -62,6 +69,11 @@ class _Seen(NamedTuple):
 def with_limit(group: GroupFacts) -> GroupFacts:
     """``group`` with what bounds its clients."""
     return replace(group, limit=limit_of(group))
+
+
+def limit_of_osd(osd: OsdFacts) -> Limit:
+    """What bounds the clients of one OSD under its own workload."""
+    return limit_of(GroupFacts(osd.info.device_class or '', osd.workload, (osd,)))
 
 
 def kv_sync_busy(group: GroupFacts) -> Optional[Evidence]:

@@ -159,6 +159,7 @@ def osd(detail: OsdDetail) -> JsonObject:
         'recommendations': [r.recommendation_id for r in detail.recommendations],
         'deep': _deep(detail.deep),
         'model': None if detail.modelled is None else _modelled(detail.modelled),
+        'limit': _limit(detail.limit),
     }
 
 
@@ -177,6 +178,7 @@ def workload(snapshot: Snapshot) -> JsonObject:
                 'who': group.who,
                 'osds': [facts.info.osd_id for facts in group.osds],
                 'workload': _workload(group.workload),
+                'limit': _limit(group.limit),
             }
             for group in snapshot.groups
         ],

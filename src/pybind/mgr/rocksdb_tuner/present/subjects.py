@@ -6,9 +6,10 @@ import errno
 from dataclasses import dataclass
 from typing import Optional
 
+from ..advise.limit import limit_of_osd
 from ..advise.modelled import Modelled, modelled
 from ..advise.proposal import change_request
-from ..advise.records import Finding, OsdFacts, Recommendation
+from ..advise.records import UNKNOWN_LIMIT, Finding, Limit, OsdFacts, Recommendation
 from ..deep.look import DeepLook
 from ..rollout.batches import PlannedBatch, planned_batches
 from ..rollout.plan import expected_duration_s
@@ -29,6 +30,8 @@ class OsdDetail:
     deep: Optional[DeepLook] = None
     #: What the model says of it; None where it has none.
     modelled: Optional[Modelled] = None
+    #: What bounds its clients.
+    limit: Limit = UNKNOWN_LIMIT
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ def osd_detail(snapshot: Snapshot, osd_id: int, deep: Optional[DeepLook] = None)
         recommendations=tuple(r for r in snapshot.recommendations if osd_id in r.osds),
         deep=deep,
         modelled=modelled(facts),
+        limit=limit_of_osd(facts),
     )
 
 

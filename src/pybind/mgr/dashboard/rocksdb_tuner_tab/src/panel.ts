@@ -10,6 +10,7 @@ import type {
   Finding,
   Growth,
   Group,
+  Limit,
   KnownOption,
   OsdMap,
   Plan,
@@ -345,7 +346,7 @@ export class RocksDbTunerPanel extends LitElement {
       <div class="rt-scroll"><table class=${TABLE}>
         <thead>
           <tr>
-            ${['Device class', 'OSDs', 'Workload', 'Option set', 'Conclusion'].map(
+            ${['Device class', 'OSDs', 'Workload', 'Limited by', 'Option set', 'Conclusion'].map(
               (t) => html`<th scope="col">${t}</th>`,
             )}
           </tr>
@@ -356,6 +357,7 @@ export class RocksDbTunerPanel extends LitElement {
               <th scope="row">${g.who.replace('osd/class:', '')}</th>
               <td>${g.osds.length.toLocaleString()}</td>
               <td>${g.workload.class}${confidence(g.workload.confidence)}</td>
+              <td title=${g.limit.evidence.map((e) => e.statement).join(' ')}>${limit(g.limit)}</td>
               <td>
                 ${g.options.profile ?? `${plural(g.options.variants.length, 'option string')}`}
                 ${g.options.pending_restart.length
@@ -741,6 +743,12 @@ function isOld({ last_sample_age_s, interval_s }: Status['sampling']): boolean {
 
 function confidence(value: number): string {
   return value > 0 ? ` (${Math.round(value * 100)} % sure)` : '';
+}
+
+function limit(found: Limit): string {
+  if (found.resource === 'unknown') return '–';
+  const name = found.resource === 'none' ? 'nothing that is measured' : found.resource;
+  return `${name}${confidence(found.confidence)}`;
 }
 
 function firstClass(groups: Group[]): Subject | null {

@@ -40,6 +40,8 @@ from .phrases import (
     UNNAMED_OPTIONS,
     changes_table,
     finding_text,
+    limited_by,
+    limits_of_groups,
     measured_value,
     nothing_known,
     pending_note,
@@ -82,6 +84,7 @@ def osd(detail: OsdDetail) -> str:
     info = facts.info
     signals = facts.signals or _NO_SIGNALS
     state = ', '.join(('up' if info.up else 'down', 'in' if info.in_cluster else 'out'))
+    limited = limited_by(detail.limit)
     version = f'{info.version or UNKNOWN} ({info.release or "release not known"})'
     head = fields(
         [
@@ -95,6 +98,7 @@ def osd(detail: OsdDetail) -> str:
             ('Column families', _SHARDED[facts.sharded]),
             *([('Last start', _last_start(facts.last_start))] if facts.last_start else []),
             ('Workload', _workload_line(facts.workload)),
+            *([('Limited by', limited)] if limited else []),
         ]
     )
     return sections(
@@ -166,7 +170,7 @@ def workload(snapshot: Snapshot) -> str:
             for facts in snapshot.osds
         ),
     )
-    return sections(by_group if snapshot.groups else '', by_osd)
+    return sections(by_group if snapshot.groups else '', limits_of_groups(snapshot.groups), by_osd)
 
 
 def _osd_cells(facts: OsdFacts, domain: str) -> Sequence[str]:

@@ -10,7 +10,7 @@ from typing import Any, Optional
 import jsonschema
 import pytest
 
-from rocksdb_tuner.advise.limit import kv_sync_busy, limit_of
+from rocksdb_tuner.advise.limit import kv_sync_busy, limit_of, limit_of_osd
 from rocksdb_tuner.advise.profiles import Storage
 from rocksdb_tuner.advise.records import GroupFacts, OsdFacts, Resource
 from rocksdb_tuner.advise.storage import common_storage, storage_of
@@ -415,3 +415,11 @@ def test_what_osds_store_on(changes: dict[str, Any], storage: Optional[Storage])
 def test_the_thresholds_fit_their_schema() -> None:
     path = Path(loader.__file__).parent / 'schemas' / 'limits.schema.json'
     jsonschema.validate(loader.load('limits'), json.loads(path.read_text()))
+
+
+def test_the_limit_of_one_osd_is_that_of_a_group_of_one() -> None:
+    one = osd(kv_sync_busy=0.9, kv_sync_ms=0.5)._replace(workload=QUIET)
+    found = limit_of_osd(one)
+    assert found == limit_of(group(one, does=QUIET))
+    assert found.resource is Resource.KV_SYNC
+    assert limit_of_osd(one._replace(workload=None)).resource is Resource.UNKNOWN
