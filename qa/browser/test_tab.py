@@ -257,7 +257,6 @@ def test_a_module_that_does_not_answer_is_said_as_what_it_is(
         ('quiet', 'All is well'),
         ('waiting', 'A rollout waits for you'),
         ('annex', 'Sets bluestore_rocksdb_options_annex, which OSDs append'),
-        ('annex-goes', 'No option value changes'),
         ('offer', 'Compact'),
         ('campaign', 'A compaction campaign is under way: 6 of 12 OSDs'),
         ('campaign-waiting', 'A compaction campaign waits: writes of clients take'),
@@ -276,6 +275,18 @@ def test_every_state_is_said_and_accessible(admin: Visitor, state: str, shown: s
         admin.shot(f'state-{state}')
         assert admin.violations() == []
         assert admin.violations(TAB) == []
+    assert admin.our_errors() == []
+
+
+def test_that_no_option_value_changes_is_said_where_an_annex_goes(admin: Visitor) -> None:
+    """It is read once the recommendation is opened."""
+    with admin.answering(answers(osds=12, state='annex-goes')):
+        admin.open_tab()
+        item = admin.page.locator(f'{PANEL} details[data-id]').first
+        item.locator('summary').first.click()
+        expect(item).to_contain_text('No option value changes')
+        admin.shot('state-annex-goes')
+        assert admin.violations() == []
     assert admin.our_errors() == []
 
 
