@@ -101,7 +101,7 @@ def compaction_advice(
                 SOURCE,
             ),
         ),
-        prediction=_prediction(osds[0], change),
+        predictions=_predictions(osds[0], change),
         # It cannot be taken back, and it costs the clients time while it runs.
         risk=Risk.MEDIUM,
         restart_required=False,
@@ -150,7 +150,7 @@ def _runs(osd: OsdFacts, options: str) -> bool:
     return osd.options is not None and same_meaning(osd.options.running, options, version)
 
 
-def _prediction(osd: OsdFacts, change: HistoryRecord) -> Optional[Prediction]:
+def _predictions(osd: OsdFacts, change: HistoryRecord) -> tuple[Prediction, ...]:
     """What was published of a set's space against the same without compression."""
     release = release_of_osd(osd.info)
     profile = recognise(change.options_to, release)
@@ -163,14 +163,18 @@ def _prediction(osd: OsdFacts, change: HistoryRecord) -> Optional[Prediction]:
             and release.name in figure.releases
             and storage_of(osd.info) in figure.hardware
         ):
-            return Prediction(
-                metric=DB_USED,
-                # What does not compress gains nothing.
-                low_percent=min(0.0, figure.change_percent),
-                high_percent=max(0.0, figure.change_percent),
-                basis=f'{figure.setup}, against {figure.baseline}',
+            return (
+                Prediction(
+                    metric=DB_USED,
+                    signal='db_used_bytes',
+                    estimate_percent=figure.change_percent,
+                    # What does not compress gains nothing.
+                    low_percent=min(0.0, figure.change_percent),
+                    high_percent=max(0.0, figure.change_percent),
+                    basis=f'{figure.setup}, against {figure.baseline}',
+                ),
             )
-    return None
+    return ()
 
 
 def _number(record: HistoryRecord) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional, Union
 
+from ..lsm.records import Estimate
 from ..options.grammar import in_force
 from ..rollout.records import ANNEX, OPTION
 from ..workload.records import WorkloadClass
@@ -37,6 +38,7 @@ from .choice import (
 )
 from .derive import agreement
 from .effect import (
+    kv_sync_prediction,
     kv_sync_reason,
     predicted_kv_sync,
     predicted_write_amplification,
@@ -65,6 +67,13 @@ from .strings import recognise, safe_to_apply, same_meaning
 
 __all__ = ['ALL_OSDS', 'NO_ADVICE_FOR', 'assess']
 
+#: In which signal of an OSD what was published shows.
+_SIGNALS = {
+    '4 KiB random write IOPS': 'write_iops',
+    'BlueFS db_used_bytes': 'db_used_bytes',
+    'DB writes': 'db_write_amp',
+    'S3 throughput': 'rw_iops',
+}
 #: Whom an entry for the whole cluster addresses.
 ALL_OSDS = 'osd'
 #: Workloads that are no client's work, or no clear one: no reason to change anything for them,
@@ -130,7 +139,7 @@ def _advice(
         if not isinstance(gain, str):
             # What sets another string needs the entry: without it there would be two changes.
             return gain
-        return _removed(case, all_osds, default_target(case), (redundant,), None, Risk.LOW)
+        return _removed(case, all_osds, default_target(case), (redundant,), (), Risk.LOW)
     standing = case.standing(case.running) if chosen else ()
     if standing:
         found = _in_place_of(case, standing)
@@ -187,7 +196,7 @@ def _fitted(
 def worse_for_nothing(case: Case, target: Target) -> Optional[str]:
     """Why not: the model calls it worse, and nobody published of this change what it brings."""
     change = predicted_write_amplification(case.running, target.options, case.situation)
-    if change is None or not change.is_worse or _prediction(case, target) is not None:
+    if change is None or not change.is_worse or _published(case, target) is not None:
         return None
     name = target.profile.title if target.profile else 'An option set derived for these OSDs'
     ratio = predicted_kv_sync(case.running, target.options, case.situation)
@@ -268,7 +277,7 @@ def _annex_advice(
                 options_to=text,
                 profile=recognise(text, candidate.release),
                 reasons=(reason,),
-                prediction=None,
+                predictions=(),
                 risk=Risk.LOW,
                 annex=candidate.annex,
             )
@@ -289,7 +298,7 @@ def _own_entry_advice(case: Case) -> Optional[Recommendation]:
     redundant = redundant_entry(candidate)
     if redundant is not None:
         return _proposed(
-            case, Kind.REMOVE_OVERRIDE, default_target(case), (redundant,), None, Risk.LOW
+            case, Kind.REMOVE_OVERRIDE, default_target(case), (redundant,), (), Risk.LOW
         )
     standing = tuple(o for o in case.standing(case.running) if o.name in _AGAINST_OWN_ENTRIES)
     if not standing:
@@ -389,28 +398,34 @@ def _changed(
         *_losses(case, target),
         *_cautions(target, is_default=is_default),
     )
-    prediction = _prediction(case, target)
-    if prediction is None and change is not None:
+    published, kv_sync = _published(case, target), _relief(case, target)
+    predictions = (
         # What was published of clients says more than the model of the tree.
-        prediction = prediction_of(change)
+        *(() if published is None else (published,)),
+        *(() if change is None else (prediction_of(change),)),
+        *(() if kv_sync is None else (kv_sync_prediction(kv_sync),)),
+    )
     risk = Risk.MEDIUM
     if is_default and change is not None and change.is_better and fits(case, target.options):
         risk = Risk.LOW
     if change is not None and change.is_worse and not is_default:
         risk = Risk.HIGH
     if is_default and candidate.deciding_entries:
-        return _removed(case, all_osds, target, reasons, prediction, risk)
-    return _proposed(case, Kind.SET_PROFILE, target, reasons, prediction, risk)
+        return _removed(case, all_osds, target, reasons, predictions, risk)
+    return _proposed(case, Kind.SET_PROFILE, target, reasons, predictions, risk)
 
 
 def _of_kv_sync(case: Case, target: Target) -> tuple[Reason, ...]:
-    """What the model says of the thread, where that is what limits."""
+    relief = _relief(case, target)
+    return () if relief is None else (kv_sync_reason(relief),)
+
+
+def _relief(case: Case, target: Target) -> Optional[Estimate]:
+    """What the model says of the kv_sync thread, where that is what limits."""
     if case.limit.resource is not Resource.KV_SYNC:
-        return ()
+        return None
     ratio = predicted_kv_sync(case.running, target.options, case.situation)
-    if ratio is None or round(ratio.value, 2) == 1:
-        return ()
-    return (kv_sync_reason(ratio),)
+    return None if ratio is None or round(ratio.value, 2) == 1 else ratio
 
 
 def _removed(
@@ -418,7 +433,7 @@ def _removed(
     all_osds: Sequence[OsdFacts],
     target: Target,
     reasons: tuple[Reason, ...],
-    prediction: Optional[Prediction],
+    predictions: tuple[Prediction, ...],
     risk: Risk,
 ) -> Union[Recommendation, str]:
     """Without their entries the OSDs run the default; not if that changes others unwatched."""
@@ -428,7 +443,7 @@ def _removed(
         others = others_it_decides_for(who, candidate, all_osds)
         if others:
             return _by_hand(who, OPTION, reasons[0], others)
-    return _proposed(case, Kind.REMOVE_OVERRIDE, target, reasons, prediction, risk)
+    return _proposed(case, Kind.REMOVE_OVERRIDE, target, reasons, predictions, risk)
 
 
 def _proposed(
@@ -436,7 +451,7 @@ def _proposed(
     kind: Kind,
     target: Target,
     reasons: tuple[Reason, ...],
-    prediction: Optional[Prediction],
+    predictions: tuple[Prediction, ...],
     risk: Risk,
 ) -> Recommendation:
     candidate = case.candidate
@@ -457,7 +472,7 @@ def _proposed(
         options_to=target.options if annex is None else in_force(candidate.running, annex),
         profile=target.profile,
         reasons=reasons if annex is None else (*reasons, why_annex(candidate)),
-        prediction=prediction,
+        predictions=predictions,
         risk=risk,
         confidence=None if case.writer is None else case.writer.confidence,
         limit=case.limit,
@@ -484,7 +499,7 @@ def _of_block(case: Case, objections: Sequence[Objection]) -> tuple[Reason, ...]
     return (case.why_no_tuning,)
 
 
-def _prediction(case: Case, target: Target) -> Optional[Prediction]:
+def _published(case: Case, target: Target) -> Optional[Prediction]:
     if target.profile is None or case.writer is None:
         return None
     published = predict(
@@ -498,6 +513,8 @@ def _prediction(case: Case, target: Target) -> Optional[Prediction]:
         return None
     return Prediction(
         metric=published.metric,
+        signal=_SIGNALS[published.metric],
+        estimate_percent=published.change_percent,
         # Other hardware may gain nothing; what was published is the other end.
         low_percent=min(0.0, published.change_percent),
         high_percent=max(0.0, published.change_percent),

@@ -191,12 +191,18 @@ class Reason:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What published measurements let one expect, as a range of percent change.
+    """What a change does to one signal, as an interval of percent change.
 
-    ``low_percent`` may be 0: gains published on other hardware need not appear here.
+    By the model both ends hold in 80 % of the comparisons with real OSDs. Of what was published
+    ``low_percent`` may be 0: gains on other hardware need not appear here.
     """
 
+    #: In words: "4 KiB random write IOPS".
     metric: str
+    #: As `osd` names what is measured of it: "write_iops".
+    signal: str
+    #: What is most likely.
+    estimate_percent: float
     low_percent: float
     high_percent: float
     basis: str
@@ -223,7 +229,8 @@ class Recommendation:
     #: What the config store holds at the end: (who, value), None where the entry goes.
     final_entries: tuple[tuple[str, Optional[str]], ...]
     reasons: tuple[Reason, ...]
-    prediction: Optional[Prediction]
+    #: What was published of just this change first, then what the model says.
+    predictions: tuple[Prediction, ...]
     risk: Risk
     restart_required: bool
     commands: tuple[str, ...]
@@ -240,6 +247,11 @@ class Recommendation:
     limit: Optional[Limit] = None
     #: The annex that is set, or that goes, where that is the change; None: the option itself is.
     annex: Optional[str] = None
+
+    @property
+    def prediction(self) -> Optional[Prediction]:
+        """What the outcome is held against."""
+        return self.predictions[0] if self.predictions else None
 
     @property
     def option(self) -> str:

@@ -666,7 +666,7 @@ def _recommendation(recommendation: Recommendation) -> JsonObject:
             {'statement': reason.statement, 'source': reason.source}
             for reason in recommendation.reasons
         ],
-        'prediction': _prediction(recommendation.prediction),
+        'prediction': [_prediction(p) for p in recommendation.predictions] or None,
         'risk': recommendation.risk.value,
         'confidence': rounded(recommendation.confidence),
         'limit': None if recommendation.limit is None else _limit(recommendation.limit),
@@ -676,11 +676,11 @@ def _recommendation(recommendation: Recommendation) -> JsonObject:
     }
 
 
-def _prediction(prediction: Optional[Prediction]) -> Optional[JsonObject]:
-    if prediction is None:
-        return None
+def _prediction(prediction: Prediction) -> JsonObject:
     return {
         'metric': prediction.metric,
+        'signal': prediction.signal,
+        'estimate_percent': rounded(prediction.estimate_percent),
         'low_percent': rounded(prediction.low_percent),
         'high_percent': rounded(prediction.high_percent),
         'basis': prediction.basis,

@@ -122,12 +122,13 @@ function body(r: Recommendation, host: AdviceHost): TemplateResult {
     </ul>
     <h4>Predicted effect</h4>
     ${r.prediction
-      ? html`<p>
-          ${r.prediction.metric}: <strong>${signedPercent(r.prediction.low_percent)} to
-          ${signedPercent(r.prediction.high_percent)}</strong>
-          <small class="rt-note">(${r.prediction.basis})</small>
-        </p>`
-      : html`<p>Nothing was published that would let one predict it.</p>`}
+      ? html`<ul>${r.prediction.map(
+          (p) => html`<li>
+            ${p.metric}: <strong>${signedPercent(p.low_percent)} to ${signedPercent(p.high_percent)}</strong>
+            <small class="rt-note">(${p.basis})</small>
+          </li>`,
+        )}</ul>`
+      : html`<p>Neither a published measurement nor the model lets one predict it.</p>`}
     ${rolledOut ? optionLine(r) : nothing} ${difference(r, reading, host)}
     ${carriedOut
       ? html`<div class="rt-row">

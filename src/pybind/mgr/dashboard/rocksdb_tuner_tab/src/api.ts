@@ -85,6 +85,15 @@ export interface Finding {
   source: string;
 }
 
+export interface Prediction {
+  metric: string;
+  signal: string;
+  estimate_percent: number;
+  low_percent: number;
+  high_percent: number;
+  basis: string;
+}
+
 export interface Recommendation {
   id: string;
   who: string;
@@ -95,12 +104,7 @@ export interface Recommendation {
   options_from: string;
   options_to: string;
   reasons: { statement: string; source: string }[];
-  prediction: {
-    metric: string;
-    low_percent: number;
-    high_percent: number;
-    basis: string;
-  } | null;
+  prediction: Prediction[] | null;
   risk: string;
   confidence: number | null;
   limit: Limit | null;

@@ -115,7 +115,7 @@ def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
         head,
         _difference(changes),
         titled('Why', _reasons(r.reasons)),
-        titled('Expected', _prediction(r.prediction)),
+        titled('Expected', _predictions(r.predictions)),
         *(() if planned is None else _how(planned)),
         _one_domain_at_a_time(r) if r.kind is Kind.COMPACT else '',
         titled('Commands', _commands(r.commands)),
@@ -307,17 +307,19 @@ def _reasons(reasons: Sequence[Reason]) -> str:
     )
 
 
-def _prediction(prediction: Optional[Prediction]) -> str:
-    if prediction is None:
+def _predictions(predictions: Sequence[Prediction]) -> str:
+    if not predictions:
         return paragraph(
             'Nothing is predicted: neither a published measurement nor the model fits.', 4, '  - '
         )
+    return '\n'.join(line for prediction in predictions for line in _prediction(prediction))
+
+
+def _prediction(prediction: Prediction) -> tuple[str, str]:
     change = format_percent_range(prediction.low_percent, prediction.high_percent)
-    return '\n'.join(
-        (
-            paragraph(f'{prediction.metric}: {change}', 4, '  - '),
-            paragraph(f'Basis: {prediction.basis}', 4, '  - '),
-        )
+    return (
+        paragraph(f'{prediction.metric}: {change}', 4, '  - '),
+        paragraph(f'Basis: {prediction.basis}', 4),
     )
 
 

@@ -212,11 +212,10 @@ SCENES = (
 
 
 def words(advice: Recommendation, whole: bool) -> str:
-    prediction = advice.prediction
-    expected = []
-    if prediction is not None:
-        percent = f'{prediction.low_percent:.1f} to {prediction.high_percent:.1f} %'
-        expected = [f'  expect {prediction.metric} {percent}: {prediction.basis}']
+    expected = [
+        f'  expect {p.metric} {p.low_percent:.1f} to {p.high_percent:.1f} %: {p.basis}'
+        for p in advice.predictions
+    ]
     sure = '' if advice.confidence is None else f', confidence {advice.confidence}'
     return '\n'.join(
         (

@@ -188,11 +188,16 @@ def recommendation(osds: tuple[int, ...] = (0, 1, 2), device_class: str = 'ssd')
                 'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Write Path',
             ),
         ),
-        prediction=Prediction(
-            '4 KiB random write IOPS',
-            0.0,
-            23.4,
-            '60 NVMe OSDs on 10 nodes, Ceph 17.2; published 2022, not measured on this hardware',
+        predictions=(
+            Prediction(
+                '4 KiB random write IOPS',
+                'write_iops',
+                23.4,
+                0.0,
+                23.4,
+                '60 NVMe OSDs on 10 nodes, Ceph 17.2; published 2022, not measured on this '
+                'hardware',
+            ),
         ),
         risk=Risk.MEDIUM,
         restart_required=True,
@@ -562,7 +567,15 @@ for _record, _strategy in (
     (Limit, st.builds(Limit, confidence=_FINITE)),
     # Figures go into the places that the wording has for them, which is no matter of types.
     (Evidence, st.builds(Evidence, figures=st.just(()))),
-    (Prediction, st.builds(Prediction, low_percent=_FINITE, high_percent=_FINITE)),
+    (
+        Prediction,
+        st.builds(
+            Prediction,
+            estimate_percent=_FINITE,
+            low_percent=_FINITE,
+            high_percent=_FINITE,
+        ),
+    ),
     (
         Signals,
         st.builds(

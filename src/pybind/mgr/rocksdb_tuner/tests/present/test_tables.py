@@ -325,7 +325,7 @@ def test_show_gives_reasons_prediction_commands_and_undo() -> None:
 
 
 def test_show_says_where_nothing_is_predicted() -> None:
-    text = render.show(replace(samples.recommendation(), prediction=None), 'plain')
+    text = render.show(replace(samples.recommendation(), predictions=()), 'plain')
     assert 'Nothing is predicted' in text
 
 
