@@ -523,7 +523,7 @@ def _published(case: Case, target: Target) -> Optional[Prediction]:
 
 
 def _losses(case: Case, target: Target) -> tuple[Reason, ...]:
-    """What was published to be slower after this very change, under whatever workload."""
+    """What was published to be slower after this very change on such OSDs, whatever clients do."""
     if target.profile is None:
         return ()
     running = case.effective(case.running)
@@ -540,6 +540,7 @@ def _losses(case: Case, target: Target) -> tuple[Reason, ...]:
         and figure.baseline_value is not None
         and figure.baseline_options
         and case.release.name in figure.releases
+        and (case.storage is None or case.storage in figure.hardware)
         and all(running.get(name) == v for name, v in figure.baseline_options.items())
     )
 

@@ -304,6 +304,19 @@ def test_nothing_is_removed_without_a_named_objection(release: str) -> None:
         assert advice.reasons[0] in against, row
 
 
+@pytest.mark.parametrize('hardware', ['hdd', 'hdd+db', 'hdd+db spilled'])
+@pytest.mark.parametrize('release', ['pacific', 'reef'])
+def test_of_osds_on_disks_nothing_is_told_that_flash_did(release: str, hardware: str) -> None:
+    """Neither a gain nor a loss: what NVMe did in a second, disks do in minutes."""
+    for running in ELSEWHERE:
+        for work in ('idle', 'rbd busy 72%', 'rgw'):
+            for advice in answered(Row(release, running, work, hardware)).recommendations:
+                told = [reason.statement for reason in advice.reasons]
+                told += [] if advice.prediction is None else [advice.prediction.metric]
+                figures = [text for text in told if 'IOPS' in text and 'Caution' not in text]
+                assert figures == [], (running, work)
+
+
 @pytest.mark.parametrize('running', ELSEWHERE)
 @pytest.mark.parametrize('release', ['pacific', 'reef'])
 def test_what_a_wal_device_does_not_hold_gives_way_to_what_it_does(
