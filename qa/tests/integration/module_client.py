@@ -136,7 +136,8 @@ class ModuleClient:
         self.cluster.ceph('orch', 'daemon', 'restart', f'osd.{osd_id}')
         self.wait_for(
             lambda: self.osd_up(osd_id) and self.nonces()[osd_id] != before,
-            60,
+            # On a disk that calls itself rotational it replays deferred writes.
+            180,
             f'osd.{osd_id} restarted',
         )
 

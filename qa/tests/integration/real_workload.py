@@ -27,9 +27,9 @@ def run_workload(cluster: Cluster, name: str, seconds: int) -> subprocess.Popen[
     )
 
 
-def ended(client: subprocess.Popen[str]) -> Any:
+def ended(client: subprocess.Popen[str], within_s: float = 120) -> Any:
     """What a client says of itself; the client must have succeeded."""
-    output, _ = client.communicate(timeout=120)
+    output, _ = client.communicate(timeout=within_s)
     assert client.returncode == 0
     return json.loads(output)
 

@@ -6,9 +6,12 @@ OSDs with their release's default options.
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -48,6 +51,41 @@ def usual(release: str) -> Iterator[ModuleClient]:
     yield from _tuner(ClusterSpec(release=release, rgw=True, osd_conf=DEFAULT_MEMORY))
 
 
+@contextmanager
+def spinning_disk() -> Iterator[None]:
+    """The disk of the clusters' files calls itself rotational meanwhile, as a hard disk does.
+
+    OSDs ask the kernel when they start. What other clusters make of it meanwhile does not matter to
+    what is tested of them: no test goes by it but the one that asks for this.
+    """
+    disk = Path(tempfile.gettempdir()).stat().st_dev
+    device = Path(f'/sys/dev/block/{os.major(disk)}:{os.minor(disk)}').resolve()
+    flags = [of / 'queue/rotational' for of in (device, device.parent)]
+    flag = next((path for path in flags if path.exists()), None)
+    if flag is None:
+        pytest.skip('what the files of OSDs lie on is no disk that the kernel describes')
+    was = flag.read_text()
+    if was.strip() == '1':
+        yield
+        return
+    try:
+        flag.write_text('1')
+    except OSError as error:
+        pytest.skip(f'{flag} cannot be written: {error}')
+    try:
+        yield
+    finally:
+        flag.write_text(was)
+
+
+@pytest.fixture
+def disks(release: str) -> Iterator[ModuleClient]:
+    """OSDs of hard disks, by their device class and by what the kernel says."""
+    spec = ClusterSpec(release=release, device_class='hdd', osd_conf=DEFAULT_MEMORY)
+    with spinning_disk():
+        yield from _tuner(spec)
+
+
 @pytest.fixture
 def tight(release: str) -> Iterator[ModuleClient]:
     """Little memory, and a DB device that holds little beside the WAL."""
@@ -76,7 +114,8 @@ def advice_under(tuner: ModuleClient, load: str, recognised_as: str) -> Advice:
         )
         print(f'{load}: {advice}')
         # An image keeps its watcher for half a minute where a client is ended by force.
-        assert ended(client)['errors'] == 0
+        # It reads back all that it wrote, which takes its time on a machine with others at work.
+        assert ended(client, 600)['errors'] == 0
         return advice
     finally:
         if client.poll() is None:
@@ -183,3 +222,42 @@ def test_little_memory_and_a_small_device_forbid_what_does_not_fit(
         checked = tight.json('check', recommendation['options_to'], '--osd', '0', schema='check')
         assert [p for p in checked['problems'] if p['severity'] == 'error'] == []
     assert advice.conclusion
+
+
+def test_osds_on_hard_disks_are_promised_no_gain_that_flash_had(
+    disks: ModuleClient, release: str
+) -> None:
+    """Neither is a published set advised there, nor what it brought on NVMe repeated anywhere."""
+    for osd in disks.cluster.ceph_json('osd', 'metadata'):
+        assert (osd['rotational'], osd['bluestore_bdev_rotational']) == ('1', '1')
+    assert {osd['device_class'] for osd in disks.osds()} == {'hdd'}
+    default = disks.running(0)[0]
+    advice = advice_under(disks, 'rbd-randwrite', 'rbd-small-write')
+    assert advice.recommendations == []
+    if release == 'pacific' and 'the kv_sync threads are' not in advice.conclusion:
+        # With as busy OSDs on flash, other memtables than its default has would be advised.
+        assert 'Their RocksDB is on hard disks' in advice.conclusion
+    assert_nothing_of_flash(disks)
+
+    # What its authors no longer advise goes all the same: to the default, and to no tuned set.
+    # The clients of before are still what advice goes by.
+    run_with(disks, ALTERNATE_2019)
+    recommendation = disks.wait_for_recommendation('remove-override', 120)
+    assert [r['id'] for r in disks.recommendations()] == [recommendation['id']]
+    assert recommendation['options_to'] == default
+    reasons = [reason['statement'] for reason in recommendation['reasons']]
+    assert any('2018/2019' in text for text in reasons)
+    if recommendation['confidence'] is not None:
+        # That clients write small was seen for long enough to be advised on.
+        assert any('on hard disks' in text for text in reasons)
+    assert_nothing_of_flash(disks)
+
+
+def assert_nothing_of_flash(tuner: ModuleClient) -> None:
+    """No operation a second stands in what is advised: published ones were all of flash."""
+    told = [group['conclusion'] for group in tuner.status()['groups']]
+    for recommendation in tuner.recommendations():
+        told += [reason['statement'] for reason in recommendation['reasons']]
+        if recommendation['prediction'] is not None:
+            told.append(recommendation['prediction']['metric'])
+    assert [text for text in told if text and 'IOPS' in text] == []
