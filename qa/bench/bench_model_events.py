@@ -38,6 +38,7 @@ class Flush:
     #: None: the flush left nothing, or had not ended.
     file_bytes: int | None
     file_data_bytes: int | None
+    ended_micros: int
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,21 @@ class Compaction:
     level_0_files: int
     input_bytes: int
     output_bytes: int
+    ended_micros: int
+
+
+@dataclass(frozen=True)
+class LiveFiles:
+    """The SST files of a column family, and what they hold: keys with removals, uncompressed."""
+
+    bytes: int = 0
+    keys: int = 0
+    data_bytes: int = 0
+
+    def __add__(self, other: LiveFiles) -> LiveFiles:
+        return LiveFiles(
+            self.bytes + other.bytes, self.keys + other.keys, self.data_bytes + other.data_bytes
+        )
 
 
 @dataclass
@@ -60,8 +76,8 @@ class Events:
     wal_sizes: list[tuple[int, int]] = field(default_factory=list)
     #: Size at which the limit of the WAL was met.
     wal_limits: list[int] = field(default_factory=list)
-    #: Live SST bytes by column family at the end.
-    live_bytes: dict[str, int] = field(default_factory=dict)
+    #: SST files by column family at the end.
+    live: dict[str, LiveFiles] = field(default_factory=dict)
 
 
 @dataclass
@@ -77,7 +93,7 @@ class _Reader:
     def __init__(self, since_micros: int) -> None:
         self._since_micros = since_micros
         self._jobs: dict[int, _Job] = {}
-        self._files: dict[int, tuple[str, int]] = {}
+        self._files: dict[int, tuple[str, LiveFiles]] = {}
         self.events = Events()
         self._in_window = False
 
@@ -117,7 +133,10 @@ class _Reader:
             # A process begins: numbers of jobs start anew.
             self._jobs.clear()
         elif kind == 'table_file_creation':
-            self._files[event['file_number']] = (event['cf_name'], event['file_size'])
+            found = LiveFiles(
+                event['file_size'], event['table_properties']['num_entries'], _data_bytes(event)
+            )
+            self._files[event['file_number']] = (event['cf_name'], found)
             self._job(event['job']).files.append(event)
         elif kind == 'table_file_deletion':
             self._files.pop(event['file_number'], None)
@@ -138,6 +157,7 @@ class _Reader:
                     level_0_files=job.level_0_files,
                     input_bytes=job.started['input_data_size'],
                     output_bytes=event['total_output_size'],
+                    ended_micros=event['time_micros'],
                 )
             )
             return
@@ -151,13 +171,14 @@ class _Reader:
                 data_bytes=job.started['total_data_size'],
                 file_bytes=file['file_size'] if file else None,
                 file_data_bytes=_data_bytes(file) if file else None,
+                ended_micros=event['time_micros'],
             )
         )
 
     def finish(self) -> Events:
-        live = self.events.live_bytes
-        for column_family, size in self._files.values():
-            live[column_family] = live.get(column_family, 0) + size
+        live = self.events.live
+        for column_family, found in self._files.values():
+            live[column_family] = live.get(column_family, LiveFiles()) + found
         return self.events
 
 

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bench_model_events import Compaction, Events, Flush, read_events
+from bench_model_events import Compaction, Events, Flush, LiveFiles, read_events
 from harness.cluster import Cluster
 from harness.layout import ClusterSpec
 from harness.services import make_pools
@@ -296,13 +296,13 @@ def _wal_watched(cluster: Cluster) -> Iterator[Sequence[int]]:
 
 
 def _column_families(events: Events) -> list[ColumnFamilyRun]:
-    names = {f.column_family for f in events.flushes} | set(events.live_bytes)
+    names = {f.column_family for f in events.flushes} | set(events.live)
     return [
         _column_family(
             name,
             [f for f in events.flushes if f.column_family == name],
             [c for c in events.compactions if c.column_family == name],
-            events.live_bytes.get(name, 0),
+            events.live.get(name, LiveFiles()).bytes,
         )
         for name in sorted(names)
     ]

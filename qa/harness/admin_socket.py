@@ -13,6 +13,11 @@ TIMEOUT_S = 10.0
 
 def ask(path: Path, prefix: str) -> Any:
     """The answer to a command such as "perf dump"; raises OSError where nobody gives one."""
+    return json.loads(ask_text(path, prefix))
+
+
+def ask_text(path: Path, prefix: str) -> str:
+    """The same for an answer that is not one document, as RocksDB's statistics."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(TIMEOUT_S)
         connection.connect(str(path))
@@ -20,4 +25,4 @@ def ask(path: Path, prefix: str) -> Any:
         answer = b''.join(iter(lambda: connection.recv(1 << 16), b''))
     # The length, big-endian, then the document
     (length,) = struct.unpack('>I', answer[:4])
-    return json.loads(answer[4 : 4 + length])
+    return answer[4 : 4 + length].decode()

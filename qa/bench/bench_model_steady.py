@@ -1,0 +1,264 @@
+"""What a run at real size says, from when it is in its steady state. Pure.
+
+A run is short against what compactions take, so that it matters where it is cut: from the end of
+one compaction of level 0 to the end of another, of the column that most goes to, whole rounds are
+counted. The first of them comes when the PG logs are as long as they may be, and level 1 is there.
+"""
+
+from __future__ import annotations
+
+import bisect
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from bench_model_trials import Trial
+
+from bench_model_events import Compaction, Events, Flush, LiveFiles
+
+#: `osd_pg_log_dups_tracked`: a placement group that saw so many writes adds nothing to its log.
+LOG_IS_FULL = 3000
+
+
+@dataclass(frozen=True)
+class Look:
+    """An OSD's counters at one time."""
+
+    micros: int
+    writes: int
+    write_bytes: int
+    onodes: int
+    #: RocksDB's tickers.
+    wal_bytes: int
+    flush_bytes: int
+    compaction_bytes: int
+    #: BlueFS's counters, which the module goes by.
+    bluefs_wal_bytes: int
+    bluefs_sst_bytes: int
+    sst_bytes: int
+    wal_allocated_bytes: int
+
+
+@dataclass(frozen=True)
+class ColumnSeen:
+    """What all column families of one column did; None: they did none of that."""
+
+    name: str
+    families: int
+    full_flushes: int
+    early_flushes: int
+    #: Of one flush of full memtables, and of one that the limit of the WAL asked for.
+    full_flush_memory_bytes: float | None
+    full_flush_file_bytes: float | None
+    early_flush_memory_bytes: float | None
+    early_flush_file_bytes: float | None
+    #: Of all flushes since the steady state: memory, keys and values, level 0 files.
+    flushed_memory_bytes: int
+    flushed_data_bytes: int
+    level_0_bytes: int
+    #: Within whole rounds.
+    level_0_compactions: int
+    round_flush_bytes: int
+    round_compaction_bytes: int
+    #: After a full compaction.
+    live_bytes: int
+    live_keys: int
+    live_data_bytes: int
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a run was made of, and left."""
+
+    trial: Trial
+    version: str
+    placement_groups: int
+    objects: int
+    sst_bytes_compacted: int
+
+
+@dataclass(frozen=True)
+class RealRun:
+    trial: Trial
+    version: str
+    placement_groups: int
+    objects: int
+    #: Until the steady state, and from then on.
+    writes_before: int
+    writes: float
+    seconds: float
+    write_bytes_avg: float
+    wal_bytes: float
+    #: Rounds of compactions of the busiest column that are counted whole; 0: too few to compare.
+    rounds: int
+    round_writes: float
+    round_wal_bytes: float
+    round_flush_bytes: int
+    round_compaction_bytes: int
+    #: Tickers and BlueFS's counters over the whole run: WAL, flushes, compactions; WAL, SST.
+    ticker_bytes: list[int]
+    bluefs_bytes: list[int]
+    #: SST files: on average from the steady state on, at the end, and after a full compaction.
+    sst_bytes_mean: float
+    sst_bytes_after: int
+    sst_bytes_compacted: int
+    wal_peak_bytes: int | None
+    wal_peak_allocated_bytes: int
+    wal_limit_met: int
+    columns: list[ColumnSeen]
+
+    @property
+    def write_amplification(self) -> float | None:
+        """None: fewer than two rounds."""
+        if not self.rounds:
+            return None
+        written = self.round_wal_bytes + self.round_flush_bytes + self.round_compaction_bytes
+        return written / self.round_wal_bytes
+
+
+def column_of(family: str) -> str:
+    """The column of a family: "O" of "O-2"."""
+    head, _, shard = family.rpartition('-')
+    return head if shard.isdigit() and head else family
+
+
+def at(looks: Sequence[Look], micros: float, name: str) -> float:
+    """A counter at any time: between two looks evenly."""
+    times = [look.micros for look in looks]
+    place = min(max(bisect.bisect_right(times, micros), 1), len(looks) - 1)
+    before, after = looks[place - 1], looks[place]
+    span = after.micros - before.micros
+    part = min(max((micros - before.micros) / span, 0.0), 1.0) if span else 0.0
+    low, high = getattr(before, name), getattr(after, name)
+    return float(low + part * (high - low))
+
+
+def _full_from(looks: Sequence[Look], placement_groups: int) -> int:
+    """When every log is as long as it may be; the end, where none is yet."""
+    needed = looks[0].writes + LOG_IS_FULL * placement_groups
+    return next((look.micros for look in looks if look.writes >= needed), looks[-1].micros)
+
+
+def _last_write(looks: Sequence[Look]) -> int:
+    """The first look after the clients had ended."""
+    return next(look.micros for look in looks if look.writes == looks[-1].writes)
+
+
+def busiest_column(flushes: Iterable[Flush]) -> str:
+    totals: dict[str, int] = {}
+    for flush in flushes:
+        name = column_of(flush.column_family)
+        totals[name] = totals.get(name, 0) + flush.data_bytes
+    return max(totals, key=lambda name: totals[name], default='')
+
+
+def real_run(made: Made, looks: Sequence[Look], events: Events) -> RealRun:
+    end = _last_write(looks)
+    since = min(_full_from(looks, made.placement_groups), end)
+    flushes = [f for f in events.flushes if since <= f.ended_micros <= end]
+    compactions = [c for c in events.compactions if since <= c.ended_micros <= end]
+    busiest = busiest_column(flushes)
+    ends = _round_ends(compactions, busiest)
+    begin, stop = (ends[0], ends[-1]) if len(ends) > 1 else (since, since)
+    round_flushes = [f for f in flushes if begin < f.ended_micros <= stop]
+    round_compactions = [c for c in compactions if begin < c.ended_micros <= stop]
+    steady = [look.sst_bytes for look in looks if since <= look.micros <= end]
+
+    def grown(name: str, first: float, last: float) -> float:
+        return at(looks, last, name) - at(looks, first, name)
+
+    first_look, last_look = looks[0], looks[-1]
+    writes = grown('writes', since, end)
+    families = {f.column_family for f in events.flushes} | set(events.live)
+    return RealRun(
+        trial=made.trial,
+        version=made.version,
+        placement_groups=made.placement_groups,
+        objects=made.objects,
+        writes_before=round(grown('writes', first_look.micros, since)),
+        writes=round(writes),
+        seconds=round((end - since) / 1e6, 1),
+        write_bytes_avg=round(grown('write_bytes', since, end) / writes, 1) if writes else 0.0,
+        wal_bytes=round(grown('wal_bytes', since, end)),
+        rounds=max(0, len(ends) - 1),
+        round_writes=round(grown('writes', begin, stop)),
+        round_wal_bytes=round(grown('wal_bytes', begin, stop)),
+        round_flush_bytes=sum(f.file_bytes or 0 for f in round_flushes),
+        round_compaction_bytes=sum(c.output_bytes for c in round_compactions),
+        ticker_bytes=[
+            getattr(last_look, name) - getattr(first_look, name)
+            for name in ('wal_bytes', 'flush_bytes', 'compaction_bytes')
+        ],
+        bluefs_bytes=[
+            getattr(last_look, name) - getattr(first_look, name)
+            for name in ('bluefs_wal_bytes', 'bluefs_sst_bytes')
+        ],
+        sst_bytes_mean=round(statistics.mean(steady)) if steady else last_look.sst_bytes,
+        sst_bytes_after=last_look.sst_bytes,
+        sst_bytes_compacted=made.sst_bytes_compacted,
+        wal_peak_bytes=max((size for size, _ in events.wal_sizes), default=None),
+        wal_peak_allocated_bytes=max(look.wal_allocated_bytes for look in looks),
+        wal_limit_met=len(events.wal_limits),
+        columns=[
+            _column(
+                name,
+                {f for f in families if column_of(f) == name},
+                [f for f in flushes if column_of(f.column_family) == name],
+                [f for f in round_flushes if column_of(f.column_family) == name],
+                [c for c in round_compactions if column_of(c.column_family) == name],
+                events,
+            )
+            for name in sorted({column_of(family) for family in families})
+        ],
+    )
+
+
+def _from_level_0(compaction: Compaction) -> bool:
+    return compaction.from_level == 0 and compaction.to_level > 0
+
+
+def _round_ends(compactions: Iterable[Compaction], busiest: str) -> list[int]:
+    """When level 0 of the busiest column was compacted; of one of its families, if there are."""
+    of_busiest = [
+        c for c in compactions if column_of(c.column_family) == busiest and _from_level_0(c)
+    ]
+    families = [c.column_family for c in of_busiest]
+    most = max(sorted(set(families)), key=families.count, default='')
+    return sorted(c.ended_micros for c in of_busiest if c.column_family == most)
+
+
+def _column(
+    name: str,
+    families: Iterable[str],
+    flushes: Sequence[Flush],
+    round_flushes: Sequence[Flush],
+    round_compactions: Sequence[Compaction],
+    events: Events,
+) -> ColumnSeen:
+    families = list(families)
+    full = [f for f in flushes if f.full]
+    early = [f for f in flushes if not f.full]
+    live = sum((events.live.get(family, LiveFiles()) for family in families), LiveFiles())
+    return ColumnSeen(
+        name=name,
+        families=len(families),
+        full_flushes=len(full),
+        early_flushes=len(early),
+        full_flush_memory_bytes=_median([f.memory_bytes for f in full]),
+        full_flush_file_bytes=_median([f.file_bytes or 0 for f in full]),
+        early_flush_memory_bytes=_median([f.memory_bytes for f in early]),
+        early_flush_file_bytes=_median([f.file_bytes or 0 for f in early]),
+        flushed_memory_bytes=sum(f.memory_bytes for f in flushes),
+        flushed_data_bytes=sum(f.data_bytes for f in flushes),
+        level_0_bytes=sum(f.file_bytes or 0 for f in flushes),
+        level_0_compactions=sum(map(_from_level_0, round_compactions)),
+        round_flush_bytes=sum(f.file_bytes or 0 for f in round_flushes),
+        round_compaction_bytes=sum(c.output_bytes for c in round_compactions),
+        live_bytes=live.bytes,
+        live_keys=live.keys,
+        live_data_bytes=live.data_bytes,
+    )
+
+
+def _median(values: Sequence[int]) -> float | None:
+    return float(statistics.median(values)) if values else None

@@ -1,0 +1,173 @@
+"""The runs at real size: what is drawn, how a log is read, and what is cut out of a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import bench_model_real as real
+import pytest
+from bench_model_steady import Look, Made, RealRun, at, real_run
+from bench_model_trials import Trial, committed, document, drawn
+
+from bench_model_events import Compaction, Events, Flush, LiveFiles, read_events
+from rocksdb_tuner.options.syntax import parse
+
+
+def test_the_draw_is_the_one_that_was_written_down() -> None:
+    """What is held out cannot be changed after a look at the runs without a trace."""
+    assert committed() == drawn()
+    assert json.loads(json.dumps(document(drawn()))) == document(committed())
+
+
+def test_four_in_ten_are_held_out_of_each_kind() -> None:
+    """Neither the fit nor its test is left without a kind of client."""
+    trials = drawn()
+    share = sum(trial.held_out for trial in trials) / len(trials)
+    assert 0.35 <= share <= 0.45
+    for kind in ('rbd', 's3', 'cephfs'):
+        assert {t.held_out for t in trials if t.name.startswith(kind)} == {True, False}
+
+
+def test_option_sets_are_of_real_size_and_readable() -> None:
+    """The limit of the WAL is the published one, and memtables enough for what is merged."""
+    for trial in drawn():
+        options = parse(trial.options).as_dict()
+        assert options['max_total_wal_size'] == str(1 << 30)
+        assert int(options['max_write_buffer_number']) >= 2 * trial.merge
+        assert int(options['write_buffer_size']) == trial.memtable_mib << 20
+
+
+def event(**content: Any) -> str:
+    return f'2026-01-01T00:00:00 7f 4 rocksdb: EVENT_LOG_v1 {json.dumps(content)}\n'
+
+
+def created(micros: int, job: int, number: int, family: str, keys: int) -> str:
+    return event(
+        time_micros=micros, cf_name=family, job=job, event='table_file_creation',
+        file_number=number, file_size=1000 * keys,
+        table_properties={'num_entries': keys, 'raw_key_size': 40 * keys,
+                          'raw_value_size': 200 * keys},
+    )  # fmt: skip
+
+
+LOG = (
+    '2026-01-01T00:00:00 7f 4 rocksdb: [db/flush_job.cc:338] [P] [JOB 7] Flushing memtable\n',
+    event(time_micros=100, job=7, event='flush_started', num_memtables=2, memory_usage=4000,
+          total_data_size=3500, flush_reason='Write Buffer Full'),
+    created(110, 7, 21, 'P', 4),
+    event(time_micros=120, job=7, event='flush_finished'),
+    '2026-01-01T00:00:00 7f 4 rocksdb: [db/compaction_job.cc:1] [P] [JOB 8] Compacting 1@0\n',
+    event(time_micros=130, job=8, event='compaction_started', files_L0=[21],
+          input_data_size=4000),
+    created(140, 8, 22, 'P', 3),
+    event(time_micros=150, job=8, event='compaction_finished', output_level=1,
+          total_output_size=3000),
+    event(time_micros=151, job=8, event='table_file_deletion', file_number=21),
+    'a line of another part of the OSD\n',
+)  # fmt: skip
+
+
+def test_a_log_tells_when_each_flush_and_compaction_ended_and_what_is_left() -> None:
+    """Rounds are cut by these times, and bytes for each key come from what is left."""
+    events = read_events(LOG, 0)
+    assert events.flushes == [Flush('P', True, 2, 4000, 3500, 4000, 960, 120)]
+    assert events.compactions == [Compaction('P', 0, 1, 1, 4000, 3000, 150)]
+    assert events.live == {'P': LiveFiles(3000, 3, 720)}
+
+
+def look(second: int, writes: int) -> Look:
+    return Look(
+        micros=second * 1_000_000, writes=writes, write_bytes=4096 * writes, onodes=0,
+        wal_bytes=2000 * writes, flush_bytes=0, compaction_bytes=0, bluefs_wal_bytes=0,
+        bluefs_sst_bytes=0, sst_bytes=5000, wal_allocated_bytes=second,
+    )  # fmt: skip
+
+
+def test_a_counter_between_two_looks_grows_evenly() -> None:
+    looks = [look(0, 0), look(10, 100), look(20, 400)]
+    assert [at(looks, second * 1e6, 'writes') for second in (5, 10, 15, 25)] == [50, 100, 250, 400]
+
+
+def made(**trial: Any) -> Made:
+    return Made(Trial(**{**vars(drawn()[0]), **trial}), '16.2.15', 1, 256, 4000)
+
+
+def flush(second: int, family: str = 'P') -> Flush:
+    return Flush(family, True, 1, 900, 800, 300, 250, second * 1_000_000)
+
+
+def compaction(second: int, family: str = 'P', to_level: int = 1) -> Compaction:
+    return Compaction(family, 0, to_level, 4, 1200, 700, second * 1_000_000)
+
+
+def run(events: Events) -> RealRun:
+    """3,000 writes fill the log of the one placement group at second 30; clients end at 90."""
+    looks = [*(look(second, 100 * second) for second in range(0, 91, 10)), look(100, 9000)]
+    return real_run(made(), looks, events)
+
+
+def test_whole_rounds_are_counted_from_when_the_logs_are_full() -> None:
+    """A round that began before, or that did not end, would count flushes without their
+    compaction."""
+    found = run(
+        Events(
+            flushes=[flush(second) for second in (5, 25, 35, 45, 55, 65, 75, 85, 95)],
+            compactions=[compaction(second) for second in (26, 40, 60, 80, 97)],
+            live={'P': LiveFiles(300, 3, 720)},
+        )
+    )
+    assert (found.writes_before, found.writes, found.seconds) == (3000, 6000, 60)
+    # From 40 to 80
+    assert (found.rounds, found.round_writes, found.round_wal_bytes) == (2, 4000, 8_000_000)
+    assert (found.round_flush_bytes, found.round_compaction_bytes) == (4 * 300, 2 * 700)
+    assert found.write_amplification == pytest.approx(1 + 2600 / 8e6)
+    (column,) = found.columns
+    assert (column.full_flushes, column.level_0_bytes) == (6, 1800)
+    assert (column.level_0_compactions, column.live_keys) == (2, 3)
+
+
+def test_a_run_of_less_than_two_rounds_has_no_write_amplification() -> None:
+    """What is not known is not 1.0; its flushes are still seen."""
+    found = run(Events(flushes=[flush(35), flush(70)], compactions=[compaction(40)]))
+    assert (found.rounds, found.write_amplification) == (0, None)
+    assert found.columns[0].full_flush_memory_bytes == 900
+
+
+def test_rounds_are_those_of_one_shard_of_the_busiest_column() -> None:
+    """Three shards that are compacted one after another are no three rounds."""
+    found = run(
+        Events(
+            flushes=[flush(second, f'O-{second % 3}') for second in range(31, 90)],
+            compactions=[
+                *(compaction(second, f'O-{second % 3}') for second in (40, 41, 42, 70, 71, 72)),
+                compaction(50, 'P'),
+            ],
+        )
+    )
+    assert found.rounds == 1
+    assert {column.name: column.families for column in found.columns} == {'O': 3}
+
+
+def test_held_out_runs_are_shown_only_where_they_are_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And that they were looked at, and when, stays in the results."""
+    runs = [
+        real_run(made(name=name, held_out=held_out), [look(0, 0), look(9, 9)], Events())
+        for name, held_out in (('fitted', False), ('tested', True))
+    ]
+    assert [run.trial.name for run in real.shown(runs, held_out=False)] == ['fitted']
+    assert [run.trial.name for run in real.shown(runs, held_out=True)] == ['tested']
+    path = tmp_path / 'results.json'
+    path.write_text(json.dumps(real.document(runs, None)))
+    for words, noted in ((['compare'], False), (['compare', '--held-out'], True)):
+        monkeypatch.setattr('sys.argv', ['bench', '--results', str(path), *words])
+        assert real.main() == 0
+        assert (real.read(path)[1] is not None) is noted
+        assert ('fitted' in capsys.readouterr().out) is not noted
+    found, first = real.read(path)
+    assert found == runs
+    assert real.main() == 0
+    assert real.read(path)[1] == first
