@@ -280,9 +280,9 @@ def write_amplification(run: Run) -> float:
 
 
 def known_from(document: Mapping[str, Any]) -> Calibration:
-    return parse_calibration(
-        {**document, 'inserts': loader.load('model')['inserts'], 'formulas': [], 'source': ''}
-    )
+    installed = loader.load('model')
+    apart = {name: installed[name] for name in ('inserts', 'cpu')}
+    return parse_calibration({**document, **apart, 'formulas': [], 'source': ''})
 
 
 def compare_all(runs: Sequence[Run], overlap: float) -> list[Comparison]:

@@ -19,12 +19,15 @@ from .records import Estimate
 __all__ = [
     'Calibration',
     'ColumnCalibration',
+    'CompressionCost',
+    'CpuCosts',
     'Formula',
     'Inserts',
     'Quantity',
     'WorkloadCalibration',
     'calibration',
     'parse_calibration',
+    'parse_cpu_costs',
     'workload_of_class',
 ]
 
@@ -130,6 +133,29 @@ class Inserts:
 
 
 @dataclass(frozen=True)
+class CompressionCost:
+    """Nanoseconds of CPU for each byte, as it is uncompressed."""
+
+    compress: Estimate
+    decompress: Estimate
+
+
+@dataclass(frozen=True)
+class CpuCosts:
+    """Nanoseconds of CPU for each byte, as it is uncompressed, of the threads of an OSD."""
+
+    #: By workload: of a byte in the WAL, with memtables of the size of `Inserts`.
+    kv_sync: Mapping[str, Estimate]
+    #: Of a byte in memtables that are flushed, whatever is left of it.
+    flush_taken: Estimate
+    flush_written: Estimate
+    compaction_read: Estimate
+    compaction_written: Estimate
+    compression: Mapping[str, CompressionCost]
+    source: str
+
+
+@dataclass(frozen=True)
 class Formula:
     """How a quantity is computed, in words, and whose formula that is."""
 
@@ -145,6 +171,7 @@ class Calibration:
     #: Part of the next level that a byte moving down rewrites, over their ratio of sizes.
     overlap: float
     inserts: Inserts
+    cpu: CpuCosts
     formulas: tuple[Formula, ...]
     source: str
 
@@ -186,9 +213,33 @@ def parse_calibration(content: Mapping[str, Any]) -> Calibration:
             exponent=Estimate(**content['inserts']['exponent']),
             source=content['inserts']['source'],
         ),
+        cpu=parse_cpu_costs(content['cpu']),
         formulas=tuple(Formula(**entry) for entry in content['formulas']),
         source=content['source'],
     )
+
+
+def parse_cpu_costs(content: Mapping[str, Any]) -> CpuCosts:
+    """The part "cpu" of ``knowledge/model.json``."""
+    return CpuCosts(
+        kv_sync={entry['workload']: _estimate(entry['wal_byte']) for entry in content['kv_sync']},
+        flush_taken=_estimate(content['flush']['memtable_byte']),
+        flush_written=_estimate(content['flush']['written_byte']),
+        compaction_read=_estimate(content['compaction']['read_byte']),
+        compaction_written=_estimate(content['compaction']['written_byte']),
+        compression={
+            entry['name']: CompressionCost(
+                _estimate(entry['compressed_byte']), _estimate(entry['decompressed_byte'])
+            )
+            for entry in content['compression']
+        },
+        source=content['source'],
+    )
+
+
+def _estimate(entry: Mapping[str, Any]) -> Estimate:
+    """With the interval; where its value comes from is for those who read the file."""
+    return Estimate(entry['low'], entry['value'], entry['high'])
 
 
 def _kind(entry: Mapping[str, Any]) -> KeyKind:

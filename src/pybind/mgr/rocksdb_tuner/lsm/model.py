@@ -10,6 +10,7 @@ from ..options.syntax import OptionSet
 from .amplification import amplification
 from .calibration import Calibration, WorkloadCalibration, calibration
 from .columns import Column, options_of
+from .cpu import cpu, cpu_work
 from .kv_sync import kv_sync_time
 from .levels import db_device, levels
 from .memory import Family, background_jobs, column_family, memtables, wal, wal_limit_bytes
@@ -91,6 +92,12 @@ def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
         stalls=_stalls(version, families, columns, of_shards, load),
         amplification=amplification(families, columns, workload, held, of_shards, known),
         kv_sync_time=kv_sync_time(columns, known.inserts),
+        cpu=cpu(
+            cpu_work(families, columns, workload, held, of_shards, known),
+            columns,
+            workload,
+            known,
+        ),
         background_flushes=flushes,
         background_compactions=compactions,
         cores=inputs.cores,

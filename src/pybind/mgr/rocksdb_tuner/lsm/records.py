@@ -11,6 +11,9 @@ from typing import Optional
 __all__ = [
     'Amplification',
     'ColumnFamilyModel',
+    'CompressionWork',
+    'CpuModel',
+    'CpuWork',
     'DbDeviceModel',
     'Devices',
     'Estimate',
@@ -217,6 +220,43 @@ class Amplification:
 
 
 @dataclass(frozen=True)
+class CompressionWork:
+    """Bytes for each byte in the WAL, as they are without compression."""
+
+    #: "kLZ4Compression"
+    name: str
+    compressed: float
+    decompressed: float
+
+
+@dataclass(frozen=True)
+class CpuWork:
+    """What background threads do for each byte in the WAL; bytes as they are uncompressed."""
+
+    #: A key of `calibration()`.
+    workload: str
+    flush_written: float
+    compaction_read: float
+    compaction_written: float
+    compression: tuple[CompressionWork, ...]
+
+
+@dataclass(frozen=True)
+class CpuModel:
+    """Of RocksDB in an OSD: the kv_sync thread, flushes and compactions; microseconds of CPU."""
+
+    us_per_wal_kib: Estimate
+    #: For each write of a client.
+    us_per_write: Estimate
+    #: Parts of the first.
+    kv_sync_us_per_wal_kib: float
+    flushes_us_per_wal_kib: float
+    compactions_us_per_wal_kib: float
+    compression_us_per_wal_kib: float
+    work: CpuWork
+
+
+@dataclass(frozen=True)
 class TreeModel:
     rocksdb_version: str
     wal: WalModel
@@ -231,6 +271,8 @@ class TreeModel:
     #: Of the kv_sync thread for a write, as a part of what it takes with memtables of 256 MiB;
     #: None: workload not known.
     kv_sync_time: Optional[Estimate]
+    #: None: workload or size of the database not known, or its compression was not measured.
+    cpu: Optional[CpuModel]
     #: Flushes and compactions that may run at once, and a word on cores; None: cores not known.
     background_flushes: int
     background_compactions: int

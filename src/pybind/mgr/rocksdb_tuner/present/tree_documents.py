@@ -8,6 +8,7 @@ from ..advise.tree import TreeAnswer
 from ..lsm.calibration import calibration
 from ..lsm.records import (
     ColumnFamilyModel,
+    CpuModel,
     DbDeviceModel,
     LevelsModel,
     MemtableModel,
@@ -58,6 +59,7 @@ def tree(answer: TreeAnswer) -> JsonObject:
         'flush_bytes_per_wal_byte': rounded(model.amplification.flushes),
         'compaction_bytes_per_wal_byte': rounded(model.amplification.compactions),
         'kv_sync_time': estimate(model.kv_sync_time),
+        'cpu': None if model.cpu is None else _cpu(model.cpu),
         'space_amplification': estimate(model.amplification.space),
         'sources': [
             {'quantity': f.quantity, 'formula': f.formula, 'source': f.source}
@@ -151,6 +153,17 @@ def _column_family(column: ColumnFamilyModel) -> JsonObject:
         'writes_per_flush': rounded(column.writes_per_flush),
         'keys_per_flush': rounded(column.keys_per_flush),
         'flush_every_s': rounded(column.flush_every_s),
+    }
+
+
+def _cpu(cpu: CpuModel) -> JsonObject:
+    return {
+        'us_per_wal_kib': estimate(cpu.us_per_wal_kib),
+        'us_per_write': estimate(cpu.us_per_write),
+        'kv_sync_us_per_wal_kib': rounded(cpu.kv_sync_us_per_wal_kib),
+        'flushes_us_per_wal_kib': rounded(cpu.flushes_us_per_wal_kib),
+        'compactions_us_per_wal_kib': rounded(cpu.compactions_us_per_wal_kib),
+        'compression_us_per_wal_kib': rounded(cpu.compression_us_per_wal_kib),
     }
 
 

@@ -12,6 +12,7 @@ from ...lsm.calibration import calibration
 from ...lsm.records import (
     Amplification,
     ColumnFamilyModel,
+    CpuModel,
     DbDeviceModel,
     Level,
     Stall,
@@ -105,6 +106,7 @@ def _summary(model: TreeModel) -> Iterable[tuple[str, str]]:
     if model.kv_sync_time is not None:
         time = estimated(model.kv_sync_time, format_ratio)
         yield 'KV sync', f'a write takes {time} of its time with memtables of 256 MiB'
+    yield 'CPU of RocksDB', _cpu(model.cpu)
     yield 'Space amplification', estimated(model.amplification.space, format_ratio)
     if levels.dynamic_why is not None:
         yield 'Dynamic level bytes', f'not in effect: {levels.dynamic_why}'
@@ -118,6 +120,26 @@ def _written(found: Amplification) -> str:
         f'{total}: for each byte in the WAL flushes write {format_ratio(found.flushes)}, '
         f'compactions {format_ratio(found.compactions)}'
     )
+
+
+def _cpu(cpu: Optional[CpuModel]) -> str:
+    if cpu is None:
+        return UNKNOWN
+    parts = (
+        ('kv_sync', cpu.kv_sync_us_per_wal_kib),
+        ('flushes', cpu.flushes_us_per_wal_kib),
+        ('compactions', cpu.compactions_us_per_wal_kib),
+        ('compression', cpu.compression_us_per_wal_kib),
+    )
+    named = ', '.join(f'{name} {_micros(part)}' for name, part in parts if part)
+    return (
+        f'{estimated(cpu.us_per_wal_kib, _micros)} for each KiB in the WAL ({named}), '
+        f'{estimated(cpu.us_per_write, _micros)} for each write'
+    )
+
+
+def _micros(microseconds: Optional[float]) -> str:
+    return UNKNOWN if microseconds is None else f'{microseconds:.3g} us'
 
 
 def _fits(fits: bool, total_bytes: Optional[int]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -59,6 +61,26 @@ def test_the_steps_and_the_device_are_shown() -> None:
     for expected in ('osd.7', '9 GiB', '73 GiB', '585 GiB', 'Last whole level:', 'level 2'):
         assert expected in text
     assert 'does NOT fit its 1 GiB' in ' '.join(text.split())
+
+
+def test_cpu_is_shown_with_its_interval_and_parts() -> None:
+    """What it is for a KiB in the WAL and for a write, and what compression takes of it."""
+    text = ' '.join(render.model(tree(REEF.default_options, KNOWN), 'plain').split())
+    line = text[text.index('CPU of RocksDB:') :].split('Space amplification')[0]
+    assert ' us (' in line
+    assert 'for each KiB in the WAL (kv_sync ' in line
+    assert 'compression ' in line
+    assert line.endswith('for each write ')
+    plain = render.model(tree(f'{REEF.default_options},compression=kNoCompression', KNOWN), 'plain')
+    assert 'compression' not in plain[plain.index('CPU of RocksDB') :].split('Space')[0]
+
+
+def test_cpu_that_was_not_measured_is_null_and_a_dash() -> None:
+    """A compression that nobody measured here is no compression for free."""
+    answer = tree(f'{REEF.default_options},compression=kZlibCompression', KNOWN)
+    assert json.loads(render.model(answer, 'json'))['cpu'] is None
+    text = render.model(answer, 'plain')
+    assert re.search(r'CPU of RocksDB: +-\n', text)
 
 
 def test_what_is_not_known_is_a_dash() -> None:

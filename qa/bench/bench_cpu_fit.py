@@ -1,0 +1,147 @@
+"""What runs say of nanoseconds of CPU for a byte: of flushes, compactions and compression.
+
+RocksDB alone gives how the costs lie to one another, over more trees than an OSD makes within some
+minutes. Real OSDs then say by what factor theirs are larger: BlueFS, other processors, other work
+in the same caches.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from bench_cpu_rocksdb import RocksDbRun
+from bench_cpu_runs import CpuRun
+
+NO_COMPRESSION = 'kNoCompression'
+FLUSH, COMPACTION = 'flush', 'compaction'
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one kind of job took in one run; bytes as they are without compression."""
+
+    kind: str
+    compression: str
+    cpu_ns: float
+    #: By the name of the cost, as in `lsm/cpu.py`.
+    amounts: Mapping[str, float]
+
+    def expected_ns(self, costs: Mapping[str, float]) -> float:
+        return sum(costs[name] * amount for name, amount in self.amounts.items())
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Measured over fitted: the middle, and what 80 % of the rows lie between."""
+
+    low: float
+    middle: float
+    high: float
+
+
+def flush_row(compression: str, cpu_s: float, taken: float, written: float) -> Row:
+    amounts = {'flush_taken': taken, 'flush_written': written}
+    if compression != NO_COMPRESSION:
+        amounts[f'compress {compression}'] = written
+    return Row(FLUSH, compression, cpu_s * 1e9, amounts)
+
+
+def compaction_row(compression: str, cpu_s: float, read: float, written: float) -> Row:
+    amounts = {'compaction_read': read, 'compaction_written': written}
+    if compression != NO_COMPRESSION:
+        amounts[f'compress {compression}'] = written
+        amounts[f'decompress {compression}'] = read
+    return Row(COMPACTION, compression, cpu_s * 1e9, amounts)
+
+
+def rocksdb_rows(runs: Sequence[RocksDbRun]) -> list[Row]:
+    """Keys shorten in a file: that is known from the same tree without compression."""
+    shortened = {
+        (run.workload, run.objects, run.memtable_mib, run.merge): run
+        for run in runs
+        if run.compression == NO_COMPRESSION
+    }
+    rows = []
+    for run in runs:
+        plain = shortened[run.workload, run.objects, run.memtable_mib, run.merge]
+        of_raw = plain.flush_written.file_bytes / plain.flush_written.raw_bytes
+        rows.append(
+            flush_row(
+                run.compression,
+                run.flush_cpu_s,
+                run.wal_bytes,
+                run.flush_written.raw_bytes * of_raw,
+            )
+        )
+        # One compaction of small families alone is no measurement.
+        if run.compaction_read.raw_bytes > run.wal_bytes / 10:
+            rows.append(
+                compaction_row(
+                    run.compression,
+                    run.compaction_cpu_s,
+                    run.compaction_read.raw_bytes * of_raw,
+                    run.compaction_written.raw_bytes * of_raw,
+                )
+            )
+    return rows
+
+
+def osd_rows(runs: Sequence[CpuRun]) -> list[Row]:
+    """A compressed run is unpacked by what the same column packs to, against the plain runs."""
+    rows = []
+    for run in runs:
+        compression = compression_of(run)
+        columns = {
+            column.name: column
+            for column in run.columns
+            if column.flush_raw_bytes and column.flush_file_bytes
+        }
+        taken = float(sum(column.flushed_bytes for column in run.columns))
+        written = read = rewritten = 0.0
+        for name, column in columns.items():
+            unpacked = column.flush_raw_bytes * shortening(name, run, runs)
+            times = unpacked / column.flush_file_bytes
+            written += unpacked
+            read += column.compaction_read_bytes * times
+            rewritten += column.compaction_written_bytes * times
+        rows.append(flush_row(compression, run.cpu_s['rocksdb:high'], taken, written))
+        rows.append(compaction_row(compression, run.cpu_s['rocksdb:low'], read, rewritten))
+    return rows
+
+
+def shortening(column: str, run: CpuRun, runs: Iterable[CpuRun]) -> float:
+    """Bytes of an uncompressed file for each of keys and values, in runs of the same shape."""
+    shape = run.option_set.split(',')[0]
+    found = [
+        c.flush_file_bytes / c.flush_raw_bytes
+        for other in runs
+        if other.workload == run.workload
+        and other.option_set == shape
+        and compression_of(other) == NO_COMPRESSION
+        for c in other.columns
+        if c.name == column and c.flush_raw_bytes
+    ]
+    return statistics.median(found) if found else 1.0
+
+
+def compression_of(run: CpuRun) -> str:
+    return dict(part.split('=', 1) for part in run.options.split(','))['compression']
+
+
+def fit(rows: Sequence[Row]) -> dict[str, float]:
+    """Nanoseconds for a byte, none negative, with the least squares of relative errors."""
+    # Beside what Ceph's packages bring; the module itself needs none of it.
+    from scipy.optimize import nnls  # noqa: PLC0415 - only calibrating needs it
+
+    names = sorted({name for row in rows for name in row.amounts})
+    matrix = [[row.amounts.get(name, 0.0) / row.cpu_ns for name in names] for row in rows]
+    solution, _ = nnls(matrix, [1.0] * len(rows))
+    return {name: float(cost) for name, cost in zip(names, solution)}
+
+
+def spread(rows: Iterable[Row], costs: Mapping[str, float]) -> Spread:
+    ratios = sorted(row.cpu_ns / row.expected_ns(costs) for row in rows)
+    low, high = statistics.quantiles(ratios, n=10, method='inclusive')[:: 9 - 1]
+    return Spread(low, statistics.median(ratios), high)

@@ -1,0 +1,277 @@
+"""CPU that RocksDB takes in an OSD for what is written to it. Pure.
+
+Three kinds of threads pay for a byte in the WAL. The kv_sync thread writes it there and inserts it
+into a memtable. A flush takes it from the memtable and writes what is left of it. Compactions read
+that, with what lies below, and write it again. For each byte in the WAL:
+
+    kv_sync x (time of the thread with these memtables, see `kv_sync`)
+    + flush of a byte in memtables
+    + flush of a byte written x bytes that flushes write
+    + compaction of a byte read x bytes that compactions read
+    + compaction of a byte written x bytes that compactions write
+    + with compression, what a byte compressed and a byte decompressed take, x the same bytes
+
+Bytes are counted as they are without compression. What compactions read follows from what they
+write: all that flushes write goes through them, and comes out but for what was overwritten.
+
+Costs are those of the processor that they were measured on. A change from one option set to another
+is a ratio, in which that falls out as far as costs differ by the same factor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Callable, Optional
+
+from .amplification import amplification
+from .calibration import Calibration, WorkloadCalibration, calibration
+from .fates import Population
+from .kv_sync import kv_sync_change, kv_sync_time
+from .memory import Family
+from .records import (
+    ColumnFamilyModel,
+    CompressionWork,
+    CpuModel,
+    CpuWork,
+    Estimate,
+    TreeModel,
+)
+
+__all__ = ['cpu', 'cpu_change', 'cpu_parts_ns', 'cpu_work']
+
+_NO_COMPRESSION = 'kNoCompression'
+_US_PER_KIB = 1024 / 1000
+#: Names of what a prediction depends on beside costs.
+_KV_SYNC_TIME = 'kv_sync_time'
+_WRITTEN = 'written'
+#: Costs that are wrong by the same factor.
+_MEASURED_TOGETHER = {
+    'flush_taken': 'flushes',
+    'flush_written': 'flushes',
+    'compaction_read': 'compactions',
+    'compaction_written': 'compactions',
+    'compress': 'compression',
+    'decompress': 'compression',
+}
+
+
+def cpu(
+    work: Optional[CpuWork],
+    columns: Sequence[ColumnFamilyModel],
+    workload: Optional[WorkloadCalibration],
+    known: Calibration,
+) -> Optional[CpuModel]:
+    """None where the work is not known, or the CPU of it was not measured."""
+    time = kv_sync_time(columns, known.inserts)
+    if work is None or workload is None or time is None:
+        return None
+    costs = _costs([work], known)
+    if costs is None:
+        return None
+    total = _combined(
+        lambda values: _total_ns(work, values, values[_KV_SYNC_TIME], values[_WRITTEN]),
+        {
+            **costs,
+            _KV_SYNC_TIME: time,
+            _WRITTEN: known.quantities['write_amplification'].around(1.0),
+        },
+    )
+    expected = {name: cost.value for name, cost in costs.items()}
+    kv_sync, flushes, compactions, compression = (
+        part * _US_PER_KIB for part in cpu_parts_ns(work, expected, time.value)
+    )
+    return CpuModel(
+        us_per_wal_kib=_times(total, _US_PER_KIB),
+        us_per_write=_times(total, workload.written_bytes / 1000),
+        kv_sync_us_per_wal_kib=kv_sync,
+        flushes_us_per_wal_kib=flushes,
+        compactions_us_per_wal_kib=compactions,
+        compression_us_per_wal_kib=compression,
+        work=work,
+    )
+
+
+def cpu_change(
+    before: TreeModel, after: TreeModel, known: Optional[Calibration] = None
+) -> Optional[Estimate]:
+    """CPU of RocksDB for the same writes after a change of the options, over that before.
+
+    None where one of the two is not known, or they are of different workloads.
+    """
+    known = known or calibration()
+    old, new = before.cpu, after.cpu
+    time = kv_sync_time(before.column_families, known.inserts)
+    change = kv_sync_change(before.column_families, after.column_families, known.inserts)
+    if old is None or new is None or time is None or change is None:
+        return None
+    works = (old.work, new.work)
+    costs = _costs(works, known)
+    if costs is None or old.work.workload != new.work.workload:
+        return None
+    old_time = time.value
+    # Of the same tree nothing is predicted to differ, so nothing of it can be wrong.
+    written = (
+        Estimate(1.0, 1.0, 1.0)
+        if old.work == new.work
+        else known.quantities['write_amplification_change'].around(1.0)
+    )
+
+    def ratio(values: Mapping[str, float]) -> float:
+        new_time = old_time * values[_KV_SYNC_TIME]
+        return _total_ns(new.work, values, new_time, values[_WRITTEN]) / _total_ns(
+            old.work, values, old_time, 1.0
+        )
+
+    return _combined(ratio, {**costs, _KV_SYNC_TIME: change, _WRITTEN: written})
+
+
+def cpu_work(
+    families: Sequence[Family],
+    columns: Sequence[ColumnFamilyModel],
+    workload: Optional[WorkloadCalibration],
+    held: Optional[Population],
+    data_of_shards: Optional[Sequence[float]],
+    known: Calibration,
+) -> Optional[CpuWork]:
+    """None where the workload or the size of the database is not known."""
+    if workload is None or held is None or not data_of_shards:
+        return None
+    work = CpuWork(workload.name, 0.0, 0.0, 0.0, ())
+    for family, column, data_bytes in zip(families, columns, data_of_shards):
+        known_column = workload.columns.get(column.name)
+        writes = column.writes_per_flush
+        if known_column is None or not known_column.kinds or not writes:
+            continue
+        found = amplification([family], [column], workload, held, [data_bytes], known)
+        flushes, compactions = found.flushes, found.compactions
+        if not flushes or compactions is None:
+            continue
+        compression = family.options.compression
+        # Compactions are taken to hold the same mix of keys as flushes.
+        unpacked = known_column.left_bytes(writes, held, _NO_COMPRESSION) / known_column.left_bytes(
+            writes, held, compression
+        )
+        grown = known_column.growth_bytes(compression) / workload.written_bytes
+        dropped = max(0.0, flushes - grown) if compactions else 0.0
+        work = _added(
+            work,
+            compression,
+            flush_written=flushes * unpacked,
+            compaction_read=(compactions + dropped) * unpacked,
+            compaction_written=compactions * unpacked,
+        )
+    return work
+
+
+def _added(
+    work: CpuWork,
+    compression: str,
+    flush_written: float,
+    compaction_read: float,
+    compaction_written: float,
+) -> CpuWork:
+    """With that of another column family."""
+    compressed = {found.name: found for found in work.compression}
+    if compression != _NO_COMPRESSION:
+        before = compressed.get(compression, CompressionWork(compression, 0.0, 0.0))
+        compressed[compression] = replace(
+            before,
+            compressed=before.compressed + flush_written + compaction_written,
+            decompressed=before.decompressed + compaction_read,
+        )
+    return replace(
+        work,
+        flush_written=work.flush_written + flush_written,
+        compaction_read=work.compaction_read + compaction_read,
+        compaction_written=work.compaction_written + compaction_written,
+        compression=tuple(compressed.values()),
+    )
+
+
+def cpu_parts_ns(
+    work: CpuWork, costs: Mapping[str, float], kv_sync_time: float
+) -> tuple[float, float, float, float]:
+    """Nanoseconds for each byte in the WAL: kv_sync, flushes, compactions, compression."""
+    return (
+        costs['kv_sync'] * kv_sync_time,
+        costs['flush_taken'] + costs['flush_written'] * work.flush_written,
+        costs['compaction_read'] * work.compaction_read
+        + costs['compaction_written'] * work.compaction_written,
+        sum(
+            costs[_compress(found.name)] * found.compressed
+            + costs[_decompress(found.name)] * found.decompressed
+            for found in work.compression
+        ),
+    )
+
+
+def _compress(name: str) -> str:
+    return f'compress {name}'
+
+
+def _decompress(name: str) -> str:
+    return f'decompress {name}'
+
+
+def _costs(works: Iterable[CpuWork], known: Calibration) -> Optional[dict[str, Estimate]]:
+    """Nanoseconds for a byte; None where one was not measured."""
+    measured = known.cpu
+    costs = {
+        'flush_taken': measured.flush_taken,
+        'flush_written': measured.flush_written,
+        'compaction_read': measured.compaction_read,
+        'compaction_written': measured.compaction_written,
+    }
+    for work in works:
+        kv_sync = measured.kv_sync.get(work.workload)
+        if kv_sync is None:
+            return None
+        costs['kv_sync'] = kv_sync
+        for found in work.compression:
+            cost = measured.compression.get(found.name)
+            if cost is None:
+                return None
+            costs[_compress(found.name)] = cost.compress
+            costs[_decompress(found.name)] = cost.decompress
+    return costs
+
+
+def _total_ns(
+    work: CpuWork, costs: Mapping[str, float], kv_sync_time: float, written: float
+) -> float:
+    """Where ``written`` times as much goes to the device, WAL included, as is predicted."""
+    kv_sync, flushes, compactions, compression = cpu_parts_ns(work, costs, kv_sync_time)
+    to_files = work.flush_written + work.compaction_written
+    # All of the error is in what goes to files; of next to nothing it is not taken for a multiple.
+    times = 1 + (written - 1) * (1 + 1 / max(to_files, 1.0))
+    taken = costs['flush_taken']
+    return kv_sync + taken + times * (flushes - taken + compactions + compression)
+
+
+def _combined(
+    of: Callable[[Mapping[str, float]], float], parameters: Mapping[str, Estimate]
+) -> Estimate:
+    """What follows from parameters that are wrong independently of one another.
+
+    Each is moved to its ends alone, costs of the same threads together; the factors by which that
+    moves the result are added as independent errors are, by their squares.
+    """
+    expected = {name: parameter.value for name, parameter in parameters.items()}
+    value = of(expected)
+    together: dict[str, list[str]] = {}
+    for name in parameters:
+        together.setdefault(_MEASURED_TOGETHER.get(name.split()[0], name), []).append(name)
+    down = up = 0.0
+    for names in together.values():
+        lowest = {**expected, **{name: parameters[name].low for name in names}}
+        highest = {**expected, **{name: parameters[name].high for name in names}}
+        moves = [math.log(of(moved) / value) for moved in (lowest, highest)]
+        down += min(0.0, *moves) ** 2
+        up += max(0.0, *moves) ** 2
+    return Estimate(value * math.exp(-math.sqrt(down)), value, value * math.exp(math.sqrt(up)))
+
+
+def _times(estimate: Estimate, factor: float) -> Estimate:
+    return Estimate(estimate.low * factor, estimate.value * factor, estimate.high * factor)
