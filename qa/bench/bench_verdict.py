@@ -27,7 +27,7 @@ sys.path[:0] = [
 
 from rocksdb_tuner.rollout.evidence import Block, Evidence, Measured  # noqa: E402 - after the path
 from rocksdb_tuner.rollout.records import Effect, Judgement, Verdict  # noqa: E402
-from rocksdb_tuner.rollout.verdict import is_better, judge  # noqa: E402
+from rocksdb_tuner.rollout.verdict import judge  # noqa: E402
 from rocksdb_tuner.tests.rollout.simulated import (  # noqa: E402
     MEANS,
     RECORDINGS,
@@ -61,6 +61,10 @@ def _outcomes(
 
 def _share(outcomes: Sequence[Outcome], verdict: Verdict) -> float:
     return sum(o.judgement.verdict is verdict for o in outcomes) / len(outcomes) * 100
+
+
+def _harmless(outcomes: Sequence[Outcome]) -> float:
+    return _share(outcomes, Verdict.NO_WORSE) + _share(outcomes, Verdict.BETTER)
 
 
 def _worse(shape: Trial, sources: Sequence[Source], runs: int, rng: random.Random) -> list[Outcome]:
@@ -97,9 +101,9 @@ def _batches(sources: Sequence[Source], runs: int, rng: random.Random) -> None:
         worse = _worse(shape, sources, runs, rng)
         print(
             f'{changed:4d}  {controls:8d}  {among:8d}  {noise:5.0f}  {drift * 100:7.0f}'
-            f'  {_share(nothing, Verdict.FAILED):14.1f}'
+            f'  {_share(nothing, Verdict.WORSE):14.1f}'
             f'  {_share(nothing, Verdict.INCONCLUSIVE):8.1f}'
-            f'  {_share(worse, Verdict.FAILED):11.1f}  {_share(worse, Verdict.PASSED):4.1f}'
+            f'  {_share(worse, Verdict.WORSE):11.1f}  {_harmless(worse):4.1f}'
             f'  {_share(worse, Verdict.INCONCLUSIVE):8.1f}',
             flush=True,
         )
@@ -134,14 +138,14 @@ def main() -> int:
                 )
                 nothing = _outcomes(shape, sources, arguments.runs, rng)
                 worse = _worse(shape, sources, arguments.runs, rng)
-                better = sum(is_better(o.judgement) for o in nothing) / len(nothing) * 100
+                better = _share(nothing, Verdict.BETTER)
                 print(
                     f'{least_min:2d} to {most_min:2d}  {controls:8d}'
                     f'  {noise:5.0f}  {drift * 100:7.0f}'
-                    f'  {_share(nothing, Verdict.FAILED):14.1f}  {better:6.1f}'
+                    f'  {_share(nothing, Verdict.WORSE):14.1f}  {better:6.1f}'
                     f'  {_share(nothing, Verdict.INCONCLUSIVE):8.1f}'
-                    f'  {_share(worse, Verdict.FAILED):11.1f}'
-                    f'  {_share(worse, Verdict.PASSED):4.1f}'
+                    f'  {_share(worse, Verdict.WORSE):11.1f}'
+                    f'  {_harmless(worse):4.1f}'
                     f'  {_share(worse, Verdict.INCONCLUSIVE):8.1f}'
                     f'  {median(o.after_blocks for o in worse) / 2:8.1f}',
                     flush=True,
@@ -155,7 +159,7 @@ def _print_events(runs: int, rng: random.Random) -> None:
     print('blocks with slow requests   of all: fail  better   of the canary: so many   fail')
     for rate in EVENT_RATES:
         nothing = [_slow(rate, rate, rng) for _ in range(runs * 10)]
-        failed = sum(j.verdict is Verdict.FAILED for j in nothing) / len(nothing) * 100
+        failed = sum(j.verdict is Verdict.WORSE for j in nothing) / len(nothing) * 100
         better = [s for j in nothing for s in j.signals if s.effect is Effect.BETTER]
         for more in (0.4, 0.7):
             worse = [_slow(rate, rate + more, rng) for _ in range(runs)]
@@ -167,7 +171,7 @@ def _print_events(runs: int, rng: random.Random) -> None:
 
 
 def _judged(found: Sequence[Judgement]) -> float:
-    return sum(j.verdict is Verdict.FAILED for j in found) / len(found) * 100
+    return sum(j.verdict is Verdict.WORSE for j in found) / len(found) * 100
 
 
 def _slow(rate: float, of_canary: float, rng: random.Random) -> Judgement:

@@ -132,7 +132,7 @@ def _nothing(recorded: Recorded, plan: SoakPlan, size: int) -> dict[str, Any]:
         if found is None:
             continue
         nothing.add(case, found)
-        if found.judgement.verdict is Verdict.FAILED or found.kind == 'better':
+        if found.judgement.verdict is Verdict.WORSE or found.kind == 'better':
             nothing.wrong.append(
                 f'{case.before_s:.0f} s {case.changed}: {in_words(found.judgement)}'
             )

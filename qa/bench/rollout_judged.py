@@ -135,7 +135,8 @@ def main() -> int:
         release=RELEASE, osds=arguments.osds, crush_hosts=arguments.hosts, slow_sync=True
     )
     with Cluster.up(spec, arguments.dir, Progress()) as cluster:
-        set_module_options(cluster, arguments.option)
+        # What is asked here is whether harm is seen, not whether the option brings anything.
+        set_module_options(cluster, ('soak_no_benefit=promote', *arguments.option))
         override(cluster)
         with steady_client(cluster, arguments.rate_iops, SETTLE_S + arguments.limit):
             time.sleep(SETTLE_S)

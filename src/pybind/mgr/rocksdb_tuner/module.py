@@ -39,7 +39,7 @@ from .present.layout import clean, shown_error
 from .requests import BusyError
 from .rollout.errors import RolloutRefused
 from .rollout.maintenance import MaintenanceWindow
-from .rollout.records import Inconclusive, SoakPlan
+from .rollout.records import Inconclusive, NoBenefit, SoakPlan
 from .shared_text import SharedText
 from .snapshot import Mode
 from .tuner import Settings, Tuner
@@ -185,6 +185,17 @@ class Module(MgrModule):
             enum_allowed=[policy.value for policy in Inconclusive],
             desc='what follows where that time is over without a verdict',
             long_desc='wait: for the operator; promote: the other OSDs are changed all the same; '
+            'rollback: the changed OSD gets back what it had',
+            runtime=True,
+        ),
+        Option(
+            name='soak_no_benefit',
+            type='str',
+            default=NoBenefit.AUTO.value,
+            enum_allowed=[policy.value for policy in NoBenefit],
+            desc='what follows where the first changed OSD got no worse, but no better either',
+            long_desc='auto: rollback where a gain was predicted, promote where the change was '
+            'made for safety; wait: for the operator; promote: the other OSDs are changed; '
             'rollback: the changed OSD gets back what it had',
             runtime=True,
         ),
@@ -405,6 +416,7 @@ class Module(MgrModule):
                 min(most_s, float(self.get_module_option('batch_soak_max'))),
                 Inconclusive(self.get_module_option('batch_soak_inconclusive')),
             ),
+            no_benefit=NoBenefit(self.get_module_option('soak_no_benefit') or NoBenefit.AUTO),
         )
 
     # -- commands that read

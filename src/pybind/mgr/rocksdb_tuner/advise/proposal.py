@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Optional
 
 from ..rollout.order import domains_of
-from ..rollout.records import ChangeKind, ChangeRequest, Predicted
+from ..rollout.records import ChangeKind, ChangeRequest, Predicted, Purpose
+from ..rollout.track_record import shown_by
+from ..rollout.verdict import judged_signals
 from .candidate import Candidate
 from .facts import places, write_iops
 from .profiles import Profile
 from .records import Kind, Limit, Prediction, Reason, Recommendation, Risk
 from .steps import Change
 from .strings import same_meaning
+
+#: Of all other signals of predictions less is better.
+_MORE_IS_BETTER = frozenset({'write_iops', 'rw_iops'})
 
 
 def recommendation(
@@ -28,10 +34,13 @@ def recommendation(
     confidence: Optional[float] = None,
     limit: Optional[Limit] = None,
     annex: Optional[str] = None,
+    purpose: Optional[Purpose] = None,
+    fill_s: Optional[float] = None,
 ) -> Recommendation:
     """The advice in full: the order of the OSDs, the exact commands and the exact undo.
 
     ``annex`` is what the annex shall hold where that is what changes the OSDs to ``options_to``.
+    ``purpose`` None: gain where one is predicted.
     """
     advice_id = recommendation_id(kind, who, options_to, annex)
     restart = not same_meaning(candidate.running, options_to, candidate.release.rocksdb_version)
@@ -71,6 +80,8 @@ def recommendation(
         confidence=confidence,
         limit=limit,
         annex=annex,
+        purpose=purpose_of(predictions) if purpose is None else purpose,
+        fill_s=fill_s,
         commands=steps.commands,
         undo_commands=steps.undo_commands,
     )
@@ -96,7 +107,31 @@ def change_request(recommendation: Recommendation, actor: str) -> ChangeRequest:
         strings=None
         if recommendation.annex is None
         else (recommendation.options_from, recommendation.options_to),
+        purpose=recommendation.purpose,
+        promised=promised_signal(recommendation.predictions),
+        fill_s=recommendation.fill_s,
     )
+
+
+def purpose_of(predictions: Sequence[Prediction], *, objected: bool = False) -> Purpose:
+    """``objected``: something speaks against what runs, so that no gain has to justify a change."""
+    gain = not objected and any(map(is_gain, predictions))
+    return Purpose.GAIN if gain else Purpose.SAFETY
+
+
+def is_gain(prediction: Prediction) -> bool:
+    """Whether a signal is to improve, and its interval holds no worsening."""
+    if prediction.signal in _MORE_IS_BETTER:
+        return prediction.estimate_percent > 0 and prediction.low_percent >= 0
+    return prediction.estimate_percent < 0 and prediction.high_percent <= 0
+
+
+def promised_signal(predictions: Sequence[Prediction]) -> Optional[str]:
+    """The judged signal in which the first predicted gain shows; None: in none of them."""
+    first = next(filter(is_gain, predictions), None)
+    shown = None if first is None else shown_by(first.metric)
+    judged = {signal.name for signal in judged_signals()}
+    return shown.signal if shown is not None and shown.signal in judged else None
 
 
 def prediction_text(prediction: Optional[Prediction]) -> Optional[str]:

@@ -45,12 +45,13 @@ from .effect import (
     prediction_of,
     reason_of,
 )
+from .fill import fill_s
 from .limit import limit_thresholds
 from .naming import name_osds
 from .objections import Name, Objection, has_large_memtables
 from .overrides import others_it_decides_for, redundant_annex_entry, redundant_entry
 from .profiles import Profile, predict
-from .proposal import recommendation
+from .proposal import purpose_of, recommendation
 from .records import (
     Assessment,
     GroupFacts,
@@ -477,7 +478,15 @@ def _proposed(
         confidence=None if case.writer is None else case.writer.confidence,
         limit=case.limit,
         annex=annex,
+        purpose=purpose_of(predictions, objected=_objected(case)),
+        fill_s=fill_s(case.running, target.options, case.situation),
     )
+
+
+def _objected(case: Case) -> bool:
+    """Whether something speaks against what runs, whatever there is to gain."""
+    chosen = bool(case.candidate.deciding_entries)
+    return bool((chosen and case.standing(case.running)) or case.misfits(case.running))
 
 
 def _of_workload(case: Case) -> tuple[Reason, ...]:

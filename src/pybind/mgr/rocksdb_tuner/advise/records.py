@@ -13,7 +13,7 @@ from ..observe.growth import Forecast
 from ..observe.latency import WriteLatency
 from ..observe.signals import Signals
 from ..observe.starts import LastStart
-from ..rollout.records import ANNEX, OPTION
+from ..rollout.records import ANNEX, OPTION, Purpose
 from ..workload.records import Evidence, Workload
 
 
@@ -247,6 +247,11 @@ class Recommendation:
     limit: Optional[Limit] = None
     #: The annex that is set, or that goes, where that is the change; None: the option itself is.
     annex: Optional[str] = None
+    #: What it is for: whether a gain is promised that the canary has to show.
+    purpose: Purpose = Purpose.SAFETY
+    #: From one flush of memtables to the next, in the slower of the two option sets; None: not
+    #: known.
+    fill_s: Optional[float] = None
 
     @property
     def prediction(self) -> Optional[Prediction]:

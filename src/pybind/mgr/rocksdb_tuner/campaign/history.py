@@ -38,7 +38,9 @@ def _judgement(state: CampaignState) -> Judgement:
     percent = None if used is None else change_percent(*used)
     if percent is None:
         return Judgement(Verdict.NO_DATA, (SignalVerdict(SPACE, Effect.UNCLEAR),))
-    effect = Effect.SAME
-    if abs(percent) > SAME_PERCENT:
-        effect = Effect.BETTER if percent < 0 else Effect.WORSE
-    return Judgement(Verdict.PASSED, (SignalVerdict(SPACE, effect, percent),))
+    effect, verdict = Effect.SAME, Verdict.NO_WORSE
+    if percent < -SAME_PERCENT:
+        effect, verdict = Effect.BETTER, Verdict.BETTER
+    elif percent > SAME_PERCENT:
+        effect = Effect.WORSE
+    return Judgement(verdict, (SignalVerdict(SPACE, effect, percent),))

@@ -29,12 +29,11 @@ from ..observe.latency import WriteLatency, bottleneck, parts
 from ..observe.signals import Signals
 from ..observe.starts import LastStart
 from ..options.grammar import OptionDifference
-from ..rollout.batches import batches, planned_batch
+from ..rollout.batches import batches, planned_batch, soak_for
 from ..rollout.gates import GATES
 from ..rollout.history import HistoryRecord
-from ..rollout.records import Judgement, Phase, RolloutState, SignalVerdict, SoakPlan
+from ..rollout.records import Judgement, Phase, RolloutState, SignalVerdict, SoakPlan, Verdict
 from ..rollout.track_record import Comparison, compared, track_record
-from ..rollout.verdict import is_better
 from ..snapshot import Mode, Snapshot
 from ..units import format_time, rounded
 from ..workload.records import Evidence, Workload, WorkloadClass
@@ -257,12 +256,8 @@ def _how(planned: Plan) -> JsonObject:
         ],
         'canary': recommendation.osds[0] if planned.judged and recommendation.osds else None,
         'controls': list(recommendation.controls) if planned.judged else [],
-        'soak': {
-            'least_s': rounded(planned.soak.least_s),
-            'most_s': rounded(planned.soak.most_s),
-            'inconclusive': planned.soak.inconclusive.value,
-            'batches': _soak_of_batches(planned.soak),
-        },
+        'purpose': recommendation.purpose.value,
+        'soak': _soak(planned.soak, recommendation.fill_s),
         'gates': list(GATES),
         'expected_duration_s': rounded(planned.least_duration_s),
         'expected_duration_most_s': rounded(planned.most_duration_s),
@@ -357,7 +352,7 @@ def history(records: Sequence[HistoryRecord]) -> list[JsonObject]:
                 'high_percent': rounded(record.predicted.high_percent),
             },
             'measured': record.measured,
-            'verdict': None if record.judgement is None else record.judgement.verdict.value,
+            **_verdict(None if record.judgement is None else record.judgement.verdict),
             'measured_effects': [_signal_verdict(one) for one in record.judgement.signals]
             if record.judgement
             else [],
@@ -742,7 +737,7 @@ def _rollout_summary(state: RolloutState) -> JsonObject:
         'actor': state.request.actor,
         'osds_total': len(state.osds),
         'osds_finished': osds_finished(state),
-        'verdict': None if state.verdict is None else state.verdict.value,
+        **_verdict(state.verdict),
         'started': format_time(state.started_s),
         'updated': format_time(state.updated_s),
         'paused_reason': state.paused_reason,
@@ -761,16 +756,14 @@ def _rollout(state: RolloutState) -> JsonObject:
                 'osds': list(batch.osds),
                 'failure_domain': _failure_domain(batch.domain),
                 'phase': batch.phase.value,
-                'verdict': None if batch.verdict is None else batch.verdict.value,
+                **_verdict(batch.verdict),
                 'controls': list(batch.controls),
             }
             for batch in batches(state)
         ],
+        'purpose': state.request.purpose.value,
         'soak': {
-            'least_s': rounded(state.soak.least_s),
-            'most_s': rounded(state.soak.most_s),
-            'inconclusive': state.soak.inconclusive.value,
-            'batches': _soak_of_batches(state.soak),
+            **_soak(soak_for(state.request, state.soak), state.request.fill_s),
             'baseline_s': rounded(state.baseline_s),
             'baseline_least_s': rounded(planned_batch(state.request, state.soak, 0).baseline_s),
             'soaked_s': rounded(state.soaked_s),
@@ -801,6 +794,24 @@ def _failure_domain(domain: Optional[FailureDomain]) -> Optional[JsonObject]:
     return None if domain is None else {'type': domain.kind, 'name': domain.name}
 
 
+def _verdict(verdict: Optional[Verdict]) -> JsonObject:
+    """In the words that the contract has always had, and beside them what was judged."""
+    if verdict is None:
+        return {'verdict': None, 'judged': None}
+    return {'verdict': verdict.pass_or_fail, 'judged': verdict.value}
+
+
+def _soak(soak: SoakPlan, fill_s: Optional[float]) -> JsonObject:
+    return {
+        'least_s': rounded(soak.least_s),
+        'most_s': rounded(soak.most_s),
+        'fill_s': rounded(fill_s),
+        'inconclusive': soak.inconclusive.value,
+        'no_benefit': soak.no_benefit.value,
+        'batches': _soak_of_batches(soak),
+    }
+
+
 def _soak_of_batches(soak: SoakPlan) -> Optional[JsonObject]:
     batches_soak = soak.batches
     if batches_soak is None:
@@ -816,7 +827,7 @@ def _judgement(judgement: Optional[Judgement]) -> Optional[JsonObject]:
     if judgement is None:
         return None
     return {
-        'better': is_better(judgement),
+        'better': judgement.verdict is Verdict.BETTER,
         'signals': [_signal_verdict(one) for one in judgement.signals],
         'missing': list(judgement.missing),
         'cause': judgement.cause,

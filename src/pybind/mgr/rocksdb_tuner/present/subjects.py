@@ -11,7 +11,7 @@ from ..advise.modelled import Modelled, modelled
 from ..advise.proposal import change_request
 from ..advise.records import UNKNOWN_LIMIT, Finding, Limit, OsdFacts, Recommendation
 from ..deep.look import DeepLook
-from ..rollout.batches import PlannedBatch, planned_batches
+from ..rollout.batches import PlannedBatch, planned_batches, soak_for
 from ..rollout.plan import expected_duration_s
 from ..rollout.records import ChangeKind, SoakPlan
 from ..snapshot import Snapshot
@@ -39,6 +39,7 @@ class Plan:
     """What carrying out a recommendation would come to."""
 
     recommendation: Recommendation
+    #: As it is for this change.
     soak: SoakPlan
     #: The first is the canary.
     batches: tuple[PlannedBatch, ...]
@@ -91,7 +92,9 @@ def plan(recommendation: Recommendation, soak: SoakPlan) -> Plan:
         )
     request = change_request(recommendation, actor='')
     least_s, most_s = expected_duration_s(request, soak)
-    return Plan(recommendation, soak, planned_batches(request, soak), least_s, most_s)
+    return Plan(
+        recommendation, soak_for(request, soak), planned_batches(request, soak), least_s, most_s
+    )
 
 
 def plan_if_any(recommendation: Recommendation, soak: Optional[SoakPlan]) -> Optional[Plan]:

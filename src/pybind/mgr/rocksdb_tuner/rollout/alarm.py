@@ -25,7 +25,7 @@ def why_failed(state: RolloutState) -> Optional[str]:
         # Whoever aborts it knows; what stays changed on some OSDs is not to be forgotten.
         if state.outcome is not Outcome.ABORTED or changed:
             return state.failure or 'no reason was recorded'
-    if state.stage is Phase.ROLLED_BACK and state.verdict is Verdict.FAILED:
+    if state.stage is Phase.ROLLED_BACK and state.verdict is Verdict.WORSE:
         return state.failure or 'rolled back by the verdict'
     return None
 

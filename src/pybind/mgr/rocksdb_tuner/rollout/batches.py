@@ -13,13 +13,18 @@ from .records import (
     ChangeRequest,
     Direction,
     Inconclusive,
+    NoBenefit,
     OsdStep,
     Phase,
+    Purpose,
     RolloutState,
     SoakPlan,
     Verdict,
 )
 from .verdict import least_soak_s, limits
+
+#: So often memtables are to be flushed while the canary is watched.
+LEAST_FILLS = 3
 
 
 @dataclass(frozen=True)
@@ -145,8 +150,24 @@ def _pieces(request: ChangeRequest) -> tuple[tuple[int, ...], ...]:
     return request.batches or tuple((osd_id,) for osd_id in request.order)
 
 
+def soak_for(request: ChangeRequest, soak: SoakPlan) -> SoakPlan:
+    """How this change is watched, where the module options say ``soak``.
+
+    Its least time covers some flushes of memtables: until then hardly anything of the options
+    shows. What follows without a gain depends on whether one was promised.
+    """
+    fills_s = 0.0 if request.fill_s is None else LEAST_FILLS * request.fill_s
+    no_benefit = soak.no_benefit
+    if no_benefit is NoBenefit.AUTO:
+        gain = request.purpose is Purpose.GAIN
+        no_benefit = NoBenefit.ROLLBACK if gain else NoBenefit.PROMOTE
+    return replace(
+        soak, least_s=max(soak.least_s, min(fills_s, soak.most_s)), no_benefit=no_benefit
+    )
+
+
 def _canary_soak(request: ChangeRequest, soak: SoakPlan) -> SoakPlan:
-    return soak if request.restart and soak.most_s > 0 else SoakPlan()
+    return soak_for(request, soak) if request.restart and soak.most_s > 0 else SoakPlan()
 
 
 def _batch_soak(request: ChangeRequest, soak: SoakPlan) -> SoakPlan:

@@ -26,12 +26,14 @@ from .records import (
     Ending,
     Inconclusive,
     Judgement,
+    NoBenefit,
     OsdBefore,
     OsdProgress,
     OsdStep,
     Outcome,
     Phase,
     Predicted,
+    Purpose,
     RolloutState,
     SignalVerdict,
     SoakPlan,
@@ -54,6 +56,7 @@ from .stored import (
     unpacked,
     wrong,
 )
+from .verdict import harmless
 
 #: Of all that a rollout stores.
 VERSION = 3
@@ -92,6 +95,9 @@ def encode_state(state: RolloutState) -> str:
             'predicted': predicted_document(request.predicted),
             'option': request.option,
             'strings': None if request.strings is None else list(request.strings),
+            'purpose': request.purpose.value,
+            'promised': request.promised,
+            'fill_s': request.fill_s,
             'batches': [len(batch) for batch in request.batches],
             'domains': [_domain_document(domain, table) for domain in request.domains],
         },
@@ -141,11 +147,13 @@ def encode_state(state: RolloutState) -> str:
         'own_entries_stay': state.own_entries_stay,
         'soak': {
             **_soak_document(state.soak),
+            'no_benefit': state.soak.no_benefit.value,
             'batches': None if state.soak.batches is None else _soak_document(state.soak.batches),
             'controls': list(state.controls),
             'soaked_s': state.soaked_s,
             'batch_soaked_s': state.batch_soaked_s,
-            'verdicts': [verdict.value for verdict in state.verdicts],
+            'verdicts': [verdict.pass_or_fail for verdict in state.verdicts],
+            'better': [n for n, found in enumerate(state.verdicts) if found is Verdict.BETTER],
             'judgement': judgement_document(state.judgement),
             'batch_judgement': judgement_document(state.batch_judgement),
         },
@@ -223,6 +231,10 @@ def decode_state(text: str) -> RolloutState:
             predicted=request.added_later('predicted', read_predicted),
             option=request.text('option'),
             strings=request.added_later('strings', _before_and_after),
+            # What an older version began promised nothing, and went on where nothing got worse.
+            purpose=request.added_later('purpose', _purpose) or Purpose.SAFETY,
+            promised=request.added_later('promised', read_text),
+            fill_s=request.added_later('fill_s', read_number),
         ),
         before=Before(
             entries=before.pairs('entries', lookup(strings)),
@@ -274,7 +286,7 @@ def decode_state(text: str) -> RolloutState:
         failure=document.optional_text('failure'),
     )
     if document.value('version') == WITHOUT_SOAK:
-        verdict = document.optional_choice('verdict', Verdict)
+        verdict = document.typed('verdict', optional(_verdict))
         state = replace(state, judgement=None if verdict is None else Judgement(verdict))
     else:
         soak = document.part('soak')
@@ -290,7 +302,7 @@ def decode_state(text: str) -> RolloutState:
 def _with_soak(state: RolloutState, soak: Part) -> RolloutState:
     return replace(
         state,
-        soak=_soak(soak),
+        soak=replace(_soak(soak), no_benefit=_no_benefit(soak)),
         request=replace(state.request, controls=tuple(soak.integers('controls'))),
         soaked_s=soak.number('soaked_s'),
         judgement=soak.typed('judgement', optional(read_judgement)),
@@ -313,6 +325,16 @@ def _with_promoted(state: RolloutState, soak: Part) -> RolloutState:
     return replace(state, verdicts=(state.verdict or Verdict.NO_DATA,))
 
 
+def _verdicts(soak: Part) -> tuple[Verdict, ...]:
+    """Of each batch; older versions did not tell better from no worse."""
+    told = soak.added_later('better', read_list) is not None
+    better = soak.column('better', None, read_count) if told else []
+    return tuple(
+        Verdict.BETTER if verdict.harmless and number in better else verdict
+        for number, verdict in enumerate(soak.column('verdicts', None, _verdict))
+    )
+
+
 def _with_batches(
     state: RolloutState, request: Part, soak: Part, strings: Sequence[str]
 ) -> RolloutState:
@@ -330,7 +352,7 @@ def _with_batches(
         soak=replace(
             state.soak, batches=None if followed_by is None else _soak(soak.part('batches'))
         ),
-        verdicts=tuple(soak.column('verdicts', None, _verdict)),
+        verdicts=_verdicts(soak),
         batch_judgement=soak.typed('batch_judgement', optional(read_judgement)),
         batch_soaked_s=soak.number('batch_soaked_s'),
     )
@@ -378,10 +400,16 @@ def _soak(part: Part) -> SoakPlan:
     )
 
 
+def _no_benefit(soak: Part) -> NoBenefit:
+    """Where an older version wrote this, others followed whatever nothing got worse of."""
+    found = soak.added_later('no_benefit', lambda path, value: read_member(path, value, NoBenefit))
+    return found or NoBenefit.PROMOTE
+
+
 def read_judgement(path: str, value: object) -> Judgement:
     part = read_object(path, value)
-    return Judgement(
-        verdict=part.choice('verdict', Verdict),
+    found = Judgement(
+        verdict=part.typed('verdict', _verdict),
         signals=tuple(
             SignalVerdict(
                 name=one.text('name'),
@@ -395,6 +423,11 @@ def read_judgement(path: str, value: object) -> Judgement:
         missing=tuple(part.strings('missing')),
         cause=part.optional_text('cause'),
     )
+    better = part.added_later('better', read_flag)
+    if better is None:
+        # What an older version wrote, which knew of no promise.
+        better = harmless(found.signals) is Verdict.BETTER
+    return replace(found, verdict=Verdict.BETTER) if found.verdict.harmless and better else found
 
 
 def _soak_document(soak: SoakPlan) -> dict[str, object]:
@@ -409,7 +442,8 @@ def judgement_document(judgement: Optional[Judgement]) -> Optional[dict[str, obj
     if judgement is None:
         return None
     return {
-        'verdict': judgement.verdict.value,
+        'verdict': judgement.verdict.pass_or_fail,
+        'better': judgement.verdict is Verdict.BETTER,
         'signals': [
             {
                 'name': one.name,
@@ -462,8 +496,22 @@ def _step(strings: Sequence[str]) -> Callable[[str, object], OsdStep]:
     return lambda path, value: read_member(path, text(path, value), OsdStep)
 
 
+#: What the words of all versions stand for, as far as they tell.
+_VERDICTS = {
+    verdict.pass_or_fail: verdict
+    for verdict in (Verdict.NO_WORSE, Verdict.WORSE, Verdict.INCONCLUSIVE, Verdict.NO_DATA)
+}
+
+
 def _verdict(path: str, value: object) -> Verdict:
-    return read_member(path, value, Verdict)
+    found = _VERDICTS.get(read_text(path, value))
+    if found is None:
+        wrong(path, value, 'one of ' + ', '.join(_VERDICTS))
+    return found
+
+
+def _purpose(path: str, value: object) -> Purpose:
+    return read_member(path, value, Purpose)
 
 
 def _asked(path: str, value: object) -> AskedRestart:

@@ -22,6 +22,8 @@ class Measured(NamedTuple):
     slow_ops: Optional[float] = None
     #: Transactions that took very long to commit, as they do while RocksDB holds writes up.
     slow_commits: Optional[float] = None
+    #: 1 where anything was written to SST files, 0 where nothing was flushed.
+    flushed: Optional[float] = None
 
 
 #: Of an OSD that did not report, or whose process ended within the block.
@@ -80,6 +82,7 @@ def measured(
         db_used_bytes=db_used_bytes,
         slow_ops=max((t.slow_ops for t in trouble if t.slow_ops is not None), default=None),
         slow_commits=_risen(trouble),
+        flushed=None if window.bytes_written_sst is None else min(1, window.bytes_written_sst),
     )
 
 

@@ -13,7 +13,7 @@ from ..observe.trouble import Trouble
 from .batches import PlannedBatch, batch_of, count, watched_batch
 from .errors import RolloutRefused
 from .recorder import Part, Recorder, no_evidence, recorded_now
-from .records import Direction, Judgement, RolloutState
+from .records import Direction, Judgement, Purpose, RolloutState
 from .storage import RolloutStorage
 from .verdict import judge
 
@@ -80,7 +80,7 @@ class Recording:
         completed = _add(in_view, part, newest, now_s, told)
         if completed and part is Part.AFTER:
             among = batch_of(state, number).among
-            self._judgement = judge(in_view.evidence, among)
+            self._judgement = judge(in_view.evidence, among, _promised(state, number))
         if upcoming is not None:
             before = Part.BEFORE if part is Part.AFTER else None
             completed = _add(upcoming, before, newest, now_s, told) or completed
@@ -110,7 +110,7 @@ class Recording:
         if passed:
             self._judgement = None
         if self._judgement is None and recorder.evidence.after:
-            self._judgement = judge(recorder.evidence, batch.among)
+            self._judgement = judge(recorder.evidence, batch.among, _promised(state, batch.number))
         return recorder
 
     def _drop_what_ended(self, state: RolloutState, batch: PlannedBatch) -> None:
@@ -162,6 +162,12 @@ def _batch_in_view(state: RolloutState) -> PlannedBatch:
     """The batch that is changed or watched, or the last one."""
     last = count(state.request) - 1
     return batch_of(state, min(len(state.verdicts), last))
+
+
+def _promised(state: RolloutState, number: int) -> Optional[str]:
+    """The signal in which the canary is to gain; batches after it are not to lose."""
+    gain = number == 0 and state.request.purpose is Purpose.GAIN
+    return state.request.promised if gain else None
 
 
 def _following(state: RolloutState, number: int) -> Optional[PlannedBatch]:

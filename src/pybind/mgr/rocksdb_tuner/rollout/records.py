@@ -48,10 +48,29 @@ class Outcome(str, Enum):
 
 
 class Verdict(str, Enum):
-    PASSED = 'pass'
-    FAILED = 'fail'
+    #: What was promised improved, and nothing got worse.
+    BETTER = 'better'
+    #: Nothing got worse, and that is all.
+    NO_WORSE = 'no-worse'
+    WORSE = 'worse'
     INCONCLUSIVE = 'inconclusive'
     NO_DATA = 'no-data'
+
+    @property
+    def harmless(self) -> bool:
+        """Whether enough was measured to tell that nothing got worse."""
+        return self in {Verdict.BETTER, Verdict.NO_WORSE}
+
+    @property
+    def pass_or_fail(self) -> str:
+        """The same in the words that outside readers of the JSON, and stored state, have always
+        had: "pass", "fail", "inconclusive" or "no-data".
+        """
+        return 'pass' if self.harmless else 'fail' if self is Verdict.WORSE else str(self.value)
+
+    @property
+    def words(self) -> str:
+        return 'no worse' if self is Verdict.NO_WORSE else str(self.value)
 
 
 class Effect(str, Enum):
@@ -104,6 +123,25 @@ class Inconclusive(str, Enum):
     ROLLBACK = 'rollback'
 
 
+class NoBenefit(str, Enum):
+    """What follows where a canary got no worse, and no better either."""
+
+    #: By the purpose of the change: see `batches.soak_for`.
+    AUTO = 'auto'
+    WAIT = 'wait'
+    PROMOTE = 'promote'
+    ROLLBACK = 'rollback'
+
+
+class Purpose(str, Enum):
+    """Why OSDs are changed at all."""
+
+    #: Something is predicted to improve.
+    GAIN = 'gain'
+    #: Something speaks against what runs, or somebody asked for it: no gain is promised.
+    SAFETY = 'safety'
+
+
 @dataclass(frozen=True)
 class SoakPlan:
     """How long changed OSDs are watched before others follow; ``most_s`` 0: not at all."""
@@ -113,6 +151,8 @@ class SoakPlan:
     inconclusive: Inconclusive = Inconclusive.WAIT
     #: The same for each batch after the canary; None: these are not watched.
     batches: Optional[SoakPlan] = None
+    #: For the canary alone: a batch follows what was decided for the canary.
+    no_benefit: NoBenefit = NoBenefit.AUTO
 
 
 class ChangeKind(str, Enum):
@@ -198,6 +238,12 @@ class ChangeRequest:
     option: str = OPTION
     #: What OSDs run before and after, of both options together; None: what they have of this one.
     strings: Optional[tuple[str, str]] = None
+    purpose: Purpose = Purpose.SAFETY
+    #: The judged signal in which the gain is to show; None: any that a verdict requires.
+    promised: Optional[str] = None
+    #: From one flush of memtables to the next under the load at the time of the request, in the
+    #: slower of the two option sets; None: not known.
+    fill_s: Optional[float] = None
 
     @property
     def other_option(self) -> str:

@@ -15,6 +15,7 @@ from .observation import Observation
 from .records import (
     Inconclusive,
     Judgement,
+    NoBenefit,
     OsdProgress,
     OsdStep,
     Phase,
@@ -24,7 +25,7 @@ from .records import (
 )
 from .rules import Step, why_held
 from .states import waiting, with_osd
-from .verdict import in_words, too_few_controls
+from .verdict import in_words, measured_in_words, too_few_controls
 
 #: So often one OSD may be restarted together with others before nobody waits for a verdict.
 MOST_RESTARTS = 3
@@ -42,6 +43,10 @@ def soak(state: RolloutState, batch: PlannedBatch, seen: Observation) -> Step:
     lost = lost_process(state, batch, seen.cluster)
     if lost is not None:
         return _without_its_process(state, batch, lost, seen)
+    given = judgement_in_view(state)
+    if given is not None and given.verdict is Verdict.NO_WORSE:
+        # It stands: looking again until there is a gain would find one by chance.
+        return _without_benefit(state, batch, given)
     incomparable = too_few_controls(len(batch.controls))
     if not batch.judged and not batch.watched_for_crashes:
         return _without_verdict(state, batch, incomparable)
@@ -57,12 +62,12 @@ def soak(state: RolloutState, batch: PlannedBatch, seen: Observation) -> Step:
 def ends_with(judgement: Judgement, after_s: float, soak: SoakPlan) -> Optional[Verdict]:
     """What a soak is over with, once changed OSDs were measured for ``after_s``; None: it goes on.
 
-    A failure counts at once, a pass only after the least time.
+    What got worse counts at once, all else only after the least time.
     """
-    if judgement.verdict is Verdict.FAILED:
-        return Verdict.FAILED
-    if judgement.verdict is Verdict.PASSED and after_s >= soak.least_s:
-        return Verdict.PASSED
+    if judgement.verdict is Verdict.WORSE:
+        return Verdict.WORSE
+    if judgement.verdict.harmless and after_s >= soak.least_s:
+        return judgement.verdict
     return Verdict.INCONCLUSIVE if after_s >= soak.most_s else None
 
 
@@ -87,7 +92,7 @@ def judgement_in_view(state: RolloutState) -> Optional[Judgement]:
 
 
 def undecided(state: RolloutState) -> bool:
-    """Whether a soak ended without a verdict."""
+    """Whether a soak ended without a verdict, or with one that leaves it to the operator."""
     return (
         watched_batch(state) is not None
         and judgement_in_view(state) is not None
@@ -127,7 +132,7 @@ def _without_its_process(
     restarted = _restarted_with_others(batch, seen)
     if restarted is None:
         cause = f'the process of osd.{osd.osd_id} ended while it was watched'
-        return Step(_failed(state, batch, Judgement(Verdict.FAILED, cause=cause)))
+        return Step(_failed(state, batch, Judgement(Verdict.WORSE, cause=cause)))
     if osd.flaps >= MOST_RESTARTS:
         missing = f'a time without restarts: osd.{osd.osd_id} was restarted again ({restarted})'
         return _without_verdict(state, batch, Judgement(Verdict.INCONCLUSIVE, missing=(missing,)))
@@ -152,10 +157,12 @@ def _judged(
     end = ends_with(judgement, seen.after_s, batch.soak)
     if end is None:
         return Step(state)
-    if end is Verdict.FAILED:
+    if end is Verdict.WORSE:
         return Step(_failed(state, batch, judgement))
-    if end is Verdict.PASSED:
+    if end is Verdict.BETTER:
         return Step(_passed(state, batch, judgement))
+    if end is Verdict.NO_WORSE:
+        return _without_benefit(state, batch, judgement)
     return _without_verdict(state, batch, judgement)
 
 
@@ -170,9 +177,30 @@ def _without_verdict(state: RolloutState, batch: PlannedBatch, judgement: Judgem
     return Step(
         waiting(
             judged,
-            f'the verdict on {_named(batch)} is {judgement.verdict.value}: '
+            f'the verdict on {_named(batch)} is {judgement.verdict.words}: '
             '"ceph rocksdb-tuner rollout resume" changes the others all the same, "ceph '
             f'rocksdb-tuner rollback" takes it back; missing is {lacks}',
+        )
+    )
+
+
+def _without_benefit(state: RolloutState, batch: PlannedBatch, judgement: Judgement) -> Step:
+    """Nothing got worse, and nothing better: what follows was laid down before."""
+    if batch.soak.no_benefit in {NoBenefit.AUTO, NoBenefit.PROMOTE}:
+        return Step(_passed(state, batch, judgement))
+    judged = _with_judgement(state, batch, judgement)
+    predicted = state.request.prediction
+    told = f'measured: {", ".join(measured_in_words(judgement)) or "nothing"}'
+    told += '' if predicted is None else f'; predicted: {predicted}'
+    if batch.soak.no_benefit is NoBenefit.ROLLBACK:
+        why = f'soak_no_benefit: {_named(batch)} is no worse, but no gain was measured'
+        return Step(rolled_back(judged, f'{why} ({told})', state.updated_s))
+    return Step(
+        waiting(
+            judged,
+            f'the verdict on {_named(batch)} is {judgement.verdict.words}, but no gain was '
+            'measured: "ceph rocksdb-tuner rollout resume" changes the others all the same, "ceph '
+            f'rocksdb-tuner rollback" undoes it; {told}',
         )
     )
 

@@ -57,22 +57,29 @@ class TrackRecord(NamedTuple):
     naive_interval_score: Optional[float] = None
 
 
-class _Shows(NamedTuple):
+class Shows(NamedTuple):
+    """The signal that a prediction shows in, which may be one that no verdict goes by."""
+
     signal: str
     inverse: bool
 
 
 @lru_cache(maxsize=1)
-def _shown_by() -> dict[str, _Shows]:
+def _shown_by() -> dict[str, Shows]:
     return {
-        entry['metric']: _Shows(entry['signal'], entry['relation'] == 'inverse')
+        entry['metric']: Shows(entry['signal'], entry['relation'] == 'inverse')
         for entry in loader.load('judged_signals')['predictions']
     }
 
 
+def shown_by(metric: str) -> Optional[Shows]:
+    """Where what is predicted of ``metric`` is measured; None: nowhere."""
+    return _shown_by().get(metric)
+
+
 def compared(record: HistoryRecord) -> Optional[Comparison]:
     """None where there was no prediction, or it cannot be told whether it came true."""
-    shown = None if record.predicted is None else _shown_by().get(record.predicted.metric)
+    shown = None if record.predicted is None else shown_by(record.predicted.metric)
     if record.predicted is None or shown is None or record.judgement is None:
         return None
     for signal in record.judgement.signals:
@@ -120,7 +127,7 @@ def _mean(values: Iterable[float]) -> Optional[float]:
     return mean if mean is not None and math.isfinite(mean) else None
 
 
-def _interval(predicted: Predicted, shown: _Shows) -> tuple[float, float]:
+def _interval(predicted: Predicted, shown: Shows) -> tuple[float, float]:
     if not shown.inverse:
         return predicted.low_percent, predicted.high_percent
     return _inverse(predicted.high_percent), _inverse(predicted.low_percent)

@@ -73,25 +73,35 @@ def limits() -> Limits:
     return Limits(**{field: entries[field]['value'] for field in Limits._fields})
 
 
-def is_better(judgement: Judgement) -> bool:
-    """Whether it passed, and a required signal improved by more than its tolerance."""
-    required = {signal.name for signal in judged_signals() if signal.required}
-    return judgement.verdict is Verdict.PASSED and any(
-        s.effect is Effect.BETTER and s.name in required for s in judgement.signals
-    )
+def harmless(signals: Sequence[SignalVerdict], promised: Optional[str] = None) -> Verdict:
+    """What signals none of which got worse make: better where what was promised improved.
+
+    ``promised`` None: any required signal does. It has to improve by more than its tolerance,
+    which no interval that is precise enough reaches with no change in it.
+    """
+    gains = {s.name for s in judged_signals() if s.required} if promised is None else {promised}
+    better = any(s.effect is Effect.BETTER and s.name in gains for s in signals)
+    return Verdict.BETTER if better else Verdict.NO_WORSE
 
 
 def in_words(judgement: Judgement) -> str:
     """One line: the verdict, what caused it, and every signal that could be compared."""
-    title = {signal.name: signal.title for signal in judged_signals()}
     told = [judgement.cause] if judgement.cause is not None else []
+    told += measured_in_words(judgement)
+    return judgement.verdict.words + (': ' + ', '.join(told) if told else '')
+
+
+def measured_in_words(judgement: Judgement) -> list[str]:
+    """Every signal that could be compared, and by how much it moved."""
+    title = {signal.name: signal.title for signal in judged_signals()}
+    told = []
     for one in judgement.signals:
         if one.change_percent is not None:
             bounds = ''
             if one.low_percent is not None and one.high_percent is not None:
                 bounds = f' ({one.low_percent:+.0f} to {one.high_percent:+.0f} %)'
             told.append(f'{title.get(one.name, one.name)} {one.change_percent:+.0f} %{bounds}')
-    return judgement.verdict.value + (': ' + ', '.join(told) if told else '')
+    return told
 
 
 def block_length_s(soak: SoakPlan) -> float:
@@ -112,27 +122,53 @@ def too_few_controls(found: int) -> Judgement:
     )
 
 
-def judge(evidence: Evidence, among: int = 1) -> Judgement:
-    """The verdict on what was measured so far, which is one of ``among`` that share the errors."""
+def judge(evidence: Evidence, among: int = 1, promised: Optional[str] = None) -> Judgement:
+    """The verdict on what was measured so far, which is one of ``among`` that share the errors.
+
+    ``promised`` is the signal in which the gain of the change is to show: no verdict before that
+    is as precise as the required ones. None: no gain was promised, or not in a judged signal.
+    """
     if len(evidence.controls) < limits().least_controls:
         return too_few_controls(len(evidence.controls))
     judged = [_judge_signal(signal, evidence, among) for signal in judged_signals()]
     signals = tuple(one for one, _ in judged)
     if any(one.effect is Effect.WORSE for one in signals):
-        return Judgement(Verdict.FAILED, signals)
+        return Judgement(Verdict.WORSE, signals)
     missing = tuple(
         f'{signal.title}: {lack}'
         for signal, (_, lack) in zip(judged_signals(), judged)
-        if signal.required and lack is not None
+        if (signal.required or signal.name == promised) and lack is not None
     )
     if not missing:
-        return Judgement(Verdict.PASSED, signals)
+        unflushed = _nothing_flushed(evidence)
+        if unflushed is not None:
+            return Judgement(Verdict.NO_DATA, signals, (_A_FLUSH,), unflushed)
+        return Judgement(harmless(signals, promised), signals)
     known = any(
         one.change_percent is not None
         for signal, one in zip(judged_signals(), signals)
         if signal.required
     )
     return Judgement(Verdict.INCONCLUSIVE if known else Verdict.NO_DATA, signals, missing)
+
+
+#: What a verdict lacks without one.
+_A_FLUSH = 'a flush of memtables, which the options are about: until then nothing of them shows'
+
+
+def _nothing_flushed(evidence: Evidence) -> Optional[str]:
+    """That no changed OSD wrote an SST file since its restart, where its counters show that."""
+    written = [
+        value
+        for block in evidence.after
+        for n in evidence.changed
+        for value in [block.of(n).flushed]
+        if value is not None
+    ]
+    if not written or any(written):
+        return None
+    found = ', '.join(f'osd.{n}' for n in evidence.changed)
+    return f'{found} flushed nothing to SST files while watched'
 
 
 def _judge_signal(

@@ -6,7 +6,7 @@ import { repeat } from 'lit/directives/repeat.js';
 
 import type { Finding, Plan, Recommendation, RecommendationInFull } from './api';
 import { duration, durations, evidence, ids, plural, signedPercent, who } from './format';
-import { commands, label, TABLE } from './parts';
+import { commands, flushes, label, PURPOSE, TABLE } from './parts';
 
 const ANNEX = 'bluestore_rocksdb_options_annex';
 const SEVERITY = { error: 'danger', warning: 'warning', info: 'info' } as const;
@@ -210,12 +210,16 @@ function plan(planned: Plan): TemplateResult {
   const { soak, controls } = planned;
   return html`<div role="status">
     <h4>Dry run: nothing was changed</h4>
+    <p>Purpose: ${PURPOSE[planned.purpose] ?? planned.purpose}.</p>
     <ol>
       <li>${first ? ids(first.osds) : 'no OSD'} first, alone: the canary</li>
       ${soak.most_s
         ? html`<li>
-            watched for ${durations(soak.least_s, soak.most_s)}, and judged
-            ${controls.length ? html`against ${ids(controls)}` : nothing}
+            watched for ${durations(soak.least_s, soak.most_s)}${flushes(soak)}, and judged
+            ${controls.length
+              ? html`against ${ids(controls)}; without a verdict: ${soak.inconclusive}, if it gets
+                  no worse and no better: ${soak.no_benefit}`
+              : nothing}
           </li>`
         : nothing}
       ${rest.length

@@ -43,6 +43,7 @@ export interface RolloutSummary {
   osds_total: number;
   osds_finished: number;
   verdict: string | null;
+  judged: string | null;
   started: string | null;
   updated: string | null;
   paused_reason: string | null;
@@ -123,6 +124,13 @@ export interface SoakTime {
   inconclusive: string;
 }
 
+/** Of the canary: what the least time rests on, and what follows without a gain. */
+export interface CanarySoak extends SoakTime {
+  fill_s: number | null;
+  no_benefit: string;
+  batches: SoakTime | null;
+}
+
 /** The CRUSH bucket that OSDs are in together; type "osd": each is one by itself. */
 export interface FailureDomain {
   type: string;
@@ -133,7 +141,8 @@ export interface Plan {
   batches: { osds: number[]; failure_domain: FailureDomain | null }[];
   canary: number | null;
   controls: number[];
-  soak: SoakTime & { batches: SoakTime | null };
+  purpose: string;
+  soak: CanarySoak;
   gates: string[];
   commands: string[];
   undo_commands: string[];
@@ -169,17 +178,17 @@ export interface Rollout extends RolloutSummary {
     phase: string;
     controls: number[];
     verdict: string | null;
+    judged: string | null;
   }[];
   direction: string;
   paused_by: string | null;
   last_error: string | null;
   osds: { osd: number; step: string; from: string | null; to: string | null }[];
-  soak: SoakTime & {
+  soak: CanarySoak & {
     baseline_s: number | null;
     baseline_least_s: number | null;
     soaked_s: number | null;
     controls: number[];
-    batches: SoakTime | null;
     batch_soaked_s: number | null;
   };
   judgement: Judgement | null;
@@ -234,6 +243,7 @@ export interface Change {
   prediction: string | null;
   measured: string | null;
   verdict: string | null;
+  judged: string | null;
   measured_effects: Effect[];
   comparison: {
     signal: string;

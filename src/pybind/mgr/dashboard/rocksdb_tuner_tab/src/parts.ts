@@ -3,6 +3,23 @@
 import { html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
 
+import { duration } from './format';
+
+/** What a change is for, and what its canary has to show. */
+export const PURPOSE: Record<string, string> = {
+  gain: 'gain: the canary has to get better',
+  safety: 'safety: the canary must not get worse',
+};
+
+export function judgedAs({ judged }: { judged: string | null }): string | null {
+  return judged === 'no-worse' ? 'no worse' : judged;
+}
+
+/** Why the canary is watched for as long as it is; empty where that is not known. */
+export function flushes({ fill_s }: { fill_s: number | null }): string {
+  return fill_s === null ? '' : ` (memtables take ${duration(fill_s)} to fill)`;
+}
+
 export const TABLE = 'table table-striped cds--data-table rt-table';
 
 /** Commands to copy, each on a line. */

@@ -6,7 +6,7 @@ import { repeat } from 'lit/directives/repeat.js';
 
 import type { Change, Effect, FailureDomain, Judgement, Rollout, Status } from './api';
 import { duration, ids, moment, plural, signedPercent, who } from './format';
-import { commands, facts, label, TABLE } from './parts';
+import { commands, facts, flushes, judgedAs, label, PURPOSE, TABLE } from './parts';
 
 const FINAL = new Set(['done', 'rolled-back', 'failed']);
 const STAGES = ['preflight', 'canary', 'soaking', 'judging', 'promoting', 'collapsing', 'done'];
@@ -48,7 +48,8 @@ export function rolloutSection(rollout: Rollout, host: RolloutHost): TemplateRes
       ['For', who(rollout.who)],
       ['Option', html`<code>${rollout.option}</code>`],
       ['OSDs', `${rollout.osds_finished} of ${rollout.osds_total}`],
-      ['Verdict', rollout.verdict ?? 'none yet'],
+      ['Purpose', PURPOSE[rollout.purpose] ?? rollout.purpose],
+      ['Verdict', judgedAs(rollout) ?? 'none yet'],
       ['By', rollout.actor],
       ['Started', moment(rollout.started)],
       ['Updated', moment(rollout.updated)],
@@ -83,7 +84,7 @@ export function rolloutSection(rollout: Rollout, host: RolloutHost): TemplateRes
               <td>${batch.failure_domain ? within(batch.failure_domain) : '–'}</td>
               <td>${batch.phase}</td>
               <td>${batch.controls.length ? ids(batch.controls) : 'nothing: watched for crashes'}</td>
-              <td>${batch.verdict ?? '–'}</td>
+              <td>${judgedAs(batch) ?? '–'}</td>
             </tr>`,
           )}
         </tbody>
@@ -138,9 +139,13 @@ function soak({ phase, soak: found }: Rollout): TemplateResult | typeof nothing 
   return html`<p>
     The canary was watched for ${duration(found.soaked_s)} of at least ${duration(found.least_s)}, at
     most
-    ${duration(found.most_s)}${found.controls.length
+    ${duration(found.most_s)}${flushes(found)}${found.controls.length
       ? html`; it is compared with ${ids(found.controls)}`
       : nothing}.
+    ${found.controls.length
+      ? html`Without a verdict: ${found.inconclusive}. If it gets no worse and no better:
+          ${found.no_benefit}.`
+      : nothing}
   </p>`;
 }
 
@@ -229,7 +234,7 @@ export function history(
                   : [['Option', html`<code>${c.option}</code>`] as [string, unknown]]),
                 ['Predicted', c.prediction ?? 'nothing'],
                 ['Measured', c.measured ?? 'nothing'],
-                ['Verdict', c.verdict ?? 'none'],
+                ['Verdict', judgedAs(c) ?? 'none'],
                 ...(c.comparison
                   ? [['Outcome', RESULT[c.comparison.result] ?? c.comparison.result] as [string, string]]
                   : []),

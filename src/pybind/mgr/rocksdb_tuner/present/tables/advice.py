@@ -23,10 +23,12 @@ from .phrases import (
     changes_table,
     finding_line,
     finding_text,
+    flushes_in,
     limited_by,
     limits_of_groups,
     nothing_known,
     osd_names,
+    purpose,
     sections,
     titled,
 )
@@ -148,6 +150,7 @@ def plan(planned: Plan) -> str:
         ('Recommendation', f'{r.recommendation_id} ({r.kind.value})'),
         ('Who', r.who),
         ('Profile', r.profile or f'{UNNAMED_OPTIONS} (no known one)'),
+        ('Purpose', purpose(r.purpose)),
         ('Risk', r.risk.value),
         *_option(r),
     ]
@@ -223,8 +226,9 @@ def _watch(planned: Plan) -> str:
     times = f'{format_duration(soak.least_s)} to {format_duration(max(soak.least_s, soak.most_s))}'
     controls = ', '.join(f'osd.{osd_id}' for osd_id in r.controls)
     return (
-        f'osd.{r.osds[0]}, measured before and watched for {times} after, against {controls}; '
-        f'without a verdict then: {soak.inconclusive.value}'
+        f'osd.{r.osds[0]}, measured before and watched for {times} after'
+        f'{flushes_in(soak, r.fill_s)}, against {controls}; without a verdict then: '
+        f'{soak.inconclusive.value}; if no worse and no better: {soak.no_benefit.value}'
     )
 
 

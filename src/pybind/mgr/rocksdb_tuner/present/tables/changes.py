@@ -23,7 +23,15 @@ from ...units import UNKNOWN, format_duration, format_ids, format_time
 from ..difference import difference
 from ..layout import Column, fields, paragraph, table
 from .compaction import campaign as campaign_table
-from .phrases import option_value, phase_of, progress_of, sections, track_record_line
+from .phrases import (
+    flushes_in,
+    option_value,
+    phase_of,
+    progress_of,
+    purpose,
+    sections,
+    track_record_line,
+)
 
 _RIGHTNESS = {
     Rightness.RIGHT: 'came true',
@@ -52,6 +60,7 @@ def _rollout(state: RolloutState) -> str:
         ('Who', request.who),
         ('Option', request.option),
         ('Asked for by', request.actor),
+        ('Purpose', purpose(request.purpose)),
         ('Phase', phase_of(state)),
     ]
     if state.paused_reason is not None:
@@ -113,8 +122,10 @@ def _name_of(state: RolloutState, number: int) -> str:
 def _not_yet(state: RolloutState, batch: PlannedBatch) -> str:
     least, most = format_duration(batch.soak.least_s), format_duration(batch.soak.most_s)
     times = f'{least} to {most}' if batch.judged else least
-    soaked_s = state.soaked_s if batch.number == 0 else state.batch_soaked_s
-    return f'none yet, after {format_duration(soaked_s)} of {times}'
+    if batch.number > 0:
+        return f'none yet, after {format_duration(state.batch_soaked_s)} of {times}'
+    flushes = flushes_in(batch.soak, state.request.fill_s)
+    return f'none yet, after {format_duration(state.soaked_s)} of {times}{flushes}'
 
 
 def history(records: Sequence[HistoryRecord]) -> str:
@@ -137,7 +148,7 @@ def _rollout_osds(state: RolloutState) -> str:
         (
             format_ids(number for number, _ in found),
             phase.value,
-            UNKNOWN if verdict is None else verdict.value,
+            UNKNOWN if verdict is None else verdict.words,
             str(sum(len(batch.osds) for _, batch in found)),
             format_ids(n for _, batch in found for n in batch.osds),
             ', '.join(sorted({steps[n] for _, batch in found for n in batch.osds if n in steps})),

@@ -7,7 +7,8 @@ from typing import Callable, Optional
 
 from ...advise.records import Finding, FindingEvidence, GroupFacts, Limit, Resource
 from ...options.grammar import OptionDifference
-from ...rollout.records import RolloutState
+from ...rollout.batches import LEAST_FILLS
+from ...rollout.records import Purpose, RolloutState, SoakPlan
 from ...rollout.track_record import TrackRecord
 from ...snapshot import Mode
 from ...units import (
@@ -52,6 +53,22 @@ _FORMATS: Mapping[str, Callable[[Optional[float]], str]] = {
 def sections(*parts: str) -> str:
     """Parts of an answer with a blank line between them; empty ones are left out."""
     return '\n\n'.join(part for part in parts if part)
+
+
+def purpose(of_change: Purpose) -> str:
+    """What a change is for, and what the first changed OSD has to show."""
+    if of_change is Purpose.GAIN:
+        return 'gain: the first changed OSD has to get better'
+    return 'safety: the first changed OSD must not get worse'
+
+
+def flushes_in(soak: SoakPlan, fill_s: Optional[float]) -> str:
+    """How many flushes of memtables the least time of a soak covers; empty: not known."""
+    if fill_s is None:
+        return ''
+    fewer = soak.least_s < LEAST_FILLS * fill_s
+    count = f'soak_max allows fewer than {LEAST_FILLS}' if fewer else f'at least {LEAST_FILLS}'
+    return f' ({count} flushes of memtables, which take {format_duration(fill_s)} to fill)'
 
 
 def titled(title: str, text: str) -> str:

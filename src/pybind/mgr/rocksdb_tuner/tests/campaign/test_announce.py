@@ -183,11 +183,11 @@ def test_what_was_given_back_is_the_sum_of_the_osds_whose_sizes_are_known() -> N
     [
         ([], (Verdict.NO_DATA, Effect.UNCLEAR, None)),
         ([(0, 100)], (Verdict.NO_DATA, Effect.UNCLEAR, None)),
-        ([(1000, 949)], (Verdict.PASSED, Effect.BETTER, -5.1)),
-        ([(1000, 1051)], (Verdict.PASSED, Effect.WORSE, 5.1)),
-        ([(1000, 955)], (Verdict.PASSED, Effect.SAME, -4.5)),
-        ([(1000, 1045)], (Verdict.PASSED, Effect.SAME, 4.5)),
-        ([(1000, 1000)], (Verdict.PASSED, Effect.SAME, 0.0)),
+        ([(1000, 949)], (Verdict.BETTER, Effect.BETTER, -5.1)),
+        ([(1000, 1051)], (Verdict.NO_WORSE, Effect.WORSE, 5.1)),
+        ([(1000, 955)], (Verdict.NO_WORSE, Effect.SAME, -4.5)),
+        ([(1000, 1045)], (Verdict.NO_WORSE, Effect.SAME, 4.5)),
+        ([(1000, 1000)], (Verdict.NO_WORSE, Effect.SAME, 0.0)),
     ],
 )
 def test_space_is_judged_beyond_five_percent(

@@ -18,6 +18,7 @@ from rocksdb_tuner.rollout.records import (
     OsdStep,
     Outcome,
     Phase,
+    Purpose,
     RolloutState,
 )
 from rocksdb_tuner.rollout.states import in_flight
@@ -86,6 +87,8 @@ class Course:
         _before(self.cluster, planned)
         self.before = self.cluster.entries_of()
         self.world = world_of(planned, self.cluster)
+        if planned.gains:
+            self.world.clients.factor = 0.7
         self.watch = Watch(self.world, only)
         self.world.on_change = self.watch.changed
         self.world.on_observation = self._observed
@@ -393,4 +396,6 @@ def _request(cluster: ChaosCluster, planned: Schedule) -> ChangeRequest:
         domains=domains_of(batches, cluster.places),
         restart=planned.change is not Change.REMOVE_EQUAL,
         option=planned.option,
+        purpose=planned.purpose,
+        promised='op_w_latency_ms' if planned.purpose is Purpose.GAIN else None,
     )

@@ -8,9 +8,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from rocksdb_tuner.rollout.records import ANNEX, OPTION, Inconclusive, SoakPlan
+from rocksdb_tuner.rollout.records import (
+    ANNEX,
+    OPTION,
+    Inconclusive,
+    NoBenefit,
+    Purpose,
+    SoakPlan,
+)
 from rocksdb_tuner.tests.rollout.conftest import NEW
 
 from .acts import OF_THE_LOOP, Act
@@ -226,13 +234,17 @@ def schedule(seed: str) -> Schedule:
     # Dice of their own: what was drawn before there were two options stays what it was.
     of_strings = random.Random(f'{seed}:strings')
     of_annex = not change.name.startswith('REMOVE') and of_strings.random() < 0.3
+    of_purpose = random.Random(f'{seed}:purpose')
+    soak = _soak(dice) if soaks and not large else SoakPlan()
     loop = Loop.DRIVER if large and loop is Loop.TUNER else loop
     return Schedule(
         seed=seed,
         topology=topology,
         change=change,
         value=theatre.value if not change.name.startswith('REMOVE') else NEW,
-        soak=_soak(dice) if soaks and not large else SoakPlan(),
+        soak=replace(soak, no_benefit=of_purpose.choice(tuple(NoBenefit))),
+        purpose=of_purpose.choice(tuple(Purpose)),
+        gains=of_purpose.random() < 0.5,
         look_every_s=dice.choice((10.0, 20.0) if theatre.spare else (2.0, 5.0, 10.0)),
         delays=_delays(dice),
         loop=loop,

@@ -19,10 +19,12 @@ from rocksdb_tuner.rollout.records import (
     ANNEX,
     OPTION,
     Direction,
+    NoBenefit,
     OsdProgress,
     OsdStep,
     Outcome,
     Phase,
+    Purpose,
     RolloutState,
     Verdict,
 )
@@ -467,13 +469,21 @@ class Watch:
             running = self.run.cluster.osds.get(osd.osd_id)
             alive = running is not None and running.up and running.nonce == osd.nonce_after
             self.require(Rule.SAME_PROCESS, alive, f'osd.{osd.osd_id} passed after a crash')
-            if found is Verdict.PASSED and batch.judged and osd.osd_id in batch.compared:
+            if found.harmless and batch.judged and osd.osd_id in batch.compared:
                 written = self._written.get(osd.osd_id) == osd.nonce_after
                 self.require(Rule.MEASURED, written, f'osd.{osd.osd_id} passed without a write')
         self.require(
             Rule.VERDICT_FIRST,
-            found is not Verdict.FAILED,
+            found is not Verdict.WORSE,
             f'batch {batch.number} passed with {found.value}',
+        )
+        promised = old.request.purpose is Purpose.GAIN
+        follows = old.soak.no_benefit
+        spreads = follows is NoBenefit.PROMOTE or (follows is NoBenefit.AUTO and not promised)
+        self.require(
+            Rule.NO_SPREAD,
+            spreads or batch.number > 0 or found is not Verdict.NO_WORSE,
+            f'the canary passed with {found.value}, for {old.request.purpose.value}, {follows}',
         )
 
     def _begun(self, state: RolloutState, osd_id: int) -> None:
@@ -694,7 +704,7 @@ class Watch:
     ) -> None:
         watched = state.soak.most_s > 0 and state.request.restart
         self.require(Rule.VERDICT_FIRST, not watched or state.promoted, 'done without a verdict')
-        self.require(Rule.VERDICT_FIRST, state.verdict is not Verdict.FAILED, 'it failed')
+        self.require(Rule.VERDICT_FIRST, state.verdict is not Verdict.WORSE, 'it failed')
         left = {osd.osd_id for osd in state.osds if osd.step is OsdStep.LEFT_BEHIND}
         targets = dict(state.request.targets)
         # Where an entry for all would reach an OSD that nobody checked, it is not written.

@@ -19,6 +19,7 @@ from rocksdb_tuner.rollout import (
     admission,
     alarm,
     back,
+    batches,
     collapse,
     driver,
     failing,
@@ -43,6 +44,7 @@ from rocksdb_tuner.rollout.records import (
     Direction,
     Ending,
     Judgement,
+    NoBenefit,
     OsdStep,
     Outcome,
     Phase,
@@ -624,6 +626,22 @@ def _failed_verdict_passes(patch: Patch) -> None:
     patch.everywhere(soak._failed, soak._passed)
 
 
+def _no_benefit_is_one(patch: Patch) -> None:
+    patch.everywhere(
+        soak._without_benefit,
+        lambda state, batch, judgement: Step(soak._passed(state, batch, judgement)),
+    )
+
+
+def _no_purpose(patch: Patch) -> None:
+    """Whatever was promised, others follow."""
+    planned = batches.soak_for
+    patch.everywhere(
+        planned,
+        lambda request, plan: replace(planned(request, plan), no_benefit=NoBenefit.PROMOTE),
+    )
+
+
 def _soak_skipped(patch: Patch) -> None:
     patch.attribute(forward, 'watched_batch', lambda state: None)
     patch.attribute(machine, 'watched_batch', lambda state: None)
@@ -643,7 +661,7 @@ def _soak_without_the_nonce(patch: Patch) -> None:
 
 
 def _passes_without_data(patch: Patch) -> None:
-    patch.everywhere(verdict.judge, lambda *_, **__: Judgement(Verdict.PASSED))
+    patch.everywhere(verdict.judge, lambda *_, **__: Judgement(Verdict.NO_WORSE))
 
 
 def _inconclusive_is_a_pass(patch: Patch) -> None:
@@ -651,13 +669,13 @@ def _inconclusive_is_a_pass(patch: Patch) -> None:
 
     def passes(judgement: Any, after_s: float, plan: Any) -> Any:
         found = ends(judgement, after_s, plan)
-        return Verdict.PASSED if found is Verdict.INCONCLUSIVE else found
+        return Verdict.NO_WORSE if found is Verdict.INCONCLUSIVE else found
 
     judged = soak._judged
 
     def judged_as_passed(state: Any, batch: Any, seen: Any, judgement: Any) -> Any:
-        if soak.ends_with(judgement, seen.after_s, batch.soak) is Verdict.PASSED:
-            return Step(soak._passed(state, batch, replace(judgement, verdict=Verdict.PASSED)))
+        if soak.ends_with(judgement, seen.after_s, batch.soak) is Verdict.NO_WORSE:
+            return Step(soak._passed(state, batch, replace(judgement, verdict=Verdict.NO_WORSE)))
         return judged(state, batch, seen, judgement)
 
     patch.everywhere(ends, passes)
@@ -1146,6 +1164,8 @@ MUTANTS = (
         _failed_verdict_passes,
         (Act.NEW_IS_SLOW,),
     ),
+    Mutant('no benefit is one', 'verdict', Rule.NO_SPREAD, _no_benefit_is_one),
+    Mutant('no benefit is anyones', 'verdict', Rule.NO_SPREAD, _no_purpose),
     Mutant(
         'batch before the verdict', 'batch begun before verdict', Rule.VERDICT_FIRST, _soak_skipped
     ),

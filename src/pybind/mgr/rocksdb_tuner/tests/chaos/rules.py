@@ -56,6 +56,7 @@ class Rule(Enum):
     NO_MASKS = 'no entry with a mask is written'
     NO_OUTSIDER = 'no OSD outside the rollout changes at its next start'
     #: Rule 12
+    NO_SPREAD = 'what brought no gain that was promised does not spread by itself'
     NOT_UNASKED = 'what begins by itself was recommended for long enough, and did not fail before'
     #: Whatever happens
     ENDS = 'it ends once all works and the operator does what he is told'

@@ -13,6 +13,7 @@ from rocksdb_tuner.rollout.records import (
     Direction,
     OsdStep,
     Phase,
+    Purpose,
     RolloutState,
     SoakPlan,
 )
@@ -185,6 +186,9 @@ class Schedule:
     runs_whole: bool = False
     #: The option that it changes.
     option: str = OPTION
+    #: Whether a gain is promised, and whether there is one.
+    purpose: Purpose = Purpose.SAFETY
+    gains: bool = False
 
     def lines(self) -> Iterator[str]:
         """The schedule, for people."""
@@ -193,7 +197,8 @@ class Schedule:
             batches = self.soak.batches
             then = 'not watched' if batches is None else batches.inconclusive.value
             soak = f'soak up to {self.soak.most_s:.0f} s, {self.soak.inconclusive.value}'
-            soak += f', batches {then}'
+            soak += f', batches {then}, no benefit {self.soak.no_benefit.value}'
+            soak += f', for {self.purpose.value}, which comes: {self.gains}'
         yield f'seed {self.seed}: {self.topology}'
         looks = f'a look every {self.look_every_s:g} s'
         yield f'{self.option}: {self.change.value}, {self.loop.value}, {soak}, {looks}'

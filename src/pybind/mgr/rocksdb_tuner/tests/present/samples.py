@@ -353,10 +353,10 @@ HISTORY = (
         outcome=Outcome.ROLLED_BACK,
         reason='asked for by operator',
         prediction='4 KiB random write IOPS 0% to +23%',
-        measured='fail: client write latency +31 % (+26 to +36 %)',
+        measured='worse: client write latency +31 % (+26 to +36 %)',
         predicted=Predicted('4 KiB random write IOPS', 0.0, 23.0),
         judgement=Judgement(
-            Verdict.FAILED,
+            Verdict.WORSE,
             (SignalVerdict('op_w_latency_ms', Effect.WORSE, 31.0, 26.0, 36.0),),
         ),
     ),

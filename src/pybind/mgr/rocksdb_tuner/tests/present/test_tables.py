@@ -365,7 +365,7 @@ def test_a_compaction_names_its_failure_domains_in_their_order() -> None:
 
 def test_a_rollout_names_the_failure_domain_of_the_batch_that_is_watched() -> None:
     state = samples.rollout()
-    passed = Judgement(Verdict.PASSED)
+    passed = Judgement(Verdict.NO_WORSE)
     racks = (FailureDomain('rack', 'r1'), FailureDomain('rack', 'r2'))
     request = replace(state.request, batches=((0,), (1, 2)), domains=racks)
     state = replace(
@@ -373,7 +373,7 @@ def test_a_rollout_names_the_failure_domain_of_the_batch_that_is_watched() -> No
         request=request,
         soak=samples.SOAK,
         judgement=passed,
-        verdicts=(Verdict.PASSED,),
+        verdicts=(Verdict.NO_WORSE,),
         batch_judgement=passed,
     )
     assert 'Batch 2 (rack r2)' in render.rollout(state, None, 'plain')

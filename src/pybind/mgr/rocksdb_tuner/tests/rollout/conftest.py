@@ -89,6 +89,8 @@ class Clients:
         self.writes_per_s = writes_per_s
         #: Of an OSD that runs NEW, against others: 1.3 is 30 % more time and bytes.
         self.factor = 1.0
+        #: Whether memtables are flushed meanwhile.
+        self.flushes = True
         #: What that is said of.
         self.slower_with = NEW
         #: OSDs that take half as much again, whatever they run.
@@ -118,6 +120,8 @@ class Clients:
                 commit=_more(old.commit, writes, 2 * cost),
                 op_w_latency=_more(old.op_w_latency, writes, 5 * cost),
                 bytes_written_wal=(old.bytes_written_wal or 0) + int(writes * 7000 * cost),
+                bytes_written_sst=(old.bytes_written_sst or 0)
+                + (int(writes * 700 * cost) if self.flushes else 0),
             )
 
     def newest(self, osd_id: int) -> Optional[Sample]:

@@ -136,6 +136,8 @@ class Trial:
     changed: int = 1
     #: How many verdicts share the rate of errors.
     among: int = 1
+    #: The signal in which a gain was promised.
+    promised: Optional[str] = None
 
 
 class Outcome(NamedTuple):
@@ -162,6 +164,7 @@ def run(trial: Trial, drawn_from: Source, rng: random.Random) -> Outcome:
                 after=blocks[trial.before_blocks : trial.before_blocks + after],
             ),
             trial.among,
+            trial.promised,
         )
         if ends_with(judgement, after * trial.block_s, plan) is not None:
             return Outcome(judgement, after)

@@ -143,7 +143,7 @@ def test_rolled_back_by_its_verdict_is_a_failure_and_by_the_operator_is_none(run
     run.clients.factor = 1.3
     run.start(soak=SOAK)
     state = run.to_the_end()
-    assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.FAILED)
+    assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
     assert 'client write latency' in str(why_failed(state))
     run.clients.factor = 1.0
     run.start(soak=SOAK)

@@ -30,7 +30,7 @@ def test_every_transition_of_a_good_rollout_is_logged_in_order_and_none_as_a_war
         'r1: osd.0 is restarted',
         'r1: osd.0 runs its new options',
         'r1: canary -> soaking',
-        'r1: the verdict on osd.0: pass',
+        'r1: the verdict on osd.0: no worse',
         'r1: osd.1 is restarted',
         'r1: osd.2 runs its new options',
         'r1: promoting -> collapsing',
@@ -89,9 +89,9 @@ def test_a_rollback_by_the_verdict_is_told_with_what_was_measured(run: Run) -> N
     run.clients.factor = 1.3
     run.start(soak=SOAK)
     state = run.to_the_end()
-    assert state.verdict is Verdict.FAILED
+    assert state.verdict is Verdict.WORSE
     assert any('everything goes back' in text for text in warnings(run))
-    assert any('the verdict on osd.0: fail: client write latency +3' in t for t in lines(run))
+    assert any('the verdict on osd.0: worse: client write latency +3' in t for t in lines(run))
     assert run.cluster.progress_ended[-1][1] is not None
 
 

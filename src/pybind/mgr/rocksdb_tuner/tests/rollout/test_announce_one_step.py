@@ -22,7 +22,7 @@ from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .one_step import rollout
 
-JUDGED = Judgement(Verdict.PASSED, cause='not judged: no controls')
+JUDGED = Judgement(Verdict.NO_WORSE, cause='not judged: no controls')
 BEGUN = Line(
     'ssd-lz4 (set-profile) for osd is carried out for client.admin on 3 OSD(s), osd.0 first'
 )
@@ -46,7 +46,7 @@ def test_what_begins_is_told_once_and_nothing_else_of_it() -> None:
 @pytest.mark.parametrize(
     ('changes', 'told'),
     [
-        ({'judgement': JUDGED}, [Line('the verdict on osd.0: pass: not judged: no controls')]),
+        ({'judgement': JUDGED}, [Line('the verdict on osd.0: no worse: not judged: no controls')]),
         ({'stage': Phase.SOAKING}, [Line('canary -> soaking')]),
         (
             {'direction': Direction.RECOVER, 'ending': Ending(Outcome.FAILED, 'it died')},
@@ -65,14 +65,14 @@ def test_what_begins_is_told_once_and_nothing_else_of_it() -> None:
         (
             end(Phase.DONE, Outcome.DONE, judgement=JUDGED),
             [
-                Line('the verdict on osd.0: pass: not judged: no controls'),
+                Line('the verdict on osd.0: no worse: not judged: no controls'),
                 Line('done: not judged: no controls'),
             ],
         ),
         (
             end(Phase.DONE, Outcome.DONE, failure='osd.2 left', judgement=JUDGED),
             [
-                Line('the verdict on osd.0: pass: not judged: no controls'),
+                Line('the verdict on osd.0: no worse: not judged: no controls'),
                 Line('done: osd.2 left'),
             ],
         ),

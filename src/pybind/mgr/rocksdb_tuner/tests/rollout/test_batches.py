@@ -100,7 +100,7 @@ def test_every_batch_is_judged_before_the_next_begins() -> None:
         assert (shown.osds, shown.phase) == (piece, Phase.SOAKING)
     state = run.to_the_end()
     assert state.phase is Phase.DONE
-    assert state.verdicts == (*[Verdict.PASSED] * 4, Verdict.INCONCLUSIVE)
+    assert state.verdicts == (*[Verdict.NO_WORSE] * 4, Verdict.INCONCLUSIVE)
     assert {batch.phase for batch in batches(state)} == {Phase.DONE}
     assert run.cluster.entries_of() == {ALL: NEW}
     assert not run.store.keys(EVIDENCE)
@@ -115,7 +115,7 @@ def test_the_measuring_of_a_batch_costs_no_time_before_it() -> None:
     run.until(lambda state: state.osds[1].step.value != 'pending')
     assert run.cluster.now_s - began_s < 10
     run.until(lambda state: len(state.verdicts) == 2)
-    assert run.state.verdicts[1] is Verdict.PASSED
+    assert run.state.verdicts[1] is Verdict.NO_WORSE
 
 
 def test_a_worsening_that_shows_only_in_a_batch_takes_everything_back() -> None:
@@ -125,15 +125,15 @@ def test_a_worsening_that_shows_only_in_a_batch_takes_everything_back() -> None:
     run.clients.slow = {2, 3}
     state = run.to_the_end()
     assert (state.phase, state.outcome) == (Phase.ROLLED_BACK, Outcome.ROLLED_BACK)
-    assert 'the verdict on batch 3 (2-3): fail: client write latency +' in (state.failure or '')
+    assert 'the verdict on batch 3 (2-3): worse: client write latency +' in (state.failure or '')
     assert changed(run) == set()
     assert run.cluster.entries_of() == {}
     # The canary's verdict is what it was; that of the batch is shown beside it.
-    assert state.verdict is Verdict.PASSED
+    assert state.verdict is Verdict.NO_WORSE
     assert [b.verdict for b in batches(state)] == [
-        Verdict.PASSED,
-        Verdict.PASSED,
-        Verdict.FAILED,
+        Verdict.NO_WORSE,
+        Verdict.NO_WORSE,
+        Verdict.WORSE,
         None,
         None,
     ]
@@ -210,7 +210,7 @@ def test_a_batch_without_load_is_not_waited_for_by_the_operator() -> None:
     run.clients.writes_per_s = 0
     state = run.to_the_end(within_s=9000)
     assert state.phase is Phase.DONE
-    assert state.verdicts[0] is Verdict.PASSED
+    assert state.verdicts[0] is Verdict.NO_WORSE
     assert set(state.verdicts[2:4]) == {Verdict.NO_DATA}
 
 
@@ -246,7 +246,7 @@ def test_without_a_soak_of_batches_they_follow_one_another_at_once() -> None:
     run.until(lambda state: state.promoted)
     began_s = run.cluster.now_s
     state = run.to_the_end()
-    assert (state.phase, state.verdicts) == (Phase.DONE, (Verdict.PASSED,))
+    assert (state.phase, state.verdicts) == (Phase.DONE, (Verdict.NO_WORSE,))
     assert run.cluster.now_s - began_s < 7 * 60
 
 
@@ -263,7 +263,7 @@ def test_a_batch_that_waits_for_the_maintenance_window_goes_on_being_measured() 
         run.tick()
     run.outside_window = None
     run.until(lambda state: len(state.verdicts) == 2)
-    assert run.state.verdicts[1] is Verdict.PASSED
+    assert run.state.verdicts[1] is Verdict.NO_WORSE
 
 
 def test_a_manager_that_takes_over_between_batches_goes_on_with_what_was_measured() -> None:
@@ -273,7 +273,7 @@ def test_a_manager_that_takes_over_between_batches_goes_on_with_what_was_measure
     assert run.store.keys(EVIDENCE)
     run.fail_over()
     run.until(lambda state: len(state.verdicts) == 2)
-    assert run.state.verdicts[1] is Verdict.PASSED
+    assert run.state.verdicts[1] is Verdict.NO_WORSE
 
 
 def test_evidence_of_a_version_without_batches_is_that_of_the_canary() -> None:
@@ -284,5 +284,5 @@ def test_evidence_of_a_version_without_batches_is_that_of_the_canary() -> None:
     run.store.values[EVIDENCE_OF_CANARY] = run.store.values.pop(EVIDENCE + '0')
     run.fail_over()
     run.until(lambda state: state.promoted)
-    assert run.state.verdicts == (Verdict.PASSED,)
+    assert run.state.verdicts == (Verdict.NO_WORSE,)
     assert EVIDENCE_OF_CANARY not in run.store.values or not run.state.promoted

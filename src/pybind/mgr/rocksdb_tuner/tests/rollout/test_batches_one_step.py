@@ -186,7 +186,7 @@ def test_what_cannot_be_judged_is_watched_for_crashes_where_nobody_could_still_c
 def test_a_batch_is_watched_once_all_that_is_left_of_it_is_changed(
     cluster: FakeCluster, steps: tuple[OsdStep, ...], verdicts: int, number: Optional[int]
 ) -> None:
-    state = in_pieces(cluster, *steps, verdicts=(Verdict.PASSED,) * verdicts)
+    state = in_pieces(cluster, *steps, verdicts=(Verdict.NO_WORSE,) * verdicts)
     found = batches.watched_batch(state)
     assert (None if found is None else found.number) == number
     for direction in (BACK, RECOVER):
@@ -236,8 +236,8 @@ def phases(state: RolloutState) -> list[Phase]:
         ((VERIFIED, PENDING), {}, Phase.PROMOTING),
         ((VERIFIED, OsdStep.CHECKING), {}, Phase.PROMOTING),
         ((VERIFIED, VERIFIED), {}, Phase.SOAKING),
-        ((VERIFIED, VERIFIED), {'verdicts': (Verdict.PASSED,) * 2}, Phase.DONE),
-        ((OsdStep.COLLAPSED, VERIFIED), {'verdicts': (Verdict.PASSED,) * 4}, Phase.DONE),
+        ((VERIFIED, VERIFIED), {'verdicts': (Verdict.NO_WORSE,) * 2}, Phase.DONE),
+        ((OsdStep.COLLAPSED, VERIFIED), {'verdicts': (Verdict.NO_WORSE,) * 4}, Phase.DONE),
         ((OsdStep.COLLAPSED, OsdStep.COLLAPSING), {}, Phase.COLLAPSING),
         ((OsdStep.SHIELDING, OsdStep.COLLAPSED), {}, Phase.COLLAPSING),
         ((OsdStep.RESTORED, OsdStep.RESTORING), {'direction': BACK}, Phase.ROLLING_BACK),
@@ -256,7 +256,11 @@ def phases(state: RolloutState) -> list[Phase]:
 def test_how_far_a_batch_is_follows_from_its_osds(
     cluster: FakeCluster, steps: tuple[OsdStep, ...], changes: dict[str, object], expected: Phase
 ) -> None:
-    fields: dict[str, object] = {'stage': Phase.PROMOTING, 'verdicts': (Verdict.PASSED,), **changes}
+    fields: dict[str, object] = {
+        'stage': Phase.PROMOTING,
+        'verdicts': (Verdict.NO_WORSE,),
+        **changes,
+    }
     state = in_pieces(cluster, VERIFIED, *steps)
     state = replace(state, **fields)  # type: ignore[arg-type]
     assert phases(state)[1] == expected
@@ -272,9 +276,9 @@ def test_the_verdict_of_each_batch_is_shown_and_of_the_watched_one_what_was_foun
 ) -> None:
     state = in_pieces(cluster, *[VERIFIED] * 3, judgement=UNSURE, batch_judgement=None)
     assert [b.verdict for b in batches.batches(state)] == [Verdict.INCONCLUSIVE, *[None] * 3]
-    passed = replace(state, verdicts=(Verdict.PASSED,), batch_judgement=UNSURE)
+    passed = replace(state, verdicts=(Verdict.NO_WORSE,), batch_judgement=UNSURE)
     assert [b.verdict for b in batches.batches(passed)] == [
-        Verdict.PASSED,
+        Verdict.NO_WORSE,
         Verdict.INCONCLUSIVE,
         None,
         None,
@@ -287,13 +291,13 @@ def test_the_verdict_of_each_batch_is_shown_and_of_the_watched_one_what_was_foun
 
 
 def test_who_is_left_behind_keeps_no_restart_to_come(cluster: FakeCluster) -> None:
-    state = in_pieces(cluster, VERIFIED, OsdStep.RESTARTING, verdicts=(Verdict.PASSED,), errors=2)
+    state = in_pieces(cluster, VERIFIED, OsdStep.RESTARTING, verdicts=(Verdict.NO_WORSE,), errors=2)
     osd = replace(state.osds[1], restart_needed=True)
     found = left_behind(state, osd, 'x' * 300)
     assert found.osds[1] == replace(
         osd, step=LEFT, left_reason='x' * 197 + '...', restart_needed=False
     )
-    assert (found.errors, found.verdicts, found.ending) == (0, (Verdict.PASSED,), None)
+    assert (found.errors, found.verdicts, found.ending) == (0, (Verdict.NO_WORSE,), None)
     going = leaving(state, osd, 'x' * 200)
     assert (going.osds[1].step, going.osds[1].left_reason) == (OsdStep.RESTORING, 'x' * 200)
 
@@ -314,10 +318,10 @@ def test_who_is_left_behind_keeps_no_restart_to_come(cluster: FakeCluster) -> No
 def test_a_batch_of_which_nothing_is_left_needs_no_verdict(
     cluster: FakeCluster, steps: tuple[OsdStep, ...], osd_id: int, verdicts: int, then: int
 ) -> None:
-    state = in_pieces(cluster, *steps, verdicts=(Verdict.PASSED,) * verdicts)
+    state = in_pieces(cluster, *steps, verdicts=(Verdict.NO_WORSE,) * verdicts)
     found = left_behind(state, state.osds[osd_id], 'it is away')
     assert found.verdicts == (
-        *(Verdict.PASSED,) * verdicts,
+        *(Verdict.NO_WORSE,) * verdicts,
         *(Verdict.NO_DATA,) * (then - verdicts),
     )
     unwatched = left_behind(replace(state, soak=SoakPlan()), state.osds[osd_id], 'it is away')

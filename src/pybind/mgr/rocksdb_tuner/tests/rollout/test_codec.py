@@ -43,12 +43,14 @@ from rocksdb_tuner.rollout.records import (
     Ending,
     Inconclusive,
     Judgement,
+    NoBenefit,
     OsdBefore,
     OsdProgress,
     OsdStep,
     Outcome,
     Phase,
     Predicted,
+    Purpose,
     RolloutState,
     SignalVerdict,
     SoakPlan,
@@ -65,6 +67,10 @@ DATA = Path(__file__).parent / 'data'
 TEXTS = st.text(max_size=40)
 #: A state without them is one of an older version.
 ADDED_LATER = {'version', 'asked', 'longest_boot_s', 'own_entries_stay'}
+PARTS_ADDED_LATER = {
+    'request': {'purpose', 'promised', 'fill_s'},
+    'soak': {'no_benefit', 'better'},
+}
 COLUMNS_ADDED_LATER = {'before_uuid', 'before_class', 'before_objectstore', 'left_reason'}
 UUID_HEADS = st.integers(0, 2**24 - 1).map(lambda number: f'{number:06x}')
 NONCES = st.none() | st.integers(0, 2**32 - 1)
@@ -88,6 +94,7 @@ def judgements() -> st.SearchStrategy[Judgement]:
 JUDGEMENTS = judgements()
 PREDICTED = st.builds(Predicted, TEXTS, st.floats(-100, 1e4), st.floats(-100, 1e4))
 SOAKS = st.builds(SoakPlan, TIMES, TIMES, st.sampled_from(Inconclusive))
+FOLLOWS = st.sampled_from(NoBenefit)
 
 
 def pieces(order: list[int], cuts: list[int]) -> tuple[tuple[int, ...], ...]:
@@ -134,6 +141,9 @@ def states(draw: st.DrawFn) -> RolloutState:
             predicted=draw(st.none() | PREDICTED),
             option=draw(st.sampled_from([OPTION, ANNEX]) | TEXTS),
             strings=draw(st.none() | st.tuples(TEXTS, TEXTS)),
+            purpose=draw(st.sampled_from(Purpose)),
+            promised=draw(st.none() | TEXTS),
+            fill_s=draw(st.none() | TIMES),
             controls=tuple(draw(st.permutations(order[1:]))),
             batches=batches,
             domains=draw(st.just(()) | st.tuples(*map(domains_of_batch, batches))),
@@ -187,7 +197,7 @@ def states(draw: st.DrawFn) -> RolloutState:
         asked=draw(st.none() | ASKED),
         longest_boot_s=draw(TIMES),
         own_entries_stay=draw(st.none() | TEXTS),
-        soak=replace(draw(SOAKS), batches=draw(st.none() | SOAKS)),
+        soak=replace(draw(SOAKS), batches=draw(st.none() | SOAKS), no_benefit=draw(FOLLOWS)),
         soaked_s=draw(TIMES),
         batch_soaked_s=draw(TIMES),
         judgement=draw(st.none() | judgements()),
@@ -263,6 +273,9 @@ def fullest() -> RolloutState:
             domains=(FailureDomain('osd', 'osd.5'), FailureDomain('rack', 'r1')),
             prediction='{}',
             predicted=Predicted('IOPS', -1.5, 25.0),
+            purpose=Purpose.GAIN,
+            promised='db_bytes_per_txn',
+            fill_s=150.0,
             strings=('a=9', 'a=2'),
         ),
         before=Before(
@@ -296,15 +309,20 @@ def fullest() -> RolloutState:
         suspicion='somebody else',
         own_entries_stay='osd.9 joined',
         soak=SoakPlan(
-            300.0, 600.0, Inconclusive.PROMOTE, SoakPlan(60.0, 120.0, Inconclusive.ROLLBACK)
+            300.0,
+            600.0,
+            Inconclusive.PROMOTE,
+            SoakPlan(60.0, 120.0, Inconclusive.ROLLBACK),
+            NoBenefit.WAIT,
         ),
         soaked_s=310.0,
         batch_soaked_s=20.0,
         judgement=Judgement(
-            Verdict.PASSED, (SignalVerdict('db_bytes_per_txn', Effect.BETTER, -30.0, -33.0, -27.0),)
+            Verdict.BETTER,
+            (SignalVerdict('db_bytes_per_txn', Effect.BETTER, -30.0, -33.0, -27.0),),
         ),
         batch_judgement=lower,
-        verdicts=(Verdict.PASSED, Verdict.INCONCLUSIVE),
+        verdicts=(Verdict.BETTER, Verdict.INCONCLUSIVE),
         outcome=None,
         failure='the verdict was given',
     )
@@ -325,6 +343,32 @@ def test_the_format_of_today_is_the_one_that_other_managers_read() -> None:
     golden = (DATA / 'state-version-3.json').read_text()
     assert json.loads(encode_state(fullest())) == json.loads(golden)
     assert decode_state(golden) == fullest()
+
+
+@pytest.mark.parametrize(
+    ('effect', 'canary'), [('better', Verdict.BETTER), ('same', Verdict.NO_WORSE)]
+)
+def test_a_state_of_before_gains_were_promised_goes_on_as_it_was_begun(
+    effect: str, canary: Verdict
+) -> None:
+    """What nothing got worse of is followed by the others, and that is all that was asked of it."""
+    document = json.loads((DATA / 'state-version-3-of-before-purposes.json').read_text())
+    document['soak']['judgement']['signals'][0].update(name='op_w_latency_ms', effect=effect)
+    state = decode_state(json.dumps(document))
+    request = state.request
+    assert (request.purpose, request.promised, request.fill_s) == (Purpose.SAFETY, None, None)
+    assert state.soak.no_benefit is NoBenefit.PROMOTE
+    assert state.verdict is canary
+    assert state.verdicts == (Verdict.NO_WORSE, Verdict.INCONCLUSIVE)
+    assert decode_state(encode_state(state)) == state
+
+
+def test_older_managers_read_a_verdict_in_the_words_that_they_know() -> None:
+    document = json.loads(encode_state(fullest()))
+    assert document['soak']['verdicts'] == ['pass', 'inconclusive']
+    assert document['soak']['judgement']['verdict'] == 'pass'
+    worse = replace(fullest(), judgement=Judgement(Verdict.WORSE))
+    assert json.loads(encode_state(worse))['soak']['judgement']['verdict'] == 'fail'
 
 
 def test_a_state_of_before_requests_were_remembered_is_read() -> None:
@@ -493,6 +537,11 @@ WRONG: list[tuple[str, object, str]] = [
     ('soak.controls', [0, 1], 'names the canary'),
     ('soak.controls', [1, 7], 'an OSD outside the request'),
     ('soak.verdicts', ['good'], 'instead of one of'),
+    ('soak.better', ['0'], 'instead of a number from 0 up'),
+    ('soak.no_benefit', 'hope', 'instead of one of auto, wait, promote, rollback'),
+    ('request.purpose', 'fun', 'instead of one of gain, safety'),
+    ('request.promised', 3, 'instead of a text'),
+    ('request.fill_s', 'long', 'instead of a number'),
     ('soak.verdicts', ['pass'] * 4, 'more than there are batches'),
     ('request.batches', [1, 1], 'does not hold the OSDs'),
     ('request.batches', [1, 0, 2], 'does not hold the OSDs'),
@@ -575,14 +624,18 @@ def test_a_rollout_without_osds_is_no_rollout() -> None:
             f'request.{name}'
             for name in json.loads(encode_state(example()))['request']
             # Added later: a state without it is one of an older version.
-            if name not in {'predicted', 'domains', 'strings'}
+            if name not in {'predicted', 'domains', 'strings', *PARTS_ADDED_LATER['request']}
         ),
         *(
             f'osds.{name}'
             for name in json.loads(encode_state(example()))['osds']
             if name not in COLUMNS_ADDED_LATER
         ),
-        *(f'soak.{name}' for name in json.loads(encode_state(example()))['soak']),
+        *(
+            f'soak.{name}'
+            for name in json.loads(encode_state(example()))['soak']
+            if name not in PARTS_ADDED_LATER['soak']
+        ),
     ],
 )
 def test_a_missing_name_is_named(path: str) -> None:
@@ -621,10 +674,10 @@ def test_a_rollout_of_version_1_goes_on_without_a_soak() -> None:
     assert watched_batch(state) is None
 
 
-@pytest.mark.parametrize('verdict', [None, Verdict.FAILED])
+@pytest.mark.parametrize('verdict', [None, Verdict.WORSE])
 def test_what_older_versions_found_is_not_lost(verdict: Optional[Verdict]) -> None:
     first = json.loads((DATA / 'state-version-1.json').read_text())
-    given = None if verdict is None else verdict.value
+    given = None if verdict is None else verdict.pass_or_fail
     judgement = None if verdict is None else Judgement(verdict)
     assert changed(first, verdict=given).judgement == judgement
     second = json.loads((DATA / 'state-version-2-promoting.json').read_text())
@@ -635,7 +688,7 @@ def test_what_older_versions_found_is_not_lost(verdict: Optional[Verdict]) -> No
 
 @pytest.mark.parametrize(
     ('name', 'verdicts', 'batch'),
-    [('soaking', (), 0), ('promoting', (Verdict.PASSED,), None)],
+    [('soaking', (), 0), ('promoting', (Verdict.NO_WORSE,), None)],
 )
 def test_a_rollout_of_version_2_goes_on_osd_by_osd_and_judges_the_canary_alone(
     name: str, verdicts: tuple[Verdict, ...], batch: Optional[int]
@@ -643,7 +696,10 @@ def test_a_rollout_of_version_2_goes_on_osd_by_osd_and_judges_the_canary_alone(
     """Written by the module before it had batches, of four OSDs."""
     state = decode_state((DATA / f'state-version-2-{name}.json').read_text())
     assert state.verdicts == verdicts
-    assert (state.controls, state.soak) == ((1, 2, 3), SoakPlan(300.0, 600.0))
+    assert (state.controls, state.soak) == (
+        (1, 2, 3),
+        SoakPlan(300.0, 600.0, no_benefit=NoBenefit.PROMOTE),
+    )
     assert [b.osds for b in planned_batches(state.request, state.soak)] == [(0,), (1,), (2,), (3,)]
     watched = watched_batch(state)
     assert batch == (None if watched is None else watched.number)
@@ -731,7 +787,14 @@ def test_the_most_evidence_fits_under_one_key() -> None:
     drawn = random.Random(1)
     osds = range(most.most_controls + 1)
     blocks = tuple(
-        Block({n: Measured(*(drawn.uniform(1, 1e11) for _ in Measured._fields)) for n in osds})
+        Block(
+            {
+                n: Measured(*(drawn.uniform(1, 1e11) for _ in range(6)))._replace(
+                    flushed=drawn.choice((0, 1))
+                )
+                for n in osds
+            }
+        )
         for _ in range(int(most.most_blocks))
     )
     text = encode_evidence(Evidence('r7', 0, (0,), tuple(osds[1:]), 30.0, blocks, blocks))
@@ -757,8 +820,8 @@ def test_evidence_of_a_version_that_measured_less_is_read_with_the_rest_unknown(
         ('batch', -1, '"batch" is -1 instead of a number from 0 up'),
         ('changed', 3, '"changed" are more'),
         ('block_s', None, '"block_s" is null instead of a number'),
-        ('before', [[1.0]], '"before\\[0\\]" is \\[1.0\\] instead of 6 values for each of 2'),
-        ('after', [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 'x', *[None] * 5]], '"x" instead of a number'),
+        ('before', [[1.0]], '"before\\[0\\]" is \\[1.0\\] instead of 7 values for each of 2'),
+        ('after', [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 'x', *[None] * 7]], '"x" instead of a number'),
     ],
 )
 def test_wrong_evidence_is_named(name: str, value: object, says: str) -> None:
@@ -803,7 +866,7 @@ def test_a_history_record_tells_the_change_of_the_first_osd() -> None:
     # Of the canary, which is osd.5.
     assert (record.options_from, record.options_to) == ('a=9', 'a=2')
     assert (record.outcome, record.reason) == (Outcome.FAILED, 'the verdict was given')
-    assert (record.measured or '').startswith('pass')
+    assert (record.measured or '').startswith('better')
     assert (record.predicted, record.judgement) == (state.request.predicted, state.judgement)
     assert (record.rollout_id, record.time_s, record.actor) == ('r12', 1000.5, 'client.ann')
 

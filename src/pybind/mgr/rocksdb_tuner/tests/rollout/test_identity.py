@@ -236,7 +236,7 @@ def test_a_batch_of_which_nothing_is_left_is_passed_over() -> None:
         cluster.make_again(n, 'hdd')
     state = run.to_the_end(12000)
     assert state.outcome is Outcome.DONE
-    assert [verdict.value for verdict in state.verdicts][:2] == ['pass', 'no-data']
+    assert [verdict.pass_or_fail for verdict in state.verdicts][:2] == ['pass', 'no-data']
     assert len(state.verdicts) == 4
     assert [cluster.runs(n) for n in range(6)] == [NEW, DEFAULT, DEFAULT, NEW, NEW, NEW]
 
@@ -250,7 +250,7 @@ def test_an_osd_that_is_left_behind_is_no_part_of_the_evidence_on_its_batch() ->
     cluster.make_again(2, 'hdd')
     state = run.to_the_end(12000)
     assert state.outcome is Outcome.DONE
-    assert [verdict.value for verdict in state.verdicts[:2]] == ['pass', 'pass']
+    assert [verdict.pass_or_fail for verdict in state.verdicts[:2]] == ['pass', 'pass']
     assert cluster.runs(2) == DEFAULT
 
 

@@ -51,7 +51,7 @@ def cluster() -> FakeCluster:
 
 def at(cluster: FakeCluster, step: OsdStep, **changes: object) -> RolloutState:
     """The second OSD is there, and the canary was decided upon."""
-    fields: dict[str, object] = {'verdicts': (Verdict.PASSED,), **changes}
+    fields: dict[str, object] = {'verdicts': (Verdict.NO_WORSE,), **changes}
     return rollout(cluster, VERIFIED, step, **fields)
 
 
@@ -549,7 +549,7 @@ def test_an_osd_that_was_asked_in_vain_is_due_again_unless_only_a_pause_holds_it
         (
             Phase.ROLLED_BACK,
             Outcome.ROLLED_BACK,
-            Verdict.FAILED,
+            Verdict.WORSE,
             'it is worse',
             False,
             'it is worse',
@@ -557,15 +557,15 @@ def test_an_osd_that_was_asked_in_vain_is_due_again_unless_only_a_pause_holds_it
         (
             Phase.ROLLED_BACK,
             Outcome.ROLLED_BACK,
-            Verdict.FAILED,
+            Verdict.WORSE,
             None,
             False,
             'rolled back by the verdict',
         ),
-        (Phase.ROLLED_BACK, Outcome.ROLLED_BACK, Verdict.PASSED, 'x', False, None),
+        (Phase.ROLLED_BACK, Outcome.ROLLED_BACK, Verdict.NO_WORSE, 'x', False, None),
         (Phase.ROLLED_BACK, Outcome.ROLLED_BACK, None, 'x', False, None),
-        (Phase.DONE, Outcome.DONE, Verdict.FAILED, 'x', True, None),
-        (Phase.ROLLING_BACK, None, Verdict.FAILED, 'x', True, None),
+        (Phase.DONE, Outcome.DONE, Verdict.WORSE, 'x', True, None),
+        (Phase.ROLLING_BACK, None, Verdict.WORSE, 'x', True, None),
     ],
 )
 def test_a_failure_is_what_nobody_asked_for_and_what_an_abort_leaves(

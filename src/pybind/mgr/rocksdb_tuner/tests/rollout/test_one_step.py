@@ -37,8 +37,8 @@ from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 from .conftest import ALL, NEW, OLD, overridden
 from .one_step import MACHINE, SOAK, canary, observed, other, rollout, way_back, without
 
-PASS = Judgement(Verdict.PASSED)
-FAIL = Judgement(Verdict.FAILED, (SignalVerdict('op_w_latency_ms', Effect.WORSE, 30.0),))
+PASS = Judgement(Verdict.NO_WORSE)
+FAIL = Judgement(Verdict.WORSE, (SignalVerdict('op_w_latency_ms', Effect.WORSE, 30.0),))
 UNSURE = Judgement(Verdict.INCONCLUSIVE, missing=('precision',))
 NOTHING = Judgement(Verdict.NO_DATA, missing=('writes',))
 
@@ -115,7 +115,7 @@ def test_a_canary_with_another_process_fails_though_it_was_never_seen_down(
     for lost in (other(seen, 0, nonce=99), other(seen, 0, up=False)):
         failed = soaked(state, lost)
         assert failed.direction is Direction.BACK
-        assert failed.verdict is Verdict.FAILED
+        assert failed.verdict is Verdict.WORSE
         assert 'the process of osd.0 ended while it was watched' in (failed.failure or '')
 
 
@@ -128,18 +128,18 @@ def test_only_the_osds_of_the_batch_are_watched_for_another_process(cluster: Fak
         OsdStep.VERIFIED,
         soak=plan,
         judgement=PASS,
-        verdicts=(Verdict.PASSED,),
+        verdicts=(Verdict.NO_WORSE,),
     )
     seen = observed(cluster, after_s=30.0)
     assert soaked(state, other(seen, 0, nonce=99), plan, 1).direction is Direction.FORWARD
     assert soaked(state, other(seen, 3, nonce=99), plan, 1).direction is Direction.FORWARD
     failed = soaked(state, other(seen, 1, nonce=99), plan, 1)
     assert failed.direction is Direction.BACK
-    assert 'the verdict on batch 2 (1): fail: the process of osd.1 ended' in (failed.failure or '')
+    assert 'the verdict on batch 2 (1): worse: the process of osd.1 ended' in (failed.failure or '')
     # What was found of the canary stays as it was.
     assert failed.judgement == PASS
     assert failed.batch_judgement is not None
-    assert failed.batch_judgement.verdict is Verdict.FAILED
+    assert failed.batch_judgement.verdict is Verdict.WORSE
 
 
 def test_how_long_it_was_watched_is_told_of_the_canary_and_of_a_batch_apart(
@@ -164,10 +164,10 @@ def test_how_long_it_was_watched_is_told_of_the_canary_and_of_a_batch_apart(
 @pytest.mark.parametrize(
     ('judgement', 'after_s', 'end'),
     [
-        (FAIL, 0.0, Verdict.FAILED),
+        (FAIL, 0.0, Verdict.WORSE),
         (PASS, 299.9, None),
-        (PASS, 300.0, Verdict.PASSED),
-        (PASS, 900.0, Verdict.PASSED),
+        (PASS, 300.0, Verdict.NO_WORSE),
+        (PASS, 900.0, Verdict.NO_WORSE),
         (UNSURE, 300.0, None),
         (UNSURE, 599.9, None),
         (UNSURE, 600.0, Verdict.INCONCLUSIVE),
@@ -184,7 +184,7 @@ def test_a_failure_ends_the_soak_at_once_a_pass_after_its_least_and_doubt_after_
 def test_a_pass_lets_the_others_follow_and_is_kept(cluster: FakeCluster) -> None:
     state = rollout(cluster, OsdStep.VERIFIED)
     passed = soaked(state, observed(cluster, after_s=300.0, judgement=PASS))
-    assert (passed.verdicts, passed.judgement) == ((Verdict.PASSED,), PASS)
+    assert (passed.verdicts, passed.judgement) == ((Verdict.NO_WORSE,), PASS)
     for still in (
         soaked(state, observed(cluster, after_s=299.0, judgement=PASS)),
         soaked(state, observed(cluster, after_s=900.0)),
@@ -237,14 +237,14 @@ def test_nothing_is_collapsed_while_an_osd_is_not_decided_on(cluster: FakeCluste
     state = rollout(cluster, *verified, soak=plan, judgement=PASS)
     entries = {f'osd.{n}': NEW for n in range(4)}
     for verdicts in range(4):
-        found = replace(state, verdicts=(Verdict.PASSED,) * verdicts)
+        found = replace(state, verdicts=(Verdict.NO_WORSE,) * verdicts)
         for judgement in (None, UNSURE):
             seen = observed(cluster, entries=entries, after_s=90.0, judgement=judgement)
             step = MACHINE.step(found, seen, 2.0)
             assert step.actions == ()
             assert step.state.stage in {Phase.SOAKING, Phase.PROMOTING}
             assert not step.state.shared_touched
-    decided = replace(state, verdicts=(Verdict.PASSED,) * 4)
+    decided = replace(state, verdicts=(Verdict.NO_WORSE,) * 4)
     step = MACHINE.step(decided, observed(cluster, entries=entries), 2.0)
     assert (step.state.stage, step.state.shared_touched) == (Phase.COLLAPSING, True)
 
@@ -493,7 +493,7 @@ def collapsing(cluster: FakeCluster, *steps: OsdStep, **changes: object) -> Roll
     fields: dict[str, object] = {
         'shared_touched': True,
         'entries_done': 1,
-        'verdicts': (Verdict.PASSED,),
+        'verdicts': (Verdict.NO_WORSE,),
         **changes,
     }
     state = rollout(cluster, *steps)

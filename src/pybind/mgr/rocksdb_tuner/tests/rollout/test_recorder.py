@@ -54,14 +54,14 @@ VERIFIED, PENDING = OsdStep.VERIFIED, OsdStep.PENDING
         (at(VERIFIED, stage=Phase.SOAKING, direction=Direction.BACK), None),
         (at(VERIFIED, stage=Phase.SOAKING, soak=SoakPlan()), None),
         # The next batch waits, and nothing is under way.
-        (at(VERIFIED, stage=Phase.SOAKING, verdicts=(Verdict.PASSED,)), Part.BEFORE),
-        (at(VERIFIED, stage=Phase.PROMOTING, verdicts=(Verdict.PASSED,)), Part.BEFORE),
-        (at(VERIFIED, stage=Phase.COLLAPSING, verdicts=(Verdict.PASSED,)), None),
+        (at(VERIFIED, stage=Phase.SOAKING, verdicts=(Verdict.NO_WORSE,)), Part.BEFORE),
+        (at(VERIFIED, stage=Phase.PROMOTING, verdicts=(Verdict.NO_WORSE,)), Part.BEFORE),
+        (at(VERIFIED, stage=Phase.COLLAPSING, verdicts=(Verdict.NO_WORSE,)), None),
         (
-            at(VERIFIED, OsdStep.RESTARTING, stage=Phase.PROMOTING, verdicts=(Verdict.PASSED,)),
+            at(VERIFIED, OsdStep.RESTARTING, stage=Phase.PROMOTING, verdicts=(Verdict.NO_WORSE,)),
             None,
         ),
-        (at(*[VERIFIED] * 6, stage=Phase.PROMOTING, verdicts=(Verdict.PASSED,) * 6), None),
+        (at(*[VERIFIED] * 6, stage=Phase.PROMOTING, verdicts=(Verdict.NO_WORSE,) * 6), None),
         # Something holds it up.
         (at(stage=Phase.PREFLIGHT, paused_reason='a gate'), None),
         (at(stage=Phase.PREFLIGHT, paused_reason='the night'), Part.BEFORE),
@@ -236,15 +236,15 @@ def test_while_one_batch_is_watched_the_next_is_measured_before_its_change(
     found = manager.recording.found(watched)
     assert (found.before_s, found.after_s) == (240.0, 240.0)
     assert found.judgement is not None
-    assert found.judgement.verdict is Verdict.PASSED
+    assert found.judgement.verdict is Verdict.NO_WORSE
     assert sorted(store.keys(EVIDENCE)) == [EVIDENCE + '0', EVIDENCE + '1']
     # Another manager knows the same, and judges it alike.
     other = Manager(store, manager.clients)
     again = other.recording.found(watched)
     assert (again.before_s, again.after_s) == (240.0, 240.0)
     assert again.judgement is not None
-    assert again.judgement.verdict is Verdict.PASSED
-    passed = replace(watched, verdicts=(Verdict.PASSED,))
+    assert again.judgement.verdict is Verdict.NO_WORSE
+    passed = replace(watched, verdicts=(Verdict.NO_WORSE,))
     assert manager.recording.found(passed).judgement is None
     assert manager.recording.found(passed).before_s > 0.0
     manager.look(passed, 30.0)
@@ -328,7 +328,7 @@ def test_nothing_is_stored_before_a_block_is_complete(manager: Manager, store: F
 
 
 def test_the_last_batch_has_none_after_it() -> None:
-    state = at(*[VERIFIED] * 6, verdicts=(Verdict.PASSED,) * 5, stage=Phase.SOAKING)
+    state = at(*[VERIFIED] * 6, verdicts=(Verdict.NO_WORSE,) * 5, stage=Phase.SOAKING)
     manager = Manager(FakeStore(), Clients(FakeCluster(6)))
     for _ in range(4):
         manager.look(state, 30.0)

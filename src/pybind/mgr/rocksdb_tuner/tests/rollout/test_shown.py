@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import HealthCheck, assume, given, settings
@@ -17,7 +18,7 @@ from rocksdb_tuner.present import documents
 from rocksdb_tuner.present.subjects import plan
 from rocksdb_tuner.rollout.batches import watched_batch
 from rocksdb_tuner.rollout.record_codec import decode_evidence
-from rocksdb_tuner.rollout.records import Inconclusive, Phase, SoakPlan
+from rocksdb_tuner.rollout.records import Inconclusive, NoBenefit, Phase, SoakPlan
 from rocksdb_tuner.rollout.storage import EVIDENCE
 from rocksdb_tuner.tests.advise.scenes import facts, group, osd_info, workload
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, OPTION, FakeCluster
@@ -26,9 +27,15 @@ from .conftest import Run
 
 SOAKS = (
     SoakPlan(),
-    SoakPlan(240.0, 480.0, Inconclusive.PROMOTE, SoakPlan(0.0, 240.0, Inconclusive.PROMOTE)),
-    SoakPlan(0.0, 240.0, Inconclusive.PROMOTE, SoakPlan()),
-    SoakPlan(0.0, 240.0, Inconclusive.PROMOTE),
+    # Nothing gets better here, and all is to be changed all the same.
+    *(
+        replace(soak, inconclusive=Inconclusive.PROMOTE, no_benefit=NoBenefit.PROMOTE)
+        for soak in (
+            SoakPlan(240.0, 480.0, batches=SoakPlan(0.0, 240.0, Inconclusive.PROMOTE)),
+            SoakPlan(0.0, 240.0, batches=SoakPlan()),
+            SoakPlan(0.0, 240.0),
+        )
+    ),
 )
 
 

@@ -10,23 +10,26 @@ import pytest
 
 from rocksdb_tuner.present import documents
 from rocksdb_tuner.present.tables import changes
+from rocksdb_tuner.rollout.alarm import why_failed, why_waiting
 from rocksdb_tuner.rollout.batches import batches, planned_batch
 from rocksdb_tuner.rollout.codec import encode_state
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.evidence import Block, Measured
 from rocksdb_tuner.rollout.recorder import Part, Recorder, no_evidence
 from rocksdb_tuner.rollout.records import (
+    ChangeRequest,
     Inconclusive,
     Judgement,
+    NoBenefit,
     Outcome,
     Phase,
+    Purpose,
     RolloutState,
     SoakPlan,
     Verdict,
 )
 from rocksdb_tuner.rollout.soak import contradiction
 from rocksdb_tuner.rollout.storage import CURRENT, EVIDENCE
-from rocksdb_tuner.rollout.verdict import is_better
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import ALL, NEW, Run, refusing, set_profile
@@ -45,11 +48,132 @@ def changed(run: Run) -> set[int]:
 def test_a_harmless_change_passes_and_the_others_follow(run: Run) -> None:
     run.start(soak=SOAK)
     state = run.to_the_end()
-    assert (state.phase, state.verdict) == (Phase.DONE, Verdict.PASSED)
+    assert (state.phase, state.verdict) == (Phase.DONE, Verdict.NO_WORSE)
     assert state.soaked_s >= SOAK.least_s
     assert run.cluster.entries_of() == {ALL: NEW}
-    assert 'pass: client write latency' in (run.driver.history[-1].measured or '')
+    assert 'no worse: client write latency' in (run.driver.history[-1].measured or '')
     assert not run.store.keys(EVIDENCE)
+
+
+def for_gain(run: Run, **changes: object) -> ChangeRequest:
+    """A request that promises a shorter time for each write."""
+    gain = replace(set_profile(run.cluster), purpose=Purpose.GAIN, promised='op_w_latency_ms')
+    return replace(gain, **changes)  # type: ignore[arg-type]
+
+
+def test_a_change_for_gain_that_brings_none_is_rolled_back_and_says_so(run: Run) -> None:
+    """Nothing got worse, which was not what was promised."""
+    run.start(for_gain(run, prediction='IOPS: +0 to +20 %'), SOAK)
+    state = run.to_the_end()
+    assert (state.phase, state.outcome) == (Phase.ROLLED_BACK, Outcome.ROLLED_BACK)
+    assert state.verdict is Verdict.NO_WORSE
+    told = state.failure or ''
+    assert 'soak_no_benefit: osd.0 is no worse, but no gain was measured (measured: client' in told
+    assert 'predicted: IOPS: +0 to +20 %' in told
+    assert (run.cluster.entries_of(), changed(run)) == ({}, set())
+    assert run.cluster.osds[1].boots == 1
+    assert any(told in text for text, warning in run.cluster.logged if warning)
+    (recorded,) = run.driver.history
+    assert (recorded.outcome, recorded.reason) == (Outcome.ROLLED_BACK, told)
+    # The operator has nothing to do.
+    assert why_failed(state) is None
+
+
+def test_a_gain_that_was_promised_and_came_lets_the_others_follow(run: Run) -> None:
+    run.clients.factor = 0.7
+    run.start(for_gain(run), SOAK)
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.DONE, Verdict.BETTER)
+    assert 'better: client write latency -3' in (run.driver.history[-1].measured or '')
+    assert run.cluster.entries_of() == {ALL: NEW}
+    # Those after the canary promise nothing.
+    assert set(state.verdicts) == {Verdict.BETTER}
+    document: Any = documents.rollout(state)
+    assert (document['verdict'], document['judged'], document['purpose']) == (
+        'pass',
+        'better',
+        'gain',
+    )
+
+
+@pytest.mark.parametrize(
+    ('policy', 'purpose', 'phase'),
+    [
+        (NoBenefit.AUTO, Purpose.SAFETY, Phase.DONE),
+        (NoBenefit.PROMOTE, Purpose.GAIN, Phase.DONE),
+        (NoBenefit.ROLLBACK, Purpose.SAFETY, Phase.ROLLED_BACK),
+    ],
+)
+def test_what_follows_without_a_gain_is_the_operators_choice(
+    run: Run, policy: NoBenefit, purpose: Purpose, phase: Phase
+) -> None:
+    run.start(for_gain(run, purpose=purpose), replace(SOAK, no_benefit=policy))
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (phase, Verdict.NO_WORSE)
+
+
+WAITS = replace(SOAK, no_benefit=NoBenefit.WAIT)
+
+
+def waits_without_a_gain(run: Run) -> RolloutState:
+    run.start(for_gain(run, prediction='IOPS: +0 to +20 %'), WAITS)
+    return run.to_a_wait('no gain was measured')
+
+
+def test_a_wait_without_a_gain_says_what_was_measured_and_what_to_do(run: Run) -> None:
+    state = waits_without_a_gain(run)
+    assert state.phase is Phase.WAITING
+    told = state.paused_reason or ''
+    assert 'the verdict on osd.0 is no worse' in told
+    assert '"ceph rocksdb-tuner rollout resume" changes the others' in told
+    assert '"ceph rocksdb-tuner rollback" undoes it' in told
+    assert 'measured: client write latency' in told
+    assert 'predicted: IOPS: +0 to +20 %' in told
+    assert why_waiting(state, 0.0) == told
+    # A gain that comes later is none that was looked for.
+    run.clients.factor = 0.5
+    run.fail_over()
+    for _ in range(300):
+        run.tick()
+    assert (run.state.paused_reason, changed(run)) == (told, {0})
+    run.driver.resume(run.cluster.now_s)
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.DONE, Verdict.NO_WORSE)
+
+
+def test_a_rollback_undoes_what_waits_without_a_gain(run: Run) -> None:
+    waits_without_a_gain(run)
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert (run.cluster.entries_of(), changed(run)) == ({}, set())
+
+
+def test_a_canary_that_crashes_while_it_waits_without_a_gain_got_worse(run: Run) -> None:
+    waits_without_a_gain(run)
+    run.cluster.restart_by_hand(0)
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
+
+
+def test_a_canary_that_flushed_nothing_waits_for_a_flush(run: Run) -> None:
+    run.clients.flushes = False
+    run.start(soak=SOAK)
+    state = run.to_a_wait('the verdict on osd.0 is no-data')
+    assert 'missing is a flush of memtables' in (state.paused_reason or '')
+    assert state.judgement is not None
+    assert state.judgement.cause == 'osd.0 flushed nothing to SST files while watched'
+    run.clients.flushes = True
+    assert run.to_the_end().verdict is Verdict.NO_WORSE
+
+
+@pytest.mark.parametrize(('fill_s', 'least_s'), [(None, 300.0), (150.0, 450.0), (1e5, 600.0)])
+def test_a_canary_is_watched_for_three_flushes_as_far_as_the_most_time_allows(
+    run: Run, fill_s: Optional[float], least_s: float
+) -> None:
+    run.start(set_profile(run.cluster, fill_s=fill_s), SOAK)
+    state = run.until(lambda state: state.promoted)
+    assert least_s <= state.soaked_s <= least_s + 30
+    assert state.verdict is Verdict.NO_WORSE
 
 
 def test_what_is_compared_with_is_measured_before_anything_is_changed(run: Run) -> None:
@@ -92,9 +216,9 @@ def test_a_worsening_is_failed_and_taken_back_by_itself(run: Run) -> None:
     assert (state.phase, state.outcome, state.verdict) == (
         Phase.ROLLED_BACK,
         Outcome.ROLLED_BACK,
-        Verdict.FAILED,
+        Verdict.WORSE,
     )
-    assert 'rolled back by the verdict: fail: client write latency +2' in (state.failure or '')
+    assert 'rolled back by the verdict: worse: client write latency +2' in (state.failure or '')
     assert run.cluster.entries_of() == {}
     assert changed(run) == set()
     assert run.cluster.osds[1].boots == 1
@@ -105,7 +229,7 @@ def test_a_canary_that_crashes_while_it_is_watched_fails_at_once(run: Run) -> No
     run.until(soaking)
     run.cluster.restart_by_hand(0)
     state = run.to_the_end()
-    assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.FAILED)
+    assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
     assert 'the process of osd.0 ended while it was watched' in (state.failure or '')
     assert state.soaked_s < SOAK.least_s
     assert changed(run) == set()
@@ -121,7 +245,7 @@ def test_a_control_that_dies_and_comes_back_delays_the_verdict_and_does_not_forg
         run.tick()
     assert changed(run) == {0}
     run.cluster.start_osd(2)
-    assert run.to_the_end().verdict is Verdict.PASSED
+    assert run.to_the_end().verdict is Verdict.NO_WORSE
 
 
 def test_without_clients_it_waits_for_the_operator_and_says_what_is_missing(run: Run) -> None:
@@ -157,7 +281,7 @@ def test_clients_that_come_late_still_bring_a_verdict(run: Run) -> None:
     run.clients.writes_per_s = 0
     run.to_a_wait('the verdict on osd.0 is no-data')
     run.clients.writes_per_s = 100
-    assert run.to_the_end().verdict is Verdict.PASSED
+    assert run.to_the_end().verdict is Verdict.NO_WORSE
 
 
 def test_the_policy_promotes_without_a_verdict(run: Run) -> None:
@@ -194,7 +318,6 @@ def test_a_change_of_one_osd_ends_as_not_judged_and_asks_nobody() -> None:
         Verdict.INCONCLUSIVE,
     )
     assert state.judgement is not None
-    assert not is_better(state.judgement)
     assert state.soaked_s >= SOAK.least_s
     assert run.driver.history[-1].measured == 'inconclusive: not judged: no controls'
     assert 'rollout r1: done: not judged: no controls' in [text for text, _ in run.cluster.logged]
@@ -207,7 +330,7 @@ def test_one_osd_that_crashes_while_it_is_watched_fails_without_controls_too() -
     run.until(lambda state: soaking(state) and state.soaked_s >= 60)
     run.cluster.restart_by_hand(0)
     state = run.to_the_end()
-    assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.FAILED)
+    assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
     assert run.cluster.entries_of() == {}
 
 
@@ -247,7 +370,7 @@ def test_a_manager_that_takes_over_goes_on_with_what_was_measured(run: Run) -> N
     run.until(lambda state: soaking(state) and state.soaked_s >= 240)
     run.fail_over()
     began_s = run.cluster.now_s
-    assert run.until(lambda state: state.promoted).verdict is Verdict.PASSED
+    assert run.until(lambda state: state.promoted).verdict is Verdict.NO_WORSE
     assert run.cluster.now_s - began_s < 240
 
 
@@ -271,7 +394,7 @@ def test_a_store_that_refuses_delays_nothing_but_is_not_trusted_either(run: Run)
         run.tick()
     assert changed(run) == {0}
     run.store.error = None
-    assert run.to_the_end().verdict is Verdict.PASSED
+    assert run.to_the_end().verdict is Verdict.NO_WORSE
 
 
 def test_a_pause_holds_the_verdict_back(run: Run) -> None:
@@ -284,7 +407,7 @@ def test_a_pause_holds_the_verdict_back(run: Run) -> None:
     assert run.state.phase is Phase.WAITING
     assert changed(run) == {0}
     run.driver.resume(run.cluster.now_s)
-    assert run.to_the_end().verdict is Verdict.FAILED
+    assert run.to_the_end().verdict is Verdict.WORSE
 
 
 def test_an_abort_in_the_soak_leaves_the_change_on_the_canary_and_says_so(run: Run) -> None:

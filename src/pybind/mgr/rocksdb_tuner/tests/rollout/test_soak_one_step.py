@@ -28,7 +28,7 @@ from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .one_step import SOAK, observed, other, rollout
 
-PASS = Judgement(Verdict.PASSED)
+PASS = Judgement(Verdict.NO_WORSE)
 UNSURE = Judgement(Verdict.INCONCLUSIVE, missing=('precision',))
 PLAN = SoakPlan(300.0, 600.0, batches=SoakPlan(60.0, 120.0))
 
@@ -43,7 +43,7 @@ def second_batch(cluster: FakeCluster, **changes: object) -> RolloutState:
     fields: dict[str, object] = {
         'soak': PLAN,
         'judgement': PASS,
-        'verdicts': (Verdict.PASSED,),
+        'verdicts': (Verdict.NO_WORSE,),
         'soaked_s': 310.0,
         **changes,
     }
@@ -69,7 +69,7 @@ def test_only_what_was_found_of_the_batch_that_is_watched_waits_for_the_operator
 ) -> None:
     state = second_batch(
         cluster,
-        verdicts=(Verdict.PASSED,) * passed,
+        verdicts=(Verdict.NO_WORSE,) * passed,
         judgement=canary,
         batch_judgement=batch,
     )
@@ -84,14 +84,14 @@ def test_only_what_was_found_of_the_batch_that_is_watched_waits_for_the_operator
 
 @pytest.mark.parametrize(
     ('judgement', 'kept'),
-    [(None, Verdict.NO_DATA), (UNSURE, Verdict.INCONCLUSIVE), (PASS, Verdict.PASSED)],
+    [(None, Verdict.NO_DATA), (UNSURE, Verdict.INCONCLUSIVE), (PASS, Verdict.NO_WORSE)],
 )
 def test_what_is_let_pass_keeps_its_verdict_and_the_next_batch_begins_from_nothing(
     cluster: FakeCluster, judgement: Optional[Judgement], kept: Verdict
 ) -> None:
     state = second_batch(cluster, batch_judgement=judgement, batch_soaked_s=90.0)
     passed = let_pass(state)
-    assert passed.verdicts == (Verdict.PASSED, kept)
+    assert passed.verdicts == (Verdict.NO_WORSE, kept)
     assert (passed.batch_judgement, passed.batch_soaked_s) == (None, 0.0)
     # What is told of the canary stays.
     assert (passed.judgement, passed.soaked_s) == (PASS, 310.0)
@@ -124,7 +124,7 @@ def test_a_restart_with_others_begins_the_soak_of_that_batch_anew_and_no_other(
 ) -> None:
     state = second_batch(
         cluster,
-        verdicts=(Verdict.PASSED,) * number,
+        verdicts=(Verdict.NO_WORSE,) * number,
         judgement=UNSURE,
         batch_judgement=UNSURE,
         batch_soaked_s=50.0,

@@ -268,9 +268,9 @@ def test_restarts_are_kept_to_the_second() -> None:
 
 
 def test_evidence_is_kept_to_five_digits_one_row_for_each_block() -> None:
-    block = Block({3: Measured(1.234567, 2.0, None, 1e9), 1: Measured(slow_ops=4.0)})
+    block = Block({3: Measured(1.234567, 2.0, None, 1e9), 1: Measured(slow_ops=4.0, flushed=1.0)})
     evidence = Evidence('r7', 2, (3,), (1,), 30.0, (block,), (block, block))
-    row = [1.2346, 2.0, None, 1e9, None, None, None, None, None, None, 4.0, None]
+    row = [1.2346, 2.0, None, 1e9, *[None] * 3, *[None] * 4, 4.0, None, 1.0]
     assert json.loads(encode_evidence(evidence)) == {
         'version': 3,
         'id': 'r7',

@@ -148,7 +148,7 @@ def _judged(factor: float, die_at: Optional[int] = None) -> tuple[MortalRun, Rol
 
 @pytest.mark.parametrize(
     ('factor', 'ends', 'verdict'),
-    [(1.0, Phase.DONE, Verdict.PASSED), (1.3, Phase.ROLLED_BACK, Verdict.FAILED)],
+    [(1.0, Phase.DONE, Verdict.NO_WORSE), (1.3, Phase.ROLLED_BACK, Verdict.WORSE)],
 )
 def test_a_takeover_changes_no_verdict(factor: float, ends: Phase, verdict: Verdict) -> None:
     undisturbed, state = _judged(factor)

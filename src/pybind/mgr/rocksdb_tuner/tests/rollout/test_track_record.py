@@ -50,7 +50,7 @@ def record(
         prediction=None,
         measured=None,
         predicted=predicted,
-        judgement=Judgement(Verdict.PASSED, (signal,)) if signal else None,
+        judgement=Judgement(Verdict.NO_WORSE, (signal,)) if signal else None,
     )
 
 
@@ -139,7 +139,7 @@ def test_of_writes_that_stop_altogether_each_takes_for_ever() -> None:
 
 def test_a_metric_is_compared_with_its_own_signal() -> None:
     written = SignalVerdict('db_bytes_per_txn', Effect.BETTER, -30.0, -33.0, -27.0)
-    both = Judgement(Verdict.PASSED, (latency(50.0), written))
+    both = Judgement(Verdict.NO_WORSE, (latency(50.0), written))
     change = record(Predicted(AMPLIFICATION, -40.0, -25.0), None)
     comparison = compared(HistoryRecord(**{**vars(change), 'judgement': both}))
     assert comparison is not None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Callable, Optional
 
 import numpy as np
@@ -25,8 +24,8 @@ from rocksdb_tuner.rollout.records import Effect, Judgement, SignalVerdict, Soak
 from rocksdb_tuner.rollout.robust import chance_of_as_many, shift
 from rocksdb_tuner.rollout.verdict import (
     block_length_s,
+    harmless,
     in_words,
-    is_better,
     judge,
     judged_signals,
     least_soak_s,
@@ -585,7 +584,7 @@ def test_an_uncertain_signal_is_named_and_decides_only_what_is_certain() -> None
     just = 100 * (1.1 * math.exp(half) - 1)
     assert uncertain(0.1, just - 0.5)[1].effect is Effect.UNCLEAR
     assert uncertain(0.1, just + 0.5)[1].effect is Effect.WORSE
-    assert uncertain(0.1, just + 0.5)[0].verdict is Verdict.FAILED
+    assert uncertain(0.1, just + 0.5)[0].verdict is Verdict.WORSE
     least = 100 * (1 / (1.1 * math.exp(half)) - 1)
     assert uncertain(0.1, least + 0.5)[1].effect is Effect.UNCLEAR
     assert uncertain(0.1, least - 0.5)[1].effect is Effect.BETTER
@@ -618,7 +617,7 @@ def test_what_is_exactly_as_certain_as_needed_is_certain_enough(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     judged = doubling(monkeypatch, canary=1.5, control=2.0)
-    assert (judged.verdict, judged.signals[0].effect) == (Verdict.PASSED, Effect.SAME)
+    assert (judged.verdict, judged.signals[0].effect) == (Verdict.NO_WORSE, Effect.SAME)
 
 
 @pytest.mark.parametrize('canary', [2.0, 0.5])
@@ -626,7 +625,7 @@ def test_what_is_exactly_tolerated_is_no_change(
     monkeypatch: pytest.MonkeyPatch, canary: float
 ) -> None:
     judged = doubling(monkeypatch, canary, control=1.0)
-    assert (judged.verdict, judged.signals[0].effect) == (Verdict.PASSED, Effect.SAME)
+    assert (judged.verdict, judged.signals[0].effect) == (Verdict.NO_WORSE, Effect.SAME)
 
 
 # -- rates of errors, by simulation
@@ -681,19 +680,19 @@ def test_a_change_of_nothing_is_rarely_called_a_change(
     """OSDs that drift apart by themselves, and blocks that follow one another, do not mislead."""
     rng = np.random.default_rng(12)
     found = [trial(rng, controls, drift, changed=changed, r=r) for _ in range(TRIALS)]
-    assert sum(j.verdict is Verdict.FAILED or is_better(j) for j in found) <= MOST
+    assert sum(j.verdict in {Verdict.WORSE, Verdict.BETTER} for j in found) <= MOST
 
 
 def test_a_worsening_by_a_fifth_beside_two_controls_is_seen() -> None:
     rng = np.random.default_rng(13)
     found = [trial(rng, controls=2, worsening=0.2) for _ in range(TRIALS)]
-    assert rate([j.verdict is Verdict.FAILED for j in found]) >= 0.95
+    assert rate([j.verdict is Verdict.WORSE for j in found]) >= 0.95
 
 
 def test_a_harmless_change_is_not_kept_waiting_by_noise_of_five_percent() -> None:
     rng = np.random.default_rng(14)
     found = [trial(rng, controls=3) for _ in range(TRIALS)]
-    assert rate([j.verdict is Verdict.PASSED for j in found]) >= 0.9
+    assert rate([j.verdict is Verdict.NO_WORSE for j in found]) >= 0.9
 
 
 # -- what a block is made of
@@ -749,17 +748,22 @@ def test_blocks_grow_so_that_all_of_a_soak_is_kept_and_eight_of_them_fit_it() ->
     assert least_soak_s(SoakPlan(100.0, 7200.0)) == 480.0
 
 
-def judgement(verdict: Verdict, *signals: SignalVerdict) -> Judgement:
-    return Judgement(verdict, signals)
-
-
-def test_better_is_a_pass_with_a_required_signal_that_improved() -> None:
-    latency = SignalVerdict(LATENCY, Effect.BETTER, -30.0, -40.0, -20.0)
-    bytes_ = SignalVerdict('db_bytes_per_txn', Effect.BETTER, -30.0, -40.0, -20.0)
-    assert is_better(judgement(Verdict.PASSED, latency))
-    assert not is_better(judgement(Verdict.PASSED, bytes_))
-    assert not is_better(judgement(Verdict.INCONCLUSIVE, latency))
-    assert not is_better(judgement(Verdict.PASSED, replace(latency, effect=Effect.SAME)))
+@pytest.mark.parametrize(
+    ('promised', 'name', 'effect', 'verdict'),
+    [
+        (None, LATENCY, Effect.BETTER, Verdict.BETTER),
+        (None, 'kv_sync_ms_per_txn', Effect.BETTER, Verdict.BETTER),
+        (None, 'db_bytes_per_txn', Effect.BETTER, Verdict.NO_WORSE),
+        (None, LATENCY, Effect.SAME, Verdict.NO_WORSE),
+        ('db_bytes_per_txn', 'db_bytes_per_txn', Effect.BETTER, Verdict.BETTER),
+        ('db_bytes_per_txn', LATENCY, Effect.BETTER, Verdict.NO_WORSE),
+        ('db_bytes_per_txn', 'db_bytes_per_txn', Effect.SAME, Verdict.NO_WORSE),
+    ],
+)
+def test_better_is_what_was_promised_and_without_a_promise_any_required_signal(
+    promised: Optional[str], name: str, effect: Effect, verdict: Verdict
+) -> None:
+    assert harmless((SignalVerdict(name, effect, -30.0, -40.0, -20.0),), promised) is verdict
 
 
 def test_a_verdict_in_words_has_the_cause_and_each_change_with_its_bounds_where_known() -> None:
@@ -769,13 +773,13 @@ def test_a_verdict_in_words_has_the_cause_and_each_change_with_its_bounds_where_
     other = SignalVerdict('db_bytes_per_txn', Effect.UNCLEAR, 6.0, None, 7.0)
     unknown = SignalVerdict('slow_commits', Effect.UNCLEAR)
     strange = SignalVerdict('of_a_later_version', Effect.SAME, -2.0, -3.0, -1.0)
-    assert in_words(judgement(Verdict.FAILED, latency, bare, half, other, unknown, strange)) == (
-        'fail: client write latency +31 % (+21 to +43 %), spans with slow requests +0 %, '
+    assert in_words(Judgement(Verdict.WORSE, (latency, bare, half, other, unknown, strange))) == (
+        'worse: client write latency +31 % (+21 to +43 %), spans with slow requests +0 %, '
         'space used by the DB +5 %, DB bytes written per write +6 %, '
         'of_a_later_version -2 % (-3 to -1 %)'
     )
-    assert in_words(judgement(Verdict.NO_DATA, unknown)) == 'no-data'
-    assert in_words(Judgement(Verdict.FAILED, cause='it crashed')) == 'fail: it crashed'
+    assert in_words(Judgement(Verdict.NO_DATA, (unknown,))) == 'no-data'
+    assert in_words(Judgement(Verdict.WORSE, cause='it crashed')) == 'worse: it crashed'
 
 
 def test_too_few_controls_are_told_from_none() -> None:
