@@ -56,12 +56,18 @@ class Laboratory:
             'unchecked_options': None,
             'late_removals_s': 0.0,
             'favorite': None,
+            'promises_gain': False,
         }
         self._write()
 
     def set_favorite(self, *, recommended: bool) -> None:
         """Recommend the favorite for clients' writes, or else nothing but the release's default."""
         self._settings['favorite'] = FAVORITE if recommended else None
+        self._write()
+
+    def promise_gain(self) -> None:
+        """Rollouts that begin from now on are for gain, in any signal that a verdict requires."""
+        self._settings['promises_gain'] = True
         self._write()
 
     def set_clock_offset(self, offset_s: float) -> None:

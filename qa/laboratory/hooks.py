@@ -23,7 +23,7 @@ from rocksdb_tuner.advise.records import Reason, Recommendation
 from rocksdb_tuner.advise.strings import recognise, same_meaning
 from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.records import CounterPoint
-from rocksdb_tuner.rollout.records import ChangeRequest
+from rocksdb_tuner.rollout.records import ChangeRequest, Purpose
 
 SETTINGS = Path(__file__).with_name('laboratory.json')
 
@@ -68,6 +68,8 @@ def _changed(request: ChangeRequest, options: str) -> ChangeRequest:
 
 def _unchecked_request(recommendation: Recommendation, actor: str) -> ChangeRequest:
     request = proposal.change_request(recommendation, actor)
+    if _setting('promises_gain'):
+        request = replace(request, purpose=Purpose.GAIN, promised=None)
     options = _setting('unchecked_options')
     return request if options is None else _changed(request, options)
 

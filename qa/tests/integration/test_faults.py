@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +27,7 @@ from fault_scene import (
     kill_manager,
     s3_clients,
 )
-from harness import Cluster
+from harness import Cluster, HarnessError
 from module_client import ALTERNATE_2019, OPTION
 
 pytestmark = pytest.mark.faults
@@ -158,6 +159,56 @@ def test_a_canary_that_dies_while_it_is_watched_fails_the_verdict(scene: Scene) 
         event.happened = 'the verdict was fail; rolled back, and the OSD was started'
     assert state['verdict'] == 'fail'
     assert state['judgement']['cause'] is not None
+    scene.assert_untouched(before, scene.canary)
+    scene.assert_as_before()
+
+
+@contextlib.contextmanager
+def flushing(scene: Scene) -> Iterator[None]:
+    """The canary flushes its memtables again and again: by itself none is full that soon."""
+    over = threading.Event()
+
+    def flush() -> None:
+        while not over.wait(1.0):
+            # While it restarts it does not answer
+            with contextlib.suppress(HarnessError):
+                scene.cluster.ceph('tell', f'osd.{scene.canary}', 'compact')
+
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(flush)
+        try:
+            yield
+        finally:
+            over.set()
+    done.result()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ('policy', 'end'), [('auto', 'rolled-back'), ('promote', 'done')], ids=['auto', 'promote']
+)
+def test_a_change_for_gain_that_brings_none_does_not_spread_by_itself(
+    scene: Scene, policy: str, end: str
+) -> None:
+    """No fault at all: the tolerances of the laboratory are so wide that nothing gets better."""
+    scene.laboratory.promise_gain()
+    scene.soak()
+    scene.set_module_option('soak_no_benefit', policy)
+    before = scene.tuner.nonces()
+    scene.apply()
+    state = scene.wait_for_phase('soaking')
+    assert (state['purpose'], state['soak']['no_benefit']) == (
+        'gain',
+        'rollback' if policy == 'auto' else policy,
+    )
+    with flushing(scene):
+        state = scene.wait_for_end(end)
+    assert (state['verdict'], state['judged']) == ('pass', 'no-worse')
+    if end == 'done':
+        scene.assert_done()
+        return
+    assert 'soak_no_benefit' in state['failure']
+    assert 'no gain was measured' in state['failure']
     scene.assert_untouched(before, scene.canary)
     scene.assert_as_before()
 
