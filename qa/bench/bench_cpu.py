@@ -3,8 +3,7 @@
 
 ``alone`` runs RocksDB by itself (g++ and librocksdb-dev, some minutes); ``measure`` runs real OSDs
 (root, Debian packages, six minutes a round); ``compare`` shows what the model predicts of them;
-``calibrate`` writes costs into ``knowledge/model.json``, from RocksDB alone where no OSDs were
-measured (needs scipy).
+``calibrate`` writes the costs into ``knowledge/model.json``. The last two need scipy.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def _measure(arguments: argparse.Namespace) -> None:
     out: Path = arguments.out or RESULTS / f'cpu-{arguments.release}.json'
     runs = running.read_runs(out) if out.exists() else []
     number = max((run.round for run in runs), default=-1) + 1
-    for run in running.measure(arguments.release, arguments.dir, number):
+    for run in running.measure(arguments.release, arguments.dir, number, arguments.scale):
         runs.append(run)
         print(
             f'{run.release} {run.workload} {run.option_set}: {run.wal_bytes >> 20} MiB of WAL, '
@@ -72,13 +71,21 @@ def _read() -> list[running.CpuRun]:
 def _compare(_: argparse.Namespace) -> None:
     found = list(comparing.compare_all(_read(), alone.read_runs(ALONE)))
     for c in found:
+        what = c.change or 'ns for a byte in the WAL'
         print(
-            f'{c.release:<8} {c.workload:<14} {c.change:<26} predicted {c.predicted.value:.2f} '
+            f'{c.release:<8} {c.workload:<14} {what:<26} predicted {c.predicted.value:.2f} '
             f'({c.predicted.low:.2f} to {c.predicted.high:.2f}), measured {c.measured:.2f}'
         )
-    low, high = interval([c.ratio for c in found])
-    held = sum(c.held for c in found) / len(found)
-    print(f'measured over predicted: {low:.2f} to {high:.2f}; {held:.0%} of {len(found)} held')
+    for name, part in (
+        ('total', [c for c in found if not c.change]),
+        ('change', [c for c in found if c.change]),
+    ):
+        low, high = interval([c.ratio for c in part])
+        held = sum(c.held for c in part)
+        print(
+            f'{name}: measured over predicted {low:.2f} to {high:.2f}; by costs alone '
+            f'{held} of {len(part)} held'
+        )
 
 
 def _calibrate(_: argparse.Namespace) -> None:
@@ -97,6 +104,7 @@ def main() -> int:
     measure.add_argument('--dir', type=Path, default=Path('/tmp/bench-cpu'))
     measure.add_argument('--out', type=Path, help='default: results/cpu-RELEASE.json')
     measure.add_argument('--release', default='pacific')
+    measure.add_argument('--scale', type=int, default=64, choices=running.SCALES)
     measure.set_defaults(run=_measure)
     commands.add_parser('compare').set_defaults(run=_compare)
     commands.add_parser('calibrate').set_defaults(run=_calibrate)

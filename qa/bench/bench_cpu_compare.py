@@ -7,17 +7,28 @@ that those of the other releases show.
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench_cpu_fit import COMPACTION, FLUSH, fit, osd_rows, rocksdb_rows
+from bench_cpu_fit import (
+    COMPACTION,
+    FLUSH,
+    NO_COMPRESSION,
+    compression_factors,
+    compression_of,
+    factors_of,
+    fit,
+    osd_rows,
+    rocksdb_rows,
+)
 from bench_cpu_rocksdb import RocksDbRun
-from bench_cpu_runs import OPTION_SETS, SCALE, CpuRun
+from bench_cpu_runs import SETS, CpuRun
 from bench_model_compare import interval
 
-from rocksdb_tuner.lsm.calibration import Calibration, calibration, parse_cpu_costs
+from rocksdb_tuner.lsm.calibration import Calibration, calibration, parse_cpu
 from rocksdb_tuner.lsm.columns import columns
 from rocksdb_tuner.lsm.cpu import cpu_change
 from rocksdb_tuner.lsm.kv_sync import kv_sync_time
@@ -26,18 +37,17 @@ from rocksdb_tuner.lsm.records import Estimate, Load, TreeModel
 from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.options.syntax import parse
 
-PGS, LOG_ENTRIES, IMAGE_OBJECTS = 128, 300_000 / SCALE, 1024
-#: Of a kv_sync thread beside RocksDB's own write, where no OSD was measured.
-UNMEASURED_KV_SYNC = Estimate(1.0, 1.6, 2.5)
-_ALONE = 'RocksDB 7.8.3 alone (qa/bench/cpu_cost.cc)'
+NOT_COMPARED = {'low': 1.0, 'high': 1.0, 'comparisons': 0}
+PGS, LOG_ENTRIES, IMAGE_OBJECTS = 128, 300_000, 1024
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """CPU for the same writes under one option set over that under another, in one round."""
+    """CPU for a byte in the WAL, or that under one option set over that under another."""
 
     release: str
     workload: str
+    #: Of the option sets; '' of one alone.
     change: str
     predicted: Estimate
     measured: float
@@ -51,11 +61,11 @@ class Comparison:
         return self.predicted.low <= self.measured <= self.predicted.high
 
 
-def tree_of(run: CpuRun) -> TreeModel:
+def tree_of(run: CpuRun, known: Calibration | None = None) -> TreeModel:
     """What the model makes of the options of a run, with what its OSD held."""
     release = release_of(run.release, None)
     assert release is not None
-    osds = len(OPTION_SETS)
+    osds = len(SETS)
     return model(
         TreeInputs(
             parse(run.options),
@@ -66,9 +76,10 @@ def tree_of(run: CpuRun) -> TreeModel:
                 data_bytes=float(run.live_bytes),
                 objects=IMAGE_OBJECTS / osds if run.workload == 'rbd-randwrite' else None,
                 placement_groups=PGS // osds,
-                log_entries=LOG_ENTRIES,
+                log_entries=LOG_ENTRIES / run.scale,
             ),
-        )
+        ),
+        known,
     )
 
 
@@ -79,16 +90,16 @@ def measured_ns(run: CpuRun) -> float:
 
 
 def compare(runs: Sequence[CpuRun], known: Calibration) -> Iterator[Comparison]:
-    """Every option set against every other of the same time and load, both ways."""
-    trees = {(run.release, run.workload, run.round, run.osd): tree_of(run) for run in runs}
-    for before, after in itertools.permutations(runs, 2):
-        if (before.release, before.workload, before.round) != (
-            after.release,
-            after.workload,
-            after.round,
-        ):
+    """Every option set, and each against every other of the same time and load, both ways."""
+    trees = [(run, tree_of(run, known)) for run in runs]
+    for run, tree in trees:
+        assert tree.cpu is not None
+        us = tree.cpu.us_per_wal_kib
+        ns = Estimate(*(value / 1.024 for value in (us.low, us.value, us.high)))
+        yield Comparison(run.release, run.workload, '', ns, measured_ns(run))
+    for (before, old), (after, new) in itertools.permutations(trees, 2):
+        if (before.workload, before.round) != (after.workload, after.round):
             continue
-        old, new = (trees[r.release, r.workload, r.round, r.osd] for r in (before, after))
         predicted = cpu_change(old, new, known)
         assert predicted is not None
         yield Comparison(
@@ -102,110 +113,129 @@ def compare(runs: Sequence[CpuRun], known: Calibration) -> Iterator[Comparison]:
 
 def compare_all(runs: Sequence[CpuRun], alone: Sequence[RocksDbRun]) -> Iterator[Comparison]:
     """Each release against a model that has seen no run of it."""
+    values = fit(rocksdb_rows(alone))
     for release in dict.fromkeys(run.release for run in runs):
         others = [run for run in runs if run.release != release]
-        known = replace(calibration(), cpu=parse_cpu_costs(costs(others, alone)))
-        yield from compare([run for run in runs if run.release == release], known)
+        known = parse_cpu(_document(others, values, NOT_COMPARED, NOT_COMPARED))
+        yield from compare(
+            [run for run in runs if run.release == release], replace(calibration(), cpu=known)
+        )
 
 
 def costs(runs: Sequence[CpuRun], alone: Sequence[RocksDbRun]) -> dict[str, Any]:
     """What `knowledge/model.json` has as "cpu"."""
-    rows = rocksdb_rows(alone)
-    values = fit(rows)
-    ratios = {
-        kind: [row.cpu_ns / row.expected_ns(values) for row in rows if row.kind == kind]
-        for kind in (FLUSH, COMPACTION)
-    }
-    source = _ALONE
-    if runs:
-        real = osd_rows(runs)
-        ratios = {
-            kind: [row.cpu_ns / row.expected_ns(values) for row in real if row.kind == kind]
-            for kind in (FLUSH, COMPACTION)
-        }
-        versions = ', '.join(dict.fromkeys(run.release for run in runs))
-        source = f'{_ALONE}, times what OSDs of {versions} took of that (qa/bench/bench_cpu.py)'
+    found = list(compare_all(runs, alone))
+    return _document(
+        runs,
+        fit(rocksdb_rows(alone)),
+        _interval([c.ratio for c in found if not c.change]),
+        _interval([c.ratio for c in found if c.change]),
+    )
 
-    def cost(name: str, kind: str) -> dict[str, Any]:
-        low, high = interval(ratios[kind])
+
+def _interval(ratios: Sequence[float]) -> dict[str, Any]:
+    low, high = interval(ratios)
+    # Outwards, so that the interval still holds what it held.
+    return {
+        'low': math.floor(low * 100) / 100,
+        'high': math.ceil(high * 100) / 100,
+        'comparisons': len(ratios),
+    }
+
+
+def _document(
+    runs: Sequence[CpuRun],
+    values: Mapping[str, float],
+    total: Mapping[str, Any],
+    change: Mapping[str, Any],
+) -> dict[str, Any]:
+    return {
+        'workloads': [
+            _of_workload(workload, [run for run in runs if run.workload == workload], values)
+            for workload in dict.fromkeys(run.workload for run in runs)
+        ],
+        'total': dict(total),
+        'change': dict(change),
+        'source': 'qa/bench/bench_cpu.py: CPU time of threads, on an AMD EPYC 9004 (Zen 4), two '
+        'cores that are shared with other work; each release predicted without its own runs, the '
+        'interval holds 80 % of the comparisons',
+    }
+
+
+def _of_workload(
+    workload: str, runs: Sequence[CpuRun], values: Mapping[str, float]
+) -> dict[str, Any]:
+    versions = ', '.join(dict.fromkeys(run.release for run in runs))
+    kv_sync = f'OSDs of {versions} (qa/bench/bench_cpu.py)'
+    scaled = f'RocksDB 7.8.3 alone (qa/bench/cpu_cost.cc), times what it took on {kv_sync}'
+    rows = osd_rows(runs)
+    factors = {
+        kind: _middle_and_ends(factors_of(rows, values, kind)) for kind in (FLUSH, COMPACTION)
+    }
+    compression = _middle_and_ends(compression_factors(rows, values))
+
+    def cost(name: str, factor: Estimate, source: str = scaled) -> dict[str, Any]:
         value = values[name]
         return {
-            'low': _rounded(value * low),
-            'value': _rounded(value * statistics.median(ratios[kind])),
-            'high': _rounded(value * high),
+            'low': _rounded(value * factor.low),
+            'value': _rounded(value * factor.value),
+            'high': _rounded(value * factor.high),
             'source': source,
         }
 
     names = sorted(name.split()[1] for name in values if name.startswith('compress '))
+    measured = {compression_of(run) for run in runs} - {NO_COMPRESSION}
+    thread = _middle_and_ends([_kv_sync_ns(run) for run in runs])
     return {
-        'kv_sync': _kv_sync(runs, alone),
+        'workload': workload,
+        'kv_sync': {
+            'wal_byte': {
+                'low': _rounded(thread.low),
+                'value': _rounded(thread.value),
+                'high': _rounded(thread.high),
+                'source': kv_sync,
+            }
+        },
         'flush': {
-            'memtable_byte': cost('flush_taken', FLUSH),
-            'written_byte': cost('flush_written', FLUSH),
+            'memtable_byte': cost('flush_taken', factors[FLUSH]),
+            'written_byte': cost('flush_written', factors[FLUSH]),
         },
         'compaction': {
-            'read_byte': cost('compaction_read', COMPACTION),
-            'written_byte': cost('compaction_written', COMPACTION),
+            'read_byte': cost('compaction_read', factors[COMPACTION]),
+            'written_byte': cost('compaction_written', factors[COMPACTION]),
         },
         'compression': [
             {
                 'name': name,
-                'compressed_byte': cost(f'compress {name}', FLUSH),
-                'decompressed_byte': cost(f'decompress {name}', COMPACTION),
+                **{
+                    part: cost(
+                        f'{verb} {name}',
+                        compression,
+                        scaled if name in measured else f'{scaled} with {", ".join(measured)}',
+                    )
+                    for part, verb in (
+                        ('compressed_byte', 'compress'),
+                        ('decompressed_byte', 'decompress'),
+                    )
+                },
             }
             for name in names
         ],
-        'source': 'qa/bench/bench_cpu.py: CPU time of threads, on an AMD EPYC 9004 (Zen 4)',
     }
 
 
-def _kv_sync(runs: Sequence[CpuRun], alone: Sequence[RocksDbRun]) -> list[dict[str, Any]]:
+def _kv_sync_ns(run: CpuRun) -> float:
     """With memtables of the size that times of the thread are parts of."""
-    if not runs:
-        return [
-            _unmeasured_kv_sync(workload, [run for run in alone if run.workload == workload])
-            for workload in dict.fromkeys(run.workload for run in alone)
-        ]
-    found = []
-    for workload in dict.fromkeys(run.workload for run in runs):
-        ns = []
-        for run in runs:
-            if run.workload == workload:
-                time = kv_sync_time(tree_of(run).column_families, calibration().inserts)
-                assert time is not None
-                ns.append(run.cpu_s['bstore_kv_sync'] * 1e9 / run.wal_bytes / time.value)
-        low, high = interval(ns)
-        versions = ', '.join(dict.fromkeys(run.release for run in runs))
-        found.append(
-            {
-                'workload': workload,
-                'wal_byte': {
-                    'low': _rounded(low),
-                    'value': _rounded(statistics.median(ns)),
-                    'high': _rounded(high),
-                    'source': f'OSDs of {versions} (qa/bench/bench_cpu.py)',
-                },
-            }
-        )
-    return found
+    time = kv_sync_time(tree_of(run).column_families, calibration().inserts)
+    assert time is not None
+    return run.cpu_s['bstore_kv_sync'] * 1e9 / run.wal_bytes / time.value
 
 
-def _unmeasured_kv_sync(workload: str, runs: Sequence[RocksDbRun]) -> dict[str, Any]:
-    largest = max(run.memtable_mib for run in runs)
-    ns = statistics.median(
-        run.write_cpu_s * 1e9 / run.wal_bytes for run in runs if run.memtable_mib == largest
-    )
-    times = UNMEASURED_KV_SYNC
-    return {
-        'workload': workload,
-        'wal_byte': {
-            'low': _rounded(ns * times.low),
-            'value': _rounded(ns * times.value),
-            'high': _rounded(ns * times.high),
-            'source': f'{_ALONE}: what a write takes, and more for the rest of the thread, taken '
-            f'to be {times.low:g} to {times.high:g} times as much',
-        },
-    }
+def _middle_and_ends(values: Sequence[float]) -> Estimate:
+    """The median, and the narrowest interval that holds 80 %."""
+    low, high = interval([max(value, 0.01) for value in values])
+    middle = statistics.median(values)
+    return Estimate(min(low, middle), middle, max(high, middle))
 
 
 def _rounded(value: float) -> float:

@@ -27,33 +27,30 @@ class Row:
     cpu_ns: float
     #: By the name of the cost, as in `lsm/cpu.py`.
     amounts: Mapping[str, float]
+    #: The same of runs that differ by their compression alone.
+    beside: tuple[object, ...]
 
     def expected_ns(self, costs: Mapping[str, float]) -> float:
         return sum(costs[name] * amount for name, amount in self.amounts.items())
 
 
-@dataclass(frozen=True)
-class Spread:
-    """Measured over fitted: the middle, and what 80 % of the rows lie between."""
-
-    low: float
-    middle: float
-    high: float
-
-
-def flush_row(compression: str, cpu_s: float, taken: float, written: float) -> Row:
+def flush_row(
+    compression: str, cpu_s: float, taken: float, written: float, beside: tuple[object, ...]
+) -> Row:
     amounts = {'flush_taken': taken, 'flush_written': written}
     if compression != NO_COMPRESSION:
         amounts[f'compress {compression}'] = written
-    return Row(FLUSH, compression, cpu_s * 1e9, amounts)
+    return Row(FLUSH, compression, cpu_s * 1e9, amounts, beside)
 
 
-def compaction_row(compression: str, cpu_s: float, read: float, written: float) -> Row:
+def compaction_row(
+    compression: str, cpu_s: float, read: float, written: float, beside: tuple[object, ...]
+) -> Row:
     amounts = {'compaction_read': read, 'compaction_written': written}
     if compression != NO_COMPRESSION:
         amounts[f'compress {compression}'] = written
         amounts[f'decompress {compression}'] = read
-    return Row(COMPACTION, compression, cpu_s * 1e9, amounts)
+    return Row(COMPACTION, compression, cpu_s * 1e9, amounts, beside)
 
 
 def rocksdb_rows(runs: Sequence[RocksDbRun]) -> list[Row]:
@@ -65,7 +62,8 @@ def rocksdb_rows(runs: Sequence[RocksDbRun]) -> list[Row]:
     }
     rows = []
     for run in runs:
-        plain = shortened[run.workload, run.objects, run.memtable_mib, run.merge]
+        beside = (run.workload, run.objects, run.memtable_mib, run.merge)
+        plain = shortened[beside]
         of_raw = plain.flush_written.file_bytes / plain.flush_written.raw_bytes
         rows.append(
             flush_row(
@@ -73,6 +71,7 @@ def rocksdb_rows(runs: Sequence[RocksDbRun]) -> list[Row]:
                 run.flush_cpu_s,
                 run.wal_bytes,
                 run.flush_written.raw_bytes * of_raw,
+                beside,
             )
         )
         # One compaction of small families alone is no measurement.
@@ -83,6 +82,7 @@ def rocksdb_rows(runs: Sequence[RocksDbRun]) -> list[Row]:
                     run.compaction_cpu_s,
                     run.compaction_read.raw_bytes * of_raw,
                     run.compaction_written.raw_bytes * of_raw,
+                    beside,
                 )
             )
     return rows
@@ -93,6 +93,8 @@ def osd_rows(runs: Sequence[CpuRun]) -> list[Row]:
     rows = []
     for run in runs:
         compression = compression_of(run)
+        shape = run.option_set.split(',')[0]
+        beside = (run.release, run.workload, run.round, shape)
         columns = {
             column.name: column
             for column in run.columns
@@ -106,8 +108,8 @@ def osd_rows(runs: Sequence[CpuRun]) -> list[Row]:
             written += unpacked
             read += column.compaction_read_bytes * times
             rewritten += column.compaction_written_bytes * times
-        rows.append(flush_row(compression, run.cpu_s['rocksdb:high'], taken, written))
-        rows.append(compaction_row(compression, run.cpu_s['rocksdb:low'], read, rewritten))
+        rows.append(flush_row(compression, run.cpu_s['rocksdb:high'], taken, written, beside))
+        rows.append(compaction_row(compression, run.cpu_s['rocksdb:low'], read, rewritten, beside))
     return rows
 
 
@@ -117,7 +119,7 @@ def shortening(column: str, run: CpuRun, runs: Iterable[CpuRun]) -> float:
     found = [
         c.flush_file_bytes / c.flush_raw_bytes
         for other in runs
-        if other.workload == run.workload
+        if (other.workload, other.scale) == (run.workload, run.scale)
         and other.option_set == shape
         and compression_of(other) == NO_COMPRESSION
         for c in other.columns
@@ -141,7 +143,30 @@ def fit(rows: Sequence[Row]) -> dict[str, float]:
     return {name: float(cost) for name, cost in zip(names, solution)}
 
 
-def spread(rows: Iterable[Row], costs: Mapping[str, float]) -> Spread:
-    ratios = sorted(row.cpu_ns / row.expected_ns(costs) for row in rows)
-    low, high = statistics.quantiles(ratios, n=10, method='inclusive')[:: 9 - 1]
-    return Spread(low, statistics.median(ratios), high)
+def factors_of(rows: Iterable[Row], costs: Mapping[str, float], kind: str) -> list[float]:
+    """What jobs of a kind took, over what they take in RocksDB alone; without compression."""
+    return [
+        row.cpu_ns / row.expected_ns(costs)
+        for row in rows
+        if row.kind == kind and row.compression == NO_COMPRESSION
+    ]
+
+
+def compression_factors(rows: Iterable[Row], costs: Mapping[str, float]) -> list[float]:
+    """The same of compression: of each compressed run, against the run beside it without.
+
+    What its flushes and compactions would have taken is what those of the other took for a byte.
+    """
+    rows = list(rows)
+    plain = {(row.beside, row.kind): row for row in rows if row.compression == NO_COMPRESSION}
+    found: dict[tuple[object, ...], tuple[float, float]] = {}
+    for row in rows:
+        twin = plain.get((row.beside, row.kind))
+        if row.compression == NO_COMPRESSION or twin is None:
+            continue
+        own_ns = sum(costs[n] * a for n, a in row.amounts.items() if ' ' not in n)
+        packing_ns = row.expected_ns(costs) - own_ns
+        spent_ns = row.cpu_ns - own_ns * twin.cpu_ns / twin.expected_ns(costs)
+        before = found.get(row.beside, (0.0, 0.0))
+        found[row.beside] = (before[0] + spent_ns, before[1] + packing_ns)
+    return [spent_ns / packing_ns for spent_ns, packing_ns in found.values()]

@@ -22,21 +22,26 @@ from harness.services import make_pools
 
 POOL = 'load'
 WARM_UP_S = 30.0
-#: Sizes of the published sets divided by this give the same tree within a minute.
-SCALE = 16
-_COMMON = (
-    'max_background_jobs=4,max_bytes_for_level_base=16M,target_file_size_base=4M,'
-    'max_total_wal_size=64M,writable_file_max_buffer_size=0,compaction_readahead_size=2M'
-)
-_LARGE = f'max_write_buffer_number=4,write_buffer_size=16M,{_COMMON}'
-_SMALL = f'max_write_buffer_number=32,write_buffer_size=2M,{_COMMON}'
-#: osd.0 to osd.3. Small memtables that are not merged write most, so that much is compacted.
-OPTION_SETS: tuple[tuple[str, str], ...] = (
-    ('large', f'compression=kNoCompression,{_LARGE}'),
-    ('large, LZ4', f'compression=kLZ4Compression,{_LARGE}'),
-    ('small', f'compression=kNoCompression,{_SMALL}'),
-    ('small, LZ4', f'compression=kLZ4Compression,{_SMALL}'),
-)
+#: Sizes of the published sets divided by one of these give the same tree within minutes; by the
+#: larger one, one that is in its steady state.
+SCALES = (16, 64)
+SETS = ('large', 'large, LZ4', 'small', 'small, LZ4')
+
+
+def options_of(option_set: str, scale: int) -> str:
+    """Small memtables that are not merged write most, so that much is compacted."""
+    memory_kib = (256 << 10) // scale
+    number, size_kib = (4, memory_kib) if 'large' in option_set else (32, memory_kib // 8)
+    compression = 'kLZ4Compression' if 'LZ4' in option_set else 'kNoCompression'
+    return (
+        f'compression={compression},max_write_buffer_number={number},'
+        f'write_buffer_size={size_kib}K,max_background_jobs=4,'
+        f'max_bytes_for_level_base={memory_kib}K,target_file_size_base={memory_kib // 4}K,'
+        f'max_total_wal_size={4 * memory_kib}K,writable_file_max_buffer_size=0,'
+        'compaction_readahead_size=2M'
+    )
+
+
 #: What the threads of an OSD are called, as far as the kernel keeps it; numbers may follow.
 THREADS = ('bstore_kv_sync', 'bstore_kv_final', 'rocksdb:high', 'rocksdb:low', 'tp_osd_tp', 'msgr')
 
@@ -60,6 +65,7 @@ class CpuRun:
     workload: str
     #: Runs of one round were at the same time.
     round: int
+    scale: int
     option_set: str
     options: str
     osd: int
@@ -100,10 +106,10 @@ def _run_omap(cluster: Cluster, seconds: float) -> None:
 LOADS = {'rbd-randwrite': _Load(_run_rbd, 150.0), 'omap-heavy': _Load(_run_omap, 50.0)}
 
 
-def spec(release: str) -> ClusterSpec:
+def spec(release: str, scale: int) -> ClusterSpec:
     return ClusterSpec(
         release=release,
-        osds=len(OPTION_SETS),
+        osds=len(SETS),
         pool_size=1,
         orchestrator=False,
         module=None,
@@ -112,15 +118,15 @@ def spec(release: str) -> ClusterSpec:
             # A file calls itself a hard disk, and small writes would then go through RocksDB.
             ('bluestore_debug_enforce_settings', 'ssd'),
             # A PG log that lives as many flushes as that of a full-size OSD.
-            ('osd_target_pg_log_entries_per_osd', str(300_000 // SCALE)),
+            ('osd_target_pg_log_entries_per_osd', str(300_000 // scale)),
         ),
     )
 
 
-def measure(release: str, directory: Path, number: int) -> Iterator[CpuRun]:
+def measure(release: str, directory: Path, number: int, scale: int) -> Iterator[CpuRun]:
     """One round: each option set under each load."""
-    with Cluster.up(spec(release), directory) as cluster:
-        _set_options(cluster, number)
+    with Cluster.up(spec(release, scale), directory) as cluster:
+        _set_options(cluster, number, scale)
         cluster.install('rbd-client')
         make_pools(cluster.client, cluster.record.spec, (POOL,), 'rbd', pg_num=128)
         cluster.client.run(
@@ -129,12 +135,12 @@ def measure(release: str, directory: Path, number: int) -> Iterator[CpuRun]:
         for workload, load in LOADS.items():
             load.run(cluster, WARM_UP_S)
             since_micros = int(time.time() * 1e6)
-            before = [_counted(cluster, osd) for osd in range(len(OPTION_SETS))]
+            before = [_counted(cluster, osd) for osd in range(len(SETS))]
             load.run(cluster, load.seconds)
-            after = [_counted(cluster, osd) for osd in range(len(OPTION_SETS))]
+            after = [_counted(cluster, osd) for osd in range(len(SETS))]
             version = cluster.ceph('version').split()[2]
-            for osd in range(len(OPTION_SETS)):
-                name, options = _set_of(osd, number)
+            for osd in range(len(SETS)):
+                name = _set_of(osd, number)
                 log = cluster.host.outside(cluster.layout.log(f'osd.{osd}'))
                 with log.open(errors='replace') as lines:
                     events = read_events(lines, since_micros)
@@ -143,8 +149,9 @@ def measure(release: str, directory: Path, number: int) -> Iterator[CpuRun]:
                     release=version,
                     workload=workload,
                     round=number,
+                    scale=scale,
                     option_set=name,
-                    options=options,
+                    options=options_of(name, scale),
                     osd=osd,
                     seconds=load.seconds,
                     wal_bytes=told.wal_bytes,
@@ -156,21 +163,21 @@ def measure(release: str, directory: Path, number: int) -> Iterator[CpuRun]:
                 )
 
 
-def _set_of(osd: int, number: int) -> tuple[str, str]:
+def _set_of(osd: int, number: int) -> str:
     """Another OSD has a set in the next round, as placement groups are not spread evenly."""
-    return OPTION_SETS[(osd + number) % len(OPTION_SETS)]
+    return SETS[(osd + number) % len(SETS)]
 
 
-def _set_options(cluster: Cluster, number: int) -> None:
-    for osd in range(len(OPTION_SETS)):
-        _, options = _set_of(osd, number)
+def _set_options(cluster: Cluster, number: int, scale: int) -> None:
+    for osd in range(len(SETS)):
+        options = options_of(_set_of(osd, number), scale)
         cluster.ceph('config', 'set', f'osd.{osd}', 'bluestore_rocksdb_options', options)
-    for osd in range(len(OPTION_SETS)):
+    for osd in range(len(SETS)):
         cluster.restart_osd(osd)
     begin_s = time.monotonic()
     while time.monotonic() - begin_s < 120:
         status = cluster.ceph_json('osd', 'stat')
-        if status['num_up_osds'] == len(OPTION_SETS):
+        if status['num_up_osds'] == len(SETS):
             return
         time.sleep(1)
     raise RuntimeError('an OSD does not come back with its option set')

@@ -20,6 +20,7 @@ __all__ = [
     'Calibration',
     'ColumnCalibration',
     'CompressionCost',
+    'CpuCalibration',
     'CpuCosts',
     'Formula',
     'Inserts',
@@ -27,7 +28,7 @@ __all__ = [
     'WorkloadCalibration',
     'calibration',
     'parse_calibration',
-    'parse_cpu_costs',
+    'parse_cpu',
     'workload_of_class',
 ]
 
@@ -144,15 +145,24 @@ class CompressionCost:
 class CpuCosts:
     """Nanoseconds of CPU for each byte, as it is uncompressed, of the threads of an OSD."""
 
-    #: By workload: of a byte in the WAL, with memtables of the size of `Inserts`.
-    kv_sync: Mapping[str, Estimate]
+    #: Of a byte in the WAL, with memtables of the size of `Inserts`.
+    kv_sync: Estimate
     #: Of a byte in memtables that are flushed, whatever is left of it.
     flush_taken: Estimate
     flush_written: Estimate
     compaction_read: Estimate
     compaction_written: Estimate
+    #: By the name of the algorithm, less what smaller files spare.
     compression: Mapping[str, CompressionCost]
-    source: str
+
+
+@dataclass(frozen=True)
+class CpuCalibration:
+    #: By workload: keys and values of another size cost otherwise.
+    costs: Mapping[str, CpuCosts]
+    #: Of the CPU for a byte in the WAL, and of a change of it from one option set to another.
+    total: Quantity
+    change: Quantity
 
 
 @dataclass(frozen=True)
@@ -171,7 +181,7 @@ class Calibration:
     #: Part of the next level that a byte moving down rewrites, over their ratio of sizes.
     overlap: float
     inserts: Inserts
-    cpu: CpuCosts
+    cpu: CpuCalibration
     formulas: tuple[Formula, ...]
     source: str
 
@@ -213,27 +223,34 @@ def parse_calibration(content: Mapping[str, Any]) -> Calibration:
             exponent=Estimate(**content['inserts']['exponent']),
             source=content['inserts']['source'],
         ),
-        cpu=parse_cpu_costs(content['cpu']),
+        cpu=parse_cpu(content['cpu']),
         formulas=tuple(Formula(**entry) for entry in content['formulas']),
         source=content['source'],
     )
 
 
-def parse_cpu_costs(content: Mapping[str, Any]) -> CpuCosts:
+def parse_cpu(content: Mapping[str, Any]) -> CpuCalibration:
     """The part "cpu" of ``knowledge/model.json``."""
+    return CpuCalibration(
+        costs={entry['workload']: _cpu_costs(entry) for entry in content['workloads']},
+        total=Quantity(**content['total']),
+        change=Quantity(**content['change']),
+    )
+
+
+def _cpu_costs(entry: Mapping[str, Any]) -> CpuCosts:
     return CpuCosts(
-        kv_sync={entry['workload']: _estimate(entry['wal_byte']) for entry in content['kv_sync']},
-        flush_taken=_estimate(content['flush']['memtable_byte']),
-        flush_written=_estimate(content['flush']['written_byte']),
-        compaction_read=_estimate(content['compaction']['read_byte']),
-        compaction_written=_estimate(content['compaction']['written_byte']),
+        kv_sync=_estimate(entry['kv_sync']['wal_byte']),
+        flush_taken=_estimate(entry['flush']['memtable_byte']),
+        flush_written=_estimate(entry['flush']['written_byte']),
+        compaction_read=_estimate(entry['compaction']['read_byte']),
+        compaction_written=_estimate(entry['compaction']['written_byte']),
         compression={
-            entry['name']: CompressionCost(
-                _estimate(entry['compressed_byte']), _estimate(entry['decompressed_byte'])
+            cost['name']: CompressionCost(
+                _estimate(cost['compressed_byte']), _estimate(cost['decompressed_byte'])
             )
-            for entry in content['compression']
+            for cost in entry['compression']
         },
-        source=content['source'],
     )
 
 

@@ -21,12 +21,12 @@ is a ratio, in which that falls out as far as costs differ by the same factor.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Callable, Optional
 
 from .amplification import amplification
-from .calibration import Calibration, WorkloadCalibration, calibration
+from .calibration import Calibration, Quantity, WorkloadCalibration, calibration
 from .fates import Population
 from .kv_sync import kv_sync_change, kv_sync_time
 from .memory import Family
@@ -78,6 +78,7 @@ def cpu(
             _WRITTEN: known.quantities['write_amplification'].around(1.0),
         },
     )
+    total = _as_wide_as(known.cpu.total, total)
     expected = {name: cost.value for name, cost in costs.items()}
     kv_sync, flushes, compactions, compression = (
         part * _US_PER_KIB for part in cpu_parts_ns(work, expected, time.value)
@@ -98,7 +99,8 @@ def cpu_change(
 ) -> Optional[Estimate]:
     """CPU of RocksDB for the same writes after a change of the options, over that before.
 
-    None where one of the two is not known, or they are of different workloads.
+    None where one of the two is not known, or they are of different workloads. Each tree has the
+    data that it was asked about: with compression the same keys take fewer bytes.
     """
     known = known or calibration()
     old, new = before.cpu, after.cpu
@@ -107,16 +109,15 @@ def cpu_change(
     if old is None or new is None or time is None or change is None:
         return None
     works = (old.work, new.work)
-    costs = _costs(works, known)
-    if costs is None or old.work.workload != new.work.workload:
+    if old.work.workload != new.work.workload:
         return None
+    costs = _costs(works, known)
+    if costs is None:
+        return None
+    if old.work == new.work and change == Estimate(1.0, 1.0, 1.0):
+        # The same tree: nothing is predicted to differ, so nothing of it can be wrong.
+        return change
     old_time = time.value
-    # Of the same tree nothing is predicted to differ, so nothing of it can be wrong.
-    written = (
-        Estimate(1.0, 1.0, 1.0)
-        if old.work == new.work
-        else known.quantities['write_amplification_change'].around(1.0)
-    )
 
     def ratio(values: Mapping[str, float]) -> float:
         new_time = old_time * values[_KV_SYNC_TIME]
@@ -124,7 +125,10 @@ def cpu_change(
             old.work, values, old_time, 1.0
         )
 
-    return _combined(ratio, {**costs, _KV_SYNC_TIME: change, _WRITTEN: written})
+    written = known.quantities['write_amplification_change'].around(1.0)
+    return _as_wide_as(
+        known.cpu.change, _combined(ratio, {**costs, _KV_SYNC_TIME: change, _WRITTEN: written})
+    )
 
 
 def cpu_work(
@@ -215,26 +219,24 @@ def _decompress(name: str) -> str:
     return f'decompress {name}'
 
 
-def _costs(works: Iterable[CpuWork], known: Calibration) -> Optional[dict[str, Estimate]]:
-    """Nanoseconds for a byte; None where one was not measured."""
-    measured = known.cpu
+def _costs(works: Sequence[CpuWork], known: Calibration) -> Optional[dict[str, Estimate]]:
+    """Nanoseconds for a byte under one workload; None where one was not measured."""
+    measured = known.cpu.costs.get(works[0].workload)
+    if measured is None:
+        return None
     costs = {
+        'kv_sync': measured.kv_sync,
         'flush_taken': measured.flush_taken,
         'flush_written': measured.flush_written,
         'compaction_read': measured.compaction_read,
         'compaction_written': measured.compaction_written,
     }
-    for work in works:
-        kv_sync = measured.kv_sync.get(work.workload)
-        if kv_sync is None:
+    for found in (found for work in works for found in work.compression):
+        cost = measured.compression.get(found.name)
+        if cost is None:
             return None
-        costs['kv_sync'] = kv_sync
-        for found in work.compression:
-            cost = measured.compression.get(found.name)
-            if cost is None:
-                return None
-            costs[_compress(found.name)] = cost.compress
-            costs[_decompress(found.name)] = cost.decompress
+        costs[_compress(found.name)] = cost.compress
+        costs[_decompress(found.name)] = cost.decompress
     return costs
 
 
@@ -271,6 +273,12 @@ def _combined(
         down += min(0.0, *moves) ** 2
         up += max(0.0, *moves) ** 2
     return Estimate(value * math.exp(-math.sqrt(down)), value, value * math.exp(math.sqrt(up)))
+
+
+def _as_wide_as(quantity: Quantity, found: Estimate) -> Estimate:
+    """At least as what was measured of the whole, which no parameter alone accounts for."""
+    measured = quantity.around(found.value)
+    return Estimate(min(found.low, measured.low), found.value, max(found.high, measured.high))
 
 
 def _times(estimate: Estimate, factor: float) -> Estimate:
