@@ -180,6 +180,7 @@ export interface Rollout extends RolloutSummary {
     verdict: string | null;
     judged: string | null;
   }[];
+  purpose: string;
   direction: string;
   paused_by: string | null;
   last_error: string | null;
