@@ -27,6 +27,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from made_candidates import all_decisions, crowd
 from rocksdb_tuner import Module
 from rocksdb_tuner.advise.own_profiles import decode_own_profile
 from rocksdb_tuner.tests.present.samples import all_snapshots
@@ -77,10 +78,32 @@ OWN = {
 READS = [e.__name__ for e in endpoints() if e.method == 'GET' and '{' not in e.path]
 
 
-@pytest.mark.parametrize('name', sorted(set(READS) - {'model', 'report', 'trend'}))
+#: Those that need to be told something, and what the module does not have yet.
+NOT_ALONE = {'model', 'report', 'trend'} | ({'candidates'} - {n[4:] for n in dir(Module)})
+
+
+@pytest.mark.parametrize('name', sorted(set(READS) - NOT_ALONE))
 def test_every_read_answers_with_the_json_of_its_command(api: Any, name: str) -> None:
     answer = getattr(api, name)()
     assert isinstance(answer, (dict, list, type(None)))
+
+
+def test_decisions_are_answered_as_the_module_has_them(
+    api: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer that the tab is tested with is one that the module may give."""
+    schema = json.loads((SCHEMAS / 'candidates.schema.json').read_text())
+    decisions = [*all_decisions(), crowd()]
+    Draft202012Validator(schema).validate(decisions)
+    asked: list[Any] = []
+
+    def remote(_name: str, _method: str, *args: Any) -> Any:
+        asked.append(args)
+        return {'retval': 0, 'stdout': json.dumps(decisions), 'stderr': ''}
+
+    monkeypatch.setattr(mgr, 'answer', remote)
+    assert api.candidates() == decisions
+    assert asked == [('candidates', {})]
 
 
 def test_a_check_is_answered_with_the_judgement(api: Any) -> None:

@@ -306,6 +306,16 @@ class RocksDBTuner(BaseController):
     def findings(self) -> Any:
         return _ask('findings')
 
+    @Endpoint('GET', path='/candidates')
+    @ReadPermission
+    @EndpointDoc(
+        'The option sets that were weighed for each device class, and which was chosen',
+        responses=responses('candidates'),
+    )
+    @_checked
+    def candidates(self) -> Any:
+        return _ask('candidates')
+
     @Endpoint('GET', path='/recommendation')
     @ReadPermission
     @EndpointDoc(

@@ -1,0 +1,258 @@
+"""What the module would answer of its decisions: chosen, nothing to choose, and a crowd.
+
+Numbers are made up; names, origins and sentences are as the module has them.
+"""
+
+from __future__ import annotations
+
+import random
+import zlib
+from typing import Optional, TypedDict
+
+#: What runs, and a set that anything may be compared with.
+LZ4 = 'compression=kLZ4Compression,max_write_buffer_number=64,min_write_buffer_number_to_merge=6'
+MIN_GAIN_PERCENT = 10.0
+MAX_LOSS_PERCENT = 5.0
+
+
+class Effect(TypedDict):
+    resource: str
+    estimate_percent: float
+    low_percent: float
+    high_percent: float
+
+
+class Candidate(TypedDict):
+    name: str
+    origin: str
+    profile: Optional[str]
+    options: str
+    chosen: bool
+    infeasible: list[str]
+    effects: list[Effect]
+    short: Optional[str]
+
+
+class Decision(TypedDict):
+    who: str
+    resource: Optional[str]
+    conclusion: str
+    min_gain_percent: float
+    max_loss_percent: float
+    candidates: list[Candidate]
+
+
+def effect(resource: str, estimate: float, low: float, high: float) -> Effect:
+    return {
+        'resource': resource,
+        'estimate_percent': estimate,
+        'low_percent': low,
+        'high_percent': high,
+    }
+
+
+def candidate(
+    name: str,
+    origin: str,
+    *effects: Effect,
+    chosen: bool = False,
+    infeasible: tuple[str, ...] = (),
+    short: Optional[str] = None,
+) -> Candidate:
+    known = origin in {'running', 'default', 'profile'}
+    return {
+        'name': name,
+        'origin': origin,
+        'profile': name if known else None,
+        # No two have the same.
+        'options': f'{LZ4},ttl={len(name) << 32 | zlib.crc32(name.encode())}',
+        'chosen': chosen,
+        'infeasible': list(infeasible),
+        'effects': list(effects),
+        'short': short,
+    }
+
+
+def decision(
+    who: str, resource: Optional[str], conclusion: str, *candidates: Candidate
+) -> Decision:
+    return {
+        'who': who,
+        'resource': resource,
+        'conclusion': conclusion,
+        'min_gain_percent': MIN_GAIN_PERCENT,
+        'max_loss_percent': MAX_LOSS_PERCENT,
+        'candidates': list(candidates),
+    }
+
+
+NOT_ENOUGH = (
+    'The time of the kv_sync thread for a write changes by {:+.0f}% ({:+.0f}% to {:+.0f}%); '
+    'a gain of 10% is asked for.'
+)
+NO_ROOM = 'Its WAL of up to 64 GiB is more than the 4.8 GiB that these OSDs have room for.'
+
+
+def chosen() -> Decision:
+    """A group that the kv_sync thread limits, one set that relieves it, and neighbors of two."""
+    return decision(
+        'osd/class:ssd',
+        'kv-sync',
+        'A change to variant-2022-d is recommended: it relieves the kv_sync thread.',
+        candidate('alternate-2019', 'running'),
+        candidate(
+            'bluestore-default-reef',
+            'default',
+            effect('kv-sync', -9.0, -14.0, -4.0),
+            effect('db-device', 3.0, -2.0, 8.0),
+            effect('db-space', -29.0, -35.0, -21.0),
+            effect('memory', -50.0, -50.0, -50.0),
+            short=NOT_ENOUGH.format(-9, -14, -4),
+        ),
+        candidate(
+            'variant-2022-d',
+            'profile',
+            effect('kv-sync', -18.0, -24.0, -12.0),
+            effect('db-device', -4.0, -9.0, 2.0),
+            effect('db-space', 0.0, -3.0, 4.0),
+            effect('memory', 0.0, 0.0, 0.0),
+            chosen=True,
+        ),
+        candidate(
+            'variant-2022-d-lz4',
+            'profile',
+            effect('kv-sync', -16.0, -23.0, -9.0),
+            effect('db-device', -2.0, -8.0, 5.0),
+            effect('db-space', -29.0, -35.0, -21.0),
+            short='It would do; variant-2022-d does better, or suits these clients better.',
+        ),
+        candidate(
+            'variant-2022-c',
+            'profile',
+            effect('kv-sync', -22.0, -29.0, -14.0),
+            effect('db-device', 14.0, 6.0, 22.0),
+            short='The bytes that RocksDB writes for a write changes by +14% (+6% to +22%); '
+            'a loss of 5% is allowed.',
+        ),
+        candidate(
+            'variant-2022-b',
+            'profile',
+            effect('kv-sync', -20.0, -27.0, -13.0),
+            effect('wal-space', 300.0, 300.0, 300.0),
+            short='The space that the WAL takes changes by +300% (+300% to +300%); '
+            'a loss of 5% is allowed.',
+        ),
+        candidate(
+            'rocksdb-default',
+            'profile',
+            effect('kv-sync', 31.0, 18.0, 46.0),
+            effect('db-device', 42.0, 25.0, 61.0),
+            short=NOT_ENOUGH.format(31, 18, 46),
+        ),
+        candidate(
+            'derived',
+            'derived',
+            effect('kv-sync', -17.0, -24.0, -10.0),
+            effect('db-device', -3.0, -9.0, 3.0),
+            short='It would do; variant-2022-d does too, and is simpler or more widely run.',
+        ),
+        candidate('lz4-2025', 'profile', infeasible=(NO_ROOM,)),
+        candidate(
+            'variant-2022-a',
+            'profile',
+            infeasible=(NO_ROOM, 'A level that lies on the DB device now would no longer fit it.'),
+        ),
+        *neighbors(38),
+    )
+
+
+def neighbors(count: int, seed: int = 5) -> list[Candidate]:
+    """One step from what runs, and from the best."""
+    rng = random.Random(seed)
+    made = []
+    for number in range(count):
+        gain, loss = rng.gauss(-14 if number % 2 else 0, 7), rng.gauss(5, 9)
+        short = NOT_ENOUGH.format(gain, gain - 6, gain + 6)
+        made.append(
+            candidate(
+                f'write_buffer_size={(number + 1) << 22}',
+                'neighbor',
+                effect('kv-sync', round(gain, 1), round(gain - 6, 1), round(gain + 6, 1)),
+                effect('db-device', round(loss, 1), round(loss - 5, 1), round(loss + 5, 1)),
+                short=short,
+            )
+        )
+    return made
+
+
+def nothing_chosen() -> Decision:
+    """What runs is good enough."""
+    return decision(
+        'osd/class:nvme',
+        'db-space',
+        'Nothing to change: no option set takes less space by at least 10%.',
+        candidate('bluestore-default-reef', 'running', chosen=True),
+        candidate(
+            'variant-2022-d-lz4',
+            'profile',
+            effect('db-space', -1.0, -4.0, 3.0),
+            effect('kv-sync', -8.0, -15.0, -1.0),
+            short='The space that RocksDB takes changes by -1% (-4% to +3%); '
+            'a gain of 10% is asked for.',
+        ),
+        candidate('rocksdb-default', 'profile', infeasible=('It has no limit of the WAL.',)),
+    )
+
+
+def not_weighed() -> Decision:
+    """Nothing that an option set could relieve."""
+    return decision('osd/class:hdd', None, 'Nothing limits these OSDs: nothing to change.')
+
+
+def not_modelled() -> Decision:
+    """Limited by what the model knows nothing of."""
+    return decision(
+        'osd/class:qlc',
+        'cores',
+        'Nothing to change: what other option sets do to CPU time is not known.',
+        candidate('bluestore-default-reef', 'running', chosen=True),
+        candidate(
+            'variant-2022-d',
+            'profile',
+            effect('kv-sync', -8.0, -15.0, -1.0),
+            short='What it does to the CPU time of RocksDB for a write is not known.',
+        ),
+    )
+
+
+def crowd(count: int = 24) -> Decision:
+    """Custom profiles with long names, most of them at the same place."""
+    rng = random.Random(11)
+    made = [
+        candidate(
+            f'team-{number}-archive-tier-tuning-of-{2003 + number}',
+            'profile',
+            effect('kv-sync', -12 + rng.random(), -17, -8),
+            effect('db-device', 2 + rng.random(), -1, 5),
+            short='It would do; another does better.',
+        )
+        for number in range(count)
+    ]
+    return decision(
+        'osd/class:crowd',
+        'kv-sync',
+        'A change is recommended.',
+        candidate('what runs', 'running'),
+        candidate(
+            'the-one',
+            'profile',
+            effect('kv-sync', -14, -20, -10.5),
+            effect('memory', 1, 0, 2),
+            chosen=True,
+        ),
+        *made,
+    )
+
+
+def all_decisions() -> list[Decision]:
+    return [chosen(), nothing_chosen(), not_weighed(), not_modelled()]
