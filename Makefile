@@ -106,11 +106,11 @@ mixin: $(TOX)
 # folder of its own: two at once in one checkout would remove each other's.
 tab: $(TAB_BUNDLE) $(AXE)
 
-$(TAB_BUNDLE) $(AXE) &: $(TAB)/package-lock.json $(TAB)/tsconfig.json $(wildcard $(TAB)/src/*)
+$(TAB_BUNDLE) $(AXE) &: $(TAB)/package-lock.json $(TAB)/tsconfig.json $(wildcard $(TAB)/src/* $(TAB)/tests/*)
 	mkdir -p build/dashboard
 	scratch=$$(mktemp -d build/tab.XXXXXX) && trap 'rm -rf "$$scratch"' EXIT && \
 	cp -R $(TAB)/. $$scratch && \
-	(cd $$scratch && npm ci --no-audit --no-fund && npm run check && npm run build -- --outfile=$(notdir $(TAB_BUNDLE))) && \
+	(cd $$scratch && npm ci --no-audit --no-fund && npm run check && npm test && npm run build -- --outfile=$(notdir $(TAB_BUNDLE))) && \
 	test $$(gzip -9 -c $$scratch/$(notdir $(TAB_BUNDLE)) | wc -c) -le $(TAB_BYTES_MAX) && \
 	mv $$scratch/node_modules/axe-core/$(notdir $(AXE)) $(AXE) && touch $(AXE) && \
 	mv $$scratch/$(notdir $(TAB_BUNDLE)) $(TAB_BUNDLE)

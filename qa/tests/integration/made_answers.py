@@ -11,6 +11,7 @@ import random
 from dataclasses import replace
 from typing import Any
 
+from made_candidates import all_decisions
 from rocksdb_tuner.advise.records import Assessment, Kind, Risk
 from rocksdb_tuner.campaign.history import record_of
 from rocksdb_tuner.campaign.records import (
@@ -63,6 +64,7 @@ def answers(osds: int, state: str = 'rollout') -> dict[str, Any]:
         if recommendation.kind is not Kind.COMPACT:
             texts[f'{path}/plan'] = render.plan(recommendation, samples.SOAK, 'json')
     found = {path: json.loads(text) for path, text in texts.items()}
+    found['/candidates'] = all_decisions()
     if snapshot.osds:
         first = snapshot.osds[0].info.osd_id
         grown = json.loads(render.growth(snapshot, first, growth()))

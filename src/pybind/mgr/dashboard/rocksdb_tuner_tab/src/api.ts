@@ -118,6 +118,39 @@ export interface RecommendationInFull extends Recommendation {
   difference: { option: string; from: string | null; to: string | null }[] | null;
 }
 
+/** How much more, or less, of a resource is used than by what runs; negative is less, and better. */
+export interface ResourceEffect {
+  resource: string;
+  estimate_percent: number;
+  low_percent: number;
+  high_percent: number;
+}
+
+/** An option set that was weighed. */
+export interface Candidate {
+  name: string;
+  origin: string;
+  profile: string | null;
+  options: string;
+  chosen: boolean;
+  /** Why it is out of the question; empty where it is not. */
+  infeasible: string[];
+  /** Of what runs, and of what is infeasible, none. */
+  effects: ResourceEffect[];
+  /** Why it is not chosen. */
+  short: string | null;
+}
+
+/** All that was weighed for a group, and by what; resource null: nothing had to be weighed. */
+export interface Decision {
+  who: string;
+  resource: string | null;
+  conclusion: string;
+  min_gain_percent: number;
+  max_loss_percent: number;
+  candidates: Candidate[];
+}
+
 export interface SoakTime {
   least_s: number | null;
   most_s: number | null;

@@ -2,6 +2,7 @@ import { RocksDbTunerChart } from './chart';
 import { RocksDbTunerDialog } from './dialog';
 import { RocksDbTunerMap } from './map';
 import { RocksDbTunerPanel } from './panel';
+import { RocksDbTunerScatter } from './scatter';
 
 /** Make the elements known to the browser; again, it does nothing. */
 export function define(): void {
@@ -9,5 +10,6 @@ export function define(): void {
   customElements.define('rocksdb-tuner-chart', RocksDbTunerChart);
   customElements.define('rocksdb-tuner-dialog', RocksDbTunerDialog);
   customElements.define('rocksdb-tuner-map', RocksDbTunerMap);
+  customElements.define('rocksdb-tuner-scatter', RocksDbTunerScatter);
   customElements.define('rocksdb-tuner-panel', RocksDbTunerPanel);
 }

@@ -36,6 +36,29 @@ export function signedPercent(value: number | null): string {
   return `${rounded > 0 ? '+' : ''}${rounded} %`;
 }
 
+/** An estimate with its 80 % interval: "+18 % (+12 to +24 %)". */
+export function spanned(
+  span: { estimate: number; low: number; high: number } | null,
+): string {
+  if (span === null) return UNKNOWN;
+  const { estimate, low, high } = span;
+  return `${signedPercent(estimate)} (${signedPercent(low).replace(' %', '')} to ${signedPercent(high)})`;
+}
+
+const RESOURCES: Record<string, string> = {
+  'kv-sync': 'the kv_sync thread',
+  cores: 'CPU',
+  'db-device': 'writes to the DB device',
+  'db-space': 'DB space',
+  'wal-space': 'WAL space',
+  memory: 'memory',
+};
+
+/** What clients may be limited by, within a sentence. */
+export function resourceName(resource: string): string {
+  return RESOURCES[resource] ?? resource;
+}
+
 export function duration(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined) return UNKNOWN;
   if (seconds < 120) return `${Math.round(seconds)} s`;

@@ -7,6 +7,7 @@ import { Api, ApiError } from './api';
 import type {
   Campaign,
   Change,
+  Decision,
   Finding,
   Growth,
   Group,
@@ -20,6 +21,7 @@ import type {
   Status,
   Trend,
 } from './api';
+import { decisions } from './candidates';
 import type { Picture } from './chart';
 import { campaignSection, finished, inFlight } from './campaign';
 import type { CampaignControl } from './campaign';
@@ -36,6 +38,8 @@ const REFRESH_MS = 10_000;
 /** While something moves. */
 const ROLLOUT_REFRESH_MS = 4_000;
 const TREND_REFRESH_MS = 30_000;
+/** Workloads and hardware seldom change, and dozens of option sets are weighed for an answer. */
+const DECISION_REFRESH_MS = 60_000;
 /** Older than this, what is shown is said to be old. */
 const STALE_MS = 60_000;
 /** Samples older than this many intervals are said to be old. */
@@ -80,6 +84,8 @@ export class RocksDbTunerPanel extends LitElement {
     chartError: { state: true },
     canary: { state: true },
     read: { state: true },
+    decisions: { state: true },
+    decisionError: { state: true },
   };
 
   /** Rules of style, where the page does not have them already. */
@@ -92,6 +98,7 @@ export class RocksDbTunerPanel extends LitElement {
   private now = Date.now();
   private readAt = 0;
   private trendAt = 0;
+  private decisionsAt = 0;
   private timer: number | undefined;
   private abort: AbortController | null = null;
   private colouring: Colouring = 'workloads';
@@ -101,6 +108,8 @@ export class RocksDbTunerPanel extends LitElement {
   private chartError = '';
   private canary: Picture[] = [];
   private read: ReadonlyMap<string, Reading> = new Map();
+  private decisions: Decision[] = [];
+  private decisionError = '';
   private meanings: ReadonlyMap<string, string> = new Map();
 
   private get api(): Api {
@@ -161,6 +170,7 @@ export class RocksDbTunerPanel extends LitElement {
       // A module that has just started has nothing to draw yet, but soon.
       const due = this.now - this.trendAt >= TREND_REFRESH_MS;
       if (!this.trend || due || underWay(rollout)) await this.readCharts(signal);
+      if (this.now - this.decisionsAt >= DECISION_REFRESH_MS) await this.readDecisions(signal);
     } catch (error) {
       if (abort.signal.aborted) return;
       if (!(error instanceof ApiError)) throw error;
@@ -194,6 +204,19 @@ export class RocksDbTunerPanel extends LitElement {
       if (!(error instanceof ApiError)) throw error;
       this.chartError = error.message;
     }
+  }
+
+  /** Likewise. */
+  private async readDecisions(signal: AbortSignal): Promise<void> {
+    try {
+      this.decisions = await this.api.get<Decision[]>('/candidates', signal);
+      this.decisionError = '';
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      // Asked for nothing more than itself: a module that is older than the tab.
+      this.decisionError = error.status === 400 ? '' : error.message;
+    }
+    this.decisionsAt = Date.now();
   }
 
   private async readTrends(signal?: AbortSignal): Promise<void> {
@@ -261,7 +284,7 @@ export class RocksDbTunerPanel extends LitElement {
       ${status.mode === 'off' || status.groups.length === 0
         ? this.nothing(status)
         : html`${this.groups(status.groups)} ${recommendations(data.recommendations, this.adviceHost(data))}
-          ${findings(data.findings)} ${this.osdMap(data)} ${this.charts(data)}`}
+          ${decisions(this.decisions, this.decisionError)} ${findings(data.findings)} ${this.osdMap(data)} ${this.charts(data)}`}
       ${campaign && !underWay(campaign) ? this.campaign(campaign) : nothing}
       ${data.rollout && !underWay(data.rollout) ? this.rollout(data.rollout) : nothing}
       ${history(data.history, data.status.track_record)}

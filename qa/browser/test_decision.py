@@ -1,0 +1,255 @@
+"""The picture of a decision, in a page that has just what the tab needs: no cluster is started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, Route, expect
+
+from made_answers import answers
+from made_candidates import Decision, all_decisions, crowd
+from module_client import CHECKOUT
+from visitor import AXE, PANEL, SHOTS
+
+pytestmark = pytest.mark.integration
+
+BUNDLE = CHECKOUT / 'build/dashboard/_rocksdb_tuner_tab.js'
+API = '/api/rocksdb_tuner'
+#: Values of variables of Tentacle's page; other pages have none of them.
+THEMES = {
+    'light': {'ground': '#fff', 'ink': '#212121'},
+    'dark': {'ground': '#262626', 'ink': '#f4f4f4'},
+}
+WIDTHS = (1280, 400)
+
+Open = Callable[..., Page]
+
+
+def host_page(ground: str, ink: str) -> str:
+    """What of Cluster » OSDs the script looks for, in the colors of a theme."""
+    return f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>OSDs</title>
+    <style>body {{ font: 12px/1.5 sans-serif; margin: 0 15px; background: {ground}; color: {ink};
+      --cds-layer: {ground}; --cds-text-primary: {ink} }}
+      .visually-hidden {{ position: absolute; clip-path: inset(50%) }}
+      td, th {{ text-align: left; border-bottom: 1px solid #b8b8b8 }}</style></head><body>
+    <cd-osd-list><ul class="nav-tabs" role="tablist"><li role="presentation">
+      <a class="nav-link active" role="tab" href="#/osd">OSDs List</a></li></ul>
+      <div class="tab-content"></div></cd-osd-list>
+    <script src="/ui-api/rocksdb_tuner_tab/script"></script></body></html>"""
+
+
+@pytest.fixture
+def open_tab(browser: Browser, bundle: None) -> Iterator[Open]:
+    """Opens the tab; scripts of the page must not fail."""
+    contexts = []
+    errors: list[str] = []
+
+    def opened(
+        decisions: list[Decision], *, theme: str = 'light', width: int = 1280, **refused: Any
+    ) -> Page:
+        made = answers(12, 'quiet') | {'/candidates': decisions}
+        context = browser.new_context(viewport={'width': width, 'height': 900})
+        contexts.append(context)
+        page = context.new_page()
+        page.on('pageerror', lambda error: errors.append(str(error.stack)))
+
+        def answer(route: Route) -> None:
+            path = '/' + route.request.url.split('/', 3)[3].partition('?')[0]
+            if path == '/':
+                route.fulfill(body=host_page(**THEMES[theme]), content_type='text/html')
+            elif path.endswith('/script'):
+                route.fulfill(path=BUNDLE, content_type='application/javascript')
+            elif path.startswith('/ui-api'):
+                route.fulfill(json={'available': True, 'may_change': False})
+            elif refused and path == f'{API}/candidates':
+                route.fulfill(**refused)
+            elif path.removeprefix(API) in made:
+                route.fulfill(json=made[path.removeprefix(API)])
+            else:
+                route.fulfill(status=404, json={'detail': path})
+
+        page.route('**/*', answer)
+        page.goto('http://dashboard.test/#/osd?tab=rocksdb-tuner')
+        page.wait_for_selector(f'{PANEL} .rt-headline')
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert errors == []
+
+
+def of(page: Page, who: str) -> Locator:
+    return page.locator(f'{PANEL} .rt-decision[data-who="{who}"]')
+
+
+def overlapping(page: Page, who: str) -> list[list[str]]:
+    """Pairs of labels of a picture that are over each other, as they are drawn."""
+    found: list[list[str]] = (
+        of(page, who)
+        .locator('.rt-name')
+        .evaluate_all(
+            """(names) => {
+              const boxes = names.map((n) => [n.textContent, n.getBBox()]);
+              return boxes.flatMap(([a, p], i) => boxes.slice(i + 1)
+                .filter(([, q]) => p.x < q.x + q.width && q.x < p.x + p.width &&
+                  p.y + 2 < q.y + q.height - 2 && q.y + 2 < p.y + p.height - 2)
+                .map(([b]) => [a, b]));
+            }"""
+        )
+    )
+    return found
+
+
+def test_the_chosen_one_what_runs_and_every_other_candidate_are_drawn(open_tab: Open) -> None:
+    page = open_tab(all_decisions())
+    ssd = of(page, 'osd/class:ssd')
+    expect(ssd).to_contain_text('A change to variant-2022-d is recommended')
+    expect(ssd.locator('.rt-scatter .rt-mark-chosen')).to_have_count(1)
+    expect(ssd.locator('.rt-scatter .rt-mark-running')).to_have_count(1)
+    expect(ssd.locator('.rt-scatter .rt-mark-other')).to_have_count(6)
+    expect(ssd.locator('.rt-scatter .rt-mark-neighbor')).to_have_count(38)
+    names = ssd.locator('.rt-name').all_text_contents()
+    assert {'variant-2022-d (chosen)', 'alternate-2019 (running)', 'derived'} <= set(names)
+    assert len(names) == 8
+    # To those who do not see it, it is said.
+    said = ssd.get_by_role('img').get_attribute('aria-label') or ''
+    assert 'Chosen: variant-2022-d, gain +18 % (+12 to +24 %), worst loss 0 % (-3 to +4 %)' in said
+    stays = of(page, 'osd/class:nvme').get_by_role('img').get_attribute('aria-label') or ''
+    assert 'bluestore-default-reef, which is running, is chosen.' in stays
+
+
+def test_the_estimate_of_the_chosen_lies_where_a_candidate_may_be_chosen(open_tab: Open) -> None:
+    page = open_tab(all_decisions())
+    ssd = of(page, 'osd/class:ssd')
+    region = ssd.locator('.rt-scatter .rt-region').bounding_box()
+    mark = ssd.locator('.rt-scatter .rt-mark-chosen').bounding_box()
+    running = ssd.locator('.rt-scatter .rt-mark-running').bounding_box()
+    assert region is not None
+    assert mark is not None
+    assert running is not None
+    middle = mark['x'] + mark['width'] / 2, mark['y'] + mark['height'] / 2
+    assert region['x'] < middle[0] < region['x'] + region['width']
+    assert region['y'] < middle[1] < region['y'] + region['height']
+    assert running['x'] < region['x']
+
+
+@pytest.mark.parametrize('width', WIDTHS)
+def test_no_label_is_over_another_and_nothing_is_wider_than_the_page(
+    open_tab: Open, width: int
+) -> None:
+    page = open_tab([*all_decisions(), crowd()], width=width)
+    for who in ('osd/class:ssd', 'osd/class:nvme', 'osd/class:crowd'):
+        expect(of(page, who).locator('.rt-name').first).to_be_visible()
+        assert overlapping(page, who) == [], who
+    assert page.evaluate('document.documentElement.scrollWidth') <= width
+    # What has no label is counted, and in the table.
+    expect(of(page, 'osd/class:crowd')).to_contain_text('without room for a name')
+
+
+def test_it_is_drawn_again_where_the_window_gets_narrow(open_tab: Open) -> None:
+    page = open_tab(all_decisions())
+    svg = of(page, 'osd/class:ssd').get_by_role('img')
+    expect(svg).to_be_visible()
+    before = svg.bounding_box()
+    page.set_viewport_size({'width': 400, 'height': 900})
+    page.wait_for_timeout(300)
+    after = svg.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after['width'] < 400 < before['width']
+    assert overlapping(page, 'osd/class:ssd') == []
+
+
+def test_a_pointer_at_one_of_dozens_shows_what_it_is(open_tab: Open) -> None:
+    page = open_tab(all_decisions())
+    ssd = of(page, 'osd/class:ssd')
+    dot = ssd.locator('.rt-scatter .rt-mark-neighbor').last
+    lines = ssd.locator('.rt-whisker')
+    expect(lines).to_have_count(8)
+    dot.hover()
+    expect(ssd.locator('.rt-tooltip')).to_contain_text('write_buffer_size=')
+    expect(ssd.locator('.rt-tooltip')).to_contain_text('Gain on the kv_sync thread: ')
+    expect(lines).to_have_count(9)
+    page.mouse.move(0, 0)
+    expect(ssd.locator('.rt-tooltip')).to_have_count(0)
+
+
+def test_the_table_has_every_feasible_candidate_and_reasons_are_shown_on_demand(
+    open_tab: Open,
+) -> None:
+    page = open_tab(all_decisions())
+    ssd = of(page, 'osd/class:ssd')
+    reason = ssd.get_by_text('more than the 4.8 GiB').first
+    expect(reason).to_be_hidden()
+    ssd.locator('summary', has_text='Infeasible').click()
+    expect(reason).to_be_visible()
+    expect(ssd.locator('.rt-infeasible li')).to_have_count(2)
+    ssd.locator('summary', has_text='as a table').click()
+    rows = ssd.get_by_role('rowheader')
+    expect(rows).to_have_count(46)
+    expect(rows.first).to_have_text('variant-2022-d')
+    row = ssd.get_by_role('row', name='variant-2022-c')
+    expect(row).to_contain_text('+22 % (+14 to +29 %)')
+    expect(row).to_contain_text('writes to the DB device: +14 % (+6 to +22 %)')
+    expect(row).to_contain_text('a loss of 5% is allowed')
+
+
+def test_where_nothing_was_weighed_there_is_only_the_conclusion(open_tab: Open) -> None:
+    hdd = of(open_tab(all_decisions()), 'osd/class:hdd')
+    expect(hdd).to_contain_text('Nothing limits these OSDs')
+    expect(hdd.locator('rocksdb-tuner-scatter, details')).to_have_count(0)
+
+
+def test_effects_that_are_not_known_are_not_drawn_as_none(open_tab: Open) -> None:
+    qlc = of(open_tab(all_decisions()), 'osd/class:qlc')
+    expect(qlc).to_contain_text('What other option sets do to CPU is not known')
+    expect(qlc.locator('.rt-scatter')).to_have_count(0)
+    qlc.locator('summary', has_text='as a table').click()
+    cells = qlc.get_by_role('row', name='variant-2022-d').get_by_role('cell')
+    # The origin, the gain.
+    expect(cells.nth(1)).to_have_text('\u2013')
+
+
+def test_a_module_that_is_older_than_the_tab_has_no_decision(open_tab: Open) -> None:
+    page = open_tab([], status=400, json={'detail': 'no command "candidates"'})
+    expect(page.locator(f'{PANEL} .rt-charts canvas').first).to_be_visible()
+    expect(page.get_by_role('heading', name='Decision')).to_have_count(0)
+    assert 'no command' not in page.locator(PANEL).inner_text()
+
+
+def test_without_an_answer_everything_else_is_as_good_as_before(open_tab: Open) -> None:
+    detail = 'The rocksdb_tuner module failed'
+    page = open_tab([], status=500, json={'detail': detail})
+    expect(page.locator(PANEL)).to_contain_text(f'The candidates could not be read: {detail}')
+    expect(page.locator(f'{PANEL} .rt-headline')).to_contain_text('All is well')
+    expect(page.locator(f'{PANEL} .rt-charts canvas').first).to_be_visible()
+    assert page.locator(f'{PANEL} .rt-old').count() == 0
+
+
+def test_there_is_no_heading_where_no_group_is_known(open_tab: Open) -> None:
+    page = open_tab([])
+    expect(page.locator(f'{PANEL} .rt-charts canvas').first).to_be_visible()
+    expect(page.get_by_role('heading', name='Decision')).to_have_count(0)
+
+
+@pytest.mark.parametrize('width', WIDTHS)
+@pytest.mark.parametrize('theme', sorted(THEMES))
+def test_it_is_accessible_in_the_colors_of_the_page(open_tab: Open, theme: str, width: int) -> None:
+    page = open_tab([*all_decisions(), crowd()], theme=theme, width=width)
+    expect(page.locator('.rt-scatter').first).to_be_visible()
+    for summary in page.locator('.rt-decision summary').all():
+        summary.click()
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    for decision in ('ssd', 'nvme', 'qlc', 'crowd'):
+        path = SHOTS / f'decision-{decision}-{theme}-{width}.png'
+        of(page, f'osd/class:{decision}').screenshot(path=path)
+    page.add_script_tag(path=AXE)
+    found = page.evaluate("async () => (await axe.run('.rt-decision')).violations")
+    assert [(v['id'], [n['html'] for n in v['nodes']][:3]) for v in found] == []
+    # Axe does not look into pictures: names are in the color of the text on that of the ground.
+    fill = page.locator('.rt-name').first.evaluate('(e) => getComputedStyle(e).fill')
+    ink = THEMES[theme]['ink'].lstrip('#')
+    assert fill == f'rgb({", ".join(str(int(ink[at : at + 2], 16)) for at in (0, 2, 4))})'

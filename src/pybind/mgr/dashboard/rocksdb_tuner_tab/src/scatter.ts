@@ -1,0 +1,221 @@
+import { LitElement, html, nothing, svg } from 'lit';
+import type { SVGTemplateResult, TemplateResult } from 'lit';
+
+import type { Decision } from './api';
+import { FONT_PX, inOrder, isNeighbor, labelOf, layout } from './decision';
+import type { Box, Label, Layout, Mark } from './decision';
+import { plural, resourceName, signedPercent, spanned, who } from './format';
+
+const HEIGHT = 340;
+const WIDTH_MOST = 860;
+/** A pointer is at a mark that is as near as that. */
+const NEAR_PX = 16;
+
+/** The candidates of a decision, by gain and worst loss; the table beside it has them in words. */
+export class RocksDbTunerScatter extends LitElement {
+  static override properties = {
+    decision: { attribute: false },
+    hovered: { state: true },
+    width: { state: true },
+  };
+
+  decision: Decision | null = null;
+  /** By its options: what differs from two sets by one option has one name. */
+  private hovered: string | null = null;
+  private width = 0;
+  private readonly sizes = new ResizeObserver(() => {
+    this.width = Math.floor(this.clientWidth);
+  });
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.sizes.observe(this);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.sizes.disconnect();
+  }
+
+  protected override render(): TemplateResult | typeof nothing {
+    const { decision, hovered } = this;
+    if (!decision?.resource || this.width <= 0) return nothing;
+    const size = { width: Math.min(this.width, WIDTH_MOST), height: HEIGHT };
+    const found = inOrder(decision, decision.resource);
+    const made = layout(found, decision, size, this.measure());
+    if (!made.marks.some((mark) => mark.candidate.origin !== 'running')) {
+      return html`<p class="rt-empty">
+        What other option sets do to ${resourceName(decision.resource)} is not known.
+      </p>`;
+    }
+    const pointed = made.marks.find((mark) => mark.candidate.options === hovered);
+    const unlabeled =
+      made.marks.filter((mark) => !isNeighbor(mark.candidate)).length - made.labels.length;
+    const hidden = found.length - made.marks.length;
+    return html`
+      <p class="rt-note">
+        Points are estimates, and the lines through them are 80&nbsp;% intervals. A candidate may be
+        chosen only where it lies in the shaded region with 80&nbsp;% probability.
+      </p>
+      <p class="rt-axis">↑ Worst loss: how much more is used of another resource</p>
+      <div class="rt-scatter" style="width:${size.width}px">
+        <svg
+          role="img"
+          aria-label=${words(decision, made)}
+          width=${size.width}
+          height=${size.height}
+          viewBox="0 0 ${size.width} ${size.height}"
+          @mousemove=${(event: MouseEvent) => {
+            this.hovered = nearest(made.marks, event.offsetX, event.offsetY);
+          }}
+          @mouseleave=${() => {
+            this.hovered = null;
+          }}
+        >
+          ${ground(made)} ${made.labels.map(({ mark }) => whiskers(mark))} ${pointed ? whiskers(pointed) : nothing}
+          ${made.labels.filter((label) => label.leads).map(leader)}
+          ${[...made.marks].reverse().map((mark) => shape(mark, mark === pointed))}
+          ${made.labels.map(text)}
+        </svg>
+        ${pointed ? tooltip(pointed, decision.resource, size.width) : nothing}
+      </div>
+      <p class="rt-axis rt-axis-x">
+        Gain: how much less is used of ${resourceName(decision.resource)} →
+      </p>
+      ${legend(decision, made)}
+      ${unlabeled || hidden
+        ? html`<p class="rt-note">
+            ${unlabeled ? `${plural(unlabeled, 'candidate')} without room for a name. ` : ''}
+            ${hidden ? `${plural(hidden, 'candidate')} whose effect is not known: not drawn.` : ''}
+          </p>`
+        : nothing}
+    `;
+  }
+
+  private measure(): (text: string) => number {
+    const context = document.createElement('canvas').getContext('2d');
+    if (!context) return (said) => said.length * FONT_PX * 0.6;
+    // Bold, as that of the chosen is.
+    context.font = `bold ${FONT_PX}px ${getComputedStyle(this).fontFamily}`;
+    return (said) => context.measureText(said).width;
+  }
+}
+
+function nearest(marks: readonly Mark[], x: number, y: number): string | null {
+  let found: string | null = null;
+  let least = NEAR_PX;
+  for (const mark of marks) {
+    const away = Math.hypot(mark.x - x, mark.y - y);
+    if (away < least) [found, least] = [mark.candidate.options, away];
+  }
+  return found;
+}
+
+/** Axes, and where a candidate may be chosen. */
+function ground({ plot, x, y, region }: Layout): SVGTemplateResult {
+  return svg`
+    <rect class="rt-region" x=${region.left} y=${region.top}
+      width=${Math.max(0, region.right - region.left)}
+      height=${Math.max(0, region.bottom - region.top)}></rect>
+    ${x.map(
+      ({ at, value }) => svg`
+        <line class=${value === 0 ? 'rt-zero' : 'rt-grid'} x1=${at} x2=${at} y1=${plot.top} y2=${plot.bottom}></line>
+        <text x=${at} y=${plot.bottom + 17} text-anchor="middle">${signedPercent(value)}</text>`,
+    )}
+    ${y.map(
+      ({ at, value }) => svg`
+        <line class=${value === 0 ? 'rt-zero' : 'rt-grid'} x1=${plot.left} x2=${plot.right} y1=${at} y2=${at}></line>
+        <text x=${plot.left - 8} y=${at + 4} text-anchor="end">${signedPercent(value)}</text>`,
+    )}
+    ${bar({ left: region.left, right: region.left, top: plot.top, bottom: plot.bottom })}
+    ${bar({ left: plot.left, right: plot.right, top: region.top, bottom: region.top })}`;
+}
+
+function bar({ left, right, top, bottom }: Box): SVGTemplateResult {
+  return svg`<line class="rt-bar" x1=${left} x2=${right} y1=${top} y2=${bottom}></line>`;
+}
+
+function kind({ candidate }: Mark): 'chosen' | 'running' | 'neighbor' | 'other' {
+  if (candidate.chosen) return 'chosen';
+  if (candidate.origin === 'running') return 'running';
+  return isNeighbor(candidate) ? 'neighbor' : 'other';
+}
+
+function whiskers(mark: Mark): SVGTemplateResult {
+  return svg`<path class=${`rt-whisker rt-${kind(mark)}-line`}
+    d="M${mark.left} ${mark.y}H${mark.right}M${mark.x} ${mark.top}V${mark.bottom}"></path>`;
+}
+
+function leader({ mark, x, y }: Label): SVGTemplateResult {
+  return svg`<line class="rt-leader" x1=${mark.x} y1=${mark.y} x2=${x} y2=${y - FONT_PX * 0.35}></line>`;
+}
+
+function shape(mark: Mark, pointed: boolean): SVGTemplateResult {
+  const { x, y } = mark;
+  const name = `rt-mark rt-mark-${kind(mark)}${pointed ? ' rt-pointed' : ''}`;
+  return mark.candidate.origin === 'running'
+    ? svg`<path class=${name} d="M${x} ${y - 7}l7 7l-7 7l-7 -7z"></path>`
+    : svg`<circle class=${name} cx=${x} cy=${y}
+        r=${mark.candidate.chosen ? 7 : isNeighbor(mark.candidate) ? 2.6 : 5}></circle>`;
+}
+
+function text({ mark, text: said, anchor, x, y }: Label): SVGTemplateResult {
+  return svg`<text class=${`rt-name${mark.candidate.chosen ? ' rt-chosen' : ''}`}
+    x=${x} y=${y} text-anchor=${anchor}>${said}</text>`;
+}
+
+function tooltip(mark: Mark, resource: string, width: number): TemplateResult {
+  const { candidate, gain, loss, losesOn } = mark;
+  const side =
+    mark.x > width / 2 ? `right:${width - mark.x + 10}px` : `left:${mark.x + 10}px`;
+  return html`<div class="rt-tooltip" style="${side};top:${mark.y + 12}px">
+    <strong>${labelOf(candidate)}</strong>
+    ${candidate.origin === 'running'
+      ? nothing
+      : html`<br />Gain on ${resourceName(resource)}: ${spanned(gain)}
+          ${losesOn === null ? nothing : html`<br />Worst: ${resourceName(losesOn)} ${spanned(loss)}`}`}
+    ${candidate.short ? html`<br />${candidate.short}` : nothing}
+  </div>`;
+}
+
+function legend(decision: Decision, { marks }: Layout): TemplateResult {
+  const there = new Set(marks.map(kind));
+  const neighbors = marks.filter((mark) => isNeighbor(mark.candidate)).length;
+  const stays = marks.some((m) => m.candidate.chosen && m.candidate.origin === 'running');
+  const drawn = (name: string, radius: number, diamond = false): TemplateResult =>
+    html`<svg class="rt-key" width="16" height="16" aria-hidden="true">
+      ${diamond
+        ? svg`<path class=${`rt-mark rt-mark-${name}`} d="M8 2l6 6l-6 6l-6 -6z"></path>`
+        : svg`<circle class=${`rt-mark rt-mark-${name}`} cx="8" cy="8" r=${radius}></circle>`}
+    </svg>`;
+  return html`<ul class="rt-legend rt-scatter-legend">
+    ${there.has('chosen')
+      ? html`<li>${drawn('chosen', 6, stays)}${stays ? 'running, chosen' : 'chosen'}</li>`
+      : nothing}
+    ${there.has('running') ? html`<li>${drawn('running', 6, true)}running</li>` : nothing}
+    ${there.has('other') ? html`<li>${drawn('other', 5)}other candidate</li>` : nothing}
+    ${neighbors
+      ? html`<li>${drawn('neighbor', 3)}one option changed (${neighbors.toLocaleString()})</li>`
+      : nothing}
+    <li>
+      <svg class="rt-key" width="16" height="16" aria-hidden="true">
+        <rect class="rt-region" width="16" height="16"></rect>
+      </svg>gain of at least ${decision.min_gain_percent} %, no loss above
+      ${decision.max_loss_percent} %
+    </li>
+  </ul>`;
+}
+
+function words(decision: Decision, { marks }: Layout): string {
+  const chosen = marks.find((mark) => mark.candidate.chosen);
+  const result = !chosen
+    ? 'None is chosen.'
+    : chosen.candidate.origin === 'running'
+      ? `${chosen.candidate.name}, which is running, is chosen.`
+      : `Chosen: ${chosen.candidate.name}, gain ${spanned(chosen.gain)}, worst loss ${spanned(chosen.loss)}${chosen.losesOn === null ? '' : ` on ${resourceName(chosen.losesOn)}`}.`;
+  return `${plural(marks.length, 'option set')} for ${who(decision.who)} by gain and worst loss. ${result} The table below lists all of them.`;
+}
