@@ -82,23 +82,32 @@ def same_meaning(a: str, b: str, rocksdb_version: Optional[str]) -> bool:
     """
     if a == b:
         return True
-    try:
-        set_a, set_b = parse(a), parse(b)
-    except OptionSyntaxError:
+    plain_a, plain_b = _plain(a), _plain(b)
+    if plain_a is None or plain_b is None:
         return False
-    if normalise(set_a) == normalise(set_b):
+    if plain_a == plain_b:
         return True
     if rocksdb_version is None:
         return False
     try:
-        return _meaning(set_a, rocksdb_version) == _meaning(set_b, rocksdb_version)
+        return _meaning(a, rocksdb_version) == _meaning(b, rocksdb_version)
     except (ValueRefusedError, UnknownRocksDBVersionError):
         return False
 
 
-@lru_cache(maxsize=128)
-def _meaning(option_set: OptionSet, rocksdb_version: str) -> tuple[Mapping[str, str], OptionSet]:
+# One string is compared with many.
+@lru_cache(maxsize=512)
+def _plain(text: str) -> Optional[OptionSet]:
+    try:
+        return normalise(parse(text))
+    except OptionSyntaxError:
+        return None
+
+
+@lru_cache(maxsize=512)
+def _meaning(text: str, rocksdb_version: str) -> tuple[Mapping[str, str], OptionSet]:
     """What is in effect, and what of the set that does not cover."""
+    option_set = parse(text)
     values = effective(option_set, rocksdb_version)
     known = catalogue()
     _refuse_what_is_refused(option_set, rocksdb_version)
