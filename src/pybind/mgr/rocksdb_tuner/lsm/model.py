@@ -14,12 +14,12 @@ from .cpu import cpu, cpu_work
 from .kv_sync import kv_sync_time
 from .levels import db_device, levels
 from .memory import Family, background_jobs, column_family, memtables, wal, wal_limit_bytes
-from .population import assumed_data_bytes, data_by_family, grows, population
+from .population import assumed_data_bytes, data_by_family, grows, population, stored_ratio
 from .records import ColumnFamilyModel, Devices, Load, Stall, TreeModel, VolumeSelection
 from .stalls import Busiest, stalls
 from .tree_options import tree_options
 
-__all__ = ['TreeInputs', 'model', 'most_objects']
+__all__ = ['TreeInputs', 'model', 'most_objects', 'packing']
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,19 @@ def most_objects(inputs: TreeInputs) -> Optional[float]:
         return None
     asked = replace(load, objects=None)
     return population(families, workload, asked, load.data_bytes).objects
+
+
+def packing(before: TreeInputs, after: TreeInputs) -> Optional[float]:
+    """SST bytes of the data of ``before`` under the options of ``after``: compression alone.
+
+    None where it is not known what the data is.
+    """
+    families = _families(before)
+    workload = _workload(before, calibration())
+    if workload is None:
+        return None
+    held = population(families, workload, before.load, before.load.data_bytes)
+    return stored_ratio(families, _families(after), workload, held)
 
 
 def _families(inputs: TreeInputs) -> list[Family]:

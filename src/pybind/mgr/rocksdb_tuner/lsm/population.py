@@ -16,7 +16,14 @@ from .levels import level_targets
 from .memory import Family
 from .records import Load
 
-__all__ = ['LOG_ENTRIES', 'assumed_data_bytes', 'data_by_family', 'grows', 'population']
+__all__ = [
+    'LOG_ENTRIES',
+    'assumed_data_bytes',
+    'data_by_family',
+    'grows',
+    'population',
+    'stored_ratio',
+]
 
 #: `osd_target_pg_log_entries_per_osd` of all releases: as many as an OSD of 30 to 1,200 placement
 #: groups keeps (PG::get_target_pg_log_entries() in src/osd/PeeringState.cc).
@@ -117,3 +124,17 @@ def _live_bytes(
 def grows(families: Sequence[Family], workload: WorkloadCalibration) -> bool:
     """Whether every write adds to the database for good."""
     return any(_growth_of(family, workload) > 0 for family in families)
+
+
+def stored_ratio(
+    before: Sequence[Family],
+    after: Sequence[Family],
+    workload: WorkloadCalibration,
+    held: Population,
+) -> Optional[float]:
+    """SST bytes of the same data under other options; None where it is of nothing."""
+    if grows(before, workload):
+        sizes = [sum(_growth_of(family, workload) for family in of) for of in (before, after)]
+    else:
+        sizes = [_live_bytes(families, workload, held) for families in (before, after)]
+    return sizes[1] / sizes[0] if sizes[0] > 0 else None

@@ -36,6 +36,11 @@ class Estimate:
     value: float
     high: float
 
+    @property
+    def ends(self) -> tuple[float, float, float]:
+        """From the lower end to the upper one, the value between them."""
+        return self.low, self.value, self.high
+
 
 @dataclass(frozen=True)
 class Devices:
