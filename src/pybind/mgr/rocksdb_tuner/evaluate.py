@@ -9,14 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Mapping, Optional
 
+from .advise.assessment import Assessment
 from .advise.compaction import compaction_advice
 from .advise.conditions import ClusterFacts, SetupFindings, findings
 from .advise.facts import groups
 from .advise.limit import with_limit
 from .advise.profiles import Profile
 from .advise.recommend import assess
-from .advise.records import Assessment, Finding, GroupFacts, OsdFacts
+from .advise.records import Finding, GroupFacts, OsdFacts
 from .advise.steps import ShownSteps
+from .advise.weighing import bars_of
 from .mgr.records import ConfigEntry
 from .rollout.history import HistoryRecord
 from .snapshot import Mode
@@ -136,6 +138,7 @@ def _assessment(
         rollout_under_way=circumstances.rollout_under_way,
         shown_steps=steps,
         own_profiles=circumstances.own_profiles,
+        bars=bars_of(circumstances.limits),
     )
     if circumstances.rollout_under_way:
         return assessment

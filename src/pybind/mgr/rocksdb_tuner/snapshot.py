@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Optional
 
+from .advise.assessment import Assessment
 from .advise.automatic import Refusal
-from .advise.records import Assessment, Finding, GroupFacts, OsdFacts, Recommendation
+from .advise.records import Finding, GroupFacts, OsdFacts, Recommendation
 from .campaign.records import CampaignState
 from .mgr.records import ManagerInfo
 from .rollout.history import HistoryRecord

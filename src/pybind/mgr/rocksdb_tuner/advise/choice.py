@@ -7,42 +7,23 @@ findings of these OSDs change it, or keep it from being recommended.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Mapping, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
-from ..options.hardware import Hardware
 from ..options.releases import KnownRelease
 from ..options.syntax import OptionSet, OptionSyntaxError, format, parse  # noqa: A004
-from ..units import format_plural
-from ..workload.records import Evidence, WorkloadClass
-from ..workload.writer import Writer, writer_of
-from .candidate import Candidate
-from .check_subjects import hardware_of_osd
-from .conditions.build import deferred_write_regression, unoptimised_build
-from .conditions.catalogue import condition
-from .conditions.facts import ClusterFacts
-from .derive import Choice, derive, wal_bound_bytes
-from .given import Given
-from .limit import kv_sync_busy, limit_of, limit_thresholds
-from .naming import name_osds
-from .objections import (
-    Objection,
-    harmful,
-    misfit_objections,
-    standing_objections,
-    workload_objections,
-)
-from .profiles import Profile, Storage, few_cores, profiles
-from .records import UNKNOWN_LIMIT, Limit, OsdFacts, Reason
-from .situation import Situation, situation_of_osd
-from .storage import common_storage
-from .strings import check, recognise, safe_to_apply, same_meaning, suits
+from ..workload.records import WorkloadClass
+from ..workload.writer import Writer
+from .candidates import objectives, packs, resource_of_writer, weighed_for
+from .case import Case, fits
+from .derive import Choice, derive
+from .objections import Objection
+from .profiles import Profile, few_cores, profiles
+from .records import Reason
+from .strings import recognise, safe_to_apply, same_meaning, suits
+from .weighing import OptionCandidate, Origin
 
 __all__ = [
-    'MIN_CONFIDENCE',
     'MIN_GAIN',
-    'Case',
     'Target',
     'best_profile',
     'default_target',
@@ -50,8 +31,6 @@ __all__ = [
     'target_for',
 ]
 
-#: Below this confidence what clients write is not a reason to restart OSDs.
-MIN_CONFIDENCE = 0.8
 #: A profile must suit better than the release default by this much of the scale 0..1 to take its
 #: place: published gains over a modern default are single-digit percents, and a default has had QA.
 MIN_GAIN = 0.2
@@ -69,130 +48,6 @@ class Target(NamedTuple):
     reasons: tuple[Reason, ...]
 
 
-@dataclass(frozen=True)
-class Case:
-    """OSDs that one change can reach, and all that the choice goes by; looked at where needed."""
-
-    candidate: Candidate
-
-    @property
-    def release(self) -> KnownRelease:
-        return self.candidate.release
-
-    @property
-    def running(self) -> str:
-        return self.candidate.running
-
-    @property
-    def osds(self) -> Sequence[OsdFacts]:
-        return self.candidate.osds
-
-    @cached_property
-    def writer(self) -> Optional[Writer]:
-        """Who writes metadata, as surely as advice needs it."""
-        found = writer_of(self.candidate.group.workload)
-        return found if found is not None and found.confidence >= MIN_CONFIDENCE else None
-
-    @cached_property
-    def busy(self) -> Optional[Evidence]:
-        return kv_sync_busy(self.candidate.group)
-
-    @cached_property
-    def limit(self) -> Limit:
-        group = self.candidate.group
-        return limit_of(group) if group.limit == UNKNOWN_LIMIT else group.limit
-
-    @cached_property
-    def storage(self) -> Optional[Storage]:
-        return common_storage(self.osds)
-
-    @cached_property
-    def situation(self) -> Situation:
-        """Of the OSD with the least of each: what is recommended must fit them all."""
-        workload = self.writer.workload_class if self.writer else None
-        given = Given(workload=workload, cores=self.candidate.group.cores)
-        first, *others = self._alike
-        found = situation_of_osd(first, self.release, given)
-        for osd in others:
-            found = _tighter(found, situation_of_osd(osd, self.release, given))
-        return found
-
-    @cached_property
-    def _alike(self) -> tuple[OsdFacts, ...]:
-        """One OSD of each kind."""
-        return tuple({_resources(osd): osd for osd in self.osds}.values())
-
-    def effective(self, text: str) -> Mapping[str, str]:
-        """Empty where an OSD would not start with it."""
-        return check(text, self.release.rocksdb_version).effective
-
-    def standing(self, text: str) -> tuple[Objection, ...]:
-        return standing_objections(text, self.release)
-
-    def misfits(self, text: str) -> tuple[Objection, ...]:
-        """What one or another of these OSDs has too little room for."""
-        version = self.release.rocksdb_version
-        problems = {
-            problem.rule: problem
-            for osd in self._alike
-            # What stands beside the string speaks for or against no string.
-            for hardware in [replace(hardware_of_osd(osd), neighbours=())]
-            for problem in check(text, version, hardware).problems
-        }
-        return misfit_objections(problems.values())
-
-    def under_workload(self, text: str) -> tuple[Objection, ...]:
-        if self.writer is None:
-            return ()
-        return workload_objections(self.effective(text), self.writer, self.busy)
-
-    @cached_property
-    def why_no_tuning(self) -> Optional[Reason]:
-        """Why no option set brings these OSDs anything; None where one may."""
-        cores = self.candidate.group.cores
-        cluster = ClusterFacts(tuple(self.osds), ())
-        for name, look in (
-            ('unoptimised-build', unoptimised_build),
-            ('deferred-write-regression', deferred_write_regression),
-        ):
-            for found in look(cluster, condition(name)):
-                return Reason(f'{found.summary}: no option set helps. {found.remedy}', found.source)
-        if self.storage is Storage.HDD:
-            return Reason(
-                'Their RocksDB is on hard disks: each commit waits for a disk, whatever the '
-                'options; a DB device on flash is what helps.',
-                'https://docs.ceph.com/en/latest/rados/configuration/bluestore-config-ref/',
-            )
-        if cores is not None and few_cores(cores):
-            return Reason(
-                f'An OSD has {format_plural(cores, "core")}: with 2 cores all tuned sets were '
-                'about as fast as the default, and slower at listing buckets.',
-                'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, The Effects of Limiting CPU',
-            )
-        return None
-
-    @cached_property
-    def db_space_short(self) -> Optional[str]:
-        """What says that room on DB devices is short; None where nothing does."""
-        least = limit_thresholds().db_full_share
-        spilled = []
-        full = 0.0
-        for osd in self.osds:
-            signals = osd.signals
-            if signals is None or not osd.info.dedicated_db:
-                continue
-            if signals.slow_used_bytes:
-                spilled.append(osd.info.osd_id)
-            if signals.db_total_bytes and signals.db_used_bytes is not None:
-                full = max(full, signals.db_used_bytes / signals.db_total_bytes)
-        if spilled:
-            return f'RocksDB data of {name_osds(spilled)} spilled over to the slow device.'
-        # A full compaction needs room for what it writes anew.
-        if full >= least - _ROOM_TO_COMPACT:
-            return f'The fullest DB device is {full:.0%} full.'
-        return None
-
-
 #: What is chosen for the room that there is, and of these what is told of each.
 _SIZES = (
     'max_total_wal_size',
@@ -204,39 +59,49 @@ _SIZES = (
     'max_bytes_for_level_multiplier',
 )
 _TOLD = ('max_total_wal_size', 'write_buffer_size', 'min_write_buffer_number_to_merge')
-#: Of the DB device, beyond which room is short before it is nearly full.
-_ROOM_TO_COMPACT = 0.15
-
-
-def _resources(osd: OsdFacts) -> tuple[object, ...]:
-    """OSDs that are alike in these have the same situation but for their data."""
-    target = osd.details.memory_target_bytes if osd.details else None
-    info = osd.info
-    return (
-        target,
-        info.dedicated_db,
-        info.dedicated_wal,
-        info.db_device_bytes,
-        info.wal_device_bytes,
-        osd.sharded,
-    )
-
-
-def _tighter(a: Situation, b: Situation) -> Situation:
-    """``a`` with the limits of ``b`` where those are tighter."""
-    if wal_bound_bytes(b) < wal_bound_bytes(a):
-        return replace(
-            a, devices=b.devices, memory_target_bytes=b.memory_target_bytes, osd_id=b.osd_id
-        )
-    return a
 
 
 def target_for(case: Case) -> Target:
-    """The best known option string for these OSDs, whatever they run now."""
+    """The best option string for these OSDs, whatever they run now."""
     default = default_target(case)
-    writer = case.writer
-    if writer is None or case.why_no_tuning is not None:
+    if case.writer is None or case.why_no_tuning is not None:
         return default
+    own = resource_of_writer(case)
+    resources = (*objectives(case), *(() if own is None else (own,)))
+    found = weighed_for(case, resources, default.options)
+    if found is None:
+        return default
+    if not found.knows:
+        return published_target(case, case.writer)
+    if found.chosen is not None:
+        return target_of(case, found.chosen.candidate)
+    if packs(case, case.running) and not packs(case, default.options):
+        return published_target(case, case.writer)
+    if default.profile is not None:
+        default = _of_profile(case, default.profile, case.writer)
+    return fitting(case, default) or default
+
+
+def target_of(case: Case, chosen: OptionCandidate) -> Target:
+    """A candidate with the reasons for it."""
+    if chosen.profile is not None and case.writer is not None:
+        return _of_profile(case, chosen.profile, case.writer)
+    if chosen.origin is Origin.DERIVED:
+        choices = {choice.option: choice for choice in derive(case.situation).choices}
+        why = Reason(
+            'No published set fits these OSDs as well as one derived from the same goals; it was '
+            'not tested as a whole.',
+            'ceph rocksdb-tuner profile derive',
+        )
+        return Target(chosen.options, None, (why, *(_why(choices[name]) for name in _TOLD)))
+    if chosen.origin is Origin.NEIGHBOR:
+        return Target(chosen.options, None, (_ONLY_COMPRESSED,))
+    return Target(chosen.options, chosen.profile, ())
+
+
+def published_target(case: Case, writer: Writer) -> Target:
+    """By what was published alone, where there is no model of what clients write."""
+    default = default_target(case)
     best, suits_best = best_profile(writer.workload_class, case.release)
     of_default = score(
         recognise(case.release.default_options, case.release), writer.workload_class, case.release
@@ -286,29 +151,6 @@ def _compressed(case: Case, found: Target, writer: Writer) -> Target:
     )
     chosen = _of_profile(case, best, writer)
     return chosen._replace(reasons=(why, *chosen.reasons))
-
-
-def fits(case: Case, text: str) -> bool:
-    """Whether WAL and memtables have the room that the published sets were made for.
-
-    The default of the release is taken to fit unless the checks warn of it: all OSDs run it that
-    nobody tuned.
-    """
-    version = case.release.rocksdb_version
-    if same_meaning(text, case.release.default_options, version):
-        problems = check(text, version, _hardware(case.situation)).problems
-        return not any(harmful(problem) for problem in problems)
-    limit = int(case.effective(text).get('max_total_wal_size', '0'))
-    return 0 < limit <= wal_bound_bytes(case.situation)
-
-
-def _hardware(situation: Situation) -> Hardware:
-    devices = situation.devices
-    return Hardware(
-        memory_target_bytes=situation.memory_target_bytes,
-        wal_device_bytes=devices.wal_bytes if devices.dedicated_wal else None,
-        db_device_bytes=devices.db_bytes if devices.dedicated_db else None,
-    )
 
 
 def _that_fits(case: Case, found: Target) -> Target:
@@ -408,11 +250,12 @@ def only_compressed(case: Case) -> Optional[Target]:
     profile = recognise(text, case.release)
     if profile is not None and profile.superseded:
         return None
-    why = Reason(
-        'Nothing else speaks against what runs, so only compression changes.',
-        'rule of this module',
-    )
-    return Target(text, profile, (why,))
+    return Target(text, profile, (_ONLY_COMPRESSED,))
+
+
+_ONLY_COMPRESSED = Reason(
+    'Nothing else speaks against what runs, so only compression changes.', 'rule of this module'
+)
 
 
 def repaired(case: Case, objections: Sequence[Objection]) -> Optional[Target]:

@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import Optional
 
 from ..lsm.calibration import calibration
-from ..lsm.kv_sync import kv_sync_change
 from ..lsm.records import Estimate
 from .records import Prediction, Reason
 from .situation import Situation
@@ -17,10 +16,10 @@ __all__ = [
     'Change',
     'kv_sync_prediction',
     'kv_sync_reason',
-    'predicted_kv_sync',
     'predicted_write_amplification',
     'prediction_of',
     'reason_of',
+    'space_prediction',
 ]
 
 _METRIC = 'write amplification of RocksDB'
@@ -105,27 +104,6 @@ def _ends(situation: Situation) -> tuple[Situation, ...]:
     )
 
 
-def predicted_kv_sync(
-    options_from: str, options_to: str, situation: Situation
-) -> Optional[Estimate]:
-    """Time of the kv_sync thread for a write, after over before; None where there is no model."""
-    load = replace(situation.load, wal_bytes_per_s=None, data_bytes=None, objects=None)
-    return _remembered_kv_sync(options_from, options_to, replace(situation, load=load))
-
-
-@lru_cache(maxsize=64)
-def _remembered_kv_sync(
-    options_from: str, options_to: str, situation: Situation
-) -> Optional[Estimate]:
-    try:
-        before, after = (
-            model_in(situation, options).column_families for options in (options_from, options_to)
-        )
-    except ValueError:
-        return None
-    return kv_sync_change(before, after, calibration().inserts)
-
-
 def kv_sync_reason(ratio: Estimate) -> Reason:
     """What inserts into memtables cost the kv_sync thread, before and after."""
     return Reason(
@@ -147,6 +125,21 @@ def kv_sync_prediction(ratio: Estimate) -> Prediction:
         basis=(
             'The model of inserts into memtables ("ceph rocksdb-tuner model"), which gives the '
             'published IOPS of other memtables within 4 %.'
+        ),
+    )
+
+
+def space_prediction(ratio: Estimate) -> Prediction:
+    """Of what RocksDB takes once compactions have written anew what is there."""
+    return Prediction(
+        metric='space that RocksDB takes',
+        signal='db_used_bytes',
+        estimate_percent=(ratio.value - 1) * 100,
+        low_percent=(ratio.low - 1) * 100,
+        high_percent=(ratio.high - 1) * 100,
+        basis=(
+            'The model of the tree ("ceph rocksdb-tuner model"), of the data that there is once '
+            'compactions have written all of it anew.'
         ),
     )
 

@@ -7,7 +7,7 @@ from typing import Mapping
 from ..workload.pressure import KV_SYNC_BUSY, KV_SYNC_MS
 from ..workload.records import Evidence, Recognition, Workload, WorkloadClass
 from ..workload.writer import writer_of
-from .choice import MIN_CONFIDENCE
+from .case import MIN_CONFIDENCE
 from .recommend import NO_ADVICE_FOR
 
 _NO_WRITES = frozenset({WorkloadClass.IDLE, WorkloadClass.RECOVERY, WorkloadClass.READ_MOSTLY})

@@ -78,6 +78,8 @@ class Name(str, Enum):
     LARGE_MEMTABLES = 'large-memtables'
     #: Clients write metadata, and nothing compresses it.
     UNCOMPRESSED = 'uncompressed-metadata'
+    #: What limits would be relieved by another set, by the model.
+    OUTWEIGHED = 'outweighed'
 
 
 @dataclass(frozen=True)

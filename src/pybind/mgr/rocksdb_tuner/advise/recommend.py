@@ -10,52 +10,55 @@ enough.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Optional, Union
+from typing import Mapping, Optional, Union
 
 from ..lsm.records import Estimate
 from ..options.grammar import in_force
 from ..rollout.records import ANNEX, OPTION
 from ..workload.records import WorkloadClass
-from ..workload.writer import writer_of
+from ..workload.writer import Writer, writer_of
 from .annex import annex_for, why_annex
+from .assessment import Assessment
 from .candidate import (
     Candidate,
     group_candidate,
     own_entry_candidates,
     redundant_annex_candidates,
 )
+from .candidates import BEYOND_ROCKSDB, expected_usages, objectives, weighed_for
+from .case import MIN_CONFIDENCE, Case, fits
 from .choice import (
-    MIN_CONFIDENCE,
-    Case,
     Target,
     default_target,
-    fits,
     fitting,
     only_compressed,
+    published_target,
     repaired,
     resized,
     target_for,
+    target_of,
 )
 from .derive import agreement
 from .effect import (
+    Change,
     kv_sync_prediction,
     kv_sync_reason,
-    predicted_kv_sync,
     predicted_write_amplification,
     prediction_of,
     reason_of,
+    space_prediction,
 )
 from .fill import fill_s
 from .limit import limit_thresholds
 from .naming import name_osds
 from .objections import Name, Objection, has_large_memtables
 from .overrides import others_it_decides_for, redundant_annex_entry, redundant_entry
-from .profiles import Profile, predict
+from .profiles import Profile, PublishedEffect, predict
 from .proposal import purpose_of, recommendation
 from .records import (
-    Assessment,
     GroupFacts,
     Kind,
+    Limit,
     OsdFacts,
     Prediction,
     Reason,
@@ -65,16 +68,11 @@ from .records import (
 )
 from .steps import ShownSteps
 from .strings import recognise, safe_to_apply, same_meaning
+from .usage import at_most
+from .weighing import RESOURCES, Bars, Weighing
 
 __all__ = ['ALL_OSDS', 'NO_ADVICE_FOR', 'assess']
 
-#: In which signal of an OSD what was published shows.
-_SIGNALS = {
-    '4 KiB random write IOPS': 'write_iops',
-    'BlueFS db_used_bytes': 'db_used_bytes',
-    'DB writes': 'db_write_amp',
-    'S3 throughput': 'rw_iops',
-}
 #: Whom an entry for the whole cluster addresses.
 ALL_OSDS = 'osd'
 #: Workloads that are no client's work, or no clear one: no reason to change anything for them,
@@ -99,13 +97,15 @@ def assess(
     rollout_under_way: bool = False,
     shown_steps: Optional[ShownSteps] = None,
     own_profiles: Sequence[Profile] = (),
+    bars: Optional[Bars] = None,
 ) -> Assessment:
     """What to do for ``group``.
 
     ``all_osds`` shows whom an entry wider than the group serves; ``orchestrated`` is whether an
     orchestrator can restart daemons, which decides how the commands read. While a rollout is
     under way the entries of single OSDs may be its own: nothing is said of them. ``shown_steps``
-    remembers how what was recommended before would be done; ``own_profiles`` are operators'.
+    remembers how what was recommended before would be done; ``own_profiles`` are operators';
+    ``bars`` are what a change for gain must bring and what it may cost.
     """
     shown = shown_steps or ShownSteps()
     own: tuple[Recommendation, ...] = ()
@@ -117,12 +117,24 @@ def assess(
     candidate = group_candidate(group, all_osds, orchestrated, shown)
     if isinstance(candidate, str):
         return Assessment(group.who, ' '.join((candidate, *told)), own)
-    advice = _advice(Case(candidate), all_osds, own_profiles)
+    case = Case(candidate, bars or Bars())
+    weighed = _weighed(case)
+    advice = _advice(case, all_osds, own_profiles, weighed)
     if isinstance(advice, str):
-        return Assessment(group.who, _with_remarks(advice, candidate), own)
+        return Assessment(group.who, _with_remarks(advice, candidate), own, weighed)
     return Assessment(
-        group.who, _with_remarks('A change is recommended.', candidate), (advice, *own)
+        group.who, _with_remarks('A change is recommended.', candidate), (advice, *own), weighed
     )
+
+
+def _weighed(case: Case) -> Optional[Weighing]:
+    """None where nothing is to be relieved, or no option set may be chosen."""
+    if case.why_no_tuning is not None or case.misfits(case.running):
+        return None
+    if not case.effective(case.running):
+        # What RocksDB makes of it cannot be told.
+        return None
+    return weighed_for(case, objectives(case))
 
 
 def _with_remarks(text: str, candidate: Candidate) -> str:
@@ -130,13 +142,16 @@ def _with_remarks(text: str, candidate: Candidate) -> str:
 
 
 def _advice(
-    case: Case, all_osds: Sequence[OsdFacts], own_profiles: Sequence[Profile]
+    case: Case,
+    all_osds: Sequence[OsdFacts],
+    own_profiles: Sequence[Profile],
+    weighed: Optional[Weighing],
 ) -> Union[Recommendation, str]:
     candidate = case.candidate
     chosen = bool(candidate.deciding_entries)
     redundant = redundant_entry(candidate) if chosen else None
     if redundant is not None:
-        gain = _gain(case, all_osds, own_profiles)
+        gain = _gain(case, all_osds, own_profiles, weighed)
         if not isinstance(gain, str):
             # What sets another string needs the entry: without it there would be two changes.
             return gain
@@ -148,32 +163,110 @@ def _advice(
             return _changed(case, all_osds, standing, fitting(case, found) or found)
         if not case.misfits(case.running):
             return found
-    return _gain(case, all_osds, own_profiles)
+    return _gain(case, all_osds, own_profiles, weighed)
 
 
 def _gain(
-    case: Case, all_osds: Sequence[OsdFacts], own_profiles: Sequence[Profile]
+    case: Case,
+    all_osds: Sequence[OsdFacts],
+    own_profiles: Sequence[Profile],
+    weighed: Optional[Weighing],
 ) -> Union[Recommendation, str]:
     """What would serve what clients write better than what runs, or why nothing is known to."""
     misfits = case.misfits(case.running)
     if misfits:
         return _fitted(case, all_osds, misfits)
     objections = case.under_workload(case.running)
-    if not objections:
+    if weighed is None and not objections:
         return _why_nothing(case, own_profiles)
     if case.why_no_tuning is not None:
         return f'Nothing to change: {case.why_no_tuning.statement}'
+    if case.limit.resource in BEYOND_ROCKSDB:
+        return _beyond_rocksdb(case.limit)
+    if weighed is None or not weighed.knows:
+        if not objections or case.writer is None:
+            return _why_nothing(case, own_profiles)
+        return _by_publication(case, all_osds, objections, case.writer)
+    if weighed.chosen is None:
+        return _none_gains(weighed)
+    target = target_of(case, weighed.chosen.candidate)
+    solved = _solved(case, objections, target)
+    return _changed(case, all_osds, solved or (_outweighed(weighed),), target, weighed=weighed)
+
+
+def _solved(case: Case, objections: Sequence[Objection], target: Target) -> tuple[Objection, ...]:
+    left = {o.name for o in case.under_workload(target.options)}
+    return tuple(o for o in objections if o.name not in left)
+
+
+def _by_publication(
+    case: Case, all_osds: Sequence[OsdFacts], objections: Sequence[Objection], writer: Writer
+) -> Union[Recommendation, str]:
+    """Where there is no model of what clients write."""
     target = None
     runs_default = _same(case, case.running, case.release.default_options)
     if not runs_default and [o.name for o in objections] == [Name.UNCOMPRESSED]:
         target = only_compressed(case)
-    target = target or target_for(case)
-    left = {o.name for o in case.under_workload(target.options)}
-    solved = tuple(o for o in objections if o.name not in left)
+    target = target or published_target(case, writer)
+    solved = _solved(case, objections, target)
     if not solved or _same(case, target.options, case.running):
         return _suits_best(case)
-    worse = worse_for_nothing(case, target)
-    return worse or _changed(case, all_osds, solved, target)
+    return _changed(case, all_osds, solved, target)
+
+
+def _beyond_rocksdb(limit: Limit) -> str:
+    what = {
+        Resource.DATA_DEVICE: 'the data devices bound these clients',
+        Resource.NETWORK: 'the network bounds these clients',
+    }[limit.resource]
+    evidence = ' '.join(e.statement for e in limit.evidence)
+    return f'Nothing to change: {what}, and no option of RocksDB relieves those. {evidence}'.strip()
+
+
+def _none_gains(weighed: Weighing) -> str:
+    """The best of the candidates, and by how much it falls short."""
+    what = RESOURCES[weighed.resource]
+    text = (
+        f'Nothing to change: of {len(weighed.weighed) - 1} option sets that were weighed, none is '
+        f'sure to lower the {what} by {weighed.bars.min_gain:.0%} at the cost of at most '
+        f'{weighed.bars.max_loss:.0%} of anything else.'
+    )
+    best = weighed.best
+    if best is None:
+        return f'{text} None that fits lowers it at all.'
+    return f'{text} The best is {best.candidate.name}: {best.short}'
+
+
+def _outweighed(weighed: Weighing) -> Objection:
+    """That something else is expected to do better is an objection too."""
+    assert weighed.chosen is not None
+    ratio = weighed.chosen.of(weighed.resource)
+    assert ratio is not None
+    return Objection(
+        Name.OUTWEIGHED,
+        Reason(
+            f'By the model another option set lowers the {RESOURCES[weighed.resource]}, which '
+            f'bounds these clients, by {1 - ratio.value:.0%}.',
+            'model',
+        ),
+    )
+
+
+def _of_choice(weighed: Optional[Weighing]) -> tuple[Reason, ...]:
+    """Why this one of all that were weighed."""
+    if weighed is None or weighed.chosen is None:
+        return ()
+    out = sum(bool(w.infeasible) for w in weighed.weighed)
+    return (
+        Reason(
+            f'Of {len(weighed.weighed) - 1} option sets weighed, {out} of them ruled out, it is '
+            f'the simplest that lowers the {RESOURCES[weighed.resource]} by at least '
+            f'{weighed.bars.min_gain:.0%} and raises nothing else by more than '
+            f'{weighed.bars.max_loss:.0%}, with 80 % probability: see "ceph rocksdb-tuner '
+            'candidates".',
+            'model',
+        ),
+    )
 
 
 def _fitted(
@@ -194,20 +287,6 @@ def _fitted(
     return _changed(case, all_osds, [o for o in objections if o.name not in left], target)
 
 
-def worse_for_nothing(case: Case, target: Target) -> Optional[str]:
-    """Why not: the model calls it worse, and nobody published of this change what it brings."""
-    change = predicted_write_amplification(case.running, target.options, case.situation)
-    if change is None or not change.is_worse or _published(case, target) is not None:
-        return None
-    name = target.profile.title if target.profile else 'An option set derived for these OSDs'
-    ratio = predicted_kv_sync(case.running, target.options, case.situation)
-    relieved = '' if ratio is None else f' {kv_sync_reason(ratio).statement}'
-    return (
-        f'Nothing to change: {name} would relieve the kv_sync threads, by how much nobody '
-        f'published for a change from what runs.{relieved} {reason_of(change).statement}'
-    )
-
-
 def _same(case: Case, a: str, b: str) -> bool:
     return same_meaning(a, b, case.release.rocksdb_version)
 
@@ -216,7 +295,7 @@ def _in_place_of(case: Case, standing: Sequence[Objection]) -> Union[Target, str
     """What to run instead of a string that something speaks against, or why nothing is known."""
     if Name.SUPERSEDED not in {o.name for o in standing}:
         found = repaired(case, standing)
-        if found is not None and not case.under_workload(found.options):
+        if found is not None and _is_settled(case, found.options):
             return found
         if all(o.name is Name.HARMFUL for o in standing) and found is None:
             return (
@@ -224,13 +303,15 @@ def _in_place_of(case: Case, standing: Sequence[Objection]) -> Union[Target, str
                 f'({standing[0].reason.statement}), and what else is in it is not known to be '
                 'worse than any other set: mend it by hand, see "ceph rocksdb-tuner findings".'
             )
-    target = target_for(case)
-    if target.profile is None:
-        change = predicted_write_amplification(case.running, target.options, case.situation)
-        default = default_target(case)
-        if change is not None and change.is_worse and fits(case, default.options):
-            return default
-    return target
+    return target_for(case)
+
+
+def _is_settled(case: Case, options: str) -> bool:
+    """Whether nothing better would be advised once these run."""
+    if case.under_workload(options):
+        return False
+    weighed = weighed_for(case, objectives(case), options)
+    return weighed is None or weighed.chosen is None
 
 
 def _own_entries_advice(
@@ -372,6 +453,7 @@ def _changed(
     all_osds: Sequence[OsdFacts],
     objections: Sequence[Objection],
     target: Target,
+    weighed: Optional[Weighing] = None,
 ) -> Union[Recommendation, str]:
     """From what runs to ``target``, for ``objections`` against what runs."""
     candidate = case.candidate
@@ -384,6 +466,7 @@ def _changed(
             f'{case.release.rocksdb_version}: {refusals[0].message}'
         )
     change = predicted_write_amplification(case.running, target.options, case.situation)
+    expected = {u.resource: u.ratio for u in expected_usages(case, target.options)}
     reasons = (
         *(o.reason for o in objections),
         *_of_workload(case),
@@ -394,18 +477,15 @@ def _changed(
             if target.profile is not None and not is_default
             else ()
         ),
-        *_of_kv_sync(case, target),
+        *_of_choice(weighed),
+        *_of_publication(case, target),
+        *_of_kv_sync(expected, case),
+        *_of_cores(expected, case),
         *(() if change is None else (reason_of(change),)),
         *_losses(case, target),
         *_cautions(target, is_default=is_default),
     )
-    published, kv_sync = _published(case, target), _relief(case, target)
-    predictions = (
-        # What was published of clients says more than the model of the tree.
-        *(() if published is None else (published,)),
-        *(() if change is None else (prediction_of(change),)),
-        *(() if kv_sync is None else (kv_sync_prediction(kv_sync),)),
-    )
+    predictions = _predictions(expected, change, case, weighed)
     risk = Risk.MEDIUM
     if is_default and change is not None and change.is_better and fits(case, target.options):
         risk = Risk.LOW
@@ -416,17 +496,60 @@ def _changed(
     return _proposed(case, Kind.SET_PROFILE, target, reasons, predictions, risk)
 
 
-def _of_kv_sync(case: Case, target: Target) -> tuple[Reason, ...]:
-    relief = _relief(case, target)
-    return () if relief is None else (kv_sync_reason(relief),)
+def _of_kv_sync(expected: Mapping[Resource, Estimate], case: Case) -> tuple[Reason, ...]:
+    ratio = _relief(expected, case)
+    return () if ratio is None else (kv_sync_reason(ratio),)
 
 
-def _relief(case: Case, target: Target) -> Optional[Estimate]:
-    """What the model says of the kv_sync thread, where that is what limits."""
-    if case.limit.resource is not Resource.KV_SYNC:
+def _of_cores(expected: Mapping[Resource, Estimate], case: Case) -> tuple[Reason, ...]:
+    """What it costs where nobody can tell whether there are cores for it."""
+    ratio = expected.get(Resource.CORES)
+    if ratio is None or at_most(ratio) <= 1 + case.bars.max_loss:
+        return ()
+    low, value, high = (100 * (end - 1) for end in ratio.ends)
+    return (
+        Reason(
+            f'Caution: the {RESOURCES[Resource.CORES]} changes by {value:+.0f}% ({low:+.0f}% to '
+            f'{high:+.0f}%), for which the OSDs need cores to spare.',
+            'model',
+        ),
+    )
+
+
+def _relief(expected: Mapping[Resource, Estimate], case: Case) -> Optional[Estimate]:
+    """What is expected of the kv_sync thread, where that is what limits."""
+    ratio = expected.get(Resource.KV_SYNC)
+    if case.limit.resource is not Resource.KV_SYNC or ratio is None:
         return None
-    ratio = predicted_kv_sync(case.running, target.options, case.situation)
-    return None if ratio is None or round(ratio.value, 2) == 1 else ratio
+    return None if round(ratio.value, 2) == 1 else ratio
+
+
+def _predictions(
+    expected: Mapping[Resource, Estimate],
+    change: Optional[Change],
+    case: Case,
+    weighed: Optional[Weighing],
+) -> tuple[Prediction, ...]:
+    """What limits first."""
+    kv_sync, space = _relief(expected, case), expected.get(Resource.DB_SPACE)
+    found = [] if kv_sync is None else [kv_sync_prediction(kv_sync)]
+    found += [] if change is None else [prediction_of(change)]
+    if weighed is not None and weighed.resource is Resource.DB_SPACE and space is not None:
+        found.append(space_prediction(space))
+    return tuple(found)
+
+
+def _of_publication(case: Case, target: Target) -> tuple[Reason, ...]:
+    """What was published of just this change."""
+    published = _published(case, target)
+    if published is None:
+        return ()
+    return (
+        Reason(
+            f'Published of this change: {published.metric} {published.change_percent:+.1f}%.',
+            published.basis,
+        ),
+    )
 
 
 def _removed(
@@ -508,26 +631,15 @@ def _of_block(case: Case, objections: Sequence[Objection]) -> tuple[Reason, ...]
     return (case.why_no_tuning,)
 
 
-def _published(case: Case, target: Target) -> Optional[Prediction]:
+def _published(case: Case, target: Target) -> Optional[PublishedEffect]:
     if target.profile is None or case.writer is None:
         return None
-    published = predict(
+    return predict(
         target.profile,
         case.writer.workload_class,
         release=case.release,
         storage=case.storage,
         running=case.effective(case.running),
-    )
-    if published is None:
-        return None
-    return Prediction(
-        metric=published.metric,
-        signal=_SIGNALS[published.metric],
-        estimate_percent=published.change_percent,
-        # Other hardware may gain nothing; what was published is the other end.
-        low_percent=min(0.0, published.change_percent),
-        high_percent=max(0.0, published.change_percent),
-        basis=published.basis,
     )
 
 

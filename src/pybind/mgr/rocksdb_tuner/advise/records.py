@@ -262,12 +262,3 @@ class Recommendation:
     def option(self) -> str:
         """The option that is written."""
         return OPTION if self.annex is None else ANNEX
-
-
-@dataclass(frozen=True)
-class Assessment:
-    """What was concluded for one group; ``conclusion`` says why where nothing is recommended."""
-
-    who: str
-    conclusion: str
-    recommendations: tuple[Recommendation, ...]

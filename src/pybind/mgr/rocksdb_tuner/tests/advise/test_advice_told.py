@@ -8,10 +8,11 @@ from typing import Optional
 
 import pytest
 
+from rocksdb_tuner.advise.assessment import Assessment
 from rocksdb_tuner.advise.derive import Derivation, agreement, derive
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.recommend import assess
-from rocksdb_tuner.advise.records import Assessment, OsdFacts, Recommendation
+from rocksdb_tuner.advise.records import OsdFacts, Recommendation
 from rocksdb_tuner.advise.situation import Situation
 from rocksdb_tuner.lsm.records import Devices
 from rocksdb_tuner.mgr.records import FailureDomain

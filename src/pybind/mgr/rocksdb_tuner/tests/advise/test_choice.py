@@ -13,14 +13,14 @@ from typing import Any, Mapping, Optional
 import pytest
 
 from rocksdb_tuner.advise.candidate import Candidate, group_candidate
+from rocksdb_tuner.advise.case import Case, fits
 from rocksdb_tuner.advise.choice import (
-    Case,
     Target,
     best_profile,
     default_target,
-    fits,
     fitting,
     only_compressed,
+    published_target,
     repaired,
     resized,
     score,
@@ -288,6 +288,11 @@ def test_where_nothing_was_published_nothing_is_best(monkeypatch: pytest.MonkeyP
     assert best_profile(RBD, release('16.2.15')) == (None, 0.0)
 
 
+def by_publication(found: Case) -> Target:
+    assert found.writer is not None
+    return published_target(found, found.writer)
+
+
 def test_the_default_stays_unless_another_set_suits_much_better(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -296,7 +301,7 @@ def test_the_default_stays_unless_another_set_suits_much_better(
 
     def least(gain: float) -> Target:
         monkeypatch.setattr('rocksdb_tuner.advise.choice.MIN_GAIN', gain)
-        return target_for(found)
+        return by_publication(found)
 
     exactly = 0.8 - 0.5
     assert least(exactly).profile == D
@@ -312,7 +317,7 @@ def test_with_a_default_of_which_nothing_is_known_and_no_better_set_it_stays(
     found = case(osd(), does=workload(RBD))
     monkeypatch.setattr('rocksdb_tuner.advise.choice.profiles', tuple)
     monkeypatch.setattr('rocksdb_tuner.advise.choice.recognise', lambda *_: None)
-    assert target_for(found) == Target(PACIFIC, None, ())
+    assert by_publication(found) == Target(PACIFIC, None, ())
 
 
 def test_a_default_that_nobody_scored_is_chosen_without_reasons(
@@ -320,7 +325,7 @@ def test_a_default_that_nobody_scored_is_chosen_without_reasons(
 ) -> None:
     found = case(osd(), does=workload(RBD))
     monkeypatch.setattr('rocksdb_tuner.advise.choice.suits', lambda *_: None)
-    chosen = target_for(found)
+    chosen = by_publication(found)
     assert (chosen.options, chosen.reasons) == (PACIFIC, ())
     assert chosen.profile is not None
 
@@ -335,11 +340,11 @@ def test_where_only_uncompressed_sets_are_known_room_changes_nothing(
         'db_total_bytes': 100 * GIB,
     }
     found = case(osd(signals=spilled, **MEASURED), does=workload(RBD))
-    assert target_for(found).profile == D_LZ4
+    assert by_publication(found).profile == D_LZ4
     files = replace(LZ4, suitability=LZ4.suitability[-2:])
     assert {rule.workload for rule in files.suitability} == {WorkloadClass.CEPHFS_METADATA}
     monkeypatch.setattr('rocksdb_tuner.advise.choice.profiles', lambda: (D, files))
-    assert target_for(found).profile == D
+    assert by_publication(found).profile == D
 
 
 def test_of_compressed_sets_that_suit_alike_the_last_by_name_is_chosen() -> None:
@@ -350,7 +355,7 @@ def test_of_compressed_sets_that_suit_alike_the_last_by_name_is_chosen() -> None
         'db_total_bytes': 100 * GIB,
     }
     found = case(osd(signals=spilled, **MEASURED), does=workload(RBD))
-    chosen = target_for(found)
+    chosen = by_publication(found)
     assert chosen.profile == D_LZ4
     assert chosen.reasons[0].statement == (
         'RocksDB data of osd.0 spilled over to the slow device. LZ4 keeps metadata small, so a '
@@ -444,8 +449,7 @@ def test_nothing_is_chosen_for_its_room_that_may_not_be_applied(
     assert resized(small) is not None
     forbidden = check('disableWAL=true', '6.8').problems
     monkeypatch.setattr('rocksdb_tuner.advise.choice.safe_to_apply', lambda *_: forbidden)
-    assert target_for(small).profile == D
-    assert fitting(small, target_for(small)) is None
+    assert fitting(small, by_publication(small)) is None
     assert (resized(small), only_compressed(small)) == (None, None)
     assert repaired(small, [objection('ttl')]) is None
 
@@ -454,7 +458,7 @@ def test_a_set_that_no_osd_starts_with_is_not_made_to_fit(monkeypatch: pytest.Mo
     """That it would not start is told, and says more than that it is too large."""
     unknown = replace(D, options=f'{D.options},no_such_option=1')
     monkeypatch.setattr('rocksdb_tuner.advise.choice.profiles', lambda: (unknown,))
-    assert target_for(case(osd(), does=workload(RBD))).options == unknown.options
+    assert by_publication(case(osd(), does=workload(RBD))).options == unknown.options
 
 
 # -- what runs, with as little changed as possible

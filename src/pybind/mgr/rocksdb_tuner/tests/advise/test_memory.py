@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from rocksdb_tuner.advise.choice import MIN_CONFIDENCE
+from rocksdb_tuner.advise.case import MIN_CONFIDENCE
 from rocksdb_tuner.advise.memory import LASTING_S, WorkloadMemory
 from rocksdb_tuner.workload.pressure import KV_SYNC_BUSY, measured
 from rocksdb_tuner.workload.records import Recognition, Workload, WorkloadClass

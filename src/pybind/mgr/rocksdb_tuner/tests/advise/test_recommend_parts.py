@@ -8,12 +8,14 @@ from typing import Any, Optional
 import pytest
 
 from rocksdb_tuner.advise import recommend
-from rocksdb_tuner.advise.choice import Case, Target, default_target, fitting, target_for
-from rocksdb_tuner.advise.effect import Change, kv_sync_reason
+from rocksdb_tuner.advise.assessment import Assessment
+from rocksdb_tuner.advise.case import Case
+from rocksdb_tuner.advise.choice import Target, default_target
+from rocksdb_tuner.advise.effect import Change
 from rocksdb_tuner.advise.objections import Name, Objection
 from rocksdb_tuner.advise.profiles import profile, recognise
 from rocksdb_tuner.advise.recommend import assess
-from rocksdb_tuner.advise.records import Assessment, Kind, OsdFacts, Reason, Recommendation, Risk
+from rocksdb_tuner.advise.records import Kind, OsdFacts, Reason, Recommendation, Risk
 from rocksdb_tuner.lsm.records import Estimate
 from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.grammar import in_force
@@ -113,29 +115,23 @@ def test_what_is_too_large_and_unwise_for_what_clients_do_is_told_of_both() -> N
 # -- what runs instead
 
 
-@pytest.mark.parametrize(
-    ('change', 'room', 'default'),
-    [
-        (None, {'memory_bytes': 2 * GIB}, False),
-        (BETTER, {'memory_bytes': 2 * GIB}, False),
-        (ALIKE, {'memory_bytes': 2 * GIB}, False),
-        (WORSE, {'memory_bytes': 2 * GIB}, True),
-        # The default has no room either.
-        (WORSE, SMALL, False),
-    ],
-)
-def test_the_default_comes_before_a_derived_set_that_writes_more(
-    predict: Any, change: Optional[Change], room: dict[str, Any], default: bool
+@pytest.mark.parametrize('room', [{'memory_bytes': 2 * GIB}, SMALL])
+def test_where_no_published_set_has_room_one_that_is_derived_takes_its_place(
+    room: dict[str, Any],
 ) -> None:
     here = case(osd(text=ALTERNATE, **room), does=workload(RBD))
-    standing = here.standing(ALTERNATE)
-    assert [o.name for o in standing] == [Name.SUPERSEDED]
-    predict(change)
-    found = recommend._in_place_of(here, standing)
+    found = recommend._in_place_of(here, here.standing(ALTERNATE))
     assert isinstance(found, Target)
-    assert (found.options == PACIFIC) is default
-    if not default:
-        assert found.profile is None
+    assert found.profile is None
+    assert here.misfits(found.options) == ()
+
+
+def test_what_runs_compressed_gives_way_to_what_is_compressed_too() -> None:
+    text = f'{PACIFIC},max_total_wal_size=0,compression=kLZ4Compression'
+    here = case(osd(text=text, memory_bytes=2 * GIB), does=workload(RBD))
+    found = recommend._in_place_of(here, here.standing(text))
+    assert isinstance(found, Target)
+    assert here.effective(found.options)['compression'] == 'kLZ4Compression'
 
 
 def test_a_published_set_is_chosen_whatever_the_model_says(predict: Any) -> None:
@@ -143,7 +139,7 @@ def test_a_published_set_is_chosen_whatever_the_model_says(predict: Any) -> None
     predict(WORSE)
     found = recommend._in_place_of(here, here.standing(ALTERNATE))
     assert isinstance(found, Target)
-    assert found.profile == D
+    assert found.options == D.options
 
 
 def test_what_is_mended_must_suit_what_clients_do() -> None:
@@ -156,53 +152,7 @@ def test_what_is_mended_must_suit_what_clients_do() -> None:
         assert (found.options == PACIFIC) is mended
 
 
-# -- nothing for nothing
-
-
-@pytest.mark.parametrize(
-    ('change', 'published', 'said'),
-    [
-        (None, False, None),
-        (ALIKE, False, None),
-        (BETTER, False, None),
-        (WORSE, True, None),
-        (WORSE, False, 'New tuning of 2022, variant D with LZ4 would relieve'),
-    ],
-)
-def test_what_writes_more_is_not_advised_for_a_gain_that_nobody_published(
-    predict: Any, change: Optional[Change], published: bool, said: Optional[str]
-) -> None:
-    text = PACIFIC if published else f'{PACIFIC},compression=kSnappyCompression'
-    here = case(osd(text=text), does=workload(RBD))
-    target = Target(D.options, D, ()) if published else target_for(here)
-    predict(change)
-    found = recommend.worse_for_nothing(here, target)
-    assert (found is None) is (said is None)
-    assert (found or '').startswith(f'Nothing to change: {said}' if said else '')
-
-
-def test_what_was_derived_is_called_so_where_it_writes_more(predict: Any) -> None:
-    here = case(osd(**SMALL), does=workload(RBD))
-    derived = fitting(here, default_target(here))
-    assert derived is not None
-    predict(WORSE)
-    found = recommend.worse_for_nothing(here, derived)
-    assert (found or '').startswith(
-        'Nothing to change: An option set derived for these OSDs would relieve'
-    )
-
-
-@pytest.mark.parametrize('known', [True, False])
-def test_what_the_kv_sync_thread_would_save_is_told_where_the_model_knows(
-    predict: Any, monkeypatch: pytest.MonkeyPatch, known: bool
-) -> None:
-    ratio = Estimate(0.5, 0.6, 0.7)
-    monkeypatch.setattr(recommend, 'predicted_kv_sync', lambda *_: ratio if known else None)
-    here = case(osd(text=f'{PACIFIC},compression=kSnappyCompression'), does=workload(RBD))
-    predict(WORSE)
-    found = recommend.worse_for_nothing(here, target_for(here)) or ''
-    told = f'{kv_sync_reason(ratio).statement} ' if known else ''
-    assert f' what runs. {told}The model predicts a write amplification' in found
+# -- what is known just well enough, and whose it is
 
 
 @pytest.mark.parametrize(
@@ -280,20 +230,17 @@ def test_the_risk_follows_from_what_the_model_says_and_whose_set_it_is(
     assert len(told) == (change is not None)
 
 
-def test_what_was_published_of_clients_is_predicted_before_what_the_model_says(
-    predict: Any,
-) -> None:
-    predict(BETTER)
+def test_what_was_published_of_just_this_change_is_a_reason_and_no_prediction() -> None:
     here = case(osd(), does=workload(RBD))
     found = recommend._changed(here, (), (), Target(D.options, D, ()))
     assert isinstance(found, Recommendation)
-    assert found.prediction is not None
-    assert found.prediction.metric == '4 KiB random write IOPS'
+    said = [r.statement for r in found.reasons]
+    assert 'Published of this change: 4 KiB random write IOPS +19.9%.' in said
+    assert [p.signal for p in found.predictions] == ['kv_sync_busy', 'db_write_amp']
     # Of who writes nothing is known.
     unknown = recommend._changed(case(osd()), (), (), Target(D.options, D, ()))
     assert isinstance(unknown, Recommendation)
-    assert unknown.prediction is not None
-    assert unknown.prediction.metric == 'write amplification of RocksDB'
+    assert unknown.predictions == ()
 
 
 SUPERSEDED = Objection(Name.SUPERSEDED, Reason('stale', 'a test'))

@@ -1,0 +1,328 @@
+"""Which option sets are weighed for OSDs that a change can reach, and what rules one out. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Optional
+
+from ..options.hardware import Hardware
+from ..options.releases import KnownRelease
+from ..options.syntax import format, parse  # noqa: A004
+from ..units import format_bytes
+from ..workload.records import WorkloadClass
+from .case import Case, fits
+from .derive import derive, wal_bound_bytes
+from .limit import limit_thresholds
+from .objections import METADATA, Name
+from .profiles import PublishedEffect, Storage, predict, profiles
+from .records import Resource
+from .situation import Situation
+from .strings import recognise, safe_to_apply, same_meaning, suits
+from .usage import Usage, choice_thresholds, comparable, fused, holds_data, usages
+from .weighing import (
+    NO_COMPRESSION,
+    RESOURCES,
+    Bars,
+    OptionCandidate,
+    Origin,
+    Weighed,
+    Weighing,
+    neighbors,
+    weigh,
+)
+
+__all__ = [
+    'BEYOND_ROCKSDB',
+    'expected_usages',
+    'objectives',
+    'packs',
+    'resource_of_writer',
+    'weighed_for',
+    'weighing',
+]
+
+#: What was published, and the resource that it tells of.
+_PUBLISHED = {
+    '4 KiB random write IOPS': Resource.KV_SYNC,
+    'BlueFS db_used_bytes': Resource.DB_SPACE,
+    'DB writes': Resource.DB_DEVICE,
+}
+#: RocksDB is not the cause there.
+BEYOND_ROCKSDB = frozenset({Resource.DATA_DEVICE, Resource.NETWORK})
+
+
+def objectives(case: Case) -> tuple[Resource, ...]:
+    """What is to be relieved, in this order: what limits, and what an objection names."""
+    limit = case.limit.resource
+    if case.writer is None or limit in BEYOND_ROCKSDB:
+        return ()
+    names = {objection.name for objection in case.under_workload(case.running)}
+    found = [limit] if limit in RESOURCES else []
+    found += [Resource.KV_SYNC] if Name.LARGE_MEMTABLES in names else []
+    found += [Resource.DB_SPACE] if Name.UNCOMPRESSED in names else []
+    return tuple(dict.fromkeys(found))
+
+
+def weighed_for(
+    case: Case, resources: Sequence[Resource], running: Optional[str] = None
+) -> Optional[Weighing]:
+    """For the first of ``resources`` that something relieves, else for the first; None: of none."""
+    first: Optional[Weighing] = None
+    for resource in resources:
+        found = weighing(case, resource, running)
+        if found.chosen is not None:
+            return found
+        if first is None or not first.knows:
+            first = found
+    return first
+
+
+def resource_of_writer(case: Case) -> Optional[Resource]:
+    """What such clients press on once they press on anything."""
+    if case.writer is None:
+        return None
+    found = {WorkloadClass.RBD_SMALL_WRITE: Resource.KV_SYNC}
+    found.update(dict.fromkeys(METADATA, Resource.DB_SPACE))
+    return found.get(case.writer.workload_class)
+
+
+def weighing(case: Case, resource: Resource, running: Optional[str] = None) -> Weighing:
+    """All candidates against ``running``, by default what these OSDs run."""
+    base = case.running if running is None else running
+    bars = case.bars
+    if case.candidate.group.cores is None and resource is not Resource.CORES:
+        # No daemon tells how many an OSD has; what limits is told where they are few.
+        bars = replace(bars, plenty=frozenset({Resource.CORES}))
+    is_packed = packs(case, case.running)
+    return _remembered(
+        _Question(
+            base,
+            resource,
+            bars,
+            case.release,
+            comparable(case.situation),
+            case.storage,
+            case.writer.workload_class if case.writer else None,
+            case.busy is not None and case.busy.value >= limit_thresholds().kv_sync_idle,
+            case.db_space_short,
+            case.hardware,
+            is_packed,
+            case,
+        )
+    )
+
+
+def packs(case: Case, text: str) -> bool:
+    """Whether what it writes is compressed, as far as that can be told."""
+    return case.effective(text).get('compression', NO_COMPRESSION) != NO_COMPRESSION
+
+
+@dataclass(frozen=True)
+class _Question:
+    """All that an answer depends on, so that it holds until something of it changes."""
+
+    base: str
+    resource: Resource
+    bars: Bars
+    release: KnownRelease
+    situation: Situation
+    storage: Optional[Storage]
+    workload: Optional[WorkloadClass]
+    busy: bool
+    db_space_short: Optional[str]
+    hardware: tuple[Hardware, ...]
+    #: What the OSDs run, whatever it is weighed against, is compressed.
+    is_packed: bool
+    case: Case = field(compare=False)
+
+
+# Asked at every tick, of every group.
+@lru_cache(maxsize=32)
+def _remembered(question: _Question) -> Weighing:
+    case, base, resource = question.case, question.base, question.resource
+    first = _weighed(case, _known_sets(case, base), base)
+    bars = question.bars
+    best = weigh(first, resource, bars).best
+    centers = [best.candidate.options] if best is not None else []
+    found = (*first, *_weighed(case, _neighbors(case, base, centers, first), base))
+    doubted = _with_all_doubts(case, weigh(found, resource, bars))
+    return weigh(doubted, resource, bars)
+
+
+def _known_sets(case: Case, base: str) -> Iterator[OptionCandidate]:
+    """Each meaning once, by the first name that it has."""
+    release, taken = case.release, [base]
+    own = recognise(base, release)
+    yield OptionCandidate(
+        own.name if own else 'what runs', Origin.RUNNING, base, own, _suitability(case, base)
+    )
+
+    def is_new(text: str) -> bool:
+        return not any(same_meaning(text, other, release.rocksdb_version) for other in taken)
+
+    default = release.default_options
+    derived = parse(derive(case.situation).options)
+    packed = derived.replaced({'compression': 'kLZ4Compression'})
+    for origin, texts in (
+        (Origin.DEFAULT, [default]),
+        (Origin.PROFILE, [p.options for p in profiles() if p.options]),
+        (Origin.DERIVED, [format(derived), format(packed)]),
+    ):
+        for number, text in enumerate(texts):
+            if not case.effective(text) or not is_new(text):
+                continue
+            taken.append(text)
+            known = recognise(text, release)
+            name = known.name if known else ('derived', 'derived with LZ4')[number]
+            only_packed = base != default and _only_compression_differs(case, base, text)
+            yield OptionCandidate(
+                name,
+                origin,
+                text,
+                known,
+                _suitability(case, text),
+                only_compression=only_packed,
+                objections=len(case.under_workload(text)),
+            )
+
+
+def _neighbors(
+    case: Case, base: str, centers: Sequence[str], known: Iterable[Weighed]
+) -> Iterator[OptionCandidate]:
+    """Of ``centers``; and what runs with other compression, where somebody composed it."""
+    taken = [w.candidate.options for w in known]
+    version = case.release.rocksdb_version
+    own = [base] if recognise(base, case.release) is None else []
+    for center in (*own, *centers):
+        for name, text in neighbors(center, case.effective(center)):
+            only_packed = center in own and name.startswith('compression=')
+            if center in own and center not in centers and not only_packed:
+                continue
+            if not case.effective(text) or any(same_meaning(text, t, version) for t in taken):
+                continue
+            taken.append(text)
+            yield OptionCandidate(
+                name,
+                Origin.NEIGHBOR,
+                text,
+                only_compression=only_packed,
+                objections=len(case.under_workload(text)),
+                untried=not only_packed,
+            )
+
+
+def _only_compression_differs(case: Case, a: str, b: str) -> bool:
+    values = case.effective(a), case.effective(b)
+    names = {
+        name for name in {*values[0], *values[1]} if values[0].get(name) != values[1].get(name)
+    }
+    return bool(names) and all('compression' in name for name in names)
+
+
+def _suitability(case: Case, text: str) -> float:
+    known = recognise(text, case.release)
+    if known is None or case.writer is None:
+        return 0.0
+    found = suits(known, case.writer.workload_class, case.release)
+    return found.score if found else 0.0
+
+
+def _weighed(case: Case, candidates: Iterable[OptionCandidate], base: str) -> tuple[Weighed, ...]:
+    found = []
+    for candidate in candidates:
+        if candidate.origin is Origin.RUNNING:
+            found.append(Weighed(candidate))
+            continue
+        against = _infeasible(case, candidate, base)
+        used = () if against else usages(base, candidate.options, case.situation, surely=False)
+        one = Weighed(candidate, against, _with_published(case, candidate, base, used))
+        grows = one.of(Resource.DB_SPACE)
+        short = case.db_space_short
+        if short is not None and grows is not None and grows.value > 1:
+            more = f'{short} It would take {grows.value - 1:.0%} more.'
+            one = Weighed(candidate, (more,))
+        found.append(one)
+    return tuple(found)
+
+
+def _with_all_doubts(case: Case, found: Weighing) -> tuple[Weighed, ...]:
+    """Those that may be chosen again, with all that is not known of these OSDs."""
+    base = found.weighed[0].candidate.options
+    return tuple(
+        replace(
+            w,
+            usages=_with_published(
+                case, w.candidate, base, usages(base, w.candidate.options, case.situation)
+            ),
+        )
+        if w.usages and (w.qualifies(found.resource, found.bars) or w == found.best)
+        else w
+        for w in found.weighed
+    )
+
+
+def expected_usages(case: Case, options: str) -> tuple[Usage, ...]:
+    """Of every resource that something is known of, after a change from what runs."""
+    candidate = OptionCandidate('', Origin.PROFILE, options, recognise(options, case.release))
+    used = usages(case.running, options, case.situation)
+    return _with_published(case, candidate, case.running, used)
+
+
+def _published_effect(
+    case: Case, candidate: OptionCandidate, base: str
+) -> Optional[PublishedEffect]:
+    """What was published of just this change on such OSDs; None where nothing was."""
+    if candidate.profile is None or case.writer is None:
+        return None
+    return predict(
+        candidate.profile,
+        case.writer.workload_class,
+        release=case.release,
+        storage=case.storage,
+        running=case.effective(base),
+    )
+
+
+def _with_published(
+    case: Case, candidate: OptionCandidate, base: str, used: tuple[Usage, ...]
+) -> tuple[Usage, ...]:
+    """With what was published of just this change as one more measurement."""
+    effect = _published_effect(case, candidate, base) if used else None
+    resource = None if effect is None else _PUBLISHED.get(effect.metric)
+    if effect is None or resource is None:
+        return used
+    ratio = 1 + effect.change_percent / 100
+    if resource is Resource.KV_SYNC:
+        # So many more operations in the same time of the thread.
+        ratio = 1 / ratio
+    deviation = choice_thresholds().published_deviation
+    return tuple(
+        u._replace(ratio=fused(u.ratio, ratio, deviation)) if u.resource is resource else u
+        for u in used
+    )
+
+
+def _infeasible(case: Case, candidate: OptionCandidate, base: str) -> tuple[str, ...]:
+    text, version = candidate.options, case.release.rocksdb_version
+    is_default = same_meaning(text, case.release.default_options, version)
+    found = [o.reason.statement for o in case.standing(text)]
+    if not is_default:
+        found += [problem.message for problem in safe_to_apply(text, version)]
+    found += [o.reason.statement for o in case.misfits(text)]
+    if base != case.running and packs(case, case.running) and not packs(case, text):
+        found.append('What runs is compressed, and would grow without.')
+    if not found and not fits(case, text):
+        limit = int(case.effective(text).get('max_total_wal_size', '0'))
+        room = format_bytes(wal_bound_bytes(case.situation))
+        found.append(
+            f'Its WAL of up to {format_bytes(limit)} is more than the {room} that these OSDs have '
+            'room for.'
+            if limit
+            else f'It has no limit of the WAL, for which these OSDs have {room}.'
+        )
+    situation = case.situation
+    if holds_data(text, situation, base) is False and holds_data(base, situation, base):
+        found.append('A level that lies on the DB device now would no longer fit it.')
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,227 @@
+"""How much of each resource an option set uses against another, by the model of the tree. Pure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+from statistics import NormalDist
+from typing import NamedTuple, Optional
+
+from ..knowledge import loader
+from ..lsm.calibration import calibration
+from ..lsm.cpu import cpu_change
+from ..lsm.kv_sync import kv_sync_change
+from ..lsm.model import packing
+from ..lsm.records import Estimate, TreeModel
+from .records import Resource
+from .situation import Situation
+from .tree import model_in
+
+__all__ = [
+    'ChoiceThresholds',
+    'Usage',
+    'at_most',
+    'choice_thresholds',
+    'comparable',
+    'fused',
+    'holds_data',
+    'usages',
+]
+
+#: The ends of an interval hold 80 %.
+_END = NormalDist().inv_cdf(0.9)
+#: What an estimate is said to reach "with 80 % probability" lies so many deviations away.
+_SURE = NormalDist().inv_cdf(0.8)
+
+
+class ChoiceThresholds(NamedTuple):
+    """Meaning, unit and source of each stand in ``knowledge/choice.json``."""
+
+    min_gain: float
+    max_loss: float
+    published_deviation: float
+    packing_deviation: float
+
+
+@lru_cache(maxsize=1)
+def choice_thresholds() -> ChoiceThresholds:
+    entries = loader.load('choice')['thresholds']
+    return ChoiceThresholds(**{name: float(entry['value']) for name, entry in entries.items()})
+
+
+class Usage(NamedTuple):
+    """Use of a resource after a change over that before it; below 1 less is used."""
+
+    resource: Resource
+    ratio: Estimate
+
+
+def at_most(ratio: Estimate) -> float:
+    """What the ratio does not exceed with 80 % probability."""
+    return ratio.value * math.exp(_SURE * max(0.0, math.log(ratio.high / ratio.value)) / _END)
+
+
+def fused(modelled: Estimate, published: float, deviation: float) -> Estimate:
+    """Both together, each with the weight of its precision.
+
+    ``published`` is a single figure; ``deviation`` is how far such figures lie from what another
+    cluster sees, in logarithms.
+    """
+    own = math.log(modelled.high / modelled.low) / 2 / _END
+    if own == 0:
+        return modelled
+    weights = 1 / own**2, 1 / deviation**2
+    middle = weights[0] * math.log(modelled.value) + weights[1] * math.log(published)
+    middle /= sum(weights)
+    reach = _END / math.sqrt(sum(weights))
+    return Estimate(math.exp(middle - reach), math.exp(middle), math.exp(middle + reach))
+
+
+def usages(
+    options_from: str, options_to: str, situation: Situation, *, surely: bool = True
+) -> tuple[Usage, ...]:
+    """Of every resource that the model knows something of; none without a model of both.
+
+    ``surely``: with what is not known of the objects that clients write to; without it intervals
+    are narrower than they should be, and it takes a third of the time.
+    """
+    asked = comparable(situation)
+    trees = tree_of(options_from, asked), tree_of(options_to, asked)
+    before, after = trees
+    if before is None or after is None:
+        return ()
+    found = {
+        Resource.KV_SYNC: kv_sync_change(
+            before.column_families, after.column_families, calibration().inserts
+        ),
+        Resource.CORES: cpu_change(before, after),
+        Resource.DB_DEVICE: _written(options_from, options_to, asked, surely),
+        Resource.DB_SPACE: _space(options_from, options_to, asked, before, after),
+        Resource.WAL_SPACE: _wal_space(asked, before, after),
+        Resource.MEMORY: _memory(before, after),
+    }
+    return tuple(Usage(resource, ratio) for resource, ratio in found.items() if ratio is not None)
+
+
+def holds_data(options: str, situation: Situation, running: str) -> Optional[bool]:
+    """Whether the DB device has room for the levels that the data fills; None: not known.
+
+    The data is as large as it is under ``running``, but for its compression.
+    """
+    asked = comparable(situation)
+    data_bytes = asked.load.data_bytes
+    packed = _packing(running, options, asked)
+    if data_bytes is not None and packed is not None:
+        asked = replace(asked, load=replace(asked.load, data_bytes=data_bytes * packed.value))
+    tree = tree_of(options, asked)
+    return None if tree is None or tree.db_device is None else tree.db_device.holds_data
+
+
+def comparable(situation: Situation) -> Situation:
+    """Without what changes from tick to tick and means nothing here."""
+    load = situation.load
+    data = None if load.data_bytes is None else float(f'{load.data_bytes:.2g}')
+    return replace(situation, load=replace(load, wal_bytes_per_s=None, data_bytes=data))
+
+
+@lru_cache(maxsize=512)
+def tree_of(options: str, situation: Situation) -> Optional[TreeModel]:
+    """None of options that make no levels, or that no OSD starts with."""
+    try:
+        return model_in(situation, options)
+    except ValueError:
+        return None
+
+
+def _written(
+    options_from: str, options_to: str, situation: Situation, surely: bool
+) -> Optional[Estimate]:
+    """Bytes to the device for each byte in the WAL; the WAL itself is the same."""
+    if situation.load.data_bytes is None:
+        # What the model assumes then differs between two option sets.
+        return None
+    ends = _ends(situation) if surely else ()
+    ratios = []
+    for asked in (situation, *ends):
+        writes = [
+            tree.amplification.write
+            for text in (options_from, options_to)
+            for tree in [tree_of(text, asked)]
+            if tree is not None and tree.amplification.write is not None
+        ]
+        if len(writes) < 2:
+            return None
+        ratios.append(writes[1].value / writes[0].value)
+    quantity = calibration().quantities['write_amplification_change']
+    low, high = quantity.around(min(ratios)).low, quantity.around(max(ratios)).high
+    return Estimate(low, ratios[0], high)
+
+
+def _ends(situation: Situation) -> tuple[Situation, ...]:
+    """The same with as few and as many objects written to as what was measured leaves open."""
+    held = situation.working_set.fitted if situation.working_set else None
+    if held is None:
+        return ()
+    return tuple(
+        replace(situation, load=replace(situation.load, objects=objects))
+        for objects in (held.low, held.high)
+    )
+
+
+def _space(
+    options_from: str,
+    options_to: str,
+    situation: Situation,
+    before: TreeModel,
+    after: TreeModel,
+) -> Optional[Estimate]:
+    """SST files, and WAL files where they lie on the same device."""
+    data_bytes = situation.load.data_bytes
+    spaces = before.amplification.space, after.amplification.space
+    packed = _packing(options_from, options_to, situation)
+    if packed is None or spaces[0] is None or spaces[1] is None:
+        return None
+    if data_bytes is None:
+        # How much of it level 0 and the WAL are is not known; compression is of all of it.
+        return None if packed.value == 1 else packed
+    ratio = packed.value * spaces[1].value / spaces[0].value
+    # What level 0 and what is stale take differs by as much again, either way.
+    apart = abs(math.log(spaces[1].value / spaces[0].value))
+    low = packed.low * math.exp(math.log(ratio / packed.value) - apart)
+    high = packed.high * math.exp(math.log(ratio / packed.value) + apart)
+    if situation.devices.dedicated_wal:
+        return Estimate(low, ratio, high)
+    wal_bytes = before.wal.device_bytes.value, after.wal.device_bytes.value
+    whole = data_bytes + wal_bytes[0]
+    return Estimate(*((data_bytes * part + wal_bytes[1]) / whole for part in (low, ratio, high)))
+
+
+def _packing(options_from: str, options_to: str, situation: Situation) -> Optional[Estimate]:
+    """Of the same data, its size as files under other compression."""
+    ratio = packing(situation.tree_inputs(options_from), situation.tree_inputs(options_to))
+    if ratio is None or ratio == 1.0:
+        return None if ratio is None else _certain(ratio)
+    reach = math.exp(_END * choice_thresholds().packing_deviation)
+    return Estimate(ratio / reach, ratio, ratio * reach)
+
+
+def _wal_space(situation: Situation, before: TreeModel, after: TreeModel) -> Optional[Estimate]:
+    """Of a WAL device of its own."""
+    if not situation.devices.dedicated_wal:
+        return None
+    return _certain(after.wal.device_bytes.value / before.wal.device_bytes.value)
+
+
+def _memory(before: TreeModel, after: TreeModel) -> Optional[Estimate]:
+    """Of all the memory that the OSD may take, with what memtables take of it."""
+    target = before.memtables.memory_target_bytes
+    if not target:
+        return None
+    taken = [tree.memtables.bounded_bytes.value for tree in (before, after)]
+    return _certain(max(0.01, 1 + (taken[1] - taken[0]) / target))
+
+
+def _certain(ratio: float) -> Estimate:
+    """Of sizes that follow from the options alone."""
+    return Estimate(ratio, ratio, ratio)

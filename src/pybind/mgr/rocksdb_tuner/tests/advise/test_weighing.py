@@ -1,0 +1,249 @@
+"""The choice among option sets, by what each is expected to do."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner.advise.records import Resource
+from rocksdb_tuner.advise.usage import Usage, at_most, fused
+from rocksdb_tuner.advise.weighing import (
+    Bars,
+    OptionCandidate,
+    Origin,
+    Weighed,
+    Weighing,
+    bars_of,
+    neighbors,
+    weigh,
+)
+from rocksdb_tuner.lsm.records import Estimate
+from rocksdb_tuner.options.grammar import diff
+from rocksdb_tuner.options.syntax import parse
+
+KV, WRITTEN = Resource.KV_SYNC, Resource.DB_DEVICE
+BARS = Bars(min_gain=0.1, max_loss=0.05)
+RUNNING = Weighed(OptionCandidate('what runs', Origin.RUNNING, 'ttl=1'))
+
+
+def surely(ratio: float) -> Estimate:
+    return Estimate(ratio, ratio, ratio)
+
+
+def within(ratio: float, factor: float) -> Estimate:
+    return Estimate(ratio / factor, ratio, ratio * factor)
+
+
+def candidate(
+    name: str,
+    gain: Optional[Estimate],
+    loss: Optional[Estimate] = None,
+    origin: Origin = Origin.PROFILE,
+    **more: object,
+) -> Weighed:
+    usages = [] if gain is None else [Usage(KV, gain)]
+    usages += [] if loss is None else [Usage(WRITTEN, loss)]
+    asked = OptionCandidate(name, origin, f'ttl={len(name)}')
+    return Weighed(replace(asked, **more), usages=tuple(usages))  # type: ignore[arg-type]
+
+
+def chosen(*weighed: Weighed) -> Optional[str]:
+    found = weigh((RUNNING, *weighed), KV, BARS)
+    return None if found.chosen is None else found.chosen.candidate.name
+
+
+def told(weighed: Weighed, *others: Weighed) -> str:
+    found = weigh((RUNNING, weighed, *others), KV, BARS)
+    return found.weighed[1].short or ''
+
+
+@pytest.mark.parametrize(
+    ('gain', 'loss', 'name'),
+    [
+        (surely(0.9), surely(1.05), 'a'),
+        (surely(0.901), surely(1.0), None),
+        (surely(0.9), surely(1.051), None),
+        # The estimate would do, but not with 80 % probability.
+        (within(0.88, 1.1), surely(1.0), None),
+        (surely(0.8), within(1.02, 1.2), None),
+        (within(0.8, 1.1), within(0.95, 1.1), 'a'),
+        # Of the loss nothing is known: there is none to fear.
+        (surely(0.8), None, 'a'),
+        # Of the gain nothing is known: there is none to expect.
+        (None, surely(0.5), None),
+    ],
+)
+def test_what_gains_and_loses_within_the_bars_with_80_percent_probability_is_chosen(
+    gain: Optional[Estimate], loss: Optional[Estimate], name: Optional[str]
+) -> None:
+    assert chosen(candidate('a', gain, loss)) == name
+
+
+def test_the_simplest_is_chosen_of_those_that_gain_about_as_much() -> None:
+    default = candidate('default', surely(0.85), origin=Origin.DEFAULT)
+    published = candidate('published', surely(0.8))
+    derived = candidate('derived', surely(0.78), origin=Origin.DERIVED)
+    assert chosen(derived, published, default) == 'default'
+    assert chosen(derived, published) == 'published'
+    assert chosen(derived) == 'derived'
+
+
+def test_what_gains_as_much_again_as_the_least_is_chosen_although_it_is_less_simple() -> None:
+    """Else it would be recommended next."""
+    default = candidate('default', surely(0.85), origin=Origin.DEFAULT)
+    assert chosen(default, candidate('published', surely(0.85 * 0.9))) == 'published'
+    assert chosen(default, candidate('published', surely(0.85 * 0.901))) == 'default'
+
+
+def test_of_sets_as_simple_as_each_other_what_suits_best_by_publication_is_chosen() -> None:
+    gains = candidate('gains', surely(0.78), suitability=0.5)
+    suits = candidate('suits', surely(0.8), suitability=0.6)
+    assert chosen(gains, suits) == 'suits'
+    assert chosen(gains, replace(suits, candidate=replace(suits.candidate, suitability=0.5))) == (
+        'gains'
+    )
+    # What leaves an objection comes after what leaves none, and what changes least before all.
+    assert chosen(gains, replace(suits, candidate=replace(suits.candidate, objections=1))) == (
+        'gains'
+    )
+    least = candidate('least', surely(0.8), origin=Origin.NEIGHBOR, only_compression=True)
+    assert chosen(gains, suits, least) == 'least'
+
+
+def test_what_nobody_ran_is_never_chosen_and_is_called_a_case_for_an_experiment() -> None:
+    untried = candidate('untried', surely(0.5), origin=Origin.NEIGHBOR, untried=True)
+    assert chosen(untried) is None
+    assert told(untried).endswith('nobody ran it, which is a case for an experiment.')
+    assert weigh((RUNNING, untried), KV, BARS).best is not None
+
+
+def test_what_is_ruled_out_is_never_chosen_nor_the_best() -> None:
+    out = replace(candidate('out', surely(0.5)), infeasible=('It does not fit.',))
+    found = weigh((RUNNING, out), KV, BARS)
+    assert (found.chosen, found.best) == (None, None)
+    # Something is known: that nothing is feasible.
+    assert found.knows
+    assert not weigh((RUNNING, candidate('a', None)), KV, BARS).knows
+
+
+def test_why_one_is_not_chosen_is_said_with_the_figure_that_keeps_it() -> None:
+    assert told(candidate('a', surely(0.95))) == (
+        'The time of the kv_sync thread for a write changes by -5% (-5% to -5%); a gain of 10% is '
+        'asked for.'
+    )
+    assert told(candidate('a', within(0.88, 1.1))).endswith(
+        '; a gain of 10% is asked for, and not certain enough.'
+    )
+    assert told(candidate('a', surely(0.8), surely(1.2))) == (
+        'The bytes that RocksDB writes for a write changes by +20% (+20% to +20%); a loss of 5% '
+        'is allowed.'
+    )
+    assert told(candidate('a', surely(0.8), within(1.04, 1.1))).endswith(
+        'and more cannot be ruled out.'
+    )
+    assert 'is not known' in told(candidate('a', None))
+    assert 'does better' in told(candidate('a', surely(0.8)), candidate('b', surely(0.7)))
+    default = candidate('default', surely(0.8), origin=Origin.DEFAULT)
+    assert 'simpler or more widely run' in told(candidate('a', surely(0.8)), default)
+
+
+def test_the_best_is_what_relieves_most_and_nothing_where_nothing_relieves() -> None:
+    found = weigh((RUNNING, candidate('a', surely(0.97)), candidate('b', surely(0.95))), KV, BARS)
+    assert found.best is not None
+    assert found.best.candidate.name == 'b'
+    assert weigh((RUNNING, candidate('a', surely(1.0))), KV, BARS).best is None
+
+
+def test_bars_are_those_of_the_operator_or_the_published_ones() -> None:
+    assert bars_of({}) == Bars(0.1, 0.05)
+    assert bars_of({'min_gain': 0.2, 'other': 3.0}) == Bars(0.2, 0.05)
+
+
+ESTIMATES = st.builds(within, st.floats(0.5, 1.5), st.floats(1.0, 1.5))
+WEIGHED = st.lists(
+    st.builds(
+        candidate,
+        st.sampled_from('abcdef'),
+        st.one_of(st.none(), ESTIMATES),
+        st.one_of(st.none(), ESTIMATES),
+        st.sampled_from([Origin.DEFAULT, Origin.PROFILE, Origin.DERIVED, Origin.NEIGHBOR]),
+        untried=st.booleans(),
+    ),
+    max_size=8,
+)
+
+
+@given(WEIGHED)
+def test_whatever_is_weighed_the_chosen_one_qualifies_and_all_others_are_told_why(
+    weighed: list[Weighed],
+) -> None:
+    found = weigh((RUNNING, *weighed), KV, BARS)
+    if found.chosen is not None:
+        assert found.chosen.qualifies(KV, BARS)
+        assert not found.chosen.candidate.untried
+        assert found.chosen.short is None
+    for one in found.weighed[1:]:
+        assert one == found.chosen or one.short
+
+
+@given(WEIGHED)
+def test_lower_bars_never_take_a_choice_away(weighed: list[Weighed]) -> None:
+    def by(bars: Bars) -> Weighing:
+        return weigh((RUNNING, *weighed), KV, bars)
+
+    if by(BARS).chosen is not None:
+        assert by(Bars(min_gain=0.05, max_loss=0.2)).chosen is not None
+
+
+# -- intervals
+
+
+def test_four_of_five_lie_below_what_an_estimate_does_not_exceed() -> None:
+    ratio = within(0.9, math.exp(1.2815515655446004 * 0.1))
+    assert at_most(ratio) == pytest.approx(0.9 * math.exp(0.8416212335729143 * 0.1))
+    assert at_most(surely(0.7)) == 0.7
+
+
+def test_a_published_figure_counts_as_much_as_it_is_precise() -> None:
+    modelled = within(0.8, math.exp(1.2815515655446004 * 0.1))
+    same = fused(modelled, 0.9, 0.1)
+    assert same.value == pytest.approx(math.sqrt(0.8 * 0.9))
+    assert math.log(same.high / same.value) == pytest.approx(1.2815515655446004 * 0.1 / 2**0.5)
+    assert fused(modelled, 0.9, 1e-6).value == pytest.approx(0.9)
+    assert fused(modelled, 0.9, 1e6).value == pytest.approx(0.8)
+    assert fused(surely(0.8), 0.9, 0.1) == surely(0.8)
+
+
+# -- neighbors
+
+
+def test_each_neighbor_differs_in_one_step_and_keeps_the_memtables_as_large_together() -> None:
+    text = 'write_buffer_size=16777216,max_write_buffer_number=64,compression=kLZ4Compression'
+    values = {
+        'write_buffer_size': '16777216',
+        'max_write_buffer_number': '64',
+        'min_write_buffer_number_to_merge': '1',
+        'max_bytes_for_level_multiplier': '8.000000',
+        'compression': 'kLZ4Compression',
+    }
+    found = dict(neighbors(text, values))
+    assert set(found) == {
+        'write_buffer_size=8388608',
+        'write_buffer_size=33554432',
+        'min_write_buffer_number_to_merge=2',
+        'max_bytes_for_level_multiplier=6',
+        'max_bytes_for_level_multiplier=10',
+        'compression=kNoCompression',
+    }
+    for name, options in found.items():
+        changed = {change.option for change in diff(parse(text), parse(options))}
+        own = name.split('=')[0]
+        also = {'max_write_buffer_number'} if own == 'write_buffer_size' else set()
+        assert changed == {own, *also}
+    assert parse(found['write_buffer_size=8388608']).get('max_write_buffer_number') == '128'
+    assert list(neighbors('no equals sign', {})) == []
