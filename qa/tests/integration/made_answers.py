@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from made_candidates import all_decisions
-from rocksdb_tuner.advise.records import Assessment, Kind, Risk
+from rocksdb_tuner.advise.assessment import Assessment
+from rocksdb_tuner.advise.records import Kind, Risk
 from rocksdb_tuner.campaign.history import record_of
 from rocksdb_tuner.campaign.records import (
     CampaignRequest,

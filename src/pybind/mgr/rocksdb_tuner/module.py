@@ -24,6 +24,8 @@ from .advise.profiles import Profile, UnknownProfileError
 from .advise.records import Kind, Recommendation
 from .advise.situation import Situation, find_situation
 from .advise.tree import tree
+from .advise.usage import choice_thresholds
+from .advise.weighing import BARS
 from .arguments import what_is_wrong
 from .collection.report import report
 from .deep.look import DeepLookRefused
@@ -268,6 +270,25 @@ class Module(MgrModule):
             desc='how long the last client workload of a group that fell idle is advised on',
             runtime=True,
         ),
+        Option(
+            name='min_gain',
+            type='float',
+            default=choice_thresholds().min_gain,
+            min=0.01,
+            max=0.9,
+            desc='share by which a change must relieve what limits, with 80 % probability, before '
+            'it is recommended for that',
+            runtime=True,
+        ),
+        Option(
+            name='max_loss',
+            type='float',
+            default=choice_thresholds().max_loss,
+            min=0.0,
+            max=1.0,
+            desc='share by which such a change may load anything else, with 80 % probability',
+            runtime=True,
+        ),
         *metrics_options(),
         *(_limit_option(limit) for limit in limit_options()),
     ]
@@ -398,7 +419,10 @@ class Module(MgrModule):
             gate_alarm_after_s=float(self.get_module_option('gate_alarm_after')),
             restarts_per_day=int(self.get_module_option('restarts_per_day')),
             workload_memory_s=float(self.get_module_option('workload_memory')),
-            limits={o.name: float(self.get_module_option(o.name)) for o in limit_options()},
+            limits={
+                name: float(self.get_module_option(name))
+                for name in (*(o.name for o in limit_options()), *BARS)
+            },
         )
 
     def _mode(self) -> Mode:
@@ -473,6 +497,11 @@ class Module(MgrModule):
     def cmd_recommend(self, format: str = 'plain') -> HandleCommandResult:
         """Show what should change, or why nothing needs to"""
         return self._answer(lambda: render.recommend(self._tuner.snapshot, format))
+
+    @CLIReadCommand('rocksdb-tuner candidates')
+    def cmd_candidates(self, format: str = 'plain') -> HandleCommandResult:
+        """Show the option sets that were weighed for each group, and what came of it"""
+        return self._answer(lambda: render.candidates(self._tuner.snapshot, format))
 
     @CLIReadCommand('rocksdb-tuner show')
     def cmd_show(self, recommendation_id: str, format: str = 'plain') -> HandleCommandResult:

@@ -119,6 +119,7 @@ _RENDERERS = {
     'workload': render.workload,
     'findings': render.findings,
     'recommend': render.recommend,
+    'candidates': render.candidates,
 }
 
 

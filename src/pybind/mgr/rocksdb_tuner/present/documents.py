@@ -37,6 +37,7 @@ from ..rollout.track_record import Comparison, compared, track_record
 from ..snapshot import Mode, Snapshot
 from ..units import format_time, rounded
 from ..workload.records import Evidence, Workload, WorkloadClass
+from .candidate_documents import candidates_of
 from .difference import difference
 from .estimates import estimate, working_set
 from .json_types import Json, JsonObject
@@ -201,7 +202,11 @@ def findings(snapshot: Snapshot) -> list[JsonObject]:
 
 def recommend(snapshot: Snapshot) -> list[JsonObject]:
     """The recommendations; empty where nothing needs to change."""
-    return [_recommendation(r) for r in snapshot.recommendations]
+    return [
+        {**_recommendation(r), 'candidates': candidates_of(assessment, r)}
+        for assessment in snapshot.assessments
+        for r in assessment.recommendations
+    ]
 
 
 def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> JsonObject:

@@ -26,12 +26,13 @@ from ..options.verdict import Verdict
 from ..rollout.records import RolloutState, SoakPlan
 from ..rollout.soak import contradiction
 from ..snapshot import Mode, Snapshot
-from . import documents, option_documents, subjects, tree_documents, views
+from . import candidate_documents, documents, option_documents, subjects, tree_documents, views
 from .errors import PresentError
 from .health import failing_checks, health_checks
 from .json_types import Json
 from .layout import harmless
 from .tables import advice as advice_tables
+from .tables import candidates as candidate_tables
 from .tables import changes as change_tables
 from .tables import options as option_tables
 from .tables import osds as osd_tables
@@ -42,6 +43,7 @@ from .tables import tree as tree_tables
 __all__ = [
     'FORMATS',
     'PresentError',
+    'candidates',
     'check',
     'check_format',
     'comparison',
@@ -109,6 +111,12 @@ def findings(snapshot: Snapshot, output_format: str) -> str:
 
 def recommend(snapshot: Snapshot, output_format: str) -> str:
     return _render(documents.recommend, advice_tables.recommend, snapshot, output_format)
+
+
+def candidates(snapshot: Snapshot, output_format: str) -> str:
+    return _render(
+        candidate_documents.candidates, candidate_tables.candidates, snapshot, output_format
+    )
 
 
 def show(

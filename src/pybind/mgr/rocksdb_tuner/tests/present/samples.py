@@ -7,8 +7,9 @@ from typing import Optional
 
 from hypothesis import strategies as st
 
+from rocksdb_tuner.advise.assessment import Assessment
+from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import (
-    Assessment,
     Finding,
     FindingEvidence,
     GroupFacts,
@@ -19,8 +20,19 @@ from rocksdb_tuner.advise.records import (
     Prediction,
     Reason,
     Recommendation,
+    Resource,
     Risk,
     Severity,
+)
+from rocksdb_tuner.advise.usage import Usage
+from rocksdb_tuner.advise.weighing import (
+    RESOURCES,
+    Bars,
+    OptionCandidate,
+    Origin,
+    Weighed,
+    Weighing,
+    weigh,
 )
 from rocksdb_tuner.campaign.records import (
     CampaignRequest,
@@ -28,6 +40,7 @@ from rocksdb_tuner.campaign.records import (
     CompactionStep,
     planned,
 )
+from rocksdb_tuner.lsm.records import Estimate
 from rocksdb_tuner.mgr.records import FailureDomain, ManagerInfo, OsdInfo
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.rollout.history import HistoryRecord
@@ -165,6 +178,41 @@ def facts(osd_id: int, host: Optional[str] = None, device_class: Optional[str] =
 
 
 SOAK = SoakPlan(600.0, 3600.0, batches=SoakPlan(300.0, 900.0, Inconclusive.PROMOTE))
+
+
+def weighing() -> Weighing:
+    """A choice with one of each kind: what runs, chosen, short, ruled out, and untried."""
+
+    def weighed(name: str, origin: Origin, *gains: float, infeasible: str = '') -> Weighed:
+        known = profile(name) if origin is Origin.PROFILE else None
+        candidate = OptionCandidate(
+            name,
+            origin,
+            known.options if known else 'ttl=1',
+            known,
+            untried=origin is Origin.NEIGHBOR,
+        )
+        usages = tuple(
+            Usage(resource, Estimate(gain - 0.06, gain, gain + 0.06))
+            for resource, gain in zip((Resource.KV_SYNC, Resource.DB_DEVICE), gains)
+        )
+        return Weighed(candidate, (infeasible,) if infeasible else (), usages)
+
+    return weigh(
+        (
+            weighed('bluestore-default-pacific', Origin.RUNNING),
+            weighed('variant-2022-d', Origin.PROFILE, 0.81, 0.79),
+            weighed('variant-2022-c', Origin.PROFILE, 0.85, 1.19),
+            weighed(
+                'lz4-2025',
+                Origin.PROFILE,
+                infeasible='A level that lies on the DB device now would no longer fit it.',
+            ),
+            weighed('min_write_buffer_number_to_merge=32', Origin.NEIGHBOR, 0.81, 0.65),
+        ),
+        Resource.KV_SYNC,
+        Bars(),
+    )
 
 
 def recommendation(osds: tuple[int, ...] = (0, 1, 2), device_class: str = 'ssd') -> Recommendation:
@@ -453,7 +501,9 @@ def large_cluster() -> Snapshot:
                 'says nothing about these.',
                 (),
             ),
-            Assessment('osd/class:ssd', 'A change is recommended.', (recommendation(ssd_ids),)),
+            Assessment(
+                'osd/class:ssd', 'A change is recommended.', (recommendation(ssd_ids),), weighing()
+            ),
         ),
         rollout=rollout(ssd_ids),
         history=HISTORY,
@@ -603,6 +653,17 @@ for _record, _strategy in (
             unit=st.sampled_from(['bytes', 'ms', 'ratio', 'option string', '']) | st.text(),
         ),
     ),
+    # What an option set uses more or less of, by a share.
+    (
+        Usage,
+        st.builds(
+            Usage,
+            resource=st.sampled_from(sorted(RESOURCES)),
+            ratio=st.builds(Estimate, *[st.floats(0.01, 100)] * 3),
+        ),
+    ),
+    (Bars, st.builds(Bars, st.floats(0, 1), st.floats(0, 1))),
+    (Weighing, st.builds(Weighing, resource=st.sampled_from(sorted(RESOURCES)))),
     # At least one OSD, as in every request that was accepted.
     (
         ChangeRequest,

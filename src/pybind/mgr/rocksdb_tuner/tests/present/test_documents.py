@@ -62,6 +62,7 @@ def documents(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
         ('workload', render.workload(snapshot, 'json')),
         ('findings', render.findings(snapshot, 'json')),
         ('recommend', render.recommend(snapshot, 'json')),
+        ('candidates', render.candidates(snapshot, 'json')),
         ('rollout', render.rollout(snapshot.rollout, snapshot.campaign, 'json')),
         ('history', render.history(snapshot, 'json')),
         ('mode', render.mode(snapshot.mode, 'json')),
@@ -98,34 +99,6 @@ def comparison_document() -> str:
     return render.comparison(compare(a, b, known_releases()[-1]), 'json')
 
 
-def candidates_document() -> str:
-    effect = {
-        'resource': 'kv-sync',
-        'estimate_percent': -18.0,
-        'low_percent': -24.0,
-        'high_percent': -12.0,
-    }
-    chosen = {
-        'name': 'variant-2022-d',
-        'origin': 'profile',
-        'profile': 'variant-2022-d',
-        'options': 'ttl=1',
-        'chosen': True,
-        'infeasible': [],
-        'effects': [effect],
-        'short': None,
-    }
-    decision = {
-        'who': 'osd/class:ssd',
-        'resource': 'kv-sync',
-        'conclusion': 'A change is recommended.',
-        'min_gain_percent': 10.0,
-        'max_loss_percent': 5.0,
-        'candidates': [chosen],
-    }
-    return json.dumps([decision])
-
-
 #: What is not made of a snapshot.
 OTHERS: dict[str, Callable[[], str]] = {
     'report': lambda: written_by_the_module('report'),
@@ -134,7 +107,6 @@ OTHERS: dict[str, Callable[[], str]] = {
     'profile-show': lambda: render.profile(profiles()[0], 'json'),
     'profile-derive': lambda: render.derivation(derive(SITUATION), 'json'),
     'profile-diff': comparison_document,
-    'candidates': candidates_document,
     'check': lambda: render.check(judge('ttl=1', known_releases()), 'json'),
     'explain': lambda: render.explain(find_option('compression'), 'json'),
     'explain-ls': lambda: render.option_list([find_option('compression')], 'json'),

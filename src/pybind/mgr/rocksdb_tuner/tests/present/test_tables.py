@@ -12,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
+from rocksdb_tuner.advise.assessment import Assessment
 from rocksdb_tuner.advise.profiles import profiles
-from rocksdb_tuner.advise.records import Assessment, Kind, Limit, Resource
+from rocksdb_tuner.advise.records import Kind, Limit, Resource
 from rocksdb_tuner.mgr.records import FailureDomain, Place
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
@@ -37,6 +38,7 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield 'workload', render.workload(snapshot, 'plain')
     yield 'findings', render.findings(snapshot, 'plain')
     yield 'recommend', render.recommend(snapshot, 'plain')
+    yield 'candidates', render.candidates(snapshot, 'plain')
     yield 'rollout', render.rollout(snapshot.rollout, snapshot.campaign, 'plain')
     yield 'history', render.history(snapshot, 'plain')
     yield 'mode', render.mode(snapshot.mode, 'plain')
@@ -643,3 +645,22 @@ def test_findings_are_one_line_each_first_and_then_in_full() -> None:
     assert lines[2] == ''
     assert 'ceph osd ok-to-stop 1' in lines
     assert 'do not:     Do not restart it.' in text
+
+
+# -- candidates
+
+
+def test_candidates_are_told_with_gain_worst_loss_and_why_not() -> None:
+    text = render.candidates(samples.large_cluster(), 'plain')
+    assert 'To be lowered: the time of the kv_sync thread for a write, by at least 10%' in text
+    chosen = next(line for line in text.splitlines() if line.endswith('recommended'))
+    assert chosen.split()[:4] == ['variant-2022-d', '19%', '(13', 'to']
+    assert '-21% (-27 to -15)' in chosen
+    assert 'Ruled out' in text
+    assert 'lz4-2025: A level that lies on the DB device now would no longer fit it.' in text
+    # Of the other group nothing was weighed, and its conclusion says why.
+    assert 'No option sets were weighed.' in text
+
+
+def test_no_candidates_without_advice() -> None:
+    assert 'mode recommend' in render.candidates(samples.switched_off(), 'plain')

@@ -1,0 +1,120 @@
+"""The option sets that were weighed: `candidates`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ...advise.assessment import Assessment
+from ...advise.records import Resource
+from ...advise.usage import at_most
+from ...advise.weighing import RESOURCES, Bars, Origin, Weighed, Weighing
+from ...snapshot import Mode, Snapshot
+from ...units import UNKNOWN
+from ..layout import Column, paragraph, table
+from .phrases import COMMAND, nothing_known, sections, titled
+
+__all__ = ['candidates']
+
+
+def candidates(snapshot: Snapshot) -> str:
+    """For each group the option sets that it might run, and why it should run which."""
+    if snapshot.mode in {Mode.OFF, Mode.OBSERVE}:
+        return f'Nothing is weighed in mode {snapshot.mode.value}; see "{COMMAND} mode recommend".'
+    if not snapshot.assessments:
+        return nothing_known(snapshot.mode)
+    return sections(*(_group(assessment) for assessment in snapshot.assessments))
+
+
+def _group(assessment: Assessment) -> str:
+    weighing = assessment.weighing
+    said = paragraph(f'{assessment.who}: {assessment.conclusion}')
+    if weighing is None:
+        return sections(said, paragraph('No option sets were weighed.'))
+    bars = weighing.bars
+    head = paragraph(
+        f'To be lowered: the {RESOURCES[weighing.resource]}, by at least {bars.min_gain:.0%}, at '
+        f'the cost of at most {bars.max_loss:.0%} of anything else (80% intervals).'
+    )
+    feasible = [w for w in weighing.weighed if not w.infeasible]
+    out = [w for w in weighing.weighed if w.infeasible]
+    return sections(
+        said,
+        head,
+        _table(weighing, feasible),
+        _of_plenty(feasible, bars),
+        *([titled('Ruled out', _ruled_out(out))] if out else []),
+    )
+
+
+def _of_plenty(feasible: Sequence[Weighed], bars: Bars) -> str:
+    """What is told, and keeps nothing back."""
+    costs = [
+        f'{w.candidate.name} {100 * (ratio.value - 1):+.0f}%'
+        for resource in sorted(bars.plenty)
+        for w in feasible
+        for ratio in [w.of(resource)]
+        if ratio is not None and at_most(ratio) > 1 + bars.max_loss
+    ]
+    if not costs:
+        return ''
+    return paragraph(
+        'How many cores the OSDs have is not known, so more CPU time of RocksDB keeps nothing '
+        f'back: {", ".join(costs)}.'
+    )
+
+
+def _table(weighing: Weighing, feasible: Iterable[Weighed]) -> str:
+    return table(
+        (
+            Column('CANDIDATE', flexible=True, wrap=True, min_width=24),
+            Column('GAIN', 'r'),
+            Column('WORST LOSS', 'r'),
+            Column('OF', flexible=True),
+            Column('VERDICT', flexible=True, wrap=True, min_width=30),
+        ),
+        (
+            (
+                w.candidate.name,
+                _gain(w, weighing.resource),
+                *_worst(w, weighing.resource, weighing.bars),
+                _verdict(w, weighing),
+            )
+            for w in feasible
+        ),
+    )
+
+
+def _gain(weighed: Weighed, resource: Resource) -> str:
+    ratio = weighed.of(resource)
+    if ratio is None:
+        return UNKNOWN
+    low, value, high = (100 * (1 - end) for end in (ratio.high, ratio.value, ratio.low))
+    return f'{value:.0f}% ({low:.0f} to {high:.0f})'
+
+
+def _worst(weighed: Weighed, resource: Resource, bars: Bars) -> tuple[str, str]:
+    others = [u for u in weighed.usages if u.resource not in {resource, *bars.plenty}]
+    if not others:
+        return UNKNOWN, ''
+    worst = max(others, key=lambda u: at_most(u.ratio))
+    low, value, high = (100 * (end - 1) for end in worst.ratio.ends)
+    return f'{value:+.0f}% ({low:+.0f} to {high:+.0f})', worst.resource.value
+
+
+def _verdict(weighed: Weighed, weighing: Weighing) -> str:
+    if weighed == weighing.chosen:
+        return 'recommended'
+    if weighed.candidate.origin is Origin.RUNNING:
+        return 'runs now'
+    return weighed.short or ''
+
+
+def _ruled_out(out: Iterable[Weighed]) -> str:
+    return '\n'.join(
+        paragraph(f'{w.candidate.name}: {" ".join(_sentence(text) for text in w.infeasible)}')
+        for w in out
+    )
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith('.') else f'{text}.'
