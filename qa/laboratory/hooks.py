@@ -16,7 +16,8 @@ from typing import Any, Optional
 
 from rocksdb_tuner import tuner
 from rocksdb_tuner.advise import proposal, recommend
-from rocksdb_tuner.advise.choice import Case, Target
+from rocksdb_tuner.advise.case import Case
+from rocksdb_tuner.advise.choice import Target
 from rocksdb_tuner.advise.objections import Name, Objection
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Reason, Recommendation
@@ -98,8 +99,12 @@ def _nothing_in_the_way(self: Case) -> None:
     """Nor are the OSDs of a laboratory too slow, or their packages too old."""
 
 
-def _no_objection(case: Case, target: Target) -> None:
-    """Nor does it matter what the model makes of it."""
+def _nothing_weighed(case: Case, *_: object) -> None:
+    """Nor does it matter what the model makes of any option set."""
+
+
+def _published(case: Case, _: object) -> Target:
+    return _wanted(case)
 
 
 _latest = MgrCluster.latest
@@ -109,6 +114,7 @@ MgrCluster.remove = _remove_late  # type: ignore[method-assign]
 tuner.change_request = _unchecked_request  # type: ignore[attr-defined]
 tuner.Tuner.__init__.__kwdefaults__['wall_clock'] = _clock  # type: ignore[index]
 recommend.target_for = _wanted  # type: ignore[attr-defined]
-recommend.worse_for_nothing = _no_objection
+recommend.weighed_for = _nothing_weighed  # type: ignore[assignment]
+recommend.published_target = _published  # type: ignore[assignment]
 Case.under_workload = _against  # type: ignore[method-assign]
 Case.why_no_tuning = property(_nothing_in_the_way)  # type: ignore[assignment]

@@ -17,7 +17,9 @@ from rocksdb_tuner.advise.weighing import Origin, Weighed, Weighing
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from .scenes import PACIFIC, workload
-from .test_choice import GIB, LZ4, MIB, RBD, RGW, D, case, osd
+from .test_choice import LZ4, RBD, RGW, D, case, osd
+
+GIB, MIB = 1 << 30, 1 << 20
 
 ALTERNATE = profile('alternate-2019').options
 
