@@ -1,0 +1,85 @@
+"""What the bench of CPU makes of threads and of runs that differ by their compression alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bench_cpu_fit import (
+    COMPACTION,
+    FLUSH,
+    compaction_row,
+    compression_factors,
+    factors_of,
+    flush_row,
+)
+from bench_cpu_runs import SCALES, SETS, options_of, thread_cpu_s
+
+from rocksdb_tuner.options.checks import check
+
+COSTS = {
+    'flush_taken': 1.0,
+    'flush_written': 2.0,
+    'compaction_read': 2.0,
+    'compaction_written': 1.0,
+    'compress kLZ4Compression': 1.5,
+    'decompress kLZ4Compression': 0.25,
+}
+
+
+def thread(process: Path, number: int, name: str, nanoseconds: int) -> None:
+    task = process / 'task' / str(number)
+    task.mkdir(parents=True)
+    (task / 'comm').write_text(f'{name}\n')
+    (task / 'schedstat').write_text(f'{nanoseconds} 77 3\n')
+
+
+def test_threads_are_added_up_by_name(tmp_path: Path) -> None:
+    """Numbered ones of a pool are one, and those of no interest count in all."""
+    thread(tmp_path, 1, 'ceph-osd', 500_000_000)
+    thread(tmp_path, 2, 'rocksdb:low0', 1_000_000_000)
+    thread(tmp_path, 3, 'rocksdb:low1', 250_000_000)
+    thread(tmp_path, 4, 'bstore_kv_sync', 2_000_000_000)
+    found = thread_cpu_s(tmp_path)
+    assert found['rocksdb:low'] == pytest.approx(1.25)
+    assert found['bstore_kv_sync'] == pytest.approx(2)
+    assert found['rocksdb:high'] == 0
+    assert found['all'] == pytest.approx(3.75)
+
+
+def test_a_thread_that_ends_meanwhile_is_left_out(tmp_path: Path) -> None:
+    """Its folder is listed and then empty."""
+    thread(tmp_path, 1, 'ceph-osd', 500_000_000)
+    (tmp_path / 'task' / '2').mkdir()
+    assert thread_cpu_s(tmp_path)['all'] == pytest.approx(0.5)
+
+
+def test_a_factor_of_compression_is_found_beside_one_of_all_work() -> None:
+    """An OSD that takes 1.3 times as much for everything, and half of what LZ4 takes alone."""
+    beside = ('16.2.15', 'omap-heavy', 0, 'large')
+    flushed, read, written = 100e6, 300e6, 200e6
+    plain_flush = 1.3 * (2 * flushed + 2 * flushed)
+    plain_compaction = 1.3 * (2 * read + written)
+    packing_flush = 0.5 * 1.5 * flushed
+    packing_compaction = 0.5 * (1.5 * written + 0.25 * read)
+    rows = [
+        flush_row('kNoCompression', plain_flush / 1e9, 2 * flushed, flushed, beside),
+        compaction_row('kNoCompression', plain_compaction / 1e9, read, written, beside),
+        flush_row(
+            'kLZ4Compression', (plain_flush + packing_flush) / 1e9, 2 * flushed, flushed, beside
+        ),
+        compaction_row(
+            'kLZ4Compression', (plain_compaction + packing_compaction) / 1e9, read, written, beside
+        ),
+    ]
+    assert factors_of(rows, COSTS, FLUSH) == pytest.approx([1.3])
+    assert factors_of(rows, COSTS, COMPACTION) == pytest.approx([1.3])
+    assert compression_factors(rows, COSTS) == pytest.approx([0.5])
+
+
+@pytest.mark.parametrize('scale', SCALES)
+@pytest.mark.parametrize('option_set', SETS)
+def test_osds_start_with_the_sets_of_the_bench(option_set: str, scale: int) -> None:
+    """On every version of RocksDB that is measured."""
+    for version in ('6.8', '7.9'):
+        assert check(options_of(option_set, scale), version).accepted
