@@ -14,8 +14,9 @@ from ..lsm.cpu import cpu_change
 from ..lsm.kv_sync import kv_sync_change
 from ..lsm.model import packing
 from ..lsm.records import Estimate, TreeModel
+from ..lsm.working_set import WorkingSet
 from .records import Resource
-from .situation import Situation
+from .situation import Assumptions, Situation
 from .tree import model_in
 
 __all__ = [
@@ -119,10 +120,37 @@ def holds_data(options: str, situation: Situation, running: str) -> Optional[boo
 
 
 def comparable(situation: Situation) -> Situation:
-    """Without what changes from tick to tick and means nothing here."""
-    load = situation.load
-    data = None if load.data_bytes is None else float(f'{load.data_bytes:.2g}')
-    return replace(situation, load=replace(load, wal_bytes_per_s=None, data_bytes=data))
+    """In steps, so that what changes a little from tick to tick is no other situation."""
+    load, held = situation.load, situation.working_set
+    fitted = None if held is None or held.fitted is None else _stepped_ends(held.fitted)
+    return replace(
+        situation,
+        load=replace(
+            load,
+            wal_bytes_per_s=None,
+            data_bytes=_stepped(load.data_bytes),
+            objects=_stepped(load.objects) if fitted is None else fitted.value,
+            log_entries=_stepped(load.log_entries),
+        ),
+        # Before anything was measured it says nothing that a choice goes by.
+        working_set=None if fitted is None else WorkingSet(fitted, fitted),
+        assumptions=Assumptions(),
+    )
+
+
+#: What the model makes of two numbers so close to each other is the same within its intervals.
+_STEP = 1.15
+
+
+def _stepped(value: Optional[float]) -> Optional[float]:
+    if not value:
+        return value
+    return float(f'{_STEP ** round(math.log(value, _STEP)):.6g}')
+
+
+def _stepped_ends(estimate: Estimate) -> Estimate:
+    low, value, high = (_stepped(end) or 0.0 for end in estimate.ends)
+    return Estimate(low, value, high)
 
 
 @lru_cache(maxsize=512)

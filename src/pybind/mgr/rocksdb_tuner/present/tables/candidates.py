@@ -80,8 +80,16 @@ def _table(weighing: Weighing, feasible: Iterable[Weighed]) -> str:
                 _verdict(w, weighing),
             )
             for w in feasible
+            if w == weighing.chosen or not _is_like_the_best(w, weighing)
         ),
     )
+
+
+def _is_like_the_best(weighed: Weighed, weighing: Weighing) -> bool:
+    """A neighbor of it of which the model makes no difference."""
+    best = weighing.best
+    is_neighbor = weighed.candidate.origin is Origin.NEIGHBOR
+    return is_neighbor and best is not None and weighed != best and weighed.usages == best.usages
 
 
 def _gain(weighed: Weighed, resource: Resource) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rocksdb_tuner.advise.candidates import (
@@ -13,7 +15,11 @@ from rocksdb_tuner.advise.candidates import (
 )
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Limit, Resource
+from rocksdb_tuner.advise.situation import Situation
+from rocksdb_tuner.advise.usage import comparable
 from rocksdb_tuner.advise.weighing import Origin, Weighed, Weighing
+from rocksdb_tuner.lsm.records import Estimate
+from rocksdb_tuner.lsm.working_set import WorkingSet
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from .scenes import PACIFIC, workload
@@ -165,6 +171,23 @@ def test_an_answer_holds_until_something_of_the_question_changes() -> None:
         case(osd(text=LZ4.options), does=workload(RBD)),
     ):
         assert weighing(other, KV) is not first
+
+
+def test_what_changes_a_little_from_tick_to_tick_is_no_other_question() -> None:
+    """The objects that clients write to are fitted anew at each tick."""
+    asked = case(osd(), does=workload(RBD)).situation
+    ends = Estimate(90.0, 100.0, 110.0)
+    near = Estimate(91.0, 101.0, 111.0)
+    far = Estimate(900.0, 1000.0, 1100.0)
+
+    def with_objects(found: Estimate) -> Situation:
+        load = replace(asked.load, objects=found.value, wal_bytes_per_s=found.low)
+        return comparable(replace(asked, working_set=WorkingSet(found, found), load=load))
+
+    assert with_objects(ends) == with_objects(near)
+    assert with_objects(ends) != with_objects(far)
+    # Without a measurement there is nothing to round.
+    assert comparable(asked).working_set is None
 
 
 def test_cores_keep_a_set_back_only_where_it_is_known_how_many_there_are() -> None:

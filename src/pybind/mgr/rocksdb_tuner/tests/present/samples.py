@@ -209,6 +209,7 @@ def weighing() -> Weighing:
                 infeasible='A level that lies on the DB device now would no longer fit it.',
             ),
             weighed('min_write_buffer_number_to_merge=32', Origin.NEIGHBOR, 0.81, 0.65),
+            weighed('max_background_jobs=8', Origin.NEIGHBOR, 0.81, 0.79),
         ),
         Resource.KV_SYNC,
         Bars(),

@@ -658,6 +658,8 @@ def test_candidates_are_told_with_gain_worst_loss_and_why_not() -> None:
     assert '-21% (-27 to -15)' in chosen
     assert 'Ruled out' in text
     assert 'lz4-2025: A level that lies on the DB device now would no longer fit it.' in text
+    # A neighbor of which the model makes no difference is left out.
+    assert 'max_background_jobs' not in text
     # Of the other group nothing was weighed, and its conclusion says why.
     assert 'No option sets were weighed.' in text
 
