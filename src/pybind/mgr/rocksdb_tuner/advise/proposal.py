@@ -113,9 +113,15 @@ def change_request(recommendation: Recommendation, actor: str) -> ChangeRequest:
     )
 
 
-def purpose_of(predictions: Sequence[Prediction], *, objected: bool = False) -> Purpose:
-    """``objected``: something speaks against what runs, so that no gain has to justify a change."""
-    gain = not objected and any(map(is_gain, predictions))
+def purpose_of(
+    predictions: Sequence[Prediction], *, expected: bool = False, objected: bool = False
+) -> Purpose:
+    """What a change with these predictions is for.
+
+    ``expected``: it was chosen for what it relieves, whether that is a prediction or not.
+    ``objected``: something speaks against what runs, so that no gain has to justify a change.
+    """
+    gain = not objected and (expected or any(map(is_gain, predictions)))
     return Purpose.GAIN if gain else Purpose.SAFETY
 
 

@@ -492,8 +492,12 @@ def _changed(
     if change is not None and change.is_worse and not is_default:
         risk = Risk.HIGH
     if is_default and candidate.deciding_entries:
-        return _removed(case, all_osds, target, reasons, predictions, risk)
-    return _proposed(case, Kind.SET_PROFILE, target, reasons, predictions, risk)
+        return _removed(
+            case, all_osds, target, reasons, predictions, risk, gain=weighed is not None
+        )
+    return _proposed(
+        case, Kind.SET_PROFILE, target, reasons, predictions, risk, gain=weighed is not None
+    )
 
 
 def _of_kv_sync(expected: Mapping[Resource, Estimate], case: Case) -> tuple[Reason, ...]:
@@ -559,6 +563,8 @@ def _removed(
     reasons: tuple[Reason, ...],
     predictions: tuple[Prediction, ...],
     risk: Risk,
+    *,
+    gain: bool = False,
 ) -> Union[Recommendation, str]:
     """Without their entries the OSDs run the default; not if that changes others unwatched."""
     candidate = case.candidate
@@ -567,7 +573,7 @@ def _removed(
         others = others_it_decides_for(who, candidate, all_osds)
         if others:
             return _by_hand(who, OPTION, reasons[0], others)
-    return _proposed(case, Kind.REMOVE_OVERRIDE, target, reasons, predictions, risk)
+    return _proposed(case, Kind.REMOVE_OVERRIDE, target, reasons, predictions, risk, gain=gain)
 
 
 def _proposed(
@@ -577,6 +583,8 @@ def _proposed(
     reasons: tuple[Reason, ...],
     predictions: tuple[Prediction, ...],
     risk: Risk,
+    *,
+    gain: bool = False,
 ) -> Recommendation:
     candidate = case.candidate
     entries = candidate.deciding_entries
@@ -601,7 +609,7 @@ def _proposed(
         confidence=None if case.writer is None else case.writer.confidence,
         limit=case.limit,
         annex=annex,
-        purpose=purpose_of(predictions, objected=_objected(case)),
+        purpose=purpose_of(predictions, expected=gain, objected=_objected(case)),
         fill_s=fill_s(case.running, target.options, case.situation),
     )
 

@@ -18,7 +18,7 @@ from rocksdb_tuner.observe.counters import names_for
 from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.maintenance import MaintenanceWindow
-from rocksdb_tuner.rollout.records import Outcome, Phase, SoakPlan, Verdict
+from rocksdb_tuner.rollout.records import NoBenefit, Outcome, Phase, Purpose, SoakPlan, Verdict
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tuner import Settings, Tuner
 
@@ -84,6 +84,7 @@ class World:
             used = self.cluster.compactions.used_bytes.get(osd.osd_id, 0)
             values[names.db_used_bytes] = (used, None)
             values[names.bytes_written_wal] = (n * 16384, None)
+            values[names.bytes_written_sst] = (n * 512, None)
             for path in (names.kv_sync, names.commit, names.op_w_latency, names.kv_flush):
                 values[path] = (n * 500_000, n)
             for path, (value, count) in values.items():
@@ -184,7 +185,8 @@ def test_the_first_osd_is_judged_by_what_is_sampled_before_the_others_follow(
     world: World,
 ) -> None:
     recommendation_id = world.recommended_for_rbd()
-    world.settings = replace(world.settings, soak=SoakPlan(240.0, 1800.0))
+    soak = SoakPlan(240.0, 1800.0, no_benefit=NoBenefit.PROMOTE)
+    world.settings = replace(world.settings, soak=soak)
     world.load_ops_per_s = 800
     world.apply(recommendation_id)
     world.run_until(Phase.SOAKING, Phase.FAILED)
@@ -195,10 +197,30 @@ def test_the_first_osd_is_judged_by_what_is_sampled_before_the_others_follow(
     assert state.soaked_s >= 240.0
 
 
+def test_advice_that_promised_a_gain_is_taken_back_where_the_first_osd_shows_none(
+    world: World,
+) -> None:
+    """From the prediction in the recommendation to the rollback, by the defaults."""
+    recommendation_id = world.recommended_for_rbd()
+    (recommendation,) = world.tuner.snapshot.recommendations
+    assert recommendation.purpose is Purpose.GAIN
+    assert recommendation.fill_s is not None
+    world.settings = replace(world.settings, soak=SoakPlan(240.0, 1800.0))
+    world.load_ops_per_s = 800
+    world.apply(recommendation_id)
+    world.run_until(Phase.DONE, Phase.FAILED, Phase.ROLLED_BACK)
+    state = world.tuner.snapshot.rollout
+    assert state is not None
+    assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.NO_WORSE)
+    assert state.request.purpose is Purpose.GAIN
+    assert world.cluster.entries_of() == {}
+
+
 @pytest.mark.parametrize('jump_s', [-4 * 3600.0, 4 * 3600.0])
 def test_a_clock_that_is_set_stops_neither_samples_nor_a_soak(world: World, jump_s: float) -> None:
     recommendation_id = world.recommended_for_rbd()
-    world.settings = replace(world.settings, soak=SoakPlan(240.0, 1800.0))
+    soak = SoakPlan(240.0, 1800.0, no_benefit=NoBenefit.PROMOTE)
+    world.settings = replace(world.settings, soak=soak)
     world.load_ops_per_s = 800
     world.apply(recommendation_id)
     world.run_until(Phase.SOAKING, Phase.FAILED)

@@ -53,3 +53,8 @@ def test_a_prediction_that_holds_no_loss_is_a_promise(
 
 def test_an_objection_to_what_runs_is_reason_enough_without_a_gain() -> None:
     assert purpose_of((FASTER,), objected=True) is Purpose.SAFETY
+    assert purpose_of((), expected=True, objected=True) is Purpose.SAFETY
+
+
+def test_what_was_chosen_for_what_it_relieves_is_for_gain_without_a_prediction() -> None:
+    assert purpose_of((), expected=True) is Purpose.GAIN
