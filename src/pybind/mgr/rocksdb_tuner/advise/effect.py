@@ -10,7 +10,7 @@ from ..lsm.calibration import calibration
 from ..lsm.records import Estimate
 from .records import Prediction, Reason
 from .situation import Situation
-from .tree import model_in
+from .tree import model_in, packed
 
 __all__ = [
     'Change',
@@ -69,17 +69,20 @@ def predicted_write_amplification(
 @lru_cache(maxsize=64)
 def _remembered(options_from: str, options_to: str, situation: Situation) -> Optional[Change]:
     try:
-        before, after = _written(options_from, situation), _written(options_to, situation)
-        ratios = [
-            _written(options_to, other).value / _written(options_from, other).value
+        pairs = [
+            (
+                _written(options_from, other),
+                _written(options_to, packed(options_from, options_to, other)),
+            )
             for other in (situation, *_ends(situation))
         ]
     except ValueError:
         # Of a workload that was not measured, or a string that is refused or makes no levels.
         return None
     quantity = calibration().quantities['write_amplification_change']
+    ratios = [after.value / before.value for before, after in pairs]
     least, most = quantity.around(min(ratios)), quantity.around(max(ratios))
-    return Change(before, after, Estimate(least.low, ratios[0], most.high))
+    return Change(*pairs[0], Estimate(least.low, ratios[0], most.high))
 
 
 class _NotPredictedError(ValueError):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Optional
 
 from ..lsm.columns import options_of
-from ..lsm.model import model
+from ..lsm.model import model, packing
 from ..lsm.records import TreeModel
 from ..lsm.tree_options import NotModelledError
 from ..options.checks import CheckResult
@@ -17,7 +18,7 @@ from ..options.verdict import BadQuestionError, judge
 from .profiles import recognise
 from .situation import Situation
 
-__all__ = ['TreeAnswer', 'model_in', 'tree']
+__all__ = ['TreeAnswer', 'model_in', 'packed', 'tree']
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,19 @@ def tree(options: str, situation: Situation) -> TreeAnswer:
 def model_in(situation: Situation, options: str) -> TreeModel:
     """The model alone, of options that an OSD starts with; raises what `lsm.model.model` raises."""
     return model(situation.tree_inputs(options))
+
+
+@lru_cache(maxsize=512)
+def packed(options_from: str, options_to: str, situation: Situation) -> Situation:
+    """``situation`` once its data is compressed as under ``options_to``; raises what `model` does.
+
+    The model of other options is asked about what the same data takes then.
+    """
+    load = situation.load
+    ratio = packing(situation.tree_inputs(options_from), situation.tree_inputs(options_to))
+    if ratio is None or load.data_bytes is None:
+        return situation
+    return replace(situation, load=replace(load, data_bytes=load.data_bytes * ratio))
 
 
 def _check_columns(situation: Situation, options: str) -> None:

@@ -17,7 +17,7 @@ from ..lsm.records import Estimate, TreeModel
 from ..lsm.working_set import WorkingSet
 from .records import Resource
 from .situation import Assumptions, Situation
-from .tree import model_in
+from .tree import model_in, packed
 
 __all__ = [
     'ChoiceThresholds',
@@ -88,8 +88,7 @@ def usages(
     are narrower than they should be, and it takes a third of the time.
     """
     asked = comparable(situation)
-    trees = tree_of(options_from, asked), tree_of(options_to, asked)
-    before, after = trees
+    before, after = _trees(options_from, options_to, asked)
     if before is None or after is None:
         return ()
     found = {
@@ -105,17 +104,23 @@ def usages(
     return tuple(Usage(resource, ratio) for resource, ratio in found.items() if ratio is not None)
 
 
+def _trees(
+    options_from: str, options_to: str, situation: Situation
+) -> tuple[Optional[TreeModel], Optional[TreeModel]]:
+    """Of the same data, which takes another size under other compression."""
+    before = tree_of(options_from, situation)
+    try:
+        return before, tree_of(options_to, packed(options_from, options_to, situation))
+    except ValueError:
+        return before, None
+
+
 def holds_data(options: str, situation: Situation, running: str) -> Optional[bool]:
     """Whether the DB device has room for the levels that the data fills; None: not known.
 
     The data is as large as it is under ``running``, but for its compression.
     """
-    asked = comparable(situation)
-    data_bytes = asked.load.data_bytes
-    packed = _packing(running, options, asked)
-    if data_bytes is not None and packed is not None:
-        asked = replace(asked, load=replace(asked.load, data_bytes=data_bytes * packed.value))
-    tree = tree_of(options, asked)
+    _, tree = _trees(running, options, comparable(situation))
     return None if tree is None or tree.db_device is None else tree.db_device.holds_data
 
 
@@ -174,8 +179,7 @@ def _written(
     for asked in (situation, *ends):
         writes = [
             tree.amplification.write
-            for text in (options_from, options_to)
-            for tree in [tree_of(text, asked)]
+            for tree in _trees(options_from, options_to, asked)
             if tree is not None and tree.amplification.write is not None
         ]
         if len(writes) < 2:
