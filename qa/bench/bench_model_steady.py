@@ -56,6 +56,12 @@ class ColumnSeen:
     flushed_memory_bytes: int
     flushed_data_bytes: int
     level_0_bytes: int
+    #: For each write, from the end of one flush to that of another: what the memtables held, and
+    #: what level 0 got; None: no family flushed twice.
+    data_bytes_per_write: float | None
+    level_0_bytes_per_write: float | None
+    #: Writes from one flush of a family to its next.
+    writes_per_flush: float | None
     #: Within whole rounds.
     level_0_compactions: int
     round_flush_bytes: int
@@ -134,8 +140,9 @@ def at(looks: Sequence[Look], micros: float, name: str) -> float:
 
 
 def _full_from(looks: Sequence[Look], placement_groups: int) -> int:
-    """When every log is as long as it may be; the end, where none is yet."""
-    needed = looks[0].writes + LOG_IS_FULL * placement_groups
+    """When every log is as long as it may be; after a third of all writes, where that is first."""
+    made = looks[-1].writes - looks[0].writes
+    needed = looks[0].writes + min(LOG_IS_FULL * placement_groups, made // 3)
     return next((look.micros for look in looks if look.writes >= needed), looks[-1].micros)
 
 
@@ -202,11 +209,12 @@ def real_run(made: Made, looks: Sequence[Look], events: Events) -> RealRun:
         columns=[
             _column(
                 name,
-                {f for f in families if column_of(f) == name},
+                sorted(f for f in families if column_of(f) == name),
                 [f for f in flushes if column_of(f.column_family) == name],
                 [f for f in round_flushes if column_of(f.column_family) == name],
                 [c for c in round_compactions if column_of(c.column_family) == name],
                 events,
+                looks,
             )
             for name in sorted({column_of(family) for family in families})
         ],
@@ -229,13 +237,14 @@ def _round_ends(compactions: Iterable[Compaction], busiest: str) -> list[int]:
 
 def _column(
     name: str,
-    families: Iterable[str],
+    families: Sequence[str],
     flushes: Sequence[Flush],
     round_flushes: Sequence[Flush],
     round_compactions: Sequence[Compaction],
     events: Events,
+    looks: Sequence[Look],
 ) -> ColumnSeen:
-    families = list(families)
+    rates = _rates(families, flushes, looks)
     full = [f for f in flushes if f.full]
     early = [f for f in flushes if not f.full]
     live = sum((events.live.get(family, LiveFiles()) for family in families), LiveFiles())
@@ -251,12 +260,52 @@ def _column(
         flushed_memory_bytes=sum(f.memory_bytes for f in flushes),
         flushed_data_bytes=sum(f.data_bytes for f in flushes),
         level_0_bytes=sum(f.file_bytes or 0 for f in flushes),
+        data_bytes_per_write=rates.data_bytes if rates else None,
+        level_0_bytes_per_write=rates.level_0_bytes if rates else None,
+        writes_per_flush=rates.writes_per_flush if rates else None,
         level_0_compactions=sum(map(_from_level_0, round_compactions)),
         round_flush_bytes=sum(f.file_bytes or 0 for f in round_flushes),
         round_compaction_bytes=sum(c.output_bytes for c in round_compactions),
         live_bytes=live.bytes,
         live_keys=live.keys,
         live_data_bytes=live.data_bytes,
+    )
+
+
+@dataclass(frozen=True)
+class _Rates:
+    """For each write of clients, of a whole column."""
+
+    data_bytes: float
+    level_0_bytes: float
+    writes_per_flush: float
+
+
+def _rates(
+    families: Sequence[str], flushes: Sequence[Flush], looks: Sequence[Look]
+) -> _Rates | None:
+    """As many families as flushed twice stand for all: shards are alike."""
+    found = []
+    for family in families:
+        own = sorted(
+            (f for f in flushes if f.column_family == family), key=lambda f: f.ended_micros
+        )
+        if len(own) < 2:
+            continue
+        first, last = (at(looks, f.ended_micros, 'writes') for f in (own[0], own[-1]))
+        if last <= first:
+            continue
+        data = sum(f.data_bytes for f in own[1:])
+        files = sum(f.file_bytes or 0 for f in own[1:])
+        writes = last - first
+        found.append(_Rates(data / writes, files / writes, writes / (len(own) - 1)))
+    if not found:
+        return None
+    shards = len(families)
+    return _Rates(
+        round(shards * statistics.mean(f.data_bytes for f in found), 2),
+        round(shards * statistics.mean(f.level_0_bytes for f in found), 2),
+        round(statistics.mean(f.writes_per_flush for f in found)),
     )
 
 

@@ -125,6 +125,9 @@ def test_whole_rounds_are_counted_from_when_the_logs_are_full() -> None:
     assert found.write_amplification == pytest.approx(1 + 2600 / 8e6)
     (column,) = found.columns
     assert (column.full_flushes, column.level_0_bytes) == (6, 1800)
+    # 5 flushes in the 5,000 writes from 35 to 85
+    assert (column.data_bytes_per_write, column.level_0_bytes_per_write) == (0.8, 0.3)
+    assert column.writes_per_flush == 1000
     assert (column.level_0_compactions, column.live_keys) == (2, 3)
 
 
@@ -133,6 +136,18 @@ def test_a_run_of_less_than_two_rounds_has_no_write_amplification() -> None:
     found = run(Events(flushes=[flush(35), flush(70)], compactions=[compaction(40)]))
     assert (found.rounds, found.write_amplification) == (0, None)
     assert found.columns[0].full_flush_memory_bytes == 900
+
+
+def test_shards_that_did_not_flush_twice_are_taken_to_be_as_the_others() -> None:
+    """Three shards get three times what the two that were seen mean, not two times."""
+    found = run(
+        Events(
+            flushes=[*(flush(s, f'O-{n}') for n in (0, 1) for s in (40, 60, 80)), flush(70, 'O-2')]
+        )
+    )
+    (column,) = found.columns
+    assert column.families == 3
+    assert column.data_bytes_per_write == pytest.approx(3 * 1600 / 4000)
 
 
 def test_rounds_are_those_of_one_shard_of_the_busiest_column() -> None:
