@@ -65,15 +65,17 @@ def compare(run: RealRun, known: Calibration) -> Iterator[Comparison]:
             run, 'wal_device_bytes', predicted.wal.device_bytes.value, run.wal_peak_allocated_bytes
         )
     found = predicted.amplification
-    if not run.rounds or found.write is None or found.space is None:
+    if found.write is None or found.space is None:
         return
     assert found.flushes is not None
     assert found.compactions is not None
-    wal, measured = run.round_wal_bytes, run.write_amplification
-    assert measured is not None
-    yield _comparison(run, FLUSHES, found.flushes, run.round_flush_bytes / wal)
-    yield _comparison(run, COMPACTIONS, found.compactions, run.round_compaction_bytes / wal)
-    yield _comparison(run, 'write_amplification', found.write.value, measured)
+    if run.flushes:
+        yield _comparison(run, FLUSHES, found.flushes, run.flushes)
+    if run.compactions:
+        yield _comparison(run, COMPACTIONS, found.compactions, run.compactions)
+    if not run.write_amplification:
+        return
+    yield _comparison(run, 'write_amplification', found.write.value, run.write_amplification)
     yield _comparison(
         run, 'space_amplification', found.space.value, run.sst_bytes_mean / run.sst_bytes_compacted
     )
@@ -138,7 +140,7 @@ def report(runs: Sequence[RealRun]) -> Iterator[str]:
     known = calibration()
     comparisons = [c for run in runs for c in compare(run, known)]
     for run in runs:
-        yield f'{run.trial.name}: {run.trial.clients}, {run.rounds} rounds'
+        yield f'{run.trial.name}: {run.trial.clients}, {run.writes} writes'
     for c in comparisons:
         quantity = f'{c.quantity} {c.column}'.rstrip()
         yield (

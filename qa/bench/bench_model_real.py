@@ -48,7 +48,10 @@ POOL, IMAGE = 'load', 'image'
 PG_NUM = 32
 LOOK_S = 2.0
 S3_OBJECTS = 12_000
-QUIET = ('debug_osd', 'debug_bluestore', 'debug_bluefs', 'debug_bdev', 'debug_ms')
+QUIET = (
+    'debug_osd', 'debug_bluestore', 'debug_bluefs', 'debug_bdev', 'debug_ms', 'debug_optracker',
+    'debug_objecter', 'debug_monc', 'debug_auth', 'debug_finisher', 'debug_throttle',
+)  # fmt: skip
 
 
 def spec_of(trial: Trial) -> ClusterSpec:
@@ -69,6 +72,8 @@ def spec_of(trial: Trial) -> ClusterSpec:
             ('osd_min_pg_log_entries', str(trial.log_entries)),
             ('osd_max_pg_log_entries', str(trial.log_entries)),
             ('osd_memory_target', str(4 << 30)),
+            # A core that follows requests writes none.
+            ('osd_enable_op_tracker', 'false'),
             *((option, '0/0') for option in QUIET),
         ),
     )
@@ -221,7 +226,7 @@ def kept(path: Path) -> Raw:
 
 def seen(raw: Raw) -> steady.RealRun:
     """What a run says, from when it is in its steady state."""
-    events = read_events(raw.log, raw.looks[0].micros)
+    events = read_events(raw.log, 0)
     return steady.real_run(
         steady.Made(
             raw.trial, raw.version, raw.placement_groups, raw.objects, raw.sst_bytes_compacted

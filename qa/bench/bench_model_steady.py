@@ -1,15 +1,16 @@
 """What a run at real size says, from when it is in its steady state. Pure.
 
-A run is short against what compactions take, so that it matters where it is cut: from the end of
-one compaction of level 0 to the end of another, of the column that most goes to, whole rounds are
-counted. The first of them comes when the PG logs are as long as they may be, and level 1 is there.
+A run is short against what compactions take, so that it matters where it is cut. Each column family
+is counted for itself, by the writes of clients: flushes from the end of one to the end of another,
+compactions from the end of one of level 0 to the end of another. The first of them comes when the
+PG logs are as long as they may be, and level 1 is there.
 """
 
 from __future__ import annotations
 
 import bisect
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench_model_trials import Trial
@@ -18,6 +19,8 @@ from bench_model_events import Compaction, Events, Flush, LiveFiles
 
 #: `osd_pg_log_dups_tracked`: a placement group that saw so many writes adds nothing to its log.
 LOG_IS_FULL = 3000
+#: Columns that got less than this of level 0 make little difference.
+LEFT_OUT = 0.1
 
 
 @dataclass(frozen=True)
@@ -62,10 +65,10 @@ class ColumnSeen:
     level_0_bytes_per_write: float | None
     #: Writes from one flush of a family to its next.
     writes_per_flush: float | None
-    #: Within whole rounds.
+    #: The same of what compactions wrote, from the end of one of level 0 to that of another; None:
+    #: there were no two.
+    compaction_bytes_per_write: float | None
     level_0_compactions: int
-    round_flush_bytes: int
-    round_compaction_bytes: int
     #: After a full compaction.
     live_bytes: int
     live_keys: int
@@ -95,12 +98,6 @@ class RealRun:
     seconds: float
     write_bytes_avg: float
     wal_bytes: float
-    #: Rounds of compactions of the busiest column that are counted whole; 0: too few to compare.
-    rounds: int
-    round_writes: float
-    round_wal_bytes: float
-    round_flush_bytes: int
-    round_compaction_bytes: int
     #: Tickers and BlueFS's counters over the whole run: WAL, flushes, compactions; WAL, SST.
     ticker_bytes: list[int]
     bluefs_bytes: list[int]
@@ -114,12 +111,30 @@ class RealRun:
     columns: list[ColumnSeen]
 
     @property
+    def flushes(self) -> float | None:
+        """Bytes for each byte in the WAL; None: too few of them to compare."""
+        found = [(c.level_0_bytes_per_write, c.level_0_bytes) for c in self.columns]
+        return self._for_each_wal_byte(found)
+
+    @property
+    def compactions(self) -> float | None:
+        """The same of what compactions wrote."""
+        found = [(c.compaction_bytes_per_write, c.level_0_bytes) for c in self.columns]
+        return self._for_each_wal_byte(found)
+
+    @property
     def write_amplification(self) -> float | None:
-        """None: fewer than two rounds."""
-        if not self.rounds:
+        if self.flushes is None or self.compactions is None:
             return None
-        written = self.round_wal_bytes + self.round_flush_bytes + self.round_compaction_bytes
-        return written / self.round_wal_bytes
+        return 1 + self.flushes + self.compactions
+
+    def _for_each_wal_byte(self, found: Sequence[tuple[float | None, int]]) -> float | None:
+        """Columns of which nothing is known may be left out where they are a small part."""
+        whole = sum(size for _, size in found)
+        left_out = sum(size for rate, size in found if rate is None)
+        if not whole or left_out > LEFT_OUT * whole:
+            return None
+        return sum(rate or 0.0 for rate, _ in found) / (self.wal_bytes / self.writes)
 
 
 def column_of(family: str) -> str:
@@ -151,24 +166,11 @@ def _last_write(looks: Sequence[Look]) -> int:
     return next(look.micros for look in looks if look.writes == looks[-1].writes)
 
 
-def busiest_column(flushes: Iterable[Flush]) -> str:
-    totals: dict[str, int] = {}
-    for flush in flushes:
-        name = column_of(flush.column_family)
-        totals[name] = totals.get(name, 0) + flush.data_bytes
-    return max(totals, key=lambda name: totals[name], default='')
-
-
 def real_run(made: Made, looks: Sequence[Look], events: Events) -> RealRun:
     end = _last_write(looks)
     since = min(_full_from(looks, made.placement_groups), end)
     flushes = [f for f in events.flushes if since <= f.ended_micros <= end]
     compactions = [c for c in events.compactions if since <= c.ended_micros <= end]
-    busiest = busiest_column(flushes)
-    ends = _round_ends(compactions, busiest)
-    begin, stop = (ends[0], ends[-1]) if len(ends) > 1 else (since, since)
-    round_flushes = [f for f in flushes if begin < f.ended_micros <= stop]
-    round_compactions = [c for c in compactions if begin < c.ended_micros <= stop]
     steady = [look.sst_bytes for look in looks if since <= look.micros <= end]
 
     def grown(name: str, first: float, last: float) -> float:
@@ -187,11 +189,6 @@ def real_run(made: Made, looks: Sequence[Look], events: Events) -> RealRun:
         seconds=round((end - since) / 1e6, 1),
         write_bytes_avg=round(grown('write_bytes', since, end) / writes, 1) if writes else 0.0,
         wal_bytes=round(grown('wal_bytes', since, end)),
-        rounds=max(0, len(ends) - 1),
-        round_writes=round(grown('writes', begin, stop)),
-        round_wal_bytes=round(grown('wal_bytes', begin, stop)),
-        round_flush_bytes=sum(f.file_bytes or 0 for f in round_flushes),
-        round_compaction_bytes=sum(c.output_bytes for c in round_compactions),
         ticker_bytes=[
             getattr(last_look, name) - getattr(first_look, name)
             for name in ('wal_bytes', 'flush_bytes', 'compaction_bytes')
@@ -211,8 +208,7 @@ def real_run(made: Made, looks: Sequence[Look], events: Events) -> RealRun:
                 name,
                 sorted(f for f in families if column_of(f) == name),
                 [f for f in flushes if column_of(f.column_family) == name],
-                [f for f in round_flushes if column_of(f.column_family) == name],
-                [c for c in round_compactions if column_of(c.column_family) == name],
+                [c for c in compactions if column_of(c.column_family) == name],
                 events,
                 looks,
             )
@@ -225,22 +221,11 @@ def _from_level_0(compaction: Compaction) -> bool:
     return compaction.from_level == 0 and compaction.to_level > 0
 
 
-def _round_ends(compactions: Iterable[Compaction], busiest: str) -> list[int]:
-    """When level 0 of the busiest column was compacted; of one of its families, if there are."""
-    of_busiest = [
-        c for c in compactions if column_of(c.column_family) == busiest and _from_level_0(c)
-    ]
-    families = [c.column_family for c in of_busiest]
-    most = max(sorted(set(families)), key=families.count, default='')
-    return sorted(c.ended_micros for c in of_busiest if c.column_family == most)
-
-
 def _column(
     name: str,
     families: Sequence[str],
     flushes: Sequence[Flush],
-    round_flushes: Sequence[Flush],
-    round_compactions: Sequence[Compaction],
+    compactions: Sequence[Compaction],
     events: Events,
     looks: Sequence[Look],
 ) -> ColumnSeen:
@@ -263,9 +248,8 @@ def _column(
         data_bytes_per_write=rates.data_bytes if rates else None,
         level_0_bytes_per_write=rates.level_0_bytes if rates else None,
         writes_per_flush=rates.writes_per_flush if rates else None,
-        level_0_compactions=sum(map(_from_level_0, round_compactions)),
-        round_flush_bytes=sum(f.file_bytes or 0 for f in round_flushes),
-        round_compaction_bytes=sum(c.output_bytes for c in round_compactions),
+        compaction_bytes_per_write=_compaction_rate(families, compactions, looks),
+        level_0_compactions=sum(map(_from_level_0, compactions)),
         live_bytes=live.bytes,
         live_keys=live.keys,
         live_data_bytes=live.data_bytes,
@@ -307,6 +291,21 @@ def _rates(
         round(shards * statistics.mean(f.level_0_bytes for f in found), 2),
         round(statistics.mean(f.writes_per_flush for f in found)),
     )
+
+
+def _compaction_rate(
+    families: Sequence[str], compactions: Sequence[Compaction], looks: Sequence[Look]
+) -> float | None:
+    """What compactions wrote for each write of clients; see _rates."""
+    found = []
+    for family in families:
+        own = [c for c in compactions if c.column_family == family]
+        ends = sorted(c.ended_micros for c in own if _from_level_0(c))
+        writes = at(looks, ends[-1], 'writes') - at(looks, ends[0], 'writes') if ends else 0.0
+        if writes > 0:
+            counted = sum(c.output_bytes for c in own if ends[0] < c.ended_micros <= ends[-1])
+            found.append(counted / writes)
+    return round(len(families) * statistics.mean(found), 2) if found else None
 
 
 def _median(values: Sequence[int]) -> float | None:

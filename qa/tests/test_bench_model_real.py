@@ -119,22 +119,21 @@ def test_whole_rounds_are_counted_from_when_the_logs_are_full() -> None:
         )
     )
     assert (found.writes_before, found.writes, found.seconds) == (3000, 6000, 60)
-    # From 40 to 80
-    assert (found.rounds, found.round_writes, found.round_wal_bytes) == (2, 4000, 8_000_000)
-    assert (found.round_flush_bytes, found.round_compaction_bytes) == (4 * 300, 2 * 700)
-    assert found.write_amplification == pytest.approx(1 + 2600 / 8e6)
     (column,) = found.columns
     assert (column.full_flushes, column.level_0_bytes) == (6, 1800)
     # 5 flushes in the 5,000 writes from 35 to 85
     assert (column.data_bytes_per_write, column.level_0_bytes_per_write) == (0.8, 0.3)
     assert column.writes_per_flush == 1000
-    assert (column.level_0_compactions, column.live_keys) == (2, 3)
+    assert (column.level_0_compactions, column.live_keys) == (3, 3)
+    # Two rounds from 40 to 80
+    assert column.compaction_bytes_per_write == 2 * 700 / 4000
+    assert found.write_amplification == pytest.approx(1 + (0.3 + 0.35) / 2000)
 
 
 def test_a_run_of_less_than_two_rounds_has_no_write_amplification() -> None:
     """What is not known is not 1.0; its flushes are still seen."""
     found = run(Events(flushes=[flush(35), flush(70)], compactions=[compaction(40)]))
-    assert (found.rounds, found.write_amplification) == (0, None)
+    assert (found.compactions, found.write_amplification) == (None, None)
     assert found.columns[0].full_flush_memory_bytes == 900
 
 
@@ -150,19 +149,29 @@ def test_shards_that_did_not_flush_twice_are_taken_to_be_as_the_others() -> None
     assert column.data_bytes_per_write == pytest.approx(3 * 1600 / 4000)
 
 
-def test_rounds_are_those_of_one_shard_of_the_busiest_column() -> None:
+def test_each_shard_has_rounds_of_its_own() -> None:
     """Three shards that are compacted one after another are no three rounds."""
     found = run(
         Events(
             flushes=[flush(second, f'O-{second % 3}') for second in range(31, 90)],
             compactions=[
                 *(compaction(second, f'O-{second % 3}') for second in (40, 41, 42, 70, 71, 72)),
-                compaction(50, 'P'),
             ],
         )
     )
-    assert found.rounds == 1
-    assert {column.name: column.families for column in found.columns} == {'O': 3}
+    (column,) = found.columns
+    assert (column.families, column.level_0_compactions) == (3, 6)
+    assert column.compaction_bytes_per_write == pytest.approx(3 * 700 / 3000)
+
+
+def test_a_column_of_which_nothing_is_known_is_left_out_only_where_it_is_small() -> None:
+    """What it writes may else be most of all."""
+    busy = [flush(second) for second in range(31, 90)]
+    rounds = [compaction(second) for second in (40, 60, 80)]
+    small = run(Events(flushes=[*busy, flush(50, 'L')], compactions=rounds))
+    assert small.write_amplification is not None
+    large = run(Events(flushes=[*busy[:6], flush(50, 'L')], compactions=rounds))
+    assert large.write_amplification is None
 
 
 def test_held_out_runs_are_shown_only_where_they_are_asked_for(
