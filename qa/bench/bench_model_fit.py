@@ -59,7 +59,7 @@ def population_of(run: Run, objects: float) -> Population:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class Seen:
     """What the flushes of one column left in one run."""
 
     writes_per_flush: float
@@ -69,7 +69,7 @@ class _Seen:
     compression: str
 
 
-def _seen(runs: Sequence[Run], column: str, objects: float) -> list[_Seen]:
+def _seen(runs: Sequence[Run], column: str, objects: float) -> list[Seen]:
     found = []
     for run in runs:
         families = [f for f in by_column(run).get(column, []) if f.full_flushes + f.early_flushes]
@@ -77,7 +77,7 @@ def _seen(runs: Sequence[Run], column: str, objects: float) -> list[_Seen]:
             continue
         flushes = statistics.mean(f.full_flushes + f.early_flushes for f in families)
         found.append(
-            _Seen(
+            Seen(
                 run.client['ops'] / flushes,
                 sum(f.level_0_bytes for f in families) / flushes,
                 population_of(run, objects),
@@ -87,7 +87,7 @@ def _seen(runs: Sequence[Run], column: str, objects: float) -> list[_Seen]:
     return found
 
 
-def _error(column: ColumnCalibration, seen: Sequence[_Seen]) -> float:
+def _error(column: ColumnCalibration, seen: Sequence[Seen]) -> float:
     return sum(
         math.log(
             column.left_bytes(s.writes_per_flush, s.population, s.compression)
@@ -101,7 +101,7 @@ def _error(column: ColumnCalibration, seen: Sequence[_Seen]) -> float:
 def _best(
     build: Callable[..., ColumnCalibration],
     choices: Sequence[Sequence[float]],
-    seen: Sequence[_Seen],
+    seen: Sequence[Seen],
 ) -> ColumnCalibration:
     """The parameters that come nearest to what was seen, of a grid."""
     return min(
@@ -136,7 +136,7 @@ DUP_SHARE = 0.25
 COMPRESSED = [0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 1.0]
 
 
-def onodes(written: float, seen: Sequence[_Seen]) -> ColumnCalibration:
+def onodes(written: float, seen: Sequence[Seen]) -> ColumnCalibration:
     """Of a write, the onode and the one shard of its extent map that changes."""
 
     def build(per_object: float, compressed: float) -> ColumnCalibration:
@@ -159,7 +159,7 @@ def onodes(written: float, seen: Sequence[_Seen]) -> ColumnCalibration:
     return _best(build, (_grid(1.2 * written, SHARDS * written, 60), COMPRESSED), seen)
 
 
-def pg_log(written: float, seen: Sequence[_Seen]) -> ColumnCalibration:
+def pg_log(written: float, seen: Sequence[Seen]) -> ColumnCalibration:
     """The entry of a write, the removal of an old one, what is remembered of that, and the info."""
 
     def build(left: float, tombstone: float, dup: float, compressed: float) -> ColumnCalibration:
@@ -183,7 +183,7 @@ def pg_log(written: float, seen: Sequence[_Seen]) -> ColumnCalibration:
     return _best(build, choices, seen)
 
 
-def fixed(name: str, written: float, seen: Sequence[_Seen]) -> ColumnCalibration:
+def fixed(name: str, written: float, seen: Sequence[Seen]) -> ColumnCalibration:
     """Few keys that are written over and over: free space, statistics."""
 
     def build(total: float, compressed: float) -> ColumnCalibration:
@@ -200,7 +200,7 @@ def fixed(name: str, written: float, seen: Sequence[_Seen]) -> ColumnCalibration
     return _best(build, (_grid(1e3, 1e6, 60), COMPRESSED), seen)
 
 
-def kept(name: str, written: float, seen: Sequence[_Seen]) -> ColumnCalibration:
+def kept(name: str, written: float, seen: Sequence[Seen]) -> ColumnCalibration:
     """New keys."""
 
     def build(left: float, compressed: float) -> ColumnCalibration:
@@ -217,7 +217,7 @@ def kept(name: str, written: float, seen: Sequence[_Seen]) -> ColumnCalibration:
     return _best(build, (_grid(0.2 * written, written, 60), COMPRESSED), seen)
 
 
-def overwritten(name: str, written: float, seen: Sequence[_Seen]) -> ColumnCalibration:
+def overwritten(name: str, written: float, seen: Sequence[Seen]) -> ColumnCalibration:
     """One key for each object."""
 
     def build(left: float, compressed: float) -> ColumnCalibration:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import NormalDist
+from typing import Any
 
-from bench_model_compare import CHANGE, Comparison
+from bench_model_compare import CHANGE, HELD, Comparison
 from bench_model_steady import ColumnSeen, RealRun
 
 from rocksdb_tuner.lsm.calibration import Calibration, Quantity, calibration
@@ -36,10 +40,17 @@ def predict(run: RealRun, known: Calibration) -> TreeModel:
                 objects=run.objects,
                 placement_groups=run.placement_groups,
                 log_entries=log_entries(run),
+                write_bytes=run.write_bytes_avg if run.trial.clients == 'rbd' else None,
+                writes_per_object=writes_per_object(run) if run.trial.clients == 'rbd' else None,
             ),
         ),
         known,
     )
+
+
+def writes_per_object(run: RealRun) -> float:
+    """That an object had got on average in the steady state."""
+    return (run.writes_before + run.writes / 2) / max(1, run.objects)
 
 
 def log_entries(run: RealRun) -> float:
@@ -76,9 +87,9 @@ def compare(run: RealRun, known: Calibration) -> Iterator[Comparison]:
     if not run.write_amplification:
         return
     yield _comparison(run, 'write_amplification', found.write.value, run.write_amplification)
-    yield _comparison(
-        run, 'space_amplification', found.space.value, run.sst_bytes_mean / run.sst_bytes_compacted
-    )
+    if run.compacted:
+        measured = run.sst_bytes_mean / run.sst_bytes_compacted
+        yield _comparison(run, 'space_amplification', found.space.value, measured)
 
 
 def _comparison(
@@ -102,7 +113,8 @@ def _of_column(run: RealRun, column: ColumnFamilyModel, own: ColumnSeen) -> Iter
         yield _comparison(run, 'full_flush_bytes', full, memory, column.name)
     if memory and not by_memtables and column.flushed_by == 'wal':
         yield _comparison(run, 'early_flush_bytes', early.value, memory, column.name)
-    if file and column.level0_file_bytes.value:
+    large = own.level_0_bytes > LEAST_SHARE * sum(c.level_0_bytes for c in run.columns)
+    if file and large and column.level0_file_bytes.value:
         yield _comparison(
             run, 'level0_file_bytes', column.level0_file_bytes.value, file, column.name
         )
@@ -136,9 +148,36 @@ def held(comparisons: Sequence[Comparison], stated: Mapping[str, Quantity]) -> I
         yield line
 
 
-def report(runs: Sequence[RealRun]) -> Iterator[str]:
+def fitted_intervals(ratios: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
+    """Between what the next ratio lies in 80 % of all cases, if logarithms of ratios are normal.
+
+    Of few comparisons the interval that held 80 % of them holds less of what comes (Student's t).
+    """
+    found: list[dict[str, Any]] = []
+    for quantity, values in ratios.items():
+        logs = [math.log(value) for value in values]
+        number = len(logs)
+        normal = NormalDist().inv_cdf((1 + HELD) / 2)
+        student = normal + (normal**3 + normal) / (4 * (number - 1))
+        reach = student * statistics.stdev(logs) * math.sqrt(1 + 1 / number)
+        middle = statistics.mean(logs)
+        found.append(
+            {
+                'quantity': quantity,
+                'low': math.floor(math.exp(middle - reach) * 100) / 100,
+                'high': math.ceil(math.exp(middle + reach) * 100) / 100,
+                'comparisons': number,
+            }
+        )
+    return found
+
+
+def report(
+    runs: Sequence[RealRun], comparisons: Sequence[Comparison] | None = None
+) -> Iterator[str]:
     known = calibration()
-    comparisons = [c for run in runs for c in compare(run, known)]
+    if comparisons is None:
+        comparisons = [c for run in runs for c in compare(run, known)]
     for run in runs:
         yield f'{run.trial.name}: {run.trial.clients}, {run.writes} writes'
     for c in comparisons:

@@ -31,8 +31,11 @@ sys.path[:0] = [
     str(BENCH),
 ]
 
-import bench_model_judge as judging  # noqa: E402 - after the path to it
+import bench_model_compare as comparing  # noqa: E402 - after the path to it
+import bench_model_judge as judging  # noqa: E402
+import bench_model_real_fit as fitting  # noqa: E402
 import bench_model_steady as steady  # noqa: E402
+from bench_model_compare import Comparison  # noqa: E402
 from bench_model_trials import Trial, committed  # noqa: E402
 
 from bench_model_events import read_events  # noqa: E402
@@ -41,12 +44,16 @@ from harness.cluster import Cluster  # noqa: E402
 from harness.layout import ClusterSpec  # noqa: E402
 from harness.services import make_pools  # noqa: E402
 from harness.workloads.catalogue import WORKLOADS, complete  # noqa: E402
+from rocksdb_tuner.lsm.calibration import calibration  # noqa: E402
 from rocksdb_tuner.observe.kv_stats import parse_kv_stats  # noqa: E402
 
 RESULTS = BENCH / 'results/model-real.json'
+KNOWLEDGE = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner/knowledge/model.json'
 POOL, IMAGE = 'load', 'image'
 PG_NUM = 32
 LOOK_S = 2.0
+#: Looks that show no change, and at most so many.
+STILL, SETTLES_WITHIN = 4, 60
 S3_OBJECTS = 12_000
 QUIET = (
     'debug_osd', 'debug_bluestore', 'debug_bluefs', 'debug_bdev', 'debug_ms', 'debug_optracker',
@@ -149,6 +156,17 @@ def _allocated(files: Sequence[dict[str, Any]], suffix: str) -> int:
     )
 
 
+def _settled(watch: _Watch) -> int:
+    """SST bytes when nothing changes any more: Tentacle answers before it has compacted all."""
+    sizes = [watch.look().sst_bytes]
+    for _ in range(SETTLES_WITHIN):
+        time.sleep(LOOK_S)
+        sizes.append(watch.look().sst_bytes)
+        if len(sizes) > STILL and len(set(sizes[-STILL:])) == 1:
+            break
+    return sizes[-1]
+
+
 @contextmanager
 def _watched(watch: _Watch) -> Iterator[list[steady.Look]]:
     looks = [watch.look()]
@@ -195,7 +213,7 @@ def run(trial: Trial, directory: Path) -> Raw:
         pools = cluster.ceph_json('df')['pools']
         pgs = cluster.ceph_json('status')['pgmap']['num_pgs']
         cluster.ceph('tell', 'osd.0', 'compact', timeout_s=300)
-        compacted = watch.look().sst_bytes
+        compacted = _settled(watch)
         log = cluster.host.outside(cluster.layout.log('osd.0'))
         with log.open(errors='replace') as lines:
             kept = [line for line in lines if ' rocksdb: ' in line]
@@ -309,6 +327,23 @@ def _compare(arguments: argparse.Namespace) -> None:
         print(line)
 
 
+def _fit(arguments: argparse.Namespace) -> None:
+    """Into ``knowledge/model.json``, from the runs that are fitted to alone."""
+    runs, _ = read(arguments.results)
+    content = fitting.installed(
+        json.loads(KNOWLEDGE.read_text()), shown(runs, held_out=False), scaled_omap()
+    )
+    KNOWLEDGE.write_text(json.dumps(content, indent=1) + '\n')
+
+
+def scaled_omap() -> list[Comparison]:
+    """The runs of the other workload, which are of scaled option sets."""
+    files = [path for path in sorted(RESULTS.parent.glob('model-*.json')) if path != RESULTS]
+    runs = [run for path in files for run in comparing.read_runs(path)]
+    overlap = calibration().overlap
+    return [c for c in comparing.compare_all(runs, overlap) if c.workload == 'omap-heavy']
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--results', type=Path, default=RESULTS)
@@ -322,6 +357,7 @@ def main() -> int:
     collect = commands.add_parser('collect', help='write the results of what was measured')
     collect.add_argument('--raw', type=Path, default=Path('/tmp/bench-model-real.raw'))
     collect.set_defaults(run=_collect)
+    commands.add_parser('fit', help='write knowledge/model.json').set_defaults(run=_fit)
     compare = commands.add_parser('compare')
     compare.add_argument(
         '--held-out', action='store_true', help='show the runs that are not fitted to; noted'

@@ -59,12 +59,14 @@ class ColumnSeen:
     flushed_memory_bytes: int
     flushed_data_bytes: int
     level_0_bytes: int
-    #: For each write, from the end of one flush to that of another: what the memtables held, and
-    #: what level 0 got; None: no family flushed twice.
+    #: For each write, from the end of one flush to that of another, or from the start to that of
+    #: the only one: what the memtables held, and what level 0 got; None: no family flushed.
     data_bytes_per_write: float | None
     level_0_bytes_per_write: float | None
     #: Writes from one flush of a family to its next.
     writes_per_flush: float | None
+    #: Writes from the start to the middle of what these rates are of.
+    rates_at_writes: float | None
     #: The same of what compactions wrote, from the end of one of level 0 to that of another; None:
     #: there were no two.
     compaction_bytes_per_write: float | None
@@ -109,6 +111,11 @@ class RealRun:
     wal_peak_allocated_bytes: int
     wal_limit_met: int
     columns: list[ColumnSeen]
+
+    @property
+    def compacted(self) -> bool:
+        """Whether the full compaction had ended; Tentacle answers before it has."""
+        return self.sst_bytes_compacted != self.sst_bytes_after
 
     @property
     def flushes(self) -> float | None:
@@ -169,7 +176,8 @@ def _last_write(looks: Sequence[Look]) -> int:
 def real_run(made: Made, looks: Sequence[Look], events: Events) -> RealRun:
     end = _last_write(looks)
     since = min(_full_from(looks, made.placement_groups), end)
-    flushes = [f for f in events.flushes if since <= f.ended_micros <= end]
+    all_flushes = [f for f in events.flushes if looks[0].micros <= f.ended_micros <= end]
+    flushes = [f for f in all_flushes if f.ended_micros >= since]
     compactions = [c for c in events.compactions if since <= c.ended_micros <= end]
     steady = [look.sst_bytes for look in looks if since <= look.micros <= end]
 
@@ -211,6 +219,12 @@ def real_run(made: Made, looks: Sequence[Look], events: Events) -> RealRun:
                 [c for c in compactions if column_of(c.column_family) == name],
                 events,
                 looks,
+                _rates(
+                    [f for f in all_flushes if column_of(f.column_family) == name],
+                    sum(column_of(family) == name for family in families),
+                    looks,
+                    since,
+                ),
             )
             for name in sorted({column_of(family) for family in families})
         ],
@@ -228,8 +242,8 @@ def _column(
     compactions: Sequence[Compaction],
     events: Events,
     looks: Sequence[Look],
+    rates: _Rates | None,
 ) -> ColumnSeen:
-    rates = _rates(families, flushes, looks)
     full = [f for f in flushes if f.full]
     early = [f for f in flushes if not f.full]
     live = sum((events.live.get(family, LiveFiles()) for family in families), LiveFiles())
@@ -248,6 +262,7 @@ def _column(
         data_bytes_per_write=rates.data_bytes if rates else None,
         level_0_bytes_per_write=rates.level_0_bytes if rates else None,
         writes_per_flush=rates.writes_per_flush if rates else None,
+        rates_at_writes=rates.at_writes if rates else None,
         compaction_bytes_per_write=_compaction_rate(families, compactions, looks),
         level_0_compactions=sum(map(_from_level_0, compactions)),
         live_bytes=live.bytes,
@@ -263,33 +278,36 @@ class _Rates:
     data_bytes: float
     level_0_bytes: float
     writes_per_flush: float
+    at_writes: float
 
 
 def _rates(
-    families: Sequence[str], flushes: Sequence[Flush], looks: Sequence[Look]
+    flushes: Sequence[Flush], shards: int, looks: Sequence[Look], since: int
 ) -> _Rates | None:
-    """As many families as flushed twice stand for all: shards are alike."""
+    """Of whole windows between flushes; as many families as flushed stand for all, as alike."""
     found = []
-    for family in families:
+    for family in sorted({flush.column_family for flush in flushes}):
         own = sorted(
             (f for f in flushes if f.column_family == family), key=lambda f: f.ended_micros
         )
-        if len(own) < 2:
+        begins = [looks[0].micros, *(f.ended_micros for f in own)]
+        # The last one, however early it began, where that is all there is.
+        windows = [pair for pair in zip(begins, own) if pair[0] >= since] or [(begins[-2], own[-1])]
+        first = at(looks, windows[0][0], 'writes')
+        writes = at(looks, windows[-1][1].ended_micros, 'writes') - first
+        if writes <= 0 or windows[-1][1].ended_micros < since:
             continue
-        first, last = (at(looks, f.ended_micros, 'writes') for f in (own[0], own[-1]))
-        if last <= first:
-            continue
-        data = sum(f.data_bytes for f in own[1:])
-        files = sum(f.file_bytes or 0 for f in own[1:])
-        writes = last - first
-        found.append(_Rates(data / writes, files / writes, writes / (len(own) - 1)))
+        data = sum(flush.data_bytes for _, flush in windows)
+        files = sum(flush.file_bytes or 0 for _, flush in windows)
+        middle = first + writes / 2 - looks[0].writes
+        found.append(_Rates(data / writes, files / writes, writes / len(windows), middle))
     if not found:
         return None
-    shards = len(families)
     return _Rates(
         round(shards * statistics.mean(f.data_bytes for f in found), 2),
         round(shards * statistics.mean(f.level_0_bytes for f in found), 2),
         round(statistics.mean(f.writes_per_flush for f in found)),
+        round(statistics.mean(f.at_writes for f in found)),
     )
 
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
+import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import bench_model_real as real
 import pytest
+from bench_model_judge import fitted_intervals
+from bench_model_real_fit import fit, onodes
 from bench_model_steady import Look, Made, RealRun, at, real_run
 from bench_model_trials import Trial, committed, document, drawn
 
 from bench_model_events import Compaction, Events, Flush, LiveFiles, read_events
+from rocksdb_tuner.lsm.onodes import Onodes
 from rocksdb_tuner.options.syntax import parse
 
 
@@ -137,16 +143,24 @@ def test_a_run_of_less_than_two_rounds_has_no_write_amplification() -> None:
     assert found.columns[0].full_flush_memory_bytes == 900
 
 
-def test_shards_that_did_not_flush_twice_are_taken_to_be_as_the_others() -> None:
+def test_shards_that_did_not_flush_are_taken_to_be_as_the_others() -> None:
     """Three shards get three times what the two that were seen mean, not two times."""
     found = run(
         Events(
-            flushes=[*(flush(s, f'O-{n}') for n in (0, 1) for s in (40, 60, 80)), flush(70, 'O-2')]
+            flushes=[flush(s, f'O-{n}') for n in (0, 1) for s in (40, 60, 80)],
+            live={'O-2': LiveFiles()},
         )
     )
     (column,) = found.columns
     assert column.families == 3
     assert column.data_bytes_per_write == pytest.approx(3 * 1600 / 4000)
+
+
+def test_the_only_flush_of_a_family_tells_of_all_writes_before_it() -> None:
+    """A memtable of 256 MiB fills once in a run, and what it held is still known."""
+    (column,) = run(Events(flushes=[flush(80)])).columns
+    assert (column.data_bytes_per_write, column.writes_per_flush) == (0.1, 8000)
+    assert column.rates_at_writes == 4000
 
 
 def test_each_shard_has_rounds_of_its_own() -> None:
@@ -195,3 +209,64 @@ def test_held_out_runs_are_shown_only_where_they_are_asked_for(
     assert found == runs
     assert real.main() == 0
     assert real.read(path)[1] == first
+
+
+def seen_objects(trial: Trial, onodes: Onodes, writes: int) -> RealRun:
+    """A run over 1,000 objects, of which a fit is to find these sizes again."""
+    each = writes / 1000
+    size = onodes.onode_bytes + onodes.map_bytes(trial.block_bytes, each)
+    keys = 1 + onodes.map_bytes(trial.block_bytes, each) / onodes.shard_bytes
+    kinds = onodes.kinds(trial.block_bytes, each / 2)
+    packed = onodes.packed(trial.block_bytes, each) if 'LZ4' in trial.compression else 1.0
+    nothing = run(Events(flushes=[flush(40)]))
+    column = replace(
+        nothing.columns[0],
+        name='O',
+        data_bytes_per_write=sum(kind.written_bytes for kind in kinds),
+        rates_at_writes=writes / 2,
+        live_keys=round(1000 * keys),
+        live_data_bytes=round(1000 * size),
+        live_bytes=round(1000 * size * packed),
+    )
+    return replace(
+        nothing, trial=trial, objects=1000, writes_before=0, writes=writes, columns=[column]
+    )
+
+
+def test_the_fit_finds_the_sizes_of_onodes_again() -> None:
+    """From small and full objects, blocks of two sizes, and with compression."""
+    sizes = Onodes(600.0, 24.0, 6.0, 650.0, 0.4)
+    trial = replace(drawn()[0], clients='rbd', held_out=False)
+    runs = [
+        seen_objects(replace(trial, block_bytes=block, compression=compression), sizes, writes)
+        for block in (4096, 16384)
+        for compression in ('kNoCompression', 'kLZ4Compression')
+        for writes in (20_000, 60_000, 2_000_000)
+    ]
+    found = onodes(runs)
+    for block in (4096, 16384):
+        for writes in (30.0, 300.0, None):
+            expected = sizes.onode_bytes + sizes.map_bytes(block, writes)
+            fitted = found.onode_bytes + found.map_bytes(block, writes)
+            assert fitted == pytest.approx(expected, rel=0.05)
+            assert found.packed(block, writes) == pytest.approx(
+                sizes.packed(block, writes), rel=0.1
+            )
+
+
+def test_nothing_is_fitted_to_what_is_held_out() -> None:
+    held_out = replace(run(Events()), trial=replace(drawn()[0], held_out=True))
+    with pytest.raises(ValueError, match='held out'):
+        fit([held_out], ['O'])
+
+
+@pytest.mark.parametrize('number', [5, 8, 20])
+def test_an_interval_holds_what_comes_and_not_what_was_seen(number: int) -> None:
+    """Of few comparisons the narrowest interval around 80 % of them holds much less of the next."""
+    rng = random.Random(number)
+    held = 0
+    for _ in range(4000):
+        seen = [math.exp(rng.gauss(0.0, 0.5)) for _ in range(number)]
+        (interval,) = fitted_intervals({'x': seen})
+        held += interval['low'] <= math.exp(rng.gauss(0.0, 0.5)) <= interval['high']
+    assert held / 4000 == pytest.approx(0.8, abs=0.025)
