@@ -81,7 +81,9 @@ def amplification(
         known_column = workload.columns.get(column.name)
         if known_column is None or not column.writes_per_flush:
             continue
-        flow = _flow(family.options, column, known_column, held, data_bytes, known.overlap)
+        flow = _flow(
+            family.options, column, known_column, held, data_bytes, workload.stale, known.overlap
+        )
         flushed += flow.flushed
         compacted += flow.compacted
         # Level 0 is half full on average, and part of it is newer values of what is below.
@@ -117,6 +119,7 @@ def _flow(
     known: ColumnCalibration,
     held: Population,
     data_bytes: float,
+    stale: float,
     overlap: float,
 ) -> _Flow:
     window = column.writes_per_flush or 0.0
@@ -131,6 +134,8 @@ def _flow(
     active_bytes = known.live_bytes(held, options.compression) / column.shards
     if known.growth_bytes(options.compression):
         active_bytes = data_bytes
+    # What is old in level 0 is part of the files that there are, but no compaction writes it.
+    data_bytes = max(min(active_bytes, data_bytes), data_bytes - stale * level0_bytes / 2)
     ratio = compaction_bytes_per_level0_byte(
         options, merged_bytes, data_bytes, active_bytes, overlap
     )
