@@ -139,7 +139,7 @@ def _replay(program: Path, shape: tuple[int, int, int, int], objects: int, scale
     population = Population(max(1, objects // scale), PLACEMENT_GROUPS, LOG_ENTRIES // scale)
     known = _known(population)
     workload = known.workloads[WORKLOAD]
-    writes = int(WAL_GIB * GIB / scale / workload.written_bytes(population))
+    writes = int(WAL_GIB * GIB / scale / workload.written_bytes)
     with tempfile.TemporaryDirectory(prefix='replay-') as directory:
         arguments = (
             int(population.objects), SHARDS, int(population.log_entries), writes, 1,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Mapping, Optional
@@ -169,6 +170,7 @@ def situation_of_osd(facts: OsdFacts, release: KnownRelease, given: Given = NOTH
         workload=measured,
         wal_bytes_per_s=signals.wal_bytes_per_s if signals else None,
         log_entries=_log_entries(facts.settings or {}),
+        write_bytes=_write_bytes(facts) if given.workload in (None, _workload_of(facts)) else None,
     )
     used = signals.db_used_bytes if signals else None
     if used is not None and signals is not None and given.data_bytes is None:
@@ -212,6 +214,12 @@ def situation_of_osd(facts: OsdFacts, release: KnownRelease, given: Given = NOTH
         # What it wrote was written for other clients, or into another database, than is asked of.
         return situation
     return _fitted(situation, facts)
+
+
+def _write_bytes(facts: OsdFacts) -> Optional[float]:
+    """Mean size of a write, to a power of two: what clients mostly write, from tick to tick."""
+    mean = facts.signals.write_bytes_avg if facts.signals else None
+    return None if not mean or mean < 1 else float(2 ** round(math.log2(mean)))
 
 
 def _workload_of(facts: OsdFacts) -> Optional[WorkloadClass]:

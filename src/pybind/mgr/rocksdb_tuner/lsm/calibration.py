@@ -14,6 +14,7 @@ from typing import Any, Mapping, Optional
 from ..knowledge import loader
 from .columns import DEFAULT
 from .fates import Fate, KeyKind, Members, Population, left_bytes
+from .onodes import BLOCK_BYTES, Onodes
 from .records import Estimate
 
 __all__ = [
@@ -33,6 +34,8 @@ __all__ = [
 ]
 
 _NO_COMPRESSION = 'kNoCompression'
+#: The column of objects.
+ONODES = 'O'
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,33 @@ class WorkloadCalibration:
     #: Of what level 0 holds on average, the part that is a newer value of what is below it.
     stale: float
     description: str
+    #: How large onodes are by what is written to an object; None: as `columns` says, always.
+    onodes: Optional[Onodes] = None
+
+    def of_writes(
+        self, write_bytes: Optional[float], writes_per_object: Optional[float]
+    ) -> WorkloadCalibration:
+        """The same for writes of this size; None: of 4 KiB, and to all blocks of an object."""
+        found = self.columns.get(ONODES)
+        if self.onodes is None or found is None or not found.kinds:
+            return self
+        if write_bytes is None and writes_per_object is None:
+            return self
+        kinds = self.onodes.kinds(write_bytes or BLOCK_BYTES, writes_per_object)
+        return replace(self, columns={**self.columns, ONODES: ColumnCalibration(ONODES, kinds)})
+
+    def remembering_nothing(self) -> WorkloadCalibration:
+        """The same where the PG log is as long as what is remembered of its requests."""
+        return replace(
+            self,
+            columns={
+                name: replace(
+                    column,
+                    kinds=tuple(k for k in column.kinds if k.members is not Members.LOG_DUPS),
+                )
+                for name, column in self.columns.items()
+            },
+        )
 
     def over(self, names: Collection[str]) -> WorkloadCalibration:
         """The same for a database with these columns: what has none of its own is in "default"."""
@@ -209,6 +239,7 @@ def parse_calibration(content: Mapping[str, Any]) -> Calibration:
                 memory_per_wal_byte=entry['memory_per_wal_byte'],
                 stale=entry['stale'],
                 description=entry['description'],
+                onodes=Onodes(**entry['onodes']) if 'onodes' in entry else None,
             )
             for entry in content['workloads']
         },

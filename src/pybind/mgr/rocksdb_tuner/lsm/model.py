@@ -11,10 +11,18 @@ from .amplification import amplification
 from .calibration import Calibration, WorkloadCalibration, calibration
 from .columns import Column, options_of
 from .cpu import cpu, cpu_work
+from .fates import Population
 from .kv_sync import kv_sync_time
 from .levels import db_device, levels
 from .memory import Family, background_jobs, column_family, memtables, wal, wal_limit_bytes
-from .population import assumed_data_bytes, data_by_family, grows, population, stored_ratio
+from .population import (
+    LOG_ENTRIES,
+    assumed_data_bytes,
+    data_by_family,
+    grows,
+    population,
+    stored_ratio,
+)
 from .records import ColumnFamilyModel, Devices, Load, Stall, TreeModel, VolumeSelection
 from .stalls import Busiest, stalls
 from .tree_options import tree_options
@@ -139,7 +147,18 @@ def _workload(inputs: TreeInputs, known: Calibration) -> Optional[WorkloadCalibr
     if inputs.load.workload is None:
         return None
     names = {column.name for column in inputs.columns}
-    return known.workloads[inputs.load.workload].over(names)
+    measured = known.workloads[inputs.load.workload]
+    load = inputs.load
+    if not _remembers(load, measured.population):
+        measured = measured.remembering_nothing()
+    return measured.of_writes(load.write_bytes, load.writes_per_object).over(names)
+
+
+def _remembers(load: Load, measured: Population) -> bool:
+    """Whether requests are remembered that the PG log no longer holds."""
+    entries = LOG_ENTRIES if load.log_entries is None else load.log_entries
+    groups = load.placement_groups or measured.placement_groups
+    return replace(measured, log_entries=entries, placement_groups=groups).log_dups > 0
 
 
 def _stalls(

@@ -82,6 +82,10 @@ class Load:
     placement_groups: Optional[int] = None
     #: In the logs of all its placement groups; None: as many as an OSD is to keep by default.
     log_entries: Optional[float] = None
+    #: Mean size of a client's write; None: not known, as that which was measured.
+    write_bytes: Optional[float] = None
+    #: That an object ever got, of those that clients write to; None: all its blocks were written.
+    writes_per_object: Optional[float] = None
 
 
 @dataclass(frozen=True)

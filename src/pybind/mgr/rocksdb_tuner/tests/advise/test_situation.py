@@ -87,6 +87,25 @@ def test_of_an_osd_that_is_known_nothing_is_assumed_but_what_its_bluefs_holds() 
 
 
 @pytest.mark.parametrize(
+    ('mean', 'said', 'expected'),
+    [
+        (None, {}, None),
+        (0.0, {}, None),
+        (4096.0, {}, 4096.0),
+        (17_000.0, {}, 16384.0),
+        (17_000.0, {'workload': 'rgw-metadata'}, 16384.0),
+        (17_000.0, {'workload': 'rbd-small-write'}, None),
+    ],
+)
+def test_writes_are_as_large_as_those_of_its_own_clients(
+    mean: Optional[float], said: dict[str, str], expected: Optional[float]
+) -> None:
+    """How large onodes are depends on it; of other clients than its own nothing is known."""
+    osd = known(signals=Signals(osd_id=3, write_bytes_avg=mean))
+    assert situation(osd, **said).load.write_bytes == expected
+
+
+@pytest.mark.parametrize(
     ('changes', 'data_bytes'),
     [
         ({'signals': None}, None),

@@ -48,3 +48,21 @@ def test_cold_data_is_written_along() -> None:
     """What no level 0 can be is other data, which a compaction of level 1 meets."""
     live = live_bytes()
     assert compactions(10 * live) > 1.2 * compactions(live)
+
+
+@pytest.mark.parametrize(('of_each_group', 'share'), [(3_000, 'less'), (10, 'more')])
+def test_requests_are_remembered_only_beyond_the_log(of_each_group: int, share: str) -> None:
+    """A write puts more into "P" where the log is shorter than the 3,000 that are remembered."""
+    usual = calibration().workloads['rbd-randwrite']
+
+    def share_of_log(log_entries: float) -> float:
+        load = Load(workload=usual.name, placement_groups=32, log_entries=log_entries)
+        columns_found = tree_of(OPTIONS, '6.8', PACIFIC_CFS, load=load).column_families
+        found = next(column.share for column in columns_found if column.name == 'P')
+        assert found is not None
+        return found
+
+    with_dups, without = usual.share('P'), usual.remembering_nothing().share('P')
+    assert without < with_dups
+    expected = without if share == 'less' else with_dups
+    assert share_of_log(32 * of_each_group) == pytest.approx(expected)
