@@ -36,7 +36,7 @@ def predict(run: RealRun, known: Calibration) -> TreeModel:
             columns=columns(release.default_cfs),
             load=Load(
                 workload=WORKLOADS[run.trial.clients],
-                data_bytes=run.sst_bytes_mean,
+                data_bytes=run.data_bytes,
                 objects=run.objects,
                 placement_groups=run.placement_groups,
                 log_entries=log_entries(run),
@@ -76,7 +76,7 @@ def compare(run: RealRun, known: Calibration) -> Iterator[Comparison]:
             run, 'wal_device_bytes', predicted.wal.device_bytes.value, run.wal_peak_allocated_bytes
         )
     found = predicted.amplification
-    if found.write is None or found.space is None:
+    if found.write is None:
         return
     assert found.flushes is not None
     assert found.compactions is not None
@@ -87,9 +87,6 @@ def compare(run: RealRun, known: Calibration) -> Iterator[Comparison]:
     if not run.write_amplification:
         return
     yield _comparison(run, 'write_amplification', found.write.value, run.write_amplification)
-    if run.compacted:
-        measured = run.sst_bytes_mean / run.sst_bytes_compacted
-        yield _comparison(run, 'space_amplification', found.space.value, measured)
 
 
 def _comparison(

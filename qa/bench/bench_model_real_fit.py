@@ -263,4 +263,8 @@ def installed(
         by_quantity.setdefault(comparison.quantity, []).append(comparison.ratio)
     ratios = {name: by_quantity[name] for name in QUANTITIES if name in by_quantity}
     made = _replaced(content, fit(rbd, _names(content)))
-    return {**made, 'intervals': fitted_intervals(ratios)}
+    found = {interval['quantity']: interval for interval in fitted_intervals(ratios)}
+    return {
+        **made,
+        'intervals': [found.get(old['quantity'], old) for old in content['intervals']],
+    }

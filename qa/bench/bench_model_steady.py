@@ -118,6 +118,13 @@ class RealRun:
         return self.sst_bytes_compacted != self.sst_bytes_after
 
     @property
+    def data_bytes(self) -> float:
+        """What the database held: files that are deleted stay some seconds, so as RocksDB says."""
+        if not self.compacted:
+            return self.sst_bytes_mean
+        return float(sum(column.live_bytes for column in self.columns))
+
+    @property
     def flushes(self) -> float | None:
         """Bytes for each byte in the WAL; None: too few of them to compare."""
         found = [(c.level_0_bytes_per_write, c.level_0_bytes) for c in self.columns]
