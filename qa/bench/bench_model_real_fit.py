@@ -257,11 +257,14 @@ def installed(
     """``knowledge/model.json`` with this fit, and intervals of what it was off by."""
     rbd = [run for run in runs if run.trial.clients == 'rbd']
     comparisons = left_out(content, rbd)
-    comparisons += [*changes(comparisons), *scaled]
+    comparisons += changes(comparisons)
+    at_real_size = {comparison.quantity for comparison in comparisons}
+    comparisons += scaled
     by_quantity: dict[str, list[float]] = {}
     for comparison in comparisons:
         by_quantity.setdefault(comparison.quantity, []).append(comparison.ratio)
-    ratios = {name: by_quantity[name] for name in QUANTITIES if name in by_quantity}
+    # What no run at real size shows is as far off as it was.
+    ratios = {name: by_quantity[name] for name in QUANTITIES if name in at_real_size}
     made = _replaced(content, fit(rbd, _names(content)))
     found = {interval['quantity']: interval for interval in fitted_intervals(ratios)}
     return {

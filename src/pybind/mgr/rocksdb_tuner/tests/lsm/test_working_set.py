@@ -59,7 +59,7 @@ def test_few_objects_are_told_no_more_exactly_than_their_writes_differ() -> None
 def test_no_more_objects_than_the_database_has_room_for() -> None:
     most = most_objects(INPUTS)
     assert most is not None
-    assert 1e6 < most < 2e6
+    assert 5e5 < most < 1e6
     found = working_set(INPUTS, Measured(amplification(most), DAY_S))
     assert found is not None
     assert found.fitted is not None
