@@ -2,8 +2,8 @@
 """The model of the tree against real OSDs, and what one answer of it costs.
 
 ``measure`` runs real OSDs (root, Debian packages, some 25 minutes); ``compare`` shows what the
-model predicts for those runs; ``calibrate`` writes into ``knowledge/model.json`` what only
-measuring gives, and the interval that held 80 % of the comparisons; ``speed`` times the model.
+model predicts for those runs; ``calibrate`` writes into ``knowledge/model.json`` what only measuring
+gives, of the omap load; ``speed`` times the model.
 """
 
 from __future__ import annotations
@@ -101,11 +101,15 @@ def _value(number: float) -> str:
 
 
 def _calibrate(arguments: argparse.Namespace) -> None:
+    """Of the omap load; `bench_model_real.py fit`, after it, has the rest."""
     runs = _read(arguments)
     overlap = comparing.best_overlap(runs)
     found = comparing.intervals(comparing.compare_all(runs, overlap))
     content = json.loads(KNOWLEDGE.read_text())
-    content.update(comparing.calibrate(runs, comparing.fit(runs), overlap, found))
+    made = comparing.calibrate(runs, comparing.fit(runs), overlap, found)
+    rbd = {entry['name']: entry for entry in content['workloads'] if 'onodes' in entry}
+    made['workloads'] = [rbd.get(entry['name'], entry) for entry in made['workloads']]
+    content.update(made)
     KNOWLEDGE.write_text(json.dumps(content, indent=1) + '\n')
 
 
