@@ -2,8 +2,8 @@
 """The model of the tree against real OSDs, and what one answer of it costs.
 
 ``measure`` runs real OSDs (root, Debian packages, some 25 minutes); ``compare`` shows what the
-model predicts for those runs; ``calibrate`` writes into ``knowledge/model.json`` what only measuring
-gives, of the omap load; ``speed`` times the model.
+model predicts for those runs; ``calibrate`` writes into ``knowledge/model.json`` what only
+measuring gives, of the omap load; ``speed`` times the model.
 """
 
 from __future__ import annotations
