@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -258,12 +259,13 @@ def installed(
     rbd = [run for run in runs if run.trial.clients == 'rbd']
     comparisons = left_out(content, rbd)
     comparisons += changes(comparisons)
-    at_real_size = {comparison.quantity for comparison in comparisons}
+    counted = Counter(comparison.quantity for comparison in comparisons)
+    at_real_size = {quantity for quantity, number in counted.items() if number > 1}
     comparisons += scaled
     by_quantity: dict[str, list[float]] = {}
     for comparison in comparisons:
         by_quantity.setdefault(comparison.quantity, []).append(comparison.ratio)
-    # What no run at real size shows is as far off as it was.
+    # What one run at real size shows, or none, is taken to be as far off as it was.
     ratios = {name: by_quantity[name] for name in QUANTITIES if name in at_real_size}
     made = _replaced(content, fit(rbd, _names(content)))
     found = {interval['quantity']: interval for interval in fitted_intervals(ratios)}
