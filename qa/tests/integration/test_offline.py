@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import tempfile
 import time
@@ -120,6 +119,9 @@ def judged(path: Path, *words: str, schema: str) -> Any:
     return document
 
 
+#: What is known of an OSD beside what was measured.
+FACTS = ('osd', 'host', 'device_class', 'up', 'db_device_shared', 'options')
+
 #: Looks that may come between a report and the answers that it is compared with.
 LOOKS = 6
 
@@ -214,30 +216,23 @@ def test_without_names_only_the_names_differ(
     assert {osd['host'] for osd in judged(path, 'osd', schema='osd')} == {'host-1'}
 
 
-def test_ceph_s_own_commands_give_the_same_findings_workload_and_advice(
-    tuner: ModuleClient, folder: Path, release: str
+def test_ceph_s_own_commands_give_the_same_findings_workload_and_options(
+    tuner: ModuleClient, folder: Path
 ) -> None:
     found = judged(folder, 'workload', schema='workload')['groups'][0]['workload']
     assert found['class'] == 'rbd-small-write'
-    findings = {f['id'] for f in judged(folder, 'findings', schema='findings')}
-    assert findings == {f['id'] for f in tuner.json('findings', schema='findings')}
-    assert 'restart-pending' in findings
-    conclusions = [
-        status['groups'][0]['conclusion']
-        for status in (judged(folder, 'status', schema='status'), tuner.status())
-    ]
-    # What the model predicts follows from the load of the moment.
-    here, there = (re.sub(r'\d+\.\d+', 'x', conclusion) for conclusion in conclusions)
-    assert here == there
-    # The least loaded OSD comes first, and the loads are those of two times.
-    advice, advice_there = (
-        [(r['id'], sorted(r['commands'])) for r in recommendations]
-        for recommendations in (
-            judged(folder, 'recommend', schema='recommend'),
-            tuner.json('recommend', schema='recommend'),
-        )
+    for findings in (
+        judged(folder, 'findings', schema='findings'),
+        tuner.json('findings', schema='findings'),
+    ):
+        assert {'memory-target-small', 'restart-pending'} <= {f['id'] for f in findings}
+    # Other findings and the advice follow from the load, and these are the loads of two times: that
+    # equal measures give equal answers, the tests of reports prove.
+    facts, facts_there = (
+        [{name: osd[name] for name in FACTS} for osd in osds]
+        for osds in (judged(folder, 'osd', schema='osd'), tuner.osds())
     )
-    assert advice == advice_there
+    assert facts == facts_there
     for osd in judged(folder, 'osd', schema='osd'):
         assert osd['kv_sync_ms'] > 0
         assert osd['wal_bytes_per_s'] > 0
