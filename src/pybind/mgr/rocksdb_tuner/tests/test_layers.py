@@ -1,0 +1,175 @@
+"""Imports point down the layers of the module, and in no circle."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1]
+#: From the lowest: a layer imports from those before it. What stands in one line is independent of
+#: each other, but for what '+' joins. Packages to come stand here too.
+LAYERS = (
+    'units',
+    'knowledge mgr',
+    'options',
+    'lsm observe+deep',
+    'workload',
+    'judge',
+    'plan',
+    'advise',
+    'shapes store steps',
+    'rollout+campaign+operations',
+    'snapshot',
+    'evaluate',
+    'present',
+    'metrics+metrics_endpoint+metrics_settings+metrics_text collection',
+    'requests settings questions audit shared_text arguments',
+    'material sampler',
+    'tuner offline',
+    'commands standby',
+    'module',
+)
+#: Imports that point up or aside, to be removed: none may be added.
+REMAINING: frozenset[tuple[str, str]] = frozenset(
+    {
+        ('advise.annex', 'rollout.records'),
+        ('advise.automatic', 'rollout.alarm'),
+        ('advise.automatic', 'rollout.history'),
+        ('advise.automatic', 'rollout.records'),
+        ('advise.compaction', 'campaign.records'),
+        ('advise.compaction', 'rollout.history'),
+        ('advise.compaction', 'rollout.records'),
+        ('advise.conditions.options', 'rollout.records'),
+        ('advise.facts', 'rollout.records'),
+        ('advise.overrides', 'rollout.records'),
+        ('advise.proposal', 'rollout.order'),
+        ('advise.proposal', 'rollout.records'),
+        ('advise.proposal', 'rollout.track_record'),
+        ('advise.proposal', 'rollout.verdict'),
+        ('advise.recommend', 'rollout.records'),
+        ('advise.records', 'rollout.records'),
+        ('advise.steps', 'rollout.order'),
+        ('advise.steps', 'rollout.plan'),
+        ('advise.steps', 'rollout.records'),
+        ('advise.steps', 'rollout.verdict'),
+    }
+)
+#: Takes the time, the randomness and the cluster as arguments.
+PURE = frozenset({'options', 'lsm', 'workload', 'judge', 'plan', 'advise'})
+IMPURE = frozenset(
+    {'asyncio', 'os', 'random', 'secrets', 'socket', 'subprocess', 'threading', 'time'}
+)
+
+
+def _modules() -> dict[str, Path]:
+    """By dotted name below the package."""
+    found = {}
+    for path in PACKAGE.rglob('*.py'):
+        parts = path.relative_to(PACKAGE).with_suffix('').parts
+        if parts[0] not in {'tests', '__init__'}:
+            found['.'.join(parts[:-1] if parts[-1] == '__init__' else parts)] = path
+    return found
+
+
+MODULES = _modules()
+
+
+def _imports(module: str) -> Iterator[str]:
+    """What ``module`` imports of the others."""
+    path = MODULES[module]
+    package = [*module.split('.'), ''] if path.stem == '__init__' else module.split('.')
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = package[: len(package) - node.level]
+            source = '.'.join((*base, *([node.module] if node.module else [])))
+            for alias in node.names:
+                name = f'{source}.{alias.name}'.lstrip('.')
+                yield name if name in MODULES else source
+
+
+IMPORTS: Mapping[str, frozenset[str]] = {module: frozenset(_imports(module)) for module in MODULES}
+
+
+def _ranks() -> dict[str, tuple[int, int]]:
+    """The layer of each part of the module, and its place in it."""
+    return {
+        name: (layer, place)
+        for layer, names in enumerate(LAYERS)
+        for place, joined in enumerate(names.split())
+        for name in joined.split('+')
+    }
+
+
+RANKS = _ranks()
+
+
+def _part(module: str) -> str:
+    return module.partition('.')[0]
+
+
+def _points_down(module: str, imported: str) -> bool:
+    own, other = RANKS[_part(module)], RANKS[_part(imported)]
+    return own == other or other[0] < own[0]
+
+
+def test_every_part_of_the_module_stands_in_one_layer() -> None:
+    """A new package says what it may import before it imports anything."""
+    listed = [name for names in LAYERS for name in names.replace('+', ' ').split()]
+    assert sorted({_part(module) for module in MODULES} - set(listed)) == []
+    assert len(listed) == len(set(listed))
+
+
+def test_imports_point_down_but_for_a_list_that_only_shrinks() -> None:
+    """One that is listed and gone fails too: it may not come back."""
+    found = {
+        (module, imported)
+        for module, all_imported in IMPORTS.items()
+        for imported in all_imported
+        if not _points_down(module, imported)
+    }
+    assert sorted(found - REMAINING) == []
+    assert sorted(REMAINING - found) == []
+
+
+def test_no_file_imports_itself_by_way_of_others() -> None:
+    """Nor within a package: each file can be read after those that it imports."""
+    done: set[str] = set()
+
+    def circle(module: str, way: tuple[str, ...]) -> tuple[str, ...]:
+        if module in way:
+            return (*way[way.index(module) :], module)
+        if module in done:
+            return ()
+        for imported in sorted(IMPORTS.get(module, ())):
+            found = circle(imported, (*way, module))
+            if found:
+                return found
+        done.add(module)
+        return ()
+
+    assert [found for module in sorted(MODULES) if (found := circle(module, ()))] == []
+
+
+@pytest.mark.parametrize('part', sorted(PURE))
+def test_what_decides_reads_no_clock_and_no_chance(part: str) -> None:
+    """Pure parts take the time, the randomness and the cluster as arguments."""
+    found = {
+        (module, name)
+        for module, path in MODULES.items()
+        if _part(module) == part
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in _outside(node)
+        if name in IMPURE
+    }
+    assert sorted(found) == []
+
+
+def _outside(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name.partition('.')[0] for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+        return [node.module.partition('.')[0]]
+    return []
