@@ -158,7 +158,7 @@ def test_a_report_gives_the_answers_of_the_module(
         tuner,
         lambda: {
             command: tuner.json(command, schema=command)
-            for command in ('workload', 'findings', 'recommend')
+            for command in ('workload', 'findings', 'recommend', 'candidates')
         },
     )
     path.write_text(text)
@@ -182,7 +182,7 @@ def test_a_report_gives_the_tables_of_the_module(
     tuner: ModuleClient, folder: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / 'report.json'
-    commands = ('workload', 'findings', 'recommend', 'osd')
+    commands = ('workload', 'findings', 'recommend', 'candidates', 'osd')
     text, there = of_one_look(tuner, lambda: [tuner.plain(command) for command in commands])
     path.write_text(text)
     # The ceph command leaves out empty lines.

@@ -87,8 +87,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         'command',
         nargs='?',
-        choices=(*_OVERVIEW, 'show'),
-        help='as the commands of the module; without one, all of them',
+        choices=(*_RENDERERS, 'show'),
+        help=f'as the commands of the module; without one: {", ".join(_OVERVIEW)}',
     )
     parser.add_argument('subject', nargs='?', help='the OSD for "osd", the id for "show"')
     parser.add_argument('--format', choices=FORMATS, default='plain')

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any, Callable
 
+import jsonschema
 import pytest
 
 from rocksdb_tuner.advise.profiles import profile
@@ -14,6 +16,7 @@ from rocksdb_tuner.collection.read import read, unpack
 from rocksdb_tuner.collection.report import report
 from rocksdb_tuner.mgr.records import CounterPoint
 from rocksdb_tuner.observe.counters import details_for
+from rocksdb_tuner.offline.cli import main
 from rocksdb_tuner.offline.judge import judge
 from rocksdb_tuner.present import render
 from rocksdb_tuner.rollout.records import Phase
@@ -23,6 +26,7 @@ from rocksdb_tuner.tuner import Settings
 from ..fake_cluster import OPTION
 from ..test_tuner import World as PlainWorld
 
+SCHEMAS = Path(render.__file__).parent / 'schemas'
 STALE = 'compression=kNoCompression,max_write_buffer_number=32,min_write_buffer_number_to_merge=2'
 ALTERNATE_2019 = profile('alternate-2019').options
 _DB_DEVICE = (
@@ -72,6 +76,7 @@ def answers(snapshot: Snapshot) -> dict[str, Any]:
         'workload': render.workload(snapshot, 'json'),
         'findings': render.findings(snapshot, 'json'),
         'recommend': render.recommend(snapshot, 'json'),
+        'candidates': render.candidates(snapshot, 'json'),
         'status': render.status(snapshot, 'json'),
     }
     for facts in snapshot.osds:
@@ -244,6 +249,29 @@ def test_the_answers_are_those_of_the_module(scene: Callable[[World], None]) -> 
     world = World()
     scene(world)
     assert answers(judged(world)) == answers(world.tuner.snapshot)
+
+
+@pytest.mark.parametrize('output_format', render.FORMATS)
+def test_the_program_lists_the_candidates_that_the_module_lists(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], output_format: str
+) -> None:
+    """`candidates` of a report is that of the module in every format, with bars of its own."""
+    world = World()
+    world.settings = Settings(sample_interval_s=5.0, limits={'min_gain': 0.3, 'max_loss': 0.01})
+    world.load_ops_per_s = 800
+    world.run(120)
+    path = tmp_path / 'report.json'
+    path.write_text(report(world.tuner.collection(), anonymous=False))
+    assert main([str(path), 'candidates', '--format', output_format]) == 0
+    shown = capsys.readouterr().out
+    assert shown == render.candidates(world.tuner.snapshot, output_format) + '\n'
+    if output_format == 'plain':
+        assert 'by at least 30%' in shown
+        return
+    (group,) = document = json.loads(shown)
+    jsonschema.validate(document, json.loads((SCHEMAS / 'candidates.schema.json').read_text()))
+    assert (group['min_gain_percent'], group['max_loss_percent']) == (30, 1)
+    assert len(group['candidates']) > 5
 
 
 @pytest.mark.parametrize('scene', SCENES, ids=lambda scene: scene.__name__)
