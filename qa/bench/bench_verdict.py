@@ -25,10 +25,10 @@ sys.path[:0] = [
     str(CHECKOUT / 'qa/doubles'),
 ]
 
-from rocksdb_tuner.rollout.evidence import Block, Evidence, Measured  # noqa: E402 - after the path
-from rocksdb_tuner.rollout.records import Effect, Judgement, Verdict  # noqa: E402
-from rocksdb_tuner.rollout.verdict import judge  # noqa: E402
-from rocksdb_tuner.tests.rollout.simulated import (  # noqa: E402
+from rocksdb_tuner.judge.evidence import Block, Evidence, Measured  # noqa: E402 - after the path
+from rocksdb_tuner.judge.records import Effect, Judgement, Verdict  # noqa: E402
+from rocksdb_tuner.judge.verdict import judge  # noqa: E402
+from rocksdb_tuner.tests.judge.simulated import (  # noqa: E402
     MEANS,
     RECORDINGS,
     Outcome,

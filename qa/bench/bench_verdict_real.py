@@ -29,8 +29,9 @@ sys.path[:0] = [str(CHECKOUT / part) for part in ('qa', 'qa/doubles', 'src/pybin
 from harness import Cluster, ClusterSpec, Progress, staggered  # noqa: E402 - after the path to it
 from harness.record import save  # noqa: E402
 from harness.verdict_run import parse_phase, run, set_module_options  # noqa: E402
-from rocksdb_tuner.rollout.records import SoakPlan, Verdict  # noqa: E402
-from rocksdb_tuner.rollout.verdict import in_words, limits  # noqa: E402
+from rocksdb_tuner.judge.records import SoakPlan, Verdict  # noqa: E402
+from rocksdb_tuner.judge.signals import limits  # noqa: E402
+from rocksdb_tuner.judge.verdict import in_words  # noqa: E402
 from rocksdb_tuner.tests.workload.replay import SAMPLE_INTERVAL_S  # noqa: E402
 from verdict_trials import (  # noqa: E402
     SIGNALS,

@@ -42,6 +42,7 @@ ROOT = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner'
 #: Whose tests are asked: its own, and these.
 PACKAGES: Mapping[str, Sequence[str]] = {
     'options': ('options',),
+    'judge': ('judge',),
     'rollout': ('rollout',),
     'campaign': ('campaign',),
     'workload': ('workload',),
@@ -63,8 +64,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('what', choices=('run', 'score', 'survivors', 'sample'))
     parser.add_argument('--packages', default=','.join(PACKAGES), help='separated by commas')
-    parser.add_argument('--files', default='', help='only these files, e.g. rollout/verdict.py')
-    parser.add_argument('--tests', default='', help='only these, e.g. rollout/test_verdict.py')
+    parser.add_argument('--files', default='', help='only these files, e.g. judge/verdict.py')
+    parser.add_argument('--tests', default='', help='only these, e.g. judge/test_verdict.py')
     parser.add_argument('--shard', default='1/1', help='which part of how many')
     parser.add_argument('--sample', type=int, help='at most so many mutants of each package')
     parser.add_argument('--seed', type=int, help='of the sample; a new one is printed')

@@ -15,21 +15,17 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Optional
 
+from rocksdb_tuner.judge.evidence import Block, Evidence, Measured, measured
+from rocksdb_tuner.judge.records import Judgement, SoakPlan, Verdict
+from rocksdb_tuner.judge.signals import limits
+from rocksdb_tuner.judge.soak import block_length_s, ends_with, least_soak_s
+from rocksdb_tuner.judge.verdict import judge
 from rocksdb_tuner.observe.counters import names_for
 from rocksdb_tuner.observe.sample import Sample, take_sample
 from rocksdb_tuner.observe.window import Window, window
-from rocksdb_tuner.rollout.evidence import Block, Evidence, Measured, measured
 from rocksdb_tuner.rollout.order import matched_controls
 from rocksdb_tuner.rollout.recorder import Part, Recorder
-from rocksdb_tuner.rollout.records import Judgement, SoakPlan, Verdict
-from rocksdb_tuner.rollout.soak import ends_with
-from rocksdb_tuner.rollout.verdict import (
-    block_length_s,
-    judge,
-    least_soak_s,
-    limits,
-)
-from rocksdb_tuner.tests.rollout.simulated import OneReport
+from rocksdb_tuner.tests.judge.simulated import OneReport
 from rocksdb_tuner.tests.workload.replay import SAMPLE_INTERVAL_S, load_file
 
 SIGNALS = ('op_w_latency_ms', 'kv_sync_ms_per_txn')

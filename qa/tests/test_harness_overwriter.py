@@ -212,7 +212,7 @@ def test_copy_of_the_module_has_the_hooks_and_the_module_itself_has_not(
     laboratory = Laboratory(tmp_path / folder)
     laboratory.set_clock_offset(3600)
     code = (
-        'import time, rocksdb_tuner.tuner as t, rocksdb_tuner.rollout.verdict as v;'
+        'import time, rocksdb_tuner.tuner as t, rocksdb_tuner.judge.signals as v;'
         'from rocksdb_tuner.mgr.adapter import MgrCluster;'
         "print(round(t.Tuner.__init__.__kwdefaults__['wall_clock']() - time.time()),"
         ' v.limits().block_s, MgrCluster.remove.__name__)'

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from harness.staggered import SLOT_S, TRIED_S, groups
+from rocksdb_tuner.judge.records import SoakPlan
+from rocksdb_tuner.judge.signals import limits
+from rocksdb_tuner.judge.soak import least_soak_s
 from rocksdb_tuner.observe.sample import Sample
-from rocksdb_tuner.rollout.records import SoakPlan
-from rocksdb_tuner.rollout.verdict import least_soak_s, limits
 from verdict_trials import Case, Found, Recorded, Span, cases, disjoint, read, soak
 
 RECORDINGS = Path(__file__).parents[1] / 'bench' / 'recordings'

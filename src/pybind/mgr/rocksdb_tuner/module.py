@@ -29,6 +29,7 @@ from .advise.weighing import BARS
 from .arguments import what_is_wrong
 from .collection.report import report
 from .deep.look import DeepLookRefused
+from .judge.records import Inconclusive, NoBenefit, SoakPlan
 from .metrics_endpoint import MetricsEndpoint
 from .metrics_settings import metrics_options, url, wanted_address
 from .metrics_text import MetricsText
@@ -41,7 +42,6 @@ from .present.layout import clean, shown_error
 from .requests import BusyError
 from .rollout.errors import RolloutRefused
 from .rollout.maintenance import MaintenanceWindow
-from .rollout.records import Inconclusive, NoBenefit, SoakPlan
 from .shared_text import SharedText
 from .snapshot import Mode
 from .tuner import Settings, Tuner

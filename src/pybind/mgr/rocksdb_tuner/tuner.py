@@ -43,6 +43,8 @@ from .evaluate import (
     conclude,
     unknown_manager,
 )
+from .judge.records import SoakPlan
+from .judge.soak import contradiction
 from .knowledge import loader
 from .material import Material, Published
 from .mgr.protocols import (
@@ -84,9 +86,8 @@ from .rollout.driver import Driver
 from .rollout.errors import RolloutRefused
 from .rollout.hearing import Hearing
 from .rollout.maintenance import MaintenanceWindow, outside
-from .rollout.records import ANNEX, OPTION, RolloutState, SoakPlan
+from .rollout.records import ANNEX, OPTION, RolloutState
 from .rollout.rules import Limits
-from .rollout.soak import contradiction
 from .snapshot import Mode, Sampling, Snapshot
 from .steps import Steps
 from .workload.recogniser import Recogniser

@@ -6,10 +6,11 @@ import hashlib
 from collections.abc import Sequence
 from typing import Optional
 
+from ..judge.predictions import shown_by
+from ..judge.records import Predicted
+from ..judge.signals import judged_signals
 from ..rollout.order import domains_of
-from ..rollout.records import ChangeKind, ChangeRequest, Predicted, Purpose
-from ..rollout.track_record import shown_by
-from ..rollout.verdict import judged_signals
+from ..rollout.records import ChangeKind, ChangeRequest, Purpose
 from .candidate import Candidate
 from .facts import places, write_iops
 from .profiles import Profile

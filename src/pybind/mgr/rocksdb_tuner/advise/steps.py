@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, Optional
 
+from ..judge.signals import limits
 from ..mgr.records import Place
 from ..rollout.order import canary_first, in_batches, matched_controls, typical_of
 from ..rollout.plan import commands, forward_actions, undo_actions
 from ..rollout.records import ANNEX, OPTION, ChangeKind, ChangeRequest
-from ..rollout.verdict import limits
 from .precedence import is_for_a_class
 from .records import Kind
 

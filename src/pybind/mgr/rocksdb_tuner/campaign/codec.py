@@ -14,9 +14,10 @@ from dataclasses import asdict, replace
 from enum import Enum
 from typing import Any, Callable, Optional, TypeVar
 
+from ..judge.records import Predicted
 from ..mgr.records import FailureDomain, Place
 from ..rollout.errors import StoredStateError
-from ..rollout.records import Outcome, Phase, Predicted
+from ..rollout.records import Outcome, Phase
 from ..rollout.stored import packed, unpacked_values
 from ..shapes import NUMBER, Shape, ShapeError, require
 from .records import FINISHED, CampaignRequest, CampaignState, CompactionStep, OsdCompaction

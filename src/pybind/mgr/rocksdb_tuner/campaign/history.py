@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ..judge.records import Effect, Judgement, SignalVerdict, Verdict
 from ..rollout.history import HistoryRecord
-from ..rollout.records import Effect, Judgement, Outcome, SignalVerdict, Verdict
+from ..rollout.records import Outcome
 from .announce import change_percent, in_words
 from .records import CampaignState
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Optional
 
+from ..judge.records import Predicted
 from ..mgr.records import FailureDomain, Place
-from ..rollout.records import FINAL_PHASES, Outcome, Phase, Predicted
+from ..rollout.records import FINAL_PHASES, Outcome, Phase
 
 
 class CompactionStep(str, Enum):

@@ -23,6 +23,8 @@ from ..advise.records import (
 )
 from ..campaign.records import CampaignState
 from ..deep.look import DeepLook
+from ..judge.predictions import Comparison
+from ..judge.records import Judgement, SignalVerdict, SoakPlan, Verdict
 from ..mgr.records import FailureDomain
 from ..observe.growth import Forecast
 from ..observe.latency import WriteLatency, bottleneck, parts
@@ -32,8 +34,8 @@ from ..options.grammar import OptionDifference
 from ..rollout.batches import batches, planned_batch, soak_for
 from ..rollout.gates import GATES
 from ..rollout.history import HistoryRecord
-from ..rollout.records import Judgement, Phase, RolloutState, SignalVerdict, SoakPlan, Verdict
-from ..rollout.track_record import Comparison, compared, track_record
+from ..rollout.records import Phase, RolloutState
+from ..rollout.track_record import compared, track_record
 from ..snapshot import Mode, Snapshot
 from ..units import format_time, rounded
 from ..workload.records import Evidence, Workload, WorkloadClass

@@ -6,6 +6,8 @@ import errno
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Callable, Optional
 
+from ..judge.records import SoakPlan
+from ..judge.soak import contradiction
 from ..mgr.records import ClusterMap, OsdInfo, RunningOption
 from .entries import decided_by, own, starts_with
 from .errors import RolloutRefused
@@ -20,10 +22,8 @@ from .records import (
     OsdProgress,
     OsdStep,
     RolloutState,
-    SoakPlan,
 )
 from .request import overruled
-from .soak import contradiction
 
 
 def planned(

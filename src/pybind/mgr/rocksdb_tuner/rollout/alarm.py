@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Optional
 
+from ..judge.records import Verdict
 from .gates import remedy_of
-from .records import Direction, Outcome, Phase, RolloutState, Verdict
+from .records import Direction, Outcome, Phase, RolloutState
 from .soak import undecided
 from .states import UNCHANGED, in_flight
 

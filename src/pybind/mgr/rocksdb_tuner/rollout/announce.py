@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, Optional
 
+from ..judge.verdict import in_words
 from ..mgr.protocols import Announcements
 from .alarm import why_failed
 from .records import Direction, OsdStep, Phase, RolloutState
 from .soak import undecided
 from .states import UNCHANGED, clip, the_ending
-from .verdict import in_words
 
 _FINISHED = frozenset(
     {

@@ -8,20 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Optional
 
+from ..judge.records import Inconclusive, NoBenefit, SoakPlan, Verdict
+from ..judge.signals import limits
+from ..judge.soak import least_soak_s
 from ..mgr.records import FailureDomain
-from .records import (
-    ChangeRequest,
-    Direction,
-    Inconclusive,
-    NoBenefit,
-    OsdStep,
-    Phase,
-    Purpose,
-    RolloutState,
-    SoakPlan,
-    Verdict,
-)
-from .verdict import least_soak_s, limits
+from .records import ChangeRequest, Direction, OsdStep, Phase, Purpose, RolloutState
 
 #: So often memtables are to be flushed while the canary is watched.
 LEAST_FILLS = 3

@@ -12,6 +12,17 @@ from dataclasses import asdict, replace
 from itertools import islice
 from typing import Callable, Optional
 
+from ..judge.records import (
+    Effect,
+    Inconclusive,
+    Judgement,
+    NoBenefit,
+    Predicted,
+    SignalVerdict,
+    SoakPlan,
+    Verdict,
+)
+from ..judge.verdict import harmless
 from ..mgr.records import FailureDomain
 from .batches import count
 from .errors import StoredStateError
@@ -22,22 +33,14 @@ from .records import (
     ChangeKind,
     ChangeRequest,
     Direction,
-    Effect,
     Ending,
-    Inconclusive,
-    Judgement,
-    NoBenefit,
     OsdBefore,
     OsdProgress,
     OsdStep,
     Outcome,
     Phase,
-    Predicted,
     Purpose,
     RolloutState,
-    SignalVerdict,
-    SoakPlan,
-    Verdict,
 )
 from .states import TEXT_MAX
 from .stored import (
@@ -56,7 +59,6 @@ from .stored import (
     unpacked,
     wrong,
 )
-from .verdict import harmless
 
 #: Of all that a rollout stores.
 VERSION = 3

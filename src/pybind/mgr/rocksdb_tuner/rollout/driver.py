@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Callable, Optional, Protocol, TypeVar
 
+from ..judge.records import SoakPlan
 from ..mgr.protocols import (
     ClusterReader,
     CommandError,
@@ -54,7 +55,6 @@ from .records import (
     Outcome,
     Phase,
     RolloutState,
-    SoakPlan,
 )
 from .restart_log import DAY_S, RestartLog
 from .rules import Limits, stays_in_mode_off

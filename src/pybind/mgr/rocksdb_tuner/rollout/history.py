@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional
 
-from .records import OPTION, Judgement, Outcome, Predicted, RolloutState
-from .verdict import in_words
+from ..judge.records import Judgement, Predicted
+from ..judge.verdict import in_words
+from .records import OPTION, Outcome, RolloutState
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Optional
 
+from ..judge.records import Verdict
 from ..mgr.records import OsdInfo
 from .batches import count, planned_batch
 from .observation import Observation
-from .records import Ending, OsdBefore, OsdProgress, OsdStep, Outcome, RolloutState, Verdict
+from .records import Ending, OsdBefore, OsdProgress, OsdStep, Outcome, RolloutState
 from .states import clip, others_changed, with_osd
 
 #: Digits of a uuid that are kept: all of them are random, and a rollout of 1,500 OSDs has no room

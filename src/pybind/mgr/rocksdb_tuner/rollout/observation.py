@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Optional, Union
 
+from ..judge.records import Judgement
 from ..mgr.records import (
     ClusterMap,
     DaemonVersions,
@@ -15,7 +16,6 @@ from ..mgr.records import (
     PgSummary,
     RunningOption,
 )
-from .records import Judgement
 
 #: What restarts within this time was restarted together, as when a host reboots.
 RESTARTED_TOGETHER_S = 120.0

@@ -6,12 +6,14 @@ import shlex
 from collections.abc import Mapping
 from typing import Optional
 
+from ..judge.records import SoakPlan
+from ..judge.signals import limits
+from ..judge.soak import least_soak_s
 from .batches import PlannedBatch, planned_batches
 from .entries import own
 from .observation import Action, RemoveEntry, RestartOsd, SetEntry
-from .records import OPTION, ChangeRequest, SoakPlan
+from .records import OPTION, ChangeRequest
 from .request import end_value, shared_entries
-from .verdict import least_soak_s, limits
 
 #: From the stop of an OSD to clean placement groups: 8 to 15 s to come up and 8 to 23 s to
 #: recover, measured on 16.2.15 with small OSDs under client load, and a wait of 10 s for the

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Optional
 
+from ..judge.evidence import Block, Evidence, Measured
 from .codec import (
     VERSION,
     WITHOUT_BATCHES,
@@ -18,7 +19,6 @@ from .codec import (
     read_predicted,
 )
 from .errors import RolloutRefused, StoredStateError
-from .evidence import Block, Evidence, Measured
 from .history import HistoryRecord
 from .records import OPTION, Outcome, RolloutState
 from .restart_log import Restart, RestartLog

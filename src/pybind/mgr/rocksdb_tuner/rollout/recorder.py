@@ -7,15 +7,16 @@ from dataclasses import replace
 from enum import Enum
 from typing import Optional
 
+from ..judge.evidence import Block, Evidence, Measured, measured
+from ..judge.signals import limits
+from ..judge.soak import block_length_s
 from ..observe.sample import Sample
 from ..observe.trouble import Trouble
 from ..observe.window import window
 from .batches import PlannedBatch, batch_of, count, watched_batch
-from .evidence import Block, Evidence, Measured, measured
 from .records import Direction, OsdStep, Phase, RolloutState
 from .soak import judgement_in_view
 from .states import in_flight
-from .verdict import block_length_s, limits
 
 
 class Part(Enum):

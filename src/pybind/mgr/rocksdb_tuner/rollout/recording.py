@@ -7,15 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Callable, NamedTuple, Optional
 
+from ..judge.records import Judgement
+from ..judge.verdict import judge
 from ..mgr.protocols import CommandError
 from ..observe.sample import Sample
 from ..observe.trouble import Trouble
 from .batches import PlannedBatch, batch_of, count, watched_batch
 from .errors import RolloutRefused
 from .recorder import Part, Recorder, no_evidence, recorded_now
-from .records import Direction, Judgement, Purpose, RolloutState
+from .records import Direction, Purpose, RolloutState
 from .storage import RolloutStorage
-from .verdict import judge
 
 log = logging.getLogger(__name__)
 

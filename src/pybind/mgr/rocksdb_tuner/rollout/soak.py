@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Optional
 
+from ..judge.records import Inconclusive, Judgement, NoBenefit, Verdict
+from ..judge.soak import ends_with
+from ..judge.verdict import in_words, measured_in_words, too_few_controls
 from ..mgr.records import ClusterMap
 from ..units import format_ids
 from .back import rolled_back
@@ -12,20 +15,9 @@ from .batches import PlannedBatch, watched_batch
 from .gates import placement_groups, upgrading
 from .identity import gone_or_another, leaving
 from .observation import Observation
-from .records import (
-    Inconclusive,
-    Judgement,
-    NoBenefit,
-    OsdProgress,
-    OsdStep,
-    Phase,
-    RolloutState,
-    SoakPlan,
-    Verdict,
-)
+from .records import OsdProgress, OsdStep, Phase, RolloutState
 from .rules import Step, why_held
 from .states import waiting, with_osd
-from .verdict import in_words, measured_in_words, too_few_controls
 
 #: So often one OSD may be restarted together with others before nobody waits for a verdict.
 MOST_RESTARTS = 3
@@ -57,33 +49,6 @@ def soak(state: RolloutState, batch: PlannedBatch, seen: Observation) -> Step:
         enough = seen.after_s >= batch.soak.least_s
         return Step(_passed(state, batch, incomparable) if enough else state)
     return Step(state) if seen.judgement is None else _judged(state, batch, seen, seen.judgement)
-
-
-def ends_with(judgement: Judgement, after_s: float, soak: SoakPlan) -> Optional[Verdict]:
-    """What a soak is over with, once changed OSDs were measured for ``after_s``; None: it goes on.
-
-    What got worse counts at once, all else only after the least time.
-    """
-    if judgement.verdict is Verdict.WORSE:
-        return Verdict.WORSE
-    if judgement.verdict.harmless and after_s >= soak.least_s:
-        return judgement.verdict
-    return Verdict.INCONCLUSIVE if after_s >= soak.most_s else None
-
-
-def contradiction(soak: SoakPlan) -> Optional[str]:
-    """Why nothing can be watched as the module options say; None if it can.
-
-    A pass counts only after the least time, and after the most there is no verdict any more.
-    """
-    for prefix, plan in (('', soak), ('batch_', soak.batches)):
-        if plan is not None and 0 < plan.most_s < plan.least_s:
-            return (
-                f'{prefix}soak_min ({plan.least_s:g} s) is above {prefix}soak_max '
-                f'({plan.most_s:g} s), so that nothing could pass: set one of them, as in "ceph '
-                f'config set mgr mgr/rocksdb_tuner/{prefix}soak_max {plan.least_s:g}"'
-            )
-    return None
 
 
 def judgement_in_view(state: RolloutState) -> Optional[Judgement]:

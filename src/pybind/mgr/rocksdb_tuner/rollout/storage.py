@@ -11,11 +11,11 @@ import logging
 from collections.abc import Sequence
 from typing import Callable, Optional, TypeVar
 
+from ..judge.evidence import Evidence
 from ..mgr.protocols import CommandError, Store
 from ..units import natural
 from .codec import decode_state, encode_state
 from .errors import StoredStateError
-from .evidence import Evidence
 from .history import HistoryRecord
 from .record_codec import (
     decode_clock,

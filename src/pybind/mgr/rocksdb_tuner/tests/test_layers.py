@@ -47,14 +47,11 @@ REMAINING: frozenset[tuple[str, str]] = frozenset(
         ('advise.overrides', 'rollout.records'),
         ('advise.proposal', 'rollout.order'),
         ('advise.proposal', 'rollout.records'),
-        ('advise.proposal', 'rollout.track_record'),
-        ('advise.proposal', 'rollout.verdict'),
         ('advise.recommend', 'rollout.records'),
         ('advise.records', 'rollout.records'),
         ('advise.steps', 'rollout.order'),
         ('advise.steps', 'rollout.plan'),
         ('advise.steps', 'rollout.records'),
-        ('advise.steps', 'rollout.verdict'),
     }
 )
 #: Takes the time, the randomness and the cluster as arguments.

@@ -12,13 +12,14 @@ import pytest
 from rocksdb_tuner.advise.automatic import Policy
 from rocksdb_tuner.advise.records import Kind
 from rocksdb_tuner.deep.look import DeepLookRefused
+from rocksdb_tuner.judge.records import NoBenefit, SoakPlan, Verdict
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint, ManagerInfo
 from rocksdb_tuner.observe.counters import names_for
 from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.maintenance import MaintenanceWindow
-from rocksdb_tuner.rollout.records import NoBenefit, Outcome, Phase, Purpose, SoakPlan, Verdict
+from rocksdb_tuner.rollout.records import Outcome, Phase, Purpose
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tuner import Settings, Tuner
 

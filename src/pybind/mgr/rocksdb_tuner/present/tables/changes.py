@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from typing import Optional
 
 from ...campaign.records import CampaignState
+from ...judge.predictions import Rightness
+from ...judge.records import Verdict
+from ...judge.verdict import in_words
 from ...rollout.batches import (
     Batch,
     PlannedBatch,
@@ -16,9 +19,8 @@ from ...rollout.batches import (
 )
 from ...rollout.history import HistoryRecord
 from ...rollout.identity import who_was_left
-from ...rollout.records import ANNEX, Phase, RolloutState, Verdict
-from ...rollout.track_record import Rightness, compared, track_record
-from ...rollout.verdict import in_words
+from ...rollout.records import ANNEX, Phase, RolloutState
+from ...rollout.track_record import compared, track_record
 from ...units import UNKNOWN, format_duration, format_ids, format_time
 from ..difference import difference
 from ..layout import Column, fields, paragraph, table

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Callable, Optional
 
 from ...advise.records import Finding, FindingEvidence, GroupFacts, Limit, Resource
+from ...judge.records import SoakPlan
 from ...options.grammar import OptionDifference
 from ...rollout.batches import LEAST_FILLS
-from ...rollout.records import Purpose, RolloutState, SoakPlan
+from ...rollout.records import Purpose, RolloutState
 from ...rollout.track_record import TrackRecord
 from ...snapshot import Mode
 from ...units import (

@@ -16,16 +16,9 @@ from rocksdb_tuner.campaign.records import (
     OsdCompaction,
     planned,
 )
+from rocksdb_tuner.judge.records import Effect, Judgement, Predicted, SignalVerdict, Verdict
 from rocksdb_tuner.mgr.records import FailureDomain, Place
-from rocksdb_tuner.rollout.records import (
-    Effect,
-    Judgement,
-    Outcome,
-    Phase,
-    Predicted,
-    SignalVerdict,
-    Verdict,
-)
+from rocksdb_tuner.rollout.records import Outcome, Phase
 
 GIB = 1 << 30
 PENDING, COMPACTING, SETTLING, DONE, SKIPPED = CompactionStep

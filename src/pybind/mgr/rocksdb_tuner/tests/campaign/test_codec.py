@@ -30,10 +30,11 @@ from rocksdb_tuner.campaign.records import (
     planned,
 )
 from rocksdb_tuner.campaign.storage import BROKEN, CURRENT, CampaignStorage
+from rocksdb_tuner.judge.records import Predicted
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import FailureDomain, Place
 from rocksdb_tuner.rollout.errors import RolloutRefused, StoredStateError
-from rocksdb_tuner.rollout.records import Outcome, Phase, Predicted
+from rocksdb_tuner.rollout.records import Outcome, Phase
 from rocksdb_tuner.rollout.stored import LIMIT_BYTES, packed, unpacked_values
 from rocksdb_tuner.tests.fake_cluster import FakeStore
 

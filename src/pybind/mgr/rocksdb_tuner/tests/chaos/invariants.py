@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import NamedTuple, NoReturn, Optional
 
+from rocksdb_tuner.judge.records import NoBenefit, Verdict
 from rocksdb_tuner.rollout.batches import planned_batches
 from rocksdb_tuner.rollout.codec import decode_state
 from rocksdb_tuner.rollout.entries import starts_with
@@ -19,14 +20,12 @@ from rocksdb_tuner.rollout.records import (
     ANNEX,
     OPTION,
     Direction,
-    NoBenefit,
     OsdProgress,
     OsdStep,
     Outcome,
     Phase,
     Purpose,
     RolloutState,
-    Verdict,
 )
 from rocksdb_tuner.rollout.request import shared_entries
 from rocksdb_tuner.rollout.states import in_flight

@@ -13,6 +13,9 @@ from typing import Any, Callable, NamedTuple, Optional
 import pytest
 
 from rocksdb_tuner.advise import automatic
+from rocksdb_tuner.judge import soak as judge_soak
+from rocksdb_tuner.judge import verdict
+from rocksdb_tuner.judge.records import Judgement, NoBenefit, Verdict
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.rollout import (
     acts,
@@ -36,20 +39,9 @@ from rocksdb_tuner.rollout import (
     soak,
     states,
     storage,
-    verdict,
 )
 from rocksdb_tuner.rollout.observation import Needs, RestartOsd, SetEntry
-from rocksdb_tuner.rollout.records import (
-    OPTION,
-    Direction,
-    Ending,
-    Judgement,
-    NoBenefit,
-    OsdStep,
-    Outcome,
-    Phase,
-    Verdict,
-)
+from rocksdb_tuner.rollout.records import OPTION, Direction, Ending, OsdStep, Outcome, Phase
 from rocksdb_tuner.rollout.restart_log import RestartLog
 from rocksdb_tuner.rollout.rules import Step
 
@@ -665,7 +657,7 @@ def _passes_without_data(patch: Patch) -> None:
 
 
 def _inconclusive_is_a_pass(patch: Patch) -> None:
-    ends = soak.ends_with
+    ends = judge_soak.ends_with
 
     def passes(judgement: Any, after_s: float, plan: Any) -> Any:
         found = ends(judgement, after_s, plan)
@@ -674,7 +666,7 @@ def _inconclusive_is_a_pass(patch: Patch) -> None:
     judged = soak._judged
 
     def judged_as_passed(state: Any, batch: Any, seen: Any, judgement: Any) -> Any:
-        if soak.ends_with(judgement, seen.after_s, batch.soak) is Verdict.NO_WORSE:
+        if judge_soak.ends_with(judgement, seen.after_s, batch.soak) is Verdict.NO_WORSE:
             return Step(soak._passed(state, batch, replace(judgement, verdict=Verdict.NO_WORSE)))
         return judged(state, batch, seen, judgement)
 

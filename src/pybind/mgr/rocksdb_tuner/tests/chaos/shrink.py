@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Callable
 
-from rocksdb_tuner.rollout.records import SoakPlan
+from rocksdb_tuner.judge.records import SoakPlan
 
 from .rules import Rule
 from .schedule import Delays, Loop, Planned, Schedule

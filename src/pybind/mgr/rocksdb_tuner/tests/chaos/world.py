@@ -13,6 +13,7 @@ from enum import Enum, auto
 from typing import Any, Callable, Optional
 
 from rocksdb_tuner.advise.automatic import Policy
+from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint
 from rocksdb_tuner.observe.counters import names_for
@@ -21,7 +22,7 @@ from rocksdb_tuner.requests import BusyError
 from rocksdb_tuner.rollout.driver import Driver
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.maintenance import MaintenanceWindow
-from rocksdb_tuner.rollout.records import ChangeRequest, RolloutState, SoakPlan
+from rocksdb_tuner.rollout.records import ChangeRequest, RolloutState
 from rocksdb_tuner.rollout.rules import Limits
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.tests.rollout.conftest import Run

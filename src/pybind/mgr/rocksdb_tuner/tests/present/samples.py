@@ -40,6 +40,15 @@ from rocksdb_tuner.campaign.records import (
     CompactionStep,
     planned,
 )
+from rocksdb_tuner.judge.records import (
+    Effect,
+    Inconclusive,
+    Judgement,
+    Predicted,
+    SignalVerdict,
+    SoakPlan,
+    Verdict,
+)
 from rocksdb_tuner.lsm.records import Estimate
 from rocksdb_tuner.mgr.records import FailureDomain, ManagerInfo, OsdInfo
 from rocksdb_tuner.observe.signals import Signals
@@ -50,19 +59,12 @@ from rocksdb_tuner.rollout.records import (
     ChangeKind,
     ChangeRequest,
     Direction,
-    Effect,
-    Inconclusive,
-    Judgement,
     OsdBefore,
     OsdProgress,
     OsdStep,
     Outcome,
     Phase,
-    Predicted,
     RolloutState,
-    SignalVerdict,
-    SoakPlan,
-    Verdict,
 )
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass

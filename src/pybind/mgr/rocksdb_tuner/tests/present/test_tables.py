@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from rocksdb_tuner.advise.assessment import Assessment
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import Kind, Limit, Resource
+from rocksdb_tuner.judge.records import Inconclusive, Judgement, SoakPlan, Verdict
 from rocksdb_tuner.mgr.records import FailureDomain, Place
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
@@ -23,7 +24,7 @@ from rocksdb_tuner.observe.latency import WriteLatency
 from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.layout import WIDTH, display_width, paragraph
-from rocksdb_tuner.rollout.records import ANNEX, Inconclusive, Judgement, SoakPlan, Verdict
+from rocksdb_tuner.rollout.records import ANNEX
 from rocksdb_tuner.rollout.records import Phase as PhaseOf
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import OsdInfo, RunningOption
 from rocksdb_tuner.rollout.admission import planned
 from rocksdb_tuner.rollout.machine import Machine
 from rocksdb_tuner.rollout.observation import Observation
-from rocksdb_tuner.rollout.records import (
-    Direction,
-    OsdProgress,
-    OsdStep,
-    Phase,
-    RolloutState,
-    SoakPlan,
-)
+from rocksdb_tuner.rollout.records import Direction, OsdProgress, OsdStep, Phase, RolloutState
 from rocksdb_tuner.rollout.rules import Step
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 

@@ -9,17 +9,11 @@ from typing import Optional
 
 import pytest
 
+from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.rollout.admission import planned
 from rocksdb_tuner.rollout.errors import RolloutRefused
-from rocksdb_tuner.rollout.records import (
-    OPTION,
-    ChangeRequest,
-    OsdStep,
-    Phase,
-    RolloutState,
-    SoakPlan,
-)
+from rocksdb_tuner.rollout.records import OPTION, ChangeRequest, OsdStep, Phase, RolloutState
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import (

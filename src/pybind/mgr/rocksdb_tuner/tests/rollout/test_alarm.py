@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from rocksdb_tuner.judge.records import Inconclusive, Verdict
 from rocksdb_tuner.rollout.alarm import IN_THE_MIDDLE_S, why_failed, why_waiting
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.gates import remedy_of
-from rocksdb_tuner.rollout.records import Inconclusive, OsdStep, Phase, Verdict
+from rocksdb_tuner.rollout.records import OsdStep, Phase
 
 from .conftest import NEW, Run, refusing, set_profile
 from .test_soak import SOAK, soaking

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.rollout.codec import VERSION, decode_state
 from rocksdb_tuner.rollout.errors import RolloutRefused, StoredStateError
@@ -22,7 +23,6 @@ from rocksdb_tuner.rollout.records import (
     Outcome,
     Phase,
     RolloutState,
-    SoakPlan,
 )
 from rocksdb_tuner.rollout.storage import CURRENT
 from rocksdb_tuner.rollout.stored import unpacked_values

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rocksdb_tuner.rollout.records import OsdStep, Phase, Verdict
+from rocksdb_tuner.judge.records import Verdict
+from rocksdb_tuner.rollout.records import OsdStep, Phase
 
 from .conftest import NEW, Run
 from .test_soak import SOAK, soaking

@@ -7,17 +7,9 @@ from typing import Optional
 
 import pytest
 
+from rocksdb_tuner.judge.records import Judgement, Verdict
 from rocksdb_tuner.rollout.announce import Announcer, Line, transitions
-from rocksdb_tuner.rollout.records import (
-    Direction,
-    Ending,
-    Judgement,
-    OsdStep,
-    Outcome,
-    Phase,
-    RolloutState,
-    Verdict,
-)
+from rocksdb_tuner.rollout.records import Direction, Ending, OsdStep, Outcome, Phase, RolloutState
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .one_step import rollout

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from rocksdb_tuner.judge.records import Inconclusive, SoakPlan, Verdict
+from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.rollout.batches import batches, planned_batches, watched_batch
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.order import in_batches
-from rocksdb_tuner.rollout.records import (
-    ChangeRequest,
-    Inconclusive,
-    OsdStep,
-    Outcome,
-    Phase,
-    RolloutState,
-    SoakPlan,
-    Verdict,
-)
+from rocksdb_tuner.rollout.records import ChangeRequest, OsdStep, Outcome, Phase, RolloutState
 from rocksdb_tuner.rollout.storage import EVIDENCE, EVIDENCE_OF_CANARY
-from rocksdb_tuner.rollout.verdict import limits
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import ALL, NEW, Run, set_profile

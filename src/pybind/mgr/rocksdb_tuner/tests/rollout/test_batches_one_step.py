@@ -7,6 +7,8 @@ from typing import Optional
 
 import pytest
 
+from rocksdb_tuner.judge.records import Inconclusive, Judgement, SoakPlan, Verdict
+from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.rollout import batches
 from rocksdb_tuner.rollout.identity import (
@@ -22,16 +24,11 @@ from rocksdb_tuner.rollout.records import (
     ChangeRequest,
     Direction,
     Ending,
-    Inconclusive,
-    Judgement,
     OsdStep,
     Outcome,
     Phase,
     RolloutState,
-    SoakPlan,
-    Verdict,
 )
-from rocksdb_tuner.rollout.verdict import limits
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import set_profile

@@ -18,12 +18,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
+from rocksdb_tuner.judge.records import (
+    Effect,
+    Inconclusive,
+    Judgement,
+    NoBenefit,
+    Predicted,
+    SignalVerdict,
+    SoakPlan,
+    Verdict,
+)
+from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.mgr.records import FailureDomain
 from rocksdb_tuner.rollout import codec
 from rocksdb_tuner.rollout.batches import planned_batches, watched_batch
 from rocksdb_tuner.rollout.codec import decode_state, encode_state, refuse_if_too_large
 from rocksdb_tuner.rollout.errors import RolloutRefused, StoredStateError
-from rocksdb_tuner.rollout.evidence import Block, Evidence, Measured
 from rocksdb_tuner.rollout.history import HistoryRecord, record_of
 from rocksdb_tuner.rollout.record_codec import (
     decode_evidence,
@@ -39,26 +50,17 @@ from rocksdb_tuner.rollout.records import (
     ChangeKind,
     ChangeRequest,
     Direction,
-    Effect,
     Ending,
-    Inconclusive,
-    Judgement,
-    NoBenefit,
     OsdBefore,
     OsdProgress,
     OsdStep,
     Outcome,
     Phase,
-    Predicted,
     Purpose,
     RolloutState,
-    SignalVerdict,
-    SoakPlan,
-    Verdict,
 )
 from rocksdb_tuner.rollout.states import TEXT_MAX
 from rocksdb_tuner.rollout.stored import LIMIT_BYTES
-from rocksdb_tuner.rollout.verdict import limits
 
 from .conftest import NEW, OLD
 

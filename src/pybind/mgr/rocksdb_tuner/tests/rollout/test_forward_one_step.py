@@ -7,6 +7,7 @@ from typing import Optional
 
 import pytest
 
+from rocksdb_tuner.judge.records import SoakPlan, Verdict
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.rollout.forward import following
 from rocksdb_tuner.rollout.gates import NOT_ALLOWED
@@ -19,8 +20,6 @@ from rocksdb_tuner.rollout.records import (
     Outcome,
     Phase,
     RolloutState,
-    SoakPlan,
-    Verdict,
 )
 from rocksdb_tuner.rollout.rules import Step
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster

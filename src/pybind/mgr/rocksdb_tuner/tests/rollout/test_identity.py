@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.parse import parse_cluster_map
 from rocksdb_tuner.rollout.identity import not_as_planned, uuid_head
 from rocksdb_tuner.rollout.records import (
@@ -15,7 +16,6 @@ from rocksdb_tuner.rollout.records import (
     Outcome,
     Phase,
     RolloutState,
-    SoakPlan,
 )
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, OPTION, FakeCluster, FakeOsd
 from rocksdb_tuner.tests.rollout.conftest import (

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
 from rocksdb_tuner.rollout.leaving import Away
-from rocksdb_tuner.rollout.records import (
-    Direction,
-    Inconclusive,
-    OsdStep,
-    Outcome,
-    Phase,
-    SoakPlan,
-)
+from rocksdb_tuner.rollout.records import Direction, OsdStep, Outcome, Phase
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import ALL, NEW, OLD, Run, overridden, set_profile

@@ -7,6 +7,7 @@ from typing import Optional
 
 import pytest
 
+from rocksdb_tuner.judge.records import Judgement, Verdict
 from rocksdb_tuner.mgr.records import OrchestratedDaemon, RunningOption
 from rocksdb_tuner.rollout import states
 from rocksdb_tuner.rollout.acts import aborted, action_failed, resumed, waits_for_operator
@@ -21,13 +22,11 @@ from rocksdb_tuner.rollout.records import (
     AskedRestart,
     Direction,
     Ending,
-    Judgement,
     OsdProgress,
     OsdStep,
     Outcome,
     Phase,
     RolloutState,
-    Verdict,
 )
 from rocksdb_tuner.rollout.rules import why_closed, why_held, write
 from rocksdb_tuner.rollout.starting import SignsOfLife

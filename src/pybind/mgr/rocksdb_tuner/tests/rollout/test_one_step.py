@@ -11,27 +11,22 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.mgr.records import PgSummary, RunningOption
-from rocksdb_tuner.rollout.batches import planned_batch
-from rocksdb_tuner.rollout.foreign import changed_by_others, others_of_other_option
-from rocksdb_tuner.rollout.observation import Observation, RemoveEntry, RestartOsd, SetEntry
-from rocksdb_tuner.rollout.records import (
-    Direction,
+from rocksdb_tuner.judge.records import (
     Effect,
-    Ending,
     Inconclusive,
     Judgement,
-    OsdStep,
-    Outcome,
-    Phase,
-    RolloutState,
     SignalVerdict,
     SoakPlan,
     Verdict,
 )
+from rocksdb_tuner.mgr.records import PgSummary, RunningOption
+from rocksdb_tuner.rollout.batches import planned_batch
+from rocksdb_tuner.rollout.foreign import changed_by_others, others_of_other_option
+from rocksdb_tuner.rollout.observation import Observation, RemoveEntry, RestartOsd, SetEntry
+from rocksdb_tuner.rollout.records import Direction, Ending, OsdStep, Outcome, Phase, RolloutState
 from rocksdb_tuner.rollout.restart import lost_again
 from rocksdb_tuner.rollout.rules import Step
-from rocksdb_tuner.rollout.soak import ends_with, soak, undecided
+from rocksdb_tuner.rollout.soak import soak, undecided
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import ALL, NEW, OLD, overridden
@@ -159,26 +154,6 @@ def test_how_long_it_was_watched_is_told_of_the_canary_and_of_a_batch_apart(
         310.0,
         42.0,
     )
-
-
-@pytest.mark.parametrize(
-    ('judgement', 'after_s', 'end'),
-    [
-        (FAIL, 0.0, Verdict.WORSE),
-        (PASS, 299.9, None),
-        (PASS, 300.0, Verdict.NO_WORSE),
-        (PASS, 900.0, Verdict.NO_WORSE),
-        (UNSURE, 300.0, None),
-        (UNSURE, 599.9, None),
-        (UNSURE, 600.0, Verdict.INCONCLUSIVE),
-        (NOTHING, 599.9, None),
-        (NOTHING, 600.0, Verdict.INCONCLUSIVE),
-    ],
-)
-def test_a_failure_ends_the_soak_at_once_a_pass_after_its_least_and_doubt_after_its_most(
-    judgement: Judgement, after_s: float, end: Optional[Verdict]
-) -> None:
-    assert ends_with(judgement, after_s, SOAK) is end
 
 
 def test_a_pass_lets_the_others_follow_and_is_kept(cluster: FakeCluster) -> None:

@@ -7,6 +7,7 @@ from typing import Optional
 
 import pytest
 
+from rocksdb_tuner.judge.records import Judgement, Verdict
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.rollout.acts import (
     aborted,
@@ -23,12 +24,10 @@ from rocksdb_tuner.rollout.records import (
     AskedRestart,
     Direction,
     Ending,
-    Judgement,
     OsdStep,
     Outcome,
     Phase,
     RolloutState,
-    Verdict,
 )
 from rocksdb_tuner.rollout.rules import Step, stays_in_mode_off
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster

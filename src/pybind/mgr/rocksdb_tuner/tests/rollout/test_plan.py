@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
 from rocksdb_tuner.mgr.records import ConfigEntry, FailureDomain, Place
 from rocksdb_tuner.rollout.entries import Scope, as_mapping, decided_by, masked_for
 from rocksdb_tuner.rollout.observation import SetEntry
@@ -28,7 +29,7 @@ from rocksdb_tuner.rollout.plan import (
     forward_actions,
     undo_actions,
 )
-from rocksdb_tuner.rollout.records import OPTION, Inconclusive, SoakPlan
+from rocksdb_tuner.rollout.records import OPTION
 from rocksdb_tuner.rollout.stopwatch import GAP_MAX_S, Stopwatch
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 

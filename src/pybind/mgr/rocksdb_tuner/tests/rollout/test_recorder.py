@@ -8,23 +8,16 @@ from typing import Optional
 
 import pytest
 
+from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
+from rocksdb_tuner.judge.records import Judgement, SoakPlan, Verdict
+from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.observe.trouble import Trouble
 from rocksdb_tuner.rollout.batches import planned_batch
-from rocksdb_tuner.rollout.evidence import Block, Evidence, Measured
 from rocksdb_tuner.rollout.recorder import Part, Recorder, no_evidence, recorded_now
 from rocksdb_tuner.rollout.recording import NOTHING_FOUND, Recording
-from rocksdb_tuner.rollout.records import (
-    Direction,
-    Judgement,
-    OsdStep,
-    Phase,
-    RolloutState,
-    SoakPlan,
-    Verdict,
-)
+from rocksdb_tuner.rollout.records import Direction, OsdStep, Phase, RolloutState
 from rocksdb_tuner.rollout.storage import EVIDENCE, RolloutStorage
-from rocksdb_tuner.rollout.verdict import limits
 from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore
 
 from .conftest import Clients, refusing

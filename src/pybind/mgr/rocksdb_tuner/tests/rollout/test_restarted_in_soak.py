@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from rocksdb_tuner.judge.records import Inconclusive, SoakPlan, Verdict
 from rocksdb_tuner.rollout.observation import RESTARTED_TOGETHER_S
-from rocksdb_tuner.rollout.records import (
-    Inconclusive,
-    OsdStep,
-    Outcome,
-    Phase,
-    SoakPlan,
-    Verdict,
-)
+from rocksdb_tuner.rollout.records import OsdStep, Outcome, Phase
 from rocksdb_tuner.rollout.soak import MOST_RESTARTS
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 from rocksdb_tuner.tests.rollout.conftest import NEW, Run

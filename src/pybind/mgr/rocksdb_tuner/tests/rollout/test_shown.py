@@ -13,12 +13,13 @@ from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.proposal import change_request
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Recommendation
+from rocksdb_tuner.judge.records import Inconclusive, NoBenefit, SoakPlan
 from rocksdb_tuner.mgr.records import ConfigEntry, FailureDomain
 from rocksdb_tuner.present import documents
 from rocksdb_tuner.present.subjects import plan
 from rocksdb_tuner.rollout.batches import watched_batch
 from rocksdb_tuner.rollout.record_codec import decode_evidence
-from rocksdb_tuner.rollout.records import Inconclusive, NoBenefit, Phase, SoakPlan
+from rocksdb_tuner.rollout.records import Phase
 from rocksdb_tuner.rollout.storage import EVIDENCE
 from rocksdb_tuner.tests.advise.scenes import facts, group, osd_info, workload
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, OPTION, FakeCluster

@@ -8,27 +8,16 @@ from typing import Any, Optional
 
 import pytest
 
+from rocksdb_tuner.judge.evidence import Block, Measured
+from rocksdb_tuner.judge.records import Inconclusive, Judgement, NoBenefit, SoakPlan, Verdict
 from rocksdb_tuner.present import documents
 from rocksdb_tuner.present.tables import changes
 from rocksdb_tuner.rollout.alarm import why_failed, why_waiting
 from rocksdb_tuner.rollout.batches import batches, planned_batch
 from rocksdb_tuner.rollout.codec import encode_state
 from rocksdb_tuner.rollout.errors import RolloutRefused
-from rocksdb_tuner.rollout.evidence import Block, Measured
 from rocksdb_tuner.rollout.recorder import Part, Recorder, no_evidence
-from rocksdb_tuner.rollout.records import (
-    ChangeRequest,
-    Inconclusive,
-    Judgement,
-    NoBenefit,
-    Outcome,
-    Phase,
-    Purpose,
-    RolloutState,
-    SoakPlan,
-    Verdict,
-)
-from rocksdb_tuner.rollout.soak import contradiction
+from rocksdb_tuner.rollout.records import ChangeRequest, Outcome, Phase, Purpose, RolloutState
 from rocksdb_tuner.rollout.storage import CURRENT, EVIDENCE
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
@@ -485,11 +474,3 @@ def test_a_soak_that_nothing_could_pass_is_refused(
     assert refusal.value.errno == errno.EINVAL
     assert all(name in str(refusal.value) for name in names)
     assert (run.driver.state, run.cluster.commands) == (None, [])
-
-
-@pytest.mark.parametrize(
-    'soak',
-    [SoakPlan(600, 600), SoakPlan(600, 0), SoakPlan(60, 600, batches=SoakPlan(300, 0)), SoakPlan()],
-)
-def test_a_soak_that_is_off_or_as_long_as_it_may_be_is_no_contradiction(soak: SoakPlan) -> None:
-    assert contradiction(soak) is None

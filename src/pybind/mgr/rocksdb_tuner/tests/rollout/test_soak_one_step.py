@@ -7,23 +7,11 @@ from typing import Optional
 
 import pytest
 
+from rocksdb_tuner.judge.records import Inconclusive, Judgement, SoakPlan, Verdict
+from rocksdb_tuner.judge.soak import contradiction
 from rocksdb_tuner.rollout.batches import planned_batch
-from rocksdb_tuner.rollout.records import (
-    Inconclusive,
-    Judgement,
-    OsdStep,
-    Phase,
-    RolloutState,
-    SoakPlan,
-    Verdict,
-)
-from rocksdb_tuner.rollout.soak import (
-    contradiction,
-    judgement_in_view,
-    let_pass,
-    soak,
-    undecided,
-)
+from rocksdb_tuner.rollout.records import OsdStep, Phase, RolloutState
+from rocksdb_tuner.rollout.soak import judgement_in_view, let_pass, soak, undecided
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .one_step import SOAK, observed, other, rollout

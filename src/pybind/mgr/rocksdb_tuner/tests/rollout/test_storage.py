@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.rollout import acts
 from rocksdb_tuner.rollout.codec import encode_state
-from rocksdb_tuner.rollout.evidence import Block, Evidence, Measured
 from rocksdb_tuner.rollout.history import record_of
 from rocksdb_tuner.rollout.record_codec import (
     encode_clock,

@@ -11,9 +11,9 @@ from typing import Callable, Optional
 
 import pytest
 
+from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
 from rocksdb_tuner.rollout import stored
 from rocksdb_tuner.rollout.errors import RolloutRefused, StoredStateError
-from rocksdb_tuner.rollout.evidence import Block, Evidence, Measured
 from rocksdb_tuner.rollout.history import record_of
 from rocksdb_tuner.rollout.record_codec import (
     decode_clock,

@@ -1,4 +1,4 @@
-"""Predictions are held against measurements, and counted."""
+"""How right predictions were is counted."""
 
 from __future__ import annotations
 
@@ -7,29 +7,15 @@ from typing import Optional
 
 import pytest
 
+from rocksdb_tuner.judge.predictions import Rightness
+from rocksdb_tuner.judge.records import Effect, Judgement, Predicted, SignalVerdict, Verdict
 from rocksdb_tuner.rollout.history import HistoryRecord, record_of
-from rocksdb_tuner.rollout.records import (
-    Effect,
-    Judgement,
-    Outcome,
-    Predicted,
-    SignalVerdict,
-    Verdict,
-)
-from rocksdb_tuner.rollout.track_record import (
-    Comparison,
-    Rightness,
-    TrackRecord,
-    compared,
-    interval_score,
-    track_record,
-)
+from rocksdb_tuner.rollout.records import Outcome
+from rocksdb_tuner.rollout.track_record import TrackRecord, compared, track_record
+from rocksdb_tuner.tests.judge.test_predictions import AMPLIFICATION, IOPS, latency
 
 from .conftest import Run, set_profile
 from .test_soak import SOAK
-
-IOPS = '4 KiB random write IOPS'
-AMPLIFICATION = 'write amplification of RocksDB'
 
 
 def record(
@@ -52,99 +38,6 @@ def record(
         predicted=predicted,
         judgement=Judgement(Verdict.NO_WORSE, (signal,)) if signal else None,
     )
-
-
-def latency(
-    change: Optional[float], half_width: float = 5.0, effect: Effect = Effect.SAME
-) -> SignalVerdict:
-    if change is None:
-        return SignalVerdict('op_w_latency_ms', Effect.UNCLEAR)
-    return SignalVerdict(
-        'op_w_latency_ms', effect, change, change - half_width, change + half_width
-    )
-
-
-def told(predicted: Predicted, signal: SignalVerdict) -> Comparison:
-    comparison = compared(record(predicted, signal))
-    assert comparison is not None
-    return comparison
-
-
-def test_more_writes_are_compared_with_less_time_for_each() -> None:
-    comparison = told(Predicted(IOPS, 0.0, 25.0), latency(-22.0, 1.0))
-    assert comparison.predicted_low_percent == pytest.approx(-20.0)
-    assert comparison.predicted_high_percent == pytest.approx(0.0)
-    assert comparison.rightness is Rightness.DIRECTION
-
-
-@pytest.mark.parametrize(
-    ('measured', 'rightness'),
-    [
-        (-12.0, Rightness.RIGHT),
-        (2.0, Rightness.RIGHT),
-        (-27.0, Rightness.DIRECTION),
-        (12.0, Rightness.WRONG),
-    ],
-)
-def test_intervals_that_meet_are_right_and_signs_decide_otherwise(
-    measured: float, rightness: Rightness
-) -> None:
-    assert told(Predicted(IOPS, 0.0, 25.0), latency(measured)).rightness is rightness
-
-
-def amplification(
-    change: Optional[float], low: Optional[float] = None, high: Optional[float] = None
-) -> SignalVerdict:
-    return SignalVerdict('db_bytes_per_txn', Effect.SAME, change, low, high)
-
-
-@pytest.mark.parametrize(
-    ('predicted', 'signal', 'rightness'),
-    [
-        # Intervals that only touch have a value in common.
-        ((-40.0, -25.0), amplification(-45.0, -50.0, -40.0), Rightness.RIGHT),
-        ((-40.0, -25.0), amplification(-20.0, -25.0, -15.0), Rightness.RIGHT),
-        ((-40.0, -25.0), amplification(-45.0, -50.0, -40.1), Rightness.DIRECTION),
-        ((1.0, 3.0), amplification(10.0, 9.0, 11.0), Rightness.DIRECTION),
-        ((0.1, 0.2), amplification(0.5, 0.4, 0.6), Rightness.DIRECTION),
-        ((1.0, 3.0), amplification(0.0, -0.5, 0.5), Rightness.WRONG),
-        # Either way was predicted.
-        ((-1.0, 1.0), amplification(5.0, 4.0, 6.0), Rightness.WRONG),
-        # One that is not bounded is as it was found.
-        ((1.0, 3.0), amplification(2.0), Rightness.RIGHT),
-        ((1.0, 3.0), amplification(4.0), Rightness.DIRECTION),
-    ],
-)
-def test_how_right_a_prediction_was(
-    predicted: tuple[float, float], signal: SignalVerdict, rightness: Rightness
-) -> None:
-    comparison = told(Predicted(AMPLIFICATION, *predicted), signal)
-    assert comparison.rightness is rightness
-    low, high = signal.low_percent, signal.high_percent
-    change = signal.change_percent
-    assert comparison.measured_percent == change
-    assert comparison.measured_low_percent == (change if low is None else low)
-    assert comparison.measured_high_percent == (change if high is None else high)
-
-
-def test_of_writes_that_stop_altogether_each_takes_for_ever() -> None:
-    for least in (-100.0, -120.0):
-        comparison = told(Predicted(IOPS, least, 0.0), latency(5.0))
-        assert comparison.predicted_high_percent == float('inf')
-    assert told(Predicted(IOPS, -99.5, 0.0), latency(5.0)).predicted_high_percent == pytest.approx(
-        19900.0
-    )
-    assert compared(record(Predicted(AMPLIFICATION, 0.0, 1.0), amplification(None))) is None
-
-
-def test_a_metric_is_compared_with_its_own_signal() -> None:
-    written = SignalVerdict('db_bytes_per_txn', Effect.BETTER, -30.0, -33.0, -27.0)
-    both = Judgement(Verdict.NO_WORSE, (latency(50.0), written))
-    change = record(Predicted(AMPLIFICATION, -40.0, -25.0), None)
-    comparison = compared(HistoryRecord(**{**vars(change), 'judgement': both}))
-    assert comparison is not None
-    assert (comparison.signal, comparison.rightness) == ('db_bytes_per_txn', Rightness.RIGHT)
-    assert comparison.predicted_low_percent == -40.0
 
 
 @pytest.mark.parametrize(
@@ -193,24 +86,6 @@ def test_a_rollout_leaves_its_prediction_and_its_measurement_in_history(
     assert comparison.rightness is rightness
     run.fail_over()
     assert run.driver.history == (kept,)
-
-
-@pytest.mark.parametrize(
-    ('low', 'high', 'measured', 'score'),
-    [
-        (-20.0, -10.0, -15.0, 10.0),
-        (-20.0, -10.0, -20.0, 10.0),
-        (-20.0, -10.0, -22.0, 30.0),
-        (-20.0, -10.0, 0.0, 110.0),
-        (0.0, 0.0, -15.0, 150.0),
-        (0.0, 0.0, 0.0, 0.0),
-        (-100.0, 100.0, -15.0, 200.0),
-    ],
-)
-def test_an_interval_scores_its_width_and_what_it_misses(
-    low: float, high: float, measured: float, score: float
-) -> None:
-    assert interval_score(low, high, measured) == pytest.approx(score)
 
 
 def test_a_forecast_that_says_everything_is_possible_scores_worse_than_an_exact_one() -> None:

@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocksdb_tuner.judge.evidence import NOTHING, Block, Evidence, Measured, measured
+from rocksdb_tuner.judge.records import Effect, Judgement, SignalVerdict, Verdict
+from rocksdb_tuner.judge.signals import limits
+from rocksdb_tuner.judge.statistics import chance_of_as_many, shift
+from rocksdb_tuner.judge.verdict import in_words, judge
 from rocksdb_tuner.observe.trouble import Trouble
 from rocksdb_tuner.observe.window import Latency, Window
-from rocksdb_tuner.rollout.evidence import NOTHING, Block, Evidence, Measured, measured
-from rocksdb_tuner.rollout.records import Effect, Judgement, SignalVerdict, Verdict
-from rocksdb_tuner.rollout.robust import chance_of_as_many, shift
-from rocksdb_tuner.rollout.verdict import in_words, judge, limits
 
 from .simulated import MEANS, RECORDINGS, Outcome, Trial, run, source
 

@@ -16,61 +16,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from statistics import NormalDist, median, variance
-from typing import NamedTuple, Optional
+from typing import Optional
 
-from ..knowledge import loader
 from .evidence import Block, Evidence
-from .records import Effect, Judgement, SignalVerdict, SoakPlan, Verdict
-from .robust import chance_of_as_many, shift
-
-
-class JudgedSignal(NamedTuple):
-    """Meaning and source of each field stand in ``knowledge/judged_signals.json``."""
-
-    name: str
-    title: str
-    unit: str
-    kind: str
-    required: bool
-    tolerance: float
-    detects: float
-    floor: float
-
-    @property
-    def precision(self) -> float:
-        """The widest half of an interval (in logarithms) that tells enough."""
-        return min(
-            math.log1p(self.tolerance), math.log1p(self.detects) - math.log1p(self.tolerance)
-        )
-
-
-class Limits(NamedTuple):
-    error_rate: float
-    event_error_rate: float
-    least_blocks: int
-    least_controls: int
-    least_writes: int
-    most_controls: int
-    block_s: float
-    most_blocks: int
-    warm_up_s: float
-    prior_controls: float
-
-
-@lru_cache(maxsize=1)
-def judged_signals() -> tuple[JudgedSignal, ...]:
-    entries = loader.load('judged_signals')['judged_signals']
-    return tuple(
-        JudgedSignal(**{field: entry[field] for field in JudgedSignal._fields}) for entry in entries
-    )
-
-
-@lru_cache(maxsize=1)
-def limits() -> Limits:
-    entries = loader.load('judged_signals')['limits']
-    return Limits(**{field: entries[field]['value'] for field in Limits._fields})
+from .records import Effect, Judgement, SignalVerdict, Verdict
+from .signals import JudgedSignal, judged_signals, limits
+from .statistics import chance_of_as_many, shift
 
 
 def harmless(signals: Sequence[SignalVerdict], promised: Optional[str] = None) -> Verdict:
@@ -102,16 +54,6 @@ def measured_in_words(judgement: Judgement) -> list[str]:
                 bounds = f' ({one.low_percent:+.0f} to {one.high_percent:+.0f} %)'
             told.append(f'{title.get(one.name, one.name)} {one.change_percent:+.0f} %{bounds}')
     return told
-
-
-def block_length_s(soak: SoakPlan) -> float:
-    """So long that all of a soak is kept."""
-    return max(limits().block_s, soak.most_s / limits().most_blocks)
-
-
-def least_soak_s(soak: SoakPlan) -> float:
-    """The least time after which there can be a verdict."""
-    return max(soak.least_s, limits().least_blocks * block_length_s(soak))
 
 
 def too_few_controls(found: int) -> Judgement:

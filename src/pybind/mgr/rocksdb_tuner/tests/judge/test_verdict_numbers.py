@@ -16,22 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from rocksdb_tuner.judge import verdict
+from rocksdb_tuner.judge.evidence import Block, Evidence, Measured, measured
+from rocksdb_tuner.judge.records import Effect, Judgement, SignalVerdict, Verdict
+from rocksdb_tuner.judge.signals import judged_signals, limits
+from rocksdb_tuner.judge.statistics import chance_of_as_many, shift
+from rocksdb_tuner.judge.verdict import harmless, in_words, judge, too_few_controls
 from rocksdb_tuner.observe.trouble import Trouble
 from rocksdb_tuner.observe.window import Latency, Window
-from rocksdb_tuner.rollout import verdict
-from rocksdb_tuner.rollout.evidence import Block, Evidence, Measured, measured
-from rocksdb_tuner.rollout.records import Effect, Judgement, SignalVerdict, SoakPlan, Verdict
-from rocksdb_tuner.rollout.robust import chance_of_as_many, shift
-from rocksdb_tuner.rollout.verdict import (
-    block_length_s,
-    harmless,
-    in_words,
-    judge,
-    judged_signals,
-    least_soak_s,
-    limits,
-    too_few_controls,
-)
 
 LATENCY = 'op_w_latency_ms'
 
@@ -737,15 +729,6 @@ def test_slow_commits_are_counted_from_the_first_to_the_last_that_was_told() -> 
     assert risen(5, 4) is None
     assert risen(None, 5) is None
     assert risen(5, None) is None
-
-
-def test_blocks_grow_so_that_all_of_a_soak_is_kept_and_eight_of_them_fit_it() -> None:
-    """30 s each, of which 120 are kept: up to an hour."""
-    assert block_length_s(SoakPlan(300.0, 3600.0)) == 30.0
-    assert block_length_s(SoakPlan(300.0, 7200.0)) == 60.0
-    assert least_soak_s(SoakPlan(300.0, 3600.0)) == 300.0
-    assert least_soak_s(SoakPlan(100.0, 3600.0)) == 240.0
-    assert least_soak_s(SoakPlan(100.0, 7200.0)) == 480.0
 
 
 @pytest.mark.parametrize(

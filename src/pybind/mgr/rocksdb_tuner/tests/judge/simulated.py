@@ -15,14 +15,15 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import NamedTuple, Optional
 
+from rocksdb_tuner.judge.evidence import Block, Evidence, Measured, measured
+from rocksdb_tuner.judge.records import Judgement, SoakPlan
+from rocksdb_tuner.judge.signals import limits
+from rocksdb_tuner.judge.soak import ends_with
+from rocksdb_tuner.judge.verdict import judge
 from rocksdb_tuner.mgr.records import CounterPoint
 from rocksdb_tuner.observe.counters import names_for
 from rocksdb_tuner.observe.sample import Sample, take_sample
 from rocksdb_tuner.observe.window import window
-from rocksdb_tuner.rollout.evidence import Block, Evidence, Measured, measured
-from rocksdb_tuner.rollout.records import Judgement, SoakPlan
-from rocksdb_tuner.rollout.soak import ends_with
-from rocksdb_tuner.rollout.verdict import judge, limits
 from rocksdb_tuner.tests.workload.replay import Recording, Report, load
 
 #: Reports came every 5 s.

@@ -1,0 +1,1 @@
+"""What decides a verdict: evidence, statistics, and how long is measured."""

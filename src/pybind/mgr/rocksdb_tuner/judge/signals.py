@@ -1,0 +1,56 @@
+"""What a verdict goes by, and how certain it has to be: the knowledge behind it."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+from ..knowledge import loader
+
+
+class JudgedSignal(NamedTuple):
+    """Meaning and source of each field stand in ``knowledge/judged_signals.json``."""
+
+    name: str
+    title: str
+    unit: str
+    kind: str
+    required: bool
+    tolerance: float
+    detects: float
+    floor: float
+
+    @property
+    def precision(self) -> float:
+        """The widest half of an interval (in logarithms) that tells enough."""
+        return min(
+            math.log1p(self.tolerance), math.log1p(self.detects) - math.log1p(self.tolerance)
+        )
+
+
+class Limits(NamedTuple):
+    error_rate: float
+    event_error_rate: float
+    least_blocks: int
+    least_controls: int
+    least_writes: int
+    most_controls: int
+    block_s: float
+    most_blocks: int
+    warm_up_s: float
+    prior_controls: float
+
+
+@lru_cache(maxsize=1)
+def judged_signals() -> tuple[JudgedSignal, ...]:
+    entries = loader.load('judged_signals')['judged_signals']
+    return tuple(
+        JudgedSignal(**{field: entry[field] for field in JudgedSignal._fields}) for entry in entries
+    )
+
+
+@lru_cache(maxsize=1)
+def limits() -> Limits:
+    entries = loader.load('judged_signals')['limits']
+    return Limits(**{field: entries[field]['value'] for field in Limits._fields})

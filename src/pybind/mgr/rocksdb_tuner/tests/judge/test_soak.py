@@ -1,0 +1,53 @@
+"""How long is measured before there is a verdict, or none."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.judge.records import Effect, Judgement, SignalVerdict, SoakPlan, Verdict
+from rocksdb_tuner.judge.soak import block_length_s, contradiction, ends_with, least_soak_s
+
+SOAK = SoakPlan(least_s=300.0, most_s=600.0)
+PASS = Judgement(Verdict.NO_WORSE)
+FAIL = Judgement(Verdict.WORSE, (SignalVerdict('op_w_latency_ms', Effect.WORSE, 30.0),))
+UNSURE = Judgement(Verdict.INCONCLUSIVE, missing=('precision',))
+NOTHING = Judgement(Verdict.NO_DATA, missing=('writes',))
+
+
+def test_blocks_grow_so_that_all_of_a_soak_is_kept_and_eight_of_them_fit_it() -> None:
+    """30 s each, of which 120 are kept: up to an hour."""
+    assert block_length_s(SoakPlan(300.0, 3600.0)) == 30.0
+    assert block_length_s(SoakPlan(300.0, 7200.0)) == 60.0
+    assert least_soak_s(SoakPlan(300.0, 3600.0)) == 300.0
+    assert least_soak_s(SoakPlan(100.0, 3600.0)) == 240.0
+    assert least_soak_s(SoakPlan(100.0, 7200.0)) == 480.0
+
+
+@pytest.mark.parametrize(
+    ('judgement', 'after_s', 'end'),
+    [
+        (FAIL, 0.0, Verdict.WORSE),
+        (PASS, 299.9, None),
+        (PASS, 300.0, Verdict.NO_WORSE),
+        (PASS, 900.0, Verdict.NO_WORSE),
+        (UNSURE, 300.0, None),
+        (UNSURE, 599.9, None),
+        (UNSURE, 600.0, Verdict.INCONCLUSIVE),
+        (NOTHING, 599.9, None),
+        (NOTHING, 600.0, Verdict.INCONCLUSIVE),
+    ],
+)
+def test_a_failure_ends_the_soak_at_once_a_pass_after_its_least_and_doubt_after_its_most(
+    judgement: Judgement, after_s: float, end: Optional[Verdict]
+) -> None:
+    assert ends_with(judgement, after_s, SOAK) is end
+
+
+@pytest.mark.parametrize(
+    'soak',
+    [SoakPlan(600, 600), SoakPlan(600, 0), SoakPlan(60, 600, batches=SoakPlan(300, 0)), SoakPlan()],
+)
+def test_a_soak_that_is_off_or_as_long_as_it_may_be_is_no_contradiction(soak: SoakPlan) -> None:
+    assert contradiction(soak) is None
