@@ -20,7 +20,7 @@ from typing import Any, Optional
 CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(CHECKOUT / part) for part in ('qa', 'qa/doubles', 'src/pybind/mgr')]
 
-from harness import Cluster, ClusterSpec, HarnessError, Progress  # noqa: E402 - after the path
+from harness import Cluster, ClusterSpec, HarnessError, Progress, osds  # noqa: E402 - after the path
 from harness.client import wait_until  # noqa: E402
 from harness.slow_sync import slow_down  # noqa: E402
 from harness.verdict_run import set_module_options, steady_client  # noqa: E402
@@ -33,7 +33,6 @@ OVERRIDE = (
     'recycle_log_file_num=4,write_buffer_size=268435456,writable_file_max_buffer_size=0,'
     'compaction_readahead_size=2097152,max_background_compactions=2'
 )
-RESTART_S = 180.0
 ADVICE_S = 300.0
 APPLY_S = 120.0
 SETTLE_S = 45.0
@@ -44,19 +43,7 @@ FINAL = frozenset(phase.value for phase in FINAL_PHASES)
 def override(cluster: Cluster) -> None:
     """Give all OSDs the option that the rollout changes, and let them run with it."""
     cluster.ceph('config', 'set', 'osd', OPTION, OVERRIDE)
-    cluster.ceph('osd', 'set', 'noout')
-    osds = range(cluster.record.spec.osds)
-    for n in osds:
-        cluster.stop_daemon(f'osd.{n}')
-    for n in osds:
-        cluster.start_daemon(f'osd.{n}')
-
-    def up() -> bool:
-        return all(osd['up'] for osd in cluster.ceph_json('osd', 'dump')['osds'])
-
-    wait_until(up, RESTART_S, 'all OSDs are up', poll_s=1.0)
-    wait_until(cluster.pgs_are_clean, RESTART_S, 'all PGs are clean', poll_s=1.0)
-    cluster.ceph('osd', 'unset', 'noout')
+    osds.restart(cluster, range(cluster.record.spec.osds))
 
 
 def rollout(cluster: Cluster, percent: float, limit_s: float) -> dict[str, Any]:

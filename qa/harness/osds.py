@@ -1,18 +1,37 @@
-"""OSDs that leave a running cluster for good, and OSDs that join it."""
+"""OSDs that start anew together, that leave a running cluster for good, and that join it."""
 
 from __future__ import annotations
 
 import shutil
 import uuid
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from . import boot
+from .client import wait_until
 from .errors import HarnessError
 
 if TYPE_CHECKING:
     from .cluster import Cluster
 
+RESTART_S = 180.0
 CAPS = ('mon', 'allow profile osd', 'mgr', 'allow profile osd', 'osd', 'allow *')
+
+
+def restart(cluster: Cluster, osds: Sequence[int]) -> None:
+    """End these OSDs and start them, side by side; all are up and clean when this returns."""
+    cluster.ceph('osd', 'set', 'noout')
+    for osd in osds:
+        cluster.stop_daemon(f'osd.{osd}')
+    for osd in osds:
+        cluster.start_daemon(f'osd.{osd}')
+
+    def up() -> bool:
+        return all(osd['up'] for osd in cluster.ceph_json('osd', 'dump')['osds'])
+
+    wait_until(up, RESTART_S, 'all OSDs are up', poll_s=1.0)
+    wait_until(cluster.pgs_are_clean, RESTART_S, 'all PGs are clean', poll_s=1.0)
+    cluster.ceph('osd', 'unset', 'noout')
 
 
 def purge(cluster: Cluster, osd: int) -> None:

@@ -37,8 +37,11 @@ def argv(directory: Path, osd: str, command: Sequence[str]) -> list[str]:
     ]
 
 
-def slow_down(directory: Path, percent_by_osd: Mapping[int, float]) -> None:
-    """From now on these OSDs are slower by so much, and no others."""
+def slow_down(directory: Path, percent_by_osd: Mapping[int, float], least_ms: float = 0.0) -> None:
+    """From now on these OSDs are slower by so much, and no others.
+
+    ``least_ms`` is what each sync of theirs takes at least.
+    """
     folder = _folder(directory)
     if not library(directory).exists():
         raise HarnessError(f'the OSDs of {directory} cannot be slowed down: made without slow_sync')
@@ -47,5 +50,5 @@ def slow_down(directory: Path, percent_by_osd: Mapping[int, float]) -> None:
             old.unlink()
     for osd, percent in percent_by_osd.items():
         new = folder / f'new.{osd}'
-        new.write_text(f'{percent:g}\n')
+        new.write_text(f'{percent:g} {least_ms:g}\n' if least_ms else f'{percent:g}\n')
         new.replace(folder / f'osd.{osd}')

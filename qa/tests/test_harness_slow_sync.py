@@ -34,6 +34,13 @@ def test_only_the_osds_that_are_named_last_are_slow(tmp_path: Path) -> None:
     assert told(folder) == {}
 
 
+def test_a_sync_can_be_told_to_take_some_time_at_least(tmp_path: Path) -> None:
+    """Beside the percentage, where the library looks for it."""
+    folder = prepared(tmp_path)
+    slow_sync.slow_down(tmp_path, {1: 0}, least_ms=2.5)
+    assert told(folder) == {'osd.1': '0 2.5\n'}
+
+
 def test_a_cluster_without_the_library_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HarnessError, match='made without slow_sync'):
         slow_sync.slow_down(tmp_path, {0: 25})

@@ -82,3 +82,12 @@ def test_a_sync_takes_as_much_longer_as_was_said_last_and_answers_what_the_disk_
     slow_sync.slow_down(built, {})
     found.append(sync(built))
     assert found == [f'{took_us} 7 1' for took_us in (10000, 12000, 25000, 10000, 10000)]
+
+
+def test_a_sync_takes_at_least_as_long_as_was_said(built: Path) -> None:
+    """One that the disk or the percentage makes longer than that stays as long as it is."""
+    found = []
+    for percent, least_ms in ((0, 25.5), (0, 4), (200, 25.5)):
+        slow_sync.slow_down(built, {1: percent}, least_ms)
+        found.append(sync(built))
+    assert found == [f'{took_us} 7 1' for took_us in (25500, 10000, 30000)]
