@@ -15,7 +15,7 @@ TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
-  campaign restarts advice oracle mutation mutation-sample bench mixin tab install install-dashboard install-monitoring clean
+  campaign restarts advice oracle mutation mutation-sample bench bench-choice mixin tab install install-dashboard install-monitoring clean
 
 help:
 	@echo 'make demo     the main job on a real Pacific cluster, end to end (root, Debian 12)'
@@ -32,6 +32,7 @@ help:
 	@echo 'make mutation  score the tests: how many faults made in the source, one at a time, they notice;'
 	@echo '              PACKAGES=options,rollout, SHARD=1/4 or SAMPLE=100 (of each package) for a part of it'
 	@echo 'make bench    measure the cost of a tick, of answers of the model and of the dashboard, and of a check'
+	@echo 'make bench-choice  hold limit, recommendation and predicted effect against real OSDs (root, an hour)'
 	@echo 'make mixin    write the Grafana dashboard and the alert rules anew from their source'
 	@echo 'make tab      bundle the tab of the Ceph Dashboard (node and npm)'
 	@echo 'make install DESTDIR=...   lay the module out for a package'
@@ -88,6 +89,11 @@ bench:
 	/usr/bin/python3 qa/bench/bench_model.py speed
 	/usr/bin/python3 qa/bench/bench_options.py
 	/usr/bin/python3 qa/bench/bench_dashboard.py
+
+# Goes on where it was interrupted: each run is in qa/bench/results as soon as it is made
+bench-choice:
+	/usr/bin/python3 qa/bench/bench_choice_proof.py measure
+	/usr/bin/python3 qa/bench/bench_choice_proof.py compare
 
 install:
 	install -d '$(DESTDIR)$(MGR_DIR)/rocksdb_tuner'

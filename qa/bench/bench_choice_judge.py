@@ -1,0 +1,291 @@
+"""Whether a run bears the choice out: limit, recommendation and predicted change. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench_choice_trials import FIGURES, ProofTrial
+
+from rocksdb_tuner.advise.usage import at_most
+from rocksdb_tuner.lsm.records import Estimate
+
+#: Sets that were run as a whole by somebody, which may be recommended.
+TRIED = frozenset({'default', 'profile', 'derived'})
+#: From here on a round of the kv_sync thread waits for its device (knowledge/limits.json).
+SLOW_ROUND_MS = 5.0
+#: Percentages are told to a tenth.
+_ROUNDING = 0.1
+
+
+@dataclass(frozen=True)
+class Window:
+    """What one OSD did between two looks at its counters."""
+
+    seconds: float
+    writes: int
+    wal_bytes: int
+    sst_bytes: int
+    kv_sync_cpu_s: float
+    rocksdb_cpu_s: float
+    #: Rounds of the kv_sync thread, and how long they took.
+    rounds: int
+    rounds_s: float
+    #: Mean over the looks of what BlueFS uses, on whatever device; the most of the DB device.
+    used_bytes: float
+    db_fill: float | None
+
+    @property
+    def round_ms(self) -> float | None:
+        return 1000 * self.rounds_s / self.rounds if self.rounds else None
+
+    @property
+    def kv_sync_busy(self) -> float:
+        return self.rounds_s / self.seconds
+
+    def figure(self, name: str) -> float:
+        """Raises ZeroDivisionError where nothing was written."""
+        if name == 'kv-sync':
+            return self.kv_sync_cpu_s / self.writes
+        if name == 'cores':
+            return self.rocksdb_cpu_s / self.writes
+        if name == 'db-device':
+            return (self.wal_bytes + self.sst_bytes) / self.wal_bytes
+        if name == 'db-space':
+            return self.used_bytes
+        raise ValueError(name)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Percent of change of the use of one resource."""
+
+    resource: str
+    estimate: float
+    low: float
+    high: float
+
+    @property
+    def ratio(self) -> Estimate:
+        return Estimate(*(1 + percent / 100 for percent in (self.low, self.estimate, self.high)))
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A candidate as the module tells of it."""
+
+    name: str
+    origin: str
+    options: str
+    chosen: bool
+    infeasible: bool
+    effects: tuple[Effect, ...]
+
+    def effect(self, resource: str) -> Effect | None:
+        return next((effect for effect in self.effects if effect.resource == resource), None)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the module said of one group of OSDs, of the last look but for ``limits``."""
+
+    #: By the looks, in their order.
+    limits: tuple[str, ...]
+    workload: str | None
+    #: What was to be relieved; None: nothing was weighed.
+    resource: str | None
+    conclusion: str
+    min_gain: float
+    max_loss: float
+    candidates: tuple[Weighed, ...]
+    #: Targets of what is recommended that has to restart OSDs.
+    recommended: tuple[str, ...]
+
+    @property
+    def limit(self) -> str | None:
+        """In most looks; the later of two that stood as often."""
+        counted = Counter(reversed(self.limits))
+        return counted.most_common(1)[0][0] if counted else None
+
+    @property
+    def chosen(self) -> Weighed | None:
+        return next((c for c in self.candidates if c.chosen), None)
+
+
+@dataclass(frozen=True)
+class ProofRun:
+    """All that is kept of a run."""
+
+    trial: ProofTrial
+    version: str
+    date: str
+    machine_load: float
+    told: Told
+    idle: Told
+    #: What the first OSD was changed to, and what was predicted of that.
+    forced: bool
+    to_name: str
+    to_options: str
+    predicted: tuple[Effect, ...]
+    #: The OSD that was changed, and the one beside it.
+    changed: tuple[Window, Window]
+    beside: tuple[Window, Window]
+
+    def measured(self, figure: str) -> float:
+        """Percent of change of one figure."""
+        after = self.changed[1].figure(figure) / self.beside[1].figure(figure)
+        if figure == 'db-device':
+            return 100 * (after - 1)
+        before = self.changed[0].figure(figure) / self.beside[0].figure(figure)
+        return 100 * (after / before - 1)
+
+    @property
+    def figure(self) -> str:
+        return FIGURES[self.trial.scenario]
+
+    @property
+    def prediction(self) -> Effect | None:
+        return next((e for e in self.predicted if e.resource == self.figure), None)
+
+    @property
+    def limit_holds(self) -> bool:
+        if self.told.limit == self.trial.scenario:
+            return True
+        rounds = [window.round_ms for window in (self.changed[0], self.beside[0])]
+        waited = all(ms is not None and ms >= SLOW_ROUND_MS for ms in rounds)
+        return self.trial.scenario == 'kv-sync' and self.told.limit == 'db-device' and waited
+
+    @property
+    def advice_holds(self) -> bool:
+        return not contradictions(self.told)
+
+    @property
+    def effect_holds(self) -> bool:
+        predicted = self.prediction
+        return predicted is not None and within(self.measured(self.figure), predicted)
+
+    @property
+    def holds(self) -> bool:
+        return self.limit_holds and self.advice_holds and self.effect_holds
+
+    @property
+    def idle_holds(self) -> bool:
+        return self.idle.limit == 'none' and not self.idle.recommended
+
+
+def within(percent: float, predicted: Effect) -> bool:
+    return predicted.low - _ROUNDING / 2 <= percent <= predicted.high + _ROUNDING / 2
+
+
+def contradictions(told: Told) -> tuple[str, ...]:
+    """Where what is recommended does not follow from the effects that are told."""
+    chosen = told.chosen
+    found = []
+    if told.limit in {'data-device', 'network', 'none'} and (told.recommended or told.candidates):
+        found.append('something is weighed or recommended where RocksDB is not what limits')
+    if chosen is None and told.recommended:
+        found.append('something is recommended that was not chosen')
+    if chosen is not None and told.recommended != (chosen.options,):
+        found.append('what was chosen is not what is recommended')
+    if told.resource is None:
+        return tuple(found)
+    if chosen is not None and not _gains(chosen, told):
+        found.append(f'{chosen.name} was chosen, and does not gain enough')
+    if chosen is not None and _losses(chosen, told) - {'cores'}:
+        found.append(f'{chosen.name} was chosen, and loses too much')
+    if chosen is None:
+        found += [
+            f'{c.name} was not chosen, and gains enough at no loss'
+            for c in told.candidates
+            if c.origin in TRIED and not c.infeasible and _gains(c, told) and not _losses(c, told)
+        ]
+    return tuple(found)
+
+
+def _gains(candidate: Weighed, told: Told) -> bool:
+    effect = candidate.effect(told.resource or '')
+    return effect is not None and at_most(effect.ratio) <= 1 - told.min_gain + _ROUNDING / 100
+
+
+def _losses(candidate: Weighed, told: Told) -> set[str]:
+    return {
+        effect.resource
+        for effect in candidate.effects
+        if effect.resource != told.resource
+        and at_most(effect.ratio) > 1 + told.max_loss + _ROUNDING / 100
+    }
+
+
+@dataclass(frozen=True)
+class Option:
+    """A set that may be forced: what is predicted, and how long a cycle of it takes."""
+
+    weighed: Weighed
+    cycle_s: float | None
+
+
+def forced(options: Sequence[Option], resource: str, window_s: float) -> Option | None:
+    """What changes most of what shows within a window, or else of what shows soonest.
+
+    None: nothing changes anything.
+    """
+
+    def moves(option: Option) -> float:
+        effect = option.weighed.effect(resource)
+        return 0.0 if effect is None else abs(math.log(effect.ratio.value))
+
+    open_to = [
+        option
+        for option in options
+        if not option.weighed.infeasible
+        and option.weighed.origin != 'running'
+        and option.cycle_s is not None
+        and moves(option) > 0
+    ]
+    soonest = min((_cycle_s(option) for option in open_to), default=0.0)
+    limit_s = max(window_s / 2, soonest)
+    return max((o for o in open_to if _cycle_s(o) <= limit_s), key=moves, default=None)
+
+
+def _cycle_s(option: Option) -> float:
+    return math.inf if option.cycle_s is None else option.cycle_s
+
+
+def report(runs: Sequence[ProofRun]) -> list[str]:
+    """A line for each run, and the sums."""
+    lines = []
+    for run in runs:
+        predicted = run.prediction
+        interval = (
+            'no prediction'
+            if predicted is None
+            else f'{predicted.estimate:+.1f} ({predicted.low:+.1f} to {predicted.high:+.1f})'
+        )
+        limit = run.told.limit if run.limit_holds else f'{run.told.limit} (wrong)'
+        recommended = 'forced' if run.forced else 'recommended'
+        advice = recommended if run.advice_holds else f'{recommended} (contradicts itself)'
+        lines.append(
+            f'{run.trial.name:<16} {run.version:<8} {limit:<12} {advice:<12} {run.to_name:<37} '
+            f'{run.figure:<9} {interval:<26} measured {run.measured(run.figure):+.1f} '
+            f'{"within" if run.effect_holds else "outside"}'
+        )
+    for name, held in (
+        ('limit', sum(run.limit_holds for run in runs)),
+        ('recommendation', sum(run.advice_holds for run in runs)),
+        ('measured within the interval', sum(run.effect_holds for run in runs)),
+        ('all three', sum(run.holds for run in runs)),
+        ('the idle OSD beside them', sum(run.idle_holds for run in runs)),
+    ):
+        lines.append(f'{name}: {held} of {len(runs)}')
+    for figure in dict.fromkeys(FIGURES.values()):
+        compared = [
+            within(run.measured(figure), effect)
+            for run in runs
+            for effect in run.predicted
+            if effect.resource == figure
+        ]
+        lines.append(f'{figure} in all runs, also where it is not what counts: '
+                     f'{sum(compared)} of {len(compared)}')  # fmt: skip
+    return lines

@@ -1,0 +1,193 @@
+#!/usr/bin/python3
+"""Limit, recommendation and predicted effect, against real OSDs that are bound by known resources.
+
+``measure`` makes the runs that were drawn (`bench_choice_trials.py`, which says what is compared
+and which run counts how) and are not made yet (root, Debian packages, some five minutes each), and
+writes each to the results as it ends; ``compare`` shows them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+BENCH = Path(__file__).resolve().parent
+CHECKOUT = BENCH.parents[1]
+sys.path[:0] = [
+    str(CHECKOUT / 'src/pybind/mgr'),
+    str(CHECKOUT / 'qa'),
+    str(CHECKOUT / 'qa/doubles'),
+    str(BENCH),
+]
+
+from bench_choice_judge import Effect, ProofRun, Told, Weighed, Window, report  # noqa: E402 - after
+from bench_choice_runs import NotMadeError, make  # noqa: E402 - the path to it
+from bench_choice_trials import ProofTrial, committed  # noqa: E402
+
+from harness.errors import HarnessError  # noqa: E402
+from harness.progress import Progress  # noqa: E402
+
+RESULTS = BENCH / 'results/choice-proof.json'
+
+
+def document(runs: Sequence[ProofRun], not_made: Sequence[dict[str, str]]) -> dict[str, Any]:
+    return {
+        'machine': 'two cores shared with other work; two OSDs under load and an idle one, pools '
+        'of size 1; files of hdd OSDs on a disk, of the others in memory',
+        'not_made': list(not_made),
+        'runs': [asdict(run) for run in sorted(runs, key=lambda run: run.trial.name)],
+    }
+
+
+def read_results(path: Path) -> tuple[list[ProofRun], list[dict[str, str]]]:
+    if not path.exists():
+        return [], []
+    content = json.loads(path.read_text())
+    return [_run(entry) for entry in content['runs']], content['not_made']
+
+
+def _run(entry: dict[str, Any]) -> ProofRun:
+    windows = {
+        name: (Window(**entry[name][0]), Window(**entry[name][1])) for name in ('changed', 'beside')
+    }
+    return ProofRun(
+        **{
+            **entry,
+            **windows,
+            'trial': ProofTrial(**entry['trial']),
+            'told': _told(entry['told']),
+            'idle': _told(entry['idle']),
+            'predicted': _effects(entry['predicted']),
+        }
+    )
+
+
+def _told(entry: dict[str, Any]) -> Told:
+    candidates = tuple(
+        Weighed(**{**c, 'effects': _effects(c['effects'])}) for c in entry['candidates']
+    )
+    return Told(
+        **{
+            **entry,
+            'limits': tuple(entry['limits']),
+            'candidates': candidates,
+            'recommended': tuple(entry['recommended']),
+        }
+    )  # fmt: skip
+
+
+def _effects(entries: Sequence[dict[str, Any]]) -> tuple[Effect, ...]:
+    return tuple(Effect(**entry) for entry in entries)
+
+
+def lean(run: ProofRun) -> ProofRun:
+    """Without what is told of sets that are out of the question."""
+    kept = tuple(c for c in run.told.candidates if not c.infeasible)
+    return replace(run, told=replace(run.told, candidates=kept))
+
+
+def due(
+    places: Sequence[Sequence[ProofTrial]], made: set[str], not_made: set[str]
+) -> list[ProofTrial]:
+    """Of each place that no run was made of the first draw that was not tried."""
+    found = []
+    for place in places:
+        if any(trial.name in made for trial in place):
+            continue
+        found += [trial for trial in place if trial.name not in not_made][:1]
+    return found
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Two may measure side by side."""
+    with path.with_suffix('.lock').open('w') as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _add(path: Path, runs: Sequence[ProofRun], not_made: Sequence[dict[str, str]]) -> None:
+    with _locked(path):
+        known_runs, known_not_made = read_results(path)
+        content = document([*known_runs, *runs], [*known_not_made, *not_made])
+        path.write_text(json.dumps(content, indent=1) + '\n')
+
+
+def _begin(out: Path, raw: Path, only: Sequence[str]) -> ProofTrial | None:
+    """The next trial that nobody else makes; its mark stays until it has ended."""
+    raw.mkdir(parents=True, exist_ok=True)
+    with _locked(out):
+        runs, not_made = read_results(out)
+        made, tried = {run.trial.name for run in runs}, {entry['trial'] for entry in not_made}
+        for trial in due(committed(), made, tried):
+            if only and trial.scenario not in only and trial.name not in only:
+                continue
+            mark = raw / f'{trial.name}.begun'
+            if not mark.exists():
+                mark.touch()
+                return trial
+    return None
+
+
+def _measure(arguments: argparse.Namespace) -> None:
+    for _ in range(arguments.runs):
+        trial = _begin(arguments.out, arguments.marks, arguments.only or ())
+        if trial is None:
+            print('nothing is left to be made')
+            return
+        on_disk = trial.device_class == 'hdd' or arguments.memory_dir is None
+        folder = arguments.dir if on_disk else arguments.memory_dir
+        try:
+            run = lean(make(trial, folder / trial.name, Progress()))
+        except (NotMadeError, HarnessError) as error:
+            why = {'trial': trial.name, 'why': str(error).splitlines()[0]}
+            _add(arguments.out, [], [why])
+            print(f'{trial.name}: not made: {error}', flush=True)
+        else:
+            _add(arguments.out, [run], [])
+            print('\n'.join(report([run])), flush=True)
+        finally:
+            (arguments.marks / f'{trial.name}.begun').unlink()
+
+
+def _compare(arguments: argparse.Namespace) -> None:
+    runs, not_made = read_results(arguments.out)
+    for line in report(runs):
+        print(line)
+    for entry in not_made:
+        print(f'not made: {entry["trial"]}: {entry["why"]}')
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--out', type=Path, default=RESULTS)
+    commands = parser.add_subparsers(required=True)
+    measure = commands.add_parser('measure')
+    measure.add_argument('--dir', type=Path, default=Path('/tmp/bench-choice-proof'))
+    measure.add_argument(
+        '--memory-dir',
+        type=Path,
+        default=Path('/dev/shm/bench-choice-proof'),
+        help='on a file system in memory, for clusters without hard disks',
+    )
+    measure.add_argument('--marks', type=Path, default=Path('/tmp/bench-choice-proof.marks'))
+    measure.add_argument('--runs', type=int, default=len(committed()), help='at most so many')
+    measure.add_argument(
+        '--only', action='append', metavar='SCENARIO', help='or the name of a trial; more than once'
+    )
+    measure.set_defaults(run=_measure)
+    commands.add_parser('compare').set_defaults(run=_compare)
+    arguments = parser.parse_args()
+    arguments.run(arguments)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
