@@ -1,16 +1,15 @@
-"""The module options of the metrics endpoint, which an active and a standby manager share.
+"""Where metrics are served, by the options that an active and a standby manager share.
 
-Wiring, as module.py: what is set for one manager (``mgr/rocksdb_tuner/<name>/metrics_addr``) is
-stronger than what is set for all, as with Ceph's own endpoints.
+What is set for one manager (``mgr/rocksdb_tuner/<name>/metrics_addr``) is stronger than what is set
+for all, as with Ceph's own endpoints.
 """
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Protocol
-
-from mgr_module import Option
+from typing import Any, Optional, Protocol
 
 from .metrics_endpoint import PATH, Address
+from .settings import METRICS_ADDRESS, METRICS_PORT, SERVED
 
 #: All addresses of the host, in IPv4 and IPv6.
 _ANY = frozenset({'0.0.0.0', '::'})  # noqa: S104 - recognised here, not listened on
@@ -24,53 +23,12 @@ class Manager(Protocol):
     def get_mgr_ip(self) -> str: ...
 
 
-def metrics_options() -> List[Option]:
-    """A new list: the manager adds its own options to that of each class."""
-    return [
-        Option(
-            name='metrics',
-            type='bool',
-            default=False,
-            desc='serve metrics to Prometheus, over HTTP without TLS or login',
-            runtime=True,
-        ),
-        Option(
-            name='metrics_addr',
-            type='str',
-            default='127.0.0.1',
-            desc='IP address on which metrics are served; :: for all of the host',
-            runtime=True,
-        ),
-        Option(
-            name='metrics_port',
-            type='uint',
-            default=9789,
-            min=1,
-            max=65535,
-            desc='port on which metrics are served',
-            runtime=True,
-        ),
-        Option(
-            name='metrics_osd_limit',
-            type='uint',
-            default=3000,
-            min=0,
-            max=100000,
-            desc='with more OSDs than this there are metrics of device classes, but none of '
-            'single OSDs',
-            runtime=True,
-        ),
-    ]
-
-
 def wanted_address(manager: Manager) -> Optional[Address]:
-    """Where metrics are to be served; None for nowhere."""
-    if not manager.get_localized_module_option('metrics'):
+    """Where metrics are to be served; None for nowhere. Raises SettingError."""
+    option = manager.get_localized_module_option
+    if not SERVED.read(option):
         return None
-    return Address(
-        str(manager.get_localized_module_option('metrics_addr')),
-        int(manager.get_localized_module_option('metrics_port')),
-    )
+    return Address(METRICS_ADDRESS.read(option), METRICS_PORT.read(option))
 
 
 def url(manager: Manager, address: Address) -> str:

@@ -13,10 +13,8 @@ from typing import Any, Callable, Dict, List, Optional
 
 from mgr_module import HandleCommandResult, MgrModule, Option
 
-from .advise.automatic import Policy
 from .advise.check_subjects import subjects
 from .advise.compare import compare, sides
-from .advise.conditions.catalogue import LimitOption, limit_options
 from .advise.derive import derive
 from .advise.given import Given, given
 from .advise.own_profiles import OwnProfiles, decode_own_profile
@@ -24,14 +22,11 @@ from .advise.profiles import Profile, UnknownProfileError
 from .advise.records import Kind, Recommendation
 from .advise.situation import Situation, find_situation
 from .advise.tree import tree
-from .advise.usage import choice_thresholds
-from .advise.weighing import BARS
 from .arguments import what_is_wrong
 from .collection.report import report
 from .deep.look import DeepLookRefused
-from .judge.records import Inconclusive, NoBenefit, SoakPlan
 from .metrics_endpoint import MetricsEndpoint
-from .metrics_settings import metrics_options, url, wanted_address
+from .metrics_settings import url, wanted_address
 from .metrics_text import MetricsText
 from .mgr.adapter import MgrCluster, MgrStore
 from .mgr.protocols import CommandError
@@ -41,10 +36,11 @@ from .present import render
 from .present.layout import clean, shown_error
 from .requests import BusyError
 from .rollout.errors import RolloutRefused
-from .rollout.maintenance import MaintenanceWindow
+from .settings import METRICS_OSD_LIMIT, SETTINGS, Settings, read_mode, read_settings
 from .shared_text import SharedText
 from .snapshot import Mode
-from .tuner import Settings, Tuner
+from .steps import reason_of
+from .tuner import Tuner
 from .units import natural
 
 log = logging.getLogger(__name__)
@@ -76,222 +72,12 @@ class CommandRefusedError(Exception):
         self.errno = code
 
 
-def _limit_option(limit: LimitOption) -> Option:
-    """A threshold of a condition, as the operator may set it."""
-    number: Callable[[float], float] = int if limit.unit == 's' else float
-    return Option(
-        name=limit.name,
-        type='secs' if limit.unit == 's' else 'float',
-        default=number(limit.default),
-        min=number(limit.minimum),
-        max=number(limit.maximum),
-        desc=f'{limit.meaning} ({limit.unit})',
-        runtime=True,
-    )
-
-
 class Module(MgrModule):
     """Answers commands from the newest snapshot; one serve thread measures, decides and acts."""
 
     CLICommand = CLICommand
     NOTIFY_TYPES = [OSD_MAP_CHANGED]
-    MODULE_OPTIONS: List[Option] = [
-        Option(
-            name='mode',
-            type='str',
-            default=Mode.RECOMMEND.value,
-            enum_allowed=[mode.value for mode in Mode],
-            desc='how much the module may do',
-            long_desc='off: nothing is read and a rollout stands still; observe: measure and '
-            'recognise; recommend: also advise, and apply what an operator asks for; auto-apply: '
-            'also apply recommendations of low risk that have stood long enough',
-            runtime=True,
-        ),
-        Option(
-            name='sample_interval',
-            type='secs',
-            default=0,
-            min=0,
-            max=3600,
-            desc='seconds between two samples of every OSD; 0 chooses by the number of OSDs',
-            runtime=True,
-        ),
-        Option(
-            name='auto_apply_after',
-            type='secs',
-            default=86400,
-            min=60,
-            max=31 * 86400,
-            desc='how long a recommendation must have stood before auto-apply takes it',
-            runtime=True,
-        ),
-        Option(
-            name='auto_apply_cooldown',
-            type='secs',
-            default=86400,
-            min=0,
-            max=31 * 86400,
-            desc='how long after the end of any change auto-apply begins no other',
-            runtime=True,
-        ),
-        Option(
-            name='auto_apply_confidence',
-            type='float',
-            default=0.9,
-            min=0.8,
-            max=1.0,
-            desc='least confidence in the workload for which auto-apply changes anything',
-            runtime=True,
-        ),
-        Option(
-            name='restart_timeout',
-            type='secs',
-            default=300,
-            min=30,
-            max=3600,
-            desc='how long an OSD may take to restart before its setting is taken back',
-            runtime=True,
-        ),
-        Option(
-            name='gate_alarm_after',
-            type='secs',
-            default=1800,
-            min=0,
-            max=7 * 86400,
-            desc='how long a rollout or compaction campaign may wait for a gate before a '
-            'health check; 0: forever',
-            runtime=True,
-        ),
-        Option(
-            name='soak_min',
-            type='secs',
-            default=600,
-            min=0,
-            max=7 * 86400,
-            desc='how long the first changed OSD is watched at least, and all measured before',
-            runtime=True,
-        ),
-        Option(
-            name='soak_max',
-            type='secs',
-            default=3600,
-            min=0,
-            max=31 * 86400,
-            desc='how long it is watched at most for a verdict; 0: nothing is watched or judged',
-            runtime=True,
-        ),
-        Option(
-            name='soak_inconclusive',
-            type='str',
-            default=Inconclusive.WAIT.value,
-            enum_allowed=[policy.value for policy in Inconclusive],
-            desc='what follows where that time is over without a verdict',
-            long_desc='wait: for the operator; promote: the other OSDs are changed all the same; '
-            'rollback: the changed OSD gets back what it had',
-            runtime=True,
-        ),
-        Option(
-            name='soak_no_benefit',
-            type='str',
-            default=NoBenefit.AUTO.value,
-            enum_allowed=[policy.value for policy in NoBenefit],
-            desc='what follows where the first changed OSD got no worse, but no better either',
-            long_desc='auto: rollback where a gain was predicted, promote where the change was '
-            'made for safety; wait: for the operator; promote: the other OSDs are changed; '
-            'rollback: the changed OSD gets back what it had',
-            runtime=True,
-        ),
-        Option(
-            name='batch_soak_min',
-            type='secs',
-            default=300,
-            min=0,
-            max=7 * 86400,
-            desc='how long each batch after that is watched at least; never longer than soak_min',
-            runtime=True,
-        ),
-        Option(
-            name='batch_soak_max',
-            type='secs',
-            default=900,
-            min=0,
-            max=31 * 86400,
-            desc='how long at most for a verdict, never longer than soak_max; 0: not at all',
-            runtime=True,
-        ),
-        Option(
-            name='batch_soak_inconclusive',
-            type='str',
-            default=Inconclusive.PROMOTE.value,
-            enum_allowed=[policy.value for policy in Inconclusive],
-            desc='what follows where that time is over without a verdict on a batch',
-            long_desc='promote: the next batch, since the first OSD was judged already; wait: for '
-            'the operator; rollback: everything gets back what it had',
-            runtime=True,
-        ),
-        Option(
-            name='compaction_parallel',
-            type='int',
-            default=1,
-            min=1,
-            max=16,
-            desc='how many OSDs of one failure domain compact at once in a compaction campaign',
-            runtime=True,
-        ),
-        Option(
-            name='maintenance_days',
-            type='str',
-            default='',
-            desc='days on which OSDs may be changed, as in "sat,sun" or "mon-fri"; empty: any',
-            runtime=True,
-        ),
-        Option(
-            name='maintenance_hours',
-            type='str',
-            default='',
-            desc='hours of those days, as in "22:00-04:00", in local time; empty: all',
-            runtime=True,
-        ),
-        Option(
-            name='restarts_per_day',
-            type='uint',
-            default=0,
-            min=0,
-            max=10000,
-            desc='no OSD is begun after so many restarts by this module in 24 hours; 0: no limit',
-            runtime=True,
-        ),
-        Option(
-            name='workload_memory',
-            type='secs',
-            default=86400,
-            min=0,
-            max=31 * 86400,
-            desc='how long the last client workload of a group that fell idle is advised on',
-            runtime=True,
-        ),
-        Option(
-            name='min_gain',
-            type='float',
-            default=choice_thresholds().min_gain,
-            min=0.01,
-            max=0.9,
-            desc='share by which a change must relieve what limits, with 80 % probability, before '
-            'it is recommended for that',
-            runtime=True,
-        ),
-        Option(
-            name='max_loss',
-            type='float',
-            default=choice_thresholds().max_loss,
-            min=0.0,
-            max=1.0,
-            desc='share by which such a change may load anything else, with 80 % probability',
-            runtime=True,
-        ),
-        *metrics_options(),
-        *(_limit_option(limit) for limit in limit_options()),
-    ]
+    MODULE_OPTIONS: List[Option] = [Option(**setting.declaration()) for setting in SETTINGS]
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
@@ -317,7 +103,7 @@ class Module(MgrModule):
         self._metrics = MetricsEndpoint(
             MetricsText(
                 lambda: self._tuner.snapshot,
-                lambda: int(self.get_module_option('metrics_osd_limit')),
+                lambda: METRICS_OSD_LIMIT.read(self.get_module_option),
             )
         )
         self._metrics_uri = ''
@@ -396,52 +182,15 @@ class Module(MgrModule):
                 self._metrics_uri = uri
         except Exception as error:  # noqa: BLE001 - metrics are the least of what this loop is for
             self._tuner.steps.failed('metrics', error)
-            return f'internal error ({type(error).__name__}); the mgr log has the details'
+            return reason_of(error)
         self._tuner.steps.works('metrics')
         return problem
 
     def _settings(self) -> Settings:
-        return Settings(
-            mode=self._mode(),
-            sample_interval_s=float(self.get_module_option('sample_interval')),
-            auto_apply=Policy(
-                after_s=float(self.get_module_option('auto_apply_after')),
-                cooldown_s=float(self.get_module_option('auto_apply_cooldown')),
-                least_confidence=float(self.get_module_option('auto_apply_confidence')),
-            ),
-            restart_timeout_s=float(self.get_module_option('restart_timeout')),
-            soak=self._soak(),
-            compaction_parallel=int(self.get_module_option('compaction_parallel')),
-            maintenance=MaintenanceWindow(
-                days=str(self.get_module_option('maintenance_days')),
-                hours=str(self.get_module_option('maintenance_hours')),
-            ),
-            gate_alarm_after_s=float(self.get_module_option('gate_alarm_after')),
-            restarts_per_day=int(self.get_module_option('restarts_per_day')),
-            workload_memory_s=float(self.get_module_option('workload_memory')),
-            limits={
-                name: float(self.get_module_option(name))
-                for name in (*(o.name for o in limit_options()), *BARS)
-            },
-        )
+        return read_settings(self.get_module_option)
 
     def _mode(self) -> Mode:
-        return Mode(self.get_module_option('mode'))
-
-    def _soak(self) -> SoakPlan:
-        least_s = float(self.get_module_option('soak_min'))
-        most_s = float(self.get_module_option('soak_max'))
-        return SoakPlan(
-            least_s,
-            most_s,
-            Inconclusive(self.get_module_option('soak_inconclusive')),
-            batches=SoakPlan(
-                min(least_s, float(self.get_module_option('batch_soak_min'))),
-                min(most_s, float(self.get_module_option('batch_soak_max'))),
-                Inconclusive(self.get_module_option('batch_soak_inconclusive')),
-            ),
-            no_benefit=NoBenefit(self.get_module_option('soak_no_benefit') or NoBenefit.AUTO),
-        )
+        return read_mode(self.get_module_option)
 
     # -- commands that read
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 
-from mgr_module import MgrStandbyModule
+from mgr_module import MgrStandbyModule, Option
 
 from .metrics_endpoint import MetricsEndpoint
-from .metrics_settings import metrics_options, wanted_address
+from .metrics_settings import wanted_address
+from .settings import METRICS
 
 log = logging.getLogger(__name__)
 
@@ -21,7 +22,8 @@ NOTHING = '# This manager is a standby: the active one has the metrics.\n'
 class StandbyModule(MgrStandbyModule):
     """Answers scrapes, so that all managers can be targets and an unreachable one is noticed."""
 
-    MODULE_OPTIONS = metrics_options()
+    # A list of its own: the manager appends options to that of each class.
+    MODULE_OPTIONS = [Option(**setting.declaration()) for setting in METRICS]  # noqa: RUF012
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)

@@ -22,6 +22,10 @@ KINDS_MAX = 200
 _T = TypeVar('_T')
 
 
+class ExplainedError(Exception):
+    """An error whose text says to an operator what is wrong, and holds nothing else."""
+
+
 @dataclass(frozen=True)
 class StepFailure:
     """A step that did not work when it was last tried."""
@@ -85,7 +89,7 @@ class Steps:
         """Keep that ``step`` failed; the first time of its kind it is logged."""
         now_s = self._clock()
         refused = isinstance(error, CommandError)
-        reason = str(error) if refused else _unexpected(error)
+        reason = reason_of(error)
         known = self._failing.get(step)
         since_s = now_s if known is None else min(known.since_s, now_s)
         self._failing = {**self._failing, step: StepFailure(step, reason, since_s, refused)}
@@ -98,6 +102,8 @@ class Steps:
         self._logged_s[kind] = now_s
         if refused:
             log.warning('%s: the cluster did not answer as needed: %s', step, error)
+        elif isinstance(error, ExplainedError):
+            log.warning('%s: %s', step, error)
         else:
             log.error('%s: unexpected error; the module goes on', step, exc_info=error)
 
@@ -108,7 +114,10 @@ class Steps:
             self._failing = {name: f for name, f in self._failing.items() if name != step}
 
 
-def _unexpected(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """What went wrong, for an operator."""
+    if isinstance(error, (CommandError, ExplainedError)):
+        return str(error)
     # Not its text: that may hold whatever it failed on.
     return f'internal error ({type(error).__name__}); the mgr log has the details'
 

@@ -16,7 +16,7 @@ import logging
 import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Callable, Mapping, Optional, Protocol, TypeVar
 
 from .advise import automatic
@@ -43,7 +43,6 @@ from .evaluate import (
     conclude,
     unknown_manager,
 )
-from .judge.records import SoakPlan
 from .judge.soak import contradiction
 from .knowledge import loader
 from .material import Material, Published
@@ -85,9 +84,10 @@ from .rollout.announce import Announcer
 from .rollout.driver import Driver
 from .rollout.errors import RolloutRefused
 from .rollout.hearing import Hearing
-from .rollout.maintenance import MaintenanceWindow, outside
+from .rollout.maintenance import outside
 from .rollout.records import ANNEX, OPTION, RolloutState
 from .rollout.rules import Limits
+from .settings import Settings
 from .snapshot import Mode, Sampling, Snapshot
 from .steps import Steps
 from .workload.recogniser import Recogniser
@@ -131,33 +131,6 @@ class Cluster(
     Protocol,
 ):
     """All that the module needs from a cluster."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Module options, read once a tick."""
-
-    mode: Mode = Mode.RECOMMEND
-    #: Seconds; 0 lets the module choose by the number of OSDs.
-    sample_interval_s: float = 0.0
-    #: What auto-apply may take.
-    auto_apply: automatic.Policy = field(default_factory=automatic.Policy)
-    #: How long an OSD may take to restart before it counts as not coming back.
-    restart_timeout_s: float = 300.0
-    #: How long a gate may stay closed before that is a health check; 0: forever.
-    gate_alarm_after_s: float = 1800.0
-    #: An idle group keeps its last client workload as the reason for advice this long.
-    workload_memory_s: float = 86400.0
-    #: How long a changed OSD is watched before the others follow.
-    soak: SoakPlan = field(default_factory=SoakPlan)
-    #: How many OSDs of one failure domain compact at once.
-    compaction_parallel: int = 1
-    #: When an OSD may be begun.
-    maintenance: MaintenanceWindow = field(default_factory=MaintenanceWindow)
-    #: 0: no limit.
-    restarts_per_day: int = 0
-    #: Thresholds of conditions that the operator set, by module option.
-    limits: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

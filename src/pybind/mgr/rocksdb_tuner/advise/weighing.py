@@ -21,7 +21,6 @@ from .records import Resource
 from .usage import Usage, at_most, choice_thresholds
 
 __all__ = [
-    'BARS',
     'NO_COMPRESSION',
     'RESOURCES',
     'Bars',
@@ -73,10 +72,6 @@ class Bars:
     max_loss: float = field(default_factory=lambda: choice_thresholds().max_loss)
     #: What there may be plenty of, so that using more of it is told and keeps nothing back.
     plenty: frozenset[Resource] = frozenset()
-
-
-#: The module options that set them.
-BARS = ('min_gain', 'max_loss')
 
 
 def bars_of(limits: Mapping[str, float]) -> Bars:

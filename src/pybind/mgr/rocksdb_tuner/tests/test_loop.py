@@ -18,7 +18,8 @@ from rocksdb_tuner.mgr.records import CounterPoint
 from rocksdb_tuner.observe.counters import names_for
 from rocksdb_tuner.present import render
 from rocksdb_tuner.requests import BusyError, Requests
-from rocksdb_tuner.tuner import Settings, Tuner
+from rocksdb_tuner.settings import Settings
+from rocksdb_tuner.tuner import Tuner
 
 from .fake_cluster import FakeCluster, FakeStore
 from .test_tuner import World

@@ -20,8 +20,9 @@ from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.maintenance import MaintenanceWindow
 from rocksdb_tuner.rollout.records import Outcome, Phase, Purpose
+from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode
-from rocksdb_tuner.tuner import Settings, Tuner
+from rocksdb_tuner.tuner import Tuner
 
 from .fake_cluster import OPTION, FakeCluster, FakeStore
 

@@ -24,9 +24,10 @@ from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.maintenance import MaintenanceWindow
 from rocksdb_tuner.rollout.records import ChangeRequest, RolloutState
 from rocksdb_tuner.rollout.rules import Limits
+from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.tests.rollout.conftest import Run
-from rocksdb_tuner.tuner import DEAF_S, Settings, Tuner
+from rocksdb_tuner.tuner import DEAF_S, Tuner
 
 from .cluster import ChaosCluster
 from .schedule import Loop, Schedule

@@ -20,8 +20,8 @@ from rocksdb_tuner.offline.cli import main
 from rocksdb_tuner.offline.judge import judge
 from rocksdb_tuner.present import render
 from rocksdb_tuner.rollout.records import Phase
+from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode, Snapshot
-from rocksdb_tuner.tuner import Settings
 
 from ..fake_cluster import OPTION
 from ..test_tuner import World as PlainWorld

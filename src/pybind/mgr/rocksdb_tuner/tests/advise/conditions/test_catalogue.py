@@ -13,7 +13,7 @@ from rocksdb_tuner.advise.conditions import (
     ClusterFacts,
     findings,
 )
-from rocksdb_tuner.advise.conditions.catalogue import Condition, conditions, limit_options
+from rocksdb_tuner.advise.conditions.catalogue import Condition, conditions
 from rocksdb_tuner.knowledge import loader
 
 from ...present.test_health import FILL
@@ -72,10 +72,9 @@ def test_where_a_condition_is_shown_is_there() -> None:
             assert (TESTS.parents[1] / place.removeprefix('tests/')).is_file(), place
 
 
-def test_the_manual_names_every_finding_and_option() -> None:
+def test_the_manual_names_every_finding() -> None:
     manual = (ROOT / 'doc/mgr/rocksdb_tuner.rst').read_text()
     assert [name for name in conditions() if f'``{name}``' not in manual] == []
-    assert [o.name for o in limit_options() if f'.. confval:: {o.name}' not in manual] == []
 
 
 def test_the_developers_table_says_how_each_is_shown() -> None:

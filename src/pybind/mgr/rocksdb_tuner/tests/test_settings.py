@@ -1,0 +1,162 @@
+"""Each option is declared once: what Ceph is told, what is read and what the manual says agree."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+
+from rocksdb_tuner import Module, settings
+from rocksdb_tuner.judge.records import Inconclusive, NoBenefit, SoakPlan
+from rocksdb_tuner.settings import SETTINGS, Setting, SettingError, read_mode, read_settings
+from rocksdb_tuner.snapshot import Mode
+from rocksdb_tuner.steps import Steps
+
+MANUAL = (Path(__file__).parents[5] / 'doc/mgr/rocksdb_tuner.rst').read_text()
+BOUNDED = [setting for setting in SETTINGS if setting.most is not None]
+
+
+def given(**values: Any) -> Any:
+    """Reads options of which ``values`` were set."""
+    return lambda name: values.get(name, defaults()[name])
+
+
+def defaults() -> dict[str, Any]:
+    return {setting.name: setting.default for setting in SETTINGS}
+
+
+def field_of(name: str, field: str) -> Optional[str]:
+    """What the manual says of an option."""
+    entry = MANUAL.split(f'.. confval:: {name}\n')[1].split('\n\n')[0]
+    found = re.search(rf'^   :{field}: (.*)$', entry, re.MULTILINE)
+    return None if found is None else found[1].strip('`')
+
+
+@pytest.mark.parametrize('setting', SETTINGS, ids=lambda s: s.name)
+def test_the_manual_has_the_type_default_and_bounds_of_each_option(setting: Setting[Any]) -> None:
+    """What an operator reads of an option is what the manager was told of it."""
+    assert field_of(setting.name, 'type') == setting.type
+    default = field_of(setting.name, 'default')
+    if setting.type in {'str', 'bool'}:
+        assert default == (str(setting.default).lower() or 'empty')
+    else:
+        assert default is not None
+        assert float(default) == setting.default
+    bounds = [field_of(setting.name, bound) for bound in ('min', 'max')]
+    known = [None if bound is None else float(bound) for bound in bounds]
+    assert known == [setting.least, setting.most]
+    choices = field_of(setting.name, 'allowed values')
+    assert (choices or '').replace('`', '') == ', '.join(setting.choices)
+
+
+def test_the_manual_has_no_option_that_is_not_there() -> None:
+    """An option that was removed must leave the manual too."""
+    assert set(re.findall(r'^\.\. confval:: (\w+)$', MANUAL, re.MULTILINE)) == set(defaults())
+
+
+def test_every_option_that_is_declared_is_given_to_ceph() -> None:
+    """A declaration that is in no list would be an option that nobody can set."""
+    declared = {s.name for s in vars(settings).values() if isinstance(s, Setting)}
+    names = [setting.name for setting in SETTINGS]
+    assert declared <= set(names)
+    assert len(names) == len(set(names))
+    assert [option['name'] for option in Module.MODULE_OPTIONS] == names
+
+
+@pytest.mark.parametrize('setting', SETTINGS, ids=lambda s: s.name)
+def test_each_default_is_within_its_bounds(setting: Setting[Any]) -> None:
+    """A default that is refused would stop everything."""
+    assert setting.read(given()) == setting.convert(setting.default)
+    assert setting.read(lambda _: None) == setting.convert(setting.default)
+
+
+@pytest.mark.parametrize('setting', BOUNDED, ids=lambda s: s.name)
+def test_a_value_beyond_a_bound_is_refused_with_its_name(setting: Setting[Any]) -> None:
+    """A configuration file can hold what monitors would refuse."""
+    assert setting.least is not None
+    assert setting.most is not None
+    for bound in (setting.least, setting.most):
+        assert setting.read(given(**{setting.name: bound})) == bound
+    for beyond in (setting.least - 1, setting.most + 1, float('nan')):
+        with pytest.raises(SettingError, match=setting.name):
+            setting.read(given(**{setting.name: beyond}))
+
+
+def test_a_value_that_is_none_of_the_choices_is_refused_with_them() -> None:
+    """Whoever reads the error sees what would be right."""
+    with pytest.raises(SettingError, match=r'the option mode is "sometimes".*auto-apply'):
+        read_mode(given(mode='sometimes'))
+    assert read_mode(given(mode='')) is Mode.RECOMMEND
+
+
+def test_a_value_of_another_type_is_refused() -> None:
+    """It must not end as an internal error."""
+    with pytest.raises(SettingError, match='restarts_per_day is "many"'):
+        read_settings(given(restarts_per_day='many'))
+
+
+def test_every_option_of_a_decision_arrives_at_its_place() -> None:
+    """Two options that were swapped would be found here."""
+    found = read_settings(
+        given(
+            mode='observe',
+            sample_interval=11,
+            auto_apply_after=61,
+            auto_apply_cooldown=13,
+            auto_apply_confidence=0.85,
+            restart_timeout=31,
+            gate_alarm_after=15,
+            soak_min=500,
+            soak_max=5000,
+            soak_inconclusive='promote',
+            soak_no_benefit='rollback',
+            batch_soak_min=50,
+            batch_soak_max=600,
+            batch_soak_inconclusive='wait',
+            compaction_parallel=2,
+            maintenance_days='sat',
+            maintenance_hours='22:00-04:00',
+            restarts_per_day=17,
+            workload_memory=18,
+            min_gain=0.2,
+            max_loss=0.3,
+            db_used_limit=0.5,
+        )
+    )
+    assert (found.mode, found.sample_interval_s) == (Mode.OBSERVE, 11)
+    policy = found.auto_apply
+    assert (policy.after_s, policy.cooldown_s, policy.least_confidence) == (61, 13, 0.85)
+    assert (found.restart_timeout_s, found.gate_alarm_after_s) == (31, 15)
+    assert found.soak == SoakPlan(
+        500,
+        5000,
+        Inconclusive.PROMOTE,
+        batches=SoakPlan(50, 600, Inconclusive.WAIT),
+        no_benefit=NoBenefit.ROLLBACK,
+    )
+    assert (found.compaction_parallel, found.restarts_per_day) == (2, 17)
+    assert (found.maintenance.days, found.maintenance.hours) == ('sat', '22:00-04:00')
+    assert found.workload_memory_s == 18
+    assert [found.limits[name] for name in ('min_gain', 'max_loss', 'db_used_limit')] == [
+        0.2,
+        0.3,
+        0.5,
+    ]
+
+
+def test_a_batch_is_never_watched_for_longer_than_the_first_osd() -> None:
+    """So the manual says of both options."""
+    soak = read_settings(given(soak_min=10, soak_max=20)).soak
+    assert soak.batches is not None
+    assert (soak.batches.least_s, soak.batches.most_s) == (10, 20)
+
+
+def test_a_step_that_fails_for_an_option_names_it() -> None:
+    """The text of a refused option is for operators; that of other errors is not shown."""
+    steps = Steps(lambda: 0.0)
+    steps.run('settings', lambda: read_settings(given(soak_min=-1)))
+    (failure,) = steps.failing
+    assert failure.reason == 'the option soak_min is -1; it may be 0 to 604800'
+    assert not failure.refused
