@@ -1,0 +1,486 @@
+"""Frozen dataclasses and named tuples as JSON values, and back, by their types alone.
+
+Nothing that is read is trusted: whatever is not of its type is a `StoredStateError` that names the
+place, what is there and what would be right. Every field must be there, so that damage is no
+default; one that a later version of the module added is marked with `ADDED_LATER`.
+
+Many records of one kind are one list for each field, since like values side by side compress best.
+Texts that recur can be kept once, in a `Table`; a number stands for them. No text is a number, so
+both are read alike.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache
+from typing import (
+    Any,
+    Callable,
+    Literal,
+    NamedTuple,
+    NoReturn,
+    Optional,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from .errors import StoredStateError
+
+#: For `field(metadata=...)`: the field has its default where a document does not have it.
+ADDED_LATER: Mapping[str, object] = {'store': 'added later'}
+#: For `field(metadata=...)`: the field is not stored, and has its default when read.
+NOT_STORED: Mapping[str, object] = {'store': 'not stored'}
+
+#: So many records are one list for each field.
+COLUMNS_FROM = 16
+#: Shorter texts take hardly more room than a number.
+_TABLE_FROM_CHARS = 8
+#: Ceph counts in 64 bits.
+_LARGEST = 1 << 64
+
+_T = TypeVar('_T')
+
+
+class Table:
+    """Texts by number, each kept once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def texts(self) -> list[str]:
+        return list(self._numbers)
+
+    def number(self, text: str) -> int:
+        return self._numbers.setdefault(text, len(self._numbers))
+
+
+class _Source(NamedTuple):
+    """What holds for the whole of a document that is read."""
+
+    texts: Sequence[str]
+    #: Names that no field has are refused.
+    exact: bool
+
+
+_Write = Callable[[Any, Optional[Table]], Any]
+_Read = Callable[[Any, _Source], Any]
+
+
+class _Form(NamedTuple):
+    write: _Write
+    read: _Read
+
+
+class _MisfitError(Exception):
+    """What does not fit; the way to it is put together from the inside out."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.place = ''
+
+    def within(self, step: str) -> _MisfitError:
+        self.place = f'{step}{"." if self.place and self.place[0] != "[" else ""}{self.place}'
+        return self
+
+
+def encode(record: object, table: Optional[Table] = None, without: Sequence[str] = ()) -> Any:
+    """A frozen dataclass as a JSON object, but for the fields ``without``."""
+    form = _record(type(record))
+    return form.write_some(record, table, frozenset(without))
+
+
+def encode_field(record: object, name: str, table: Optional[Table] = None) -> Any:
+    """The value of one field as a JSON value, for `decode_field`."""
+    return _record(type(record)).field(name).form.write(getattr(record, name), table)
+
+
+def encode_rows(kind: type[Any], rows: Sequence[object], table: Optional[Table] = None) -> Any:
+    """Records of one kind as a JSON value, for `decode_rows`."""
+    return _rows(kind).write(rows, table)
+
+
+def decode(
+    kind: type[_T],
+    document: object,
+    *,
+    texts: Sequence[str] = (),
+    exact: bool = False,
+    given: Optional[Mapping[str, object]] = None,
+    place: str = '',
+) -> _T:
+    """The record that `encode` wrote; raises StoredStateError.
+
+    ``texts`` are those of the table, ``given`` are fields that were read already. ``exact`` refuses
+    names that no field has. ``place`` is where the document stands in a larger one.
+    """
+    source = _Source(texts, exact)
+    try:
+        return cast('_T', _record(kind).read_some(document, source, given or {}))
+    except _MisfitError as misfit:
+        raise _error(misfit, place) from None
+
+
+def decode_field(kind: type[Any], name: str, document: object, *, texts: Sequence[str] = ()) -> Any:
+    """The value that `encode_field` wrote; raises StoredStateError."""
+    try:
+        return _record(kind).field(name).form.read(document, _Source(texts, exact=False))
+    except _MisfitError as misfit:
+        raise _error(misfit, name) from None
+
+
+def decode_rows(
+    kind: type[_T], document: object, *, texts: Sequence[str] = (), place: str = ''
+) -> tuple[_T, ...]:
+    """The records that `encode_rows` wrote; raises StoredStateError."""
+    try:
+        return cast('tuple[_T, ...]', _rows(kind).read(document, _Source(texts, exact=False)))
+    except _MisfitError as misfit:
+        raise _error(misfit, place) from None
+
+
+def _error(misfit: _MisfitError, place: str) -> StoredStateError:
+    if place:
+        misfit.within(place)
+    where = f'"{misfit.place}"' if misfit.place else 'it'
+    return StoredStateError(f'{where} {misfit.problem}')
+
+
+def _wrong(found: object, wanted: str) -> NoReturn:
+    try:
+        shown = json.dumps(found)[:60]
+    except (TypeError, ValueError, RecursionError):
+        shown = type(found).__name__
+    raise _MisfitError(f'is {shown} instead of {wanted}')
+
+
+# -- forms by type
+
+
+@cache
+def _form(kind: Any) -> _Form:
+    origin, arguments = get_origin(kind), get_args(kind)
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    if origin is Union:
+        return _optional(kind, arguments)
+    if origin is Literal:
+        return _literal(arguments)
+    if origin is tuple:
+        if len(arguments) == 2 and arguments[1] is Ellipsis:
+            return _rows(arguments[0]) if _is_record(arguments[0]) else _list(arguments[0])
+        return _fixed(arguments)
+    if origin in {dict, Mapping}:
+        return _mapping(kind, *arguments)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _enum(kind)
+    if _is_record(kind):
+        return _record(kind).form
+    raise TypeError(f'no stored form for {kind!r}')
+
+
+def _is_record(kind: Any) -> bool:
+    return isinstance(kind, type) and (
+        is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, '_fields'))
+    )
+
+
+def _write_text(value: str, table: Optional[Table]) -> Union[str, int]:
+    if table is None or len(value) < _TABLE_FROM_CHARS:
+        return value
+    return table.number(value)
+
+
+def _read_text(value: Any, source: _Source) -> str:
+    if type(value) is str:
+        return value
+    if type(value) is not int or not source.texts:
+        _wrong(value, 'a text')
+    if not 0 <= value < len(source.texts):
+        _wrong(value, f'one of {len(source.texts)} stored texts')
+    return source.texts[value]
+
+
+def _read_count(value: Any, _: _Source) -> int:
+    if type(value) is not int or not 0 <= value <= _LARGEST:
+        _wrong(value, 'a number from 0 up')
+    return value
+
+
+def _read_number(value: Any, _: _Source) -> float:
+    kind = type(value)
+    if kind is float and math.isfinite(value):
+        return cast('float', value)
+    if kind is int and abs(value) <= _LARGEST:
+        return float(value)
+    _wrong(value, 'a number')
+
+
+def _read_flag(value: Any, _: _Source) -> bool:
+    if type(value) is not bool:
+        _wrong(value, 'true or false')
+    return value
+
+
+def _as_it_is(value: Any, _: Optional[Table]) -> Any:
+    return value
+
+
+_PLAIN: dict[Any, _Form] = {
+    str: _Form(_write_text, _read_text),
+    int: _Form(_as_it_is, _read_count),
+    float: _Form(_as_it_is, _read_number),
+    bool: _Form(_as_it_is, _read_flag),
+}
+
+
+def _optional(kind: Any, arguments: tuple[Any, ...]) -> _Form:
+    inner = [argument for argument in arguments if argument is not type(None)]
+    if len(inner) != 1 or len(arguments) != 2:
+        raise TypeError(f'no stored form for {kind!r}: which of them is meant cannot be told')
+    write, read = _form(inner[0])
+    return _Form(
+        lambda value, table: None if value is None else write(value, table),
+        lambda value, source: None if value is None else read(value, source),
+    )
+
+
+def _literal(values: tuple[Any, ...]) -> _Form:
+    def read(value: Any, _: _Source) -> Any:
+        # True is 1 to Python, not to JSON.
+        for known in values:
+            if type(known) is type(value) and known == value:
+                return known
+        _wrong(value, 'one of ' + ', '.join(map(str, values)))
+
+    return _Form(_as_it_is, read)
+
+
+def _enum(kind: type[Enum]) -> _Form:
+    members = {member.value: member for member in kind}
+    known = ', '.join(str(value) for value in members)
+
+    def read(value: Any, source: _Source) -> Any:
+        if type(value) is int and source.texts:
+            value = _read_text(value, source)
+        member = members.get(value) if isinstance(value, (str, int)) else None
+        if member is None:
+            _wrong(value, f'one of {known}')
+        return member
+
+    return _Form(lambda member, _: member.value, read)
+
+
+def _read_list(value: Any) -> list[Any]:
+    if type(value) is not list:
+        _wrong(value, 'a list')
+    return value
+
+
+def _read_each(values: list[Any], read: _Read, source: _Source) -> list[Any]:
+    try:
+        return [read(value, source) for value in values]
+    except _MisfitError:
+        for index, value in enumerate(values):
+            try:
+                read(value, source)
+            except _MisfitError as misfit:
+                raise misfit.within(f'[{index}]') from None
+        raise
+
+
+def _list(item: Any) -> _Form:
+    write, read = _form(item)
+    return _Form(
+        lambda values, table: [write(value, table) for value in values],
+        lambda value, source: tuple(_read_each(_read_list(value), read, source)),
+    )
+
+
+def _fixed(items: tuple[Any, ...]) -> _Form:
+    forms = [_form(item) for item in items]
+
+    def read_all(value: Any, source: _Source) -> tuple[Any, ...]:
+        values = _read_list(value)
+        if len(values) != len(forms):
+            _wrong(value, f'{len(forms)} values')
+        found = []
+        for index, (form, one) in enumerate(zip(forms, values)):
+            try:
+                found.append(form.read(one, source))
+            except _MisfitError as misfit:
+                raise misfit.within(f'[{index}]') from None
+        return tuple(found)
+
+    return _Form(
+        lambda values, table: [form.write(one, table) for form, one in zip(forms, values)],
+        read_all,
+    )
+
+
+def _mapping(kind: Any, key: Any, item: Any) -> _Form:
+    if key not in {str, int}:
+        raise TypeError(f'no stored form for {kind!r}: JSON names are texts')
+    write, read_item = _form(item)
+
+    def read(value: Any, source: _Source) -> dict[Any, Any]:
+        if type(value) is not dict:
+            _wrong(value, 'an object')
+        found: dict[Any, Any] = {}
+        for name, one in value.items():
+            if key is int and not (name.isascii() and name.isdigit()):
+                raise _MisfitError('is no number').within(name)
+            try:
+                found[key(name)] = read_item(one, source)
+            except _MisfitError as misfit:
+                raise misfit.within(name) from None
+        return found
+
+    return _Form(
+        lambda values, table: {str(name): write(one, table) for name, one in values.items()}, read
+    )
+
+
+# -- records
+
+
+class _Field(NamedTuple):
+    name: str
+    form: _Form
+    required: bool
+
+
+class _Record:
+    """One dataclass or named tuple, by its fields."""
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+        hints = get_type_hints(kind)
+        self.fields = [
+            _Field(name, _form_within(kind, hints[name]), required)
+            for name, required in _stored_fields(kind)
+        ]
+        self._arguments = [name for name, _ in _all_fields(kind)]
+        self._names = frozenset(field.name for field in self.fields)
+        self.form = _Form(
+            lambda record, table: self.write_some(record, table, frozenset()),
+            lambda value, source: self.read_some(value, source, {}),
+        )
+
+    def field(self, name: str) -> _Field:
+        return next(field for field in self.fields if field.name == name)
+
+    def write_some(
+        self, record: Any, table: Optional[Table], without: frozenset[str]
+    ) -> dict[str, Any]:
+        return {
+            name: form.write(getattr(record, name), table)
+            for name, form, _ in self.fields
+            if name not in without
+        }
+
+    def read_some(self, value: Any, source: _Source, given: Mapping[str, object]) -> Any:
+        if type(value) is not dict:
+            _wrong(value, 'an object')
+        found = dict(given)
+        for name, form, required in self.fields:
+            if name in value:
+                try:
+                    found[name] = form.read(value[name], source)
+                except _MisfitError as misfit:
+                    raise misfit.within(name) from None
+            elif required and name not in given:
+                raise _MisfitError('is missing').within(name)
+        self.refuse_unknown(value, source)
+        return self._kind(**found)
+
+    def refuse_unknown(self, names: Mapping[str, Any], source: _Source) -> None:
+        if source.exact and not names.keys() <= self._names:
+            name = next(name for name in names if name not in self._names)
+            known = ', '.join(field.name for field in self.fields)
+            raise _MisfitError(f'is not known; known are {known}').within(name)
+
+    def made_of(self, columns: Mapping[str, list[Any]]) -> tuple[Any, ...]:
+        names = list(columns)
+        if names == self._arguments[: len(names)]:
+            return tuple(map(self._kind, *columns.values()))
+        return tuple(self._kind(**dict(zip(names, row))) for row in zip(*columns.values()))
+
+
+def _form_within(kind: Any, hint: Any) -> _Form:
+    """That of a field, which may be of the record's own kind."""
+    if hint == Optional[kind]:
+        return _Form(
+            lambda value, table: None if value is None else _form(kind).write(value, table),
+            lambda value, source: None if value is None else _form(kind).read(value, source),
+        )
+    return _form(hint)
+
+
+def _all_fields(kind: Any) -> list[tuple[str, Mapping[Any, Any]]]:
+    if is_dataclass(kind):
+        return [(field.name, field.metadata) for field in fields(kind) if field.init]
+    return [(name, {}) for name in kind._fields]
+
+
+def _stored_fields(kind: Any) -> list[tuple[str, bool]]:
+    """The names of the fields that are stored, and whether each must be there."""
+    return [
+        (name, metadata.get('store') != ADDED_LATER['store'])
+        for name, metadata in _all_fields(kind)
+        if metadata.get('store') != NOT_STORED['store']
+    ]
+
+
+_KNOWN: dict[Any, _Record] = {}
+
+
+def _record(kind: Any) -> _Record:
+    known = _KNOWN.get(kind)
+    if known is None:
+        known = _KNOWN[kind] = _Record(kind)
+    return known
+
+
+def _rows(kind: Any) -> _Form:
+    record = _record(kind)
+
+    def write(rows: Sequence[Any], table: Optional[Table]) -> Any:
+        if len(rows) < COLUMNS_FROM:
+            return [record.form.write(row, table) for row in rows]
+        return {
+            name: [form.write(getattr(row, name), table) for row in rows]
+            for name, form, _ in record.fields
+        }
+
+    def read(value: Any, source: _Source) -> tuple[Any, ...]:
+        if type(value) is not dict:
+            return tuple(_read_each(_read_list(value), record.form.read, source))
+        columns: dict[str, list[Any]] = {}
+        for name, form, required in record.fields:
+            if name not in value:
+                if required:
+                    raise _MisfitError('is missing').within(name)
+                continue
+            try:
+                columns[name] = _read_each(_read_list(value[name]), form.read, source)
+            except _MisfitError as misfit:
+                raise misfit.within(name) from None
+            if len(columns[name]) != len(next(iter(columns.values()))):
+                first, rows = next((other, len(column)) for other, column in columns.items())
+                raise _MisfitError(
+                    f'has {len(columns[name])} values for {rows} of "{first}"'
+                ).within(name)
+        record.refuse_unknown(value, source)
+        return record.made_of(columns)
+
+    return _Form(write, read)

@@ -1,0 +1,319 @@
+"""One record over several keys, of which a step writes only what changed.
+
+A record of ten thousand OSDs takes more than one key holds, and most of it never changes. So fields
+that seldom change (``parts``) have keys of their own, and so have the rows of its largest field, in
+chunks. All else is in the head: also the rows that changed since their chunk was written, until
+there are too many of them.
+
+Nothing is written over. What changed is written under new keys, and the head, which names them, is
+written last. A manager that dies in between leaves the head of before, and all that it names. What
+no head names is removed afterwards.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Callable, Generic, NamedTuple, Optional, TypeVar
+
+from ..mgr.protocols import CommandError, Store
+from .codec import Table, decode, decode_field, decode_rows, encode, encode_field, encode_rows
+from .errors import StoredStateError
+from .pieces import checksum, cut
+from .quarantine import BROKEN
+from .text import pack, unpack
+
+log = logging.getLogger(__name__)
+
+_T = TypeVar('_T')
+
+
+@dataclass(frozen=True)
+class Layout(Generic[_T]):
+    """How records of one kind are spread."""
+
+    kind: type[_T]
+    version: int
+    #: The fields that have keys of their own.
+    parts: tuple[str, ...]
+    #: The field whose rows have chunks, and what these are.
+    rows: str
+    row: type[Any]
+    #: The oldest version that ``upgraded`` makes a document of this version of.
+    oldest: int
+    upgraded: Callable[[dict[str, Any]], dict[str, Any]]
+    rows_per_chunk: int = 250
+    rows_in_head: int = 32
+
+
+class _Ref(NamedTuple):
+    """Texts that nothing is written over."""
+
+    generation: int
+    pieces: int
+    crc: int
+
+    @property
+    def stored(self) -> tuple[int, int, int]:
+        return self.generation, self.pieces, self.crc
+
+
+@dataclass(frozen=True)
+class _Index:
+    """What a head says of all that is not in it."""
+
+    count: int
+    parts: dict[str, tuple[int, int, int]]
+    chunks: tuple[tuple[int, int, int], ...]
+    #: The numbers of the rows that are in the head.
+    changed: tuple[int, ...]
+
+
+class _Kept(NamedTuple):
+    """What is stored, as far as this manager wrote or read it."""
+
+    record: Any
+    parts: Mapping[str, _Ref]
+    chunks: tuple[_Ref, ...]
+    #: The rows as the chunks have them.
+    in_chunks: Sequence[Any]
+
+
+def whole_text(layout: Layout[_T], record: _T) -> str:
+    """All of a record as one text, of any length."""
+    table = Table()
+    document = encode(record, table)
+    return pack({'version': layout.version, **document, 'texts': table.texts})
+
+
+def of_whole_text(layout: Layout[_T], text: str) -> _T:
+    """The record that `whole_text` wrote; raises StoredStateError."""
+    return _of_document(layout, _unpacked(layout, text))
+
+
+def _unpacked(layout: Layout[Any], text: str) -> dict[str, Any]:
+    document = unpack(text, layout.oldest, layout.version)
+    return document if document['version'] == layout.version else layout.upgraded(document)
+
+
+def _of_document(layout: Layout[_T], document: dict[str, Any], **given: object) -> _T:
+    return decode(layout.kind, document, texts=_texts(document), given=given)
+
+
+class Spread(Generic[_T]):
+    """The one record whose head is under ``head_key``."""
+
+    def __init__(self, store: Store, layout: Layout[_T], head_key: str, prefix: str) -> None:
+        self._store = store
+        self._layout = layout
+        self._head_key = head_key
+        self._prefix = prefix
+        self._kept: Optional[_Kept] = None
+        self._generation: Optional[int] = None
+        #: Keys that may be there, and that only this manager needs.
+        self._ours: set[str] = set()
+
+    def read(self, text: str) -> _T:
+        """The record whose head is ``text``; raises StoredStateError."""
+        record: _T = self._assembled(text)[0]
+        return record
+
+    def load(self, text: str) -> _T:
+        """The same of the head that is stored: what it names is not written again."""
+        record, self._kept = self._assembled(text)
+        return record
+
+    def save(self, record: _T) -> None:
+        """Raises CommandError: then what is stored is this record, or the one before."""
+        generation = self._next_generation()
+        kept = self._kept
+        parts = {
+            name: self._kept_part(kept, name, getattr(record, name))
+            or self._write(name, generation, self._part_text(record, name))
+            for name in self._layout.parts
+        }
+        chunks, in_chunks, changed = self._save_rows(kept, record, generation)
+        self._store.set(self._head_key, self._head(record, parts, chunks, changed))
+        self._kept = _Kept(record, parts, chunks, in_chunks)
+        self._forget(parts, chunks)
+
+    # -- writing
+
+    def _kept_part(self, kept: Optional[_Kept], name: str, value: object) -> Optional[_Ref]:
+        if kept is None:
+            return None
+        stored = getattr(kept.record, name)
+        return kept.parts[name] if stored is value or stored == value else None
+
+    def _part_text(self, record: _T, name: str) -> str:
+        table = Table()
+        value = encode_field(record, name, table)
+        return pack({'version': self._layout.version, 'value': value, 'texts': table.texts})
+
+    def _save_rows(
+        self, kept: Optional[_Kept], record: _T, generation: int
+    ) -> tuple[tuple[_Ref, ...], Sequence[Any], list[int]]:
+        layout = self._layout
+        rows: Sequence[Any] = getattr(record, layout.rows)
+        if kept is None or len(kept.in_chunks) != len(rows):
+            chunks = [
+                self._write_chunk(rows, number, generation) for number in _numbers(layout, rows)
+            ]
+            return tuple(chunks), rows, []
+        changed = [
+            number
+            for number, (before, now) in enumerate(zip(kept.in_chunks, rows))
+            if before is not now and before != now
+        ]
+        if len(changed) <= layout.rows_in_head:
+            return kept.chunks, kept.in_chunks, changed
+        anew = {number // layout.rows_per_chunk for number in changed}
+        return (
+            tuple(
+                self._write_chunk(rows, number, generation) if number in anew else ref
+                for number, ref in enumerate(kept.chunks)
+            ),
+            rows,
+            [],
+        )
+
+    def _write_chunk(self, rows: Sequence[Any], number: int, generation: int) -> _Ref:
+        layout, table = self._layout, Table()
+        size = layout.rows_per_chunk
+        value = encode_rows(layout.row, rows[number * size : (number + 1) * size], table)
+        text = pack({'version': layout.version, 'rows': value, 'texts': table.texts})
+        return self._write(f'{layout.rows}/{number}', generation, text)
+
+    def _write(self, name: str, generation: int, text: str) -> _Ref:
+        pieces = cut(text)
+        for number, piece in enumerate(pieces):
+            key = self._key(name, generation, number)
+            self._ours.add(key)
+            self._store.set(key, piece)
+        return _Ref(generation, len(pieces), checksum(text))
+
+    def _head(
+        self, record: _T, parts: Mapping[str, _Ref], chunks: Sequence[_Ref], changed: list[int]
+    ) -> str:
+        layout, table = self._layout, Table()
+        rows: Sequence[Any] = getattr(record, layout.rows)
+        document = encode(record, table, (*layout.parts, layout.rows))
+        in_head = encode_rows(layout.row, [rows[number] for number in changed], table)
+        index = _Index(
+            len(rows),
+            {name: ref.stored for name, ref in parts.items()},
+            tuple(ref.stored for ref in chunks),
+            tuple(changed),
+        )
+        return pack(
+            {
+                'version': layout.version,
+                **document,
+                'changed': in_head,
+                'index': encode(index),
+                'texts': table.texts,
+            }
+        )
+
+    def _next_generation(self) -> int:
+        """One that no key has."""
+        if self._generation is None:
+            keys = self._store.keys(self._prefix)
+            self._generation = max(map(_generation_of, keys), default=0)
+            if self._store.get(BROKEN + self._head_key) is None:
+                self._ours.update(keys)
+            # Otherwise they may be of what was set aside, and are for an expert to look at, too.
+        self._generation += 1
+        return self._generation
+
+    def _forget(self, parts: Mapping[str, _Ref], chunks: Sequence[_Ref]) -> None:
+        """Remove what the head does not name."""
+        named = {key for name, ref in self._refs(parts, chunks) for key in self._keys(name, ref)}
+        for key in sorted(self._ours - named):
+            try:
+                self._store.set(key, None)
+            except CommandError as error:
+                log.warning('%s is left over: %s', key, error.message)
+                return
+            self._ours.discard(key)
+
+    def _refs(
+        self, parts: Mapping[str, _Ref], chunks: Sequence[_Ref]
+    ) -> Iterator[tuple[str, _Ref]]:
+        yield from parts.items()
+        for number, ref in enumerate(chunks):
+            yield f'{self._layout.rows}/{number}', ref
+
+    def _keys(self, name: str, ref: _Ref) -> Iterator[str]:
+        return (self._key(name, ref.generation, number) for number in range(ref.pieces))
+
+    def _key(self, name: str, generation: int, number: int) -> str:
+        return f'{self._prefix}{name}/{generation}.{number}'
+
+    # -- reading
+
+    def _assembled(self, text: str) -> tuple[_T, Optional[_Kept]]:
+        layout = self._layout
+        head = _unpacked(layout, text)
+        if 'index' not in head:
+            return _of_document(layout, head), None
+        index = decode(_Index, head['index'], place='index')
+        missing = set(layout.parts) - set(index.parts)
+        if missing:
+            raise StoredStateError(f'"index.parts.{min(missing)}" is missing')
+        parts = {name: _Ref(*index.parts[name]) for name in layout.parts}
+        chunks = tuple(_Ref(*ref) for ref in index.chunks)
+        in_chunks = [row for number, ref in enumerate(chunks) for row in self._chunk(number, ref)]
+        if len(in_chunks) != index.count:
+            raise StoredStateError(
+                f'"{layout.rows}" are {len(in_chunks)} in its chunks instead of {index.count}'
+            )
+        changed = decode_rows(layout.row, head.get('changed'), texts=_texts(head), place='changed')
+        if len(changed) != len(index.changed) or any(n >= index.count for n in index.changed):
+            raise StoredStateError('"changed" does not go with "index.changed"')
+        rows = list(in_chunks)
+        for number, row in zip(index.changed, changed):
+            rows[number] = row
+        given = {name: self._part(name, ref) for name, ref in parts.items()}
+        record = _of_document(layout, head, **given, **{layout.rows: tuple(rows)})
+        return record, _Kept(record, parts, chunks, tuple(in_chunks))
+
+    def _part(self, name: str, ref: _Ref) -> object:
+        document = self._read(name, ref)
+        return decode_field(self._layout.kind, name, document.get('value'), texts=_texts(document))
+
+    def _chunk(self, number: int, ref: _Ref) -> tuple[Any, ...]:
+        name = f'{self._layout.rows}/{number}'
+        document = self._read(name, ref)
+        return decode_rows(
+            self._layout.row, document.get('rows'), texts=_texts(document), place=name
+        )
+
+    def _read(self, name: str, ref: _Ref) -> dict[str, Any]:
+        found = []
+        for key in self._keys(name, ref):
+            piece = self._store.get(key)
+            if piece is None:
+                raise StoredStateError(f'its part "{key}" is missing')
+            found.append(piece)
+        text = ''.join(found)
+        if checksum(text) != ref.crc:
+            raise StoredStateError(f'its part "{name}" is not the one that was written')
+        return unpack(text, self._layout.version, self._layout.version)
+
+
+def _numbers(layout: Layout[Any], rows: Sequence[Any]) -> range:
+    return range(-(-len(rows) // layout.rows_per_chunk))
+
+
+def _generation_of(key: str) -> int:
+    digits = key.rpartition('/')[2].partition('.')[0]
+    return int(digits) if digits.isascii() and digits.isdigit() else 0
+
+
+def _texts(document: Mapping[str, Any]) -> tuple[str, ...]:
+    texts = document.get('texts', [])
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise StoredStateError('"texts" is no list of texts')
+    return tuple(texts)

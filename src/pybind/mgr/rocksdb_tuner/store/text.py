@@ -1,0 +1,63 @@
+"""JSON objects as stored texts of a version, and back.
+
+A long text is compressed. Reading trusts nothing: another version, or a text that is damaged, is a
+`StoredStateError` that says so.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+from .errors import StoredStateError
+
+#: Longer texts are compressed.
+PLAIN_MAX_BYTES = 40000
+_COMPRESSED = 'zlib:'
+#: A text that unpacks to more was not written here.
+UNPACKED_MAX_BYTES = 64 * 1024 * 1024
+#: Where the time to compress is well spent.
+_LEVEL = 6
+
+
+def pack(document: Mapping[str, object]) -> str:
+    """Any half of a character, which is no UTF-8, is written as its number."""
+    plain = json.dumps(document, ensure_ascii=False, separators=(',', ':'), allow_nan=False)
+    raw = plain.encode('utf-8', 'backslashreplace')
+    if len(raw) <= PLAIN_MAX_BYTES:
+        return raw.decode()
+    return _COMPRESSED + base64.b64encode(zlib.compress(raw, _LEVEL)).decode('ascii')
+
+
+def unpack(text: str, oldest: int, newest: int) -> dict[str, Any]:
+    """What `pack` wrote, with a "version" among these; raises StoredStateError."""
+    if text.startswith(_COMPRESSED):
+        text = _decompressed(text[len(_COMPRESSED) :])
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise StoredStateError(f'it is not JSON, or only the beginning of it ({error})') from error
+    if not isinstance(document, dict):
+        raise StoredStateError('it is not a JSON object')
+    version = document.get('version')
+    if type(version) is not int or not oldest <= version <= newest:
+        raise StoredStateError(
+            f'it was written in version {json.dumps(version)[:20]} of the format; this module '
+            f'reads versions {oldest} to {newest}'
+        )
+    return document
+
+
+def _decompressed(text: str) -> str:
+    unpacker = zlib.decompressobj()
+    try:
+        raw = unpacker.decompress(base64.b64decode(text, validate=True), UNPACKED_MAX_BYTES)
+        if not unpacker.eof:
+            raise StoredStateError('its compressed text is cut off or too long')
+        return raw.decode()
+    except (binascii.Error, zlib.error, ValueError) as error:
+        raise StoredStateError(f'its compressed text is damaged ({error})') from error

@@ -1,0 +1,167 @@
+"""What each format of the module stored is read by this one: an upgrade loses nothing."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rocksdb_tuner.advise.own_profiles import OwnProfiles
+from rocksdb_tuner.campaign.records import CompactionStep
+from rocksdb_tuner.campaign.storage import CampaignStorage
+from rocksdb_tuner.deep import note
+from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
+from rocksdb_tuner.judge.records import Predicted
+from rocksdb_tuner.mgr.records import FailureDomain, Place
+from rocksdb_tuner.rollout.history import record_of
+from rocksdb_tuner.rollout.records import (
+    ANNEX,
+    OsdProgress,
+    OsdStep,
+    Outcome,
+    Phase,
+    RolloutState,
+)
+from rocksdb_tuner.rollout.restart_log import Restart, RestartLog
+from rocksdb_tuner.rollout.stopwatch import ClockState
+from rocksdb_tuner.rollout.storage import RolloutStorage
+from rocksdb_tuner.tests.fake_cluster import FakeStore
+from rocksdb_tuner.tests.rollout.test_codec import example, fullest
+
+FIRST = Path(__file__).parent / 'data' / 'format-1'
+
+
+def stored(**files: str) -> FakeStore:
+    """A store that has these files under these keys, "__" standing for "/"."""
+    store = FakeStore()
+    for key, name in files.items():
+        store.values[key.replace('__', '/')] = (FIRST / f'{name}.txt').read_text()
+    return store
+
+
+def many() -> RolloutState:
+    osds = tuple(
+        OsdProgress(n, OsdStep.VERIFIED, zlib.crc32(b'%d' % n), zlib.crc32(b'a%d' % n))
+        for n in range(300)
+    )
+    before = example(300, same=False).before
+    return replace(example(300), rollout_id='r14', osds=osds, before=before)
+
+
+@pytest.mark.parametrize(
+    ('name', 'state'),
+    [
+        ('rollout-current', fullest()),
+        (
+            'rollout-current-annex',
+            replace(
+                fullest(),
+                rollout_id='r13',
+                request=replace(fullest().request, option=ANNEX),
+            ),
+        ),
+        ('rollout-current-planned', example(2)),
+        ('rollout-current-compressed', many()),
+    ],
+)
+def test_a_rollout_under_way_survives_the_upgrade(name: str, state: RolloutState) -> None:
+    """It goes on, and is stored as this version does."""
+    store = stored(rollout__current=name)
+    storage = RolloutStorage(store)
+    assert storage.load_current() == state
+    storage.save_current(state)
+    assert RolloutStorage(store).load_current() == state
+    assert RolloutStorage(store).problems() == ()
+
+
+def test_the_archive_and_history_of_rollouts_are_read() -> None:
+    """With what is needed to roll back."""
+    ended = replace(example(3), stage=Phase.DONE, outcome=Outcome.DONE)
+    storage = RolloutStorage(
+        stored(
+            rollout__archive__r7='rollout-archive-r7',
+            history__r7='history-r7-alone',
+            history__r12='history-r12',
+        )
+    )
+    assert storage.load_history() == (record_of(ended), record_of(fullest()))
+    assert storage.archived('r7') == ended
+    assert storage.archived('r12') == fullest()
+    assert storage.problems() == ()
+
+
+def test_the_clock_restarts_and_evidence_are_read() -> None:
+    """Limits and verdicts go on from what was counted and measured."""
+    storage = RolloutStorage(
+        stored(
+            rollout__clock='rollout-clock',
+            rollout__restarts='rollout-restarts',
+            rollout__evidence__1='rollout-evidence-1',
+        )
+    )
+    assert storage.load_clock() == ClockState(4711.5, ('r12', 4000.5))
+    assert storage.load_restarts() == RestartLog((Restart(1000.0, 10.0), Restart(1100.0, None)))
+    before = Block(
+        {
+            3: Measured(1.5, 0.25, 4096.0, 1e9, 0.0, 0.0, 1.0),
+            4: Measured(),
+            9: Measured(2.5),
+        }
+    )
+    after = Block({3: Measured(1.25), 4: Measured(1.0), 9: Measured(2.0)})
+    assert storage.load_evidence() == (Evidence('r12', 1, (3,), (4, 9), 30.0, (before,), (after,)),)
+    unended = RolloutStorage(stored(rollout__clock='rollout-clock-unended'))
+    assert unended.load_clock() == ClockState(12.0)
+    assert storage.problems() == unended.problems() == ()
+
+
+def test_a_campaign_under_way_is_read() -> None:
+    """Its finished chunk, its OSDs in flight and those that follow."""
+    store = stored(
+        campaign__current='campaign-current',
+        campaign__osds__c15__0='campaign-osds-c15-0',
+        campaign__osds__c15__1='campaign-osds-c15-1',
+        campaign__osds__c15__2='campaign-osds-c15-2',
+    )
+    storage = CampaignStorage(store)
+    state = storage.load()
+    assert state is not None
+    assert (state.campaign_id, len(state.osds), state.finished) == ('c15', 130, 65)
+    domain = FailureDomain('host', 'host1')
+    assert state.osds[5].place == Place('host1', domain)
+    assert state.osds[5].used_before_bytes == 10**9 + 5
+    assert (state.osds[64].step, state.osds[64].reason) == (
+        CompactionStep.SKIPPED,
+        'it is down and out',
+    )
+    assert (state.osds[65].step, state.osds[65].nonce) == (CompactionStep.COMPACTING, 1)
+    assert state.osds[129].place == Place('host32', None)
+    assert state.request.osds == tuple((osd.osd_id, osd.place) for osd in state.osds)
+    assert (state.request.parallel, state.request.actor) == (2, 'client.ann')
+    assert state.request.predicted == Predicted('space', -30.0, -10.0)
+    assert (state.stage, state.paused_reason) == (Phase.PROMOTING, 'writes are slow')
+    assert (state.baseline_ms, state.errors, state.last_error) == (0.75, 1, 'EIO')
+    storage.save(state)
+    assert CampaignStorage(store).load() == state
+
+
+def test_a_note_and_a_custom_profile_are_read() -> None:
+    """What is switched on in an OSD is put back, and no profile is lost."""
+    assert note.decode((FIRST / 'deep-osd.3.txt').read_text()) == note.Note(
+        3,
+        4294967295,
+        1000.25,
+        (
+            note.Switched('rocksdb_perf', None),
+            note.Switched('rocksdb_collect_memory_stats', 'false'),
+        ),
+    )
+    (own,) = OwnProfiles(stored(profile__ours='profile-ours')).all()
+    assert (own.name, own.options, own.own_releases) == (
+        'ours',
+        'write_buffer_size=33554432',
+        ('reef',),
+    )
+    assert (own.title, own.source, own.cautions) == ('Ours', 'a test', ('mind it',))
