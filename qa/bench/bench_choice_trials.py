@@ -29,7 +29,7 @@ that over the same ratio from before the change. No wall time.
 
 *What counts.* A run is right if the limit that was named in most looks is the one that the OSDs
 were built for, if what is recommended is what follows from the effects that ``candidates`` gives,
-and if the measured change lies in the predicted interval of 80 %. One exception is made beforehand:
+and if the measured change lies in the predicted interval of 80%. One exception is made beforehand:
 where the OSDs' own counters show that a round of the kv_sync thread took 5 ms and more in a run of
 kv-sync, the machine was too slow for it, and db-device is as right. A run that cannot be made (a
 cluster that does not come up, a load that is not recognized, no flush within a window) is told and

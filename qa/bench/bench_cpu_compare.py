@@ -158,7 +158,7 @@ def _document(
         'change': dict(change),
         'source': 'qa/bench/bench_cpu.py: CPU time of threads, on an AMD EPYC 9004 (Zen 4), two '
         'cores that are shared with other work; each release predicted without its own runs, the '
-        'interval holds 80 % of the comparisons',
+        'interval holds 80% of the comparisons',
     }
 
 
@@ -232,7 +232,7 @@ def _kv_sync_ns(run: CpuRun) -> float:
 
 
 def _middle_and_ends(values: Sequence[float]) -> Estimate:
-    """The median, and the narrowest interval that holds 80 %."""
+    """The median, and the narrowest interval that holds 80%."""
     low, high = interval([max(value, 0.01) for value in values])
     middle = statistics.median(values)
     return Estimate(min(low, middle), middle, max(high, middle))

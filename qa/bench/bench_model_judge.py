@@ -146,9 +146,9 @@ def held(comparisons: Sequence[Comparison], stated: Mapping[str, Quantity]) -> I
 
 
 def fitted_intervals(ratios: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
-    """Between what the next ratio lies in 80 % of all cases, if logarithms of ratios are normal.
+    """Between what the next ratio lies in 80% of all cases, if logarithms of ratios are normal.
 
-    Of few comparisons the interval that held 80 % of them holds less of what comes (Student's t).
+    Of few comparisons the interval that held 80% of them holds less of what comes (Student's t).
     """
     found: list[dict[str, Any]] = []
     for quantity, values in ratios.items():

@@ -77,7 +77,7 @@ def _show(what: str, found_ms: list[float], bound_ms: float) -> None:
     ordered = sorted(found_ms)
     print(
         f'{what}: median {statistics.median(ordered):.2f} ms, '
-        f'99 % {ordered[int(0.99 * (len(ordered) - 1))]:.2f} ms, worst {ordered[-1]:.2f} ms; '
+        f'99% {ordered[int(0.99 * (len(ordered) - 1))]:.2f} ms, worst {ordered[-1]:.2f} ms; '
         f'goal: below {bound_ms:g} ms'
     )
 

@@ -57,7 +57,7 @@ LEAST_CONTROLS = 3
 
 
 def clopper_pearson(hits: int, of: int) -> tuple[float, float]:
-    """The exact 95 % interval of a share, in percent."""
+    """The exact 95% interval of a share, in percent."""
     if of == 0:
         return 0.0, 100.0
 

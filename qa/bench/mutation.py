@@ -279,7 +279,7 @@ def _sample(packages: Sequence[str], seed: int, seconds: float, least: float) ->
         found += run
     killed = found['killed'] + found['timeout']
     percent = 100 * killed / max(killed + found['survived'], 1)
-    print(f'{killed} of {killed + found["survived"]} noticed: {percent:.0f} %, least {least:.0f} %')
+    print(f'{killed} of {killed + found["survived"]} noticed: {percent:.0f}%, least {least:.0f}%')
     return 0 if percent >= least and killed else 1
 
 

@@ -116,7 +116,7 @@ def test_the_chosen_one_what_runs_and_every_other_candidate_are_drawn(open_tab: 
     assert len(names) == 8
     # To those who do not see it, it is said.
     said = ssd.get_by_role('img').get_attribute('aria-label') or ''
-    assert 'Chosen: variant-2022-d, gain +18 % (+12 to +24 %), worst loss 0 % (-3 to +4 %)' in said
+    assert 'Chosen: variant-2022-d, gain +18% (+12 to +24%), worst loss 0% (-3 to +4%)' in said
     stays = of(page, 'osd/class:nvme').get_by_role('img').get_attribute('aria-label') or ''
     assert 'bluestore-default-reef, which is running, is chosen.' in stays
 
@@ -192,8 +192,8 @@ def test_the_table_has_every_feasible_candidate_and_reasons_are_shown_on_demand(
     expect(rows).to_have_count(46)
     expect(rows.first).to_have_text('variant-2022-d')
     row = ssd.get_by_role('row', name='variant-2022-c')
-    expect(row).to_contain_text('+22 % (+14 to +29 %)')
-    expect(row).to_contain_text('writes to the DB device: +14 % (+6 to +22 %)')
+    expect(row).to_contain_text('+22% (+14 to +29%)')
+    expect(row).to_contain_text('writes to the DB device: +14% (+6 to +22%)')
     expect(row).to_contain_text('a loss of 5% is allowed')
 
 

@@ -340,7 +340,7 @@ def test_a_campaign_moves_osd_by_osd_and_is_controlled_behind_a_question(admin: 
         # At the next refresh.
         expect(page.locator(PANEL)).to_contain_text('Compaction campaign under way')
         expect(admin.row(1)).to_contain_text('done')
-        expect(admin.row(1)).to_contain_text('10 GiB (DB -33 %)')
+        expect(admin.row(1)).to_contain_text('10 GiB (DB -33%)')
         expect(admin.row(6)).to_contain_text('compacting')
         expect(page.locator(PANEL)).to_contain_text('osd.6 has been compacting for 2h 10m and has')
         expect(admin.row(2)).to_contain_text('no room')

@@ -208,7 +208,7 @@ class Demo:
             )
         print(f'{"":<34}{"before":>16}{"after":>16}{"change":>10}')
         for label, old, new in rows:
-            change = '-' if not old or new is None else f'{100 * (new - old) / old:+.1f} %'
+            change = '-' if not old or new is None else f'{100 * (new - old) / old:+.1f}%'
             print(f'{label:<34}{_number(old):>16}{_number(new):>16}{change:>10}')
         print(
             'One short run on shared cores shows that it works, not what it gains: see the '

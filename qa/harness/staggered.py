@@ -24,7 +24,7 @@ from .verdict_run import Phase
 SLOT_S = 680.0
 SLOTS = 4
 SECONDS = SLOTS * SLOT_S
-#: Between a true 20 and 25 %, as long as it is hit by a tenth of it.
+#: Between a true 20 and 25%, as long as it is hit by a tenth of it.
 WANTED = 0.225
 #: Tried first, in percent of a sync; what was seen on 16.2.15 under 300 writes per second.
 FIRST_PERCENT = 45.0
@@ -63,7 +63,7 @@ def phases(cluster: Cluster, slow: Groups) -> Iterator[Phase]:
     worsening = worsened(began, slowed, _counted(cluster), second)
     percent = percent_for(worsening)
     cluster.progress.say(
-        f'syncs {FIRST_PERCENT:g} % longer: writes {worsening:+.1%}; from now on {percent:g} %'
+        f'syncs {FIRST_PERCENT:g}% longer: writes {worsening:+.1%}; from now on {percent:g}%'
     )
     yield Phase(SLOT_S - 2 * TRIED_S)
     for now in (first, second, (*first, *second)):

@@ -43,7 +43,7 @@ class Phase:
 
 
 def parse_phase(text: str) -> Phase:
-    """'900', or '330:0=25,4=30': every fdatasync of osd.0 takes 25 % longer."""
+    """'900', or '330:0=25,4=30': every fdatasync of osd.0 takes 25% longer."""
     seconds, _, what = text.partition(':')
     try:
         slowed = {}

@@ -264,7 +264,7 @@ def test_nothing_is_fitted_to_what_is_held_out() -> None:
 
 @pytest.mark.parametrize('number', [5, 8, 20])
 def test_an_interval_holds_what_comes_and_not_what_was_seen(number: int) -> None:
-    """Of few comparisons the narrowest interval around 80 % of them holds much less of the next."""
+    """Of few comparisons the narrowest interval around 80% of them holds much less of the next."""
     rng = random.Random(number)
     held = 0
     for _ in range(4000):

@@ -53,7 +53,7 @@ def test_an_osd_is_modelled_with_its_own_release_devices_and_memory(
     assert (found['osd'], found['release']) == (0, release)
     assert found['inputs']['dedicated_db'] is True
     assert found['inputs']['db_device_bytes'] == pytest.approx(DB_SIZE_BYTES, rel=0.01)
-    # Level 0 and level 1 of 1 GiB fit into 95 % of it, level 2 of 8 GiB does not.
+    # Level 0 and level 1 of 1 GiB fit into 95% of it, level 2 of 8 GiB does not.
     assert found['db_device']['last_level'] == 1
     assert found['wal']['limit_bytes'] == 1 << 30
     text = tuner.plain('model', LZ4_2025, '--osd', '0')

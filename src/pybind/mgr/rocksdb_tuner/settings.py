@@ -269,7 +269,7 @@ _MIN_GAIN = _share(
     choice_thresholds().min_gain,
     0.01,
     0.9,
-    'share by which a change must relieve what limits, with 80 % probability, before it is '
+    'share by which a change must relieve what limits, with 80% probability, before it is '
     'recommended for that',
 )
 _MAX_LOSS = _share(
@@ -277,7 +277,7 @@ _MAX_LOSS = _share(
     choice_thresholds().max_loss,
     0.0,
     1.0,
-    'share by which such a change may load anything else, with 80 % probability',
+    'share by which such a change may load anything else, with 80% probability',
 )
 
 SERVED = Setting(

@@ -25,7 +25,7 @@ __all__ = [
 _METRIC = 'write amplification of RocksDB'
 _BASIS = (
     'The model of the tree ("ceph rocksdb-tuner model"); the change from one option set '
-    'to another was within this interval in 80 % of the comparisons with real OSDs.'
+    'to another was within this interval in 80% of the comparisons with real OSDs.'
 )
 
 
@@ -60,7 +60,7 @@ def predicted_write_amplification(
     data_bytes = situation.load.data_bytes
     if data_bytes is None:
         return None
-    # What is written now is no part of it, and 0.5 % of the data is nothing to the model: with that
+    # What is written now is no part of it, and 0.5% of the data is nothing to the model: with that
     # left out, what was answered at the tick before mostly holds.
     load = replace(situation.load, wal_bytes_per_s=None, data_bytes=float(f'{data_bytes:.3g}'))
     return _remembered(options_from, options_to, replace(situation, load=load))
@@ -127,7 +127,7 @@ def kv_sync_prediction(ratio: Estimate) -> Prediction:
         high_percent=(ratio.high - 1) * 100,
         basis=(
             'The model of inserts into memtables ("ceph rocksdb-tuner model"), which gives the '
-            'published IOPS of other memtables within 4 %.'
+            'published IOPS of other memtables within 4%.'
         ),
     )
 

@@ -145,7 +145,7 @@ def prediction_text(prediction: Optional[Prediction]) -> Optional[str]:
     """For the history, in words."""
     if prediction is None:
         return None
-    return f'{prediction.metric}: {prediction.low_percent:+.0f} to {prediction.high_percent:+.0f} %'
+    return f'{prediction.metric}: {prediction.low_percent:+.0f} to {prediction.high_percent:+.0f}%'
 
 
 def predicted_effect(prediction: Optional[Prediction]) -> Optional[Predicted]:

@@ -262,7 +262,7 @@ def _of_choice(weighed: Optional[Weighing]) -> tuple[Reason, ...]:
             f'Of {len(weighed.weighed) - 1} option sets weighed, {out} of them ruled out, it is '
             f'the simplest that lowers the {RESOURCES[weighed.resource]} by at least '
             f'{weighed.bars.min_gain:.0%} and raises nothing else by more than '
-            f'{weighed.bars.max_loss:.0%}, with 80 % probability: see "ceph rocksdb-tuner '
+            f'{weighed.bars.max_loss:.0%}, with 80% probability: see "ceph rocksdb-tuner '
             'candidates".',
             'model',
         ),

@@ -193,7 +193,7 @@ class Reason:
 class Prediction:
     """What a change does to one signal, as an interval of percent change.
 
-    By the model both ends hold in 80 % of the comparisons with real OSDs. Of what was published
+    By the model both ends hold in 80% of the comparisons with real OSDs. Of what was published
     ``low_percent`` may be 0: gains on other hardware need not appear here.
     """
 

@@ -30,9 +30,9 @@ __all__ = [
     'usages',
 ]
 
-#: The ends of an interval hold 80 %.
+#: The ends of an interval hold 80%.
 _END = NormalDist().inv_cdf(0.9)
-#: What an estimate is said to reach "with 80 % probability" lies so many deviations away.
+#: What an estimate is said to reach "with 80% probability" lies so many deviations away.
 _SURE = NormalDist().inv_cdf(0.8)
 
 
@@ -59,7 +59,7 @@ class Usage(NamedTuple):
 
 
 def at_most(ratio: Estimate) -> float:
-    """What the ratio does not exceed with 80 % probability."""
+    """What the ratio does not exceed with 80% probability."""
     return ratio.value * math.exp(_SURE * max(0.0, math.log(ratio.high / ratio.value)) / _END)
 
 

@@ -4,7 +4,7 @@ Candidates are what runs, the release's default, the published sets, what the pu
 to here, and the neighbors of the best of them. Those that these OSDs have no room for, or that
 something speaks against, go first, each with its reasons. Of the rest that one is chosen that is
 the simplest of those that relieve what limits by `Bars.min_gain` and load nothing else by more
-than `Bars.max_loss`, both with 80 % probability.
+than `Bars.max_loss`, both with 80% probability.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Weighed:
         return next((u.ratio for u in self.usages if u.resource is resource), None)
 
     def gains(self, resource: Resource, bars: Bars) -> bool:
-        """By as much as is asked for, with 80 % probability."""
+        """By as much as is asked for, with 80% probability."""
         ratio = self.of(resource)
         return ratio is not None and at_most(ratio) <= 1 - bars.min_gain
 
@@ -229,7 +229,7 @@ def _short(
 
 
 def _change(ratio: Estimate, resource: Resource) -> str:
-    """ "the space that RocksDB takes changes by -29 % (-35 to -21 %)" """
+    """ "the space that RocksDB takes changes by -29% (-35 to -21%)" """
     return f'The {RESOURCES[resource]} changes by {_percent(ratio)}'
 
 

@@ -63,5 +63,5 @@ def _told(osd: OsdCompaction) -> str:
 
 def _change(before_bytes: int, after_bytes: int) -> str:
     percent = change_percent(before_bytes, after_bytes)
-    share = '' if percent is None else f' ({percent:+.0f} %)'
+    share = '' if percent is None else f' ({percent:+.0f}%)'
     return f'DB {format_bytes(before_bytes)} -> {format_bytes(after_bytes)}{share}'

@@ -69,7 +69,7 @@ def compared_with(
 
 
 def interval_score(low: float, high: float, measured: float) -> float:
-    """Width of an interval that shall hold 80 %, and a penalty for how far outside a value lies.
+    """Width of an interval that shall hold 80%, and a penalty for how far outside a value lies.
 
     T. Gneiting and A. Raftery, Strictly Proper Scoring Rules, Prediction, and Estimation, 2007,
     section 6.2: no other interval than the one that one believes in has a lower expected score.
@@ -85,7 +85,7 @@ def _interval(predicted: Predicted, shown: Shows) -> tuple[float, float]:
 
 
 def _inverse(percent: float) -> float:
-    """Of 1/x, where x changes by ``percent``; nothing is left of it from -100 % on."""
+    """Of 1/x, where x changes by ``percent``; nothing is left of it from -100% on."""
     return float('inf') if percent <= -100 else (100 / (100 + percent) - 1) * 100
 
 

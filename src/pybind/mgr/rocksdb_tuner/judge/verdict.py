@@ -2,7 +2,7 @@
 
 Difference in differences: how the changed OSDs (the canary, later a batch) moved against their
 controls, from before the change to after it. Block by block in time, so that what all of them feel
-(more clients, a busy network) cancels out. Everything is in logarithms: a shift of 0.1 is 10 % of
+(more clients, a busy network) cancels out. Everything is in logarithms: a shift of 0.1 is 10% of
 whatever the OSD had before.
 
 A verdict waits for precision, not for a result: it is given once the interval of every required
@@ -51,8 +51,8 @@ def measured_in_words(judgement: Judgement) -> list[str]:
         if one.change_percent is not None:
             bounds = ''
             if one.low_percent is not None and one.high_percent is not None:
-                bounds = f' ({one.low_percent:+.0f} to {one.high_percent:+.0f} %)'
-            told.append(f'{title.get(one.name, one.name)} {one.change_percent:+.0f} %{bounds}')
+                bounds = f' ({one.low_percent:+.0f} to {one.high_percent:+.0f}%)'
+            told.append(f'{title.get(one.name, one.name)} {one.change_percent:+.0f}%{bounds}')
     return told
 
 
@@ -145,10 +145,10 @@ def _judge_signal(
     )
     lack = None
     if half_width is None or half_width > signal.precision:
-        width = 'unbounded' if half_width is None else f'{math.expm1(half_width) * 100:.0f} %'
+        width = 'unbounded' if half_width is None else f'{math.expm1(half_width) * 100:.0f}%'
         lack = (
             f'precision: it is uncertain by {width}, and by at most '
-            f'{math.expm1(signal.precision) * 100:.0f} % it would do'
+            f'{math.expm1(signal.precision) * 100:.0f}% it would do'
         )
     return (
         SignalVerdict(

@@ -42,7 +42,7 @@ ONODES = 'O'
 class Quantity:
     """How measured values lay to predicted ones."""
 
-    #: Measured over predicted: between these in 80 % of the comparisons.
+    #: Measured over predicted: between these in 80% of the comparisons.
     low: float
     high: float
     comparisons: int

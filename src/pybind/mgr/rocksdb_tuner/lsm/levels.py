@@ -20,7 +20,7 @@ __all__ = [
     'told_bytes',
 ]
 
-#: BlueStore tells RocksDB of 95 % of a device (BlueStore::_open_bluefs(), _prepare_db_environment).
+#: BlueStore tells RocksDB of 95% of a device (BlueStore::_open_bluefs(), _prepare_db_environment).
 _TOLD_PERCENT = 95
 #: BlueStore::_open_bluefs() takes level 0 to be as large as this, whatever the options say.
 _SELECTOR_LEVEL0_BYTES = 1 << 30

@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Estimate:
-    """A prediction, and between what the measured value lay in 80 % of the comparisons."""
+    """A prediction, and between what the measured value lay in 80% of the comparisons."""
 
     low: float
     value: float

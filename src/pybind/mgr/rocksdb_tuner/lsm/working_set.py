@@ -40,7 +40,7 @@ _LEAST_OBJECTS = 10.0
 _LEAST_COMPACTIONS = 3
 #: Standard deviations from every number, beyond which the model does not explain what was measured.
 _FARTHEST = 3.0
-#: The ends of an interval that holds 80 %.
+#: The ends of an interval that holds 80%.
 _LOW, _HIGH = 0.1, 0.9
 
 
@@ -173,13 +173,13 @@ def _long_enough(tree: TreeModel, window_s: float) -> bool:
 
 
 def _error_of(quantity: Quantity) -> tuple[float, float]:
-    """Mean and deviation of the logarithm of measured over predicted, normal around 80 %."""
+    """Mean and deviation of the logarithm of measured over predicted, normal around 80%."""
     low, high = math.log(quantity.low), math.log(quantity.high)
     return (low + high) / 2, (high - low) / 2 / NormalDist().inv_cdf(_HIGH)
 
 
 def _estimate(numbers: Sequence[float], weights: Sequence[float]) -> Estimate:
-    """Median and the ends of the middle 80 % of numbers that are as likely as their weights.
+    """Median and the ends of the middle 80% of numbers that are as likely as their weights.
 
     The weight of a number is spread over half the way to the next ones, by order of magnitude.
     """

@@ -52,7 +52,7 @@ class Forecast:
     time_s: float
     history_s: float
     points: int
-    #: Median slope and its interval (90 %).
+    #: Median slope and its interval (90%).
     growth_bytes_per_day: Optional[float] = None
     growth_low_bytes_per_day: Optional[float] = None
     growth_high_bytes_per_day: Optional[float] = None

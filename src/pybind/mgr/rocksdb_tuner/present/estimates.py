@@ -13,7 +13,7 @@ __all__ = ['estimate', 'working_set']
 
 
 def estimate(found: Optional[Estimate]) -> Optional[JsonObject]:
-    """A prediction with the interval that holds 80 %; null where there is none."""
+    """A prediction with the interval that holds 80%; null where there is none."""
     if found is None:
         return None
     return {

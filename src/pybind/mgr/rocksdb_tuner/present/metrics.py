@@ -326,7 +326,7 @@ def _osds(osds: Sequence[OsdFacts], taken_s: Optional[float]) -> Iterable[Metric
     )
     yield _of_osds(
         'osd_db_full_earliest_timestamp_seconds',
-        'When the DB device will be full at the earliest (90 % interval).',
+        'When the DB device will be full at the earliest (90% interval).',
         osds,
         lambda o: _full_s(o, earliest=True),
     )

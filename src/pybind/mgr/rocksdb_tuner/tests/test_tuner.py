@@ -485,7 +485,7 @@ def test_after_a_change_of_compression_a_campaign_compacts_every_osd(world: Worl
     assert campaign.used_bytes == (300_000_000, 180_000_000)
     record = world.tuner.snapshot.history[-1]
     assert (record.rollout_id, record.outcome) == ('c2', Outcome.DONE)
-    assert record.measured == '3 of 3 OSD(s) compacted, DB 286 MiB -> 172 MiB (-40 %)'
+    assert record.measured == '3 of 3 OSD(s) compacted, DB 286 MiB -> 172 MiB (-40%)'
     assert world.tuner.snapshot.recommendations == ()
     world.takeover()
     assert world.tuner.snapshot.campaign == campaign

@@ -214,7 +214,7 @@ def _shares(seen: Activity) -> Evidence:
         seen.reads_per_s,
         'operations/s',
         seen.window_s,
-        '{:.0f} % of the operations write, {:.0f} % are class calls, {:.0f} % read.',
+        '{:.0f}% of the operations write, {:.0f}% are class calls, {:.0f}% read.',
         (
             100 * seen.writes_per_s / total,
             100 * seen.class_calls_per_s / total,
@@ -241,7 +241,7 @@ def _journal(seen: Activity, share: float) -> Evidence:
         share,
         'share',
         seen.window_s,
-        "{:.0f} % of the written bytes are of CephFS's metadata pool: a journal.",
+        "{:.0f}% of the written bytes are of CephFS's metadata pool: a journal.",
         (100 * share,),
     )
 
@@ -253,7 +253,7 @@ def _class_calls(seen: Activity) -> Evidence:
         seen.class_calls_per_s,
         'operations/s',
         seen.window_s,
-        '{:.0f} % of the changes are class calls, as those of a bucket index.',
+        '{:.0f}% of the changes are class calls, as those of a bucket index.',
         (100 * share,),
     )
 

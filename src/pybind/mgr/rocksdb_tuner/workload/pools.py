@@ -86,7 +86,7 @@ def leading(shares: Mapping[str, Share]) -> Leading:
     )
     kind, share = ordered[0]
     parts = ', '.join(
-        f'{100 * value:.0f} % {_NAMES[name]}' for name, value in ordered if value > 0.005
+        f'{100 * value:.0f}% {_NAMES[name]}' for name, value in ordered if value > 0.005
     )
     return Leading(kind, share, f'By their pools the changes on the device class are {parts}.')
 

@@ -2,7 +2,7 @@
 
 import type { Candidate, Decision, ResourceEffect } from './api';
 
-/** In percent; 80 % of what may come lies from low to high. */
+/** In percent; 80% of what may come lies from low to high. */
 export interface Span {
   estimate: number;
   low: number;
@@ -211,7 +211,7 @@ interface Scale {
 }
 
 /**
- * Linear up to the bar and logarithmic beyond it: a change of 5 % decides, and one of 300 % is
+ * Linear up to the bar and logarithmic beyond it: a change of 5% decides, and one of 300% is
  * there too.
  */
 function scale(values: readonly number[], bar: number, from: number, to: number): Scale {

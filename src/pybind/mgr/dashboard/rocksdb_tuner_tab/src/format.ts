@@ -23,7 +23,7 @@ export function bytes(value: number | null | undefined, per = ''): string {
 }
 
 export function percent(ratio: number | null | undefined): string {
-  return ratio === null || ratio === undefined ? UNKNOWN : `${number(Math.round(ratio * 1000) / 10)} %`;
+  return ratio === null || ratio === undefined ? UNKNOWN : `${number(Math.round(ratio * 1000) / 10)}%`;
 }
 
 export function milliseconds(value: number | null | undefined): string {
@@ -33,10 +33,10 @@ export function milliseconds(value: number | null | undefined): string {
 export function signedPercent(value: number | null): string {
   if (value === null) return UNKNOWN;
   const rounded = Math.round(value);
-  return `${rounded > 0 ? '+' : ''}${rounded} %`;
+  return `${rounded > 0 ? '+' : ''}${rounded}%`;
 }
 
-/** An estimate with its 80 % interval: "+18 % (+12 to +24 %)". */
+/** An estimate with its 80% interval: "+18% (+12 to +24%)". */
 export function spanned(
   span: { estimate: number; low: number; high: number } | null,
 ): string {

@@ -241,7 +241,7 @@ export class RocksDbTunerMap extends LitElement {
       return made;
     };
     if (this.colouring === 'kv_sync_busy' || this.colouring === 'db_used_ratio') {
-      STEPS.forEach((color, i) => entry(`${i * 20}–${(i + 1) * 20} %`, color));
+      STEPS.forEach((color, i) => entry(`${i * 20}–${(i + 1) * 20}%`, color));
     }
     osdMap.osds.forEach((_, at) => {
       const color = this.color(osdMap, at);
@@ -259,7 +259,7 @@ export class RocksDbTunerMap extends LitElement {
       return this.colouring === 'db_used_ratio' ? 'no DB device of its own' : 'not known';
     }
     const i = step(value);
-    return `${i * 20}–${(i + 1) * 20} %`;
+    return `${i * 20}–${(i + 1) * 20}%`;
   }
 
   private words(osdMap: OsdMap, at: number): string {

@@ -765,7 +765,7 @@ function isOld({ last_sample_age_s, interval_s }: Status['sampling']): boolean {
 }
 
 function confidence(value: number): string {
-  return value > 0 ? ` (${Math.round(value * 100)} % sure)` : '';
+  return value > 0 ? ` (${Math.round(value * 100)}% sure)` : '';
 }
 
 function limit(found: Limit): string {

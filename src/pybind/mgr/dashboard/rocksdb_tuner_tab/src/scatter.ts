@@ -204,8 +204,8 @@ function legend(decision: Decision, { marks }: Layout): TemplateResult {
     <li>
       <svg class="rt-key" width="16" height="16" aria-hidden="true">
         <rect class="rt-region" width="16" height="16"></rect>
-      </svg>gain of at least ${decision.min_gain_percent} %, no loss above
-      ${decision.max_loss_percent} %
+      </svg>gain of at least ${decision.min_gain_percent}%, no loss above
+      ${decision.max_loss_percent}%
     </li>
   </ul>`;
 }

@@ -57,6 +57,6 @@ def _row(osd: OsdCompaction) -> tuple[str, ...]:
         osd.step.value,
         format_bytes(before),
         format_bytes(after),
-        UNKNOWN if percent is None else f'{percent:+.0f} %',
+        UNKNOWN if percent is None else f'{percent:+.0f}%',
         format_ms(osd.latency_ms),
     )

@@ -204,7 +204,7 @@ def _held() -> str:
             ('level 0 files', 'level0_file_bytes'),
         )
     ]
-    return f'Measured over predicted, in 80 % of the comparisons: {", ".join(parts)}.'
+    return f'Measured over predicted, in 80% of the comparisons: {", ".join(parts)}.'
 
 
 def _levels(model: TreeModel) -> str:

@@ -214,7 +214,7 @@ SCENES = (
 
 def words(advice: Recommendation, whole: bool) -> str:
     expected = [
-        f'  expect {p.metric} {p.low_percent:.1f} to {p.high_percent:.1f} %: {p.basis}'
+        f'  expect {p.metric} {p.low_percent:.1f} to {p.high_percent:.1f}%: {p.basis}'
         for p in advice.predictions
     ]
     sure = '' if advice.confidence is None else f', confidence {advice.confidence}'

@@ -108,7 +108,7 @@ def test_what_was_published_of_just_this_change_counts_as_one_more_measurement()
     assert KV not in modelled or modelled[KV] != published
     alone = {u.resource: u.ratio for u in weighing(here, KV).weighed[0].usages}
     assert alone == {}
-    # 19.9 % more operations: 0.834 of the time for each.
+    # 19.9% more operations: 0.834 of the time for each.
     assert 0.8 < published.value < 0.86
     assert published.high / published.low < 1.15
 

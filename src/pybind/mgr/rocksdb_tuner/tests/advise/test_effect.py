@@ -97,7 +97,7 @@ def test_what_the_model_predicts_is_said_in_one_sentence() -> None:
     assert alike.endswith('2.5 (2.0 to 4.0): too close for it to tell apart.')
     prediction = prediction_of(change_of(before, Estimate(1.0, 1.5, 1.9)))
     assert prediction.metric == 'write amplification of RocksDB'
-    assert '80 % of the comparisons with real OSDs' in prediction.basis
+    assert '80% of the comparisons with real OSDs' in prediction.basis
 
 
 @pytest.mark.parametrize('from_one', [True, False])

@@ -174,7 +174,7 @@ def test_on_pacific_the_2019_string_gives_way_to_the_best_known_set_at_once(
     assert (recommendation.kind, recommendation.profile) == (Kind.SET_PROFILE, profile_name)
     assert recommendation.risk is not Risk.LOW
     if does is RBD:
-        # 9.5 % more operations were published, which is one more measurement of the thread.
+        # 9.5% more operations were published, which is one more measurement of the thread.
         assert recommendation.prediction is not None
         assert recommendation.prediction.signal == 'kv_sync_busy'
         assert -12 < recommendation.prediction.low_percent < -8.7 < -6

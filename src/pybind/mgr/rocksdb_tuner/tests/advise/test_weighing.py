@@ -68,7 +68,7 @@ def told(weighed: Weighed, *others: Weighed) -> str:
         (surely(0.9), surely(1.05), 'a'),
         (surely(0.901), surely(1.0), None),
         (surely(0.9), surely(1.051), None),
-        # The estimate would do, but not with 80 % probability.
+        # The estimate would do, but not with 80% probability.
         (within(0.88, 1.1), surely(1.0), None),
         (surely(0.8), within(1.02, 1.2), None),
         (within(0.8, 1.1), within(0.95, 1.1), 'a'),

@@ -32,7 +32,7 @@ BEGUN = planned(
         'x=y',
         tuple((n, PLACE) for n in range(4)),
         'client.ann',
-        prediction='DB: -40 to +0 %',
+        prediction='DB: -40 to +0%',
         predicted=PREDICTED,
     ),
     1000.0,
@@ -85,7 +85,7 @@ TITLE = 'compaction campaign c7: '
         (
             with_osd(BEGUN, 2, step=SETTLING),
             with_osd(BEGUN, 2, step=DONE, used_before_bytes=4 * GIB, used_after_bytes=3 * GIB),
-            [('osd.2 is done: DB 4 GiB -> 3 GiB (-25 %)', False)],
+            [('osd.2 is done: DB 4 GiB -> 3 GiB (-25%)', False)],
         ),
         (
             BEGUN,
@@ -112,7 +112,7 @@ TITLE = 'compaction campaign c7: '
         (
             sized((4 * GIB, 3 * GIB), paused_reason='x'),
             sized((4 * GIB, 3 * GIB), **ENDS),
-            [('1 of 4 OSD(s) compacted, DB 4 GiB -> 3 GiB (-25 %)', False)],
+            [('1 of 4 OSD(s) compacted, DB 4 GiB -> 3 GiB (-25%)', False)],
         ),
         (
             BEGUN,
@@ -166,7 +166,7 @@ def test_what_was_given_back_is_the_sum_of_the_osds_whose_sizes_are_known() -> N
     assert [osd.given_back_bytes for osd in state.osds] == [GIB, None, None, -2 * GIB]
     assert [osd.osd_id for osd in state.measured] == [0, 3]
     assert state.used_bytes == (4 * GIB, 5 * GIB)
-    assert in_words(state) == '4 of 4 OSD(s) compacted, DB 4 GiB -> 5 GiB (+25 %)'
+    assert in_words(state) == '4 of 4 OSD(s) compacted, DB 4 GiB -> 5 GiB (+25%)'
     assert sized((5, 0)).used_bytes == (5, 0)
     assert (BEGUN.measured, BEGUN.used_bytes) == ((), None)
 
@@ -204,8 +204,8 @@ def test_the_history_keeps_what_was_asked_for_and_what_came_of_it() -> None:
     )
     assert (record.options_from, record.options_to) == ('x=y', 'x=y')
     assert (record.outcome, record.reason) == (Outcome.DONE, 'osd.1: gone')
-    assert (record.prediction, record.predicted) == ('DB: -40 to +0 %', PREDICTED)
-    assert record.measured == ('1 of 4 OSD(s) compacted, DB 4 GiB -> 3 GiB (-25 %); osd.1: gone')
+    assert (record.prediction, record.predicted) == ('DB: -40 to +0%', PREDICTED)
+    assert record.measured == ('1 of 4 OSD(s) compacted, DB 4 GiB -> 3 GiB (-25%); osd.1: gone')
     unknown = record_of(BEGUN)
     assert (unknown.measured, unknown.outcome) == (None, Outcome.WAITING)
     assert unknown.judgement == Judgement(

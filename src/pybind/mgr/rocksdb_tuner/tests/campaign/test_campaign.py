@@ -26,7 +26,7 @@ def test_every_osd_is_compacted_once_in_order_and_the_space_is_told(run: Run) ->
     assert run.ended == [state]
     assert run.cluster.progress == {}
     assert run.cluster.progress_ended == [('rocksdb_tuner-c1', None)]
-    assert run.cluster.logged[-1][0].endswith('DB 400 MiB -> 240 MiB (-40 %)')
+    assert run.cluster.logged[-1][0].endswith('DB 400 MiB -> 240 MiB (-40%)')
 
 
 def test_its_phases_are_those_of_a_rollout(run: Run) -> None:

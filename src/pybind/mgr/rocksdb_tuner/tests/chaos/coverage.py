@@ -43,4 +43,4 @@ def of_those_left(left: Counter[Left]) -> Iterator[str]:
 
 
 def _percent(part: int, whole: int) -> str:
-    return f'{100 * part / whole:.0f} %' if whole else 'none'
+    return f'{100 * part / whole:.0f}%' if whole else 'none'

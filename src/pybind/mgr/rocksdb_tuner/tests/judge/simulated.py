@@ -124,7 +124,7 @@ class Trial:
     #: A look from this many blocks on, and the end.
     least_after: int
     most_after: int
-    #: What the change does to one signal: 0.2 is 20 % more.
+    #: What the change does to one signal: 0.2 is 20% more.
     worsening: float = 0.0
     worsened: str = MEANS[0]
     #: OSDs that share a machine differ less than others: by how much more these do.

@@ -212,7 +212,7 @@ def test_slow_requests_that_only_the_canary_has_and_only_since_then_fail_it() ->
     assert of(judged, 'slow_ops').effect is Effect.WORSE
     assert of(judged, 'slow_ops').change_percent == pytest.approx(50.0)
     assert of(judged, 'slow_commits').effect is Effect.SAME
-    assert 'spans with slow requests +50 %' in in_words(judged)
+    assert 'spans with slow requests +50%' in in_words(judged)
 
 
 def test_slow_requests_of_all_or_of_before_are_not_held_against_the_change() -> None:

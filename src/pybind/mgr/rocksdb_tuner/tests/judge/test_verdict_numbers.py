@@ -130,7 +130,7 @@ def test_series_without_any_variation_are_apart_by_exactly_what_they_are_apart()
 
 
 def test_too_few_values_for_the_asked_certainty_bound_nothing() -> None:
-    """Of 4 and 4 values the rank test cannot reach 1 %; of 4 and 5 the first difference does."""
+    """Of 4 and 4 values the rank test cannot reach 1%; of 4 and 5 the first difference does."""
     z = 8 / math.sqrt(4 * 4 * 9 / 12)
     values = list(independent(4, seed=1))
     assert shift(values, values, z * 0.99).half_width is None
@@ -179,7 +179,7 @@ def bounds(judged: SignalVerdict) -> tuple[float, float, float]:
 
 
 def share_of_errors(among: int) -> float:
-    """What each of the four means gets of 5 %, after 0.2 % for each of the two kinds of events."""
+    """What each of the four means gets of 5%, after 0.2% for each of the two kinds of events."""
     return (0.05 - 2 * 0.002) / 4 / among
 
 
@@ -298,7 +298,7 @@ def events(before: int, after: int, beside: int, of: int = 20, controls: int = 1
 
 @pytest.mark.parametrize('of', [10, 20, 40])
 def test_blocks_with_slow_requests_are_worse_from_where_scipys_exact_test_says_so(of: int) -> None:
-    """0.2 % for each kind of events; and by more than a fifth of the blocks."""
+    """0.2% for each kind of events; and by more than a fifth of the blocks."""
     for after in range(of + 1):
         told = [
             stats.fisher_exact([[after, of - after], [0, n]], alternative='greater').pvalue
@@ -311,14 +311,14 @@ def test_blocks_with_slow_requests_are_worse_from_where_scipys_exact_test_says_s
 
 
 def test_fewer_events_that_may_be_chance_are_no_improvement() -> None:
-    """5 of 20 before and beside, none since then: by more than a fifth, of a chance of 2 %."""
+    """5 of 20 before and beside, none since then: by more than a fifth, of a chance of 2%."""
     for before, beside in ((5, 5), (5, 9), (9, 5)):
         assert verdict_on('slow_ops', judge(events(before, 0, beside))).effect is Effect.SAME
     assert verdict_on('slow_ops', judge(events(9, 0, 9))).effect is Effect.BETTER
 
 
 def test_many_verdicts_share_the_errors_of_events() -> None:
-    """9 of 20 against none has a chance of 0.06 %: enough for one of two, not for one of four."""
+    """9 of 20 against none has a chance of 0.06%: enough for one of two, not for one of four."""
     evidence = events(0, 9, 0)
     chance = stats.fisher_exact([[9, 11], [0, 20]], alternative='greater').pvalue
     assert 0.002 / 4 < chance < 0.002 / 2
@@ -350,7 +350,7 @@ def test_events_count_against_the_nearer_of_before_and_controls(
 
 
 def test_a_rise_that_is_certain_but_small_is_no_worsening() -> None:
-    """18 % of 400 blocks against none is beyond chance, and within the tolerance of 20 %."""
+    """18% of 400 blocks against none is beyond chance, and within the tolerance of 20%."""
     assert verdict_on('slow_ops', judge(events(0, 72, 0, of=400))).effect is Effect.SAME
     assert verdict_on('slow_ops', judge(events(0, 88, 0, of=400))).effect is Effect.WORSE
     assert verdict_on('slow_ops', judge(events(72, 0, 72, of=400))).effect is Effect.SAME
@@ -360,7 +360,7 @@ def test_a_rise_that_is_certain_but_small_is_no_worsening() -> None:
 @pytest.mark.parametrize(
     ('before', 'after', 'beside', 'effect'),
     [
-        # Each beyond chance, against both; by 15 % of the blocks against the nearer of the two.
+        # Each beyond chance, against both; by 15% of the blocks against the nearer of the two.
         (0, 260, 200, Effect.SAME),
         (200, 260, 0, Effect.SAME),
         (400, 140, 200, Effect.SAME),
@@ -368,7 +368,7 @@ def test_a_rise_that_is_certain_but_small_is_no_worsening() -> None:
         # By exactly a fifth.
         (0, 80, 0, Effect.SAME),
         (80, 0, 80, Effect.SAME),
-        # By 25 % against the nearer of the two.
+        # By 25% against the nearer of the two.
         (0, 300, 200, Effect.WORSE),
         (200, 300, 0, Effect.WORSE),
         (400, 100, 200, Effect.BETTER),
@@ -569,7 +569,7 @@ def test_an_uncertain_signal_is_named_and_decides_only_what_is_certain() -> None
     judged, wide = uncertain(0.1)
     assert (judged.verdict, wide.effect) == (Verdict.INCONCLUSIVE, Effect.UNCLEAR)
     assert 'precision: it is uncertain by' in judged.missing[0]
-    assert 'by at most 9 % it would do' in judged.missing[0]
+    assert 'by at most 9% it would do' in judged.missing[0]
     middle, low, high = bounds(wide)
     half = (high - low) / 2
     assert middle == pytest.approx(0.0, abs=1e-9)
@@ -586,7 +586,7 @@ def test_how_uncertain_a_signal_is_stands_in_what_is_missing() -> None:
     judged, wide = uncertain(0.1)
     _, low, high = bounds(wide)
     percent = 100 * math.expm1((high - low) / 2)
-    assert f'it is uncertain by {percent:.0f} %, and' in judged.missing[0]
+    assert f'it is uncertain by {percent:.0f}%, and' in judged.missing[0]
     swinging = [math.exp(math.sin(i / 4)) for i in range(24)]
     unbounded = judge(of_signal(LATENCY, [swinging, [1.0] * 24, [1.0] * 24], 1, 12))
     assert 'it is uncertain by unbounded, and' in unbounded.missing[0]
@@ -632,7 +632,7 @@ def trial(
     r: float = 0.0,
     blocks: int = 20,
 ) -> Judgement:
-    """Independent OSDs with 5 % of noise from block to block, each of which drifts by itself."""
+    """Independent OSDs with 5% of noise from block to block, each of which drifts by itself."""
     osds = changed + controls
     known = {}
     for name in (LATENCY, 'kv_sync_ms_per_txn', 'db_bytes_per_txn'):
@@ -658,7 +658,7 @@ def rate(found: Sequence[bool]) -> float:
 
 
 TRIALS = 150
-#: So many of the trials may err, if at most 5 % do in truth: exceeded in one of 10,000 seeds.
+#: So many of the trials may err, if at most 5% do in truth: exceeded in one of 10,000 seeds.
 MOST = int(stats.binom.ppf(0.9999, TRIALS, 0.05))
 
 
@@ -757,9 +757,9 @@ def test_a_verdict_in_words_has_the_cause_and_each_change_with_its_bounds_where_
     unknown = SignalVerdict('slow_commits', Effect.UNCLEAR)
     strange = SignalVerdict('of_a_later_version', Effect.SAME, -2.0, -3.0, -1.0)
     assert in_words(Judgement(Verdict.WORSE, (latency, bare, half, other, unknown, strange))) == (
-        'worse: client write latency +31 % (+21 to +43 %), spans with slow requests +0 %, '
-        'space used by the DB +5 %, DB bytes written per write +6 %, '
-        'of_a_later_version -2 % (-3 to -1 %)'
+        'worse: client write latency +31% (+21 to +43%), spans with slow requests +0%, '
+        'space used by the DB +5%, DB bytes written per write +6%, '
+        'of_a_later_version -2% (-3 to -1%)'
     )
     assert in_words(Judgement(Verdict.NO_DATA, (unknown,))) == 'no-data'
     assert in_words(Judgement(Verdict.WORSE, cause='it crashed')) == 'worse: it crashed'

@@ -282,7 +282,7 @@ def test_compression_takes_no_more_than_about_what_its_authors_say(
 
 @pytest.mark.parametrize('name', ['alternate-2019', 'variant-2022-d'])
 def test_sets_that_gave_more_iops_take_no_more_cpu(name: str) -> None:
-    """M. Nelson, 2022: +9.4 and +19.9 % IOPS on the same cores."""
+    """M. Nelson, 2022: +9.4 and +19.9% IOPS on the same cores."""
     for data_gib in (1, 30):
         data_bytes = float(data_gib) * GIB
         found = change(

@@ -51,7 +51,7 @@ def test_the_published_iops_lie_in_what_is_predicted(options: str, iops: int) ->
 
 
 def test_with_four_times_the_writes_of_level_0_less_is_gained_than_inserts_spare() -> None:
-    """16 x 64 MiB without merging: 6.1 % published, where inserts alone would give 8."""
+    """16 x 64 MiB without merging: 6.1% published, where inserts alone would give 8."""
     predicted = change(DEFAULT, SMALL)
     assert 1.061 < 1 / predicted.value < 1.1
 

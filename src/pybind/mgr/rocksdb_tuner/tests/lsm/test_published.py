@@ -73,7 +73,7 @@ def test_the_steps_of_the_new_default() -> None:
     ],
 )
 def test_a_db_device_ends_between_steps(options: str, device_gib: int, last_level: int) -> None:
-    """Only levels that fit whole into 95 % of the device, level 0 counted as one of level 1."""
+    """Only levels that fit whole into 95% of the device, level 0 counted as one of level 1."""
     device = tree_of(options, devices=with_db(device_gib * GIB)).db_device
     assert device is not None
     assert device.last_level == last_level

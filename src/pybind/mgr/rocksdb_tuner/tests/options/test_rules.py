@@ -204,7 +204,7 @@ BY_STRING = [
         f'{PACIFIC},{OF_2016},min_write_buffer_number_to_merge=8',
         '6.8',
     ),
-    # One-hour runs with column families: 128 MiB cost 5 % more, which is no objection.
+    # One-hour runs with column families: 128 MiB cost 5% more, which is no objection.
     (
         'small-memtables',
         'min_write_buffer_number_to_merge',

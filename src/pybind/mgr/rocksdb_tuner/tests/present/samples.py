@@ -404,7 +404,7 @@ HISTORY = (
         outcome=Outcome.ROLLED_BACK,
         reason='asked for by operator',
         prediction='4 KiB random write IOPS 0% to +23%',
-        measured='worse: client write latency +31 % (+26 to +36 %)',
+        measured='worse: client write latency +31% (+26 to +36%)',
         predicted=Predicted('4 KiB random write IOPS', 0.0, 23.0),
         judgement=Judgement(
             Verdict.WORSE,

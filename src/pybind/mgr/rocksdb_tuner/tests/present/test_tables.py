@@ -494,7 +494,7 @@ def test_history_compares_prediction_and_outcome() -> None:
     assert 'rolled-back, asked for by auto-apply' in first
     assert 'compression=kNoCompression->kLZ4Compression' in first
     assert 'Predicted:  4 KiB random write IOPS 0% to +23%' in first
-    assert 'client write latency +31 %' in first
+    assert 'client write latency +31%' in first
     assert 'Compared:   did not come true' in first
     assert 'waiting, asked for by operator' in second
     assert total == (

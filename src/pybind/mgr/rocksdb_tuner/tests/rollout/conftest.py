@@ -88,7 +88,7 @@ class Clients:
     def __init__(self, cluster: FakeCluster, writes_per_s: int = 100) -> None:
         self.cluster = cluster
         self.writes_per_s = writes_per_s
-        #: Of an OSD that runs NEW, against others: 1.3 is 30 % more time and bytes.
+        #: Of an OSD that runs NEW, against others: 1.3 is 30% more time and bytes.
         self.factor = 1.0
         #: Whether memtables are flushed meanwhile.
         self.flushes = True

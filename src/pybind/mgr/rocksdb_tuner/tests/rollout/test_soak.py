@@ -52,13 +52,13 @@ def for_gain(run: Run, **changes: object) -> ChangeRequest:
 
 def test_a_change_for_gain_that_brings_none_is_rolled_back_and_says_so(run: Run) -> None:
     """Nothing got worse, which was not what was promised."""
-    run.start(for_gain(run, prediction='IOPS: +0 to +20 %'), SOAK)
+    run.start(for_gain(run, prediction='IOPS: +0 to +20%'), SOAK)
     state = run.to_the_end()
     assert (state.phase, state.outcome) == (Phase.ROLLED_BACK, Outcome.ROLLED_BACK)
     assert state.verdict is Verdict.NO_WORSE
     told = state.failure or ''
     assert 'soak_no_benefit: osd.0 is no worse, but no gain was measured (measured: client' in told
-    assert 'predicted: IOPS: +0 to +20 %' in told
+    assert 'predicted: IOPS: +0 to +20%' in told
     assert (run.cluster.entries_of(), changed(run)) == ({}, set())
     assert run.cluster.osds[1].boots == 1
     assert any(told in text for text, warning in run.cluster.logged if warning)
@@ -105,7 +105,7 @@ WAITS = replace(SOAK, no_benefit=NoBenefit.WAIT)
 
 
 def waits_without_a_gain(run: Run) -> RolloutState:
-    run.start(for_gain(run, prediction='IOPS: +0 to +20 %'), WAITS)
+    run.start(for_gain(run, prediction='IOPS: +0 to +20%'), WAITS)
     return run.to_a_wait('no gain was measured')
 
 
@@ -117,7 +117,7 @@ def test_a_wait_without_a_gain_says_what_was_measured_and_what_to_do(run: Run) -
     assert '"ceph rocksdb-tuner rollout resume" changes the others' in told
     assert '"ceph rocksdb-tuner rollback" undoes it' in told
     assert 'measured: client write latency' in told
-    assert 'predicted: IOPS: +0 to +20 %' in told
+    assert 'predicted: IOPS: +0 to +20%' in told
     assert why_waiting(state, 0.0) == told
     # A gain that comes later is none that was looked for.
     run.clients.factor = 0.5

@@ -113,7 +113,7 @@ def test_without_a_comparison_nothing_is_scored() -> None:
 
 
 def test_an_interval_without_a_bound_has_no_score() -> None:
-    """An inverse of -100 % or less: every amount is possible."""
+    """An inverse of -100% or less: every amount is possible."""
     found = track_record([record(Predicted(IOPS, -100.0, 25.0), latency(-12.0, 1.0))])
     assert found.compared == 1
     assert found.interval_score is None

@@ -166,7 +166,7 @@ def test_bytes_for_which_no_operation_is_counted_yet_are_mixed() -> None:
     nothing = doing(writes_per_s=0.0, write_bytes_per_s=1e9)
     found = classify(nothing, RBD)
     assert (found.workload_class, found.confidence) == (WorkloadClass.MIXED, 0.7)
-    assert found.evidence[0].statement.startswith('0 % of the operations write, 0 % are class')
+    assert found.evidence[0].statement.startswith('0% of the operations write, 0% are class')
     few = nothing._replace(reads_per_s=0.5)
     assert named(few) is WorkloadClass.READ_MOSTLY
 
@@ -206,7 +206,7 @@ def test_a_journal_is_the_file_systems_only_if_it_has_most_of_the_written_bytes(
     journal = told(large, cephfs_metadata=dominant, rbd=1 - dominant)
     assert journal.workload_class is WorkloadClass.CEPHFS_METADATA
     assert journal.confidence == pytest.approx(0.75)
-    assert journal.evidence[0].statement.startswith(f'{100 * dominant:.0f} % of the written bytes')
+    assert journal.evidence[0].statement.startswith(f'{100 * dominant:.0f}% of the written bytes')
     less = told(large, cephfs_metadata=dominant - 0.01, rbd=1.01 - dominant)
     assert less.workload_class is WorkloadClass.LARGE_WRITE
 
@@ -292,15 +292,15 @@ def test_the_kinds_are_said_from_the_most_to_the_least_and_traces_left_out() -> 
     found = leading({'rbd': Share(0.2, 0.0), 'rgw': Share(0.796, 0.0), 'other': Share(0.004, 0.0)})
     assert (found.kind, found.share) == ('rgw', 0.796)
     assert found.statement == (
-        "By their pools the changes on the device class are 80 % of the object gateway's, "
-        "20 % of RBD's."
+        "By their pools the changes on the device class are 80% of the object gateway's, "
+        "20% of RBD's."
     )
 
 
 @pytest.mark.parametrize(('share', 'parts'), [(0.005, 1), (0.006, 2), (0.01, 2)])
 def test_a_share_that_would_be_said_as_none_is_left_out(share: float, parts: int) -> None:
     found = leading({'rbd': Share(1 - share, 0.0), 'rgw': Share(share, 0.0)})
-    assert found.statement.count(' % ') == parts
+    assert found.statement.count('% ') == parts
 
 
 # -- how sure
@@ -356,12 +356,12 @@ def test_few_operations_are_less_sure_unless_they_carry_many_bytes() -> None:
 def test_evidence_says_its_figures() -> None:
     shares_of = classify(doing(class_calls_per_s=1000.0, reads_per_s=500.0), RGW)
     said = [e.statement for e in shares_of.evidence]
-    assert said[0] == '50 % of the changes are class calls, as those of a bucket index.'
-    assert said[1] == '40 % of the operations write, 40 % are class calls, 20 % read.'
+    assert said[0] == '50% of the changes are class calls, as those of a bucket index.'
+    assert said[1] == '40% of the operations write, 40% are class calls, 20% read.'
     only_calls = classify(doing(writes_per_s=0.0, class_calls_per_s=1000.0), RGW).evidence
-    assert only_calls[0].statement.startswith('100 % of the changes')
+    assert only_calls[0].statement.startswith('100% of the changes')
     only_writes = [e.statement for e in classify(BUSY, RBD).evidence]
-    assert '100 % of the operations write, 0 % are class calls, 0 % read.' in only_writes
+    assert '100% of the operations write, 0% are class calls, 0% read.' in only_writes
     assert said[-1].startswith('1250 client operations per second and OSD, ')
     plain = Evidence('x', 1.0, 'y', 30.0, 'A brace { without figures')
     assert plain.statement == 'A brace { without figures'
@@ -379,12 +379,12 @@ def test_evidence_says_its_figures() -> None:
         (
             doing(writes_per_s=0.0, write_bytes_per_s=0.0, reads_per_s=1000.0),
             RBD,
-            ('0 % of the operations write, 0 % are class calls, 100 % read.',),
+            ('0% of the operations write, 0% are class calls, 100% read.',),
         ),
         (
             doing(writes_per_s=0.0, write_bytes_per_s=0.0, class_calls_per_s=1000.0),
             RGW,
-            ('0 % of the operations write, 100 % are class calls, 0 % read.',),
+            ('0% of the operations write, 100% are class calls, 0% read.',),
         ),
         (
             doing(
@@ -592,7 +592,7 @@ def test_what_pools_do_is_weighed_against_the_changes_of_the_whole_class() -> No
         found = recogniser.recognise({0: calls, 1: calls}, cluster_map, now_s, rates)
     group = found.per_group['ssd']
     assert group.workload_class is WorkloadClass.RGW_METADATA
-    assert group.evidence[0].statement.endswith("90 % of the object gateway's, 10 % of RBD's.")
+    assert group.evidence[0].statement.endswith("90% of the object gateway's, 10% of RBD's.")
 
 
 def test_before_anything_is_believed_nothing_is_with_any_confidence() -> None:

@@ -53,7 +53,7 @@ def test_writes_that_are_not_small_and_not_large_are_somebodys(size_kib: int) ->
 
 
 def test_the_load_of_the_publication_of_lz4_is_a_gateways() -> None:
-    """45 % gets, the rest puts, which call classes."""
+    """45% gets, the rest puts, which call classes."""
     assert writer(doing(220, 450, calls=330), OF_RGW) == (MIXED, WorkloadClass.RGW_METADATA)
 
 

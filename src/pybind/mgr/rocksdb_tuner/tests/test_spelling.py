@@ -1,0 +1,25 @@
+"""How texts are spelled, where a dictionary does not tell."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+TAB = PACKAGE.parent / 'dashboard/rocksdb_tuner_tab/src'
+
+
+def test_percentages_are_written_as_ceph_writes_them() -> None:
+    """ "80%" in code, knowledge, schemas and the tab, and never with a space."""
+    sources = [
+        *(p for p in PACKAGE.rglob('*') if p.suffix in {'.py', '.json'} and 'tests' not in p.parts),
+        *TAB.glob('*.ts'),
+    ]
+    assert len(sources) > 100
+    spaced = {
+        f'{path.name}:{number}'
+        for path in sources
+        for number, line in enumerate(path.read_text(encoding='utf-8').splitlines(), 1)
+        if re.search(r'[0-9}] %', line)
+    }
+    assert spaced == set()
