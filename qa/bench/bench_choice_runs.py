@@ -37,7 +37,7 @@ from rocksdb_tuner.advise.usage import Usage
 from rocksdb_tuner.advise.weighing import neighbors
 from rocksdb_tuner.collection.read import read, unpack
 from rocksdb_tuner.offline.judge import judge
-from rocksdb_tuner.rollout.records import OPTION
+from rocksdb_tuner.plan.records import OPTION
 
 CHANGED, BESIDE, IDLE = 0, 1, 2
 IMAGE = 'image'

@@ -43,6 +43,7 @@ ROOT = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner'
 PACKAGES: Mapping[str, Sequence[str]] = {
     'options': ('options',),
     'judge': ('judge',),
+    'plan': ('plan',),
     'rollout': ('rollout',),
     'campaign': ('campaign',),
     'workload': ('workload',),

@@ -24,7 +24,7 @@ from rocksdb_tuner.advise.records import Reason, Recommendation
 from rocksdb_tuner.advise.strings import recognise, same_meaning
 from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.records import CounterPoint
-from rocksdb_tuner.rollout.records import ChangeRequest, Purpose
+from rocksdb_tuner.plan.records import ChangeRequest, Purpose
 
 SETTINGS = Path(__file__).with_name('laboratory.json')
 

@@ -78,6 +78,7 @@ from .observe.starts import StartWatch
 from .observe.trend import Trends
 from .observe.trouble import read_trouble
 from .options.releases import release_of
+from .plan.records import ANNEX, OPTION
 from .questions import Questions, Start, in_a_thread
 from .requests import BusyError, Requests
 from .rollout.announce import Announcer
@@ -85,7 +86,7 @@ from .rollout.driver import Driver
 from .rollout.errors import RolloutRefused
 from .rollout.hearing import Hearing
 from .rollout.maintenance import outside
-from .rollout.records import ANNEX, OPTION, RolloutState
+from .rollout.records import RolloutState
 from .rollout.rules import Limits
 from .settings import Settings
 from .snapshot import Mode, Sampling, Snapshot

@@ -6,7 +6,7 @@ from typing import Optional
 
 from ..options.grammar import combine, diff, in_force
 from ..options.syntax import OptionSyntaxError, format, parse  # noqa: A004
-from ..rollout.records import ANNEX
+from ..plan.records import ANNEX
 from .candidate import Candidate
 from .records import Reason
 from .strings import safe_to_apply, same_meaning

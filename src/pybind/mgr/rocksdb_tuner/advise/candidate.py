@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Optional, Union
 
 from ..options.releases import KnownRelease
+from ..plan.precedence import is_own_entry
 from .facts import redundant_annex, release_of_osd
 from .naming import name_osds
-from .precedence import is_own_entry
 from .records import GroupFacts, OsdFacts, OsdOptions
 from .steps import ShownSteps
 

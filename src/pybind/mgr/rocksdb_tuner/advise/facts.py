@@ -10,9 +10,9 @@ from ..mgr.records import ConfigEntry, OsdInfo, Place, RunningOption
 from ..options.advice import NEIGHBOURS
 from ..options.grammar import in_force
 from ..options.releases import KnownRelease, release_of
-from ..rollout.records import ANNEX, OPTION
+from ..plan.precedence import UnknownMaskError, deciding_entry, entry_in_force, is_own_entry
+from ..plan.records import ANNEX, OPTION
 from ..workload.records import Workload
-from .precedence import UnknownMaskError, deciding_entry, entry_in_force, is_own_entry
 from .records import GroupFacts, OsdFacts, OsdOptions, Setting
 from .strings import check, recognise, same_meaning
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional
 
-from ..rollout.records import ANNEX
+from ..plan.records import ANNEX
 from .candidate import Candidate
 from .records import OsdFacts, OsdOptions, Reason
 from .strings import check, same_meaning

@@ -9,8 +9,8 @@ from typing import Optional
 from ..judge.predictions import shown_by
 from ..judge.records import Predicted
 from ..judge.signals import judged_signals
-from ..rollout.order import domains_of
-from ..rollout.records import ChangeKind, ChangeRequest, Purpose
+from ..plan.order import domains_of
+from ..plan.records import ChangeKind, ChangeRequest, Purpose
 from .candidate import Candidate
 from .facts import places, write_iops
 from .profiles import Profile

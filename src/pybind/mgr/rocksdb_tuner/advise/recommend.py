@@ -14,7 +14,7 @@ from typing import Mapping, Optional, Union
 
 from ..lsm.records import Estimate
 from ..options.grammar import in_force
-from ..rollout.records import ANNEX, OPTION
+from ..plan.records import ANNEX, OPTION
 from ..workload.records import WorkloadClass
 from ..workload.writer import Writer, writer_of
 from .annex import annex_for, why_annex

@@ -13,7 +13,7 @@ from ..observe.growth import Forecast
 from ..observe.latency import WriteLatency
 from ..observe.signals import Signals
 from ..observe.starts import LastStart
-from ..rollout.records import ANNEX, OPTION, Purpose
+from ..plan.records import ANNEX, OPTION, Purpose
 from ..workload.records import Evidence, Workload
 
 

@@ -7,10 +7,10 @@ from typing import NamedTuple, Optional
 
 from ..judge.signals import limits
 from ..mgr.records import Place
-from ..rollout.order import canary_first, in_batches, matched_controls, typical_of
-from ..rollout.plan import commands, forward_actions, undo_actions
-from ..rollout.records import ANNEX, OPTION, ChangeKind, ChangeRequest
-from .precedence import is_for_a_class
+from ..plan.commands import commands, forward_actions, undo_actions
+from ..plan.order import canary_first, in_batches, matched_controls, typical_of
+from ..plan.precedence import is_for_a_class
+from ..plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest
 from .records import Kind
 
 #: A group has one recommendation, and some for single OSDs; more than so many are not looked at.

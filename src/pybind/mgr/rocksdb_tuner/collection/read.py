@@ -17,7 +17,7 @@ from ..advise.facts import (
 from ..mgr.parse import parse_cluster_map, parse_config_dump, parse_running_option
 from ..mgr.records import RunningOption
 from ..observe.sharding import is_sharded
-from ..rollout.records import ANNEX, OPTION
+from ..plan.records import ANNEX, OPTION
 from ..shapes import Each, Shape, ShapeError, require
 from .counters import parse_perf_dump
 from .module_state import parse_module_state

@@ -10,10 +10,10 @@ from ..advise.facts import (
     release_of_osd,
     settings_in_force,
 )
-from ..advise.precedence import UnknownMaskError, deciding_entry
 from ..advise.records import OsdOptions, Setting
 from ..mgr.records import ConfigEntry, OsdInfo, RunningOption
-from ..rollout.records import ANNEX, OPTION
+from ..plan.precedence import UnknownMaskError, deciding_entry
+from ..plan.records import ANNEX, OPTION
 
 
 class Configured(NamedTuple):

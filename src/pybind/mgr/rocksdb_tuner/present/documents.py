@@ -31,7 +31,8 @@ from ..observe.latency import WriteLatency, bottleneck, parts
 from ..observe.signals import Signals
 from ..observe.starts import LastStart
 from ..options.grammar import OptionDifference
-from ..rollout.batches import batches, planned_batch, soak_for
+from ..plan.batches import planned_batch, soak_for
+from ..rollout.batches import batches
 from ..rollout.gates import GATES
 from ..rollout.history import HistoryRecord
 from ..rollout.records import Phase, RolloutState

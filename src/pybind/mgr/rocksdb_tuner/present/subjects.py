@@ -12,9 +12,9 @@ from ..advise.proposal import change_request
 from ..advise.records import UNKNOWN_LIMIT, Finding, Limit, OsdFacts, Recommendation
 from ..deep.look import DeepLook
 from ..judge.records import SoakPlan
-from ..rollout.batches import PlannedBatch, planned_batches, soak_for
-from ..rollout.plan import expected_duration_s
-from ..rollout.records import ChangeKind
+from ..plan.batches import PlannedBatch, planned_batches, soak_for
+from ..plan.commands import expected_duration_s
+from ..plan.records import ChangeKind
 from ..snapshot import Snapshot
 from ..units import format_ids
 from .errors import PresentError

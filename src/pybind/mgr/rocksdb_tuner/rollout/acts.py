@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Optional
 
+from ..plan.actions import Action, RestartOsd
 from .foreign import told_what_stays
-from .observation import Action, RestartOsd
 from .records import Direction, Ending, OsdProgress, OsdStep, Outcome, RolloutState
 from .soak import let_pass, undecided
 from .states import (

@@ -9,21 +9,12 @@ from typing import Callable, Optional
 from ..judge.records import SoakPlan
 from ..judge.soak import contradiction
 from ..mgr.records import ClusterMap, OsdInfo, RunningOption
-from .entries import decided_by, own, starts_with
+from ..plan.entries import decided_by, own, starts_with
+from ..plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest
+from ..plan.request import overruled
 from .errors import RolloutRefused
 from .identity import uuid_head
-from .records import (
-    ANNEX,
-    OPTION,
-    Before,
-    ChangeKind,
-    ChangeRequest,
-    OsdBefore,
-    OsdProgress,
-    OsdStep,
-    RolloutState,
-)
-from .request import overruled
+from .records import Before, OsdBefore, OsdProgress, OsdStep, RolloutState
 
 
 def planned(

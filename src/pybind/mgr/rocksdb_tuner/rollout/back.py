@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Optional
 
 from ..mgr.records import RunningOption
-from .entries import masked_for, own, starts_with
+from ..plan.entries import masked_for, own, starts_with
+from ..plan.request import shared_entries, target
 from .identity import stranger, who_was_left
 from .observation import Observation
 from .records import Direction, Ending, OsdProgress, OsdStep, Outcome, Phase, RolloutState
-from .request import shared_entries, target
 from .restart import due, lost_again, restart_due, restarting, until_settled
 from .rules import Rules, Step, entry_action, with_trouble, write
 from .states import (

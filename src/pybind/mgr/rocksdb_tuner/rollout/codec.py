@@ -24,14 +24,12 @@ from ..judge.records import (
 )
 from ..judge.verdict import harmless
 from ..mgr.records import FailureDomain
-from .batches import count
+from ..plan.batches import count
+from ..plan.records import ANNEX, ChangeKind, ChangeRequest, Purpose
 from .errors import StoredStateError
 from .records import (
-    ANNEX,
     AskedRestart,
     Before,
-    ChangeKind,
-    ChangeRequest,
     Direction,
     Ending,
     OsdBefore,
@@ -39,7 +37,6 @@ from .records import (
     OsdStep,
     Outcome,
     Phase,
-    Purpose,
     RolloutState,
 )
 from .states import TEXT_MAX

@@ -7,20 +7,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Optional
 
-from .entries import masked_for, own, starts_with
+from ..plan.actions import RemoveEntry, SetEntry
+from ..plan.entries import masked_for, own, starts_with
+from ..plan.records import ChangeKind
+from ..plan.request import end_value, shared_entries, target
 from .identity import gone_or_another, leaving, left_behind, who_was_left
 from .leaving import Away, absent
-from .observation import Observation, RemoveEntry, SetEntry
-from .records import (
-    ChangeKind,
-    Ending,
-    OsdProgress,
-    OsdStep,
-    Outcome,
-    Phase,
-    RolloutState,
-)
-from .request import end_value, shared_entries, target
+from .observation import Observation
+from .records import Ending, OsdProgress, OsdStep, Outcome, Phase, RolloutState
 from .rules import Rules, Step, entry_action, why_held, with_trouble, write
 from .states import clip, ended, finished, first_at, waiting, with_osd
 

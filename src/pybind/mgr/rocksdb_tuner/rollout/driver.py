@@ -23,39 +23,24 @@ from ..mgr.protocols import (
 from ..mgr.records import ConfigEntry, DaemonVersions, OrchestratedDaemon, RunningOption
 from ..observe.sample import Sample
 from ..observe.trouble import Trouble
+from ..plan.actions import Action, RemoveEntry, RestartOsd, SetEntry
+from ..plan.entries import as_mapping
+from ..plan.records import ANNEX, OPTION, ChangeRequest
 from . import acts, alarm, machine
 from .admission import planned
 from .back import perhaps_changed, rolled_back
 from .batches import watched_batch
 from .codec import refuse_if_too_large
-from .entries import as_mapping
 from .errors import RolloutRefused
 from .foreign import entries_in_the_way
 from .gates import NOT_ALLOWED
 from .history import HistoryRecord, record_of
 from .leaving import absent_of
 from .machine import Machine
-from .observation import (
-    RESTARTED_TOGETHER_S,
-    Action,
-    Needs,
-    Observation,
-    RemoveEntry,
-    RestartOsd,
-    SetEntry,
-)
+from .observation import RESTARTED_TOGETHER_S, Needs, Observation
 from .outstanding import cannot_happen
 from .recording import NOTHING_FOUND, Recording
-from .records import (
-    ANNEX,
-    OPTION,
-    AskedRestart,
-    ChangeRequest,
-    Direction,
-    Outcome,
-    Phase,
-    RolloutState,
-)
+from .records import AskedRestart, Direction, Outcome, Phase, RolloutState
 from .restart_log import DAY_S, RestartLog
 from .rules import Limits, stays_in_mode_off
 from .soak import lost_process

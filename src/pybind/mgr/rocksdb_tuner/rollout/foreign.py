@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Optional
 
+from ..plan.entries import Scope, own
+from ..plan.request import shared_entries
 from .back import rolled_back
-from .entries import Scope, own
 from .observation import Observation
 from .records import Direction, OsdProgress, OsdStep, Phase, RolloutState
-from .request import shared_entries
 from .states import UNCHANGED, clip, in_flight
 
 

@@ -7,15 +7,17 @@ from dataclasses import replace
 from typing import Optional
 
 from ..mgr.records import OsdInfo
-from .batches import planned_batch, watched_batch
+from ..plan.actions import SetEntry
+from ..plan.batches import planned_batch
+from ..plan.entries import own
+from ..plan.request import overruled, target
+from .batches import watched_batch
 from .collapse import collapse, collapse_osd
-from .entries import own
 from .failing import failing
 from .identity import leaving, left_behind, stranger
 from .leaving import Away, absent, absent_of, why_away
-from .observation import Observation, SetEntry
+from .observation import Observation
 from .records import Ending, OsdProgress, OsdStep, Outcome, Phase, RolloutState
-from .request import overruled, target
 from .restart import (
     due,
     lost_again,

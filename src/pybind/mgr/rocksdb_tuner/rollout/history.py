@@ -7,7 +7,8 @@ from typing import Optional
 
 from ..judge.records import Judgement, Predicted
 from ..judge.verdict import in_words
-from .records import OPTION, Outcome, RolloutState
+from ..plan.records import OPTION
+from .records import Outcome, RolloutState
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Optional
 
 from ..judge.records import Verdict
 from ..mgr.records import OsdInfo
-from .batches import count, planned_batch
+from ..plan.batches import count, planned_batch
 from .observation import Observation
 from .records import Ending, OsdBefore, OsdProgress, OsdStep, Outcome, RolloutState
 from .states import clip, others_changed, with_osd

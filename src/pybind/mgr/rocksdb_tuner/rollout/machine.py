@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ..plan.entries import own
 from .back import back, recover
 from .batches import watched_batch
-from .entries import own
 from .foreign import changed_by_others, others_of_other_option, told_what_stays
 from .forward import following, forward
 from .observation import Needs, Observation

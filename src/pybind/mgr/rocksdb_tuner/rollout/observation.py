@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Optional, Union
+from typing import Optional
 
 from ..judge.records import Judgement
 from ..mgr.records import (
@@ -103,22 +103,3 @@ class Observation:
 
     def osd(self, osd_id: int) -> Optional[OsdInfo]:
         return next((osd for osd in self.cluster.osds if osd.osd_id == osd_id), None)
-
-
-@dataclass(frozen=True)
-class SetEntry:
-    who: str
-    value: str
-
-
-@dataclass(frozen=True)
-class RemoveEntry:
-    who: str
-
-
-@dataclass(frozen=True)
-class RestartOsd:
-    osd_id: int
-
-
-Action = Union[SetEntry, RemoveEntry, RestartOsd]

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Optional
 
 from ..judge.evidence import Block, Evidence, Measured
+from ..plan.records import OPTION
 from .codec import (
     VERSION,
     WITHOUT_BATCHES,
@@ -20,7 +21,7 @@ from .codec import (
 )
 from .errors import RolloutRefused, StoredStateError
 from .history import HistoryRecord
-from .records import OPTION, Outcome, RolloutState
+from .records import Outcome, RolloutState
 from .restart_log import Restart, RestartLog
 from .stopwatch import ClockState
 from .stored import (

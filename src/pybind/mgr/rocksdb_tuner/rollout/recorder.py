@@ -13,7 +13,8 @@ from ..judge.soak import block_length_s
 from ..observe.sample import Sample
 from ..observe.trouble import Trouble
 from ..observe.window import window
-from .batches import PlannedBatch, batch_of, count, watched_batch
+from ..plan.batches import PlannedBatch, count
+from .batches import batch_of, watched_batch
 from .records import Direction, OsdStep, Phase, RolloutState
 from .soak import judgement_in_view
 from .states import in_flight

@@ -12,10 +12,12 @@ from ..judge.verdict import judge
 from ..mgr.protocols import CommandError
 from ..observe.sample import Sample
 from ..observe.trouble import Trouble
-from .batches import PlannedBatch, batch_of, count, watched_batch
+from ..plan.batches import PlannedBatch, count
+from ..plan.records import Purpose
+from .batches import batch_of, watched_batch
 from .errors import RolloutRefused
 from .recorder import Part, Recorder, no_evidence, recorded_now
-from .records import Direction, Purpose, RolloutState
+from .records import Direction, RolloutState
 from .storage import RolloutStorage
 
 log = logging.getLogger(__name__)

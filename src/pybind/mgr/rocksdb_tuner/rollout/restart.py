@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import Optional
 
 from ..mgr.records import OsdInfo
+from ..plan.actions import RestartOsd
 from .failing import failing
 from .gates import placement_groups
 from .identity import left_behind
 from .leaving import Away, absent, why_away
-from .observation import Observation, RestartOsd
+from .observation import Observation
 from .outstanding import asked, why_not_yet
 from .records import Direction, Ending, OsdProgress, OsdStep, Outcome, RolloutState
 from .rules import Rules, Step, trouble_of, why_closed, why_held

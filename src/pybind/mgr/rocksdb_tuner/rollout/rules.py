@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Callable, Optional
 
+from ..plan.actions import Action, RemoveEntry, RestartOsd, SetEntry
 from .gates import NOT_ALLOWED, closed_gate
-from .observation import Action, Observation, RemoveEntry, RestartOsd, SetEntry
+from .observation import Observation
 from .records import Direction, RolloutState
 from .states import paused_text, waiting
 

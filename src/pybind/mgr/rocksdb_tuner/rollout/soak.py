@@ -9,9 +9,10 @@ from ..judge.records import Inconclusive, Judgement, NoBenefit, Verdict
 from ..judge.soak import ends_with
 from ..judge.verdict import in_words, measured_in_words, too_few_controls
 from ..mgr.records import ClusterMap
+from ..plan.batches import PlannedBatch
 from ..units import format_ids
 from .back import rolled_back
-from .batches import PlannedBatch, watched_batch
+from .batches import watched_batch
 from .gates import placement_groups, upgrading
 from .identity import gone_or_another, leaving
 from .observation import Observation

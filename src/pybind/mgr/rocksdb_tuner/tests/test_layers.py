@@ -36,23 +36,12 @@ LAYERS = (
 #: Imports that point up or aside, to be removed: none may be added.
 REMAINING: frozenset[tuple[str, str]] = frozenset(
     {
-        ('advise.annex', 'rollout.records'),
         ('advise.automatic', 'rollout.alarm'),
         ('advise.automatic', 'rollout.history'),
         ('advise.automatic', 'rollout.records'),
         ('advise.compaction', 'campaign.records'),
         ('advise.compaction', 'rollout.history'),
         ('advise.compaction', 'rollout.records'),
-        ('advise.conditions.options', 'rollout.records'),
-        ('advise.facts', 'rollout.records'),
-        ('advise.overrides', 'rollout.records'),
-        ('advise.proposal', 'rollout.order'),
-        ('advise.proposal', 'rollout.records'),
-        ('advise.recommend', 'rollout.records'),
-        ('advise.records', 'rollout.records'),
-        ('advise.steps', 'rollout.order'),
-        ('advise.steps', 'rollout.plan'),
-        ('advise.steps', 'rollout.records'),
     }
 )
 #: Takes the time, the randomness and the cluster as arguments.

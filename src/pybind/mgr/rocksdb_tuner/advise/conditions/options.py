@@ -16,11 +16,17 @@ from ...options.memtables import (
     full_bytes,
     left_of_target,
 )
-from ...rollout.records import ANNEX, OPTION
+from ...plan.precedence import (
+    UnknownMaskError,
+    deciding_entry,
+    is_for_a_class,
+    is_own_entry,
+    reaches,
+)
+from ...plan.records import ANNEX, OPTION
 from ..check_subjects import hardware_of_osd
 from ..facts import redundant_annex, release_of_osd
 from ..naming import name_osds
-from ..precedence import UnknownMaskError, deciding_entry, is_for_a_class, is_own_entry, reaches
 from ..profiles import Profile
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
 from ..strings import check, recognise, same_meaning

@@ -8,7 +8,7 @@ from typing import Optional
 
 from ...advise.records import Kind, Prediction, Reason, Recommendation
 from ...options.grammar import OptionDifference
-from ...rollout.batches import PlannedBatch
+from ...plan.batches import PlannedBatch
 from ...rollout.gates import GATES
 from ...snapshot import Mode, Snapshot
 from ...units import UNKNOWN, format_duration, format_ids, format_percent_range, format_plural

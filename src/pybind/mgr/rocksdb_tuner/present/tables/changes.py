@@ -9,17 +9,12 @@ from ...campaign.records import CampaignState
 from ...judge.predictions import Rightness
 from ...judge.records import Verdict
 from ...judge.verdict import in_words
-from ...rollout.batches import (
-    Batch,
-    PlannedBatch,
-    batches,
-    domain_of,
-    planned_batch,
-    watched_batch,
-)
+from ...plan.batches import PlannedBatch, domain_of, planned_batch
+from ...plan.records import ANNEX
+from ...rollout.batches import Batch, batches, watched_batch
 from ...rollout.history import HistoryRecord
 from ...rollout.identity import who_was_left
-from ...rollout.records import ANNEX, Phase, RolloutState
+from ...rollout.records import Phase, RolloutState
 from ...rollout.track_record import compared, track_record
 from ...units import UNKNOWN, format_duration, format_ids, format_time
 from ..difference import difference

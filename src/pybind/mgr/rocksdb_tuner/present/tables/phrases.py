@@ -8,8 +8,9 @@ from typing import Callable, Optional
 from ...advise.records import Finding, FindingEvidence, GroupFacts, Limit, Resource
 from ...judge.records import SoakPlan
 from ...options.grammar import OptionDifference
-from ...rollout.batches import LEAST_FILLS
-from ...rollout.records import Purpose, RolloutState
+from ...plan.batches import LEAST_FILLS
+from ...plan.records import Purpose
+from ...rollout.records import RolloutState
 from ...rollout.track_record import TrackRecord
 from ...snapshot import Mode
 from ...units import (

@@ -10,7 +10,7 @@ from rocksdb_tuner.advise.facts import (
 from rocksdb_tuner.advise.records import GroupFacts, OsdFacts
 from rocksdb_tuner.mgr.records import ConfigEntry, FailureDomain, OsdInfo, RunningOption
 from rocksdb_tuner.observe.signals import Signals
-from rocksdb_tuner.rollout.records import ANNEX, OPTION
+from rocksdb_tuner.plan.records import ANNEX, OPTION
 from rocksdb_tuner.workload.pressure import KV_SYNC_BUSY
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 

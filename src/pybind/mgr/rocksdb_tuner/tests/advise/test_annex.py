@@ -20,8 +20,9 @@ from rocksdb_tuner.advise.steps import ShownSteps
 from rocksdb_tuner.mgr.records import ConfigEntry, RunningOption
 from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.grammar import in_force, same_meaning
+from rocksdb_tuner.plan.records import ANNEX, OPTION, ChangeKind
 from rocksdb_tuner.rollout.history import HistoryRecord
-from rocksdb_tuner.rollout.records import ANNEX, OPTION, ChangeKind, Outcome
+from rocksdb_tuner.rollout.records import Outcome
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from .scenes import ALL, entry, facts, group, osd_info, workload

@@ -27,7 +27,7 @@ from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.latency import WriteLatency
 from rocksdb_tuner.observe.signals import Signals
-from rocksdb_tuner.rollout.records import ANNEX, OPTION
+from rocksdb_tuner.plan.records import ANNEX, OPTION
 
 from ..fake_cluster import DEFAULTS
 from .scenes import PACIFIC, entry, facts, group, osd_info, running, workload

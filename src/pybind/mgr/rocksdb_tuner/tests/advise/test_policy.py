@@ -33,7 +33,7 @@ from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.grammar import in_force, same_meaning
 from rocksdb_tuner.options.wal import wal_of
-from rocksdb_tuner.rollout.records import ANNEX
+from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 from rocksdb_tuner.workload.writer import Writer, writer_evidence
 

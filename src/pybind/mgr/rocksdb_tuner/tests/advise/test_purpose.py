@@ -8,7 +8,7 @@ import pytest
 
 from rocksdb_tuner.advise.proposal import promised_signal, purpose_of
 from rocksdb_tuner.advise.records import Prediction
-from rocksdb_tuner.rollout.records import Purpose
+from rocksdb_tuner.plan.records import Purpose
 
 IOPS, WRITES = '4 KiB random write IOPS', 'DB writes'
 KV_SYNC = 'time of the kv_sync thread for a write'

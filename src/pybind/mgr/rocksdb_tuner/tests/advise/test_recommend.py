@@ -22,7 +22,7 @@ from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.checks import safe_to_apply
 from rocksdb_tuner.options.grammar import same_meaning
 from rocksdb_tuner.options.releases import release_of
-from rocksdb_tuner.rollout.records import ANNEX
+from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
 from ..fake_cluster import DEFAULTS

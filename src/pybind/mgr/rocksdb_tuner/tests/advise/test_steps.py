@@ -12,7 +12,7 @@ from rocksdb_tuner.advise.records import Kind
 from rocksdb_tuner.advise.steps import Change, ShownSteps
 from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.mgr.records import FailureDomain, Place
-from rocksdb_tuner.rollout.order import canary_first, matched_controls, typical_of
+from rocksdb_tuner.plan.order import canary_first, matched_controls, typical_of
 
 OSDS = 12
 PLACES = tuple(Place(host, FailureDomain('host', host)) for host in 'abc')

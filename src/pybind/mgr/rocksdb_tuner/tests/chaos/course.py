@@ -8,19 +8,11 @@ from collections import Counter
 from contextlib import suppress
 from typing import NamedTuple, Optional
 
+from rocksdb_tuner.plan.order import domains_of, in_batches
+from rocksdb_tuner.plan.records import ChangeKind, ChangeRequest, Purpose
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.foreign import entries_in_the_way
-from rocksdb_tuner.rollout.order import domains_of, in_batches
-from rocksdb_tuner.rollout.records import (
-    ChangeKind,
-    ChangeRequest,
-    Direction,
-    OsdStep,
-    Outcome,
-    Phase,
-    Purpose,
-    RolloutState,
-)
+from rocksdb_tuner.rollout.records import Direction, OsdStep, Outcome, Phase, RolloutState
 from rocksdb_tuner.rollout.states import in_flight
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 from rocksdb_tuner.tests.rollout.conftest import ALL, CLASS, OLD, same_meaning

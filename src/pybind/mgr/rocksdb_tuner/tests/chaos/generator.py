@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from rocksdb_tuner.judge.records import Inconclusive, NoBenefit, SoakPlan
-from rocksdb_tuner.rollout.records import ANNEX, OPTION, Purpose
+from rocksdb_tuner.plan.records import ANNEX, OPTION, Purpose
 from rocksdb_tuner.tests.rollout.conftest import NEW
 
 from .acts import OF_THE_LOOP, Act

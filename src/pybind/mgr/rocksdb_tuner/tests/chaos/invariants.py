@@ -12,22 +12,20 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple, NoReturn, Optional
 
 from rocksdb_tuner.judge.records import NoBenefit, Verdict
-from rocksdb_tuner.rollout.batches import planned_batches
+from rocksdb_tuner.plan.batches import planned_batches
+from rocksdb_tuner.plan.entries import starts_with
+from rocksdb_tuner.plan.records import ANNEX, OPTION, Purpose
+from rocksdb_tuner.plan.request import shared_entries
 from rocksdb_tuner.rollout.codec import decode_state
-from rocksdb_tuner.rollout.entries import starts_with
 from rocksdb_tuner.rollout.foreign import entries_in_the_way
 from rocksdb_tuner.rollout.records import (
-    ANNEX,
-    OPTION,
     Direction,
     OsdProgress,
     OsdStep,
     Outcome,
     Phase,
-    Purpose,
     RolloutState,
 )
-from rocksdb_tuner.rollout.request import shared_entries
 from rocksdb_tuner.rollout.states import in_flight
 from rocksdb_tuner.rollout.storage import CURRENT, HISTORY
 from rocksdb_tuner.tests.rollout.conftest import Run, same_meaning

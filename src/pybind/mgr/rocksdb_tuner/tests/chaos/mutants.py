@@ -17,12 +17,15 @@ from rocksdb_tuner.judge import soak as judge_soak
 from rocksdb_tuner.judge import verdict
 from rocksdb_tuner.judge.records import Judgement, NoBenefit, Verdict
 from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.plan import batches as planned_batches
+from rocksdb_tuner.plan import request
+from rocksdb_tuner.plan.actions import RestartOsd, SetEntry
+from rocksdb_tuner.plan.records import OPTION
 from rocksdb_tuner.rollout import (
     acts,
     admission,
     alarm,
     back,
-    batches,
     collapse,
     driver,
     failing,
@@ -33,15 +36,14 @@ from rocksdb_tuner.rollout import (
     identity,
     leaving,
     machine,
-    request,
     restart,
     rules,
     soak,
     states,
     storage,
 )
-from rocksdb_tuner.rollout.observation import Needs, RestartOsd, SetEntry
-from rocksdb_tuner.rollout.records import OPTION, Direction, Ending, OsdStep, Outcome, Phase
+from rocksdb_tuner.rollout.observation import Needs
+from rocksdb_tuner.rollout.records import Direction, Ending, OsdStep, Outcome, Phase
 from rocksdb_tuner.rollout.restart_log import RestartLog
 from rocksdb_tuner.rollout.rules import Step
 
@@ -627,7 +629,7 @@ def _no_benefit_is_one(patch: Patch) -> None:
 
 def _no_purpose(patch: Patch) -> None:
     """Whatever was promised, others follow."""
-    planned = batches.soak_for
+    planned = planned_batches.soak_for
     patch.everywhere(
         planned,
         lambda request, plan: replace(planned(request, plan), no_benefit=NoBenefit.PROMOTE),

@@ -8,8 +8,9 @@ from enum import Enum
 from typing import NamedTuple, Optional
 
 from rocksdb_tuner.judge.records import SoakPlan
+from rocksdb_tuner.plan.records import OPTION, Purpose
 from rocksdb_tuner.rollout.batches import watched_batch
-from rocksdb_tuner.rollout.records import OPTION, Direction, OsdStep, Phase, Purpose, RolloutState
+from rocksdb_tuner.rollout.records import Direction, OsdStep, Phase, RolloutState
 from rocksdb_tuner.rollout.soak import undecided
 from rocksdb_tuner.rollout.states import in_flight
 

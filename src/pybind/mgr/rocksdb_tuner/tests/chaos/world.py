@@ -17,12 +17,13 @@ from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint
 from rocksdb_tuner.observe.counters import names_for
+from rocksdb_tuner.plan.records import ChangeRequest
 from rocksdb_tuner.present.health import HealthChecks, health_checks
 from rocksdb_tuner.requests import BusyError
 from rocksdb_tuner.rollout.driver import Driver
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.maintenance import MaintenanceWindow
-from rocksdb_tuner.rollout.records import ChangeRequest, RolloutState
+from rocksdb_tuner.rollout.records import RolloutState
 from rocksdb_tuner.rollout.rules import Limits
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot

@@ -30,7 +30,7 @@ from rocksdb_tuner.mgr.records import (
     PoolInfo,
 )
 from rocksdb_tuner.options.releases import known_releases
-from rocksdb_tuner.rollout.records import OPTION
+from rocksdb_tuner.plan.records import OPTION
 
 from .samples import ADDRESSES, HOSTS, collections
 

@@ -29,7 +29,7 @@ from rocksdb_tuner.collection.read import (
 )
 from rocksdb_tuner.collection.records import CounterDump, KvStatsText, OsdCollection
 from rocksdb_tuner.mgr.records import CounterPoint, RunningOption
-from rocksdb_tuner.rollout.records import ANNEX, OPTION
+from rocksdb_tuner.plan.records import ANNEX, OPTION
 from rocksdb_tuner.shapes import ShapeError
 
 from .whole import whole

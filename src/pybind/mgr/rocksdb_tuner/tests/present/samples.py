@@ -52,12 +52,10 @@ from rocksdb_tuner.judge.records import (
 from rocksdb_tuner.lsm.records import Estimate
 from rocksdb_tuner.mgr.records import FailureDomain, ManagerInfo, OsdInfo
 from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.plan.records import ANNEX, ChangeKind, ChangeRequest
 from rocksdb_tuner.rollout.history import HistoryRecord
 from rocksdb_tuner.rollout.records import (
-    ANNEX,
     Before,
-    ChangeKind,
-    ChangeRequest,
     Direction,
     OsdBefore,
     OsdProgress,

@@ -11,10 +11,11 @@ from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.observe.trouble import read_trouble
+from rocksdb_tuner.plan.records import ChangeKind, ChangeRequest
 from rocksdb_tuner.rollout import driver
 from rocksdb_tuner.rollout.announce import Announcer
 from rocksdb_tuner.rollout.driver import Driver
-from rocksdb_tuner.rollout.records import ChangeKind, ChangeRequest, RolloutState
+from rocksdb_tuner.rollout.records import RolloutState
 from rocksdb_tuner.rollout.rules import Limits
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster, FakeStore
 

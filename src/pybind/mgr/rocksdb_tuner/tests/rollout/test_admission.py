@@ -11,9 +11,10 @@ import pytest
 
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.plan.records import OPTION, ChangeRequest
 from rocksdb_tuner.rollout.admission import planned
 from rocksdb_tuner.rollout.errors import RolloutRefused
-from rocksdb_tuner.rollout.records import OPTION, ChangeRequest, OsdStep, Phase, RolloutState
+from rocksdb_tuner.rollout.records import OsdStep, Phase, RolloutState
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import (

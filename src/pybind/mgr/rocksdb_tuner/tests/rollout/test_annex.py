@@ -9,21 +9,13 @@ import pytest
 
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.plan.commands import commands, forward_actions, undo_actions
+from rocksdb_tuner.plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest
 from rocksdb_tuner.rollout.codec import VERSION, decode_state
 from rocksdb_tuner.rollout.errors import RolloutRefused, StoredStateError
 from rocksdb_tuner.rollout.history import record_of
-from rocksdb_tuner.rollout.plan import commands, forward_actions, undo_actions
 from rocksdb_tuner.rollout.record_codec import decode_record, encode_record
-from rocksdb_tuner.rollout.records import (
-    ANNEX,
-    OPTION,
-    ChangeKind,
-    ChangeRequest,
-    OsdStep,
-    Outcome,
-    Phase,
-    RolloutState,
-)
+from rocksdb_tuner.rollout.records import OsdStep, Outcome, Phase, RolloutState
 from rocksdb_tuner.rollout.storage import CURRENT
 from rocksdb_tuner.rollout.stored import unpacked_values
 from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeOsd

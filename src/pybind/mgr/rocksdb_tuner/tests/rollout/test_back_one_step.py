@@ -8,8 +8,9 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.mgr.records import PgSummary, RunningOption
+from rocksdb_tuner.plan.actions import RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.rollout.back import perhaps_changed
-from rocksdb_tuner.rollout.observation import Observation, RemoveEntry, RestartOsd, SetEntry
+from rocksdb_tuner.rollout.observation import Observation
 from rocksdb_tuner.rollout.records import (
     Direction,
     Ending,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from rocksdb_tuner.judge.records import Inconclusive, SoakPlan, Verdict
-from rocksdb_tuner.judge.signals import limits
-from rocksdb_tuner.rollout.batches import batches, planned_batches, watched_batch
+from rocksdb_tuner.plan.order import in_batches
+from rocksdb_tuner.plan.records import ChangeRequest
+from rocksdb_tuner.rollout.batches import batches, watched_batch
 from rocksdb_tuner.rollout.errors import RolloutRefused
-from rocksdb_tuner.rollout.order import in_batches
-from rocksdb_tuner.rollout.records import ChangeRequest, OsdStep, Outcome, Phase, RolloutState
+from rocksdb_tuner.rollout.records import OsdStep, Outcome, Phase, RolloutState
 from rocksdb_tuner.rollout.storage import EVIDENCE, EVIDENCE_OF_CANARY
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
@@ -40,32 +40,6 @@ def changed(run: Run) -> set[int]:
 
 
 # -- which batches
-
-
-def test_a_batch_is_compared_with_osds_that_are_changed_later() -> None:
-    _, request = eight()
-    planned = planned_batches(request, SOAK)
-    assert [(b.osds, b.controls) for b in planned] == [
-        ((0,), (7, 6, 5, 4)),
-        ((1,), (7, 6, 5, 4)),
-        ((2, 3), (7, 6, 5, 4)),
-        ((4, 5), (7, 6)),
-        ((6, 7), ()),
-    ]
-    assert [b.judged for b in planned] == [True, True, True, True, False]
-    # The canary's verdict stands for itself; three others share one rate of errors.
-    assert [b.among for b in planned] == [1, 3, 3, 3, 3]
-
-
-def test_what_is_kept_of_a_large_batch_is_bounded() -> None:
-    request = set_profile(FakeCluster(osds=200, per_host=100))
-    pieces = (request.order[:1], request.order[1:100], request.order[100:])
-    fields = {**vars(request), 'batches': pieces}
-    for batch in planned_batches(ChangeRequest(**fields), SOAK):
-        assert len(batch.compared) + len(batch.controls) <= limits().most_controls + 1 or (
-            batch.number == 0
-        )
-        assert set(batch.compared) <= set(batch.osds)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,8 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.judge.records import Inconclusive, Judgement, SoakPlan, Verdict
-from rocksdb_tuner.judge.signals import limits
-from rocksdb_tuner.mgr.records import FailureDomain
+from rocksdb_tuner.judge.records import Judgement, SoakPlan, Verdict
+from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.rollout import batches
 from rocksdb_tuner.rollout.identity import (
     gone_or_another,
@@ -20,18 +19,9 @@ from rocksdb_tuner.rollout.identity import (
     uuid_head,
     who_was_left,
 )
-from rocksdb_tuner.rollout.records import (
-    ChangeRequest,
-    Direction,
-    Ending,
-    OsdStep,
-    Outcome,
-    Phase,
-    RolloutState,
-)
+from rocksdb_tuner.rollout.records import Direction, Ending, OsdStep, Outcome, Phase, RolloutState
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
-from .conftest import set_profile
 from .one_step import observed, other, rollout, without
 
 FORWARD, BACK, RECOVER = Direction.FORWARD, Direction.BACK, Direction.RECOVER
@@ -49,118 +39,6 @@ def cluster() -> FakeCluster:
 def in_pieces(cluster: FakeCluster, *steps: OsdStep, **changes: object) -> RolloutState:
     state = rollout(cluster, *steps, **{'soak': SOAK, **changes})
     return replace(state, request=replace(state.request, batches=PIECES, controls=(5, 4, 3)))
-
-
-def plan(osds: int, **changes: object) -> ChangeRequest:
-    return replace(set_profile(FakeCluster(osds)), **changes)  # type: ignore[arg-type]
-
-
-# -- the plan
-
-
-def test_the_canary_has_the_controls_of_the_plan_and_a_batch_those_that_come_later() -> None:
-    request = plan(
-        8,
-        batches=((0,), (1, 2), (3,), (4, 5), (6, 7)),
-        controls=(4, 1, 6),
-        domains=(None, FailureDomain('host', 'a')),
-    )
-    found = batches.planned_batches(request, SOAK)
-    assert [b.controls for b in found] == [
-        (4, 1, 6),
-        # Those of the canary first; then from the end, as many as there is room for.
-        (4, 6, 7, 5),
-        (4, 6, 7, 5),
-        (6, 7),
-        (),
-    ]
-    assert [b.compared for b in found] == [b.osds for b in found]
-    assert [b.number for b in found] == [0, 1, 2, 3, 4]
-    assert [b.last for b in found] == [False] * 4 + [True]
-    # Three of the four after the canary have two OSDs after them.
-    assert [b.among for b in found] == [1, 3, 3, 3, 3]
-    assert [b.domain for b in found] == [None, FailureDomain('host', 'a'), None, None, None]
-    assert batches.count(request) == 5
-    assert batches.count(plan(8)) == 8
-    only = plan(1)
-    assert [(b.last, b.among) for b in batches.planned_batches(only, SOAK)] == [(True, 1)]
-    two = plan(2)
-    assert [(b.last, b.among) for b in batches.planned_batches(two, SOAK)] == [
-        (False, 1),
-        (True, 1),
-    ]
-
-
-@pytest.mark.parametrize(
-    ('size', 'step'), [(1, 1), (2, 1), (limits().most_controls, 2), (limits().most_controls + 1, 3)]
-)
-def test_of_a_large_batch_as_many_are_compared_as_there_is_room_for(size: int, step: int) -> None:
-    request = plan(1 + size + 40)
-    order = request.order
-    pieces = (order[:1], order[1 : 1 + size], order[1 + size :])
-    batch = batches.planned_batch(replace(request, batches=pieces, controls=()), SOAK, 1)
-    assert batch.compared == batch.osds[::step]
-    assert len(batch.compared) <= limits().most_controls // 2
-    assert batch.controls == tuple(reversed(order))[: limits().most_controls // 2]
-
-
-@pytest.mark.parametrize(
-    ('soak', 'restart', 'canary_s', 'batch_s'),
-    [
-        (SOAK, True, 600.0, 120.0),
-        # Nothing is restarted: there is nothing to watch.
-        (SOAK, False, 0.0, 0.0),
-        (SoakPlan(240.0, 600.0), True, 600.0, 0.0),
-        # Who does not watch the canary watches nothing.
-        (SoakPlan(0.0, 0.0, batches=SoakPlan(60.0, 120.0)), True, 0.0, 0.0),
-        (SoakPlan(0.0, 0.5, batches=SoakPlan(0.0, 0.5)), True, 0.5, 0.5),
-    ],
-)
-def test_what_is_watched_follows_from_the_plan(
-    soak: SoakPlan, restart: bool, canary_s: float, batch_s: float
-) -> None:
-    request = plan(4, restart=restart)
-    canary, batch = (batches.planned_batch(request, soak, n) for n in (0, 1))
-    assert (canary.soak.most_s, batch.soak.most_s) == (canary_s, batch_s)
-    assert (canary.watched, batch.watched) == (canary_s > 0, batch_s > 0)
-
-
-@pytest.mark.parametrize(
-    ('number', 'controls', 'policy', 'last', 'judged', 'crashes', 'baseline_s'),
-    [
-        (0, 3, Inconclusive.WAIT, False, True, False, 240.0),
-        (0, 2, Inconclusive.WAIT, False, True, False, 240.0),
-        (0, 1, Inconclusive.WAIT, False, False, False, 0.0),
-        (0, 0, Inconclusive.WAIT, True, False, True, 0.0),
-        (0, 0, Inconclusive.ROLLBACK, True, False, False, 0.0),
-        (1, 2, Inconclusive.WAIT, False, True, False, 0.0),
-        (1, 1, Inconclusive.ROLLBACK, False, False, True, 0.0),
-    ],
-)
-def test_what_cannot_be_judged_is_watched_for_crashes_where_nobody_could_still_choose(
-    number: int,
-    controls: int,
-    policy: Inconclusive,
-    last: bool,
-    judged: bool,
-    crashes: bool,
-    baseline_s: float,
-) -> None:
-    batch = batches.planned_batch(plan(8), SOAK, 0)
-    batch = replace(
-        batch,
-        number=number,
-        controls=tuple(range(1, 1 + controls)),
-        last=last,
-        soak=replace(batch.soak, inconclusive=policy),
-    )
-    assert (batch.judged, batch.watched_for_crashes, batch.baseline_s) == (
-        judged,
-        crashes,
-        baseline_s,
-    )
-    unwatched = replace(batch, soak=SoakPlan())
-    assert (unwatched.judged, unwatched.watched_for_crashes) == (False, False)
 
 
 # -- which one is watched
@@ -198,14 +76,14 @@ def test_who_was_left_behind_is_neither_changed_nor_compared_nor_a_control(
     found = batches.batch_of(state, 1)
     assert (found.osds, found.compared, found.controls) == ((1,), (1,), (5, 3))
     whole = in_pieces(cluster, *[VERIFIED] * 3)
-    assert batches.batch_of(whole, 1) == batches.planned_batch(whole.request, whole.soak, 1)
+    assert batches.batch_of(whole, 1) == planned_batch(whole.request, whole.soak, 1)
     # Those that were to be compared may be gone: then all that are left are.
     large = rollout(FakeCluster(100), VERIFIED, LEFT, soak=SOAK)
     order = large.request.order
     large = replace(
         large, request=replace(large.request, batches=(order[:1], order[1:90], order[90:]))
     )
-    compared = batches.planned_batch(large.request, SOAK, 1).compared
+    compared = planned_batch(large.request, SOAK, 1).compared
     assert batches.batch_of(large, 1).compared == tuple(n for n in compared if n != 1)
     assert 1 < len(compared) < 80
     gone = tuple(

@@ -31,8 +31,10 @@ from rocksdb_tuner.judge.records import (
 )
 from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.mgr.records import FailureDomain
+from rocksdb_tuner.plan.batches import planned_batches
+from rocksdb_tuner.plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest, Purpose
 from rocksdb_tuner.rollout import codec
-from rocksdb_tuner.rollout.batches import planned_batches, watched_batch
+from rocksdb_tuner.rollout.batches import watched_batch
 from rocksdb_tuner.rollout.codec import decode_state, encode_state, refuse_if_too_large
 from rocksdb_tuner.rollout.errors import RolloutRefused, StoredStateError
 from rocksdb_tuner.rollout.history import HistoryRecord, record_of
@@ -43,12 +45,8 @@ from rocksdb_tuner.rollout.record_codec import (
     encode_record,
 )
 from rocksdb_tuner.rollout.records import (
-    ANNEX,
-    OPTION,
     AskedRestart,
     Before,
-    ChangeKind,
-    ChangeRequest,
     Direction,
     Ending,
     OsdBefore,
@@ -56,7 +54,6 @@ from rocksdb_tuner.rollout.records import (
     OsdStep,
     Outcome,
     Phase,
-    Purpose,
     RolloutState,
 )
 from rocksdb_tuner.rollout.states import TEXT_MAX

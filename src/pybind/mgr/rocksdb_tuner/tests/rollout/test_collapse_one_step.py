@@ -8,16 +8,11 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.mgr.records import OsdInfo
+from rocksdb_tuner.plan.actions import Action, RemoveEntry, SetEntry
+from rocksdb_tuner.plan.records import ChangeKind
 from rocksdb_tuner.rollout.collapse import collapse, collapse_osd
-from rocksdb_tuner.rollout.observation import Action, Observation, RemoveEntry, SetEntry
-from rocksdb_tuner.rollout.records import (
-    ChangeKind,
-    Ending,
-    OsdStep,
-    Outcome,
-    Phase,
-    RolloutState,
-)
+from rocksdb_tuner.rollout.observation import Observation
+from rocksdb_tuner.rollout.records import Ending, OsdStep, Outcome, Phase, RolloutState
 from rocksdb_tuner.rollout.rules import Step
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 

@@ -8,11 +8,12 @@ import pytest
 
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.plan.records import OPTION
 from rocksdb_tuner.rollout.batches import batches
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.machine import Machine
 from rocksdb_tuner.rollout.observation import Needs, Observation
-from rocksdb_tuner.rollout.records import OPTION, Direction, OsdStep, Outcome, Phase
+from rocksdb_tuner.rollout.records import Direction, OsdStep, Outcome, Phase
 from rocksdb_tuner.rollout.restart import by_hand
 from rocksdb_tuner.rollout.rules import Step
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from rocksdb_tuner.plan.commands import commands, forward_actions, undo_actions
+from rocksdb_tuner.plan.records import OPTION
 from rocksdb_tuner.rollout.batches import batches
-from rocksdb_tuner.rollout.plan import commands, forward_actions, undo_actions
-from rocksdb_tuner.rollout.records import OPTION, Direction, OsdStep, Outcome, Phase, RolloutState
+from rocksdb_tuner.rollout.records import Direction, OsdStep, Outcome, Phase, RolloutState
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
 from .conftest import ALL, CLASS, NEW, OLD, Run, overridden, remove_override, set_profile

@@ -9,9 +9,10 @@ import pytest
 
 from rocksdb_tuner.judge.records import SoakPlan, Verdict
 from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.plan.actions import SetEntry
 from rocksdb_tuner.rollout.forward import following
 from rocksdb_tuner.rollout.gates import NOT_ALLOWED
-from rocksdb_tuner.rollout.observation import Observation, SetEntry
+from rocksdb_tuner.rollout.observation import Observation
 from rocksdb_tuner.rollout.records import (
     AskedRestart,
     Direction,

@@ -9,6 +9,7 @@ import pytest
 
 from rocksdb_tuner.judge.records import Judgement, Verdict
 from rocksdb_tuner.mgr.records import OrchestratedDaemon, RunningOption
+from rocksdb_tuner.plan.actions import RestartOsd, SetEntry
 from rocksdb_tuner.rollout import states
 from rocksdb_tuner.rollout.acts import aborted, action_failed, resumed, waits_for_operator
 from rocksdb_tuner.rollout.alarm import IN_THE_MIDDLE_S, why_failed, why_waiting
@@ -16,7 +17,7 @@ from rocksdb_tuner.rollout.failing import failing
 from rocksdb_tuner.rollout.foreign import changed_by_others, entries_in_the_way, told_what_stays
 from rocksdb_tuner.rollout.leaving import Away, absent, absent_of, why_away
 from rocksdb_tuner.rollout.machine import wait_key
-from rocksdb_tuner.rollout.observation import Needs, RestartOsd, SetEntry
+from rocksdb_tuner.rollout.observation import Needs
 from rocksdb_tuner.rollout.outstanding import asked, cannot_happen, why_not_yet
 from rocksdb_tuner.rollout.records import (
     AskedRestart,

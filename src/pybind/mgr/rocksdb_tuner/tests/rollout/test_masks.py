@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.plan.actions import SetEntry
 from rocksdb_tuner.rollout.collapse import collapse_osd
-from rocksdb_tuner.rollout.observation import Observation, SetEntry
+from rocksdb_tuner.rollout.observation import Observation
 from rocksdb_tuner.rollout.records import OsdStep, Phase
 from rocksdb_tuner.rollout.rules import Rules
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster

@@ -20,9 +20,10 @@ from rocksdb_tuner.judge.records import (
     Verdict,
 )
 from rocksdb_tuner.mgr.records import PgSummary, RunningOption
-from rocksdb_tuner.rollout.batches import planned_batch
+from rocksdb_tuner.plan.actions import RemoveEntry, RestartOsd, SetEntry
+from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.rollout.foreign import changed_by_others, others_of_other_option
-from rocksdb_tuner.rollout.observation import Observation, RemoveEntry, RestartOsd, SetEntry
+from rocksdb_tuner.rollout.observation import Observation
 from rocksdb_tuner.rollout.records import Direction, Ending, OsdStep, Outcome, Phase, RolloutState
 from rocksdb_tuner.rollout.restart import lost_again
 from rocksdb_tuner.rollout.rules import Step

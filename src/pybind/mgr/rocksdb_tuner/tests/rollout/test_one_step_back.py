@@ -9,6 +9,7 @@ import pytest
 
 from rocksdb_tuner.judge.records import Judgement, Verdict
 from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.plan.actions import RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.rollout.acts import (
     aborted,
     action_failed,
@@ -19,7 +20,7 @@ from rocksdb_tuner.rollout.acts import (
 )
 from rocksdb_tuner.rollout.back import rolled_back
 from rocksdb_tuner.rollout.gates import NOT_ALLOWED
-from rocksdb_tuner.rollout.observation import Observation, RemoveEntry, RestartOsd, SetEntry
+from rocksdb_tuner.rollout.observation import Observation
 from rocksdb_tuner.rollout.records import (
     AskedRestart,
     Direction,

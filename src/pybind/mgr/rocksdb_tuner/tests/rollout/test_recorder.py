@@ -13,7 +13,7 @@ from rocksdb_tuner.judge.records import Judgement, SoakPlan, Verdict
 from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.observe.trouble import Trouble
-from rocksdb_tuner.rollout.batches import planned_batch
+from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.rollout.recorder import Part, Recorder, no_evidence, recorded_now
 from rocksdb_tuner.rollout.recording import NOTHING_FOUND, Recording
 from rocksdb_tuner.rollout.records import Direction, OsdStep, Phase, RolloutState

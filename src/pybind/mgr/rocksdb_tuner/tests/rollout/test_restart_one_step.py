@@ -13,7 +13,8 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.mgr.records import OrchestratedDaemon, PgSummary
-from rocksdb_tuner.rollout.observation import Observation, RestartOsd
+from rocksdb_tuner.plan.actions import RestartOsd
+from rocksdb_tuner.rollout.observation import Observation
 from rocksdb_tuner.rollout.records import (
     AskedRestart,
     Direction,

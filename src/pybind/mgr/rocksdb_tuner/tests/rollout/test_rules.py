@@ -7,7 +7,7 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.rollout.observation import Action, RemoveEntry, RestartOsd, SetEntry
+from rocksdb_tuner.plan.actions import Action, RemoveEntry, RestartOsd, SetEntry
 from rocksdb_tuner.rollout.records import Direction
 from rocksdb_tuner.rollout.rules import (
     Limits,

@@ -10,14 +10,16 @@ import pytest
 
 from rocksdb_tuner.judge.evidence import Block, Measured
 from rocksdb_tuner.judge.records import Inconclusive, Judgement, NoBenefit, SoakPlan, Verdict
+from rocksdb_tuner.plan.batches import planned_batch
+from rocksdb_tuner.plan.records import ChangeRequest, Purpose
 from rocksdb_tuner.present import documents
 from rocksdb_tuner.present.tables import changes
 from rocksdb_tuner.rollout.alarm import why_failed, why_waiting
-from rocksdb_tuner.rollout.batches import batches, planned_batch
+from rocksdb_tuner.rollout.batches import batches
 from rocksdb_tuner.rollout.codec import encode_state
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.recorder import Part, Recorder, no_evidence
-from rocksdb_tuner.rollout.records import ChangeRequest, Outcome, Phase, Purpose, RolloutState
+from rocksdb_tuner.rollout.records import Outcome, Phase, RolloutState
 from rocksdb_tuner.rollout.storage import CURRENT, EVIDENCE
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 

@@ -9,7 +9,7 @@ import pytest
 
 from rocksdb_tuner.judge.records import Inconclusive, Judgement, SoakPlan, Verdict
 from rocksdb_tuner.judge.soak import contradiction
-from rocksdb_tuner.rollout.batches import planned_batch
+from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.rollout.records import OsdStep, Phase, RolloutState
 from rocksdb_tuner.rollout.soak import judgement_in_view, let_pass, soak, undecided
 from rocksdb_tuner.tests.fake_cluster import FakeCluster

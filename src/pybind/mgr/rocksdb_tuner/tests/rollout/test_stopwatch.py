@@ -7,7 +7,7 @@ import math
 import pytest
 
 from rocksdb_tuner.rollout.restart_log import DAY_S, Restart, RestartLog
-from rocksdb_tuner.rollout.stopwatch import LastChange, SteadyClock, Stopwatch
+from rocksdb_tuner.rollout.stopwatch import GAP_MAX_S, LastChange, SteadyClock, Stopwatch
 
 
 def test_a_steady_clock_goes_on_from_what_was_stored_and_never_back() -> None:
@@ -86,3 +86,16 @@ def test_what_cannot_be_told_is_a_day_from_now_or_not_named() -> None:
     assert (unknown.used_up(1, 100.0, 5.0) or '').endswith('until 1970-01-02T00:01:40Z')
     assert (unknown.used_up(1, 1e300, 5.0) or '').endswith('until -')
     assert RestartLog((Restart(0.0, 10.0),)).looked_at(10.0 + DAY_S).used_up(1, 0.0, 0.0) is None
+
+
+def test_a_stopwatch_counts_while_nothing_changes() -> None:
+    watch = Stopwatch()
+    assert [watch.look('a', t) for t in (10.0, 12.0, 15.0)] == [0.0, 2.0, 5.0]
+    assert [watch.look('b', t) for t in (16.0, 18.0)] == [0.0, 2.0]
+
+
+def test_a_stopwatch_does_not_believe_a_clock_that_jumps() -> None:
+    watch = Stopwatch()
+    watch.look('a', 100.0)
+    assert watch.look('a', 50.0) == 0.0
+    assert watch.look('a', 1e9) == GAP_MAX_S

@@ -7,7 +7,8 @@ from typing import Callable, Optional
 import pytest
 
 from rocksdb_tuner.judge.records import SoakPlan, Verdict
-from rocksdb_tuner.rollout.records import ChangeRequest, Phase, RolloutState
+from rocksdb_tuner.plan.records import ChangeRequest
+from rocksdb_tuner.rollout.records import Phase, RolloutState
 from rocksdb_tuner.tests.chaos.invariants import Watch
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 

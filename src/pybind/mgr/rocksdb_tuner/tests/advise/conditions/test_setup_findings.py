@@ -14,7 +14,7 @@ from rocksdb_tuner.advise.facts import (
 )
 from rocksdb_tuner.advise.records import OsdFacts, Setting
 from rocksdb_tuner.mgr.records import ConfigEntry
-from rocksdb_tuner.rollout.records import OPTION
+from rocksdb_tuner.plan.records import OPTION
 
 from .scenes import GIB, seen
 

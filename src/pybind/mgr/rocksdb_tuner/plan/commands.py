@@ -9,9 +9,9 @@ from typing import Optional
 from ..judge.records import SoakPlan
 from ..judge.signals import limits
 from ..judge.soak import least_soak_s
+from .actions import Action, RemoveEntry, RestartOsd, SetEntry
 from .batches import PlannedBatch, planned_batches
 from .entries import own
-from .observation import Action, RemoveEntry, RestartOsd, SetEntry
 from .records import OPTION, ChangeRequest
 from .request import end_value, shared_entries
 

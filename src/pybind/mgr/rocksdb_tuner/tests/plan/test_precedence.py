@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from rocksdb_tuner.advise.precedence import (
+from rocksdb_tuner.mgr.records import ConfigEntry, OsdInfo
+from rocksdb_tuner.plan.precedence import (
     UnknownMaskError,
     deciding_entry,
     entry_in_force,
@@ -12,7 +13,6 @@ from rocksdb_tuner.advise.precedence import (
     is_own_entry,
     reaches,
 )
-from rocksdb_tuner.mgr.records import ConfigEntry, OsdInfo
 
 OSD = OsdInfo(
     osd_id=1,

@@ -1,0 +1,1 @@
+"""What makes a plan: the change, its order and batches, entries, and commands."""

@@ -1,0 +1,117 @@
+"""The plan that is shown."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
+from rocksdb_tuner.plan.actions import SetEntry
+from rocksdb_tuner.plan.commands import (
+    commands,
+    entry_command,
+    expected_duration_s,
+    forward_actions,
+    undo_actions,
+)
+from rocksdb_tuner.plan.records import OPTION
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
+from rocksdb_tuner.tests.rollout.conftest import (
+    ALL,
+    NEW,
+    OLD,
+    overridden,
+    remove_override,
+    set_profile,
+)
+
+
+def test_the_plan_lists_every_command_in_its_order() -> None:
+    request = set_profile(FakeCluster(osds=2))
+    assert commands(forward_actions(request)) == (
+        f"ceph config set osd.0 {OPTION} '{NEW}'",
+        'ceph orch daemon restart osd.0',
+        f'ceph config show osd.0 {OPTION}',
+        f"ceph config set osd.1 {OPTION} '{NEW}'",
+        'ceph orch daemon restart osd.1',
+        f'ceph config show osd.1 {OPTION}',
+        f"ceph config set {ALL} {OPTION} '{NEW}'",
+        f'ceph config rm osd.0 {OPTION}',
+        f'ceph config rm osd.1 {OPTION}',
+    )
+
+
+def test_without_an_orchestrator_the_plan_names_the_host_of_each_restart() -> None:
+    lines = commands(
+        forward_actions(set_profile(FakeCluster(osds=2))), orchestrated=False, hosts={0: 'node7'}
+    )
+    assert 'systemctl restart ceph-osd@0  # on node7' in lines
+    assert 'systemctl restart ceph-osd@1' in lines
+
+
+def test_the_undo_puts_masks_back_before_it_restarts() -> None:
+    request = set_profile(FakeCluster(osds=1))
+    assert commands(undo_actions(request, {ALL: OLD})) == (
+        f"ceph config set {ALL} {OPTION} '{OLD}'",
+        'ceph orch daemon restart osd.0',
+        f'ceph config show osd.0 {OPTION}',
+    )
+    assert commands(undo_actions(request, {}))[0] == f'ceph config rm {ALL} {OPTION}'
+
+
+def test_the_undo_of_a_removal_sets_it_again() -> None:
+    cluster = overridden('osd', osds=1)
+    lines = commands(undo_actions(remove_override(cluster), cluster.entries_of()))
+    assert lines[0] == f"ceph config set osd {OPTION} '{OLD}'"
+
+
+def test_the_undo_sets_an_osds_own_entry_again() -> None:
+    request = set_profile(FakeCluster(osds=1), final_entries=(('osd.0', None), (ALL, NEW)))
+    assert commands(undo_actions(request, {'osd.0': OLD}))[:2] == (
+        f'ceph config rm {ALL} {OPTION}',
+        f"ceph config set osd.0 {OPTION} '{OLD}'",
+    )
+
+
+def test_an_entry_that_stays_is_not_shown_as_removed() -> None:
+    request = set_profile(FakeCluster(osds=2), final_entries=(('osd.0', NEW),))
+    removed = [line for line in commands(forward_actions(request)) if ' rm ' in line]
+    assert removed == [f'ceph config rm osd.1 {OPTION}']
+
+
+def test_a_change_without_restarts_is_shown_without_them() -> None:
+    request = replace(remove_override(FakeCluster()), restart=False)
+    assert commands(forward_actions(request)) == (f'ceph config rm osd {OPTION}',)
+    assert commands(undo_actions(request, {'osd': OLD})) == (
+        f"ceph config set osd {OPTION} '{OLD}'",
+    )
+    assert expected_duration_s(request, SoakPlan(60.0, 60.0)) == (0.0, 0.0)
+
+
+@given(st.text(alphabet=st.characters(codec='utf-8', exclude_characters='\0')))
+def test_a_shell_reads_the_value_as_it_is(value: str) -> None:
+    assert shlex.split(entry_command(SetEntry('osd.0', value)))[-1] == value
+
+
+def test_the_expected_duration_is_that_of_the_restarts() -> None:
+    request = set_profile(FakeCluster(osds=3))
+    assert expected_duration_s(request, SoakPlan(), restart_s=20.0) == (60.0, 60.0)
+    assert expected_duration_s(request, SoakPlan()) == (135.0, 135.0)
+
+
+def test_the_expected_duration_holds_the_soak_where_there_is_one() -> None:
+    request = set_profile(FakeCluster(osds=3))
+    # Before, a minute to warm up, and after; then the restarts.
+    assert expected_duration_s(request, SoakPlan(600.0, 3600.0)) == (1395.0, 4395.0)
+    # Eight blocks of half a minute are the least.
+    assert expected_duration_s(request, SoakPlan(0.0, 10.0)) == (675.0, 675.0)
+    # One without controls warms up and is watched for crashes, unless it goes back at once.
+    alone = set_profile(FakeCluster(osds=1))
+    assert expected_duration_s(alone, SoakPlan(600.0, 3600.0)) == (705.0, 705.0)
+    assert expected_duration_s(alone, SoakPlan(1.0, 3600.0)) == (106.0, 106.0)
+    assert expected_duration_s(alone, SoakPlan(0.0, 3600.0)) == (45.0, 45.0)
+    taken_back = SoakPlan(600.0, 3600.0, Inconclusive.ROLLBACK)
+    assert expected_duration_s(alone, taken_back) == (45.0, 45.0)
