@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import Mapping, Optional
 
 from .advise.assessment import Assessment
-from .advise.compaction import compaction_advice
 from .advise.conditions import ClusterFacts, SetupFindings, findings
 from .advise.facts import groups
 from .advise.limit import with_limit
@@ -19,6 +18,7 @@ from .advise.recommend import assess
 from .advise.records import Finding, GroupFacts, OsdFacts
 from .advise.steps import ShownSteps
 from .advise.weighing import bars_of
+from .campaign.offer import compaction_advice
 from .mgr.records import ConfigEntry
 from .rollout.history import HistoryRecord
 from .snapshot import Mode

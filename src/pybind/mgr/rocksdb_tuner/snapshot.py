@@ -10,10 +10,10 @@ from enum import Enum
 from typing import Optional
 
 from .advise.assessment import Assessment
-from .advise.automatic import Refusal
 from .advise.records import Finding, GroupFacts, OsdFacts, Recommendation
 from .campaign.records import CampaignState
 from .mgr.records import ManagerInfo
+from .rollout.automatic import Refusal
 from .rollout.history import HistoryRecord
 from .rollout.records import RolloutState
 from .steps import StepFailure

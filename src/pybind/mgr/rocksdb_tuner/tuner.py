@@ -19,8 +19,6 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass, replace
 from typing import Callable, Mapping, Optional, Protocol, TypeVar
 
-from .advise import automatic
-from .advise.compaction import CAMPAIGN, campaign_request
 from .advise.conditions.hold import HoldState, hold, raised, since
 from .advise.facts import WATCHED_IF_SET, osd_options, settings_in_force
 from .advise.memory import WorkloadMemory
@@ -31,6 +29,7 @@ from .advise.strings import same_meaning
 from .audit import sender
 from .campaign.driver import Allowed, CampaignDriver, Measured
 from .campaign.history import record_of as campaign_record
+from .campaign.offer import CAMPAIGN, campaign_request
 from .campaign.records import CampaignState
 from .collection.records import Collection
 from .deep.look import DeepLook, DeepLooker, DeepLookRefused
@@ -81,6 +80,7 @@ from .options.releases import release_of
 from .plan.records import ANNEX, OPTION
 from .questions import Questions, Start, in_a_thread
 from .requests import BusyError, Requests
+from .rollout import automatic
 from .rollout.announce import Announcer
 from .rollout.driver import Driver
 from .rollout.errors import RolloutRefused

@@ -9,7 +9,6 @@ from typing import Callable, Optional
 
 import pytest
 
-from rocksdb_tuner.advise.automatic import Policy
 from rocksdb_tuner.advise.records import Kind
 from rocksdb_tuner.deep.look import DeepLookRefused
 from rocksdb_tuner.judge.records import NoBenefit, SoakPlan, Verdict
@@ -18,6 +17,7 @@ from rocksdb_tuner.mgr.records import CounterPoint, ManagerInfo
 from rocksdb_tuner.observe.counters import names_for
 from rocksdb_tuner.observe.starts import LastStart
 from rocksdb_tuner.plan.records import Purpose
+from rocksdb_tuner.rollout.automatic import Policy
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.maintenance import MaintenanceWindow
 from rocksdb_tuner.rollout.records import Outcome, Phase

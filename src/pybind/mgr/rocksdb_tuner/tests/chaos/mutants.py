@@ -12,7 +12,6 @@ from typing import Any, Callable, NamedTuple, Optional
 
 import pytest
 
-from rocksdb_tuner.advise import automatic
 from rocksdb_tuner.judge import soak as judge_soak
 from rocksdb_tuner.judge import verdict
 from rocksdb_tuner.judge.records import Judgement, NoBenefit, Verdict
@@ -25,6 +24,7 @@ from rocksdb_tuner.rollout import (
     acts,
     admission,
     alarm,
+    automatic,
     back,
     collapse,
     driver,

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any, Callable, Optional
 
-from rocksdb_tuner.advise.automatic import Policy
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint
@@ -20,6 +19,7 @@ from rocksdb_tuner.observe.counters import names_for
 from rocksdb_tuner.plan.records import ChangeRequest
 from rocksdb_tuner.present.health import HealthChecks, health_checks
 from rocksdb_tuner.requests import BusyError
+from rocksdb_tuner.rollout.automatic import Policy
 from rocksdb_tuner.rollout.driver import Driver
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.maintenance import MaintenanceWindow

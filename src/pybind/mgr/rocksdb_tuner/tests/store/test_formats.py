@@ -15,15 +15,9 @@ from rocksdb_tuner.deep import note
 from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
 from rocksdb_tuner.judge.records import Predicted
 from rocksdb_tuner.mgr.records import FailureDomain, Place
+from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.rollout.history import record_of
-from rocksdb_tuner.rollout.records import (
-    ANNEX,
-    OsdProgress,
-    OsdStep,
-    Outcome,
-    Phase,
-    RolloutState,
-)
+from rocksdb_tuner.rollout.records import OsdProgress, OsdStep, Outcome, Phase, RolloutState
 from rocksdb_tuner.rollout.restart_log import Restart, RestartLog
 from rocksdb_tuner.rollout.stopwatch import ClockState
 from rocksdb_tuner.rollout.storage import RolloutStorage

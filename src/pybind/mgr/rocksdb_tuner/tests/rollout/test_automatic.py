@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.automatic import Decision, Past, Policy, Standing, decide
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Recommendation, Risk
+from rocksdb_tuner.rollout.automatic import Decision, Past, Policy, Standing, decide
 from rocksdb_tuner.rollout.history import HistoryRecord
 from rocksdb_tuner.rollout.records import Outcome, RolloutState
+from rocksdb_tuner.tests.advise.scenes import facts, group, osd_info, workload
 from rocksdb_tuner.tests.rollout.conftest import NEW, Run
 from rocksdb_tuner.workload.records import WorkloadClass
-
-from .scenes import facts, group, osd_info, workload
 
 DAY_S = 86400.0
 NOW_S = 40 * DAY_S

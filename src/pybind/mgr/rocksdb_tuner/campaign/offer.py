@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Optional
 
-from ..campaign.records import CampaignRequest
+from ..advise.facts import places, release_of_osd, write_iops
+from ..advise.proposal import predicted_effect, prediction_text, recommendation_id
+from ..advise.records import GroupFacts, Kind, OsdFacts, Prediction, Reason, Recommendation, Risk
+from ..advise.steps import Change, ShownSteps
+from ..advise.storage import storage_of
+from ..advise.strings import recognise, same_meaning
 from ..options.grammar import OptionSyntaxError, diff, parse
 from ..rollout.history import HistoryRecord
 from ..rollout.records import Outcome
 from ..units import natural
-from .facts import places, release_of_osd, write_iops
-from .proposal import predicted_effect, prediction_text, recommendation_id
-from .records import GroupFacts, Kind, OsdFacts, Prediction, Reason, Recommendation, Risk
-from .steps import Change, ShownSteps
-from .storage import storage_of
-from .strings import recognise, same_meaning
+from .records import CampaignRequest
 
 #: Options that say how a file is written. RocksDB reads old files as they are, and rewrites them
 #: only as compaction comes by them: data that nobody touches keeps what it had.

@@ -7,16 +7,15 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.advise.compaction import campaign_request, compaction_advice
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import GroupFacts, Kind, Recommendation, Risk
 from rocksdb_tuner.advise.steps import ShownSteps
+from rocksdb_tuner.campaign.offer import campaign_request, compaction_advice
 from rocksdb_tuner.mgr.records import FailureDomain, OsdInfo
 from rocksdb_tuner.rollout.history import HistoryRecord
 from rocksdb_tuner.rollout.records import Outcome
+from rocksdb_tuner.tests.advise.scenes import facts, group, osd_info
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
-
-from .scenes import facts, group, osd_info
 
 PLAIN = DEFAULTS['pacific']
 LZ4 = PLAIN.replace('kNoCompression', 'kLZ4Compression')

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Optional
 
-from ..rollout.alarm import why_failed
-from ..rollout.history import HistoryRecord
-from ..rollout.records import RolloutState
+from ..advise.records import Recommendation, Risk
+from ..advise.strings import same_meaning
 from ..units import format_duration
-from .records import Recommendation, Risk
-from .strings import same_meaning
+from .alarm import why_failed
+from .history import HistoryRecord
+from .records import RolloutState
 
 
 class Standing:
