@@ -31,7 +31,8 @@ help:
 	@echo '              on Reef and Tentacle; ROCKSDB_TUNER_FAULT_PART=K/N: one of N parts of it'
 	@echo 'make mutation  score the tests: how many faults made in the source, one at a time, they notice;'
 	@echo '              PACKAGES=options,rollout, SHARD=1/4 or SAMPLE=100 (of each package) for a part of it'
-	@echo 'make bench    measure the cost of a tick, of answers of the model and of the dashboard, and of a check'
+	@echo 'make bench    measure the cost of a tick, of a decision, of answers of the model and of the dashboard,'
+	@echo '              and of a check'
 	@echo 'make bench-choice  hold limit, recommendation and predicted effect against real OSDs (root, an hour)'
 	@echo 'make mixin    write the Grafana dashboard and the alert rules anew from their source'
 	@echo 'make tab      bundle the tab of the Ceph Dashboard (node and npm)'
@@ -86,6 +87,7 @@ unit: $(TOX)
 
 bench:
 	/usr/bin/python3 qa/bench/bench_tick.py
+	/usr/bin/python3 qa/bench/bench_decision.py
 	/usr/bin/python3 qa/bench/bench_model.py speed
 	/usr/bin/python3 qa/bench/bench_options.py
 	/usr/bin/python3 qa/bench/bench_dashboard.py

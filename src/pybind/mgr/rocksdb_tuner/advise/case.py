@@ -90,7 +90,9 @@ class Case:
         first, *others = self._alike
         found = situation_of_osd(first, self.release, given)
         for osd in others:
-            found = _tighter(found, situation_of_osd(osd, self.release, given))
+            # Of these only devices and memory count, and what was measured is fitted for nothing.
+            room = osd._replace(signals=None)
+            found = _tighter(found, situation_of_osd(room, self.release, given))
         return found
 
     @cached_property

@@ -6,6 +6,7 @@ import errno
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Mapping, Optional
 
 from ..lsm.calibration import calibration, workload_of_class
@@ -15,7 +16,6 @@ from ..lsm.population import LOG_ENTRIES
 from ..lsm.records import Devices, Load, VolumeSelection
 from ..lsm.working_set import Measured, WorkingSet, working_set
 from ..options.releases import KnownRelease
-from ..options.syntax import parse
 from ..options.verdict import BadQuestionError, find_release, releases_to_judge
 from ..units import natural
 from ..workload.records import WorkloadClass
@@ -24,6 +24,7 @@ from .facts import RESERVED, RESERVED_FACTOR, SELECTION_POLICY, release_of_osd
 from .given import NOTHING, Given
 from .naming import name_osds
 from .records import OsdFacts, Setting
+from .strings import parse
 
 __all__ = [
     'DEFAULT_MEMORY_TARGET_BYTES',
@@ -86,8 +87,11 @@ class Situation:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        return self.own_columns or columns(self.release.default_cfs)
+        return self.own_columns or _columns(self.release.default_cfs)
 
+
+# Of the handful of releases, for each option set that the model is asked about
+_columns = lru_cache(maxsize=16)(columns)
 
 #: More than any device is larger than a level; Ceph takes any number.
 _MOST_RESERVED_FACTOR = 1e6

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ..options import checks, grammar
+from ..options import checks, grammar, syntax
 from . import profiles
 
 _remembered = lru_cache(maxsize=1024)
@@ -17,4 +17,5 @@ check = _remembered(checks.check)
 recognise = _remembered(profiles.recognise)
 safe_to_apply = _remembered(checks.safe_to_apply)
 same_meaning = _remembered(grammar.same_meaning)
+parse = _remembered(syntax.parse)
 suits = _remembered(profiles.suits)

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Optional
 
 from ..lsm.columns import options_of
-from ..lsm.model import model, packing
-from ..lsm.records import TreeModel
+from ..lsm.model import amplification_of, model, packing
+from ..lsm.records import Amplification, TreeModel
 from ..lsm.tree_options import NotModelledError
 from ..options.checks import CheckResult
 from ..options.releases import KnownRelease
@@ -18,7 +18,7 @@ from ..options.verdict import BadQuestionError, judge
 from .profiles import recognise
 from .situation import Situation
 
-__all__ = ['TreeAnswer', 'model_in', 'packed', 'tree']
+__all__ = ['TreeAnswer', 'amplification_in', 'model_in', 'packed', 'packing_in', 'tree']
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,17 @@ def model_in(situation: Situation, options: str) -> TreeModel:
     return model(situation.tree_inputs(options))
 
 
+def amplification_in(situation: Situation, options: str) -> Amplification:
+    """That of `model_in`, without the rest of the model."""
+    return amplification_of(situation.tree_inputs(options))
+
+
+@lru_cache(maxsize=512)
+def packing_in(situation: Situation, options_from: str, options_to: str) -> Optional[float]:
+    """What `lsm.model.packing` says, and raises what it does."""
+    return packing(situation.tree_inputs(options_from), situation.tree_inputs(options_to))
+
+
 @lru_cache(maxsize=512)
 def packed(options_from: str, options_to: str, situation: Situation) -> Situation:
     """``situation`` once its data is compressed as under ``options_to``; raises what `model` does.
@@ -70,7 +81,7 @@ def packed(options_from: str, options_to: str, situation: Situation) -> Situatio
     The model of other options is asked about what the same data takes then.
     """
     load = situation.load
-    ratio = packing(situation.tree_inputs(options_from), situation.tree_inputs(options_to))
+    ratio = packing_in(situation, options_from, options_to)
     if ratio is None or load.data_bytes is None:
         return situation
     return replace(situation, load=replace(load, data_bytes=load.data_bytes * ratio))

@@ -12,12 +12,11 @@ from ..knowledge import loader
 from ..lsm.calibration import calibration
 from ..lsm.cpu import cpu_change
 from ..lsm.kv_sync import kv_sync_change
-from ..lsm.model import packing
 from ..lsm.records import Estimate, TreeModel
 from ..lsm.working_set import WorkingSet
 from .records import Resource
 from .situation import Assumptions, Situation
-from .tree import model_in, packed
+from .tree import amplification_in, model_in, packed, packing_in
 
 __all__ = [
     'ChoiceThresholds',
@@ -96,7 +95,7 @@ def usages(
             before.column_families, after.column_families, calibration().inserts
         ),
         Resource.CORES: cpu_change(before, after),
-        Resource.DB_DEVICE: _written(options_from, options_to, asked, surely),
+        Resource.DB_DEVICE: _written(options_from, options_to, asked, before, after, surely),
         Resource.DB_SPACE: _space(options_from, options_to, asked, before, after),
         Resource.WAL_SPACE: _wal_space(asked, before, after),
         Resource.MEMORY: _memory(before, after),
@@ -168,26 +167,34 @@ def tree_of(options: str, situation: Situation) -> Optional[TreeModel]:
 
 
 def _written(
-    options_from: str, options_to: str, situation: Situation, surely: bool
+    options_from: str,
+    options_to: str,
+    situation: Situation,
+    before: TreeModel,
+    after: TreeModel,
+    surely: bool,
 ) -> Optional[Estimate]:
     """Bytes to the device for each byte in the WAL; the WAL itself is the same."""
     if situation.load.data_bytes is None:
         # What the model assumes then differs between two option sets.
         return None
-    ends = _ends(situation) if surely else ()
+    writes = [(before.amplification.write, after.amplification.write)]
+    for asked in _ends(situation) if surely else ():
+        packed_there = packed(options_from, options_to, asked)
+        writes.append((_write_of(options_from, asked), _write_of(options_to, packed_there)))
     ratios = []
-    for asked in (situation, *ends):
-        writes = [
-            tree.amplification.write
-            for tree in _trees(options_from, options_to, asked)
-            if tree is not None and tree.amplification.write is not None
-        ]
-        if len(writes) < 2:
+    for old, new in writes:
+        if old is None or new is None:
             return None
-        ratios.append(writes[1].value / writes[0].value)
+        ratios.append(new.value / old.value)
     quantity = calibration().quantities['write_amplification_change']
     low, high = quantity.around(min(ratios)).low, quantity.around(max(ratios)).high
     return Estimate(low, ratios[0], high)
+
+
+@lru_cache(maxsize=512)
+def _write_of(options: str, situation: Situation) -> Optional[Estimate]:
+    return amplification_in(situation, options).write
 
 
 def _ends(situation: Situation) -> tuple[Situation, ...]:
@@ -231,7 +238,7 @@ def _space(
 
 def _packing(options_from: str, options_to: str, situation: Situation) -> Optional[Estimate]:
     """Of the same data, its size as files under other compression."""
-    ratio = packing(situation.tree_inputs(options_from), situation.tree_inputs(options_to))
+    ratio = packing_in(situation, options_from, options_to)
     if ratio is None or ratio == 1.0:
         return None if ratio is None else _certain(ratio)
     reach = math.exp(_END * choice_thresholds().packing_deviation)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Mapping, Optional
 
 from ..knowledge import loader
@@ -59,7 +59,7 @@ class ColumnCalibration:
     name: str
     kinds: tuple[KeyKind, ...]
 
-    @property
+    @cached_property
     def written_bytes(self) -> float:
         """Keys and values in the WAL for each write of a client."""
         return sum(kind.written_bytes for kind in self.kinds)
@@ -139,7 +139,7 @@ class WorkloadCalibration:
         own = {name: c for name, c in self.columns.items() if name in names}
         return replace(self, columns={**own, DEFAULT: merged})
 
-    @property
+    @cached_property
     def written_bytes(self) -> float:
         """Keys and values in the WAL for each write of a client, over all columns."""
         return sum(column.written_bytes for column in self.columns.values())

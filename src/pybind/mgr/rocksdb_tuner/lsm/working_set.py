@@ -22,7 +22,7 @@ from statistics import NormalDist
 from typing import NamedTuple, Optional
 
 from .calibration import Quantity, calibration
-from .model import TreeInputs, model, most_objects
+from .model import TreeInputs, amplification_of, model, most_objects
 from .population import LOG_ENTRIES
 from .records import Estimate, TreeModel
 
@@ -129,7 +129,7 @@ class _Predicted:
     @staticmethod
     def _modelled(inputs: TreeInputs, objects: float) -> float:
         load = replace(inputs.load, objects=objects)
-        write = model(replace(inputs, load=load)).amplification.write
+        write = amplification_of(replace(inputs, load=load)).write
         # The workload and the size of the database are known here.
         assert write is not None
         return write.value

@@ -57,6 +57,33 @@ def check(text: str, rocksdb_version: str, hardware: Hardware = NOTHING_KNOWN) -
     if size > TEXT_MAX_BYTES:
         why = f'{size} bytes are more than all options of RocksDB take'
         return CheckResult(None, {}, (_not_judged(None, why),))
+    found = _of_the_text(text, rocksdb_version)
+    more = (
+        advice(found.option_set, found.values, found.rocksdb_version, hardware)
+        if found.option_set is not None
+        else ()
+    )
+    effective_values = found.values if found.accepted else {}
+    return CheckResult(found.accepted, effective_values, _sorted((*found.problems, *more)))
+
+
+@dataclass(frozen=True)
+class _OfTheText:
+    """What a string says by itself."""
+
+    accepted: Optional[bool]
+    problems: tuple[Problem, ...]
+    #: None where Ceph cannot read it.
+    option_set: Optional[OptionSet]
+    #: Empty where it is refused.
+    values: Mapping[str, str]
+    #: The nearest measured one, where the version is outside the measured range.
+    rocksdb_version: str
+
+
+# A decision asks of some dozens of strings, of each with and without the hardware.
+@lru_cache(maxsize=128)
+def _of_the_text(text: str, rocksdb_version: str) -> _OfTheText:
     known = catalogue()
     problems: list[Problem] = []
     try:
@@ -71,7 +98,7 @@ def check(text: str, rocksdb_version: str, hardware: Hardware = NOTHING_KNOWN) -
         option_set = parse(text)
     except OptionSyntaxError as error:
         problems.append(problem('syntax', None, f'Ceph refuses it: {error}'))
-        return CheckResult(False, {}, _sorted(problems))
+        return _OfTheText(False, tuple(problems), None, {}, rocksdb_version)
     refusals = [
         refusal
         for version in versions
@@ -89,8 +116,7 @@ def check(text: str, rocksdb_version: str, hardware: Hardware = NOTHING_KNOWN) -
         problems.extend(_surprises(option_set, values, versions[0], known))
     problems.extend(_dangers(option_set, versions[0], known))
     problems.extend(_about_the_set(option_set))
-    problems.extend(advice(option_set, values, rocksdb_version, hardware))
-    return CheckResult(_accepted(refusals), {} if refusals else values, _sorted(problems))
+    return _OfTheText(_accepted(refusals), tuple(problems), option_set, values, rocksdb_version)
 
 
 def _accepted(refusals: Iterable[Problem]) -> Optional[bool]:

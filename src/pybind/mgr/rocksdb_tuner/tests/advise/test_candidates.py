@@ -18,7 +18,8 @@ from rocksdb_tuner.advise.records import Limit, Resource
 from rocksdb_tuner.advise.situation import Situation
 from rocksdb_tuner.advise.usage import at_most, comparable
 from rocksdb_tuner.advise.weighing import Origin, Weighed, Weighing
-from rocksdb_tuner.lsm.records import Estimate
+from rocksdb_tuner.lsm.model import TreeInputs, model
+from rocksdb_tuner.lsm.records import Estimate, TreeModel
 from rocksdb_tuner.lsm.working_set import WorkingSet
 from rocksdb_tuner.workload.records import WorkloadClass
 
@@ -98,6 +99,30 @@ def test_where_room_is_short_nothing_may_take_more_of_it() -> None:
     assert 'spilled over' in named(found, D.name).infeasible[0]
     assert found.chosen is not None
     assert 'compression=kLZ4Compression' in found.chosen.candidate.options
+
+
+def test_each_set_is_modelled_once_in_a_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However sure the working set of the OSDs makes it, and however often it is asked for."""
+    asked: list[TreeInputs] = []
+
+    def counted(inputs: TreeInputs) -> TreeModel:
+        asked.append(inputs)
+        return model(inputs)
+
+    monkeypatch.setattr('rocksdb_tuner.advise.tree.model', counted)
+    seen = {
+        'db_used_bytes': 37 * GIB,
+        'wal_bytes_per_s': 2e6,
+        'db_write_amp': 2.3,
+        'db_write_amp_window_s': 86400.0,
+    }
+    measured = osd(signals=seen)._replace(workload=workload(RBD))
+    here = case(measured, does=workload(RBD))
+    assert here.situation.working_set is not None
+    assert here.situation.working_set.fitted is not None
+    found = weighing(here, KV)
+    assert found.best is not None
+    assert 5 < len(asked) == len({inputs.options for inputs in asked})
 
 
 def test_what_was_published_of_just_this_change_counts_as_one_more_measurement() -> None:

@@ -31,6 +31,8 @@ from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Limit, OsdFacts, Reason, Resource
 from rocksdb_tuner.advise.steps import ShownSteps
 from rocksdb_tuner.advise.strings import check
+from rocksdb_tuner.lsm.model import TreeInputs
+from rocksdb_tuner.lsm.working_set import Measured, WorkingSet, working_set
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.grammar import diff
@@ -134,6 +136,25 @@ def test_what_is_chosen_must_fit_the_osd_with_the_least(least: dict[str, Any]) -
         assert found.devices.wal_bytes == small.info.wal_device_bytes
         assert found.devices.db_bytes == small.info.db_device_bytes
         assert found.memory_target_bytes == least.get('memory_bytes', 4 * GIB)
+
+
+def test_only_the_osd_whose_load_counts_is_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of other kinds of OSDs a choice goes by their room, which nothing has to be fitted for."""
+    asked: list[TreeInputs] = []
+
+    def counted(inputs: TreeInputs, measured: Optional[Measured]) -> Optional[WorkingSet]:
+        asked.append(inputs)
+        return working_set(inputs, measured)
+
+    monkeypatch.setattr('rocksdb_tuner.advise.situation.working_set', counted)
+    kinds = [
+        osd(n, dedicated_db=True, db_device_bytes=(n + 1) * 100 * GIB)._replace(
+            workload=workload(RBD)
+        )
+        for n in range(3)
+    ]
+    assert case(*kinds, does=workload(RBD)).situation.osd_id == 0
+    assert len(asked) == 1
 
 
 def test_of_osds_with_the_same_room_the_first_kind_counts_and_cores_are_the_groups() -> None:

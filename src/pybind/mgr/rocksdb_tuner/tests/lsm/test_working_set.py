@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.lsm.columns import columns
-from rocksdb_tuner.lsm.model import TreeInputs, model, most_objects
-from rocksdb_tuner.lsm.records import Load
+from rocksdb_tuner.lsm.model import TreeInputs, amplification_of, model, most_objects
+from rocksdb_tuner.lsm.records import Load, TreeModel
 from rocksdb_tuner.lsm.working_set import Measured, working_set
 from rocksdb_tuner.options.syntax import parse
 
@@ -54,6 +54,36 @@ def test_few_objects_are_told_no_more_exactly_than_their_writes_differ() -> None
     assert found.fitted is not None
     assert found.fitted.low < 100
     assert found.fitted.high > 500
+
+
+def test_the_whole_model_is_asked_once_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dozens of numbers are tried, and of each only the amplification counts."""
+    asked: list[TreeInputs] = []
+
+    def counted(inputs: TreeInputs) -> TreeModel:
+        asked.append(inputs)
+        return model(inputs)
+
+    monkeypatch.setattr('rocksdb_tuner.lsm.working_set.model', counted)
+    found = working_set(INPUTS, Measured(amplification(4e4) * 0.951, DAY_S))
+    assert found is not None
+    assert found.fitted is not None
+    assert asked == [INPUTS]
+
+
+@pytest.mark.parametrize(
+    'load',
+    [
+        INPUTS.load,
+        Load(workload='rbd-randwrite'),
+        Load(workload='omap-heavy', data_bytes=3.0 * GIB),
+        Load(),
+    ],
+)
+def test_amplification_alone_is_that_of_the_whole_model(load: Load) -> None:
+    """To the last digit, also where the workload or the size of the database is not known."""
+    inputs = replace(INPUTS, load=load)
+    assert amplification_of(inputs) == model(inputs).amplification
 
 
 def test_no_more_objects_than_the_database_has_room_for() -> None:

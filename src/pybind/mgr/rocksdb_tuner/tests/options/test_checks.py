@@ -13,7 +13,7 @@ from rocksdb_tuner.options.checks import TEXT_MAX_BYTES, check, safe_to_apply
 from rocksdb_tuner.options.hardware import Hardware
 from rocksdb_tuner.options.problems import rules as rules_of_check
 from rocksdb_tuner.options.releases import known_releases
-from rocksdb_tuner.options.syntax import parse
+from rocksdb_tuner.options.syntax import OptionSet, parse
 
 from .oracle import differences, recorded
 
@@ -246,3 +246,19 @@ def test_no_option_is_suggested_in_the_place_of_itself() -> None:
     """It came with RocksDB 7."""
     (problem,) = check('wal_compression=kNoCompression', '6.8').problems
     assert problem.message.endswith('the OSD would not start')
+
+
+def test_a_string_is_read_once_whatever_the_hardware(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A decision asks of each string with and without it, and the answers differ by it alone."""
+    read: list[str] = []
+
+    def counted(text: str) -> OptionSet:
+        read.append(text)
+        return parse(text)
+
+    monkeypatch.setattr('rocksdb_tuner.options.checks.parse', counted)
+    text = 'compression=kLZ4Compression,max_total_wal_size=1073741824,write_buffer_size=12345678'
+    small = Hardware(wal_device_bytes=256 << 20)
+    assert len(check(text, '6.8', small).problems) > len(check(text, '6.8').problems)
+    assert check(text, '6.8').accepted
+    assert read == [text]
