@@ -7,7 +7,7 @@ from typing import Optional
 from ..options.grammar import combine, diff, in_force
 from ..options.syntax import OptionSyntaxError, format, parse  # noqa: A004
 from ..plan.records import ANNEX
-from .candidate import Candidate
+from .cohort import Cohort
 from .records import Reason
 from .strings import safe_to_apply, same_meaning
 
@@ -37,14 +37,14 @@ TUNED_TOGETHER = frozenset(
 )
 
 
-def annex_for(candidate: Candidate, options_to: str) -> Optional[str]:
+def annex_for(cohort: Cohort, options_to: str) -> Optional[str]:
     """What the annex has to hold for these OSDs to run ``options_to``; None: the string changes.
 
     Only OSDs that run the default of their release, by no entry, are changed so: what the annex
     leaves alone is then the default's, of the next release too.
     """
-    default, version = candidate.release.default_options, candidate.release.rocksdb_version
-    if candidate.deciding_entries or not same_meaning(candidate.running, default, version):
+    default, version = cohort.release.default_options, cohort.release.rocksdb_version
+    if cohort.deciding_entries or not same_meaning(cohort.running, default, version):
         return None
     try:
         changes = diff(parse(default), parse(options_to))
@@ -62,10 +62,10 @@ def annex_for(candidate: Candidate, options_to: str) -> Optional[str]:
     return None if safe_to_apply(in_force(default, annex), version) else annex
 
 
-def why_annex(candidate: Candidate) -> Reason:
+def why_annex(cohort: Cohort) -> Reason:
     return Reason(
         f'{ANNEX} sets it, since nothing else changes: all that it does not name stays the default '
-        f'of the release, now that of {candidate.release.label} and after an upgrade that of the '
+        f'of the release, now that of {cohort.release.label} and after an upgrade that of the '
         'next.',
         'Ceph option schema (global.yaml.in); joined as measured on 16.2.15, 18.2.7 and 20.2.4',
     )

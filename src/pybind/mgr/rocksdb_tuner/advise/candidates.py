@@ -92,7 +92,7 @@ def weighing(case: Case, resource: Resource, running: Optional[str] = None) -> W
     """All candidates against ``running``, by default what these OSDs run."""
     base = case.running if running is None else running
     bars = case.bars
-    if case.candidate.group.cores is None and resource is not Resource.CORES:
+    if case.cohort.group.cores is None and resource is not Resource.CORES:
         # No daemon tells how many an OSD has; what limits is told where they are few.
         bars = replace(bars, plenty=frozenset({Resource.CORES}))
     is_packed = packs(case, case.running)

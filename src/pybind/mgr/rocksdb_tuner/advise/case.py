@@ -12,8 +12,8 @@ from ..options.releases import KnownRelease
 from ..units import format_plural
 from ..workload.records import Evidence
 from ..workload.writer import Writer, writer_of
-from .candidate import Candidate
 from .check_subjects import hardware_of_osd
+from .cohort import Cohort
 from .conditions.build import deferred_write_regression, unoptimised_build
 from .conditions.catalogue import condition
 from .conditions.facts import ClusterFacts
@@ -47,35 +47,35 @@ _ROOM_TO_COMPACT = 0.15
 class Case:
     """OSDs that one change can reach, and all that the choice goes by; looked at where needed."""
 
-    candidate: Candidate
+    cohort: Cohort
     #: What a change for gain must bring, and what it may cost.
     bars: Bars = field(default_factory=Bars)
 
     @property
     def release(self) -> KnownRelease:
-        return self.candidate.release
+        return self.cohort.release
 
     @property
     def running(self) -> str:
-        return self.candidate.running
+        return self.cohort.running
 
     @property
     def osds(self) -> Sequence[OsdFacts]:
-        return self.candidate.osds
+        return self.cohort.osds
 
     @cached_property
     def writer(self) -> Optional[Writer]:
         """Who writes metadata, as surely as advice needs it."""
-        found = writer_of(self.candidate.group.workload)
+        found = writer_of(self.cohort.group.workload)
         return found if found is not None and found.confidence >= MIN_CONFIDENCE else None
 
     @cached_property
     def busy(self) -> Optional[Evidence]:
-        return kv_sync_busy(self.candidate.group)
+        return kv_sync_busy(self.cohort.group)
 
     @cached_property
     def limit(self) -> Limit:
-        group = self.candidate.group
+        group = self.cohort.group
         return limit_of(group) if group.limit == UNKNOWN_LIMIT else group.limit
 
     @cached_property
@@ -86,7 +86,7 @@ class Case:
     def situation(self) -> Situation:
         """Of the OSD with the least of each: what is recommended must fit them all."""
         workload = self.writer.workload_class if self.writer else None
-        given = Given(workload=workload, cores=self.candidate.group.cores)
+        given = Given(workload=workload, cores=self.cohort.group.cores)
         first, *others = self._alike
         found = situation_of_osd(first, self.release, given)
         for osd in others:
@@ -130,7 +130,7 @@ class Case:
     @cached_property
     def why_no_tuning(self) -> Optional[Reason]:
         """Why no option set brings these OSDs anything; None where one may."""
-        cores = self.candidate.group.cores
+        cores = self.cohort.group.cores
         cluster = ClusterFacts(tuple(self.osds), ())
         for name, look in (
             ('unoptimised-build', unoptimised_build),

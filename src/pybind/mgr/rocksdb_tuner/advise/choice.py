@@ -228,7 +228,7 @@ def _to_be_compressed(case: Case, found: Target) -> bool:
         case.effective(text).get('compression', _NO_COMPRESSION)
         for text in (found.options, case.running)
     ]
-    if few_cores(case.candidate.group.cores):
+    if few_cores(case.cohort.group.cores):
         # The work that can be left out.
         return False
     return compressions[0] == _LZ4 or compressions[1] != _NO_COMPRESSION

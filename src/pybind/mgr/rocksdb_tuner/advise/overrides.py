@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Optional
 
 from ..plan.records import ANNEX
-from .candidate import Candidate
+from .cohort import Cohort
 from .records import OsdFacts, OsdOptions, Reason
 from .strings import check, same_meaning
 
@@ -18,12 +18,12 @@ RELEASE_DEFAULT_SOURCE = (
 )
 
 
-def redundant_entry(candidate: Candidate) -> Optional[Reason]:
+def redundant_entry(cohort: Cohort) -> Optional[Reason]:
     """Why an entry that holds the default should go; None where it holds something else."""
-    release, entries = candidate.release, candidate.deciding_entries
-    if not same_meaning(candidate.running, release.default_options, release.rocksdb_version):
+    release, entries = cohort.release, cohort.deciding_entries
+    if not same_meaning(cohort.running, release.default_options, release.rocksdb_version):
         return None
-    if not check(candidate.running, release.rocksdb_version).accepted:
+    if not check(cohort.running, release.rocksdb_version).accepted:
         # Of what cannot be judged nobody knows that it changes nothing.
         return None
     holder = entries[0] if len(entries) == 1 else f'Each entry of {len(entries)} single OSDs'
@@ -34,36 +34,34 @@ def redundant_entry(candidate: Candidate) -> Optional[Reason]:
     )
 
 
-def redundant_annex_entry(candidate: Candidate) -> Reason:
+def redundant_annex_entry(cohort: Cohort) -> Reason:
     """Why an annex that leaves the default as it is should go."""
-    entries = candidate.deciding_entries
+    entries = cohort.deciding_entries
     holder = f'The entry for {entries[0]}' if len(entries) == 1 else 'Each of their own entries'
     return Reason(
-        f'{holder} sets {ANNEX} to {candidate.annex}, which {candidate.release.label} has by '
+        f'{holder} sets {ANNEX} to {cohort.annex}, which {cohort.release.label} has by '
         'default: it changes nothing now, and would silently overrule the better default of a '
         'later release.',
         RELEASE_DEFAULT_SOURCE,
     )
 
 
-def others_it_decides_for(
-    who: str, candidate: Candidate, all_osds: Sequence[OsdFacts]
-) -> list[int]:
+def others_it_decides_for(who: str, cohort: Cohort, all_osds: Sequence[OsdFacts]) -> list[int]:
     """OSDs that would start with something else, unwatched, if the entry went.
 
     One that is down and out comes back only by somebody's hand, if ever: it holds nothing up.
     """
-    reached = {osd.info.osd_id for osd in candidate.osds}
+    reached = {osd.info.osd_id for osd in cohort.osds}
     return [
         osd.info.osd_id
         for osd in all_osds
         if osd.info.osd_id not in reached
         and (osd.info.up or osd.info.in_cluster)
-        and (osd.options is None or _decides(who, candidate, osd.options))
+        and (osd.options is None or _decides(who, cohort, osd.options))
     ]
 
 
-def _decides(who: str, candidate: Candidate, options: OsdOptions) -> bool:
-    if candidate.annex is not None:
+def _decides(who: str, cohort: Cohort, options: OsdOptions) -> bool:
+    if cohort.annex is not None:
         return options.annex_who == who
     return options.deciding_who == who and not options.overruled

@@ -11,7 +11,7 @@ from ..judge.records import Predicted
 from ..judge.signals import judged_signals
 from ..plan.order import domains_of
 from ..plan.records import ChangeKind, ChangeRequest, Purpose
-from .candidate import Candidate
+from .cohort import Cohort
 from .facts import places, write_iops
 from .profiles import Profile
 from .records import Kind, Limit, Prediction, Reason, Recommendation, Risk
@@ -23,7 +23,7 @@ _MORE_IS_BETTER = frozenset({'write_iops', 'rw_iops'})
 
 
 def recommendation(
-    candidate: Candidate,
+    cohort: Cohort,
     kind: Kind,
     *,
     who: str,
@@ -44,22 +44,22 @@ def recommendation(
     ``purpose`` None: gain where one is predicted.
     """
     advice_id = recommendation_id(kind, who, options_to, annex)
-    restart = not same_meaning(candidate.running, options_to, candidate.release.rocksdb_version)
-    where = places(candidate.osds)
-    steps = candidate.shown_steps.of(
+    restart = not same_meaning(cohort.running, options_to, cohort.release.rocksdb_version)
+    where = places(cohort.osds)
+    steps = cohort.shown_steps.of(
         Change(
             recommendation_id=advice_id,
             kind=kind,
             who=who,
-            options_from=candidate.running,
+            options_from=cohort.running,
             options_to=options_to,
-            deciding_entries=candidate.deciding_entries,
+            deciding_entries=cohort.deciding_entries,
             restart=restart,
-            orchestrated=candidate.orchestrated,
+            orchestrated=cohort.orchestrated,
             places=where,
             annex=annex,
         ),
-        write_iops(candidate.osds),
+        write_iops(cohort.osds),
     )
     return Recommendation(
         recommendation_id=advice_id,
@@ -67,7 +67,7 @@ def recommendation(
         who=who,
         osds=steps.order,
         profile=profile.name if profile else None,
-        options_from=candidate.running,
+        options_from=cohort.running,
         options_to=options_to,
         targets=steps.targets,
         final_entries=steps.final_entries,

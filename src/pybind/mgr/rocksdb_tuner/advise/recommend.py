@@ -19,12 +19,6 @@ from ..workload.records import WorkloadClass
 from ..workload.writer import Writer, writer_of
 from .annex import annex_for, why_annex
 from .assessment import Assessment
-from .candidate import (
-    Candidate,
-    group_candidate,
-    own_entry_candidates,
-    redundant_annex_candidates,
-)
 from .candidates import BEYOND_ROCKSDB, expected_usages, objectives, weighed_for
 from .case import MIN_CONFIDENCE, Case, fits
 from .choice import (
@@ -37,6 +31,12 @@ from .choice import (
     resized,
     target_for,
     target_of,
+)
+from .cohort import (
+    Cohort,
+    group_cohort,
+    own_entry_cohorts,
+    redundant_annex_cohorts,
 )
 from .derive import agreement
 from .effect import (
@@ -114,16 +114,16 @@ def assess(
         own = _own_entries_advice(group, orchestrated=orchestrated, shown_steps=shown)
         going, told = _annex_advice(group, all_osds, orchestrated=orchestrated, shown_steps=shown)
         own = (*going, *own)
-    candidate = group_candidate(group, all_osds, orchestrated, shown)
-    if isinstance(candidate, str):
-        return Assessment(group.who, ' '.join((candidate, *told)), own)
-    case = Case(candidate, bars or Bars())
+    cohort = group_cohort(group, all_osds, orchestrated, shown)
+    if isinstance(cohort, str):
+        return Assessment(group.who, ' '.join((cohort, *told)), own)
+    case = Case(cohort, bars or Bars())
     weighed = _weighed(case)
     advice = _advice(case, all_osds, own_profiles, weighed)
     if isinstance(advice, str):
-        return Assessment(group.who, _with_remarks(advice, candidate), own, weighed)
+        return Assessment(group.who, _with_remarks(advice, cohort), own, weighed)
     return Assessment(
-        group.who, _with_remarks('A change is recommended.', candidate), (advice, *own), weighed
+        group.who, _with_remarks('A change is recommended.', cohort), (advice, *own), weighed
     )
 
 
@@ -137,8 +137,8 @@ def _weighed(case: Case) -> Optional[Weighing]:
     return weighed_for(case, objectives(case))
 
 
-def _with_remarks(text: str, candidate: Candidate) -> str:
-    return ' '.join((text, *candidate.remarks))
+def _with_remarks(text: str, cohort: Cohort) -> str:
+    return ' '.join((text, *cohort.remarks))
 
 
 def _advice(
@@ -147,9 +147,9 @@ def _advice(
     own_profiles: Sequence[Profile],
     weighed: Optional[Weighing],
 ) -> Union[Recommendation, str]:
-    candidate = case.candidate
-    chosen = bool(candidate.deciding_entries)
-    redundant = redundant_entry(candidate) if chosen else None
+    cohort = case.cohort
+    chosen = bool(cohort.deciding_entries)
+    redundant = redundant_entry(cohort) if chosen else None
     if redundant is not None:
         gain = _gain(case, all_osds, own_profiles, weighed)
         if not isinstance(gain, str):
@@ -320,10 +320,8 @@ def _own_entries_advice(
     """Advice on entries of single OSDs, in one recommendation for all that run the same."""
     return tuple(
         advice
-        for candidate in own_entry_candidates(
-            group, orchestrated=orchestrated, shown_steps=shown_steps
-        )
-        for advice in [_own_entry_advice(Case(candidate))]
+        for cohort in own_entry_cohorts(group, orchestrated=orchestrated, shown_steps=shown_steps)
+        for advice in [_own_entry_advice(Case(cohort))]
         if advice is not None
     )
 
@@ -341,27 +339,27 @@ def _annex_advice(
     """
     found: list[Recommendation] = []
     told: list[str] = []
-    for candidate in redundant_annex_candidates(
+    for cohort in redundant_annex_cohorts(
         group, orchestrated=orchestrated, shown_steps=shown_steps
     ):
-        reason = redundant_annex_entry(candidate)
-        text = candidate.release.default_options
-        who = candidate.deciding_entries[0]
-        others = [] if candidate.own_entries else others_it_decides_for(who, candidate, all_osds)
+        reason = redundant_annex_entry(cohort)
+        text = cohort.release.default_options
+        who = cohort.deciding_entries[0]
+        others = [] if cohort.own_entries else others_it_decides_for(who, cohort, all_osds)
         if others:
             told.append(_by_hand(who, ANNEX, reason, others))
             continue
         found.append(
             recommendation(
-                candidate,
+                cohort,
                 Kind.REMOVE_OVERRIDE,
-                who=candidate.group.who if len(candidate.deciding_entries) > 1 else who,
+                who=cohort.group.who if len(cohort.deciding_entries) > 1 else who,
                 options_to=text,
-                profile=recognise(text, candidate.release),
+                profile=recognise(text, cohort.release),
                 reasons=(reason,),
                 predictions=(),
                 risk=Risk.LOW,
-                annex=candidate.annex,
+                annex=cohort.annex,
             )
         )
     return tuple(found), tuple(told)
@@ -376,8 +374,8 @@ def _by_hand(who: str, option: str, reason: Reason, others: Sequence[int]) -> st
 
 
 def _own_entry_advice(case: Case) -> Optional[Recommendation]:
-    candidate = case.candidate
-    redundant = redundant_entry(candidate)
+    cohort = case.cohort
+    redundant = redundant_entry(cohort)
     if redundant is not None:
         return _proposed(
             case, Kind.REMOVE_OVERRIDE, default_target(case), (redundant,), (), Risk.LOW
@@ -392,7 +390,7 @@ def _own_entry_advice(case: Case) -> Optional[Recommendation]:
 
 def _why_nothing(case: Case, own_profiles: Sequence[Profile]) -> str:
     """Nothing speaks against what runs: in words, with what would have to be so."""
-    workload = case.candidate.group.workload
+    workload = case.cohort.group.workload
     title = _title(case, own_profiles)
     writer = writer_of(workload)
     if writer is None:
@@ -456,7 +454,7 @@ def _changed(
     weighed: Optional[Weighing] = None,
 ) -> Union[Recommendation, str]:
     """From what runs to ``target``, for ``objections`` against what runs."""
-    candidate = case.candidate
+    cohort = case.cohort
     refusals = safe_to_apply(target.options, case.release.rocksdb_version)
     is_default = _same(case, target.options, case.release.default_options)
     if refusals and not is_default:
@@ -491,7 +489,7 @@ def _changed(
         risk = Risk.LOW
     if change is not None and change.is_worse and not is_default:
         risk = Risk.HIGH
-    if is_default and candidate.deciding_entries:
+    if is_default and cohort.deciding_entries:
         return _removed(
             case, all_osds, target, reasons, predictions, risk, gain=weighed is not None
         )
@@ -567,10 +565,10 @@ def _removed(
     gain: bool = False,
 ) -> Union[Recommendation, str]:
     """Without their entries the OSDs run the default; not if that changes others unwatched."""
-    candidate = case.candidate
-    if not candidate.own_entries:
-        (who,) = candidate.deciding_entries
-        others = others_it_decides_for(who, candidate, all_osds)
+    cohort = case.cohort
+    if not cohort.own_entries:
+        (who,) = cohort.deciding_entries
+        others = others_it_decides_for(who, cohort, all_osds)
         if others:
             return _by_hand(who, OPTION, reasons[0], others)
     return _proposed(case, Kind.REMOVE_OVERRIDE, target, reasons, predictions, risk, gain=gain)
@@ -586,24 +584,24 @@ def _proposed(
     *,
     gain: bool = False,
 ) -> Recommendation:
-    candidate = case.candidate
-    entries = candidate.deciding_entries
-    if candidate.own_entries:
-        who = entries[0] if len(candidate.osds) == 1 else candidate.group.who
+    cohort = case.cohort
+    entries = cohort.deciding_entries
+    if cohort.own_entries:
+        who = entries[0] if len(cohort.osds) == 1 else cohort.group.who
     elif kind is Kind.REMOVE_OVERRIDE:
         (who,) = entries
     else:
         # An entry for the device class would be shown by the config store and ignored by every
         # OSD at its start, so a group that is not the whole cluster keeps an entry for each OSD.
-        who = ALL_OSDS if candidate.is_everything else candidate.group.who
-    annex = annex_for(candidate, target.options) if kind is Kind.SET_PROFILE else None
+        who = ALL_OSDS if cohort.is_everything else cohort.group.who
+    annex = annex_for(cohort, target.options) if kind is Kind.SET_PROFILE else None
     return recommendation(
-        candidate,
+        cohort,
         kind,
         who=who,
-        options_to=target.options if annex is None else in_force(candidate.running, annex),
+        options_to=target.options if annex is None else in_force(cohort.running, annex),
         profile=target.profile,
-        reasons=reasons if annex is None else (*reasons, why_annex(candidate)),
+        reasons=reasons if annex is None else (*reasons, why_annex(cohort)),
         predictions=predictions,
         risk=risk,
         confidence=None if case.writer is None else case.writer.confidence,
@@ -616,13 +614,13 @@ def _proposed(
 
 def _objected(case: Case) -> bool:
     """Whether something speaks against what runs, whatever there is to gain."""
-    chosen = bool(case.candidate.deciding_entries)
+    chosen = bool(case.cohort.deciding_entries)
     return bool((chosen and case.standing(case.running)) or case.misfits(case.running))
 
 
 def _of_workload(case: Case) -> tuple[Reason, ...]:
     """What was measured of clients, where that decided what should run."""
-    workload = case.candidate.group.workload
+    workload = case.cohort.group.workload
     if case.writer is None or workload is None:
         return ()
     return tuple(

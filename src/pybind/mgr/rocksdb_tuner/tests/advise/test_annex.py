@@ -9,7 +9,7 @@ import pytest
 
 from rocksdb_tuner.advise.annex import annex_for, why_annex
 from rocksdb_tuner.advise.assessment import Assessment
-from rocksdb_tuner.advise.candidate import Candidate, group_candidate
+from rocksdb_tuner.advise.cohort import Cohort, group_cohort
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
 from rocksdb_tuner.advise.facts import osd_options, release_of_osd
 from rocksdb_tuner.advise.proposal import change_request, recommendation_id
@@ -53,10 +53,10 @@ def only(assessment: Assessment) -> Recommendation:
     return found
 
 
-def candidate(**options: object) -> Candidate:
+def cohort(**options: object) -> Cohort:
     members = osds(**options)
-    found = group_candidate(group(*members), members, True, ShownSteps())
-    assert isinstance(found, Candidate)
+    found = group_cohort(group(*members), members, True, ShownSteps())
+    assert isinstance(found, Cohort)
     return found
 
 
@@ -126,33 +126,33 @@ def test_the_same_options_by_the_annex_and_by_the_string_are_two_recommendations
 def test_up_to_two_options_that_may_be_applied_make_an_annex(
     changes: str, annex: Optional[str]
 ) -> None:
-    assert annex_for(candidate(), f'{DEFAULT},{changes}') == annex
+    assert annex_for(cohort(), f'{DEFAULT},{changes}') == annex
 
 
 def test_what_leaves_an_option_of_the_default_out_is_no_annex() -> None:
     shorter = DEFAULT.partition(',')[2]
-    assert annex_for(candidate(), shorter) is None
+    assert annex_for(cohort(), shorter) is None
 
 
 def test_an_entry_that_equals_the_default_is_no_default() -> None:
-    held = candidate(source='mon', entries=(entry(ALL, DEFAULT),))
+    held = cohort(source='mon', entries=(entry(ALL, DEFAULT),))
     assert annex_for(held, f'{DEFAULT},{LZ4}') is None
 
 
 def test_osds_that_run_something_else_by_no_entry_get_no_annex() -> None:
     """An entry was removed, and they were not restarted: what they run is not what stays."""
-    held = replace(candidate(), running=f'{DEFAULT},ttl=60')
+    held = replace(cohort(), running=f'{DEFAULT},ttl=60')
     assert annex_for(held, f'{DEFAULT},{LZ4}') is None
     assert annex_for(replace(held, running=DEFAULT), f'{DEFAULT},{LZ4}') == LZ4
 
 
 @pytest.mark.parametrize('options', [DEFAULT, 'write_buffer_size'])
 def test_what_changes_nothing_or_cannot_be_read_is_no_annex(options: str) -> None:
-    assert annex_for(candidate(), options) is None
+    assert annex_for(cohort(), options) is None
 
 
 def test_an_annex_is_why_nothing_else_changes() -> None:
-    why = why_annex(candidate())
+    why = why_annex(cohort())
     assert why.statement == (
         f'{ANNEX} sets it, since nothing else changes: all that it does not name stays the '
         'default of the release, now that of Reef (from 18.2.0) and after an upgrade that of the '

@@ -12,7 +12,6 @@ from typing import Any, Mapping, Optional
 
 import pytest
 
-from rocksdb_tuner.advise.candidate import Candidate, group_candidate
 from rocksdb_tuner.advise.case import Case, fits
 from rocksdb_tuner.advise.choice import (
     Target,
@@ -26,6 +25,7 @@ from rocksdb_tuner.advise.choice import (
     score,
     target_for,
 )
+from rocksdb_tuner.advise.cohort import Cohort, group_cohort
 from rocksdb_tuner.advise.objections import Name, Objection
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Limit, OsdFacts, Reason, Resource
@@ -81,9 +81,9 @@ def case(
 ) -> Case:
     known = group(*osds, does=does)
     known = replace(known, cores=cores, limit=limit or known.limit)
-    candidate = group_candidate(known, osds, True, ShownSteps())
-    assert isinstance(candidate, Candidate)
-    return Case(candidate)
+    cohort = group_cohort(known, osds, True, ShownSteps())
+    assert isinstance(cohort, Cohort)
+    return Case(cohort)
 
 
 def release(version: str) -> KnownRelease:

@@ -7,7 +7,7 @@ from typing import Any, Optional, Union
 
 import pytest
 
-from rocksdb_tuner.advise.candidate import Candidate, group_candidate, own_entry_candidates
+from rocksdb_tuner.advise.cohort import Cohort, group_cohort, own_entry_cohorts
 from rocksdb_tuner.advise.conditions.facts import Measured, worst_of
 from rocksdb_tuner.advise.facts import (
     BUFFERED_IO,
@@ -232,8 +232,8 @@ def test_loads_and_places_are_told_by_id_and_unknown_is_not_zero() -> None:
 # -- whom one change can reach
 
 
-def reachable(*osds: OsdFacts, among: tuple[OsdFacts, ...] = ()) -> Union[Candidate, str]:
-    return group_candidate(group(*osds), (*osds, *among), True, ShownSteps())
+def reachable(*osds: OsdFacts, among: tuple[OsdFacts, ...] = ()) -> Union[Cohort, str]:
+    return group_cohort(group(*osds), (*osds, *among), True, ShownSteps())
 
 
 def plain(
@@ -245,26 +245,26 @@ def plain(
     return facts(info, value, source, entries, annex)  # type: ignore[arg-type]
 
 
-def candidate(*osds: OsdFacts, among: tuple[OsdFacts, ...] = ()) -> Candidate:
+def cohort(*osds: OsdFacts, among: tuple[OsdFacts, ...] = ()) -> Cohort:
     found = reachable(*osds, among=among)
-    assert isinstance(found, Candidate)
+    assert isinstance(found, Cohort)
     return found
 
 
 def test_a_group_of_osds_that_run_the_same_is_a_candidate() -> None:
     of_all = (entry('osd', LZ4),)
-    found = candidate(*(plain(n, LZ4, 'mon', entries=of_all) for n in range(3)))
+    found = cohort(*(plain(n, LZ4, 'mon', entries=of_all) for n in range(3)))
     assert [o.info.osd_id for o in found.osds] == [0, 1, 2]
     assert (found.running, found.deciding_entries, found.is_everything) == (LZ4, ('osd',), True)
     assert (found.orchestrated, found.remarks) == (True, ())
-    assert found.release.label == candidate(plain(0)).release.label
-    assert candidate(plain(0)).deciding_entries == ()
-    assert not candidate(plain(0), among=(plain(1),)).is_everything
+    assert found.release.label == cohort(plain(0)).release.label
+    assert cohort(plain(0)).deciding_entries == ()
+    assert not cohort(plain(0), among=(plain(1),)).is_everything
 
 
 def test_osds_that_are_down_or_tell_nothing_are_left_out() -> None:
     down, silent = plain(1, up=False), plain(2)._replace(options=None)
-    found = candidate(plain(0), down, silent)
+    found = cohort(plain(0), down, silent)
     assert [o.info.osd_id for o in found.osds] == [0]
     assert not found.is_everything
     assert reachable(down, silent) == 'No OSD of the group is up with known options.'
@@ -272,7 +272,7 @@ def test_osds_that_are_down_or_tell_nothing_are_left_out() -> None:
 
 def test_osds_that_no_entry_for_the_group_reaches_are_named_and_left_out() -> None:
     in_file, own = plain(1, LZ4, 'file'), plain(2, LZ4, 'mon', entries=(entry('osd.2', LZ4),))
-    found = candidate(plain(0), in_file, own)
+    found = cohort(plain(0), in_file, own)
     assert [o.info.osd_id for o in found.osds] == [0]
     assert found.remarks == (
         'ceph.conf, the environment or the command line decides for osd.1.',
@@ -322,7 +322,7 @@ def test_osds_with_entries_of_their_own_are_taken_together_by_what_they_run() ->
         plain(8, LZ4, 'file', entries=(entry('osd.8', LZ4),)),
         plain(9, OTHER, 'mon', entries=(entry('osd.9', LZ4),)),
     )
-    found = own_entry_candidates(group(*members), orchestrated=False, shown_steps=ShownSteps())
+    found = own_entry_cohorts(group(*members), orchestrated=False, shown_steps=ShownSteps())
     assert [(c.running, c.deciding_entries) for c in found] == [
         (LZ4, ('osd.0', 'osd.2')),
         (OTHER, ('osd.1',)),

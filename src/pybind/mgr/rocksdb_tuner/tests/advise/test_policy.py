@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.assessment import Assessment
-from rocksdb_tuner.advise.candidate import Candidate, group_candidate
 from rocksdb_tuner.advise.case import Case
+from rocksdb_tuner.advise.cohort import Cohort, group_cohort
 from rocksdb_tuner.advise.effect import predicted_write_amplification
 from rocksdb_tuner.advise.facts import release_of_osd
 from rocksdb_tuner.advise.limit import with_limit
@@ -204,9 +204,9 @@ class Row:
 
     def case(self, options: str) -> Case:
         group, osds = self.group(options)
-        candidate = group_candidate(group, osds, True, ShownSteps())
-        assert isinstance(candidate, Candidate)
-        return Case(candidate)
+        cohort = group_cohort(group, osds, True, ShownSteps())
+        assert isinstance(cohort, Cohort)
+        return Case(cohort)
 
 
 def rows() -> Iterator[Row]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rocksdb_tuner.advise.candidate import own_entry_candidates
+from rocksdb_tuner.advise.cohort import own_entry_cohorts
 from rocksdb_tuner.advise.records import OsdFacts
 from rocksdb_tuner.advise.steps import ShownSteps
 
@@ -24,10 +24,10 @@ def own(osd_id: int = 0, text: str = LZ4, **options: Any) -> OsdFacts:
 
 def found(*osds: OsdFacts) -> list[tuple[str, tuple[str, ...]]]:
     shown = ShownSteps()
-    candidates = own_entry_candidates(group(*osds), orchestrated=True, shown_steps=shown)
-    assert all(c.own_entries and c.orchestrated and not c.is_everything for c in candidates)
-    assert all(c.shown_steps is shown and c.remarks == () for c in candidates)
-    return [(c.running, c.deciding_entries) for c in candidates]
+    cohorts = own_entry_cohorts(group(*osds), orchestrated=True, shown_steps=shown)
+    assert all(c.own_entries and c.orchestrated and not c.is_everything for c in cohorts)
+    assert all(c.shown_steps is shown and c.remarks == () for c in cohorts)
+    return [(c.running, c.deciding_entries) for c in cohorts]
 
 
 def test_osds_with_entries_of_their_own_are_together_by_what_they_run() -> None:

@@ -15,7 +15,7 @@ from .steps import ShownSteps
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Cohort:
     """The OSDs of a group that one change can reach, and what they have in common."""
 
     group: GroupFacts
@@ -37,12 +37,12 @@ class Candidate:
     annex: Optional[str] = None
 
 
-def group_candidate(
+def group_cohort(
     group: GroupFacts,
     all_osds: Sequence[OsdFacts],
     orchestrated: bool,
     shown_steps: ShownSteps,
-) -> Union[Candidate, str]:
+) -> Union[Cohort, str]:
     """The part of a group that may be advised on, or the reason why none of it may."""
     known = [(o, o.options) for o in group.osds if o.info.up and o.options is not None]
     if not known:
@@ -83,7 +83,7 @@ def group_candidate(
         return ' '.join((blocker, *remarks))
     (release,) = releases
     assert release is not None
-    return Candidate(
+    return Cohort(
         group=group,
         osds=tuple(o for o, _ in usable),
         release=release,
@@ -126,9 +126,9 @@ def _annex_is_set(osd_ids: Sequence[int]) -> str:
     )
 
 
-def own_entry_candidates(
+def own_entry_cohorts(
     group: GroupFacts, *, orchestrated: bool, shown_steps: ShownSteps
-) -> tuple[Candidate, ...]:
+) -> tuple[Cohort, ...]:
     """The OSDs of a group that nothing but an entry of their own decides for, by what they run."""
     alike: dict[tuple[KnownRelease, str], list[OsdFacts]] = {}
     for osd in group.osds:
@@ -139,7 +139,7 @@ def own_entry_candidates(
             continue
         alike.setdefault((release, options.running), []).append(osd)
     return tuple(
-        Candidate(
+        Cohort(
             group=group,
             osds=tuple(osds),
             release=release,
@@ -155,12 +155,12 @@ def own_entry_candidates(
     )
 
 
-def redundant_annex_candidates(
+def redundant_annex_cohorts(
     group: GroupFacts, *, orchestrated: bool, shown_steps: ShownSteps
-) -> tuple[Candidate, ...]:
+) -> tuple[Cohort, ...]:
     """The OSDs of a group that would run the same without their annex, by the entry that sets it.
 
-    Entries of single OSDs that hold the same make one candidate.
+    Entries of single OSDs that hold the same make one cohort.
     """
     alike: dict[tuple[KnownRelease, str, str, Optional[str]], list[OsdFacts]] = {}
     for osd in group.osds:
@@ -171,7 +171,7 @@ def redundant_annex_candidates(
             wide = None if is_own_entry(options.annex_who) else options.annex_who
             alike.setdefault((release, options.running, options.annex, wide), []).append(osd)
     return tuple(
-        Candidate(
+        Cohort(
             group=group,
             osds=tuple(osds),
             release=release,
