@@ -27,9 +27,9 @@ from harness.progress import Progress
 from harness.services import make_pools
 from harness.slow_sync import slow_down
 from harness.verdict_run import set_module_options
-from rocksdb_tuner.advise.candidate import Candidate, group_candidate
 from rocksdb_tuner.advise.candidates import expected_usages
 from rocksdb_tuner.advise.case import Case
+from rocksdb_tuner.advise.cohort import Cohort, group_cohort
 from rocksdb_tuner.advise.fill import fill_s
 from rocksdb_tuner.advise.steps import ShownSteps
 from rocksdb_tuner.advise.strings import safe_to_apply
@@ -269,8 +269,8 @@ def case_of(report: str, osd: int) -> Case:
         raise NotMadeError(
             '; '.join(snapshot.limitations) or 'the report tells nothing of the OSDs'
         )
-    found = group_candidate(groups[0], snapshot.osds, True, ShownSteps())
-    if not isinstance(found, Candidate):
+    found = group_cohort(groups[0], snapshot.osds, True, ShownSteps())
+    if not isinstance(found, Cohort):
         raise NotMadeError(found)
     return Case(found)
 

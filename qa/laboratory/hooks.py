@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from rocksdb_tuner import tuner
-from rocksdb_tuner.advise import proposal, recommend
+from rocksdb_tuner.advise import entry_advice, proposal, recommend
 from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.choice import Target
 from rocksdb_tuner.advise.objections import Name, Objection
@@ -114,6 +114,7 @@ MgrCluster.remove = _remove_late  # type: ignore[method-assign]
 tuner.change_request = _unchecked_request  # type: ignore[attr-defined]
 tuner.Tuner.__init__.__kwdefaults__['wall_clock'] = _clock  # type: ignore[index]
 recommend.target_for = _wanted  # type: ignore[attr-defined]
+entry_advice.target_for = _wanted  # type: ignore[attr-defined]
 recommend.weighed_for = _nothing_weighed  # type: ignore[assignment, attr-defined]
 recommend.published_target = _published  # type: ignore[assignment, attr-defined]
 Case.under_workload = _against  # type: ignore[method-assign]

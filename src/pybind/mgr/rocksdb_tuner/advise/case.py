@@ -112,6 +112,10 @@ class Case:
     def standing(self, text: str) -> tuple[Objection, ...]:
         return standing_objections(text, self.release)
 
+    def alike(self, one: str, other: str) -> bool:
+        """Whether two strings configure the RocksDB of these OSDs alike."""
+        return same_meaning(one, other, self.release.rocksdb_version)
+
     def misfits(self, text: str) -> tuple[Objection, ...]:
         """What one or another of these OSDs has too little room for."""
         version = self.release.rocksdb_version

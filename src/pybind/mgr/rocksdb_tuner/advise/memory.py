@@ -8,7 +8,7 @@ from ..workload.pressure import KV_SYNC_BUSY, KV_SYNC_MS
 from ..workload.records import Evidence, Recognition, Workload, WorkloadClass
 from ..workload.writer import writer_of
 from .case import MIN_CONFIDENCE
-from .recommend import NO_ADVICE_FOR
+from .no_change import NO_ADVICE_FOR
 
 _NO_WRITES = frozenset({WorkloadClass.IDLE, WorkloadClass.RECOVERY, WorkloadClass.READ_MOSTLY})
 

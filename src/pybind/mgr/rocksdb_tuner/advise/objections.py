@@ -82,6 +82,10 @@ class Name(str, Enum):
     OUTWEIGHED = 'outweighed'
 
 
+#: What keeps an entry of a single OSD from being left alone: it may be somebody's experiment.
+AGAINST_OWN_ENTRIES = frozenset({Name.SUPERSEDED, Name.UNSAFE})
+
+
 @dataclass(frozen=True)
 class Objection:
     name: Name

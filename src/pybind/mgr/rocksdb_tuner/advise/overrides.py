@@ -7,10 +7,11 @@ from typing import Optional
 
 from ..plan.records import ANNEX
 from .cohort import Cohort
+from .naming import name_osds
 from .records import OsdFacts, OsdOptions, Reason
 from .strings import check, same_meaning
 
-__all__ = ['others_it_decides_for', 'redundant_annex_entry', 'redundant_entry']
+__all__ = ['by_hand', 'others_it_decides_for', 'redundant_annex_entry', 'redundant_entry']
 
 RELEASE_DEFAULT_SOURCE = (
     'Ceph documentation, and M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Conclusion: the '
@@ -65,3 +66,11 @@ def _decides(who: str, cohort: Cohort, options: OsdOptions) -> bool:
     if cohort.annex is not None:
         return options.annex_who == who
     return options.deciding_who == who and not options.overruled
+
+
+def by_hand(who: str, option: str, reason: Reason, others: Sequence[int]) -> str:
+    return (
+        f'The entry for {who} should go ({reason.statement}) but it also decides, or may decide '
+        f'once they are up, for {name_osds(others)}, which this change would not reach: remove it '
+        f'by hand, with "ceph config rm {who} {option}", once that is right for all of them.'
+    )

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.assessment import Assessment
 from rocksdb_tuner.advise.choice import MIN_GAIN, score
+from rocksdb_tuner.advise.no_change import NO_ADVICE_FOR
 from rocksdb_tuner.advise.profiles import Profile, profile, profiles, recognise
 from rocksdb_tuner.advise.proposal import change_request
-from rocksdb_tuner.advise.recommend import NO_ADVICE_FOR, assess
+from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Kind, OsdFacts, Recommendation, Risk
 from rocksdb_tuner.advise.steps import ShownSteps
 from rocksdb_tuner.mgr.records import ConfigEntry

@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 import pytest
 
-from rocksdb_tuner.advise import recommend
+from rocksdb_tuner.advise import changed, entry_advice, reasons, recommend
 from rocksdb_tuner.advise.assessment import Assessment
 from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.choice import Target, default_target
@@ -46,7 +46,7 @@ def predict(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Lets the model say of every change what is given."""
 
     def say(change: Optional[Change]) -> None:
-        monkeypatch.setattr(recommend, 'predicted_write_amplification', lambda *_: change)
+        monkeypatch.setattr(changed, 'predicted_write_amplification', lambda *_: change)
 
     return say
 
@@ -188,18 +188,18 @@ def test_what_the_checks_refuse_is_not_advised_unless_it_is_the_default(
     forbidden = check(f'{PACIFIC},disableWAL=true', '6.8').problems
     refused = tuple(p for p in forbidden if p.rule == 'forbidden')
     here = case(osd(text=ALTERNATE), does=workload(RBD))
-    monkeypatch.setattr(recommend, 'safe_to_apply', lambda *_: refused)
-    named = recommend._changed(here, (), (), Target(D.options, D, ()))
+    monkeypatch.setattr(changed, 'safe_to_apply', lambda *_: refused)
+    named = changed.changed(here, (), (), Target(D.options, D, ()))
     assert named == (
         f'{D.title} would suit, but does not pass the checks for RocksDB 6.8: {refused[0].message}'
     )
-    unnamed = recommend._changed(here, (), (), Target(D.options, None, ()))
+    unnamed = changed.changed(here, (), (), Target(D.options, None, ()))
     assert str(unnamed).startswith('The derived option set would suit')
-    default = recommend._changed(here, (), (), default_target(here))
+    default = changed.changed(here, (), (), default_target(here))
     assert isinstance(default, Recommendation)
     own = facts(osd_info(0), ALTERNATE, 'mon', (entry('osd.0', ALTERNATE),))
     assert only(advised(own)).options_to == PACIFIC
-    monkeypatch.setattr(recommend, 'fitting', lambda *_: Target(D.options, D, ()))
+    monkeypatch.setattr(entry_advice, 'fitting', lambda *_: Target(D.options, D, ()))
     assert advised(own).recommendations == ()
 
 
@@ -223,7 +223,7 @@ def test_the_risk_follows_from_what_the_model_says_and_whose_set_it_is(
     here = case(osd(text=ALTERNATE, **room), does=workload(RGW))
     target = default_target(here) if to_default else Target(D.options, D, ())
     predict(change)
-    found = recommend._changed(here, (), (), target)
+    found = changed.changed(here, (), (), target)
     assert isinstance(found, Recommendation)
     assert found.risk is risk
     told = [p for p in found.predictions if p.signal == 'db_write_amp']
@@ -232,13 +232,13 @@ def test_the_risk_follows_from_what_the_model_says_and_whose_set_it_is(
 
 def test_what_was_published_of_just_this_change_is_a_reason_and_no_prediction() -> None:
     here = case(osd(), does=workload(RBD))
-    found = recommend._changed(here, (), (), Target(D.options, D, ()))
+    found = changed.changed(here, (), (), Target(D.options, D, ()))
     assert isinstance(found, Recommendation)
     said = [r.statement for r in found.reasons]
     assert 'Published of this change: 4 KiB random write IOPS +19.9%.' in said
     assert [p.signal for p in found.predictions] == ['kv_sync_busy', 'db_write_amp']
     # Of who writes nothing is known.
-    unknown = recommend._changed(case(osd()), (), (), Target(D.options, D, ()))
+    unknown = changed.changed(case(osd()), (), (), Target(D.options, D, ()))
     assert isinstance(unknown, Recommendation)
     assert unknown.predictions == ()
 
@@ -260,7 +260,7 @@ HARMFUL = Objection(Name.HARMFUL, Reason('harms', 'a test'))
 def test_why_no_set_helps_is_told_where_another_would_suit_what_clients_do(
     does: Optional[Workload], cores: int, objections: list[Objection], told: bool
 ) -> None:
-    found = recommend._of_block(case(osd(), does=does, cores=cores), objections)
+    found = reasons.of_block(case(osd(), does=does, cores=cores), objections)
     assert [r.statement.startswith('An OSD has 2 cores') for r in found] == [True] * told
 
 
@@ -295,13 +295,13 @@ def test_what_may_be_lost_was_measured_in_iops_on_this_release_against_what_runs
         **changes,
     }
     slower = replace(D, evidence=(replace(measured, **fields),))
-    found = recommend._losses(here, Target(D.options, slower, ()))
+    found = reasons.losses(here, Target(D.options, slower, ()))
     assert bool(found) is told
     if not changes:
         assert found[0].statement == (
             f'What may be lost: {measured.metric} -8.6% in the published test (1,000 to 914).'
         )
-    assert recommend._losses(here, Target(D.options, None, ())) == ()
+    assert reasons.losses(here, Target(D.options, None, ())) == ()
 
 
 def test_what_the_annex_changes_is_told_as_osds_would_parse_it() -> None:

@@ -1,0 +1,84 @@
+"""Advice on entries of single OSDs, and on annexes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Optional
+
+from ..plan.records import ANNEX
+from .case import Case
+from .changed import changed, proposed
+from .choice import default_target, fitting, target_for
+from .cohort import own_entry_cohorts, redundant_annex_cohorts
+from .objections import AGAINST_OWN_ENTRIES
+from .overrides import by_hand, others_it_decides_for, redundant_annex_entry, redundant_entry
+from .proposal import recommendation
+from .records import GroupFacts, Kind, OsdFacts, Recommendation, Risk
+from .steps import ShownSteps
+from .strings import recognise
+
+
+def own_entries_advice(
+    group: GroupFacts, *, orchestrated: bool, shown_steps: ShownSteps
+) -> tuple[Recommendation, ...]:
+    """Advice on entries of single OSDs, in one recommendation for all that run the same."""
+    return tuple(
+        advice
+        for cohort in own_entry_cohorts(group, orchestrated=orchestrated, shown_steps=shown_steps)
+        for advice in [_own_entry_advice(Case(cohort))]
+        if advice is not None
+    )
+
+
+def annex_advice(
+    group: GroupFacts,
+    all_osds: Sequence[OsdFacts],
+    *,
+    orchestrated: bool,
+    shown_steps: ShownSteps,
+) -> tuple[tuple[Recommendation, ...], tuple[str, ...]]:
+    """Annexes that changed something in an earlier release and change nothing in this one.
+
+    Beside them, in words, what an operator has to see to before such an entry can go.
+    """
+    found: list[Recommendation] = []
+    told: list[str] = []
+    for cohort in redundant_annex_cohorts(
+        group, orchestrated=orchestrated, shown_steps=shown_steps
+    ):
+        reason = redundant_annex_entry(cohort)
+        text = cohort.release.default_options
+        who = cohort.deciding_entries[0]
+        others = [] if cohort.own_entries else others_it_decides_for(who, cohort, all_osds)
+        if others:
+            told.append(by_hand(who, ANNEX, reason, others))
+            continue
+        found.append(
+            recommendation(
+                cohort,
+                Kind.REMOVE_OVERRIDE,
+                who=cohort.group.who if len(cohort.deciding_entries) > 1 else who,
+                options_to=text,
+                profile=recognise(text, cohort.release),
+                reasons=(reason,),
+                predictions=(),
+                risk=Risk.LOW,
+                annex=cohort.annex,
+            )
+        )
+    return tuple(found), tuple(told)
+
+
+def _own_entry_advice(case: Case) -> Optional[Recommendation]:
+    cohort = case.cohort
+    redundant = redundant_entry(cohort)
+    if redundant is not None:
+        return proposed(
+            case, Kind.REMOVE_OVERRIDE, default_target(case), (redundant,), (), Risk.LOW
+        )
+    standing = tuple(o for o in case.standing(case.running) if o.name in AGAINST_OWN_ENTRIES)
+    if not standing:
+        return None
+    target = target_for(case)
+    advice = changed(case, (), case.standing(case.running), fitting(case, target) or target)
+    return None if isinstance(advice, str) else advice

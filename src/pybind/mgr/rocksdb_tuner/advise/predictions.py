@@ -1,0 +1,34 @@
+"""What a change is expected to do, as far as the model knows. Pure."""
+
+from __future__ import annotations
+
+from typing import Mapping, Optional
+
+from ..lsm.records import Estimate
+from .case import Case
+from .effect import Change, kv_sync_prediction, prediction_of, space_prediction
+from .records import Prediction, Resource
+from .weighing import Weighing
+
+
+def relief(expected: Mapping[Resource, Estimate], case: Case) -> Optional[Estimate]:
+    """What is expected of the kv_sync thread, where that is what limits."""
+    ratio = expected.get(Resource.KV_SYNC)
+    if case.limit.resource is not Resource.KV_SYNC or ratio is None:
+        return None
+    return None if round(ratio.value, 2) == 1 else ratio
+
+
+def predictions_of(
+    expected: Mapping[Resource, Estimate],
+    change: Optional[Change],
+    case: Case,
+    weighed: Optional[Weighing],
+) -> tuple[Prediction, ...]:
+    """What limits first."""
+    kv_sync, space = relief(expected, case), expected.get(Resource.DB_SPACE)
+    found = [] if kv_sync is None else [kv_sync_prediction(kv_sync)]
+    found += [] if change is None else [prediction_of(change)]
+    if weighed is not None and weighed.resource is Resource.DB_SPACE and space is not None:
+        found.append(space_prediction(space))
+    return tuple(found)

@@ -1,0 +1,144 @@
+"""Why a change is advised, and what it may cost, each with its figure. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Mapping, Optional
+
+from ..lsm.records import Estimate
+from .case import Case
+from .choice import Target
+from .effect import kv_sync_reason
+from .objections import AGAINST_OWN_ENTRIES, Name, Objection
+from .predictions import relief
+from .profiles import PublishedEffect, predict
+from .records import Reason, Resource
+from .usage import at_most
+from .weighing import RESOURCES, Weighing
+
+
+def outweighed(weighed: Weighing) -> Objection:
+    """That something else is expected to do better is an objection too."""
+    assert weighed.chosen is not None
+    ratio = weighed.chosen.of(weighed.resource)
+    assert ratio is not None
+    return Objection(
+        Name.OUTWEIGHED,
+        Reason(
+            f'By the model another option set lowers the {RESOURCES[weighed.resource]}, which '
+            f'bounds these clients, by {1 - ratio.value:.0%}.',
+            'model',
+        ),
+    )
+
+
+def of_choice(weighed: Optional[Weighing]) -> tuple[Reason, ...]:
+    """Why this one of all that were weighed."""
+    if weighed is None or weighed.chosen is None:
+        return ()
+    out = sum(bool(w.infeasible) for w in weighed.weighed)
+    return (
+        Reason(
+            f'Of {len(weighed.weighed) - 1} option sets weighed, {out} of them ruled out, it is '
+            f'the simplest that lowers the {RESOURCES[weighed.resource]} by at least '
+            f'{weighed.bars.min_gain:.0%} and raises nothing else by more than '
+            f'{weighed.bars.max_loss:.0%}, with 80% probability: see "ceph rocksdb-tuner '
+            'candidates".',
+            'model',
+        ),
+    )
+
+
+def of_kv_sync(expected: Mapping[Resource, Estimate], case: Case) -> tuple[Reason, ...]:
+    ratio = relief(expected, case)
+    return () if ratio is None else (kv_sync_reason(ratio),)
+
+
+def of_cores(expected: Mapping[Resource, Estimate], case: Case) -> tuple[Reason, ...]:
+    """What it costs where nobody can tell whether there are cores for it."""
+    ratio = expected.get(Resource.CORES)
+    if ratio is None or at_most(ratio) <= 1 + case.bars.max_loss:
+        return ()
+    low, value, high = (100 * (end - 1) for end in ratio.ends)
+    return (
+        Reason(
+            f'Caution: the {RESOURCES[Resource.CORES]} changes by {value:+.0f}% ({low:+.0f}% to '
+            f'{high:+.0f}%), for which the OSDs need cores to spare.',
+            'model',
+        ),
+    )
+
+
+def of_publication(case: Case, target: Target) -> tuple[Reason, ...]:
+    """What was published of just this change."""
+    published = _published(case, target)
+    if published is None:
+        return ()
+    return (
+        Reason(
+            f'Published of this change: {published.metric} {published.change_percent:+.1f}%.',
+            published.basis,
+        ),
+    )
+
+
+def of_workload(case: Case) -> tuple[Reason, ...]:
+    """What was measured of clients, where that decided what should run."""
+    workload = case.cohort.group.workload
+    if case.writer is None or workload is None:
+        return ()
+    return tuple(
+        Reason(f'{e.statement}.' if not e.statement.endswith('.') else e.statement, 'measured')
+        for e in workload.evidence
+    )
+
+
+def of_block(case: Case, objections: Sequence[Objection]) -> tuple[Reason, ...]:
+    """Why what runs goes to the default, where another set would suit what clients write."""
+    names = {o.name for o in objections}
+    if case.writer is None or not names & AGAINST_OWN_ENTRIES or case.why_no_tuning is None:
+        return ()
+    return (case.why_no_tuning,)
+
+
+def _published(case: Case, target: Target) -> Optional[PublishedEffect]:
+    if target.profile is None or case.writer is None:
+        return None
+    return predict(
+        target.profile,
+        case.writer.workload_class,
+        release=case.release,
+        storage=case.storage,
+        running=case.effective(case.running),
+    )
+
+
+def losses(case: Case, target: Target) -> tuple[Reason, ...]:
+    """What was published to be slower after this very change on such OSDs, whatever clients do."""
+    if target.profile is None:
+        return ()
+    running = case.effective(case.running)
+    return tuple(
+        Reason(
+            f'What may be lost: {figure.metric} {figure.change_percent:+.1f}% in the published '
+            f'test ({figure.baseline_value:,.0f} to {figure.value:,.0f}).',
+            f'{figure.source.author}, {figure.source.title}, {figure.source.year}, '
+            f'{figure.source.section}',
+        )
+        for figure in target.profile.evidence
+        if figure.unit == 'IOPS'
+        and figure.change_percent < 0
+        and figure.baseline_value is not None
+        and figure.baseline_options
+        and case.release.name in figure.releases
+        and (case.storage is None or case.storage in figure.hardware)
+        and all(running.get(name) == v for name, v in figure.baseline_options.items())
+    )
+
+
+def cautions(target: Target, *, is_default: bool) -> tuple[Reason, ...]:
+    if target.profile is None or is_default:
+        return ()
+    return tuple(
+        Reason(f'Caution: {text}', target.profile.source) for text in target.profile.cautions
+    )
