@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from made_answers import answers
-from made_candidates import Decision, all_decisions, crowd
+from made_candidates import Decision, all_decisions, cores_unknown, crowd, none_feasible
 from module_client import CHECKOUT
 from visitor import AXE, PANEL, SHOTS
 
@@ -201,6 +201,32 @@ def test_where_nothing_was_weighed_there_is_only_the_conclusion(open_tab: Open) 
     hdd = of(open_tab(all_decisions()), 'osd/class:hdd')
     expect(hdd).to_contain_text('Nothing limits these OSDs')
     expect(hdd.locator('rocksdb-tuner-scatter, details')).to_have_count(0)
+
+
+def test_where_nothing_else_is_feasible_that_is_said_and_the_reasons_are_there(
+    open_tab: Open,
+) -> None:
+    """And not that effects are not known: nobody looked at them."""
+    small = of(open_tab([none_feasible()]), 'osd/class:small')
+    expect(small).to_contain_text('No other option set is feasible for these OSDs.')
+    expect(small).not_to_contain_text('is not known')
+    expect(small.locator('.rt-scatter')).to_have_count(0)
+    expect(small.locator('summary', has_text='Infeasible')).to_contain_text('2 candidates')
+
+
+def test_more_use_of_what_there_may_be_plenty_of_is_no_loss(open_tab: Open) -> None:
+    """The chosen lies where it may be chosen, and a note says what is left out."""
+    page = open_tab([cores_unknown()])
+    lz4 = of(page, 'osd/class:lz4')
+    expect(lz4).to_contain_text('More use of CPU is no loss here')
+    region = lz4.locator('.rt-scatter .rt-region').bounding_box()
+    mark = lz4.locator('.rt-scatter .rt-mark-chosen').bounding_box()
+    assert region is not None
+    assert mark is not None
+    assert mark['y'] > region['y']
+    lz4.locator('summary', has_text='as a table').click()
+    expect(lz4.get_by_role('row', name='lz4-2025')).to_contain_text('CPU +25%')
+    expect(of(open_tab(all_decisions()), 'osd/class:ssd')).not_to_contain_text('no loss here')
 
 
 def test_effects_that_are_not_known_are_not_drawn_as_none(open_tab: Open) -> None:

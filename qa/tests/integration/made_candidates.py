@@ -39,6 +39,7 @@ class Decision(TypedDict):
     conclusion: str
     min_gain_percent: float
     max_loss_percent: float
+    unconstrained: list[str]
     candidates: list[Candidate]
 
 
@@ -82,6 +83,7 @@ def decision(
         'conclusion': conclusion,
         'min_gain_percent': MIN_GAIN_PERCENT,
         'max_loss_percent': MAX_LOSS_PERCENT,
+        'unconstrained': [],
         'candidates': list(candidates),
     }
 
@@ -223,6 +225,37 @@ def not_modelled() -> Decision:
             short='What it does to the CPU time of RocksDB for a write is not known.',
         ),
     )
+
+
+def none_feasible() -> Decision:
+    """DB devices that are too small for all but what runs."""
+    return decision(
+        'osd/class:small',
+        'kv-sync',
+        'Nothing to change: no option set that was weighed is feasible.',
+        candidate('bluestore-default-reef', 'running'),
+        candidate('variant-2022-d', 'profile', infeasible=(NO_ROOM,)),
+        candidate('lz4-2025', 'profile', infeasible=(NO_ROOM,)),
+    )
+
+
+def cores_unknown() -> Decision:
+    """A change that costs CPU, of which nobody knows how much the OSDs have."""
+    found = decision(
+        'osd/class:lz4',
+        'db-space',
+        'A change is recommended.',
+        candidate('bluestore-default-pacific', 'running'),
+        candidate(
+            'lz4-2025',
+            'profile',
+            effect('db-space', -52.0, -57.0, -48.0),
+            effect('cores', 25.0, 9.0, 43.0),
+            effect('memory', 0.0, 0.0, 0.0),
+            chosen=True,
+        ),
+    )
+    return {**found, 'unconstrained': ['cores']}
 
 
 def crowd(count: int = 24) -> Decision:

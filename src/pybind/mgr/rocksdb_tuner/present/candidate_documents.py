@@ -39,6 +39,7 @@ def _of_group(assessment: Assessment) -> JsonObject:
         'conclusion': assessment.conclusion,
         'min_gain_percent': rounded(bars.min_gain * 100),
         'max_loss_percent': rounded(bars.max_loss * 100),
+        'unconstrained': sorted(resource.value for resource in bars.plenty),
         'candidates': [] if weighing is None else _all(weighing),
     }
 

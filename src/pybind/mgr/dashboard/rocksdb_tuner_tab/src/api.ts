@@ -148,6 +148,8 @@ export interface Decision {
   conclusion: string;
   min_gain_percent: number;
   max_loss_percent: number;
+  /** More use of these keeps nothing back: the OSDs may have plenty of them. */
+  unconstrained: string[];
   candidates: Candidate[];
 }
 

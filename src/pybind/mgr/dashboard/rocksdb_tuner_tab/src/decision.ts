@@ -99,13 +99,18 @@ const UNIT_PERCENT = 5;
 const UNNAMED = 'what runs';
 const NOTHING: Span = { estimate: 0, low: 0, high: 0 };
 
-export function weighed(candidate: Candidate, resource: string): Weighed {
+/** `unconstrained`: resources that may be used more, so that none of them is a loss. */
+export function weighed(
+  candidate: Candidate,
+  resource: string,
+  unconstrained: readonly string[],
+): Weighed {
   if (candidate.origin === 'running') {
     return { candidate, gain: NOTHING, loss: NOTHING, losesOn: null };
   }
   const limiting = candidate.effects.find((e) => e.resource === resource);
   const [worst] = candidate.effects
-    .filter((e) => e.resource !== resource)
+    .filter((e) => e.resource !== resource && !unconstrained.includes(e.resource))
     .sort((a, b) => b.high_percent - a.high_percent);
   return {
     candidate,
@@ -128,12 +133,15 @@ function reversed({ estimate, low, high }: Span): Span {
 }
 
 /** The chosen first, then what runs, then what is known by a name, each by its gain. */
-export function inOrder({ candidates }: Decision, resource: string): Weighed[] {
+export function inOrder(
+  { candidates, unconstrained }: Pick<Decision, 'candidates' | 'unconstrained'>,
+  resource: string,
+): Weighed[] {
   const rank = ({ candidate }: Weighed): number =>
     candidate.chosen ? 0 : candidate.origin === 'running' ? 1 : isNeighbor(candidate) ? 3 : 2;
   return candidates
     .filter((c) => !c.infeasible.length)
-    .map((c) => weighed(c, resource))
+    .map((c) => weighed(c, resource, unconstrained))
     .sort(
       (a, b) =>
         rank(a) - rank(b) ||

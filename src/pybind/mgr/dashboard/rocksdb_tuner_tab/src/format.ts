@@ -42,7 +42,7 @@ export function spanned(
 ): string {
   if (span === null) return UNKNOWN;
   const { estimate, low, high } = span;
-  return `${signedPercent(estimate)} (${signedPercent(low).replace(' %', '')} to ${signedPercent(high)})`;
+  return `${signedPercent(estimate)} (${signedPercent(low).replace('%', '')} to ${signedPercent(high)})`;
 }
 
 const RESOURCES: Record<string, string> = {

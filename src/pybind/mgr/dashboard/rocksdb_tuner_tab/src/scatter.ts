@@ -47,6 +47,9 @@ export class RocksDbTunerScatter extends LitElement {
     const size = { width: Math.min(this.width, WIDTH_MOST), height: HEIGHT };
     const found = inOrder(decision, decision.resource);
     const made = layout(found, decision, size, this.measure());
+    if (found.every((w) => w.candidate.origin === 'running')) {
+      return html`<p class="rt-empty">No other option set is feasible for these OSDs.</p>`;
+    }
     if (!made.marks.some((mark) => mark.candidate.origin !== 'running')) {
       return html`<p class="rt-empty">
         What other option sets do to ${resourceName(decision.resource)} is not known.
@@ -58,8 +61,12 @@ export class RocksDbTunerScatter extends LitElement {
     const hidden = found.length - made.marks.length;
     return html`
       <p class="rt-note">
-        Points are estimates, and the lines through them are 80&nbsp;% intervals. A candidate may be
-        chosen only where it lies in the shaded region with 80&nbsp;% probability.
+        Points are estimates, and the lines through them are 80% intervals. A candidate may be chosen
+        only where it lies in the shaded region with 80% probability.
+        ${decision.unconstrained.length
+          ? `More use of ${decision.unconstrained.map(resourceName).join(', ')} is no loss here: how
+            much of it the OSDs have is not known.`
+          : nothing}
       </p>
       <p class="rt-axis">↑ Worst loss: how much more is used of another resource</p>
       <div class="rt-scatter" style="width:${size.width}px">

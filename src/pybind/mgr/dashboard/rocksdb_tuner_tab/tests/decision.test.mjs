@@ -37,7 +37,7 @@ const CHOSEN = candidate(
 );
 
 const laidOut = (candidates, size = SIZES[0], bars = BARS) =>
-  layout(inOrder({ candidates }, 'kv-sync'), bars, size, measure);
+  layout(inOrder({ candidates, unconstrained: [] }, 'kv-sync'), bars, size, measure);
 
 /** Numbers that are the same at each run. */
 function* numbers(seed) {
@@ -61,7 +61,7 @@ function crowd(count, origin, seed, spread) {
 }
 
 test('the gain is what is used less, and the worst loss has the highest upper end', () => {
-  const found = weighed(CHOSEN, 'kv-sync');
+  const found = weighed(CHOSEN, 'kv-sync', []);
   assert.deepEqual(found.gain, { estimate: 18, low: 12, high: 24 });
   assert.deepEqual(found.loss, { estimate: 3, low: 1, high: 4 });
   assert.equal(found.losesOn, 'cores');
@@ -71,8 +71,16 @@ test('a wide interval is a worse loss than a higher estimate', () => {
   const found = weighed(
     candidate('a', 'profile', [effect('memory', 1, -9, 30), effect('cores', 8, 7, 9)]),
     'kv-sync',
+    [],
   );
   assert.equal(found.losesOn, 'memory');
+});
+
+test('more use of what there may be plenty of is no loss', () => {
+  const found = weighed(CHOSEN, 'kv-sync', ['cores']);
+  assert.deepEqual([found.losesOn, found.loss], ['memory', { estimate: 1, low: 0, high: 2 }]);
+  const [row] = inOrder({ candidates: [CHOSEN], unconstrained: ['cores', 'memory'] }, 'kv-sync');
+  assert.equal(row.loss, null);
 });
 
 test('what runs gains and loses nothing', () => {
@@ -83,7 +91,7 @@ test('what runs gains and loses nothing', () => {
 });
 
 test('no effect is no minus zero', () => {
-  const found = weighed(candidate('a', 'profile', [effect('kv-sync', 0, 0, 0)]), 'kv-sync');
+  const found = weighed(candidate('a', 'profile', [effect('kv-sync', 0, 0, 0)]), 'kv-sync', []);
   assert.ok(Object.values(found.gain).every((value) => Object.is(value, 0)));
 });
 
@@ -93,7 +101,7 @@ test('what is not known is not drawn as nothing', () => {
     candidate('no loss', 'profile', [effect('kv-sync', -5, -9, -1)]),
     candidate('neither', 'profile'),
   ];
-  const rows = inOrder({ candidates: blind }, 'kv-sync');
+  const rows = inOrder({ candidates: blind, unconstrained: [] }, 'kv-sync');
   assert.equal(rows.length, 3);
   assert.equal(rows.find((row) => row.candidate.name === 'no gain').gain, null);
   assert.equal(rows.find((row) => row.candidate.name === 'no loss').loss, null);
@@ -111,6 +119,7 @@ test('what is infeasible is in neither, and the chosen and the running come firs
         RUNNING,
         CHOSEN,
       ],
+      unconstrained: [],
     },
     'kv-sync',
   );

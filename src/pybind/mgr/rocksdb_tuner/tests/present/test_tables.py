@@ -665,5 +665,18 @@ def test_candidates_are_told_with_gain_worst_loss_and_why_not() -> None:
     assert 'No option sets were weighed.' in text
 
 
+def test_what_there_may_be_plenty_of_is_named() -> None:
+    """In JSON, so that a picture of a decision shows what it went by."""
+    snapshot = samples.large_cluster()
+    (known,) = (a for a in snapshot.assessments if a.weighing is not None)
+    assert known.weighing is not None
+    bars = replace(known.weighing.bars, plenty=frozenset({Resource.CORES, Resource.DB_DEVICE}))
+    assessment = replace(known, weighing=replace(known.weighing, bars=bars))
+    found = json.loads(render.candidates(replace(snapshot, assessments=(assessment,)), 'json'))
+    assert found[0]['unconstrained'] == ['cores', 'db-device']
+    groups = json.loads(render.candidates(snapshot, 'json'))
+    assert all(group['unconstrained'] == [] for group in groups)
+
+
 def test_no_candidates_without_advice() -> None:
     assert 'mode recommend' in render.candidates(samples.switched_off(), 'plain')
