@@ -89,6 +89,7 @@ const LEADS_FROM = 15;
 /** A label over a small point, or over a thin line, is as bad as one so much further away. */
 const OVER_DOT = 14;
 const OVER_LINE = 8;
+const OVER_AXIS = 7;
 const MARK_RADIUS = 7;
 const DOT_RADIUS = 3;
 const LABEL_SHARE = 0.55;
@@ -197,18 +198,23 @@ export function layout(
     top: y.place(w.loss.high),
     bottom: y.place(w.loss.low),
   }));
+  const region: Box = {
+    left: x.place(bars.min_gain_percent),
+    right: plot.right,
+    top: y.place(bars.max_loss_percent),
+    bottom: plot.bottom,
+  };
+  const lines = [
+    ...[x.place(0), region.left].map((at) => ({ ...plot, left: at - 1, right: at + 1 })),
+    ...[y.place(0), region.top].map((at) => ({ ...plot, top: at - 1, bottom: at + 1 })),
+  ];
   return {
     plot,
     x: x.ticks(X_SPACE),
     y: y.ticks(Y_SPACE),
-    region: {
-      left: x.place(bars.min_gain_percent),
-      right: plot.right,
-      top: y.place(bars.max_loss_percent),
-      bottom: plot.bottom,
-    },
+    region,
     marks,
-    labels: labelled(marks, plot, measure),
+    labels: labelled(marks, plot, lines, measure),
   };
 }
 
@@ -255,6 +261,7 @@ function scale(values: readonly number[], bar: number, from: number, to: number)
 function labelled(
   marks: readonly Mark[],
   plot: Box,
+  axes: readonly Box[],
   measure: (text: string) => number,
 ): Label[] {
   const named = marks.filter((mark) => !isNeighbor(mark.candidate));
@@ -262,7 +269,7 @@ function labelled(
   const dots = marks
     .filter((mark) => isNeighbor(mark.candidate))
     .map((mark) => around(mark, DOT_RADIUS));
-  const lines = named.flatMap((mark) => [
+  const whiskers = named.flatMap((mark) => [
     { left: mark.left, right: mark.right, top: mark.y - 1, bottom: mark.y + 1 },
     { left: mark.x - 1, right: mark.x + 1, top: mark.top, bottom: mark.bottom },
   ]);
@@ -277,7 +284,11 @@ function labelled(
       .map(({ label, box, distance }) => ({
         label,
         box,
-        cost: distance + OVER_DOT * count(dots, box) + OVER_LINE * count(lines, box),
+        cost:
+          distance +
+          OVER_DOT * count(dots, box) +
+          OVER_LINE * count(whiskers, box) +
+          OVER_AXIS * count(axes, box),
       }))
       .sort((a, b) => a.cost - b.cost);
     if (!best) continue;

@@ -229,6 +229,19 @@ test('a label is beside its mark where there is room', () => {
   }
 });
 
+test('a label keeps off the lines of zero and of the bars where there is room', () => {
+  const { labels, plot, region, x, y } = laidOut([RUNNING, CHOSEN]);
+  const zero = (ticks) => ticks.find((tick) => tick.value === 0).at;
+  for (const box of labels.map(boxOf)) {
+    for (const at of [zero(x), region.left]) {
+      assert.ok(!overlap(box, { ...plot, left: at - 1, right: at + 1 }));
+    }
+    for (const at of [zero(y), region.top]) {
+      assert.ok(!overlap(box, { ...plot, top: at - 1, bottom: at + 1 }));
+    }
+  }
+});
+
 test('the chosen and the running are labeled however crowded it is', () => {
   for (const size of SIZES) {
     const { labels } = laidOut([...crowd(40, 'profile', 2, 30), RUNNING, CHOSEN], size);
