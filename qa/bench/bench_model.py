@@ -35,6 +35,7 @@ from rocksdb_tuner.advise.tree import tree  # noqa: E402
 from rocksdb_tuner.lsm.calibration import calibration  # noqa: E402
 from rocksdb_tuner.options.releases import known_releases  # noqa: E402
 from rocksdb_tuner.present import render  # noqa: E402
+from rocksdb_tuner.workload.records import WorkloadClass  # noqa: E402
 
 RESULTS = BENCH / 'results'
 KNOWLEDGE = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner/knowledge/model.json'
@@ -120,7 +121,9 @@ def _speed(arguments: argparse.Namespace) -> None:
     for number in range(arguments.times):
         # What is remembered of an option string is not to be measured.
         options = f'{release.default_options},ttl={number}'
-        said = given(workload='rgw-metadata', db_size=f'{60 + number}G', data='20G', ingest='5M')
+        said = given(
+            workload=WorkloadClass.RGW_METADATA, db_size=f'{60 + number}G', data='20G', ingest='5M'
+        )
         situation = situation_without_osd(release, said)
         for name, answer in (
             ('model', lambda o=options, s=situation: render.model(tree(o, s), 'json')),

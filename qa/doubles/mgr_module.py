@@ -90,6 +90,13 @@ class MgrModule:
     def get(self, data_name: str) -> Any:
         return self.data[data_name]
 
+    def _handle_command(self, inbuf: str, cmd: Dict[str, Any]) -> HandleCommandResult:
+        given = {name: cmd[name] for name in cmd if name not in {'prefix', 'target'}}
+        if inbuf:
+            given['inbuf'] = inbuf
+        result: HandleCommandResult = CLICommand.COMMANDS[cmd['prefix']](self, **given)
+        return result
+
     def get_latest_counter(self, svc_type: str, svc_name: str, path: str) -> Dict[str, Any]:
         return {path: self.counters.get((svc_name, path), [])}
 

@@ -30,6 +30,7 @@ from jsonschema import Draft202012Validator
 from made_candidates import all_decisions, crowd
 from rocksdb_tuner import Module
 from rocksdb_tuner.advise.own_profiles import decode_own_profile
+from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.tests.present.samples import all_snapshots
 from rocksdb_tuner.tests.present.test_documents import documents
 
@@ -79,7 +80,7 @@ READS = [e.__name__ for e in endpoints() if e.method == 'GET' and '{' not in e.p
 
 
 #: Those that need to be told something, and what the module does not have yet.
-NOT_ALONE = {'model', 'report', 'trend'} | ({'candidates'} - {n[4:] for n in dir(Module)})
+NOT_ALONE = {'model', 'report', 'trend'} | ({'candidates'} - set(COMMANDS))
 
 
 @pytest.mark.parametrize('name', sorted(set(READS) - NOT_ALONE))

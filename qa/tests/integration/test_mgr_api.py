@@ -1,15 +1,28 @@
-"""The type stubs that the module is checked against agree with the installed mgr_module.py."""
+"""The installed mgr_module.py and ceph_argparse.py of a release, without a cluster: the type stubs
+agree with the first, and its registry makes the intended grammar of the module's commands.
+"""
 
 from __future__ import annotations
 
 import ast
+import contextlib
+import errno
+import functools
+import importlib.util
+import inspect
+import io
+import typing
 from pathlib import Path
+from typing import Any
 
+import mgr_module
 import pytest
 
 from harness import Progress, chroot_build
 from harness.releases import Release, get_release
 from module_client import CHECKOUT
+from rocksdb_tuner import Module
+from rocksdb_tuner.commands import COMMANDS, guarded
 
 pytestmark = [pytest.mark.integration, pytest.mark.mgr_api]
 
@@ -19,12 +32,94 @@ SHAPES = {'pacific': 'pacific_to_squid', 'reef': 'pacific_to_squid', 'tentacle':
 Signatures = dict[str, dict[str, list[str]]]
 
 
-def _modules(release: Release) -> Path:
-    """Where the release's own mgr modules are installed."""
-    path = Path(release.mgr_modules)
+#: Where Debian's packages install what the command line and the mgr share.
+LIBRARY = Path('/usr/lib/python3/dist-packages')
+#: What mgr_module.py needs to make and read the grammar of commands, as far as a release has it.
+REGISTRY = {
+    '_extract_target_func',
+    'CLICommand',
+    'CLICommandBase',
+    'CLIReadCommand',
+    'CLIWriteCommand',
+}
+
+
+def _installed(release: Release, path: Path) -> Path:
     if not release.in_chroot:
         return path
     return chroot_build.ensure(release, Progress()) / path.relative_to('/')
+
+
+def _modules(release: Release) -> Path:
+    """Where the release's own mgr modules are installed."""
+    return _installed(release, Path(release.mgr_modules))
+
+
+class CommandLine:
+    """The commands of the module in a release's own registry, and its own reader of a line."""
+
+    def __init__(self, release: Release) -> None:
+        path = _installed(release, LIBRARY) / 'ceph_argparse.py'
+        spec = importlib.util.spec_from_file_location('ceph_argparse_under_test', path)
+        assert spec is not None
+        assert spec.loader is not None
+        self._argparse: Any = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self._argparse)
+        # As a whole the file is imported by nothing but a ceph-mgr.
+        source = ast.parse((_modules(release) / 'mgr_module.py').read_text())
+        parts = [node for node in source.body if getattr(node, 'name', '') in REGISTRY]
+        names: dict[str, Any] = {
+            **vars(typing),
+            'CephArgtype': self._argparse.CephArgtype,
+            'HandleCommandResult': mgr_module.HandleCommandResult,
+            'HandlerFuncType': typing.Callable,
+            'errno': errno,
+            'functools': functools,
+            'inspect': inspect,
+        }
+        exec(compile(ast.Module(parts, []), 'mgr_module.py', 'exec'), names)
+        self.registry: Any = names.get('CLICommand') or names[
+            'CLICommandBase'
+        ].make_registry_subtype('UnderTest')
+        self.module: Any = Module('rocksdb_tuner', '', '')
+        for name, command in COMMANDS.items():
+            if 'format' in command.parameters:
+                words = name.replace('_', ' ')
+                self.registry(f'rocksdb-tuner {words}', 'r')(command.run)
+
+    def grammar(self, words: str) -> list[dict[str, str]]:
+        """What the mgr tells command lines of each argument."""
+        arguments = self.registry.COMMANDS[f'rocksdb-tuner {words}'].args.split()
+        return [dict(part.split('=', 1) for part in text.split(',')) for text in arguments]
+
+    def read(self, line: str) -> tuple[dict[str, Any], str]:
+        """What `ceph` sends for a line, nothing if it refuses it, and what it says then."""
+        known = {
+            f'cmd{number:03}': {
+                'sig': self._argparse.parse_funcsig([*f'rocksdb-tuner {words}'.split(), *grammar]),
+                'help': '',
+                'module': 'mgr',
+                'perm': 'r',
+                'flags': 8,
+            }
+            for number, (words, grammar) in enumerate(
+                (w, self.grammar(w)) for w in (p.partition(' ')[2] for p in self.registry.COMMANDS)
+            )
+        }
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            sent = self._argparse.validate_command(known, ['rocksdb-tuner', *line.split()])
+        return sent, said.getvalue()
+
+    def answer(self, line: str) -> Any:
+        sent, said = self.read(line)
+        assert sent, said
+        return self.registry.COMMANDS[sent['prefix']].call(self.module, sent, '')
+
+
+@pytest.fixture
+def command_line(release: str) -> CommandLine:
+    return CommandLine(get_release(release))
 
 
 def _signatures(*files: Path) -> Signatures:
@@ -66,3 +161,78 @@ def test_only_the_shape_of_its_release_has_its_decorators(release: str) -> None:
     assert ('CLICommandBase' in real) is own_registries
     assert ('CLIReadCommand' in real['']) is not own_registries
     assert ('get_latest_unlabeled_counter' in real['MgrModule']) is own_registries
+
+
+def test_each_argument_is_as_it_was_declared(command_line: CommandLine) -> None:
+    """The registry counts parameters: one that it takes for another would be required or lost."""
+    for name, command in COMMANDS.items():
+        if 'format' not in command.parameters:
+            continue
+        told = command_line.grammar(name.replace('_', ' '))
+        declared = [p for p in command.parameters.values() if p.name != 'inbuf']
+        assert [argument['name'] for argument in told] == [p.name for p in declared]
+        required = [p.name for p in declared if p.default is inspect.Parameter.empty]
+        assert [a['name'] for a in told if a.get('req') != 'false'] == required
+
+
+def test_a_fixed_set_of_values_is_part_of_the_grammar(command_line: CommandLine) -> None:
+    """So the command line shows them in its help, and completes them."""
+    choices = {a['name']: a.get('strings') for a in command_line.grammar('mode')}
+    assert choices == {
+        'mode': 'off|observe|recommend|auto-apply',
+        'format': 'plain|json|json-pretty',
+    }
+    assert {a['name'] for a in command_line.grammar('profile derive') if 'strings' in a} == {
+        'workload',
+        'format',
+    }
+
+
+@pytest.mark.parametrize(
+    ('line', 'named'),
+    [
+        ('mode sometimes', 'off|observe|recommend|auto-apply'),
+        ('profile derive --workload x', 'x not in idle|rbd-small-write'),
+    ],
+)
+def test_another_value_is_refused_with_those_there_are(
+    command_line: CommandLine, line: str, named: str
+) -> None:
+    """By Ceph's command line, before anything is sent."""
+    sent, said = command_line.read(line)
+    assert sent == {}
+    assert named in said
+
+
+@pytest.mark.parametrize(
+    ('line', 'code'),
+    [
+        ('status --format json', 0),
+        ('mode', 0),
+        ('mode observe', 0),
+        ('osd --format json-pretty', 0),
+        ('osd 1 --deep', errno.ENOENT),
+        ('apply nonsense --dry-run', errno.ENOENT),
+        ('check compression=kLZ4Compression --release reef', 0),
+        ('profile derive --workload idle --cores 4', 0),
+        ('profile add', errno.EINVAL),
+        ('report --anonymous', errno.EAGAIN),
+    ],
+)
+def test_the_registry_calls_a_handler_with_what_was_given(
+    command_line: CommandLine, line: str, code: int
+) -> None:
+    """By its dispatcher: it casts the arguments, and leaves out what was not given."""
+    result = command_line.answer(line)
+    assert (-result.retval, 'internal' in result.stderr) == (code, False), result.stderr
+
+
+def test_what_no_command_line_checked_is_no_traceback(command_line: CommandLine) -> None:
+    """`ceph` passes any --format on, and a client of the cluster's API whatever it likes."""
+    handle = command_line.registry.COMMANDS['rocksdb-tuner status'].call
+    asked = {'prefix': 'rocksdb-tuner status', 'format': 'xml'}
+    with pytest.raises(ValueError, match='xml'):
+        handle(command_line.module, asked, '')
+    result = guarded(lambda inbuf, cmd: handle(command_line.module, cmd, inbuf), '', asked)
+    assert result.retval == -errno.EINVAL
+    assert result.stderr == '"xml" is no format; formats: plain, json, json-pretty'

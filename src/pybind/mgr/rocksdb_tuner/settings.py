@@ -6,6 +6,7 @@ answers is read through them, so that a value out of bounds is refused in one pl
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Callable, Generic, Mapping, Optional, TypeVar, Union
@@ -39,6 +40,8 @@ _MONTH_S = 31 * _DAY_S
 
 class SettingError(ExplainedError):
     """An option has a value that it may not have."""
+
+    errno = errno.EINVAL
 
 
 @dataclass(frozen=True)

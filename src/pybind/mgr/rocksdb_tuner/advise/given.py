@@ -46,7 +46,7 @@ NOTHING = Given()
 
 def given(
     *,
-    workload: Optional[str] = None,
+    workload: Optional[WorkloadClass] = None,
     cores: Optional[int] = None,
     db_size: Optional[str] = None,
     wal_size: Optional[str] = None,
@@ -66,7 +66,7 @@ def given(
             errno.EINVAL, f'cores must be 1 to {_MOST_CORES} for one OSD, not {cores}'
         )
     return Given(
-        workload=_workload(workload),
+        workload=workload,
         cores=cores,
         db_bytes=_size('db-size', db_size, '0'),
         wal_bytes=_size('wal-size', wal_size, '0'),
@@ -76,18 +76,6 @@ def given(
         bytes_per_key=_size('key-size', key_size, '1', '1G'),
         columns=None if cfs is None else _columns(cfs),
     )
-
-
-def _workload(text: Optional[str]) -> Optional[WorkloadClass]:
-    if text is None:
-        return None
-    try:
-        return WorkloadClass(text)
-    except ValueError:
-        known = ', '.join(w.value for w in WorkloadClass)
-        raise BadQuestionError(
-            errno.EINVAL, f'"{text}" is no workload; workloads: {known}'
-        ) from None
 
 
 def _size(name: str, text: Optional[str], least: str, most: str = _MOST) -> Optional[int]:

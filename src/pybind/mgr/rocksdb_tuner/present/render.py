@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 from collections.abc import Sequence
+from enum import Enum
 from typing import Callable, Optional, TypeVar, Union
 
 from ..advise.compare import Comparison
@@ -43,6 +44,7 @@ from .tables import tree as tree_tables
 
 __all__ = [
     'FORMATS',
+    'Format',
     'PresentError',
     'candidates',
     'check',
@@ -74,7 +76,16 @@ __all__ = [
 
 _Subject = TypeVar('_Subject')
 
-FORMATS = ('plain', 'json', 'json-pretty')
+
+class Format(str, Enum):
+    """How an answer is written."""
+
+    PLAIN = 'plain'
+    JSON = 'json'
+    JSON_PRETTY = 'json-pretty'
+
+
+FORMATS = tuple(form.value for form in Format)
 
 
 def check_format(output_format: str) -> None:

@@ -15,6 +15,7 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import AuditLine
 from rocksdb_tuner.rollout.records import Phase
 
+from .asking import ask
 from .test_tuner import World
 
 APPLY = {'prefix': 'rocksdb-tuner apply', 'recommendation_id': 'osd-1'}
@@ -77,14 +78,14 @@ def applied(world: World, actor: str = '') -> Any:
     command = {**APPLY, 'recommendation_id': recommendation_id}
     world.cluster.audit.append(AuditLine(world.cluster.now_s, 'client.alice', command))
 
-    def ask() -> None:
+    def send() -> None:
         if actor:
             module.remote_command('apply', {'recommendation_id': recommendation_id}, actor)
         else:
-            assert module.cmd_apply(recommendation_id, format='json').retval == 0
+            assert ask(module, 'apply', recommendation_id, format='json').retval == 0
 
     world.tuner.submit = lambda work: work()  # type: ignore[method-assign]
-    ask()
+    send()
     world.run(4)
     return world
 

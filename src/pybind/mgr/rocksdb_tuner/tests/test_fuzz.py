@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import inspect
 import json
 import logging
 import os
@@ -29,6 +28,7 @@ from rocksdb_tuner.advise.tree import tree
 from rocksdb_tuner.campaign.view import parse_probe
 from rocksdb_tuner.collection.read import UnreadableError, read, unpack
 from rocksdb_tuner.collection.report import report
+from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.deep.note import UnreadableNoteError
 from rocksdb_tuner.deep.note import decode as decode_note
 from rocksdb_tuner.mgr.adapter import MgrCluster, counter_point, understood
@@ -167,18 +167,13 @@ def module() -> Any:
     return made
 
 
-COMMANDS = sorted(
-    name.partition('_')[2] for name in dir(Module) if name.startswith(('cmd_', 'view_'))
-)
+NAMES = sorted(COMMANDS)
 
 
 @st.composite
 def commands(draw: st.DrawFn) -> tuple[Any, Any]:
-    name = draw(st.sampled_from(COMMANDS) | texts)
-    handler = getattr(Module, f'cmd_{name}', None) or getattr(Module, f'view_{name}', None)
-    known = (
-        [] if handler is None else [n for n in inspect.signature(handler).parameters if n != 'self']
-    )
+    name = draw(st.sampled_from(NAMES) | texts)
+    known = list(COMMANDS[name].parameters) if name in COMMANDS else []
     values = texts | numbers | st.booleans() | st.none() | json_values
     arguments = {argument: draw(texts | values) for argument in known if draw(st.integers(0, 3))}
     if draw(st.integers(0, 9)) == 0:

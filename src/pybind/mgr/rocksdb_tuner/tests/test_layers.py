@@ -29,7 +29,7 @@ LAYERS = (
     'evaluate settings',
     'present',
     'metrics+metrics_endpoint+metrics_settings+metrics_text collection',
-    'requests questions audit shared_text arguments',
+    'requests questions audit shared_text',
     'material sampler',
     'tuner offline',
     'commands standby',

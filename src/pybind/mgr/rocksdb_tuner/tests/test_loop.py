@@ -21,6 +21,7 @@ from rocksdb_tuner.requests import BusyError, Requests
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.tuner import Tuner
 
+from .asking import ask
 from .fake_cluster import FakeCluster, FakeStore
 from .test_tuner import World
 
@@ -115,8 +116,8 @@ def test_readers_of_reports_stop_neither_ticks_nor_changes() -> None:
     with served.running():
 
         def read() -> None:
-            assert served.module.cmd_report().retval == 0
-            assert served.module.view_growth('0').retval == 0
+            assert ask(served.module, 'report').retval == 0
+            assert ask(served.module, 'growth', '0').retval == 0
 
         with closed_loop(read) as answered:
             wait_for(lambda: min(answered) >= 1)
@@ -124,7 +125,7 @@ def test_readers_of_reports_stop_neither_ticks_nor_changes() -> None:
             asked = 0
             while time.monotonic() < started_s + 5:
                 asked_s = time.monotonic()
-                result = served.module.cmd_rollout_pause()
+                result = ask(served.module, 'rollout_pause')
                 assert result.retval == -errno.ENOENT, result.stderr
                 assert time.monotonic() - asked_s < 5
                 asked += 1
@@ -139,7 +140,7 @@ def test_a_change_costs_no_tick() -> None:
     with served.running():
         before = served.ticks
         for _ in range(50):
-            assert served.module.cmd_rollout_pause().retval == -errno.ENOENT
+            assert ask(served.module, 'rollout_pause').retval == -errno.ENOENT
         assert served.ticks == before
 
 
@@ -147,7 +148,7 @@ def test_a_change_of_the_mode_is_seen_at_once_and_does_not_make_ticks_without_nu
     served = Served(osds=3, interval_s=3600.0)
     with served.running():
         before, started_s = served.ticks, time.monotonic()
-        with closed_loop(lambda: served.module.cmd_mode('recommend')):
+        with closed_loop(lambda: ask(served.module, 'mode', 'recommend')):
             wait_for(lambda: served.ticks >= before + 3)
             spent_s = time.monotonic() - started_s
             assert served.ticks - before <= spent_s + 2
@@ -230,7 +231,7 @@ def test_what_was_published_does_not_change_any_more() -> None:
 
 
 def test_before_the_first_look_there_is_nothing_to_report() -> None:
-    result = Served(osds=3, interval_s=5.0).module.cmd_report()
+    result = ask(Served(osds=3, interval_s=5.0).module, 'report')
     assert (result.retval, 'try again' in result.stderr) == (-errno.EAGAIN, True)
 
 
@@ -256,7 +257,7 @@ def test_nothing_that_raises_ends_the_loop(broken: str, monkeypatch: pytest.Monk
             return check is not None and names[broken] in str(check['detail'])
 
         wait_for(told)
-        assert served.module.cmd_rollout_pause().retval == -errno.ENOENT
+        assert ask(served.module, 'rollout_pause').retval == -errno.ENOENT
         monkeypatch.undo()
         if broken != 'tick':
             wait_for(lambda: 'ROCKSDB_TUNER_STEP_FAILED' not in served.module.health_checks)

@@ -12,9 +12,11 @@ from mgr_module import HandleCommandResult
 
 from rocksdb_tuner import Module
 from rocksdb_tuner.advise.conditions.catalogue import limit_options
-from rocksdb_tuner.module import TAB_NOTICE_S
+from rocksdb_tuner.commands.context import TAB_NOTICE_S
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.snapshot import Mode
+
+from .asking import ask
 
 Call = Callable[[Any], HandleCommandResult]
 
@@ -26,23 +28,23 @@ def module() -> Any:
 
 
 READS: dict[str, Call] = {
-    'status': lambda m: m.cmd_status('json'),
-    'osd': lambda m: m.cmd_osd(format='json'),
-    'workload': lambda m: m.cmd_workload('json'),
-    'findings': lambda m: m.cmd_findings('json'),
-    'recommend': lambda m: m.cmd_recommend('json'),
-    'history': lambda m: m.cmd_history('json'),
-    'rollout status': lambda m: m.cmd_rollout_status('json'),
-    'profile ls': lambda m: m.cmd_profile_ls('json'),
-    'profile show': lambda m: m.cmd_profile_show('lz4-2025', 'json'),
-    'profile diff': lambda m: m.cmd_profile_diff('lz4-2025', 'variant-2022-d', format='json'),
-    'mode': lambda m: m.cmd_mode(format='json'),
-    'model': lambda m: m.cmd_model('ttl=1', format='json'),
-    'profile derive': lambda m: m.cmd_profile_derive(format='json'),
-    'check': lambda m: m.cmd_check('compression=kLZ4Compression', format='json'),
-    'check of one release': lambda m: m.cmd_check('', 'reef', format='json'),
-    'explain': lambda m: m.cmd_explain(format='json'),
-    'explain one': lambda m: m.cmd_explain('compression', 'json'),
+    'status': lambda m: ask(m, 'status', 'json'),
+    'osd': lambda m: ask(m, 'osd', format='json'),
+    'workload': lambda m: ask(m, 'workload', 'json'),
+    'findings': lambda m: ask(m, 'findings', 'json'),
+    'recommend': lambda m: ask(m, 'recommend', 'json'),
+    'history': lambda m: ask(m, 'history', 'json'),
+    'rollout status': lambda m: ask(m, 'rollout_status', 'json'),
+    'profile ls': lambda m: ask(m, 'profile_ls', 'json'),
+    'profile show': lambda m: ask(m, 'profile_show', 'lz4-2025', 'json'),
+    'profile diff': lambda m: ask(m, 'profile_diff', 'lz4-2025', 'variant-2022-d', format='json'),
+    'mode': lambda m: ask(m, 'mode', format='json'),
+    'model': lambda m: ask(m, 'model', 'ttl=1', format='json'),
+    'profile derive': lambda m: ask(m, 'profile_derive', format='json'),
+    'check': lambda m: ask(m, 'check', 'compression=kLZ4Compression', format='json'),
+    'check of one release': lambda m: ask(m, 'check', '', 'reef', format='json'),
+    'explain': lambda m: ask(m, 'explain', format='json'),
+    'explain one': lambda m: ask(m, 'explain', 'compression', 'json'),
 }
 
 
@@ -56,35 +58,35 @@ def test_every_read_answers_before_the_first_tick(module: Any, name: str) -> Non
 @pytest.mark.parametrize(
     ('call', 'code', 'named'),
     [
-        (lambda m: m.cmd_status('xml'), errno.EINVAL, '"xml"'),
-        (lambda m: m.cmd_osd('seven'), errno.EINVAL, '"seven"'),
-        (lambda m: m.cmd_osd('osd.99'), errno.ENOENT, '99'),
-        (lambda m: m.cmd_osd('osd.99', deep=True), errno.ENOENT, '99'),
-        (lambda m: m.cmd_osd(deep=True), errno.EINVAL, '--deep'),
-        (lambda m: m.cmd_osd_deep('osd.99'), errno.ENOENT, '99'),
-        (lambda m: m.cmd_osd_deep('seven'), errno.EINVAL, '"seven"'),
-        (lambda m: m.cmd_report(format='xml'), errno.EINVAL, '"xml"'),
-        (lambda m: m.cmd_show('nope'), errno.ENOENT, '"nope"'),
-        (lambda m: m.cmd_apply('nope'), errno.ENOENT, '"nope"'),
-        (lambda m: m.cmd_apply('nope', dry_run=True), errno.ENOENT, '"nope"'),
-        (lambda m: m.cmd_profile_show('nope'), errno.ENOENT, 'lz4-2025'),
-        (lambda m: m.cmd_profile_diff('nope', 'lz4-2025'), errno.ENOENT, 'lz4-2025'),
-        (lambda m: m.cmd_profile_diff('lz4-2025'), errno.EINVAL, '--osd'),
-        (lambda m: m.cmd_profile_diff('lz4-2025', osd='99'), errno.ENOENT, 'osd.99'),
-        (lambda m: m.cmd_profile_add(), errno.EINVAL, '-i'),
-        (lambda m: m.cmd_profile_add('xml', inbuf='{}'), errno.EINVAL, '"xml"'),
-        (lambda m: m.cmd_profile_rm('nope', 'xml'), errno.EINVAL, '"xml"'),
-        (lambda m: m.cmd_mode('sometimes'), errno.EINVAL, 'auto-apply'),
-        (lambda m: m.cmd_check('a=b', 'nautilus'), errno.EINVAL, '"nautilus"'),
-        (lambda m: m.cmd_check('a=b', format='xml'), errno.EINVAL, '"xml"'),
-        (lambda m: m.cmd_explain('nope'), errno.ENOENT, '"nope"'),
-        (lambda m: m.cmd_mode('off', 'xml'), errno.EINVAL, '"xml"'),
-        (lambda m: m.cmd_rollback(format='xml'), errno.EINVAL, '"xml"'),
-        (lambda m: m.cmd_model('ttl=1', osd='seven'), errno.EINVAL, '"seven"'),
-        (lambda m: m.cmd_model('ttl=1', osd='99'), errno.ENOENT, 'osd.99'),
-        (lambda m: m.cmd_model('typo=1'), errno.EINVAL, 'typo'),
-        (lambda m: m.cmd_model('ttl=1', format='xml'), errno.EINVAL, '"xml"'),
-        (lambda m: m.cmd_profile_derive(workload='nope'), errno.EINVAL, '"nope"'),
+        (lambda m: ask(m, 'status', 'xml'), errno.EINVAL, '"xml"'),
+        (lambda m: ask(m, 'osd', 'seven'), errno.EINVAL, '"seven"'),
+        (lambda m: ask(m, 'osd', 'osd.99'), errno.ENOENT, '99'),
+        (lambda m: ask(m, 'osd', 'osd.99', deep=True), errno.ENOENT, '99'),
+        (lambda m: ask(m, 'osd', deep=True), errno.EINVAL, '--deep'),
+        (lambda m: ask(m, 'osd_deep', 'osd.99'), errno.ENOENT, '99'),
+        (lambda m: ask(m, 'osd_deep', 'seven'), errno.EINVAL, '"seven"'),
+        (lambda m: ask(m, 'report', format='xml'), errno.EINVAL, '"xml"'),
+        (lambda m: ask(m, 'show', 'nope'), errno.ENOENT, '"nope"'),
+        (lambda m: ask(m, 'apply', 'nope'), errno.ENOENT, '"nope"'),
+        (lambda m: ask(m, 'apply', 'nope', dry_run=True), errno.ENOENT, '"nope"'),
+        (lambda m: ask(m, 'profile_show', 'nope'), errno.ENOENT, 'lz4-2025'),
+        (lambda m: ask(m, 'profile_diff', 'nope', 'lz4-2025'), errno.ENOENT, 'lz4-2025'),
+        (lambda m: ask(m, 'profile_diff', 'lz4-2025'), errno.EINVAL, '--osd'),
+        (lambda m: ask(m, 'profile_diff', 'lz4-2025', osd='99'), errno.ENOENT, 'osd.99'),
+        (lambda m: ask(m, 'profile_add'), errno.EINVAL, '-i'),
+        (lambda m: ask(m, 'profile_add', 'xml', inbuf='{}'), errno.EINVAL, '"xml"'),
+        (lambda m: ask(m, 'profile_rm', 'nope', 'xml'), errno.EINVAL, '"xml"'),
+        (lambda m: ask(m, 'mode', 'sometimes'), errno.EINVAL, 'auto-apply'),
+        (lambda m: ask(m, 'check', 'a=b', 'nautilus'), errno.EINVAL, '"nautilus"'),
+        (lambda m: ask(m, 'check', 'a=b', format='xml'), errno.EINVAL, '"xml"'),
+        (lambda m: ask(m, 'explain', 'nope'), errno.ENOENT, '"nope"'),
+        (lambda m: ask(m, 'mode', 'off', 'xml'), errno.EINVAL, '"xml"'),
+        (lambda m: ask(m, 'rollback', format='xml'), errno.EINVAL, '"xml"'),
+        (lambda m: ask(m, 'model', 'ttl=1', osd='seven'), errno.EINVAL, '"seven"'),
+        (lambda m: ask(m, 'model', 'ttl=1', osd='99'), errno.ENOENT, 'osd.99'),
+        (lambda m: ask(m, 'model', 'typo=1'), errno.EINVAL, 'typo'),
+        (lambda m: ask(m, 'model', 'ttl=1', format='xml'), errno.EINVAL, '"xml"'),
+        (lambda m: ask(m, 'profile_derive', workload='nope'), errno.EINVAL, '"nope"'),
     ],
 )
 def test_bad_input_is_named_with_the_right_errno(
@@ -100,8 +102,8 @@ def test_bad_input_is_named_with_the_right_errno(
 
 @pytest.mark.parametrize('mode', list(Mode))
 def test_a_mode_is_set_and_answered(module: Any, mode: Mode) -> None:
-    assert module.cmd_mode(mode.value).retval == 0
-    assert json.loads(module.cmd_mode(format='json').stdout)['mode'] == mode.value
+    assert ask(module, 'mode', mode.value).retval == 0
+    assert json.loads(ask(module, 'mode', format='json').stdout)['mode'] == mode.value
 
 
 def test_an_unexpected_failure_is_no_traceback_to_the_user(
@@ -110,8 +112,8 @@ def test_an_unexpected_failure_is_no_traceback_to_the_user(
     def broken(*_: Any) -> str:
         raise RuntimeError('secret detail')
 
-    monkeypatch.setattr('rocksdb_tuner.module.render.status', broken)
-    result = module.cmd_status()
+    monkeypatch.setattr('rocksdb_tuner.commands.status.render.status', broken)
+    result = ask(module, 'status')
     assert result.retval == -errno.EIO
     assert 'Traceback' not in result.stderr
     assert 'secret detail' not in result.stderr
@@ -136,7 +138,7 @@ def test_thresholds_of_conditions_are_module_options(module: Any) -> None:
         assert limit.minimum <= limit.default <= limit.maximum
         assert options[limit.name]['desc']
     module.set_module_option('db_used_limit', 0.5)
-    assert module._settings().limits['db_used_limit'] == 0.5
+    assert module.context.settings().limits['db_used_limit'] == 0.5
 
 
 def test_who_asks_for_another_module_is_the_actor_and_only_for_that_command(
@@ -152,7 +154,7 @@ def test_who_asks_for_another_module_is_the_actor_and_only_for_that_command(
     monkeypatch.setattr(module._tuner, 'pause', pause)
     assert module.remote_command('rollout_pause', {}, 'dashboard:alice')['retval'] == -errno.ENOENT
     assert module.remote_command('rollout_pause', {})['retval'] == -errno.ENOENT
-    module.cmd_rollout_pause()
+    ask(module, 'rollout_pause')
     assert seen == ['dashboard:alice', 'operator', 'operator']
 
 
@@ -164,17 +166,43 @@ def test_a_view_is_asked_for_as_a_command_is(module: Any) -> None:
 
 
 def test_a_tab_that_cannot_be_placed_is_said_in_the_status(module: Any) -> None:
-    assert json.loads(module.cmd_status('json').stdout)['notices'] == []
+    assert json.loads(ask(module, 'status', 'json').stdout)['notices'] == []
     module.tab_has_no_place()
     module.tab_has_no_place()
-    (notice,) = json.loads(module.cmd_status('json').stdout)['notices']
+    (notice,) = json.loads(ask(module, 'status', 'json').stdout)['notices']
     assert 'cannot be placed' in notice
-    assert 'cannot be placed' in ' '.join(module.cmd_status().stdout.split())
+    assert 'cannot be placed' in ' '.join(ask(module, 'status').stdout.split())
 
 
 def test_that_notice_goes_away_by_itself(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody says that it is over, and whoever said that it began may have been wrong."""
     module.tab_has_no_place()
     later_s = time.monotonic() + TAB_NOTICE_S + 1
-    monkeypatch.setattr('rocksdb_tuner.module.time.monotonic', lambda: later_s)
-    assert json.loads(module.cmd_status('json').stdout)['notices'] == []
+    monkeypatch.setattr('rocksdb_tuner.commands.context.time.monotonic', lambda: later_s)
+    assert json.loads(ask(module, 'status', 'json').stdout)['notices'] == []
+
+
+@pytest.mark.parametrize(
+    ('inbuf', 'given', 'named'),
+    [
+        ('', {'prefix': 'status', 'format': 'xml'}, '"xml" is no format; formats: plain'),
+        ('', {'prefix': 'mode', 'mode': 'x'}, '"x" is no mode; modes: off, observe'),
+        ('{}', {'prefix': 'status'}, 'Input file data (-i) not supported'),
+        ('', {'prefix': 'nonsense'}, 'cannot be read'),
+    ],
+)
+def test_arguments_that_no_command_line_checked_are_refused_in_words(
+    module: Any, inbuf: str, given: dict[str, str], named: str
+) -> None:
+    """Ceph's dispatcher would answer with a traceback: its client does not check --format."""
+    given['prefix'] = f'rocksdb-tuner {given["prefix"]}'
+    result = module._handle_command(inbuf, given)
+    assert result.retval == -errno.EINVAL
+    assert named in result.stderr
+    assert 'Traceback' not in result.stderr
+
+
+def test_the_input_of_a_command_reaches_its_handler(module: Any) -> None:
+    """It is no argument of the grammar."""
+    result = module._handle_command('{', {'prefix': 'rocksdb-tuner profile add'})
+    assert 'the profile is no JSON' in result.stderr

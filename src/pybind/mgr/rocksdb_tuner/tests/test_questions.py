@@ -19,6 +19,7 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.questions import Questions, in_a_thread
 from rocksdb_tuner.snapshot import Mode
 
+from .asking import ask
 from .test_loop import wait_for
 from .test_tuner import World, statistics_off
 
@@ -181,11 +182,11 @@ def test_osd_deep_is_a_command_that_changes_and_the_read_command_names_it() -> N
     statistics_off(world)
     world.run(10)
     module._tuner = world.tuner
-    refused = module.cmd_osd('1', deep=True, format='json')
+    refused = ask(module, 'osd', '1', deep=True, format='json')
     assert refused.retval == -errno.EACCES
     assert '"ceph rocksdb-tuner osd deep 1"' in refused.stderr
     assert not [told for told in world.cluster.told if told[1] == 'config set']
-    assert module.cmd_osd_deep('1', 'json').retval == 0
+    assert ask(module, 'osd_deep', '1', 'json').retval == 0
     # The dashboard asked for its own permission.
     answer = module.remote_command('osd', {'osd_id': '2', 'deep': True}, 'dashboard:alice')
     assert answer['retval'] == 0, answer

@@ -286,7 +286,14 @@ def test_an_osd_that_is_imagined_has_what_was_said_and_the_rest_is_assumed_aloud
     assert len(found.assumptions.derivation) == 1
     said = situation_without_osd(
         PACIFIC,
-        given(memory='2G', db_size='9G', cores=2, cfs='m(3)', workload='rgw-metadata', data='1G'),
+        given(
+            memory='2G',
+            db_size='9G',
+            cores=2,
+            cfs='m(3)',
+            workload=WorkloadClass.RGW_METADATA,
+            data='1G',
+        ),
     )
     assert said.assumptions.common == (
         'No OSD was named: one of Pacific (from 16.2.0) is imagined.',

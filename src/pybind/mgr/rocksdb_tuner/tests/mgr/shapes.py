@@ -82,6 +82,9 @@ class _MgrModule:
 
     def __init__(self, module_name: str, py_modules_ptr: object, this_ptr: object) -> None: ...
 
+    def get_module_option(self, key: str, default: object = None) -> object:
+        return default
+
 
 class _MgrStandbyModule:
     """The same in all releases."""
@@ -122,6 +125,7 @@ def _global_commands() -> dict[str, Any]:
 
         def __call__(self, func: _Handler) -> _Handler:
             self.COMMANDS[self.prefix] = self
+            self.func = func
             return func
 
     def read_command(prefix: str, poll: bool = False) -> CLICommand:
@@ -148,6 +152,7 @@ def _commands_of_each_module() -> dict[str, Any]:
 
         def __call__(self, func: _Handler) -> _Handler:
             self.COMMANDS[self.prefix] = self
+            self.func = func
             return func
 
         @classmethod

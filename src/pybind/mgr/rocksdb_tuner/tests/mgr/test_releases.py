@@ -77,9 +77,10 @@ def test_the_mgr_finds_the_commands_by_the_attribute_of_the_class(loaded: Loaded
     assert loaded.module.CLICommand.COMMANDS is loaded.commands
 
 
-def test_a_decorated_handler_is_still_called_as_a_method(loaded: Loaded) -> None:
+def test_the_mgr_calls_a_handler_with_the_module_first(loaded: Loaded) -> None:
+    """Handlers are outside of the class: the mgr's registry gives them the module."""
     module = loaded.module('rocksdb_tuner', None, None)
-    assert module.cmd_status(format='json').retval == 0
+    assert loaded.commands['rocksdb-tuner status'].func(module, format='json').retval == 0
 
 
 def test_the_newest_point_of_a_counter_without_labels_is_read(loaded: Loaded) -> None:

@@ -1,0 +1,33 @@
+"""What should change, and why."""
+
+from __future__ import annotations
+
+from ..present import render
+from .command import Answer, reads
+from .context import Context
+
+
+@reads('findings')
+def findings(context: Context) -> Answer:
+    """Show what an expert would point out, worst first"""
+    return lambda form: render.findings(context.snapshot, form)
+
+
+@reads('recommend')
+def recommend(context: Context) -> Answer:
+    """Show what should change, or why nothing needs to"""
+    return lambda form: render.recommend(context.snapshot, form)
+
+
+@reads('candidates')
+def candidates(context: Context) -> Answer:
+    """Show the option sets that were weighed for each group, and what came of it"""
+    return lambda form: render.candidates(context.snapshot, form)
+
+
+@reads('show')
+def show(context: Context, recommendation_id: str) -> Answer:
+    """Show one recommendation in full, with the exact commands and the exact undo"""
+    recommendation = context.recommendation(recommendation_id)
+    soak = context.settings().soak
+    return lambda form: render.show(recommendation, form, soak)

@@ -1,0 +1,24 @@
+"""All that is known, as one document."""
+
+from __future__ import annotations
+
+from ..collection import report as reports
+from ..present.render import Format
+from .command import Answer, reads
+from .context import Context
+
+
+@reads('report')
+def report(context: Context, anonymous: bool = False) -> Answer:
+    """Show all that is known as one JSON document, to attach to a ticket or judge offline"""
+    tuner = context.tuner
+    published = tuner.published
+
+    def write(form: Format) -> str:
+        pretty = form is Format.JSON_PRETTY
+        return context.reports.get(
+            (published, anonymous, pretty),
+            lambda: reports.report(tuner.collection(published), anonymous=anonymous, pretty=pretty),
+        )
+
+    return write

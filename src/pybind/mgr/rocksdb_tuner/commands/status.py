@@ -1,0 +1,81 @@
+"""What is: the state of the module, its mode, and what each OSD does."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import replace
+from typing import Optional
+
+from ..present import render, subjects
+from ..snapshot import Mode
+from .command import Answer, changes, reads
+from .context import Context, osd_number
+from .errors import CommandRefusedError
+
+#: What `status` says after a browser found no place for the tab.
+TAB_NOTICE = (
+    'The tab of the Ceph Dashboard cannot be placed: the page Cluster » OSDs of this release is '
+    'otherwise than the tab knows it. Its REST API and the command line have everything.'
+)
+
+
+@reads('status')
+def status(context: Context) -> Answer:
+    """Show mode, sampling, groups with their workload and options, and what is open"""
+    snapshot = replace(context.snapshot, failing=context.tuner.steps.failing)
+    if context.tab_is_missing:
+        snapshot = replace(snapshot, notices=(*snapshot.notices, TAB_NOTICE))
+    return lambda form: render.status(snapshot, form)
+
+
+@changes('mode')
+def mode(context: Context, mode: Optional[Mode] = None) -> Answer:
+    """Show or set how much the module may do"""
+    if mode is not None:
+        context.set_mode(mode)
+    now = context.mode() if mode is None else mode
+    return lambda form: render.mode(now, form)
+
+
+@reads('osd')
+def osd(context: Context, osd_id: Optional[str] = None, deep: bool = False) -> Answer:
+    """Show what every OSD does, or all that is known of one"""
+    snapshot = context.snapshot
+    if osd_id is None:
+        if deep:
+            raise CommandRefusedError(
+                errno.EINVAL, '--deep looks at one OSD: name it, as in "osd deep 3"'
+            )
+        return lambda form: render.osds(snapshot, form)
+    number = osd_number(osd_id)
+    if not deep:
+        return lambda form: render.osd(snapshot, number, form)
+    subjects.facts_of(snapshot, number)
+    # Other modules come this way too, and have asked for the permission themselves. A command of
+    # whoever may only read cannot be told from others here.
+    if not context.asked_by_a_module:
+        raise CommandRefusedError(
+            errno.EACCES,
+            '--deep changes options of the OSD for a moment, which takes the permission to write: '
+            f'"ceph rocksdb-tuner osd deep {number}"',
+        )
+    return _deep_look(context, number)
+
+
+@changes('osd deep')
+def osd_deep(context: Context, osd_id: str) -> Answer:
+    """Show what the RocksDB of an OSD tells about itself"""
+    return _deep_look(context, osd_number(osd_id))
+
+
+@reads('workload')
+def workload(context: Context) -> Answer:
+    """Show what the clients do, by device class and by OSD, with the evidence"""
+    return lambda form: render.workload(context.snapshot, form)
+
+
+def _deep_look(context: Context, osd_id: int) -> Answer:
+    # First what may be wrong with the question.
+    subjects.facts_of(context.snapshot, osd_id)
+    look = context.tuner.look_deep(osd_id)
+    return lambda form: render.osd(context.snapshot, osd_id, form, look)

@@ -1,0 +1,14 @@
+"""Asks a module for the answer of a command, as Ceph does once it has read the arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mgr_module import HandleCommandResult
+
+from rocksdb_tuner.commands import COMMANDS
+
+
+def ask(module: Any, name: str, *arguments: Any, **named: Any) -> HandleCommandResult:
+    """``name`` is the words of the command with underscores."""
+    return COMMANDS[name].run(module, *arguments, **named)
