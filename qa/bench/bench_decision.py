@@ -28,10 +28,10 @@ import bench_tick  # noqa: E402 - after the path to it
 from rocksdb_tuner.advise.limit import with_limit  # noqa: E402
 from rocksdb_tuner.advise.recommend import assess  # noqa: E402
 from rocksdb_tuner.advise.records import GroupFacts, OsdFacts  # noqa: E402
-from rocksdb_tuner.advise.steps import ShownSteps  # noqa: E402
 from rocksdb_tuner.mgr.records import CounterPoint  # noqa: E402
 from rocksdb_tuner.observe.details import Details  # noqa: E402
 from rocksdb_tuner.observe.signals import Signals  # noqa: E402
+from rocksdb_tuner.plan.steps import ShownSteps  # noqa: E402
 from rocksdb_tuner.snapshot import Mode  # noqa: E402
 from rocksdb_tuner.tests.advise.scenes import entry, facts, osd_info, workload  # noqa: E402
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster  # noqa: E402

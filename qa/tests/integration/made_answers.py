@@ -146,15 +146,13 @@ def in_state(snapshot: Snapshot, state: str) -> Snapshot:
 
 def without_annex() -> Assessment:
     """After an upgrade: what it sets is the default."""
-    made = samples.by_annex()
+    made = samples.changing(samples.by_annex(), final_entries=(('osd', None),), restart=False)
     recommendation = replace(
         made,
         kind=Kind.REMOVE_OVERRIDE,
         options_from=in_force(samples.LZ4, samples.ANNEX_VALUE),
         options_to=samples.LZ4,
-        final_entries=(('osd', None),),
         risk=Risk.LOW,
-        restart_required=False,
         commands=made.undo_commands,
         undo_commands=made.commands,
     )
@@ -171,9 +169,8 @@ def offer(snapshot: Snapshot) -> Assessment:
         profile=None,
         options_from=samples.LZ4,
         options_to=samples.LZ4,
-        final_entries=(),
         risk=Risk.MEDIUM,
-        restart_required=False,
+        change=None,
         commands=tuple(f'ceph tell osd.{osd_id} compact' for osd_id in osds),
         undo_commands=(),
     )

@@ -16,10 +16,10 @@ from .advise.limit import with_limit
 from .advise.profiles import Profile
 from .advise.recommend import assess
 from .advise.records import Finding, GroupFacts, OsdFacts
-from .advise.steps import ShownSteps
 from .advise.weighing import bars_of
 from .campaign.offer import compaction_advice
 from .mgr.records import ConfigEntry
+from .plan.steps import ShownSteps
 from .rollout.history import HistoryRecord
 from .snapshot import Mode
 from .workload.records import Workload

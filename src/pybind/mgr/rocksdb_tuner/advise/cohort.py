@@ -8,10 +8,10 @@ from typing import Optional, Union
 
 from ..options.releases import KnownRelease
 from ..plan.precedence import is_own_entry
+from ..plan.steps import ShownSteps
 from .facts import redundant_annex, release_of_osd
 from .naming import name_osds
 from .records import GroupFacts, OsdFacts, OsdOptions
-from .steps import ShownSteps
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Optional
 
 from ..plan.records import ANNEX
+from ..plan.steps import ShownSteps
 from .case import Case
 from .changed import changed, proposed
 from .choice import default_target, fitting, target_for
@@ -14,7 +15,6 @@ from .objections import AGAINST_OWN_ENTRIES
 from .overrides import by_hand, others_it_decides_for, redundant_annex_entry, redundant_entry
 from .proposal import recommendation
 from .records import GroupFacts, Kind, OsdFacts, Recommendation, Risk
-from .steps import ShownSteps
 from .strings import recognise
 
 

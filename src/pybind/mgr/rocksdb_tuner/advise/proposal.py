@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Optional
 
 from ..judge.predictions import shown_by
 from ..judge.records import Predicted
 from ..judge.signals import judged_signals
-from ..plan.order import domains_of
 from ..plan.records import ChangeKind, ChangeRequest, Purpose
+from ..plan.steps import Change
 from .cohort import Cohort
 from .facts import places, write_iops
 from .profiles import Profile
 from .records import Kind, Limit, Prediction, Reason, Recommendation, Risk
-from .steps import Change
 from .strings import same_meaning
 
 #: Of all other signals of predictions less is better.
@@ -49,7 +49,7 @@ def recommendation(
     steps = cohort.shown_steps.of(
         Change(
             recommendation_id=advice_id,
-            kind=kind,
+            kind=ChangeKind(kind.value),
             who=who,
             options_from=cohort.running,
             options_to=options_to,
@@ -61,6 +61,17 @@ def recommendation(
         ),
         write_iops(cohort.osds),
     )
+    assert steps.request is not None
+    prediction = predictions[0] if predictions else None
+    change = replace(
+        steps.request,
+        prediction=prediction_text(prediction),
+        predicted=predicted_effect(prediction),
+        strings=None if annex is None else (cohort.running, options_to),
+        purpose=purpose_of(predictions) if purpose is None else purpose,
+        promised=promised_signal(predictions),
+        fill_s=fill_s,
+    )
     return Recommendation(
         recommendation_id=advice_id,
         kind=kind,
@@ -69,20 +80,14 @@ def recommendation(
         profile=profile.name if profile else None,
         options_from=cohort.running,
         options_to=options_to,
-        targets=steps.targets,
-        final_entries=steps.final_entries,
         reasons=reasons,
         predictions=predictions,
         risk=risk,
-        restart_required=restart,
-        controls=steps.controls,
-        batches=steps.batches,
+        change=change,
         places=where,
         confidence=confidence,
         limit=limit,
         annex=annex,
-        purpose=purpose_of(predictions) if purpose is None else purpose,
-        fill_s=fill_s,
         commands=steps.commands,
         undo_commands=steps.undo_commands,
     )
@@ -90,28 +95,8 @@ def recommendation(
 
 def change_request(recommendation: Recommendation, actor: str) -> ChangeRequest:
     """The rollout of ``recommendation``: what is carried out is what it shows."""
-    return ChangeRequest(
-        recommendation_id=recommendation.recommendation_id,
-        kind=ChangeKind(recommendation.kind.value),
-        who=recommendation.who,
-        targets=recommendation.targets,
-        order=recommendation.osds,
-        final_entries=recommendation.final_entries,
-        actor=actor,
-        restart=recommendation.restart_required,
-        controls=recommendation.controls,
-        batches=recommendation.batches,
-        domains=domains_of(recommendation.batches, dict(recommendation.places)),
-        prediction=prediction_text(recommendation.prediction),
-        predicted=predicted_effect(recommendation.prediction),
-        option=recommendation.option,
-        strings=None
-        if recommendation.annex is None
-        else (recommendation.options_from, recommendation.options_to),
-        purpose=recommendation.purpose,
-        promised=promised_signal(recommendation.predictions),
-        fill_s=recommendation.fill_s,
-    )
+    assert recommendation.change is not None
+    return replace(recommendation.change, actor=actor)
 
 
 def purpose_of(

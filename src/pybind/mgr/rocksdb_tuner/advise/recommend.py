@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional, Union
 
+from ..plan.steps import ShownSteps
 from ..workload.writer import Writer
 from .assessment import Assessment
 from .candidates import BEYOND_ROCKSDB, objectives, weighed_for
@@ -36,7 +37,6 @@ from .overrides import redundant_entry
 from .profiles import Profile
 from .reasons import outweighed
 from .records import GroupFacts, OsdFacts, Recommendation, Risk
-from .steps import ShownSteps
 from .weighing import Bars, Weighing
 
 

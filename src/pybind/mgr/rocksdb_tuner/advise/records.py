@@ -13,7 +13,7 @@ from ..observe.growth import Forecast
 from ..observe.latency import WriteLatency
 from ..observe.signals import Signals
 from ..observe.starts import LastStart
-from ..plan.records import ANNEX, OPTION, Purpose
+from ..plan.records import ANNEX, OPTION, ChangeRequest
 from ..workload.records import Evidence, Workload
 
 
@@ -223,22 +223,14 @@ class Recommendation:
     profile: Optional[str]
     options_from: str
     options_to: str
-    #: What each OSD's option is set to, or has until its entry goes where nothing restarts; with
-    #: ``annex`` that, and not ``options_to``.
-    targets: tuple[tuple[int, str], ...]
-    #: What the config store holds at the end: (who, value), None where the entry goes.
-    final_entries: tuple[tuple[str, Optional[str]], ...]
     reasons: tuple[Reason, ...]
     #: What was published of just this change first, then what the model says.
     predictions: tuple[Prediction, ...]
     risk: Risk
-    restart_required: bool
+    #: What `apply` carries out, but for who asks for it; None: no rollout does.
+    change: Optional[ChangeRequest]
     commands: tuple[str, ...]
     undo_commands: tuple[str, ...]
-    #: OSDs that the first is compared with before the others follow, most alike first.
-    controls: tuple[int, ...] = ()
-    #: ``osds`` in the pieces in which they would be changed, each watched before the next.
-    batches: tuple[tuple[int, ...], ...] = ()
     #: Where each OSD is, as far as that decided the order and the batches.
     places: tuple[tuple[int, Place], ...] = ()
     #: In the workload that is the reason, 0..1; None where no workload is.
@@ -247,11 +239,25 @@ class Recommendation:
     limit: Optional[Limit] = None
     #: The annex that is set, or that goes, where that is the change; None: the option itself is.
     annex: Optional[str] = None
-    #: What it is for: whether a gain is promised that the canary has to show.
-    purpose: Purpose = Purpose.SAFETY
-    #: From one flush of memtables to the next, in the slower of the two option sets; None: not
-    #: known.
-    fill_s: Optional[float] = None
+
+    @property
+    def restart_required(self) -> bool:
+        return self.change is not None and self.change.restart
+
+    @property
+    def targets(self) -> tuple[tuple[int, str], ...]:
+        """What each OSD's option is set to, or has until its entry goes where nothing restarts.
+
+        With ``annex`` that, and not ``options_to``.
+        """
+        if self.change is None:
+            return tuple((osd_id, self.options_to) for osd_id in self.osds)
+        return self.change.targets
+
+    @property
+    def final_entries(self) -> tuple[tuple[str, Optional[str]], ...]:
+        """What the config store holds at the end: (who, value), None where the entry goes."""
+        return () if self.change is None else self.change.final_entries
 
     @property
     def prediction(self) -> Optional[Prediction]:

@@ -8,10 +8,10 @@ from typing import Optional
 from ..advise.facts import places, release_of_osd, write_iops
 from ..advise.proposal import predicted_effect, prediction_text, recommendation_id
 from ..advise.records import GroupFacts, Kind, OsdFacts, Prediction, Reason, Recommendation, Risk
-from ..advise.steps import Change, ShownSteps
 from ..advise.storage import storage_of
 from ..advise.strings import recognise, same_meaning
 from ..options.grammar import OptionSyntaxError, diff, parse
+from ..plan.steps import Change, ShownSteps
 from ..rollout.history import HistoryRecord
 from ..rollout.records import Outcome
 from ..units import natural
@@ -72,7 +72,7 @@ def compaction_advice(
     steps = (shown_steps or ShownSteps()).of(
         Change(
             recommendation_id=advice_id,
-            kind=Kind.COMPACT,
+            kind=None,
             who=group.who,
             options_from=change.options_to,
             options_to=change.options_to,
@@ -91,8 +91,6 @@ def compaction_advice(
         profile=None,
         options_from=change.options_to,
         options_to=change.options_to,
-        targets=steps.targets,
-        final_entries=steps.final_entries,
         reasons=(
             Reason(
                 f'{change.rollout_id} changed {" and ".join(options)}, which only files have that '
@@ -104,9 +102,9 @@ def compaction_advice(
         predictions=_predictions(osds[0], change),
         # It cannot be taken back, and it costs the clients time while it runs.
         risk=Risk.MEDIUM,
-        restart_required=False,
-        commands=steps.commands,
-        undo_commands=steps.undo_commands,
+        change=None,
+        commands=tuple(f'ceph tell osd.{osd_id} compact' for osd_id in steps.order),
+        undo_commands=(),
         places=where,
     )
 

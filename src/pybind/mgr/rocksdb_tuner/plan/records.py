@@ -49,7 +49,7 @@ class ChangeRequest:
     targets: tuple[tuple[int, str], ...]
     order: tuple[int, ...]
     final_entries: tuple[tuple[str, Optional[str]], ...]
-    #: Who asked for it, as the audit log names it ("client.admin").
+    #: Who asked for it, as the audit log names it ("client.admin"); empty until somebody does.
     actor: str
     #: False where every OSD runs its target already: only entries change, nothing restarts.
     restart: bool = True

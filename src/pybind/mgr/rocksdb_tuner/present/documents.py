@@ -263,9 +263,9 @@ def _how(planned: Plan) -> JsonObject:
             for batch in planned.batches
         ],
         'canary': recommendation.osds[0] if planned.judged and recommendation.osds else None,
-        'controls': list(recommendation.controls) if planned.judged else [],
-        'purpose': recommendation.purpose.value,
-        'soak': _soak(planned.soak, recommendation.fill_s),
+        'controls': list(planned.change.controls) if planned.judged else [],
+        'purpose': planned.change.purpose.value,
+        'soak': _soak(planned.soak, planned.change.fill_s),
         'gates': list(GATES),
         'expected_duration_s': rounded(planned.least_duration_s),
         'expected_duration_most_s': rounded(planned.most_duration_s),

@@ -8,13 +8,12 @@ from typing import Optional
 
 from ..advise.limit import limit_of_osd
 from ..advise.modelled import Modelled, modelled
-from ..advise.proposal import change_request
 from ..advise.records import UNKNOWN_LIMIT, Finding, Limit, OsdFacts, Recommendation
 from ..deep.look import DeepLook
 from ..judge.records import SoakPlan
 from ..plan.batches import PlannedBatch, planned_batches, soak_for
 from ..plan.commands import expected_duration_s
-from ..plan.records import ChangeKind
+from ..plan.records import ChangeRequest
 from ..snapshot import Snapshot
 from ..units import format_ids
 from .errors import PresentError
@@ -40,6 +39,7 @@ class Plan:
     """What carrying out a recommendation would come to."""
 
     recommendation: Recommendation
+    change: ChangeRequest
     #: As it is for this change.
     soak: SoakPlan
     #: The first is the canary.
@@ -84,21 +84,26 @@ def facts_of(snapshot: Snapshot, osd_id: int) -> OsdFacts:
 
 def plan(recommendation: Recommendation, soak: SoakPlan) -> Plan:
     """What `apply` would do; raises PresentError (EINVAL) for what no rollout can carry out."""
-    if recommendation.kind.value not in {kind.value for kind in ChangeKind}:
+    if recommendation.change is None:
         raise PresentError(
             errno.EINVAL,
             f'{recommendation.recommendation_id} ({recommendation.kind.value}) is not carried out '
             f'by a rollout; do it by hand, as "ceph rocksdb-tuner show '
             f'{recommendation.recommendation_id}" says',
         )
-    request = change_request(recommendation, actor='')
+    request = recommendation.change
     least_s, most_s = expected_duration_s(request, soak)
     return Plan(
-        recommendation, soak_for(request, soak), planned_batches(request, soak), least_s, most_s
+        recommendation,
+        request,
+        soak_for(request, soak),
+        planned_batches(request, soak),
+        least_s,
+        most_s,
     )
 
 
 def plan_if_any(recommendation: Recommendation, soak: Optional[SoakPlan]) -> Optional[Plan]:
     """None for what no rollout carries out, and where there is no cluster (``soak`` None)."""
-    carried_out = recommendation.kind.value in {kind.value for kind in ChangeKind}
+    carried_out = recommendation.change is not None
     return plan(recommendation, soak) if carried_out and soak is not None else None

@@ -206,8 +206,9 @@ def test_advice_that_promised_a_gain_is_taken_back_where_the_first_osd_shows_non
     """From the prediction in the recommendation to the rollback, by the defaults."""
     recommendation_id = world.recommended_for_rbd()
     (recommendation,) = world.tuner.snapshot.recommendations
-    assert recommendation.purpose is Purpose.GAIN
-    assert recommendation.fill_s is not None
+    assert recommendation.change is not None
+    assert recommendation.change.purpose is Purpose.GAIN
+    assert recommendation.change.fill_s is not None
     world.settings = replace(world.settings, soak=SoakPlan(240.0, 1800.0))
     world.load_ops_per_s = 800
     world.apply(recommendation_id)

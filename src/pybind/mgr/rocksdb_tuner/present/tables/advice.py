@@ -150,7 +150,7 @@ def plan(planned: Plan) -> str:
         ('Recommendation', f'{r.recommendation_id} ({r.kind.value})'),
         ('Who', r.who),
         ('Profile', r.profile or f'{UNNAMED_OPTIONS} (no known one)'),
-        ('Purpose', purpose(r.purpose)),
+        ('Purpose', purpose(planned.change.purpose)),
         ('Risk', r.risk.value),
         *_option(r),
     ]
@@ -224,10 +224,10 @@ def _watch(planned: Plan) -> str:
             f'says what follows ({soak.inconclusive.value})'
         )
     times = f'{format_duration(soak.least_s)} to {format_duration(max(soak.least_s, soak.most_s))}'
-    controls = ', '.join(f'osd.{osd_id}' for osd_id in r.controls)
+    controls = ', '.join(f'osd.{osd_id}' for osd_id in planned.change.controls)
     return (
         f'osd.{r.osds[0]}, measured before and watched for {times} after'
-        f'{flushes_in(soak, r.fill_s)}, against {controls}; without a verdict then: '
+        f'{flushes_in(soak, planned.change.fill_s)}, against {controls}; without a verdict then: '
         f'{soak.inconclusive.value}; if no worse and no better: {soak.no_benefit.value}'
     )
 

@@ -217,6 +217,7 @@ def words(advice: Recommendation, whole: bool) -> str:
         f'  expect {p.metric} {p.low_percent:.1f} to {p.high_percent:.1f}%: {p.basis}'
         for p in advice.predictions
     ]
+    assert advice.change is not None
     sure = '' if advice.confidence is None else f', confidence {advice.confidence}'
     return '\n'.join(
         (
@@ -226,7 +227,7 @@ def words(advice: Recommendation, whole: bool) -> str:
             f'  to {advice.profile}: {advice.options_to}',
             *(f'  because {r.statement} ({r.source})' for r in advice.reasons),
             *expected,
-            f'  controls {advice.controls}, batches {advice.batches}',
+            f'  controls {advice.change.controls}, batches {advice.change.batches}',
             *(f'  = {who}: {value}' for who, value in advice.final_entries),
             *(f'  $ {command}' for command in advice.commands if whole),
             *(f'  undo $ {command}' for command in advice.undo_commands if whole),

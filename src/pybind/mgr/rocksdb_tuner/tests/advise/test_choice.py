@@ -29,7 +29,6 @@ from rocksdb_tuner.advise.cohort import Cohort, group_cohort
 from rocksdb_tuner.advise.objections import Name, Objection
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Limit, OsdFacts, Reason, Resource
-from rocksdb_tuner.advise.steps import ShownSteps
 from rocksdb_tuner.advise.strings import check
 from rocksdb_tuner.lsm.model import TreeInputs
 from rocksdb_tuner.lsm.working_set import Measured, WorkingSet, working_set
@@ -38,6 +37,7 @@ from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.grammar import diff
 from rocksdb_tuner.options.releases import KnownRelease, release_of
 from rocksdb_tuner.options.syntax import parse
+from rocksdb_tuner.plan.steps import ShownSteps
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 from rocksdb_tuner.workload.writer import Writer
 

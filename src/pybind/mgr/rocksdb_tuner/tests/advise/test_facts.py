@@ -21,13 +21,13 @@ from rocksdb_tuner.advise.facts import (
 )
 from rocksdb_tuner.advise.naming import name_osds
 from rocksdb_tuner.advise.records import FindingEvidence, OsdFacts, OsdOptions, Setting
-from rocksdb_tuner.advise.steps import ShownSteps
 from rocksdb_tuner.mgr.records import ConfigEntry, FailureDomain, Place, RunningOption
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.latency import WriteLatency
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.plan.records import ANNEX, OPTION
+from rocksdb_tuner.plan.steps import ShownSteps
 
 from ..fake_cluster import DEFAULTS
 from .scenes import PACIFIC, entry, facts, group, osd_info, running, workload

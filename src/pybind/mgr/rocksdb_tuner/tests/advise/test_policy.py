@@ -27,13 +27,13 @@ from rocksdb_tuner.advise.objections import standing_objections
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import GroupFacts, Kind, OsdFacts, Risk
-from rocksdb_tuner.advise.steps import ShownSteps
 from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.grammar import in_force, same_meaning
 from rocksdb_tuner.options.wal import wal_of
 from rocksdb_tuner.plan.records import ANNEX
+from rocksdb_tuner.plan.steps import ShownSteps
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 from rocksdb_tuner.workload.writer import Writer, writer_evidence
 

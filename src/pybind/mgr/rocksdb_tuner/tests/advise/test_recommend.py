@@ -17,13 +17,13 @@ from rocksdb_tuner.advise.profiles import Profile, profile, profiles, recognise
 from rocksdb_tuner.advise.proposal import change_request
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Kind, OsdFacts, Recommendation, Risk
-from rocksdb_tuner.advise.steps import ShownSteps
 from rocksdb_tuner.mgr.records import ConfigEntry
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.checks import safe_to_apply
 from rocksdb_tuner.options.grammar import same_meaning
 from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.plan.records import ANNEX
+from rocksdb_tuner.plan.steps import ShownSteps
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
 from ..fake_cluster import DEFAULTS

@@ -9,9 +9,9 @@ import pytest
 
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import GroupFacts, Kind, Recommendation, Risk
-from rocksdb_tuner.advise.steps import ShownSteps
 from rocksdb_tuner.campaign.offer import campaign_request, compaction_advice
 from rocksdb_tuner.mgr.records import FailureDomain, OsdInfo
+from rocksdb_tuner.plan.steps import ShownSteps
 from rocksdb_tuner.rollout.history import HistoryRecord
 from rocksdb_tuner.rollout.records import Outcome
 from rocksdb_tuner.tests.advise.scenes import facts, group, osd_info
@@ -169,7 +169,7 @@ def test_what_is_offered_is_told_in_full() -> None:
     assert (advice.profile, advice.confidence) == (None, None)
     assert advice.options_from == advice.options_to == LZ4
     assert advice.targets == tuple((n, LZ4) for n in advice.osds)
-    assert (advice.final_entries, advice.controls, advice.batches) == ((), (), ())
+    assert (advice.final_entries, advice.change) == ((), None)
     assert dict(advice.places) == {n: osd_info(n).place for n in range(3)}
     (reason,) = advice.reasons
     assert reason.statement == (

@@ -227,8 +227,6 @@ def recommendation(osds: tuple[int, ...] = (0, 1, 2), device_class: str = 'ssd')
         profile='lz4-64x16m-2025',
         options_from=PACIFIC_DEFAULT,
         options_to=LZ4,
-        targets=tuple((osd_id, LZ4) for osd_id in osds),
-        final_entries=((who, LZ4),),
         reasons=(
             Reason('Clients write 4 KiB at a time.', 'measured'),
             Reason(
@@ -249,7 +247,15 @@ def recommendation(osds: tuple[int, ...] = (0, 1, 2), device_class: str = 'ssd')
             ),
         ),
         risk=Risk.MEDIUM,
-        restart_required=True,
+        change=ChangeRequest(
+            recommendation_id=f'{device_class}-1a2b3c',
+            kind=ChangeKind.SET_PROFILE,
+            who=who,
+            targets=tuple((osd_id, LZ4) for osd_id in osds),
+            order=osds,
+            final_entries=((who, LZ4),),
+            actor='',
+        ),
         commands=(
             f"ceph config set osd.0 {name} '{LZ4}'",
             'ceph orch daemon restart osd.0',
@@ -259,6 +265,12 @@ def recommendation(osds: tuple[int, ...] = (0, 1, 2), device_class: str = 'ssd')
         ),
         undo_commands=(f'ceph config rm {who} {name}', 'ceph orch daemon restart osd.0'),
     )
+
+
+def changing(advice: Recommendation, **what: object) -> Recommendation:
+    """The same with another change to be carried out."""
+    assert advice.change is not None
+    return replace(advice, change=replace(advice.change, **what))  # type: ignore[arg-type]
 
 
 FINDINGS = (
@@ -294,15 +306,20 @@ FINDINGS = (
 
 def by_annex() -> Recommendation:
     """Compression alone, for a cluster that runs the default."""
-    made = recommendation()
+    made = changing(
+        recommendation(),
+        recommendation_id='osd-4d5e6f',
+        who='osd',
+        targets=tuple((osd_id, ANNEX_VALUE) for osd_id in (0, 1, 2)),
+        final_entries=(('osd', ANNEX_VALUE),),
+        option=ANNEX,
+    )
     return replace(
         made,
         recommendation_id='osd-4d5e6f',
         who='osd',
         profile=None,
         options_to=f'{PACIFIC_DEFAULT},{ANNEX_VALUE}',
-        targets=tuple((osd_id, ANNEX_VALUE) for osd_id in made.osds),
-        final_entries=(('osd', ANNEX_VALUE),),
         annex=ANNEX_VALUE,
         commands=(f'ceph config set osd {ANNEX} {ANNEX_VALUE}',),
         undo_commands=(f'ceph config rm osd {ANNEX}',),

@@ -49,6 +49,9 @@ SITUATION = situation_without_osd(
     known_releases()[-1], Given(workload=WorkloadClass.RGW_METADATA, cores=4)
 )
 
+#: By rollouts.
+CARRIED_OUT = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE})
+
 
 def validator(name: str) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(SCHEMAS[name])
@@ -73,7 +76,7 @@ def documents(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
     ]
     for recommendation in snapshot.recommendations:
         answers.append(('show', render.show(recommendation, 'json', samples.SOAK)))
-        if recommendation.kind in {Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE}:
+        if recommendation.change is not None and recommendation.kind in CARRIED_OUT:
             answers.append(('plan', render.plan(recommendation, samples.SOAK, 'json')))
     for name, text in answers:
         yield name, json.loads(text)
@@ -371,7 +374,7 @@ def test_the_plan_keeps_the_order_of_the_recommendation() -> None:
     assert [batch['osds'] for batch in found['batches']] == [[2], [0], [1]]
     assert found['expected_duration_most_s'] >= found['expected_duration_s'] > 0
     assert (found['canary'], found['controls']) == (None, [])
-    judged = replace(samples.recommendation(osds=(2, 0, 1)), controls=(1, 0))
+    judged = samples.changing(samples.recommendation(osds=(2, 0, 1)), controls=(1, 0))
     shown = json.loads(render.show(judged, 'json', samples.SOAK))
     assert (shown['plan']['canary'], shown['plan']['controls']) == (2, [1, 0])
     assert json.loads(render.show(judged, 'json'))['plan'] is None

@@ -47,7 +47,7 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
         yield 'osd', render.osd(snapshot, facts.info.osd_id, 'plain')
     for recommendation in snapshot.recommendations:
         yield 'show', render.show(recommendation, 'plain', samples.SOAK)
-        if recommendation.kind in {Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE}:
+        if recommendation.change is not None:
             yield 'plan', render.plan(recommendation, samples.SOAK, 'plain')
 
 
@@ -342,7 +342,11 @@ def test_the_plan_says_that_nothing_was_changed_and_the_order() -> None:
         (2, Place('a', None)),
         *((n, Place('b', FailureDomain('rack', 'r1'))) for n in (0, 1)),
     )
-    planned = replace(samples.recommendation(osds=(2, 0, 1)), batches=((2,), (0, 1)), places=places)
+    planned = samples.changing(
+        replace(samples.recommendation(osds=(2, 0, 1)), places=places),
+        batches=((2,), (0, 1)),
+        domains=(None, FailureDomain('rack', 'r1')),
+    )
     text = render.plan(planned, samples.SOAK, 'plain')
     assert 'nothing was changed' in text
     assert 'of at most one failure domain (not known, rack)' in ' '.join(text.split())
@@ -360,7 +364,9 @@ def test_the_plan_says_that_nothing_was_changed_and_the_order() -> None:
 def test_a_compaction_names_its_failure_domains_in_their_order() -> None:
     r1, r2 = (FailureDomain('rack', name) for name in ('r1', 'r2'))
     places = ((0, Place('a', r2)), (1, Place('b', r1)), (2, Place('c', r1)))
-    advice = replace(samples.recommendation(osds=(2, 1, 0)), kind=Kind.COMPACT, places=places)
+    advice = replace(
+        samples.recommendation(osds=(2, 1, 0)), kind=Kind.COMPACT, change=None, places=places
+    )
     rows = [line.split() for line in render.show(advice, 'plain').splitlines()]
     first = rows.index(['rack', 'r1', '2,1'])
     assert rows[first + 1] == ['rack', 'r2', '0']
@@ -388,7 +394,7 @@ def test_a_rollout_names_the_failure_domain_of_the_batch_that_is_watched() -> No
 
 
 def test_the_plan_names_canary_controls_soak_gates_and_duration() -> None:
-    planned = replace(samples.recommendation(osds=(2, 0, 1)), controls=(1, 0))
+    planned = samples.changing(samples.recommendation(osds=(2, 0, 1)), controls=(1, 0))
     text = ' '.join(render.plan(planned, samples.SOAK, 'plain').split())
     assert 'osd.2, measured before and watched for 10m to 1h after, against osd.1, osd.0' in text
     assert 'without a verdict then: wait' in text
@@ -400,23 +406,24 @@ def test_the_plan_names_canary_controls_soak_gates_and_duration() -> None:
 
 
 @pytest.mark.parametrize(
-    ('changes', 'soak', 'says'),
+    ('osds', 'changes', 'soak', 'says'),
     [
-        ({'controls': ()}, SoakPlan(600.0, 3600.0), 'too few OSDs to compare it with'),
-        ({'osds': (1,), 'controls': ()}, SoakPlan(600.0, 3600.0), 'ends as done, "not judged"'),
+        ((0, 1, 2), {'controls': ()}, SoakPlan(600.0, 3600.0), 'too few OSDs to compare it with'),
+        ((1,), {'controls': ()}, SoakPlan(600.0, 3600.0), 'ends as done, "not judged"'),
         (
-            {'osds': (1,), 'controls': ()},
+            (1,),
+            {'controls': ()},
             SoakPlan(600.0, 3600.0, Inconclusive.ROLLBACK),
             'says what follows (rollback)',
         ),
-        ({'controls': (1, 2)}, SoakPlan(), 'soak_max is 0, so nothing is judged'),
-        ({'restart_required': False}, SoakPlan(600.0, 3600.0), 'no OSD is restarted'),
+        ((0, 1, 2), {'controls': (1, 2)}, SoakPlan(), 'soak_max is 0, so nothing is judged'),
+        ((0, 1, 2), {'restart': False}, SoakPlan(600.0, 3600.0), 'no OSD is restarted'),
     ],
 )
 def test_the_plan_says_why_nothing_is_judged(
-    changes: dict[str, Any], soak: SoakPlan, says: str
+    osds: tuple[int, ...], changes: dict[str, Any], soak: SoakPlan, says: str
 ) -> None:
-    text = render.plan(replace(samples.recommendation(), **changes), soak, 'plain')
+    text = render.plan(samples.changing(samples.recommendation(osds), **changes), soak, 'plain')
     assert says in ' '.join(text.split())
 
 

@@ -15,6 +15,7 @@ from rocksdb_tuner.rollout.automatic import Decision, Past, Policy, Standing, de
 from rocksdb_tuner.rollout.history import HistoryRecord
 from rocksdb_tuner.rollout.records import Outcome, RolloutState
 from rocksdb_tuner.tests.advise.scenes import facts, group, osd_info, workload
+from rocksdb_tuner.tests.present.samples import changing
 from rocksdb_tuner.tests.rollout.conftest import NEW, Run
 from rocksdb_tuner.workload.records import WorkloadClass
 
@@ -239,9 +240,9 @@ def test_what_speaks_against_one_is_told_with_its_figures() -> None:
 def test_an_entry_that_changes_nothing_may_go_after_the_rollout_that_set_it() -> None:
     """What was rolled out in an earlier release is what a later one has by default."""
     past = Past(history=(tried(ADVICE, Outcome.DONE),))
-    gone = replace(ADVICE, recommendation_id='other', restart_required=False)
+    gone = changing(replace(ADVICE, recommendation_id='other'), restart=False)
     assert decided(gone, past=past).chosen == gone
-    assert decided(replace(gone, restart_required=True), past=past).chosen is None
+    assert decided(changing(gone, restart=True), past=past).chosen is None
     again = Past(history=(tried(gone, Outcome.ROLLED_BACK),))
     assert decided(gone, past=again).chosen is None
 

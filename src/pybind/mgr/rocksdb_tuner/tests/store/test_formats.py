@@ -80,7 +80,11 @@ def test_the_archive_and_history_of_rollouts_are_read() -> None:
             history__r12='history-r12',
         )
     )
-    assert storage.load_history() == (record_of(ended), record_of(fullest()))
+    measured = 'better: DB bytes written per write -30 % (-33 to -27 %)'
+    assert storage.load_history() == (
+        record_of(ended),
+        replace(record_of(fullest()), measured=measured),
+    )
     assert storage.archived('r7') == ended
     assert storage.archived('r12') == fullest()
     assert storage.problems() == ()

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.records import Kind
-from rocksdb_tuner.advise.steps import Change, ShownSteps
 from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.mgr.records import FailureDomain, Place
 from rocksdb_tuner.plan.order import canary_first, matched_controls, typical_of
+from rocksdb_tuner.plan.records import ChangeKind
+from rocksdb_tuner.plan.steps import Change, ShownSteps
 
 OSDS = 12
 PLACES = tuple(Place(host, FailureDomain('host', host)) for host in 'abc')
@@ -24,7 +24,7 @@ some_loads = st.dictionaries(st.integers(0, OSDS - 1), st.none() | st.floats(0, 
 def change(options_to: str = 'compression=kLZ4Compression', osds: int = OSDS) -> Change:
     return Change(
         recommendation_id=f'osd-{options_to}',
-        kind=Kind.SET_PROFILE,
+        kind=ChangeKind.SET_PROFILE,
         who='osd',
         options_from='',
         options_to=options_to,
@@ -58,8 +58,9 @@ def test_the_first_look_takes_the_least_risky_typical_osd_and_its_best_controls(
     steps = ShownSteps().of(change(), loads)
     assert steps.order == canary_first(dict(change().places), loads)
     assert steps.controls == matched_controls(steps.order, loads, limits().most_controls)
-    assert [osd_id for batch in steps.batches for osd_id in batch] == list(steps.order)
-    assert steps.targets == tuple((n, change().options_to) for n in steps.order)
+    assert steps.request is not None
+    assert [n for batch in steps.request.batches for n in batch] == list(steps.order)
+    assert steps.request.targets == tuple((n, change().options_to) for n in steps.order)
 
 
 @given(some_loads, some_loads)

@@ -7,11 +7,10 @@ from typing import NamedTuple, Optional
 
 from ..judge.signals import limits
 from ..mgr.records import Place
-from ..plan.commands import commands, forward_actions, undo_actions
-from ..plan.order import canary_first, in_batches, matched_controls, typical_of
-from ..plan.precedence import is_for_a_class
-from ..plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest
-from .records import Kind
+from .commands import commands, forward_actions, undo_actions
+from .order import canary_first, domains_of, in_batches, matched_controls, typical_of
+from .precedence import is_for_a_class
+from .records import ANNEX, OPTION, ChangeKind, ChangeRequest
 
 #: A group has one recommendation, and some for single OSDs; more than so many are not looked at.
 _REMEMBERED = 32
@@ -23,7 +22,8 @@ class Change(NamedTuple):
     """What is to be done: all that decides the steps but what the OSDs do now."""
 
     recommendation_id: str
-    kind: Kind
+    #: None: no option is changed, and only the order counts.
+    kind: Optional[ChangeKind]
     who: str
     options_from: str
     options_to: str
@@ -49,10 +49,9 @@ class Steps(NamedTuple):
     """How it is done, as `Recommendation` has it."""
 
     order: tuple[int, ...]
-    targets: tuple[tuple[int, str], ...]
-    final_entries: tuple[tuple[str, Optional[str]], ...]
     controls: tuple[int, ...]
-    batches: tuple[tuple[int, ...], ...]
+    #: But for what is expected of it, and who asks for it; None: no option is changed.
+    request: Optional[ChangeRequest]
     commands: tuple[str, ...]
     undo_commands: tuple[str, ...]
 
@@ -96,26 +95,22 @@ def _still_good(steps: Steps, write_iops: Mapping[int, Optional[float]]) -> bool
 def _steps(change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
     places = dict(change.places)
     order = canary_first(places, write_iops)
-    if change.kind is Kind.COMPACT:
-        return Steps(
-            order=order,
-            targets=tuple((osd_id, change.options_to) for osd_id in order),
-            final_entries=(),
-            controls=(),
-            batches=(),
-            commands=tuple(f'ceph tell osd.{osd_id} compact' for osd_id in order),
-            undo_commands=(),
-        )
+    if change.kind is None:
+        return Steps(order, controls=(), request=None, commands=(), undo_commands=())
     hosts = {osd_id: place.host for osd_id, place in places.items()}
+    batches = in_batches(order, places)
     request = ChangeRequest(
         recommendation_id=change.recommendation_id,
-        kind=ChangeKind(change.kind.value),
+        kind=change.kind,
         who=change.who,
         targets=tuple((osd_id, change.value) for osd_id in order),
         order=order,
         final_entries=_final_entries(change, order),
         actor='',
         restart=change.restart,
+        controls=matched_controls(order, write_iops, limits().most_controls),
+        batches=batches,
+        domains=domains_of(batches, places),
         option=change.option,
     )
     before = {
@@ -125,10 +120,8 @@ def _steps(change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
     }
     return Steps(
         order=order,
-        targets=request.targets,
-        final_entries=request.final_entries,
-        controls=matched_controls(order, write_iops, limits().most_controls),
-        batches=in_batches(order, places),
+        controls=request.controls,
+        request=request,
         commands=commands(forward_actions(request), change.orchestrated, hosts, request.option),
         undo_commands=commands(
             undo_actions(request, before), change.orchestrated, hosts, request.option
@@ -138,7 +131,7 @@ def _steps(change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
 
 def _final_entries(change: Change, order: tuple[int, ...]) -> tuple[tuple[str, Optional[str]], ...]:
     """What the config store holds at the end: entries that OSDs start with."""
-    if change.kind is Kind.REMOVE_OVERRIDE:
+    if change.kind is ChangeKind.REMOVE_OVERRIDE:
         return tuple((entry, None) for entry in change.deciding_entries)
     if is_for_a_class(change.who):
         return tuple((f'osd.{osd_id}', change.value) for osd_id in order)
