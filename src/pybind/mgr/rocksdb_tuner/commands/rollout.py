@@ -51,7 +51,7 @@ def apply(context: Context, recommendation_id: str, dry_run: bool = False) -> An
         change_id = _begin(context, recommendation, actor)
         if actor == OPERATOR:
             command = {'prefix': 'rocksdb-tuner apply', 'recommendation_id': recommendation_id}
-            context.tuner.find_actor(change_id, command)
+            context.tuner.actors.find(change_id, command)
 
     return _changed(context, begin)
 
@@ -60,45 +60,45 @@ def apply(context: Context, recommendation_id: str, dry_run: bool = False) -> An
 def rollback(context: Context, rollout_id: Optional[str] = None) -> Answer:
     """Restore exactly what was there before a rollout (default: the last one)"""
     actor = context.actor
-    return _changed(context, lambda: context.tuner.rollback(rollout_id, actor))
+    return _changed(context, lambda: context.tuner.operating.rollback(rollout_id, actor))
 
 
 @changes('rollout pause')
 def rollout_pause(context: Context) -> Answer:
     """Let the rollout stand still once the OSD in flight is safe"""
     actor = context.actor
-    return _changed(context, lambda: context.tuner.pause(actor))
+    return _changed(context, lambda: context.tuner.operating.pause(actor))
 
 
 @changes('rollout resume')
 def rollout_resume(context: Context) -> Answer:
     """Go on with a paused rollout"""
-    return _changed(context, context.tuner.resume)
+    return _changed(context, context.tuner.operating.resume)
 
 
 @changes('rollout abort')
 def rollout_abort(context: Context) -> Answer:
     """End the rollout where it is, with the OSD in flight brought to safety"""
     actor = context.actor
-    return _changed(context, lambda: context.tuner.abort(actor))
+    return _changed(context, lambda: context.tuner.operating.abort(actor))
 
 
 @changes('rollout ack')
 def rollout_ack(context: Context) -> Answer:
     """Take note of a rollout that failed or was rolled back: its health check clears"""
-    return _changed(context, context.tuner.acknowledge)
+    return _changed(context, context.tuner.operating.acknowledge)
 
 
 def _begin(context: Context, recommendation: Recommendation, actor: str) -> str:
     """The id of the rollout or campaign that begins."""
     if recommendation.kind is Kind.COMPACT:
-        return context.tuner.compact(recommendation, actor).campaign_id
-    return context.tuner.start(recommendation, actor).rollout_id
+        return context.tuner.operating.compact(recommendation, actor).campaign_id
+    return context.tuner.operating.start(recommendation, actor).rollout_id
 
 
 def _changed(context: Context, work: Callable[[], object]) -> Answer:
     """Have the serve thread do ``work``; answer with what is under way then."""
     context.tuner.submit(work)
-    rollout, campaign = context.tuner.changes
-    waits_for = context.tuner.campaign_waits_for
+    rollout, campaign = context.tuner.operating.changes
+    waits_for = context.tuner.operating.campaign_waits_for
     return lambda form: render.rollout(rollout, campaign, form, waits_for)

@@ -107,7 +107,7 @@ def closed_loop(work: Callable[[], object], threads: int = READERS) -> Iterator[
 @pytest.fixture
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice a second, however long it takes."""
-    monkeypatch.setattr('rocksdb_tuner.tuner.choose_interval', lambda *_: 0.5)
+    monkeypatch.setattr('rocksdb_tuner.sampler.choose_interval', lambda *_: 0.5)
 
 
 @pytest.mark.usefixtures('fast')
@@ -205,15 +205,15 @@ def test_who_changed_something_reads_the_change() -> None:
     read: list[object] = []
 
     def operator() -> None:
-        world.tuner.submit(lambda: world.tuner.start(recommendation, 'client.admin'))
+        world.tuner.submit(lambda: world.tuner.operating.start(recommendation, 'client.admin'))
         read.append(world.tuner.snapshot.rollout)
 
     thread = threading.Thread(target=operator)
     thread.start()
     # No more of the loop than this: what it does afterwards may come too late.
-    wait_for(lambda: world.tuner._requests.take() == 1)
+    wait_for(lambda: world.tuner.requests.take() == 1)
     thread.join(20)
-    assert read == [world.tuner.changes[0]]
+    assert read == [world.tuner.operating.changes[0]]
     assert read != [None]
 
 

@@ -151,7 +151,7 @@ def test_who_asks_for_another_module_is_the_actor_and_only_for_that_command(
         raise RolloutRefused(errno.ENOENT, 'nothing to pause')
 
     monkeypatch.setattr(module._tuner, 'submit', lambda work: work())
-    monkeypatch.setattr(module._tuner, 'pause', pause)
+    monkeypatch.setattr(module._tuner.operating, 'pause', pause)
     assert module.remote_command('rollout_pause', {}, 'dashboard:alice')['retval'] == -errno.ENOENT
     assert module.remote_command('rollout_pause', {})['retval'] == -errno.ENOENT
     ask(module, 'rollout_pause')

@@ -10,8 +10,7 @@ from typing import Any, Callable
 
 import pytest
 
-from rocksdb_tuner import Module
-from rocksdb_tuner import tuner as tuner_module
+from rocksdb_tuner import Module, looks
 from rocksdb_tuner.deep.look import DeepLookRefused
 from rocksdb_tuner.deep.rate import MOST, OSD_SPACING_S, WINDOW_S, LookRate
 from rocksdb_tuner.mgr.adapter import MgrCluster
@@ -79,7 +78,7 @@ def test_what_was_asked_before_mode_off_is_nobodys_any_more() -> None:
     world.run(4)
     asked = len(world.waiting)
     world.let_go.set()
-    wait_for(lambda: world.tuner._asking.free(0) and world.tuner._asking.free(1))
+    wait_for(lambda: world.tuner.osd_answers.free(0) and world.tuner.osd_answers.free(1))
     world.settings = replace(world.settings, mode=Mode.RECOMMEND)
     world.run(2)
     assert len(world.waiting) == asked
@@ -90,19 +89,19 @@ def test_what_was_asked_before_mode_off_is_nobodys_any_more() -> None:
 def test_a_look_that_takes_too_long_ends_and_what_it_left_on_is_put_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tuner_module, 'LOOK_WAIT_S', 0.2)
+    monkeypatch.setattr(looks, 'LOOK_WAIT_S', 0.2)
     world = Hanging(1)
     world.run(10)
     with pytest.raises(DeepLookRefused, match='did not answer within') as refusal:
-        world.tuner.look_deep(1)
+        world.tuner.looks.look(1)
     assert refusal.value.errno == errno.ETIMEDOUT
     with pytest.raises(DeepLookRefused, match='did not answer yet'):
-        world.tuner.look_deep(1)
-    assert world.tuner.look_deep(2).osd_id == 2
+        world.tuner.looks.look(1)
+    assert world.tuner.looks.look(2).osd_id == 2
     world.let_go.set()
-    wait_for(lambda: world.tuner._looking.free(1))
+    wait_for(lambda: world.tuner.looks.free(1))
     world.cluster.advance(OSD_SPACING_S)
-    assert world.tuner.look_deep(1).not_put_back == ()
+    assert world.tuner.looks.look(1).not_put_back == ()
     assert world.store.keys('deep/') == []
 
 
@@ -122,13 +121,13 @@ def test_a_refused_look_asks_the_osd_nothing() -> None:
     world = World()
     statistics_off(world)
     world.run(10)
-    world.tuner.look_deep(1)
+    world.tuner.looks.look(1)
     world.cluster.told.clear()
     with pytest.raises(DeepLookRefused, match='ask again in 30 s') as refusal:
-        world.tuner.look_deep(1)
+        world.tuner.looks.look(1)
     assert refusal.value.errno == errno.EAGAIN
     assert world.cluster.told == []
-    assert world.tuner.look_deep(2).osd_id == 2
+    assert world.tuner.looks.look(2).osd_id == 2
 
 
 def test_only_so_many_questions_are_open_and_one_of_each_osd() -> None:

@@ -28,20 +28,29 @@ def broken(*_: Any, **__: Any) -> Any:
 #: What raises, and the step that is named for it.
 BREAK: dict[str, tuple[str, Callable[[World], None]]] = {
     'counters': ('sampling', lambda w: setattr(w.cluster, 'latest', broken)),
-    'sampling': ('sampling', lambda w: setattr(w.tuner._observer, 'observe', broken)),
-    'evidence': ('evidence', lambda w: setattr(w.tuner._driver, 'observed', broken)),
-    'verdict': ('judging', lambda w: setattr(w.tuner._driver._recording, 'found', broken)),
+    'sampling': ('sampling', lambda w: setattr(w.tuner.sampler.observer, 'observe', broken)),
+    'evidence': ('evidence', lambda w: setattr(w.tuner.operating.driver, 'observed', broken)),
+    'verdict': ('judging', lambda w: setattr(w.tuner.operating.driver._recording, 'found', broken)),
     'trends': ('trends', lambda w: setattr(w.tuner.trends, 'add', broken)),
     'pools': ('pools', lambda w: setattr(w.cluster, 'pool_counters', broken)),
-    'workload': ('workload', lambda w: setattr(w.tuner._recogniser, 'recognise', broken)),
-    'facts': ('evaluation', lambda w: setattr(w.tuner, '_facts', broken)),
-    'advice': ('advice', lambda w: setattr(w.tuner, '_conclude', broken)),
-    'starts': ('starts of OSDs', lambda w: setattr(w.tuner._starts, 'look', broken)),
-    'options': ('running options', lambda w: setattr(w.tuner._options, 'refresh', broken)),
+    'workload': ('workload', lambda w: setattr(w.tuner.sampler.recogniser, 'recognise', broken)),
+    'facts': ('evaluation', lambda w: setattr(w.tuner.evaluation, '_facts', broken)),
+    'advice': ('advice', lambda w: setattr(w.tuner.evaluation, '_conclude', broken)),
+    'starts': ('starts of OSDs', lambda w: setattr(w.tuner.sampler.starts, 'look', broken)),
+    'options': (
+        'running options',
+        lambda w: setattr(w.tuner.surroundings.options, 'refresh', broken),
+    ),
     'managers': ('managers', lambda w: setattr(w.cluster, 'managers', broken)),
-    'health': ('health of the cluster', lambda w: setattr(w.tuner, '_look_at_health', broken)),
-    'announcing': ('announcements', lambda w: setattr(w.tuner._driver, '_on_change', broken)),
-    'statistics': ('statistics', lambda w: setattr(w.tuner, '_ask_kv_stats', broken)),
+    'health': (
+        'health of the cluster',
+        lambda w: setattr(w.tuner.surroundings, '_look_at_health', broken),
+    ),
+    'announcing': (
+        'announcements',
+        lambda w: setattr(w.tuner.operating.driver, '_on_change', broken),
+    ),
+    'statistics': ('statistics', lambda w: setattr(w.tuner.osd_answers, '_ask_kv_stats', broken)),
 }
 everything = pytest.mark.parametrize('what', BREAK)
 
@@ -65,8 +74,8 @@ def test_an_osd_in_its_restart_comes_through_and_a_rollback_is_done(what: str) -
     assert rollout is not None
     assert rollout.osds[0].step not in {OsdStep.SETTING, OsdStep.RESTART_DUE, OsdStep.RESTARTING}
     if not rollout.ended:
-        world.submit(lambda: world.tuner.pause('operator'))
-    world.submit(lambda: world.tuner.rollback(None, 'operator'))
+        world.submit(lambda: world.tuner.operating.pause('operator'))
+    world.submit(lambda: world.tuner.operating.rollback(None, 'operator'))
     world.run_until(Phase.ROLLED_BACK, Phase.FAILED)
     assert world.phase() is Phase.ROLLED_BACK
     assert world.cluster.store == {}
@@ -97,10 +106,10 @@ def test_a_new_manager_that_can_do_nothing_else_brings_the_osd_to_safety(what: s
     BREAK[what][1](world)
     world.run(40)
     if not (state := world.tuner.snapshot.rollout) or not state.ended:
-        world.submit(lambda: world.tuner.abort('operator'))
+        world.submit(lambda: world.tuner.operating.abort('operator'))
         world.run_until(Phase.FAILED, Phase.DONE)
     assert world.cluster.down == set()
-    world.submit(lambda: world.tuner.rollback(None, 'operator'))
+    world.submit(lambda: world.tuner.operating.rollback(None, 'operator'))
     world.run_until(Phase.ROLLED_BACK)
     assert world.cluster.store == {}
 
@@ -113,7 +122,7 @@ def test_after_a_thousand_ticks_the_operator_is_still_heard(what: str) -> None:
         world.report()
         world.tuner.tick()
     assert world.cluster.down == set()
-    world.submit(lambda: world.tuner.rollback(None, 'operator'))
+    world.submit(lambda: world.tuner.operating.rollback(None, 'operator'))
     world.run_until(Phase.ROLLED_BACK)
     assert world.cluster.store == {}
 
@@ -127,12 +136,12 @@ def test_without_a_sample_of_its_own_a_manager_begins_with_no_osd(what: str) -> 
     world.run(20)
     world.takeover()
     world.cluster.flags.discard('noout')
-    mend = world.cluster.latest, world.tuner._observer.observe
+    mend = world.cluster.latest, world.tuner.sampler.observer.observe
     BREAK[what][1](world)
     world.run(300)
     assert world.cluster.commands == []
     assert world.phase() is Phase.WAITING
-    world.cluster.latest, world.tuner._observer.observe = mend  # type: ignore[method-assign]
+    world.cluster.latest, world.tuner.sampler.observer.observe = mend  # type: ignore[method-assign]
     world.run_until(Phase.DONE)
 
 
@@ -196,7 +205,7 @@ def test_where_the_advice_fails_none_is_shown_and_nothing_applied_by_itself() ->
     )
     world.run(60)
     assert world.tuner.snapshot.recommendations
-    world.tuner._conclude = broken  # type: ignore[method-assign]
+    world.tuner.evaluation._conclude = broken  # type: ignore[method-assign]
     world.settings = replace(world.settings, mode=Mode.AUTO_APPLY)
     world.settings = replace(
         world.settings, auto_apply=replace(world.settings.auto_apply, after_s=60.0)
@@ -217,8 +226,8 @@ def test_options_that_cannot_be_read_hold_up_what_begins_and_nothing_else() -> N
     def unreadable() -> Any:
         raise ValueError('restart_timeout is no number')
 
-    world.tuner._read_settings = unreadable
-    world.tuner._read_mode = lambda: mode
+    world.tuner.current.read_settings = unreadable
+    world.tuner.current.read_mode = lambda: mode
     world.run(120)
     assert world.cluster.down == set()
     rollout = world.tuner.snapshot.rollout
@@ -228,8 +237,8 @@ def test_options_that_cannot_be_read_hold_up_what_begins_and_nothing_else() -> N
     assert rollout.paused_reason == 'the options of the module cannot be read'
     assert STEP_FAILED in render.health_checks(world.tuner.snapshot)
     with pytest.raises(RolloutRefused, match='restart_timeout is no number'):
-        world.tuner._settings_to_begin()
-    world.submit(lambda: world.tuner.rollback(None, 'operator'))
+        world.tuner.current.to_begin()
+    world.submit(lambda: world.tuner.operating.rollback(None, 'operator'))
     world.run_until(Phase.ROLLED_BACK)
     mode = Mode.OFF
     world.run(4)
@@ -242,7 +251,7 @@ def test_a_rollback_that_is_refused_leaves_the_campaign_alone() -> None:
     world.run(20)
     for name in ('r999', 'osd-0123456789', 'c2', ''):
         with pytest.raises(RolloutRefused, match='no rollout'):
-            world.submit(partial(world.tuner.rollback, name, 'operator'))
+            world.submit(partial(world.tuner.operating.rollback, name, 'operator'))
     campaign = world.tuner.snapshot.campaign
     assert campaign is not None
     assert campaign.ending is None
@@ -258,7 +267,7 @@ def test_a_rollback_by_its_recommendation_ends_the_campaign() -> None:
     rollout = world.tuner.snapshot.rollout
     assert rollout is not None
     name = rollout.request.recommendation_id
-    world.submit(lambda: world.tuner.rollback(name, 'operator'))
+    world.submit(lambda: world.tuner.operating.rollback(name, 'operator'))
     world.run_until(Phase.ROLLED_BACK)
     world.run(200)
     assert (campaign := world.tuner.snapshot.campaign)

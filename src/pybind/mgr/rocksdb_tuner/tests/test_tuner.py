@@ -107,7 +107,7 @@ class World:
             for r in self.tuner.snapshot.recommendations
             if r.recommendation_id == recommendation_id
         ]
-        self.submit(lambda: self.tuner.start(wanted, 'operator'))
+        self.submit(lambda: self.tuner.operating.start(wanted, 'operator'))
 
     def submit(self, work: object) -> None:
         errors: list[BaseException] = []
@@ -132,7 +132,7 @@ class World:
             for r in self.tuner.snapshot.recommendations
             if r.recommendation_id == recommendation_id
         )
-        self.submit(lambda: self.tuner.compact(wanted, 'operator'))
+        self.submit(lambda: self.tuner.operating.compact(wanted, 'operator'))
 
     def changed_compression(self) -> str:
         """A rollout that changed it is done; the id of the compaction that is offered then."""
@@ -274,7 +274,7 @@ def test_small_writes_lead_to_advice_that_is_carried_out_and_taken_back(world: W
     world.run(60)
     assert world.tuner.snapshot.recommendations == ()
     assert {o.options.source for o in world.tuner.snapshot.osds if o.options} == {'mon'}
-    world.submit(lambda: world.tuner.rollback(None, 'operator'))
+    world.submit(lambda: world.tuner.operating.rollback(None, 'operator'))
     world.run_until(Phase.ROLLED_BACK, Phase.FAILED)
     assert world.phase() is Phase.ROLLED_BACK
     assert world.cluster.store == {}
@@ -520,7 +520,7 @@ def test_while_osds_compact_nothing_else_is_asked_of_them_and_nothing_else_begin
     world.run(700)
     assert world.cluster.told == []
     with pytest.raises(DeepLookRefused, match='is being compacted'):
-        world.submit(lambda: world.tuner.look_deep(0))
+        world.submit(lambda: world.tuner.looks.look(0))
     with pytest.raises(RolloutRefused, match='campaign is under way'):
         world.apply(offered)
     with pytest.raises(RolloutRefused, match='is under way'):
@@ -530,15 +530,15 @@ def test_while_osds_compact_nothing_else_is_asked_of_them_and_nothing_else_begin
 def test_pause_resume_and_abort_mean_the_campaign_that_is_under_way(world: World) -> None:
     offered = world.changed_compression()
     world.compact(offered)
-    world.submit(lambda: world.tuner.pause('operator'))
+    world.submit(lambda: world.tuner.operating.pause('operator'))
     world.run(200)
     # The first may have been asked before the pause.
     told = len(world.cluster.compactions.told)
     assert told <= 1
-    world.submit(world.tuner.resume)
+    world.submit(world.tuner.operating.resume)
     world.run(50)
     assert len(world.cluster.compactions.told) == told + 1
-    world.submit(lambda: world.tuner.abort('operator'))
+    world.submit(lambda: world.tuner.operating.abort('operator'))
     world.run(100)
     campaign = world.tuner.snapshot.campaign
     assert campaign is not None
@@ -563,7 +563,7 @@ def test_a_rollback_ends_the_campaign_of_what_it_takes_back(world: World) -> Non
     offered = world.changed_compression()
     world.compact(offered)
     world.run(90)
-    world.submit(lambda: world.tuner.rollback(None, 'operator'))
+    world.submit(lambda: world.tuner.operating.rollback(None, 'operator'))
     world.run_until(Phase.ROLLED_BACK)
     world.run(120)
     campaign = world.tuner.snapshot.campaign
@@ -634,7 +634,7 @@ def test_a_deep_look_is_of_one_osd_and_leaves_nothing_stored(world: World) -> No
     statistics_off(world)
     world.run(10)
     world.cluster.told.clear()
-    look = world.tuner.look_deep(1)
+    look = world.tuner.looks.look(1)
     assert look.stats.uptime_s == 12.5
     assert {osd_id for osd_id, _ in world.cluster.told} == {1}
     prefixes = [prefix for _, prefix in world.cluster.told]
@@ -657,7 +657,7 @@ def test_a_deep_look_is_refused_before_anything_is_asked(
     statistics_off(world)
     world.settings = Settings(mode=mode)
     with pytest.raises(DeepLookRefused) as refusal:
-        world.tuner.look_deep(osd_id)
+        world.tuner.looks.look(osd_id)
     assert refusal.value.errno == code
     assert world.cluster.told == []
 
@@ -669,7 +669,7 @@ def test_what_a_manager_left_on_is_put_back_by_the_next_one(mode: Mode) -> None:
     statistics_off(world)
     world.run(10)
     world.cluster.errors['tell config unset'] = CommandError(errno.ETIMEDOUT, 'silent')
-    assert world.tuner.look_deep(1).not_put_back
+    assert world.tuner.looks.look(1).not_put_back
     assert world.store.keys('deep/') == ['deep/osd.1']
     del world.cluster.errors['tell config unset']
     world.settings = Settings(mode=mode)

@@ -13,9 +13,11 @@ from enum import Enum, auto
 from typing import Any, Callable, Optional
 
 from rocksdb_tuner.judge.records import SoakPlan
+from rocksdb_tuner.material import Published
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint
 from rocksdb_tuner.observe.counters import names_for
+from rocksdb_tuner.permission import DEAF_S
 from rocksdb_tuner.plan.records import ChangeRequest
 from rocksdb_tuner.present.health import HealthChecks, health_checks
 from rocksdb_tuner.requests import BusyError
@@ -28,7 +30,7 @@ from rocksdb_tuner.rollout.rules import Limits
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.tests.rollout.conftest import Run
-from rocksdb_tuner.tuner import DEAF_S, Tuner
+from rocksdb_tuner.tuner import Tuner
 
 from .cluster import ChaosCluster
 from .schedule import Loop, Schedule
@@ -292,11 +294,11 @@ class LoopWorld(World):
         # a thread of its own.
         tuner.wake = tuner.take_requests
         tuner._ask_osds = lambda *_, **__: None  # type: ignore[method-assign]
-        tuner._driver._on_change = self._changed
+        tuner.operating.driver._on_change = self._changed
         self._spoil(tuner)
         self.tuner = tuner
         self.active_since_s = self.cluster.now_s
-        return tuner._driver
+        return tuner.operating.driver
 
     @property
     def hears(self) -> bool:
@@ -305,20 +307,20 @@ class LoopWorld(World):
 
     def _spoil(self, tuner: Tuner) -> None:
         """Let advice and sampling fail where the schedule says so."""
-        evaluate, sample = tuner._evaluate, tuner._sample
+        evaluate, sample = tuner.evaluation.evaluate, tuner.sampler.sample
 
-        def evaluate_or_fail(*args: Any, **named: Any) -> None:
+        def evaluate_or_fail(*args: Any, **named: Any) -> Published:
             if self.advice_fails:
                 raise AdviceFailed
-            evaluate(*args, **named)
+            return evaluate(*args, **named)
 
         def sample_or_fail(*args: Any, **named: Any) -> bool:
             if self.sampling_fails:
                 raise AdviceFailed
             return sample(*args, **named)
 
-        tuner._evaluate = evaluate_or_fail  # type: ignore[method-assign]
-        tuner._sample = sample_or_fail  # type: ignore[method-assign]
+        tuner.evaluation.evaluate = evaluate_or_fail  # type: ignore[method-assign]
+        tuner.sampler.sample = sample_or_fail  # type: ignore[method-assign]
 
     def _settings(self) -> Settings:
         mode = Mode.AUTO_APPLY if self.auto_apply else Mode.RECOMMEND
@@ -381,22 +383,22 @@ class LoopWorld(World):
                 self.cluster.counters[n, path] = CounterPoint(at_s, value, count)
 
     def begin(self, request: ChangeRequest, soak: SoakPlan) -> None:
-        self._submit(lambda tuner: tuner._driver.start(request, self.clock_s, soak))
+        self._submit(lambda tuner: tuner.operating.driver.start(request, self.clock_s, soak))
 
     def pause(self, actor: str) -> None:
-        self._submit(lambda tuner: tuner.pause(actor))
+        self._submit(lambda tuner: tuner.operating.pause(actor))
 
     def resume(self) -> None:
-        self._submit(lambda tuner: tuner.resume())
+        self._submit(lambda tuner: tuner.operating.resume())
 
     def abort(self, actor: str) -> None:
-        self._submit(lambda tuner: tuner.abort(actor))
+        self._submit(lambda tuner: tuner.operating.abort(actor))
 
     def rollback(self, name: Optional[str], actor: str) -> None:
-        self._submit(lambda tuner: tuner.rollback(name, actor))
+        self._submit(lambda tuner: tuner.operating.rollback(name, actor))
 
     def acknowledge(self) -> None:
-        self._submit(lambda tuner: tuner.acknowledge())
+        self._submit(lambda tuner: tuner.operating.acknowledge())
 
     def _submit(self, work: Callable[[Tuner], object]) -> None:
         assert self.tuner is not None

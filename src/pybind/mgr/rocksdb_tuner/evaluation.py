@@ -1,0 +1,219 @@
+"""What follows from what was measured, put together for whoever reads it; asks nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Callable, Mapping, Optional
+
+from .advise.conditions.hold import HoldState, hold, raised, since
+from .advise.facts import osd_options, settings_in_force
+from .advise.memory import WorkloadMemory
+from .advise.own_profiles import OwnProfiles
+from .advise.records import OsdFacts, OsdOptions, Recommendation, Setting
+from .current_settings import CurrentSettings
+from .evaluate import ADVISING, Circumstances, Conclusions, Remembered, conclude
+from .material import Material, Published
+from .mgr.records import ClusterMap, ConfigEntry, OsdInfo, RunningOption
+from .operating import Operating
+from .sampler import Sampler
+from .settings import Settings
+from .snapshot import Mode, Sampling, Snapshot
+from .steps import Steps
+from .surroundings import Surroundings
+from .workload.records import Workload
+
+
+@dataclass(frozen=True)
+class _Configured:
+    """What follows from the options of an OSD, and what it was worked out from."""
+
+    osd: OsdInfo
+    entries: tuple[ConfigEntry, ...]
+    running: Mapping[str, RunningOption]
+    options: OsdOptions
+    settings: Mapping[str, Setting]
+
+
+class Evaluation:
+    """Facts of OSDs, advice, and the snapshot of them; remembers what lasts."""
+
+    def __init__(
+        self,
+        sampler: Sampler,
+        surroundings: Surroundings,
+        operating: Operating,
+        current: CurrentSettings,
+        steps: Steps,
+        own_profiles: OwnProfiles,
+        advised: Callable[[Sequence[Recommendation]], None],
+        *,
+        release: Optional[str],
+        unknown_manager: Optional[str],
+    ) -> None:
+        """``advised`` is told what is recommended; ``release`` is that of the manager.
+
+        ``unknown_manager`` says why nothing is advised where that is not known.
+        """
+        self._sampler, self._surroundings = sampler, surroundings
+        self._operating, self._current, self._steps = operating, current, steps
+        self._own_profiles, self._advised = own_profiles, advised
+        self._release, self._unknown_manager = release, unknown_manager
+        self._memory = WorkloadMemory()
+        self._advised_on: Mapping[str, Workload] = {}
+        self._known_options: dict[int, _Configured] = {}
+        #: Since when each OSD has been waiting for its restart, as far as this manager saw it.
+        self._pending_since_s: Mapping[int, float] = {}
+        self._remembered = Remembered()
+        self._alarms: HoldState = {}
+
+    def evaluate(self, cluster_map: ClusterMap, settings: Settings, now_s: float) -> Published:
+        """Everything that follows from what was measured."""
+        osds = () if settings.mode is Mode.OFF else self._facts(cluster_map, now_s)
+        if settings.mode in ADVISING and self._unknown_manager is None:
+            self._advised_on = self._memory.recall(
+                self._sampler.recognition, now_s, settings.workload_memory_s
+            )
+        self._pending_since_s = since(
+            self._pending_since_s,
+            [o.info.osd_id for o in osds if o.options and o.options.pending_restart],
+            now_s,
+        )
+        snapshot = self.snapshot_of(settings, osds, now_s)
+        # Where that fails, what was concluded before is not shown as if it were new.
+        concluded = self._steps.value('advice', lambda: self._conclude(settings, osds, now_s), None)
+        if concluded is not None:
+            snapshot = replace(
+                snapshot,
+                groups=concluded.groups,
+                findings=concluded.findings,
+                assessments=concluded.assessments,
+                alarms=raised(self._alarms),
+            )
+        return Published(snapshot, self._material(settings, cluster_map))
+
+    def snapshot_of(self, settings: Settings, osds: tuple[OsdFacts, ...], now_s: float) -> Snapshot:
+        """What was measured, and what is under way; nothing is concluded from it."""
+        sampler = self._sampler
+        ages = [s.sample_age_s for s in sampler.signals().values()]
+        known_ages = [age for age in ages if age is not None]
+        snapshot = Snapshot(
+            taken_s=now_s,
+            mode=settings.mode,
+            release=self._release,
+            sampling=Sampling(
+                interval_s=sampler.interval_s,
+                osds=len(known_ages),
+                last_sample_age_s=min(known_ages, default=None),
+                tick_ms=None if sampler.cost_s is None else sampler.cost_s * 1000,
+            ),
+            osds=osds,
+            groups=(),
+            findings=(),
+            alarms=raised(self._alarms),
+            assessments=(),
+            rollout=None,
+            history=(),
+            managers=self._surroundings.managers,
+            limitations=self._limitations(),
+            impossible=self._current.impossible,
+            notices=(),
+        )
+        return self._operating.shown_in(snapshot)
+
+    def _conclude(
+        self, settings: Settings, osds: tuple[OsdFacts, ...], now_s: float
+    ) -> Conclusions:
+        surroundings, operating = self._surroundings, self._operating
+        concluded = conclude(
+            osds,
+            self._sampler.recognition.per_group,
+            self._advised_on,
+            Circumstances(
+                mode=settings.mode,
+                entries=surroundings.options.entries,
+                no_advice=self._unknown_manager,
+                orchestrated=surroundings.orchestrated,
+                rollout_under_way=operating.rollout_under_way,
+                health_codes=surroundings.health_codes,
+                pending_s={i: now_s - at_s for i, at_s in self._pending_since_s.items()},
+                limits=settings.limits,
+                history=operating.driver.history,
+                own_profiles=self._own_profiles.all(),
+            ),
+            self._remembered,
+        )
+        self._advised([r for a in concluded.assessments for r in a.recommendations])
+        self._alarms = hold(self._alarms, concluded.findings, now_s, surroundings.health_codes)
+        return concluded
+
+    def _material(self, settings: Settings, cluster_map: ClusterMap) -> Material:
+        sampler, surroundings = self._sampler, self._surroundings
+        return Material(
+            cluster_map=cluster_map,
+            kept=sampler.observer.kept(),
+            options=surroundings.options.kept(),
+            health_codes=surroundings.health_codes,
+            orchestrated=surroundings.orchestrated,
+            observed_s=sampler.observed_s,
+            interval_s=sampler.interval_s,
+            limits=settings.limits,
+            pending_since_s=self._pending_since_s,
+            advised_on=self._advised_on,
+            memories=sampler.recogniser.memories,
+            pool_rates=sampler.pool_rates,
+            starts=sampler.starts.starts,
+        )
+
+    def _limitations(self) -> tuple[str, ...]:
+        """What an operator must know of where the module runs."""
+        known = (self._unknown_manager, self._current.impossible)
+        found = [text for text in known if text is not None]
+        found += [
+            f'mgr.{manager.name} on {manager.host or "a host that it has not named"} lacks the '
+            'files of this module, so nothing is measured while it is active: install them there '
+            'and restart it.'
+            for manager in self._surroundings.managers
+            if not manager.has_module
+        ]
+        return tuple(found)
+
+    def _facts(self, cluster_map: ClusterMap, now_s: float) -> tuple[OsdFacts, ...]:
+        observer, starts = self._sampler.observer, self._sampler.starts.starts
+        signals, workloads = self._sampler.signals(), self._sampler.recognition.per_osd
+        present = {osd.osd_id for osd in cluster_map.osds}
+        for osd_id in [i for i in self._known_options if i not in present]:
+            del self._known_options[osd_id]
+        found = []
+        for osd in cluster_map.osds:
+            osd_id = osd.osd_id
+            configured = self._configured(osd)
+            found.append(
+                OsdFacts(
+                    osd,
+                    signals.get(osd_id),
+                    workloads.get(osd_id),
+                    configured.options if configured else None,
+                    observer.details(osd_id) if osd_id in signals else None,
+                    observer.forecast(osd_id),
+                    observer.rocksdb_times(osd_id, now_s) if osd_id in signals else None,
+                    observer.sharded(osd_id, osd.nonce),
+                    configured.settings if configured else None,
+                    starts.get(osd_id),
+                )
+            )
+        return tuple(found)
+
+    def _configured(self, osd: OsdInfo) -> Optional[_Configured]:
+        """What ``osd`` runs and is set to, worked out anew only where something of it changed."""
+        options = self._surroundings.options
+        running, entries = options.running(osd), options.entries
+        if running is None:
+            return None
+        known = self._known_options.get(osd.osd_id)
+        if known is None or (known.osd, known.entries, known.running) != (osd, entries, running):
+            found = osd_options(osd, entries, running)
+            in_force = settings_in_force(osd, entries, running)
+            known = _Configured(osd, entries, running, found, in_force)
+            self._known_options[osd.osd_id] = known
+        return known

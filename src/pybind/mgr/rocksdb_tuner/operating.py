@@ -1,0 +1,230 @@
+"""What changes OSDs: the rollout and the compaction campaign, begun, driven and steered.
+
+Only one of them at a time. Everything here is called in the serve thread.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Callable, Mapping, Optional, Protocol
+
+from .advise.proposal import change_request
+from .advise.records import Recommendation
+from .advise.strings import same_meaning
+from .campaign.driver import Allowed, CampaignCluster, CampaignDriver, Measured
+from .campaign.history import record_of as campaign_record
+from .campaign.offer import CAMPAIGN, campaign_request
+from .campaign.records import CampaignState
+from .current_settings import CurrentSettings
+from .mgr.protocols import ConfigStore, CounterReader, Orchestrator, Store
+from .observe.sample import Sample
+from .observe.signals import Signals
+from .observe.trouble import Trouble, read_trouble
+from .rollout.announce import Announcer
+from .rollout.driver import Driver
+from .rollout.errors import RolloutRefused
+from .rollout.records import RolloutState
+from .rollout.rules import Limits
+from .settings import Settings
+from .snapshot import Snapshot
+from .steps import Steps
+
+
+class Changed(CampaignCluster, CounterReader, ConfigStore, Orchestrator, Protocol):
+    """What is changed."""
+
+
+class Operating:
+    """The last rollout and the last campaign; raises RolloutRefused for what cannot be done."""
+
+    def __init__(
+        self,
+        cluster: Changed,
+        store: Store,
+        steps: Steps,
+        current: CurrentSettings,
+        *,
+        clock: Callable[[], float],
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._cluster, self._current = cluster, current
+        self._clock, self._monotonic = clock, monotonic
+        self._announcer = Announcer(cluster)
+        self.driver = Driver(
+            config=cluster,
+            osds=cluster,
+            orchestrator=cluster,
+            cluster=cluster,
+            upgrades=cluster,
+            store=store,
+            same_meaning=lambda a, b: same_meaning(a, b, None),
+            on_change=self._announcer.changed,
+            switched_on=current.switched_on,
+            guard=steps,
+        )
+        self.campaign = CampaignDriver(
+            cluster,
+            store,
+            on_end=lambda state: self.driver.add_record(campaign_record(state)),
+            switched_on=current.switched_on,
+            guard=steps,
+        )
+
+    def announce_taken_over(self) -> None:
+        """What an earlier manager left under way is announced by this one."""
+        self._announcer.taken_over(self.driver.state)
+
+    @property
+    def rollout_under_way(self) -> bool:
+        state = self.driver.state
+        return state is not None and not state.ended
+
+    @property
+    def under_way(self) -> bool:
+        return self.rollout_under_way or self.campaign.under_way
+
+    @property
+    def compacting(self) -> bool:
+        """Whether an OSD may be busy with a compaction of ours."""
+        state = self.campaign.state
+        return state is not None and bool(state.in_flight)
+
+    @property
+    def changes(self) -> tuple[Optional[RolloutState], Optional[CampaignState]]:
+        """The last rollout and the last campaign, as they are now."""
+        return self.driver.state, self.campaign.state
+
+    @property
+    def campaign_waits_for(self) -> Optional[str]:
+        return self.campaign.waits_for
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with what is stored of them."""
+        return (*self.driver.problems, *self.campaign.problems)
+
+    def shown_in(self, snapshot: Snapshot) -> Snapshot:
+        """``snapshot`` with what is under way now."""
+        alarm_after_s = self._current.gate_alarm_after_s
+        return replace(
+            snapshot,
+            rollout=self.driver.state,
+            rollout_acknowledged=self.driver.acknowledged,
+            rollout_waits=self.driver.why_waiting(alarm_after_s),
+            campaign=self.campaign.state,
+            campaign_waits=self.campaign.why_waiting(alarm_after_s),
+            campaign_waits_for=self.campaign.waits_for,
+            history=self.driver.history,
+            notices=self.problems,
+        )
+
+    def record(self, newest: Callable[[int], Optional[Sample]], now_s: float) -> None:
+        """Keep what was sampled: the verdict on a rollout is made of it."""
+
+        def trouble(osd_ids: Iterable[int]) -> Mapping[int, Trouble]:
+            return read_trouble(self._cluster, osd_ids)
+
+        self.driver.observed(newest, now_s, trouble)
+
+    def drive_rollout(
+        self, settings: Settings, now_s: float, allowed: Allowed, unheard: Optional[str]
+    ) -> bool:
+        """Go on with it; True where it ended."""
+        self.driver.wait_at_most(
+            Limits(restart_s=settings.restart_timeout_s, boot_s=settings.restart_timeout_s)
+        )
+        under_way = self.rollout_under_way
+        self.driver.tick(
+            now_s,
+            may_act=allowed.may_act,
+            outside_window=allowed.outside_window,
+            restarts_per_day=settings.restarts_per_day,
+            deaf=allowed.deaf,
+            unheard=unheard,
+            monotonic_s=self._monotonic(),
+        )
+        return under_way and not self.rollout_under_way
+
+    def drive_campaign(
+        self, now_s: float, allowed: Allowed, signals: Mapping[int, Signals]
+    ) -> Optional[str]:
+        """Go on with it; the id of its recommendation where it ended."""
+        campaign = self.campaign.state if self.campaign.under_way else None
+        self.campaign.tick(now_s, measured(signals), allowed, monotonic_s=self._monotonic())
+        if campaign is None or self.campaign.under_way:
+            return None
+        return campaign.request.recommendation_id
+
+    def name_actor(self, change_id: str, actor: str) -> None:
+        self.driver.name_actor(change_id, actor)
+        self.campaign.name_actor(change_id, actor)
+
+    def start(self, recommendation: Recommendation, actor: str) -> RolloutState:
+        """Begin to carry out ``recommendation``."""
+        if self.campaign.under_way:
+            raise RolloutRefused(
+                errno.EBUSY, 'a compaction campaign is under way: wait for it, or abort it'
+            )
+        request = change_request(recommendation, actor)
+        return self.driver.start(request, self._clock(), self._current.to_begin().soak)
+
+    def compact(self, recommendation: Recommendation, actor: str) -> CampaignState:
+        """Begin the compaction campaign of ``recommendation``."""
+        if self.rollout_under_way:
+            raise RolloutRefused(errno.EBUSY, 'a rollout is under way: wait for it, or abort it')
+        parallel = self._current.to_begin().compaction_parallel
+        request = campaign_request(recommendation, actor, parallel)
+        return self.campaign.start(CAMPAIGN + self.driver.next_number(), request, self._clock())
+
+    def rollback(self, rollout_id: Optional[str], actor: str) -> RolloutState:
+        """What compacts now goes on in its OSD; nothing more is compacted."""
+        now_s = self._clock()
+
+        def end_campaign() -> None:
+            if self.campaign.under_way:
+                self.campaign.abort(actor, now_s)
+
+        return self.driver.rollback(rollout_id, actor, now_s, before=end_campaign)
+
+    def pause(self, actor: str) -> None:
+        """Pause what is under way."""
+        if self._campaign_is_meant():
+            self.campaign.pause(actor, self._clock())
+        else:
+            self.driver.pause(actor, self._clock())
+
+    def resume(self) -> None:
+        if self._campaign_is_meant():
+            self.campaign.resume(self._clock())
+        else:
+            self.driver.resume(self._clock())
+
+    def abort(self, actor: str) -> None:
+        if self._campaign_is_meant():
+            self.campaign.abort(actor, self._clock())
+        else:
+            self.driver.abort(actor, self._clock())
+
+    def acknowledge(self) -> RolloutState:
+        return self.driver.acknowledge()
+
+    def _campaign_is_meant(self) -> bool:
+        return self.campaign.under_way and not self.rollout_under_way
+
+
+def measured(signals: Mapping[int, Signals]) -> Measured:
+    """What a campaign goes by."""
+    writes = [
+        (s.op_w_latency_ms, s.write_iops)
+        for s in signals.values()
+        if s.op_w_latency_ms is not None and s.write_iops
+    ]
+    total = sum(iops for _, iops in writes)
+    mean_ms = sum(ms * iops for ms, iops in writes) / total if total else None
+    return Measured(
+        {n: s.db_used_bytes for n, s in signals.items() if s.db_used_bytes is not None},
+        {n: s.db_total_bytes for n, s in signals.items() if s.db_total_bytes is not None},
+        None if mean_ms is None else round(mean_ms, 3),
+    )
