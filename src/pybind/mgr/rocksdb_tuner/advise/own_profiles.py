@@ -17,6 +17,8 @@ from typing import Any, Mapping, Optional, Union
 from ..mgr.protocols import Store
 from ..options.releases import known_releases
 from ..options.verdict import BadQuestionError, judge
+from ..store.errors import StoredStateError
+from ..store.text import pack, unpack
 from .profiles import Hardware, Profile, UnknownProfileError, profiles
 
 __all__ = ['OwnProfiles', 'decode_own_profile']
@@ -200,7 +202,7 @@ class OwnProfiles:
             raise BadQuestionError(
                 errno.ENOSPC, f'there are {PROFILES_MAX} profiles already; remove one first'
             )
-        text = json.dumps({'version': _DOCUMENT_VERSION, 'profile': _document(own)})
+        text = pack({'version': _DOCUMENT_VERSION, 'profile': _document(own)})
         self.store.set(KEY + own.name, text)
         return own
 
@@ -221,11 +223,9 @@ class OwnProfiles:
         if text is None:
             return None
         try:
-            stored = json.loads(text)
-            if stored['version'] == _DOCUMENT_VERSION:
-                # Not judged again: what was taken once stays to be seen.
-                return _profile(stored['profile'])
-            log.warning('the stored %s is of a version that is not known', key)
-        except (BadQuestionError, ValueError, KeyError, TypeError, RecursionError) as error:
+            stored = unpack(text, _DOCUMENT_VERSION, _DOCUMENT_VERSION)
+            # Not judged again: what was taken once stays to be seen.
+            return _profile(stored.get('profile'))
+        except (BadQuestionError, StoredStateError) as error:
             log.warning('the stored %s cannot be read: %s', key, error)
         return None

@@ -21,7 +21,8 @@ from typing import Any, Callable, Mapping, Optional
 from ..mgr.protocols import CommandError, OsdCommands, Store
 from ..mgr.records import ClusterMap, OsdInfo
 from ..observe.column_families import DeepStats, parse_deep_stats
-from .note import Note, Switched, UnreadableNoteError, decode, encode
+from ..store.quarantine import Quarantine
+from .note import Note, Switched, decode, encode
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +37,6 @@ OPTIONS = (
     'rocksdb_collect_memory_stats',
 )
 NOTES = 'deep/'
-BROKEN = 'broken/'
 #: An OSD that does not answer is tried again after this.
 RETRY_S = 30.0
 
@@ -91,25 +91,11 @@ class DeepLooker:
 
     def load(self) -> None:
         """Read what managers before left to be put back."""
+        quarantine = Quarantine(self.store)
         for key in self.store.keys(NOTES):
-            text = self.store.get(key)
-            if text is None:
-                continue
-            try:
-                note = decode(text)
-            except UnreadableNoteError as error:
-                log.warning('%s cannot be read and is set aside: %s', key, error)
-                self._set_aside(key, text)
-            else:
+            note = quarantine.read(key, decode)
+            if note is not None:
                 self._notes[note.osd_id] = note
-
-    def _set_aside(self, key: str, text: str) -> None:
-        """Where that is refused now, the next manager tries again; no other note waits for it."""
-        try:
-            self.store.set(BROKEN + key, text)
-            self.store.set(key, None)
-        except CommandError as error:
-            log.warning('%s could not be set aside: %s', key, error.message)
 
     def look(self, osd: OsdInfo, now_s: float) -> DeepLook:
         """Raises DeepLookRefused, CommandError; whatever was switched on is put back, or noted."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Optional
 
-VERSION = 1
+from ..store import codec
+from ..store.text import pack, unpack
 
-
-class UnreadableNoteError(Exception):
-    """A stored text is no note, or of another version; the text says which."""
+VERSION = 2
+#: "osd_id" was "osd".
+_FIRST_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -33,41 +33,12 @@ class Note:
 
 
 def encode(note: Note) -> str:
-    return json.dumps(
-        {
-            'version': VERSION,
-            'osd': note.osd_id,
-            'nonce': note.nonce,
-            'time_s': note.time_s,
-            'switched': [{'name': s.name, 'previous': s.previous} for s in note.switched],
-        }
-    )
+    return pack({'version': VERSION, **codec.encode(note)})
 
 
 def decode(text: str) -> Note:
-    """Raises UnreadableNoteError."""
-    try:
-        document = json.loads(text)
-        if document['version'] != VERSION:
-            raise UnreadableNoteError(f'it is of version {document["version"]!r}')
-        return Note(
-            _whole(document['osd']),
-            _whole(document['nonce']),
-            float(document['time_s']),
-            tuple(_switched(entry) for entry in document['switched']),
-        )
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise UnreadableNoteError(f'{type(error).__name__}: {error}') from None
-
-
-def _switched(entry: Any) -> Switched:
-    name, previous = entry['name'], entry['previous']
-    if not isinstance(name, str) or not (previous is None or isinstance(previous, str)):
-        raise TypeError('an option is named by a text, and its value is one')
-    return Switched(name, previous)
-
-
-def _whole(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f'{value!r} is no whole number')
-    return value
+    """Raises StoredStateError."""
+    document = unpack(text, _FIRST_VERSION, VERSION)
+    if document['version'] == _FIRST_VERSION and 'osd' in document:
+        document['osd_id'] = document.pop('osd')
+    return codec.decode(Note, document)

@@ -29,7 +29,6 @@ from rocksdb_tuner.campaign.view import parse_probe
 from rocksdb_tuner.collection.read import UnreadableError, read, unpack
 from rocksdb_tuner.collection.report import report
 from rocksdb_tuner.commands import COMMANDS
-from rocksdb_tuner.deep.note import UnreadableNoteError
 from rocksdb_tuner.deep.note import decode as decode_note
 from rocksdb_tuner.mgr.adapter import MgrCluster, counter_point, understood
 from rocksdb_tuner.mgr.parse import parse_upgrade
@@ -42,6 +41,7 @@ from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import BadQuestionError, judge
 from rocksdb_tuner.present import render
 from rocksdb_tuner.rollout.records import Phase as RolloutPhase
+from rocksdb_tuner.store.errors import StoredStateError
 
 from .test_tuner import World, statistics_off
 
@@ -363,7 +363,7 @@ def check_texts(text: str) -> None:
         parse_upgrade(text)
         with contextlib.suppress(ValueError):
             parse_probe(text, None)
-        with contextlib.suppress(UnreadableNoteError):
+        with contextlib.suppress(StoredStateError):
             decode_note(text)
 
 

@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocksdb_tuner.deep.look import NOTES, OPTIONS, DeepLooker, DeepLookRefused
-from rocksdb_tuner.deep.note import Note, Switched, UnreadableNoteError, decode, encode
+from rocksdb_tuner.deep.note import Note, Switched, decode, encode
 from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
 from rocksdb_tuner.mgr.records import ClusterMap, OsdInfo
+from rocksdb_tuner.store.errors import StoredStateError
 
 from ..fake_cluster import FakeCluster, FakeStore
 
@@ -252,7 +253,7 @@ def test_a_note_is_read_as_it_was_written(note: Note) -> None:
 
 @given(st.integers(0, len(NOTE_TEXT) - 1))
 def test_a_note_that_was_cut_off_is_refused(length: int) -> None:
-    with pytest.raises(UnreadableNoteError):
+    with pytest.raises(StoredStateError):
         decode(NOTE_TEXT[:length])
 
 
@@ -261,5 +262,5 @@ def test_a_note_that_was_cut_off_is_refused(length: int) -> None:
     ['[]', 'null', '{"version": 2}', NOTE_TEXT.replace('7', '"7"'), NOTE_TEXT.replace('null', '5')],
 )
 def test_another_text_is_refused(text: str) -> None:
-    with pytest.raises(UnreadableNoteError):
+    with pytest.raises(StoredStateError):
         decode(text)
