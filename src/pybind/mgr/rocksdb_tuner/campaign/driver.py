@@ -26,14 +26,14 @@ from ..mgr.protocols import (
 )
 from ..mgr.records import ClusterMap, DaemonVersions
 from ..rollout.driver import Guard, Unguarded
-from ..rollout.errors import RolloutRefused, StoredStateError
+from ..rollout.errors import RolloutRefused
 from ..rollout.gates import NOT_ALLOWED
 from ..rollout.observation import Observation
 from ..rollout.records import Outcome
 from ..rollout.stopwatch import Stopwatch
+from ..store.errors import StoredStateError
 from . import alarm, machine
 from .announce import lines, progress
-from .codec import refuse_if_too_large
 from .machine import Limits
 from .records import FINISHED, CampaignRequest, CampaignState, planned
 from .storage import CURRENT, CampaignStorage
@@ -161,7 +161,6 @@ class CampaignDriver:
                 f'the stored "{CURRENT}" could not be read and was set aside: {error}; a '
                 'compaction that runs goes on in its OSD'
             )
-            log.warning(self._problem)
         if self._state is None:
             return
         self._unrecorded = self._state.ended
@@ -172,17 +171,15 @@ class CampaignDriver:
         if self.under_way:
             raise RolloutRefused(errno.EBUSY, f'{self._named()} is under way')
         state = planned(campaign_id, request, now_s)
-        refuse_if_too_large(state)
         self._asked, self._probes, self._in_step, self._away = {}, {}, {}, {}
         return self._keep(state)
 
     def name_actor(self, campaign_id: str, actor: str) -> None:
-        """Who asked for a campaign, now that it is known; raises CommandError, RolloutRefused."""
+        """Who asked for a campaign, now that it is known; raises CommandError."""
         state = self._state
         if state is None or state.campaign_id != campaign_id or state.ended:
             return
         named = replace(state, request=replace(state.request, actor=actor))
-        refuse_if_too_large(named)
         self._save(named)
 
     def pause(self, actor: str, now_s: float) -> CampaignState:
@@ -225,7 +222,7 @@ class CampaignDriver:
             if self._unrecorded:
                 self._on_end(self._state)
                 self._unrecorded = False
-        except (CommandError, RolloutRefused) as error:
+        except CommandError as error:
             trouble = f'the compaction campaign cannot go on now: {error.message}'
             if trouble != self._trouble:
                 log.warning(trouble)

@@ -1,30 +1,32 @@
-"""What survives a failover of the manager of a campaign: its head, and its OSDs in chunks."""
+"""What survives a failover of the manager of a campaign."""
 
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
 from typing import Optional
 
 from ..mgr.protocols import CommandError, Store
-from ..rollout.errors import StoredStateError
-from .codec import chunk_count, chunk_finished, decode, encode_chunk, encode_head
+from ..store.errors import StoredStateError
+from ..store.quarantine import BROKEN, Quarantine
+from ..store.spread import Spread
+from .codec import LAYOUT, checked, is_of_first_format, of_first_format
 from .records import CampaignState
 
 log = logging.getLogger(__name__)
 
-#: The head. What it refers to is there before it, so whoever reads it finds one whole state.
+#: The head of the campaign; what it names lies under `PARTS`.
 CURRENT = 'campaign/current'
-#: The OSDs, by the campaign's id and the number of the chunk.
-CHUNKS = 'campaign/osds/'
-BROKEN = 'broken/' + CURRENT
+PARTS = 'campaign/parts/'
+#: Where the first format had its OSDs, by the campaign's id and the number of the chunk.
+_FIRST_CHUNKS = 'campaign/osds/'
 
 
 class CampaignStorage:
     def __init__(self, store: Store) -> None:
         self._store = store
-        #: What is in the store, as far as this manager wrote or read it.
-        self._kept: Optional[CampaignState] = None
+        self._quarantine = Quarantine(store)
+        self._spread = Spread(store, LAYOUT, CURRENT, PARTS)
+        self._of_first_format = False
 
     def load(self) -> Optional[CampaignState]:
         """The last campaign, None before the first.
@@ -35,47 +37,30 @@ class CampaignStorage:
         if head is None:
             return None
         try:
-            state = decode(head, lambda name, number: self._store.get(_key(name, number)))
-        except StoredStateError:
-            with suppress(CommandError):
-                self._store.set(BROKEN, head)
-                self._store.set(CURRENT, None)
+            self._of_first_format = is_of_first_format(head)
+            if self._of_first_format:
+                return of_first_format(
+                    head, lambda name, number: self._store.get(f'{_FIRST_CHUNKS}{name}/{number}')
+                )
+            return checked(self._spread.load(head))
+        except StoredStateError as error:
+            self._quarantine.set_aside(CURRENT, head, str(error))
             raise
-        # An older version of the module kept everything in the head: then all is written anew.
-        in_chunks = self._store.get(_key(state.campaign_id, 0)) is not None
-        self._kept = state if in_chunks else None
-        return state
 
     def save(self, state: CampaignState) -> None:
-        """Raises RolloutRefused (E2BIG), CommandError."""
-        kept = self._kept
-        anew = kept is None or not _same_campaign(kept, state)
-        for number in range(chunk_count(state)):
-            finished = chunk_finished(state, number)
-            if anew or kept is None or chunk_finished(kept, number) != finished:
-                self._store.set(_key(state.campaign_id, number), encode_chunk(state, number))
-        self._store.set(CURRENT, encode_head(state))
-        self._kept = state
-        if anew:
-            self._forget_others(state)
+        """Raises CommandError: then this state is stored, or the one before."""
+        self._spread.save(state)
+        if self._of_first_format:
+            self._forget_first_format()
 
-    def _forget_others(self, state: CampaignState) -> None:
-        """Remove the chunks that no head refers to."""
-        if self._store.get(BROKEN) is not None:
-            # Those of what was set aside are for an expert to look at, too.
+    def _forget_first_format(self) -> None:
+        if self._store.get(BROKEN + CURRENT) is not None:
+            # They may be of what was set aside, and are for an expert to look at, too.
             return
-        ours = {_key(state.campaign_id, number) for number in range(chunk_count(state))}
         try:
-            for key in self._store.keys(CHUNKS):
-                if key not in ours:
-                    self._store.set(key, None)
+            for key in self._store.keys(_FIRST_CHUNKS):
+                self._store.set(key, None)
         except CommandError as error:
-            log.warning('an older campaign is still stored: %s', error.message)
-
-
-def _key(campaign_id: str, number: int) -> str:
-    return f'{CHUNKS}{campaign_id}/{number}'
-
-
-def _same_campaign(one: CampaignState, other: CampaignState) -> bool:
-    return one.campaign_id == other.campaign_id and one.request == other.request
+            log.warning('a campaign of the first format is left over: %s', error.message)
+        else:
+            self._of_first_format = False

@@ -20,7 +20,7 @@ from typing import Any, Callable, Generic, NamedTuple, Optional, TypeVar
 from ..mgr.protocols import CommandError, Store
 from .codec import Table, decode, decode_field, decode_rows, encode, encode_field, encode_rows
 from .errors import StoredStateError
-from .pieces import checksum, cut
+from .pieces import LIMIT_BYTES, checksum, cut
 from .quarantine import BROKEN
 from .text import pack, unpack
 
@@ -133,8 +133,13 @@ class Spread(Generic[_T]):
             or self._write(name, generation, self._part_text(record, name))
             for name in self._layout.parts
         }
-        chunks, in_chunks, changed = self._save_rows(kept, record, generation)
-        self._store.set(self._head_key, self._head(record, parts, chunks, changed))
+        most = self._layout.rows_in_head
+        chunks, in_chunks, changed = self._save_rows(kept, record, generation, most)
+        head = self._head(record, parts, chunks, changed)
+        if changed and len(head.encode()) > LIMIT_BYTES:
+            chunks, in_chunks, changed = self._save_rows(kept, record, generation, 0)
+            head = self._head(record, parts, chunks, changed)
+        self._store.set(self._head_key, head)
         self._kept = _Kept(record, parts, chunks, in_chunks)
         self._forget(parts, chunks)
 
@@ -152,7 +157,7 @@ class Spread(Generic[_T]):
         return pack({'version': self._layout.version, 'value': value, 'texts': table.texts})
 
     def _save_rows(
-        self, kept: Optional[_Kept], record: _T, generation: int
+        self, kept: Optional[_Kept], record: _T, generation: int, most_in_head: int
     ) -> tuple[tuple[_Ref, ...], Sequence[Any], list[int]]:
         layout = self._layout
         rows: Sequence[Any] = getattr(record, layout.rows)
@@ -166,7 +171,7 @@ class Spread(Generic[_T]):
             for number, (before, now) in enumerate(zip(kept.in_chunks, rows))
             if before is not now and before != now
         ]
-        if len(changed) <= layout.rows_in_head:
+        if len(changed) <= most_in_head:
             return kept.chunks, kept.in_chunks, changed
         anew = {number // layout.rows_per_chunk for number in changed}
         return (
@@ -313,7 +318,9 @@ def _generation_of(key: str) -> int:
 
 
 def _texts(document: Mapping[str, Any]) -> tuple[str, ...]:
-    texts = document.get('texts', [])
+    if 'texts' not in document:
+        raise StoredStateError('"texts" is missing')
+    texts = document['texts']
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise StoredStateError('"texts" is no list of texts')
     return tuple(texts)

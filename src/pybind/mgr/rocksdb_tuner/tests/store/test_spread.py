@@ -257,7 +257,7 @@ def test_a_whole_text_is_read_back() -> None:
     """For where a record is kept and not worked on."""
     assert of_whole_text(LAYOUT, whole_text(LAYOUT, record(40))) == record(40)
     with pytest.raises(StoredStateError, match='"name" is missing'):
-        of_whole_text(LAYOUT, '{"version":2}')
+        of_whole_text(LAYOUT, '{"version":2,"texts":[]}')
 
 
 def test_damage_is_named_by_its_key() -> None:
@@ -330,3 +330,15 @@ def test_what_cannot_be_removed_is_removed_later(caplog: pytest.LogCaptureFixtur
     store.on_set = lambda _: None
     writer.save(replace(record(3), plan=(), order=(1,)))
     assert len(store.values) == 1 + 2 + 1
+
+
+def test_rows_that_would_make_the_head_too_long_go_to_their_chunk() -> None:
+    """However long what is said of each of them is."""
+    store = FakeStore()
+    writer, at = spread(store), record()
+    writer.save(at)
+    noise = ''.join(f'{n * 2654435761 % 2**32:08x}' for n in range(6000))
+    at = with_row(with_row(at, 1, noise), 2, noise[::-1])
+    writer.save(at)
+    assert len(store.values[HEAD]) < 1000
+    assert loaded(store) == at

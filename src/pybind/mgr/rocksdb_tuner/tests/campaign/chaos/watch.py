@@ -6,10 +6,9 @@ from collections import Counter
 from enum import Enum
 from typing import NoReturn, Optional
 
-from rocksdb_tuner.campaign.codec import decode
 from rocksdb_tuner.campaign.machine import Limits
 from rocksdb_tuner.campaign.records import FINISHED, CampaignState, CompactionStep
-from rocksdb_tuner.campaign.storage import CHUNKS, CURRENT
+from rocksdb_tuner.campaign.storage import CampaignStorage
 from rocksdb_tuner.tests.chaos.world import DELAY_S
 
 from ..conftest import WAITING
@@ -132,8 +131,9 @@ class Watch:
             self._begun(state, osd_id, told)
 
     def stored(self) -> CampaignState:
-        values = self.world.store.values
-        return decode(values[CURRENT], lambda name, n: values.get(f'{CHUNKS}{name}/{n}'))
+        state = CampaignStorage(self.world.store).load()
+        assert state is not None
+        return state
 
     def _limit(self, state: CampaignState, osd_id: int, told: str) -> None:
         cluster = self.world.cluster
