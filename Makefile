@@ -32,7 +32,7 @@ help:
 	@echo 'make mutation  score the tests: how many faults made in the source, one at a time, they notice;'
 	@echo '              PACKAGES=options,rollout, SHARD=1/4 or SAMPLE=100 (of each package) for a part of it'
 	@echo 'make bench    measure the cost of a tick, of a decision, of answers of the model and of the dashboard,'
-	@echo '              and of a check'
+	@echo '              and of a check and of storing'
 	@echo 'make bench-choice  hold limit, recommendation and predicted effect against real OSDs (root, an hour)'
 	@echo 'make mixin    write the Grafana dashboard and the alert rules anew from their source'
 	@echo 'make tab      bundle the tab of the Ceph Dashboard (node and npm)'
@@ -90,6 +90,7 @@ bench:
 	/usr/bin/python3 qa/bench/bench_decision.py
 	/usr/bin/python3 qa/bench/bench_model.py speed
 	/usr/bin/python3 qa/bench/bench_options.py
+	/usr/bin/python3 qa/bench/bench_store.py
 	/usr/bin/python3 qa/bench/bench_dashboard.py
 
 # Goes on where it was interrupted: each run is in qa/bench/results as soon as it is made

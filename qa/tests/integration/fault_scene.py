@@ -28,6 +28,8 @@ from harness.laboratory import Laboratory
 from harness.workloads.overwriter import Overwriter, Written
 from module_client import ALTERNATE_2019, CHECKOUT, OPTION, ModuleClient
 from real_workload import ended
+from rocksdb_tuner.rollout.records import RolloutState
+from rocksdb_tuner.rollout.storage import RolloutStorage
 
 #: Debian's RocksDB has no ZSTD: an OSD does not start with it.
 UNSTARTABLE = 'compression=kZSTD'
@@ -118,7 +120,8 @@ WRITES_PER_S, READS_PER_S = 200, 50
 FINAL = ('done', 'failed', 'rolled-back')
 #: Between two looks at a rollout: no step that a test waits for is over sooner.
 LOOK_S = 0.3
-STATE_KEY = 'mgr/rocksdb_tuner/rollout/current'
+OURS = 'mgr/rocksdb_tuner/'
+STATE_KEY = f'{OURS}rollout/current'
 #: The options of the orchestrator that make it fail, as they are without any fault.
 NO_FAULTS = {
     'refuse': 'false',
@@ -190,6 +193,24 @@ class Integrity:
     def damage(self) -> str:
         """All that is wrong, '' where nothing is."""
         return '\n'.join((*self.inconsistent, *self.fsck))
+
+
+class MonitorKeys:
+    """The module's store, as the monitors have it: for reading alone."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        dumped = json.loads(cluster.ceph('config-key', 'dump', OURS))
+        self._values = {key[len(OURS) :]: value for key, value in dumped.items()}
+
+    def get(self, key: str) -> str | None:
+        value = self._values.get(key)
+        return None if value is None else str(value)
+
+    def set(self, key: str, value: str | None) -> None:
+        raise AssertionError(f'{key} was to be written: {value}')
+
+    def keys(self, prefix: str) -> list[str]:
+        return sorted(key for key in self._values if key.startswith(prefix))
 
 
 @dataclass
@@ -343,14 +364,18 @@ class Scene:
         return state
 
     def stored(self) -> Any:
-        """The state in the monitors' store, which no manager is needed to read."""
+        """What each step of the rollout writes, of which no manager is needed to read it."""
         return json.loads(self.cluster.ceph('config-key', 'get', STATE_KEY))
+
+    def stored_state(self) -> RolloutState:
+        """All that is stored of the rollout, read while no manager writes."""
+        state = RolloutStorage(MonitorKeys(self.cluster)).load_current()
+        assert state is not None
+        return state
 
     def stored_steps(self) -> dict[int, str]:
         """How far each OSD is by what is stored."""
-        state = self.stored()
-        columns, strings = state['osds'], state['strings']
-        return {n: strings[step] for n, step in zip(columns['id'], columns['step'])}
+        return {osd.osd_id: osd.step.value for osd in self.stored_state().osds}
 
     # -- what holds at the end
 

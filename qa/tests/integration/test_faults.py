@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import threading
 import time
 from collections.abc import Iterator
@@ -29,6 +28,7 @@ from fault_scene import (
 )
 from harness import Cluster, HarnessError
 from module_client import ALTERNATE_2019, OPTION
+from rocksdb_tuner.tests.rollout import format_1
 
 pytestmark = pytest.mark.faults
 
@@ -608,15 +608,17 @@ def test_a_clock_that_jumps_hurries_and_stops_nothing(scene: Scene) -> None:
 
 
 def test_what_an_older_version_stored_is_carried_on(scene: Scene) -> None:
+    """A rollout under way survives the upgrade of the module."""
     scene.apply()
     scene.wait_for_step(scene.order[1], 'restarting', 'checking', 'settling')
     with scene.fault('store of an older version', 'promoting') as event:
         with scene.without_managers():
-            document = scene.stored()
-            # As version 1 had it, which knew of no soak
-            del document['soak']
-            old = {**document, 'version': 1, 'verdict': None}
-            scene.cluster.ceph('config-key', 'set', STATE_KEY, '-i', '-', stdin=json.dumps(old))
+            # As the version before had it: all of it under one key
+            old = format_1.encode_state(scene.stored_state())
+            for key in scene.cluster.ceph_json('config-key', 'ls'):
+                if key.startswith('mgr/rocksdb_tuner/rollout/parts/'):
+                    scene.cluster.ceph('config-key', 'rm', key)
+            scene.cluster.ceph('config-key', 'set', STATE_KEY, '-i', '-', stdin=old)
         event.happened = 'the new manager read it, and went on'
     scene.wait_for_end('done')
     scene.assert_done()

@@ -30,7 +30,6 @@ from . import acts, alarm, machine
 from .admission import planned
 from .back import perhaps_changed, rolled_back
 from .batches import watched_batch
-from .codec import refuse_if_too_large
 from .errors import RolloutRefused
 from .foreign import entries_in_the_way
 from .gates import NOT_ALLOWED
@@ -319,7 +318,6 @@ class Driver:
             now_s=now_s,
             soak=soak or SoakPlan(),
         )
-        refuse_if_too_large(state)
         return self._begin(state)
 
     def rollback(
@@ -352,12 +350,11 @@ class Driver:
         return self._begin(rolled_back(state, actor, now_s))
 
     def name_actor(self, rollout_id: str, actor: str) -> None:
-        """Who asked for a rollout, now that it is known; raises CommandError, RolloutRefused."""
+        """Who asked for a rollout, now that it is known; raises CommandError."""
         state = self._state
         if state is None or state.rollout_id != rollout_id:
             return
         named = replace(state, request=replace(state.request, actor=actor))
-        refuse_if_too_large(named)
         self._save(named)
         self._record(named)
 
@@ -453,7 +450,7 @@ class Driver:
         try:
             self._storage.save_restarts(self._restarts)
             self._save_time()
-        except (CommandError, RolloutRefused) as error:
+        except CommandError as error:
             # The state was stored just before: what is asked for is not held up for its count.
             log.warning('a restart cannot be counted: %s', error.message)
 
@@ -680,7 +677,7 @@ class Driver:
         if matters and self._clock.now_s - self._time_kept_s >= KEEP_TIME_S:
             try:
                 self._save_time()
-            except (CommandError, RolloutRefused) as error:
+            except CommandError as error:
                 log.warning('the time that has passed cannot be stored: %s', error.message)
 
     def _save_time(self) -> None:

@@ -10,7 +10,3 @@ class RolloutRefused(Exception):  # noqa: N818 - an answer to the operator, not 
         super().__init__(message)
         self.errno = errno
         self.message = message
-
-
-class StoredStateError(Exception):
-    """A stored text is not what this version of the module wrote; the message says where."""

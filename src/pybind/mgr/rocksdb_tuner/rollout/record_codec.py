@@ -3,203 +3,193 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
+from dataclasses import dataclass
 from typing import Optional
 
 from ..judge.evidence import Block, Evidence, Measured
-from ..plan.records import OPTION
-from .codec import (
-    VERSION,
-    WITHOUT_BATCHES,
-    WITHOUT_SOAK,
-    decode_state,
-    encode_state,
-    judgement_document,
-    predicted_document,
-    read_judgement,
-    read_predicted,
-)
-from .errors import RolloutRefused, StoredStateError
+from ..store.codec import decode, encode
+from ..store.errors import StoredStateError
+from ..store.pieces import LIMIT_BYTES
+from ..store.text import pack, unpack
+from . import format_1
+from .codec import VERSION, decode_state, encode_state
 from .history import HistoryRecord
-from .records import Outcome, RolloutState
+from .records import RolloutState
 from .restart_log import Restart, RestartLog
 from .stopwatch import ClockState
-from .stored import (
-    Part,
-    optional,
-    packed,
-    read_count,
-    read_list,
-    read_number,
-    read_text,
-    unpacked,
-    wrong,
-)
+
+#: Of the clock, restarts and evidence.
+_VERSION_BESIDE = 3
+
+
+@dataclass(frozen=True)
+class _Clock:
+    passed_s: float
+    ended: Optional[str]
+    ended_s: Optional[float]
+
+
+@dataclass(frozen=True)
+class _Restarts:
+    times_s: tuple[float, ...]
+    steady_s: tuple[Optional[float], ...]
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """Each block is one row: the signals of the first OSD, those of the second, and so on."""
+
+    id: str
+    batch: int
+    #: How many of the OSDs were changed: the first ones.
+    changed: int
+    osds: tuple[int, ...]
+    block_s: float
+    signals: tuple[str, ...]
+    before: tuple[tuple[Optional[float], ...], ...]
+    after: tuple[tuple[Optional[float], ...], ...]
 
 
 def encode_record(record: HistoryRecord, state: Optional[RolloutState] = None) -> str:
-    """Text of at most LIMIT_BYTES bytes; raises RolloutRefused with E2BIG.
+    """``state`` is kept beside it, where one key has room: history alone suffices to roll it back.
 
-    ``state`` is kept beside it, where there is room: history alone suffices to roll it back.
+    Of very many OSDs only the archive has it.
     """
-    document: dict[str, object] = {
-        'version': VERSION,
-        'id': record.rollout_id,
-        'time_s': record.time_s,
-        'recommendation': record.recommendation_id,
-        'who': record.who,
-        'from': record.options_from,
-        'to': record.options_to,
-        'actor': record.actor,
-        'outcome': record.outcome.value,
-        'reason': record.reason,
-        'prediction': record.prediction,
-        'measured': record.measured,
-        'predicted': predicted_document(record.predicted),
-        'judgement': judgement_document(record.judgement),
-        'option': record.option,
-    }
-    what = f'the history record of {record.rollout_id}'
+    document = {'version': VERSION, **encode(record)}
     if state is not None:
-        # Of very many OSDs only the archive has it.
-        with suppress(RolloutRefused):
-            return packed({**document, 'state': encode_state(state)}, what)
-    return packed(document, what)
-
-
-def decode_state_of_record(text: str) -> Optional[RolloutState]:
-    """The state that was stored with a record; None: none was. Raises StoredStateError."""
-    document = unpacked(text, WITHOUT_SOAK, VERSION)
-    stored = document.added_later('state', read_text)
-    return None if stored is None else decode_state(stored)
+        text = pack({**document, 'state': encode_state(state)})
+        if len(text.encode()) <= LIMIT_BYTES:
+            return text
+    return pack({**document, 'state': None})
 
 
 def decode_record(text: str) -> HistoryRecord:
     """The record that `encode_record` wrote; raises StoredStateError."""
-    document = unpacked(text, WITHOUT_SOAK, VERSION)
-    return HistoryRecord(
-        rollout_id=document.text('id'),
-        time_s=document.number('time_s'),
-        recommendation_id=document.text('recommendation'),
-        who=document.text('who'),
-        options_from=document.text('from'),
-        options_to=document.text('to'),
-        actor=document.text('actor'),
-        outcome=document.choice('outcome', Outcome),
-        reason=document.optional_text('reason'),
-        prediction=document.optional_text('prediction'),
-        measured=document.optional_text('measured'),
-        predicted=document.added_later('predicted', read_predicted),
-        judgement=document.added_later('judgement', read_judgement),
-        option=document.added_later('option', read_text) or OPTION,
-    )
+    return decode(HistoryRecord, _record_document(text))
+
+
+def decode_state_of_record(text: str) -> Optional[RolloutState]:
+    """The state that was stored with a record; None: none was. Raises StoredStateError."""
+    stored = _record_document(text).get('state')
+    if stored is None:
+        return None
+    if not isinstance(stored, str):
+        raise StoredStateError('"state" is not a text')
+    return decode_state(stored)
+
+
+def _record_document(text: str) -> dict[str, object]:
+    document = unpack(text, format_1.OLDEST, VERSION)
+    return document if document['version'] == VERSION else format_1.record(document)
 
 
 def encode_restarts(restarts: RestartLog) -> str:
-    """Text of at most LIMIT_BYTES bytes; raises RolloutRefused with E2BIG."""
-    document = {
-        'version': VERSION,
-        'times_s': [round(r.time_s) for r in restarts.restarts],
-        'steady_s': [None if r.steady_s is None else round(r.steady_s) for r in restarts.restarts],
-    }
-    return packed(document, 'the restarts of a day')
+    times_s = tuple(float(round(r.time_s)) for r in restarts.restarts)
+    steady_s = tuple(
+        None if r.steady_s is None else float(round(r.steady_s)) for r in restarts.restarts
+    )
+    return _packed(_Restarts(times_s, steady_s))
 
 
 def decode_restarts(text: str) -> RestartLog:
     """The log that `encode_restarts` wrote, to the second; raises StoredStateError."""
-    document = unpacked(text, WITHOUT_SOAK, VERSION)
-    times_s = document.column('times_s', None, read_number)
-    steady_s = document.column_added_later('steady_s', len(times_s), optional(read_number))
-    return RestartLog(tuple(map(Restart, times_s, steady_s)))
+    stored = decode(_Restarts, _unpacked(text))
+    if len(stored.times_s) != len(stored.steady_s):
+        raise StoredStateError('"steady_s" are not as many as "times_s"')
+    return RestartLog(tuple(map(Restart, stored.times_s, stored.steady_s)))
 
 
 def encode_clock(clock: ClockState) -> str:
-    """Text of at most LIMIT_BYTES bytes; raises RolloutRefused with E2BIG."""
     ended_id, ended_s = clock.ended or (None, None)
-    document = {
-        'version': VERSION,
-        'passed_s': clock.passed_s,
-        'ended': ended_id,
-        'ended_s': ended_s,
-    }
-    return packed(document, 'the time that has passed')
+    return _packed(_Clock(clock.passed_s, ended_id, ended_s))
 
 
 def decode_clock(text: str) -> ClockState:
     """What `encode_clock` wrote; raises StoredStateError."""
-    document = unpacked(text, WITHOUT_SOAK, VERSION)
-    passed_s = document.number('passed_s')
-    if passed_s < 0:
-        wrong('passed_s', passed_s, 'a number from 0 up')
-    ended = document.optional_text('ended')
-    return ClockState(passed_s, None if ended is None else (ended, document.number('ended_s')))
+    stored = decode(_Clock, _unpacked(text))
+    if stored.passed_s < 0:
+        raise StoredStateError(f'"passed_s" is {stored.passed_s} instead of a number from 0 up')
+    if stored.ended is None:
+        return ClockState(stored.passed_s)
+    if stored.ended_s is None:
+        raise StoredStateError('"ended_s" is missing')
+    return ClockState(stored.passed_s, (stored.ended, stored.ended_s))
 
 
 def encode_evidence(evidence: Evidence) -> str:
-    """Text of at most LIMIT_BYTES bytes; raises RolloutRefused with E2BIG."""
     osds = evidence.osds
-    document = {
-        'version': VERSION,
-        'id': evidence.rollout_id,
-        'batch': evidence.batch,
-        'changed': len(evidence.changed),
-        'osds': list(osds),
-        'block_s': evidence.block_s,
-        'signals': list(Measured._fields),
-        **{
-            part: [
-                # More digits than this say nothing of a mean.
-                [None if v is None else float(f'{v:.5g}') for n in osds for v in block.of(n)]
-                for block in blocks
-            ]
-            for part, blocks in (('before', evidence.before), ('after', evidence.after))
-        },
-    }
-    return packed(document, f'what the verdict on {evidence.rollout_id} is made of')
+    return _packed(
+        _Evidence(
+            id=evidence.rollout_id,
+            batch=evidence.batch,
+            changed=len(evidence.changed),
+            osds=osds,
+            block_s=evidence.block_s,
+            signals=Measured._fields,
+            before=tuple(_row(block, osds) for block in evidence.before),
+            after=tuple(_row(block, osds) for block in evidence.after),
+        )
+    )
+
+
+def _row(block: Block, osds: Sequence[int]) -> tuple[Optional[float], ...]:
+    # More digits than this say nothing of a mean.
+    return tuple(
+        None if value is None else float(f'{value:.5g}')
+        for osd_id in osds
+        for value in block.of(osd_id)
+    )
 
 
 def decode_evidence(text: str) -> Evidence:
     """The evidence that `encode_evidence` wrote, to five digits; raises StoredStateError."""
-    document = unpacked(text, WITHOUT_SOAK, VERSION)
-    osds = document.integers('osds')
+    stored = decode(_Evidence, _unpacked(text))
+    osds, signals = stored.osds, stored.signals
     if not osds or len(set(osds)) != len(osds):
         raise StoredStateError('"osds" is empty or names an OSD twice')
-    signals = document.strings('signals')
-    unknown = set(signals) - set(Measured._fields)
-    if unknown or len(set(signals)) != len(signals):
+    if set(signals) - set(Measured._fields) or len(set(signals)) != len(signals):
         raise StoredStateError('"signals" are not those that this module measures')
-    batch, changed = 0, 1
-    if document.value('version') != WITHOUT_BATCHES:
-        batch, changed = document.typed('batch', read_count), document.typed('changed', read_count)
-    if changed > len(osds):
+    if stored.changed > len(osds):
         raise StoredStateError('"changed" are more than there are OSDs')
     return Evidence(
-        rollout_id=document.text('id'),
-        batch=batch,
-        changed=tuple(osds[:changed]),
-        controls=tuple(osds[changed:]),
-        block_s=document.number('block_s'),
-        before=_blocks(document, 'before', osds, signals),
-        after=_blocks(document, 'after', osds, signals),
+        rollout_id=stored.id,
+        batch=stored.batch,
+        changed=osds[: stored.changed],
+        controls=osds[stored.changed :],
+        block_s=stored.block_s,
+        before=_blocks('before', stored.before, osds, signals),
+        after=_blocks('after', stored.after, osds, signals),
     )
 
 
 def _blocks(
-    document: Part, name: str, osds: Sequence[int], signals: Sequence[str]
+    name: str,
+    rows: Sequence[tuple[Optional[float], ...]],
+    osds: Sequence[int],
+    signals: Sequence[str],
 ) -> tuple[Block, ...]:
     """``signals`` are those of the version that wrote it: what it did not measure is not known."""
     width = len(signals)
-
-    def read(path: str, value: object) -> Block:
-        values = read_list(path, value)
-        if len(values) != width * len(osds):
-            wrong(path, value, f'{width} values for each of {len(osds)} OSDs')
-        numbers = [optional(read_number)(path, one) for one in values]
-        return Block(
+    for number, row in enumerate(rows):
+        if len(row) != width * len(osds):
+            raise StoredStateError(
+                f'"{name}[{number}]" has {len(row)} instead of {width} values for each of '
+                f'{len(osds)} OSDs'
+            )
+    return tuple(
+        Block(
             {
-                n: Measured(**dict(zip(signals, numbers[i * width : (i + 1) * width])))
-                for i, n in enumerate(osds)
+                osd_id: Measured(**dict(zip(signals, row[i * width : (i + 1) * width])))
+                for i, osd_id in enumerate(osds)
             }
         )
+        for row in rows
+    )
 
-    return tuple(document.column(name, None, read))
+
+def _packed(record: object) -> str:
+    return pack({'version': _VERSION_BESIDE, **encode(record)})
+
+
+def _unpacked(text: str) -> dict[str, object]:
+    return unpack(text, _VERSION_BESIDE, _VERSION_BESIDE)

@@ -15,7 +15,6 @@ from ..observe.trouble import Trouble
 from ..plan.batches import PlannedBatch, count
 from ..plan.records import Purpose
 from .batches import batch_of, watched_batch
-from .errors import RolloutRefused
 from .recorder import Part, Recorder, no_evidence, recorded_now
 from .records import Direction, RolloutState
 from .storage import RolloutStorage
@@ -144,7 +143,7 @@ class Recording:
     def _save(self) -> None:
         try:
             self._storage.save_evidence(tuple(r.evidence for r in self._recorders.values()))
-        except (CommandError, RolloutRefused) as error:
+        except CommandError as error:
             # A manager that takes over would know less, and wait for longer.
             log.warning('what a verdict is made of cannot be stored: %s', error.message)
 

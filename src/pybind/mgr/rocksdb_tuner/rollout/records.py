@@ -8,6 +8,7 @@ from typing import Optional
 
 from ..judge.records import Judgement, SoakPlan, Verdict
 from ..plan.records import ChangeRequest
+from ..store.codec import NOT_STORED
 
 
 class Phase(str, Enum):
@@ -204,7 +205,7 @@ class RolloutState:
     soak: SoakPlan = field(default_factory=SoakPlan)
     #: How long canary and controls were measured so far before the canary is changed. Not stored:
     #: it is read off what was recorded, which is.
-    baseline_s: float = 0.0
+    baseline_s: float = field(default=0.0, metadata=NOT_STORED)
     #: How long the canary was watched so far, without interruptions.
     soaked_s: float = 0.0
     #: The same of the batch that is watched, after the canary.

@@ -9,8 +9,8 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import FailureDomain, RunningOption
 from rocksdb_tuner.rollout.records import OsdStep
 from rocksdb_tuner.rollout.states import first_at
-from rocksdb_tuner.rollout.storage import CURRENT, EVIDENCE
-from rocksdb_tuner.rollout.stored import packed, unpacked_values
+from rocksdb_tuner.rollout.storage import CURRENT, EVIDENCE, PARTS, RolloutStorage
+from rocksdb_tuner.tests.rollout import format_1
 from rocksdb_tuner.tests.rollout.conftest import ALL, CLASS, refusing, set_profile
 
 from .acts import Act
@@ -42,18 +42,13 @@ def befall(world: World, watch: Watch, act: Act, osd_id: int) -> bool:
 
 
 def _module_upgraded(world: World) -> None:
-    """What the version before wrote is read by this one: it lacks what came later."""
-    text = world.store.values.get(CURRENT)
-    if text is not None:
-        document = unpacked_values(text, 1, 99)
-        for part, name in _ADDED_LATER:
-            document.get(part, document).pop(name, None)
-        world.store.values[CURRENT] = packed(document, 'a rollout')
+    """What the version before wrote is read by this one."""
+    state = RolloutStorage(world.store).load_current()
+    if state is not None:
+        for key in world.store.keys(PARTS):
+            del world.store.values[key]
+        world.store.values[CURRENT] = format_1.encode_state(state)
     world.fail_over()
-
-
-#: What `rollout.codec` reads with `added_later`, by the part of the document that it stands in.
-_ADDED_LATER = (('request', 'domains'), ('request', 'predicted'))
 
 
 def _next_write(fault: WriteFault) -> _Effect:

@@ -16,7 +16,6 @@ from rocksdb_tuner.plan.batches import planned_batches
 from rocksdb_tuner.plan.entries import starts_with
 from rocksdb_tuner.plan.records import ANNEX, OPTION, Purpose
 from rocksdb_tuner.plan.request import shared_entries
-from rocksdb_tuner.rollout.codec import decode_state
 from rocksdb_tuner.rollout.foreign import entries_in_the_way
 from rocksdb_tuner.rollout.records import (
     Direction,
@@ -27,7 +26,7 @@ from rocksdb_tuner.rollout.records import (
     RolloutState,
 )
 from rocksdb_tuner.rollout.states import in_flight
-from rocksdb_tuner.rollout.storage import CURRENT, HISTORY
+from rocksdb_tuner.rollout.storage import HISTORY, RolloutStorage
 from rocksdb_tuner.tests.rollout.conftest import Run, same_meaning
 
 from .rules import Rule, Violation
@@ -200,7 +199,8 @@ class Watch:
 
     def check(self, command: str) -> None:
         # The stored state, not the driver's: another manager must find the intention there.
-        state = decode_state(self.run.store.values[CURRENT])
+        state = RolloutStorage(self.run.store).load_current()
+        assert state is not None
         self.require(Rule.SAVED_BEFORE, not state.ended, f'{command} after the end')
         self._looked_first(command)
         _, verb, *words = shlex.split(command)

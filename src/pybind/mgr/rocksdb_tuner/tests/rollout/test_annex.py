@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -11,13 +10,10 @@ from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import RunningOption
 from rocksdb_tuner.plan.commands import commands, forward_actions, undo_actions
 from rocksdb_tuner.plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest
-from rocksdb_tuner.rollout.codec import VERSION, decode_state
-from rocksdb_tuner.rollout.errors import RolloutRefused, StoredStateError
+from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.history import record_of
 from rocksdb_tuner.rollout.record_codec import decode_record, encode_record
 from rocksdb_tuner.rollout.records import OsdStep, Outcome, Phase, RolloutState
-from rocksdb_tuner.rollout.storage import CURRENT
-from rocksdb_tuner.rollout.stored import unpacked_values
 from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeOsd
 
 from .conftest import ALL, OLD, Run, set_profile
@@ -285,27 +281,3 @@ def test_history_has_what_osds_run_of_both_and_names_the_option() -> None:
     assert decode_record(encode_record(record, state)) == record
     plain = record_of(replace(state, request=set_profile(run.cluster)))
     assert plain.option == OPTION
-
-
-def test_a_version_that_knows_of_no_annex_does_not_go_on_with_one() -> None:
-    """It would write what the annex was to hold into the string."""
-    run = Run(annexed())
-    run.start(lz4(run.cluster))
-    text = run.store.values[CURRENT]
-    with pytest.raises(StoredStateError, match='version 4 of the format'):
-        unpacked_values(text, 1, VERSION)
-    assert decode_state(text) == run.state
-
-
-def test_what_was_stored_before_there_was_a_second_option_loads_and_watches_only_its_own() -> None:
-    run = Run()
-    run.start()
-    in_the_middle(run)
-    document = unpacked_values(run.store.values[CURRENT], VERSION, VERSION)
-    del document['before']['other_entries'], document['request']['strings']
-    run.store.values[CURRENT] = json.dumps(document)
-    run.fail_over()
-    assert run.state.before.other_entries is None
-    assert run.state.request.strings is None
-    run.cluster.operator_sets(ALL, ZSTD, ANNEX)
-    assert run.to_the_end().stage is Phase.DONE

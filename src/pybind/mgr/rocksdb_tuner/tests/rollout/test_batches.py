@@ -10,7 +10,7 @@ from rocksdb_tuner.plan.records import ChangeRequest
 from rocksdb_tuner.rollout.batches import batches, watched_batch
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.records import OsdStep, Outcome, Phase, RolloutState
-from rocksdb_tuner.rollout.storage import EVIDENCE, EVIDENCE_OF_CANARY
+from rocksdb_tuner.rollout.storage import EVIDENCE
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import ALL, NEW, Run, set_profile
@@ -240,15 +240,3 @@ def test_a_manager_that_takes_over_between_batches_goes_on_with_what_was_measure
     run.fail_over()
     run.until(lambda state: len(state.verdicts) == 2)
     assert run.state.verdicts[1] is Verdict.NO_WORSE
-
-
-def test_evidence_of_a_version_without_batches_is_that_of_the_canary() -> None:
-    """A soak that was under way when the module was upgraded goes on."""
-    run, request = eight()
-    run.start(request, SOAK)
-    run.until(lambda state: state.soaked_s >= 120)
-    run.store.values[EVIDENCE_OF_CANARY] = run.store.values.pop(EVIDENCE + '0')
-    run.fail_over()
-    run.until(lambda state: state.promoted)
-    assert run.state.verdicts == (Verdict.NO_WORSE,)
-    assert EVIDENCE_OF_CANARY not in run.store.values or not run.state.promoted

@@ -11,7 +11,6 @@ import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import DaemonVersions
-from rocksdb_tuner.rollout import stored
 from rocksdb_tuner.rollout.driver import Driver
 from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.rollout.records import OsdStep, Outcome, Phase
@@ -188,27 +187,6 @@ def test_a_config_store_that_cannot_be_read_refuses_a_start(run: Run, command: s
             run.start()
         else:
             run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-
-
-def test_a_rollout_that_is_too_large_to_remember_is_refused(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(stored, 'LIMIT_BYTES', 5000)
-    with refused(errno.E2BIG, 'change a part of them by hand'):
-        run.start()
-    assert run.driver.state is None
-    assert run.store.values == {}
-
-
-def test_a_state_that_outgrows_its_key_all_the_same_stops_the_rollout_visibly(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run.start()
-    monkeypatch.setattr(stored, 'LIMIT_BYTES', 100)
-    monkeypatch.setattr(stored, '_PLAIN_MAX_BYTES', 100)
-    run.tick()
-    assert 'change a part of them by hand' in run.driver.problems[0]
-    assert run.cluster.commands == []
 
 
 # -- history

@@ -52,12 +52,6 @@ def test_what_was_stored_is_read_back(stored: list[tuple[int, Optional[int]]]) -
     assert decode_restarts(encode_restarts(log)) == log
 
 
-def test_restarts_of_an_older_version_count_as_just_now() -> None:
-    """When they were by a clock that nobody sets is not known."""
-    log = decode_restarts('{"version":3,"times_s":[1,2]}').looked_at(1000.0)
-    assert [r.steady_s for r in log.restarts] == [1000.0, 1000.0]
-
-
 @pytest.mark.parametrize('jump_s', [-30 * DAY_S, -DAY_S, DAY_S, 30 * DAY_S])
 @pytest.mark.parametrize('takeover', [False, True])
 def test_a_clock_that_is_wrong_for_some_seconds_empties_no_day(

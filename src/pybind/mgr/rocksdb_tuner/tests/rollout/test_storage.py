@@ -24,17 +24,17 @@ from rocksdb_tuner.rollout.storage import (
     ACKNOWLEDGED,
     ARCHIVE,
     ARCHIVE_MAX,
-    BROKEN,
     CLOCK,
     CURRENT,
     EVIDENCE,
-    EVIDENCE_OF_CANARY,
     HISTORY,
     HISTORY_MAX,
+    PARTS,
     RESTARTS,
     RolloutStorage,
     number_of,
 )
+from rocksdb_tuner.store.quarantine import BROKEN
 from rocksdb_tuner.tests.fake_cluster import FakeStore
 
 from .test_codec import example
@@ -165,14 +165,19 @@ def paused(state: RolloutState) -> RolloutState:
 def test_what_a_newer_version_wrote_is_read_again_once_that_version_is_back(
     store: FakeStore,
 ) -> None:
-    """A downgrade and the upgrade after it lose nothing; who reads it then is told nothing."""
+    """A downgrade and the upgrade after it lose nothing; who reads it then is told nothing.
+
+    What the head of the rollout names stays where it is.
+    """
     old = ended('r3')
     before = RolloutStorage(store)
     before.save_current(old)  # type: ignore[arg-type]
     before.archive(old)  # type: ignore[arg-type]
     before.save_record(record_of(old))  # type: ignore[arg-type]
     kept = dict(store.values)
-    store.values = {BROKEN + key: value for key, value in kept.items()}
+    store.values = {
+        key if key.startswith(PARTS) else BROKEN + key: value for key, value in kept.items()
+    }
     storage = RolloutStorage(store)
     storage.take_back_readable(paused)
     assert store.values == kept
@@ -181,7 +186,7 @@ def test_what_a_newer_version_wrote_is_read_again_once_that_version_is_back(
 
 def test_a_rollout_that_was_set_aside_in_its_middle_comes_back_paused(store: FakeStore) -> None:
     RolloutStorage(store).save_current(example())
-    store.values = {BROKEN + CURRENT: store.values[CURRENT]}
+    store.values[BROKEN + CURRENT] = store.values.pop(CURRENT)
     storage = RolloutStorage(store)
     storage.take_back_readable(paused)
     found = storage.load_current()
@@ -220,7 +225,7 @@ def by_kind() -> dict[str, str]:
     """A good text of each kind by its key."""
     return {
         CLOCK: encode_clock(ClockState(7.0, ('r7', 5.0))),
-        EVIDENCE_OF_CANARY: encode_evidence(measured(0)),
+        EVIDENCE + '0': encode_evidence(measured(0)),
         EVIDENCE + '1': encode_evidence(measured(1)),
         RESTARTS: encode_restarts(RestartLog((Restart(1.0, 2.0),))),
         HISTORY + 'r7': encode_record(record_of(example())),
@@ -290,9 +295,9 @@ def test_without_anything_stored_no_time_has_passed_and_nothing_was_restarted(
 
 
 def test_evidence_is_kept_by_batch_and_what_is_not_named_goes(store: FakeStore) -> None:
-    """Also what a version without batches kept of its canary."""
+    """What was measured of batches before is not needed any more."""
     storage = RolloutStorage(store)
-    store.values[EVIDENCE_OF_CANARY] = encode_evidence(measured(0))
+    store.values[EVIDENCE + '0'] = encode_evidence(measured(0))
     assert storage.load_evidence() == (measured(0),)
     storage.save_evidence((measured(1), measured(2)))
     assert set(store.values) == {EVIDENCE + '1', EVIDENCE + '2'}
