@@ -1,0 +1,57 @@
+"""The runs that show which OSDs are short of cores: what is drawn, and what counts as proven."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from bench_cores_runs import OsdSeen, Run, document, runs_of
+from bench_cores_trials import DESIGN, KINDS, Hold, Load, Trial, committed, drawn
+from bench_cores_trials import document as draw_document
+
+
+def test_the_draw_is_the_one_that_was_written_down() -> None:
+    """What is held out cannot be changed after a look at the runs without a trace."""
+    assert committed() == drawn()
+    assert json.loads(DESIGN.read_text()) == json.loads(json.dumps(draw_document(drawn())))
+
+
+def test_half_of_each_kind_is_held_out_and_all_of_tentacle() -> None:
+    """Neither thresholds nor their test are left without a kind of run."""
+    first = [trial for trial in drawn() if trial.release == 'pacific']
+    for kind in KINDS:
+        held_out = [trial.held_out for trial in first if trial.kind == kind]
+        assert sum(held_out) == len(held_out) // 2 > 0
+    assert all(trial.held_out for trial in drawn() if trial.release == 'tentacle')
+    assert len({trial.name for trial in drawn()}) == len(drawn())
+
+
+def made(kind: str, hold: Hold, cpu_s: float, idle: float, idle_first: float = 0.5) -> Run:
+    trial = Trial('t', 'pacific', kind, hold, Load('write', 4, 32, 1))
+    counters: dict[str, float | list[float]] = {'osd.op_w': 100, 'osd.op_w_latency': [1.5, 100]}
+    return Run(trial, '16.2.15', idle, idle_first, [OsdSeen(0, 10.0, counters, cpu_s, 1.0)])
+
+
+@pytest.mark.parametrize(
+    ('run', 'proven'),
+    [
+        # 2.5 s of the 3 s that an OSD may use in ten seconds.
+        (made('cores', Hold('cpu-quota', 30), 2.6, 0.5), True),
+        (made('cores', Hold('cpu-quota', 30), 2.5, 0.5), False),
+        (made('cores', Hold('cpu-shared', 1), 1.0, 0.5, 0.1), True),
+        (made('cores', Hold('cpu-shared', 1), 1.0, 0.5, 0.11), False),
+        (made('device', Hold('disk-mib', 1), 1.0, 0.15), True),
+        (made('kv-sync', Hold('slow-sync', 1), 1.0, 0.14), False),
+    ],
+)
+def test_a_run_counts_where_what_was_to_hold_clients_back_did(run: Run, proven: bool) -> None:
+    """An OSD with a quota that it does not use is not short of cores, and a full machine is."""
+    assert run.is_proven is proven
+
+
+def test_results_are_read_as_they_were_written() -> None:
+    """Runs are made at different times, and added to those that are there."""
+    run = made('cores', Hold('cpu-quota', 30), 2.6, 0.5)
+    runs = [run, replace(run, idle=0.4)]
+    assert runs_of(json.loads(json.dumps(document(runs, None)))) == runs
