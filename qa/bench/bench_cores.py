@@ -10,6 +10,7 @@ keep when that was first done.
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import json
 import sys
 from collections.abc import Sequence
@@ -24,7 +25,8 @@ sys.path[:0] = [
     str(BENCH),
 ]
 
-import bench_cores_runs as running  # noqa: E402 - after the path to it
+import bench_cores_judge as judging  # noqa: E402 - after the path to it
+import bench_cores_runs as running  # noqa: E402
 from bench_cores_runs import Run  # noqa: E402
 from bench_cores_trials import committed  # noqa: E402
 
@@ -56,6 +58,16 @@ def _measure(arguments: argparse.Namespace) -> None:
         print(f'{run.trial.name}: {proven}, {run.idle:.0%} idle', flush=True)
 
 
+def _compare(arguments: argparse.Namespace) -> None:
+    runs, first_looked = read(arguments.out)
+    if arguments.held_out and first_looked is None:
+        now = dt.datetime.now(dt.timezone.utc)
+        first_looked = now.isoformat(timespec='seconds')
+        _write(arguments.out, runs, first_looked)
+    for line in judging.report([r for r in runs if r.trial.held_out is arguments.held_out]):
+        print(line)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--out', type=Path, default=RESULTS)
@@ -64,6 +76,9 @@ def main() -> int:
     measure.add_argument('--dir', type=Path, default=Path('/tmp/bench-cores'))
     measure.add_argument('--release', default='pacific')
     measure.set_defaults(run=_measure)
+    compare = commands.add_parser('compare')
+    compare.add_argument('--held-out', action='store_true')
+    compare.set_defaults(run=_compare)
     arguments = parser.parse_args()
     arguments.run(arguments)
     return 0
