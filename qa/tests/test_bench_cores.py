@@ -27,22 +27,23 @@ def test_half_of_each_kind_is_held_out_and_all_of_tentacle() -> None:
     assert len({trial.name for trial in drawn()}) == len(drawn())
 
 
-def made(kind: str, hold: Hold, cpu_s: float, idle: float, idle_first: float = 0.5) -> Run:
+def made(kind: str, hold: Hold, cpu_s: float, waited_s: float, idle_first: float = 0.5) -> Run:
     trial = Trial('t', 'pacific', kind, hold, Load('write', 4, 32, 1))
     counters: dict[str, float | list[float]] = {'osd.op_w': 100, 'osd.op_w_latency': [1.5, 100]}
-    return Run(trial, '16.2.15', idle, idle_first, [OsdSeen(0, 10.0, counters, cpu_s, 1.0)])
+    osd = OsdSeen(0, 10.0, counters, cpu_s, waited_s, 0.1, 5.0)
+    return Run(trial, '16.2.15', 0.5, idle_first, [osd])
 
 
 @pytest.mark.parametrize(
     ('run', 'proven'),
     [
-        # 2.5 s of the 3 s that an OSD may use in ten seconds.
-        (made('cores', Hold('cpu-quota', 30), 2.6, 0.5), True),
-        (made('cores', Hold('cpu-quota', 30), 2.5, 0.5), False),
+        # 2.6 s of the 3 s that an OSD may use in ten seconds.
+        (made('cores', Hold('cpu-quota', 30), 2.5, 9.0), True),
+        (made('cores', Hold('cpu-quota', 30), 2.4, 9.0), False),
         (made('cores', Hold('cpu-shared', 1), 1.0, 0.5, 0.1), True),
         (made('cores', Hold('cpu-shared', 1), 1.0, 0.5, 0.11), False),
-        (made('device', Hold('disk-mib', 1), 1.0, 0.15), True),
-        (made('kv-sync', Hold('slow-sync', 1), 1.0, 0.14), False),
+        (made('device', Hold('disk-mib', 1), 1.0, 1.0), True),
+        (made('kv-sync', Hold('slow-sync', 1), 1.0, 1.1), False),
     ],
 )
 def test_a_run_counts_where_what_was_to_hold_clients_back_did(run: Run, proven: bool) -> None:
