@@ -25,9 +25,11 @@ class Verdict:
     resource: Resource
 
     @property
-    def is_right(self) -> bool:
-        """Whether "cores" is told where it is so, and only there."""
-        return (self.resource is Resource.CORES) == (self.run.trial.kind == 'cores')
+    def is_wrong(self) -> bool:
+        """Whether a resource is named that does not bound the clients; "unknown" names none."""
+        if self.run.trial.kind == 'cores':
+            return self.resource not in {Resource.CORES, Resource.UNKNOWN}
+        return self.resource is Resource.CORES
 
 
 def verdicts(runs: Sequence[Run]) -> list[Verdict]:
@@ -82,6 +84,7 @@ def signals_of(release: str, osd: OsdSeen) -> Signals:
         commit_ms=_mean_ms(osd, names.commit),
         op_w_latency_ms=_mean_ms(osd, names.op_w_latency),
         write_iops=writes / osd.seconds,
+        write_bytes_per_s=written / osd.seconds,
         read_iops=_number(osd, names.op_r) / osd.seconds,
         write_bytes_avg=written / writes if writes else None,
     )
@@ -126,13 +129,13 @@ def _values(
 
 
 def report(runs: Sequence[Run]) -> Iterator[str]:
-    """A line for each run, and how many of each kind are told right."""
+    """A line for each run, and what is told of each kind."""
     found = verdicts(runs)
     for verdict in sorted(found, key=lambda v: v.run.trial.name):
         trial = verdict.run.trial
         load = trial.load
         yield (
-            f'{"" if verdict.is_right else "WRONG "}{trial.name:<20} {trial.hold.how:>10} '
+            f'{"WRONG " if verdict.is_wrong else ""}{trial.name:<20} {trial.hold.how:>10} '
             f'{trial.hold.strength:<4} {load.clients:>6} {load.block_kib:>4} KiB x {load.depth:<3} '
             f'to {load.replicas}: {verdict.resource.value}'
         )

@@ -27,10 +27,17 @@ def test_half_of_each_kind_is_held_out_and_all_of_tentacle() -> None:
     assert len({trial.name for trial in drawn()}) == len(drawn())
 
 
-def made(kind: str, hold: Hold, cpu_s: float, waited_s: float, idle_first: float = 0.5) -> Run:
+def made(
+    kind: str,
+    hold: Hold,
+    cpu_s: float,
+    waited_s: float,
+    idle_first: float = 0.5,
+    kv_sync_waited_s: float = 2.0,
+) -> Run:
     trial = Trial('t', 'pacific', kind, hold, Load('write', 4, 32, 1))
     counters: dict[str, float | list[float]] = {'osd.op_w': 100, 'osd.op_w_latency': [1.5, 100]}
-    osd = OsdSeen(0, 10.0, counters, cpu_s, waited_s, 0.1, 5.0)
+    osd = OsdSeen(0, 10.0, counters, cpu_s, waited_s, 0.1, kv_sync_waited_s)
     return Run(trial, '16.2.15', 0.5, idle_first, [osd])
 
 
@@ -42,8 +49,10 @@ def made(kind: str, hold: Hold, cpu_s: float, waited_s: float, idle_first: float
         (made('cores', Hold('cpu-quota', 30), 2.4, 9.0), False),
         (made('cores', Hold('cpu-shared', 1), 1.0, 0.5, 0.1), True),
         (made('cores', Hold('cpu-shared', 1), 1.0, 0.5, 0.11), False),
-        (made('device', Hold('disk-mib', 1), 1.0, 1.0), True),
-        (made('kv-sync', Hold('slow-sync', 1), 1.0, 1.1), False),
+        (made('device', Hold('disk-mib', 1), 1.0, 5.0), True),
+        (made('kv-sync', Hold('slow-sync', 1), 1.0, 5.1), False),
+        (made('kv-sync', Hold('slow-sync', 1), 1.0, 5.0, 0.5, 2.1), False),
+        (made('kv-sync', Hold('kv-quota', 1), 1.0, 5.0, 0.5, 9.0), True),
     ],
 )
 def test_a_run_counts_where_what_was_to_hold_clients_back_did(run: Run, proven: bool) -> None:

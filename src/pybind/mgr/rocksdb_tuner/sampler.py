@@ -126,5 +126,9 @@ class Sampler:
         # What was recognised before is not shown as if it still were.
         self.recognition = _NOTHING_RECOGNISED
         self.recognition = self.recogniser.recognise(
-            self.observer.signals(), self._cluster.cluster_map(), now_s, self.pool_rates
+            self.observer.signals(),
+            self._cluster.cluster_map(),
+            now_s,
+            self.pool_rates,
+            self.observer.details,
         )

@@ -92,7 +92,8 @@ def weighing(case: Case, resource: Resource, running: Optional[str] = None) -> W
     """All candidates against ``running``, by default what these OSDs run."""
     base = case.running if running is None else running
     bars = case.bars
-    if case.cohort.group.cores is None and resource is not Resource.CORES:
+    are_short = Resource.CORES in {resource, case.limit.resource}
+    if case.cohort.group.cores is None and not are_short:
         # No daemon tells how many an OSD has; what limits is told where they are few.
         bars = replace(bars, plenty=frozenset({Resource.CORES}))
     is_packed = packs(case, case.running)

@@ -1,20 +1,27 @@
 """Which resource bounds the clients of a group of OSDs. Pure.
 
-Of what is measured anyway: how busy the kv_sync threads are, what is on which device, memory, and
-where RocksDB's own statistics are on, its stalls. Cores and network are not measured, so neither
-is ever concluded. What is not known is `Resource.UNKNOWN`, never "none".
+Of what is measured anyway: how busy the kv_sync threads are, what is on which device, memory, how
+long writes wait for the OSD's own threads, and where RocksDB's own statistics are on, its stalls.
+The network is not measured, so it is never concluded. What is not known is `Resource.UNKNOWN`,
+never "none".
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import NamedTuple, Optional
 
-from ..knowledge import loader
 from ..observe.signals import Signals
-from ..workload.pressure import KV_SYNC_BUSY, KV_SYNC_MS, measured, with_pressure
+from ..workload.limits import LimitThresholds, limit_thresholds
+from ..workload.pressure import (
+    KV_SYNC_BUSY,
+    KV_SYNC_MS,
+    ONODE_MISSES,
+    THREAD_SHARE,
+    measured,
+    with_pressure,
+)
 from ..workload.records import Evidence, Workload, WorkloadClass
 from .profiles import Storage
 from .records import UNKNOWN_LIMIT, GroupFacts, Limit, OsdFacts, Resource
@@ -31,26 +38,6 @@ __all__ = [
 
 _NOT_CLIENTS = frozenset({WorkloadClass.RECOVERY, WorkloadClass.UNKNOWN})
 _SURE = 0.95
-
-
-class LimitThresholds(NamedTuple):
-    """Meaning, unit and source of each stand in ``knowledge/limits.json``."""
-
-    kv_sync_bound: float
-    kv_sync_idle: float
-    slow_round_ms: float
-    spilled_share: float
-    db_full_share: float
-    wal_full_share: float
-    stall_share: float
-    memory_over_target: float
-    data_write_share: float
-
-
-@lru_cache(maxsize=1)
-def limit_thresholds() -> LimitThresholds:
-    entries = loader.load('limits')['thresholds']
-    return LimitThresholds(**{name: float(entry['value']) for name, entry in entries.items()})
 
 
 class _Seen(NamedTuple):
@@ -85,7 +72,11 @@ def _with_pressure(group: GroupFacts) -> Optional[Workload]:
     workload = group.workload
     if workload is None or measured(workload, KV_SYNC_BUSY) is not None:
         return workload
-    return with_pressure(workload, (o.signals for o in group.osds if o.signals is not None))
+    return with_pressure(
+        workload,
+        (o.signals for o in group.osds if o.signals is not None),
+        (o.details for o in group.osds if o.details is not None),
+    )
 
 
 def limit_of(group: GroupFacts) -> Limit:
@@ -101,11 +92,12 @@ def limit_of(group: GroupFacts) -> Limit:
     return (
         _of_spillover(seen, limits)
         or _of_stalls(seen, limits)
+        or _of_cores(group, workload, busy, limits)
         or _of_kv_sync(group, busy, round_ms, limits)
         or _of_memory(seen, limits)
         or _of_space(seen, limits)
         or _of_data(group.workload, seen, limits)
-        or _of_nothing(busy, limits)
+        or _of_nothing(workload, busy, limits)
     )
 
 
@@ -184,6 +176,25 @@ def _of_stalls(seen: _Seen, limits: LimitThresholds) -> Optional[Limit]:
     return Limit(Resource.DB_DEVICE, 0.7, (evidence,))
 
 
+def _of_cores(
+    group: GroupFacts,
+    workload: Optional[Workload],
+    busy: Optional[Evidence],
+    limits: LimitThresholds,
+) -> Optional[Limit]:
+    """A kv_sync thread that waits for a core looks busy, and its commits look slow."""
+    threads = measured(workload, THREAD_SHARE)
+    if threads is None or busy is None or busy.value < limits.kv_sync_idle:
+        return None
+    if common_storage(group.osds) is Storage.HDD:
+        # Preparing a write may read from the disk.
+        return None
+    if measured(workload, ONODE_MISSES) is not None:
+        # Reading onodes would explain it as well.
+        return UNKNOWN_LIMIT
+    return Limit(Resource.CORES, 0.6, (threads, busy))
+
+
 def _of_kv_sync(
     group: GroupFacts,
     busy: Optional[Evidence],
@@ -245,8 +256,12 @@ def _of_data(workload: Workload, seen: _Seen, limits: LimitThresholds) -> Option
     return Limit(Resource.DATA_DEVICE, 0.7, (evidence,))
 
 
-def _of_nothing(busy: Optional[Evidence], limits: LimitThresholds) -> Limit:
+def _of_nothing(
+    workload: Optional[Workload], busy: Optional[Evidence], limits: LimitThresholds
+) -> Limit:
     if busy is None or busy.value >= limits.kv_sync_idle:
         return UNKNOWN_LIMIT
-    # Cores and network are not measured.
+    if measured(workload, THREAD_SHARE) is not None:
+        return UNKNOWN_LIMIT
+    # The network is not measured.
     return Limit(Resource.NONE, 0.6, (busy,))

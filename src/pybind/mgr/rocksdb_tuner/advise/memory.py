@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Mapping
 
-from ..workload.pressure import KV_SYNC_BUSY, KV_SYNC_MS
+from ..workload.pressure import KV_SYNC_BUSY, PRESSURE
 from ..workload.records import Evidence, Recognition, Workload, WorkloadClass
 from ..workload.writer import writer_of
 from .case import MIN_CONFIDENCE
@@ -16,10 +16,6 @@ _NO_WRITES = frozenset({WorkloadClass.IDLE, WorkloadClass.RECOVERY, WorkloadClas
 #: Work that lasted no longer than this is no reason to restart OSDs: a gateway that starts looks
 #: like bucket index work for half a minute.
 LASTING_S = 30.0
-
-
-#: What is remembered of the busiest time.
-_PRESSURE = (KV_SYNC_BUSY, KV_SYNC_MS)
 
 
 class WorkloadMemory:
@@ -81,10 +77,10 @@ class WorkloadMemory:
         now_s: float,
         memory_s: float,
     ) -> Workload:
-        now = tuple(e for e in workload.evidence if e.signal in _PRESSURE)
+        now = tuple(e for e in workload.evidence if e.signal in PRESSURE)
         known = self._busiest.get(device_class)
         if known and known[1] is who and now_s - known[0] <= memory_s and _busy(known[2], now):
-            others = tuple(e for e in workload.evidence if e.signal not in _PRESSURE)
+            others = tuple(e for e in workload.evidence if e.signal not in PRESSURE)
             return workload._replace(evidence=(*others, *known[2]))
         if now:
             self._busiest[device_class] = (now_s, who, now)

@@ -15,6 +15,7 @@ from ..deep.look import DeepLook
 from ..evaluate import Circumstances, conclude, unknown_manager
 from ..mgr.records import OsdInfo
 from ..observe.column_families import DeepStats, parse_deep_stats
+from ..observe.details import Details
 from ..observe.signals import Signals
 from ..options.releases import KnownRelease, known_releases, release_of
 from ..snapshot import Mode, Sampling, Snapshot
@@ -52,7 +53,8 @@ def _snapshot(reading: Reading) -> Snapshot:
     taken_s = module.taken_s if module else _newest_s(collection)
     now_s = taken_s or 0.0
     seen = {o.info.osd_id: o.measured.signals for o in judged if o.measured.signals}
-    recognition = _recognise(collection, seen, now_s)
+    looks = {o.info.osd_id: o.measured.details for o in judged}
+    recognition = _recognise(collection, seen, looks, now_s)
     facts = tuple(_facts(o, recognition.per_osd.get(o.info.osd_id), module) for o in judged)
     if module is not None and module.mode is Mode.OFF:
         facts = ()
@@ -134,18 +136,23 @@ def _facts(
     )
 
 
-def _recognise(collection: Collection, seen: Mapping[int, Signals], now_s: float) -> Recognition:
+def _recognise(
+    collection: Collection,
+    seen: Mapping[int, Signals],
+    looks: Mapping[int, Optional[Details]],
+    now_s: float,
+) -> Recognition:
     module = collection.module
     if module is not None:
         # The same look once more, with what was believed before it.
         recogniser = Recogniser(module.memories)
         return recogniser.recognise(
-            seen, collection.cluster_map, module.sampled_s, module.pool_rates
+            seen, collection.cluster_map, module.sampled_s, module.pool_rates, looks.get
         )
     # One look is all there is: it is not a change of what was believed.
     recogniser = Recogniser()
     recogniser.recognise(seen, collection.cluster_map, now_s - CONFIRM_S)
-    return recogniser.recognise(seen, collection.cluster_map, now_s)
+    return recogniser.recognise(seen, collection.cluster_map, now_s, details=looks.get)
 
 
 def _advised_on(facts: Iterable[OsdFacts], recognition: Recognition) -> Mapping[str, Workload]:

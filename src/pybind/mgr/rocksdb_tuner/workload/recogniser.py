@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import Mapping, NamedTuple, Optional
+from typing import Callable, Mapping, NamedTuple, Optional
 
 from ..mgr.records import ClusterMap
+from ..observe.details import Details
 from ..observe.pool_rates import PoolRates
 from ..observe.signals import Signals
 from .activity import activity
@@ -51,10 +52,12 @@ class Recogniser:
         cluster_map: ClusterMap,
         now_s: float,
         pool_rates: Mapping[int, PoolRates] = MappingProxyType({}),
+        details: Callable[[int], Optional[Details]] = lambda _: None,
     ) -> Recognition:
         """Classify every OSD in ``signals`` and every device class; call once per tick.
 
-        ``pool_rates`` is what clients do to each pool, where that is known.
+        ``pool_rates`` is what clients do to each pool, where that is known; ``details`` finds the
+        newest close look at an OSD.
         """
         members: dict[str, list[Signals]] = {}
         for osd in cluster_map.osds:
@@ -67,7 +70,10 @@ class Recogniser:
             work = activity(of_class)
             changes_per_s = work.changes_per_s if work else 0.0
             pools[name] = pool_context(cluster_map, name, pool_rates, changes_per_s)
-            now = with_pressure(classify(work, pools[name]), of_class)
+            looks = (details(seen.osd_id) for seen in of_class)
+            now = with_pressure(
+                classify(work, pools[name]), of_class, (look for look in looks if look is not None)
+            )
             groups[name] = remember(self._groups.get(name), now, now_s)
         self._groups = groups
         own: dict[int, tuple[Signals, Workload, Optional[str]]] = {}

@@ -143,6 +143,8 @@ def test_what_was_published_of_just_this_change_counts_as_one_more_measurement()
     [
         (workload(RBD), Resource.KV_SYNC, (KV,)),
         (workload(RBD), Resource.DB_DEVICE, (Resource.DB_DEVICE, KV)),
+        (workload(RBD, busy=0.05), Resource.CORES, (Resource.CORES,)),
+        (workload(RGW), Resource.CORES, (Resource.CORES, SPACE)),
         (workload(RBD), Resource.DATA_DEVICE, ()),
         (workload(RBD), Resource.NETWORK, ()),
         (workload(RBD, busy=0.05), Resource.NONE, ()),
@@ -224,3 +226,15 @@ def test_cores_keep_a_set_back_only_where_it_is_known_how_many_there_are() -> No
     assert at_most(costs) > 1.05
     assert unknown.short is None or 'CPU' not in unknown.short
     assert 'CPU time of RocksDB' in (known.short or '')
+
+
+def test_cores_that_bound_clients_keep_back_what_costs_cpu() -> None:
+    """LZ4 saves space, which clients would not notice as much as the CPU that it takes."""
+    short = case(osd(), does=workload(RGW), limit=Limit(Resource.CORES, 0.6))
+    assert 'CPU time of RocksDB' in (named(weighing(short, SPACE), LZ4.name).short or '')
+    found = weighing(short, Resource.CORES)
+    assert found.resource is Resource.CORES
+    compressed = named(found, LZ4.name).of(Resource.CORES)
+    assert compressed is not None
+    assert compressed.value > 1
+    assert named(found, LZ4.name).short is not None

@@ -19,6 +19,7 @@ from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.latency import WriteLatency
 from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.workload.pressure import with_pressure
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
 from .scenes import facts, group, osd_info, workload
@@ -185,6 +186,15 @@ def writing(data_ms: Optional[float], whole_ms: Optional[float] = 10.0) -> OsdFa
     return osd()._replace(details=Details(0.0, latency, None, None, None, None))
 
 
+def threads(
+    info: Optional[dict[str, Any]] = None, misses: int = 0, busy: float = 0.9, round_ms: float = 1.0
+) -> OsdFacts:
+    """Writes wait for the threads of this OSD."""
+    latency = WriteLatency(40.0, client_op_ms=40.0, osd_queue_ms=2.0, osd_prepare_ms=1.0)
+    details = Details(0.0, latency, None, None, None, None, 100, misses)
+    return osd(info=info, kv_sync_busy=busy, kv_sync_ms=round_ms)._replace(details=details)
+
+
 LARGE = workload(WorkloadClass.LARGE_WRITE, busy=None)
 ON_DISK = {**DISK, **DB}
 STALLED = 'stall_share {} ratio in 30 s: RocksDB holds up writes for {}% of the time.'
@@ -297,6 +307,46 @@ def test_how_sure_it_is_and_what_speaks_for_it_is_told(
     osds: list[OsdFacts], does: Workload, said: str
 ) -> None:
     assert told(*osds, does=does) == said
+
+
+@pytest.mark.parametrize(
+    ('found', 'resource'),
+    [
+        (threads(), Resource.CORES),
+        # A thread that waits for a core looks busy, and its commits look slow.
+        (threads(round_ms=9.0), Resource.CORES),
+        (threads(busy=0.25), Resource.CORES),
+        # It is not nothing, but what it is cannot be told.
+        (threads(busy=0.24), Resource.UNKNOWN),
+        # Onodes may be read from RocksDB, or from the disk, meanwhile.
+        (threads(misses=6), Resource.UNKNOWN),
+        (threads(misses=5), Resource.CORES),
+        (threads(info=DISK), Resource.DATA_DEVICE),
+        (
+            threads()._replace(rocksdb_times=RocksdbTimes(30.0, 0.05, None, None)),
+            Resource.DB_DEVICE,
+        ),
+    ],
+)
+def test_cores_bound_where_writes_wait_for_threads_and_nothing_else_explains_it(
+    found: OsdFacts, resource: Resource
+) -> None:
+    """Never a wrong name: where it may be something else, nothing is told."""
+    assert bound(found) is resource
+
+
+def test_that_cores_bound_is_told_with_what_it_is_known_by() -> None:
+    assert told(threads()) == (
+        'cores 0.6: osd_thread_share 0.075 ratio in 40 s: Writes spend 3.0 ms, 8% of their time, '
+        f'on the OSD threads that prepare them. {BUSY.format(0.9, 90)}'
+    )
+
+
+def test_cores_that_bound_by_day_are_not_forgotten_by_night() -> None:
+    """Nor are cores named at night for a kv_sync thread that was busy by day."""
+    day = with_pressure(QUIET, [threads().signals], [threads().details])  # type: ignore[list-item]
+    assert bound(osd(kv_sync_busy=0.0), does=day) is Resource.CORES
+    assert bound(threads(), does=workload(busy=0.72)) is Resource.KV_SYNC
 
 
 def test_of_several_limits_the_first_that_explains_the_others_is_told() -> None:

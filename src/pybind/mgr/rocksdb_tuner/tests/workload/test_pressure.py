@@ -1,0 +1,104 @@
+"""When the time that writes spend on an OSD's own threads says that it is short of cores."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.mgr.records import ClusterMap
+from rocksdb_tuner.observe.details import Details
+from rocksdb_tuner.observe.latency import WriteLatency
+from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.workload.pressure import PRESSURE, with_pressure
+from rocksdb_tuner.workload.recogniser import Recogniser
+from rocksdb_tuner.workload.records import Workload, WorkloadClass
+
+from ..advise.scenes import osd_info
+
+SMALL = Workload(WorkloadClass.RBD_SMALL_WRITE, 0.9, ())
+THREADS = 'Writes spend {} ms, {}% of their time, on the OSD threads that prepare them.'
+
+
+def look(
+    whole_ms: Optional[float] = 40.0,
+    queue_ms: Optional[float] = 2.0,
+    prepare_ms: Optional[float] = 1.0,
+    hits: Optional[int] = 100,
+    misses: Optional[int] = 0,
+) -> Details:
+    latency = WriteLatency(
+        40.0, client_op_ms=whole_ms, osd_queue_ms=queue_ms, osd_prepare_ms=prepare_ms
+    )
+    return Details(0.0, latency, None, None, None, None, hits, misses)
+
+
+def writing(kib: float = 4.0) -> Signals:
+    return Signals(0, window_s=30.0, write_iops=100.0, write_bytes_per_s=100.0 * kib * 1024)
+
+
+def busy() -> Signals:
+    return writing()._replace(kv_sync_busy=0.6)
+
+
+def told(*looks: Details, signals: Optional[Signals] = None, does: Workload = SMALL) -> list[str]:
+    found = with_pressure(does, [signals or busy()], looks)
+    return [e.statement for e in found.evidence if 'kv_sync' not in e.statement]
+
+
+@pytest.mark.parametrize(
+    ('looks', 'said'),
+    [
+        ([look()], [THREADS.format('3.0', 8)]),
+        # The least of each.
+        ([look(30.0, 1.3, 0.5)], [THREADS.format('1.8', 6)]),
+        ([look(29.0, 1.29, 0.5)], []),
+        ([look(30.0, 1.31, 0.49)], []),
+        ([look(31.0, 1.3, 0.5)], []),
+        # Of several the mean, of those that tell.
+        ([look(), look(20.0, 0.5, 0.5), look(None)], [THREADS.format('2.0', 6)]),
+        ([look(), look(20.0, 0.1, 0.1)], []),
+        ([look(whole_ms=None)], []),
+        ([look(whole_ms=0.0)], []),
+        ([look(queue_ms=None)], []),
+        ([look(prepare_ms=None)], []),
+        ([look(hits=None)], []),
+        ([look(misses=None)], []),
+        ([look()._replace(latency=None)], []),
+        ([], []),
+        ([look(hits=95, misses=5)], [THREADS.format('3.0', 8)]),
+        (
+            [look(hits=94, misses=6)],
+            [THREADS.format('3.0', 8), 'Of the onodes that they need 6% are not cached.'],
+        ),
+    ],
+)
+def test_writes_that_wait_for_threads_and_for_their_preparation_are_told(
+    looks: list[Details], said: list[str]
+) -> None:
+    """Long, and a good part of their time, and not in the queue alone."""
+    assert told(*looks) == said
+
+
+def test_large_writes_take_cpu_to_be_prepared() -> None:
+    """So their preparation says nothing."""
+    assert told(look(), signals=writing(63.0)._replace(kv_sync_busy=0.6)) != []
+    assert told(look(), signals=writing(1024.0)._replace(kv_sync_busy=0.6)) == []
+
+
+def test_without_clients_or_without_kv_sync_nothing_is_told_of_threads() -> None:
+    """What an OSD does then bounds nobody."""
+    assert told(look(), does=SMALL._replace(workload_class=WorkloadClass.IDLE)) == []
+    assert told(look(), signals=writing()) == []
+
+
+def test_how_long_writes_wait_for_threads_is_kept_with_the_workload_of_the_group() -> None:
+    """Like how busy the kv_sync threads are: by night it says nothing of the clients of the day."""
+    osd = osd_info(0)
+    cluster_map = ClusterMap(1, frozenset(), 'pacific', (osd,), ())
+    recogniser = Recogniser()
+    for now_s in (0.0, 10.0):
+        found = recogniser.recognise(
+            {0: busy()}, cluster_map, now_s, details={0: look()}.get
+        ).per_group['ssd']
+    assert {e.signal for e in found.evidence} & PRESSURE == {'kv_sync_busy', 'osd_thread_share'}
