@@ -41,7 +41,9 @@ def read(path: Path) -> tuple[list[Run], str | None]:
 
 
 def _write(path: Path, runs: Sequence[Run], first_looked: str | None) -> None:
-    path.write_text(json.dumps(running.document(runs, first_looked), indent=1) + '\n')
+    content = running.document(runs, first_looked)
+    lines = ',\n'.join(json.dumps(run) for run in content.pop('runs'))
+    path.write_text(f'{json.dumps(content)[:-1]}, "runs": [\n{lines}\n]}}\n')
 
 
 def _measure(arguments: argparse.Namespace) -> None:

@@ -6,9 +6,14 @@ import json
 from dataclasses import replace
 
 import pytest
+from bench_cores import RESULTS, read
+from bench_cores_judge import group_of, verdicts
 from bench_cores_runs import OsdSeen, Run, document, runs_of
 from bench_cores_trials import DESIGN, KINDS, Hold, Load, Trial, committed, drawn
 from bench_cores_trials import document as draw_document
+
+from rocksdb_tuner.advise.limit import limit_of
+from rocksdb_tuner.advise.records import Resource
 
 
 def test_the_draw_is_the_one_that_was_written_down() -> None:
@@ -65,3 +70,25 @@ def test_results_are_read_as_they_were_written() -> None:
     run = made('cores', Hold('cpu-quota', 30), 2.6, 0.5)
     runs = [run, replace(run, idle=0.4)]
     assert runs_of(json.loads(json.dumps(document(runs, None)))) == runs
+
+
+@pytest.mark.parametrize('held_out', [False, True])
+def test_no_run_of_pacific_is_given_a_wrong_name(held_out: bool) -> None:
+    """Cores are named only where they were short; where they were, it is they or nothing."""
+    runs, first_looked = read(RESULTS)
+    assert first_looked is not None
+    found = verdicts(
+        [r for r in runs if r.trial.held_out is held_out and r.trial.release == 'pacific']
+    )
+    assert [verdict.run.trial.name for verdict in found if verdict.is_wrong] == []
+    named = [v for v in found if v.resource is Resource.CORES]
+    short = [v for v in found if v.run.trial.kind == 'cores']
+    assert len(short) / 2 <= len(named) <= len(short) < len(found)
+
+
+def test_cores_are_named_in_no_run_that_had_enough_of_them() -> None:
+    """Tentacle prepares writes faster: a shortage is not seen there, and none is made up."""
+    runs, _ = read(RESULTS)
+    named = [r for r in runs if limit_of(group_of(r)).resource is Resource.CORES]
+    assert {run.trial.kind for run in named} == {'cores'}
+    assert {run.trial.release for run in named} == {'pacific'}

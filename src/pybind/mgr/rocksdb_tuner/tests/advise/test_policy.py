@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Mapping, Optional
 
@@ -34,7 +35,8 @@ from rocksdb_tuner.options.grammar import in_force, same_meaning
 from rocksdb_tuner.options.wal import wal_of
 from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.plan.steps import ShownSteps
-from rocksdb_tuner.workload.records import Workload, WorkloadClass
+from rocksdb_tuner.workload.pressure import THREAD_SHARE
+from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 from rocksdb_tuner.workload.writer import Writer, writer_evidence
 
 from .scenes import entry, facts, osd_info, workload
@@ -73,6 +75,13 @@ def mixed(writer: WorkloadClass, busy: float = 0.72) -> Workload:
     return found._replace(evidence=(*found.evidence, evidence))
 
 
+def short_of_cores(of: WorkloadClass) -> Workload:
+    """Writes wait for the OSD's own threads, which makes the kv_sync threads look busy."""
+    found = workload(of)
+    threads = Evidence(THREAD_SHARE, 0.1, 'ratio', 30.0, 'Writes spend 10% on OSD threads.')
+    return found._replace(evidence=(*found.evidence, threads))
+
+
 WORKLOADS = {
     'idle': workload(WorkloadClass.IDLE, busy=None),
     'rbd busy 72%': workload(),
@@ -83,7 +92,13 @@ WORKLOADS = {
     'cephfs': workload(WorkloadClass.CEPHFS_METADATA),
     'large': workload(WorkloadClass.LARGE_WRITE),
     'mixed': workload(WorkloadClass.MIXED, 0.7),
+    'rbd no cores': short_of_cores(WorkloadClass.RBD_SMALL_WRITE),
+    'rgw no cores': short_of_cores(WorkloadClass.RGW_METADATA),
 }
+SHORT_OF_CORES = ('rbd no cores', 'rgw no cores')
+ENOUGH_CORES = tuple(name for name in WORKLOADS if name not in SHORT_OF_CORES)
+#: Of those short of cores, what tells something.
+BESIDE_CORES = ('default', 'alternate-2019', 'variant-d', 'lz4-2025')
 
 
 @dataclass(frozen=True)
@@ -212,8 +227,10 @@ class Row:
 def rows() -> Iterator[Row]:
     for release in RELEASES:
         for running in RUNNING:
-            for work in ('idle', 'rbd busy 72%', 'rgw') if 'annex' in running else WORKLOADS:
+            for work in ('idle', 'rbd busy 72%', 'rgw') if 'annex' in running else ENOUGH_CORES:
                 yield Row(release, running, work, 'flash')
+    for release, running in product(('pacific', 'reef'), BESIDE_CORES):
+        yield from (Row(release, running, work, 'flash') for work in SHORT_OF_CORES)
     for release in ('pacific', 'reef'):
         for hardware in HARDWARE:
             if hardware != 'flash' and not (hardware.startswith('debian') and release == 'reef'):
