@@ -83,9 +83,11 @@ def test_where_that_does_not_tell_it_is_as_many_as_the_database_has_room_for(
 
 
 @pytest.mark.parametrize(
-    'said', [{'workload': 'rgw-metadata'}, {'data': '5G'}], ids=['other clients', 'other database']
+    'said',
+    [{'workload': WorkloadClass.RGW_METADATA}, {'data': '5G'}],
+    ids=['other clients', 'other database'],
 )
-def test_what_was_written_says_nothing_of_what_is_imagined(said: dict[str, str]) -> None:
+def test_what_was_written_says_nothing_of_what_is_imagined(said: dict[str, Any]) -> None:
     found = situation(osd(1.4), **said)
     assert found.working_set is None
     assert found.load.objects is None

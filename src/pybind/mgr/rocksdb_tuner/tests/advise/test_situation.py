@@ -93,8 +93,8 @@ def test_of_an_osd_that_is_known_nothing_is_assumed_but_what_its_bluefs_holds() 
         (0.0, {}, None),
         (4096.0, {}, 4096.0),
         (17_000.0, {}, 16384.0),
-        (17_000.0, {'workload': 'rgw-metadata'}, 16384.0),
-        (17_000.0, {'workload': 'rbd-small-write'}, None),
+        (17_000.0, {'workload': WorkloadClass.RGW_METADATA}, 16384.0),
+        (17_000.0, {'workload': WorkloadClass.RBD_SMALL_WRITE}, None),
     ],
 )
 def test_writes_are_as_large_as_those_of_its_own_clients(
@@ -238,7 +238,7 @@ def test_the_load_is_what_was_said_then_that_of_the_osd() -> None:
     load = found.load
     assert (load.wal_bytes_per_s, load.data_bytes, load.bytes_per_key) == (5 << 20, 7 * GIB, 250.0)
     assert load.workload == 'omap-heavy'
-    other = situation(known(), workload='rbd-small-write')
+    other = situation(known(), workload=WorkloadClass.RBD_SMALL_WRITE)
     assert other.workload is WorkloadClass.RBD_SMALL_WRITE
     assert other.load.workload != 'omap-heavy'
     assert situation(known(workload=None)).load.workload is None

@@ -65,7 +65,9 @@ def test_an_osd_is_modelled_with_what_is_known_of_it() -> None:
 
 
 def test_an_operator_s_word_comes_before_what_was_recognised() -> None:
-    situation = ask(FACTS, osd_id=3, workload='rbd-small-write', cores=8, release='tentacle')
+    situation = ask(
+        FACTS, osd_id=3, workload=WorkloadClass.RBD_SMALL_WRITE, cores=8, release='tentacle'
+    )
     assert situation.workload is WorkloadClass.RBD_SMALL_WRITE
     assert situation.cores == 8
     assert situation.release.name == 'tentacle'
@@ -100,13 +102,13 @@ def test_of_an_osd_of_which_nothing_was_read_nothing_is_made_up() -> None:
 
 
 def test_without_an_osd_the_assumptions_are_said() -> None:
-    answer = tree(LZ4, ask(workload='rgw-metadata'))
+    answer = tree(LZ4, ask(workload=WorkloadClass.RGW_METADATA))
     assert answer.model.assumptions[0].startswith('No OSD was named')
     assert answer.model.amplification.write is not None
 
 
 def test_a_workload_that_was_not_measured_is_said_to_be_such() -> None:
-    model = tree(LZ4, ask(workload='large-write')).model
+    model = tree(LZ4, ask(workload=WorkloadClass.LARGE_WRITE)).model
     assert model.amplification.write is None
     assert any('large-write, which was not measured' in text for text in model.assumptions)
 
@@ -136,7 +138,6 @@ def test_options_that_make_no_tree_are_refused_by_name(options: str, named: str)
     ('said', 'code', 'named'),
     [
         ({'osd_id': 4}, errno.ENOENT, 'osd.4 does not exist; OSDs that are known: osd.3'),
-        ({'workload': 'nope'}, errno.EINVAL, '"nope" is no workload'),
         ({'release': 'nope'}, errno.EINVAL, 'nope'),
         ({'cores': 0}, errno.EINVAL, 'not 0'),
         ({'cores': -3}, errno.EINVAL, 'not -3'),
@@ -159,7 +160,7 @@ def test_what_an_operator_says_of_devices_memory_and_load_is_modelled() -> None:
     """Without any OSD: all inputs that the model has."""
     situation = ask(
         release='reef',
-        workload='rgw-metadata',
+        workload=WorkloadClass.RGW_METADATA,
         db_size='60G',
         wal_size='2GiB',
         memory='8G',

@@ -54,7 +54,7 @@ def test_before_the_first_map_no_osd_is_said_not_to_exist() -> None:
 
 @pytest.mark.parametrize('kind', [Kind.COMPACT, Kind.MANUAL])
 def test_a_remedy_that_no_rollout_carries_out_has_no_plan(kind: Kind) -> None:
-    recommendation = replace(samples.recommendation(), kind=kind)
+    recommendation = replace(samples.recommendation(), kind=kind, change=None)
     with pytest.raises(PresentError) as refusal:
         render.plan(recommendation, samples.SOAK, 'plain')
     assert refusal.value.errno == errno.EINVAL
