@@ -396,7 +396,7 @@ def test_the_map_shows_many_osds_and_answers(admin: Visitor, osds: int) -> None:
         assert 50 < box['height'] < 900
         for value in ('kv_sync_busy', 'db_used_ratio', 'profiles', 'workloads'):
             began_s = time.monotonic()
-            page.get_by_label('Colour by').select_option(value)
+            page.get_by_label('Color by').select_option(value)
             page.evaluate('new Promise((done) => requestAnimationFrame(done))')
             print(f'{osds} OSDs coloured anew after {time.monotonic() - began_s:.3f} s')
             admin.shot(f'map-{osds}-{value}')

@@ -399,7 +399,7 @@ export class RocksDbTunerPanel extends LitElement {
     return html`<h3>OSDs</h3>
       <div class="rt-row">
         <label>
-          Colour by
+          Color by
           <select
             class="form-control form-select custom-select"
             @change=${(event: Event) => {
