@@ -17,6 +17,7 @@ from rocksdb_tuner.advise.profiles import Profile, profile, profiles, recognise
 from rocksdb_tuner.advise.proposal import change_request
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Kind, OsdFacts, Recommendation, Risk
+from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import ConfigEntry
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.checks import safe_to_apply
@@ -24,6 +25,7 @@ from rocksdb_tuner.options.grammar import same_meaning
 from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.plan.steps import ShownSteps
+from rocksdb_tuner.present.subjects import plan
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
 from ..fake_cluster import DEFAULTS
@@ -338,6 +340,15 @@ def test_what_is_carried_out_is_what_is_shown() -> None:
     assert request.targets == recommendation.targets
     assert request.final_entries == recommendation.final_entries
     assert dict(request.targets) == dict.fromkeys(recommendation.osds, recommendation.options_to)
+
+
+def test_a_recommendation_holds_the_request_that_the_dry_run_shows_and_apply_sends() -> None:
+    """Made once: apply adds who asked, and nothing else."""
+    recommendation = only(on_pacific(RGW))
+    assert recommendation.change is not None
+    assert plan(recommendation, SoakPlan()).change is recommendation.change
+    sent = change_request(recommendation, 'operator')
+    assert sent == replace(recommendation.change, actor='operator')
 
 
 def test_without_an_orchestrator_the_commands_name_the_hosts() -> None:
