@@ -134,7 +134,10 @@ def _spilled_to_disk(osd: OsdFacts) -> bool:
 
 
 def _db_fill(signals: Optional[Signals]) -> Optional[float]:
-    return None if signals is None else _share(signals.db_used_bytes, signals.db_total_bytes)
+    """With what spilled over: once a level lies elsewhere the device has room, RocksDB has not."""
+    if signals is None or signals.db_used_bytes is None:
+        return None
+    return _share(signals.db_used_bytes + (signals.slow_used_bytes or 0), signals.db_total_bytes)
 
 
 def _wal_fill(signals: Optional[Signals]) -> Optional[float]:
@@ -229,7 +232,9 @@ def _of_space(seen: _Seen, limits: LimitThresholds) -> Optional[Limit]:
             'db_used_bytes',
             seen.db_fill,
             limits.db_full_share,
-            'The fullest DB device is {:.0f}% full.',
+            'The fullest DB device is {:.0f}% full.'
+            if seen.db_fill is None or seen.db_fill <= 1
+            else 'RocksDB takes up to {:.0f}% of its DB device.',
         ),
         (
             Resource.WAL_SPACE,

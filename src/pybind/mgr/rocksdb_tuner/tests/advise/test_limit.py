@@ -56,6 +56,34 @@ def test_a_busy_kv_sync_thread_bounds_and_an_idle_one_does_not(
     assert bound(osd(kv_sync_busy=busy, kv_sync_ms=round_ms)) is resource
 
 
+@pytest.mark.parametrize(('slow_gib', 'resource'), [(0, Resource.NONE), (30, Resource.DB_SPACE)])
+def test_what_spilled_over_to_flash_counts_as_if_it_had_found_room(
+    slow_gib: int, resource: Resource
+) -> None:
+    """Once levels lie elsewhere the DB device has room again, and RocksDB has not."""
+    spilled = osd(
+        info=DB,
+        db_used_bytes=60 * GIB,
+        db_total_bytes=100 * GIB,
+        slow_used_bytes=slow_gib * GIB,
+        kv_sync_busy=0.1,
+    )
+    assert bound(spilled) is resource
+
+
+def test_more_than_a_db_device_holds_is_told_as_that() -> None:
+    spilled = osd(
+        info=DB,
+        db_used_bytes=90 * GIB,
+        db_total_bytes=100 * GIB,
+        slow_used_bytes=30 * GIB,
+        kv_sync_busy=0.1,
+    )
+    (evidence,) = limit_of(group(spilled, does=QUIET)).evidence
+    assert evidence.value == 1.2
+    assert evidence.statement == 'RocksDB takes up to 120% of its DB device.'
+
+
 def test_the_busier_the_thread_the_surer_it_bounds() -> None:
     sure = [
         limit_of(group(osd(kv_sync_busy=busy, kv_sync_ms=0.5), does=QUIET)).confidence
