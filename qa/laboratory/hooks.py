@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Optional
 
-from rocksdb_tuner import tuner
+from rocksdb_tuner import operating, tuner
 from rocksdb_tuner.advise import entry_advice, proposal, recommend
 from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.choice import Target
@@ -107,15 +107,22 @@ def _published(case: Case, _: object) -> Target:
     return _wanted(case)
 
 
+def _put(owner: object, name: str, hook: object) -> None:
+    """In place of what has this name: a hook for what is not there would change nothing."""
+    if name not in vars(owner):
+        raise AttributeError(f'{owner!r} has no {name} that could be replaced')
+    setattr(owner, name, hook)
+
+
 _latest = MgrCluster.latest
-MgrCluster.latest = _stamped  # type: ignore[method-assign]
+_put(MgrCluster, 'latest', _stamped)
 _remove = MgrCluster.remove
-MgrCluster.remove = _remove_late  # type: ignore[method-assign]
-tuner.change_request = _unchecked_request  # type: ignore[attr-defined]
+_put(MgrCluster, 'remove', _remove_late)
 tuner.Tuner.__init__.__kwdefaults__['wall_clock'] = _clock  # type: ignore[index]
-recommend.target_for = _wanted  # type: ignore[attr-defined]
-entry_advice.target_for = _wanted  # type: ignore[attr-defined]
-recommend.weighed_for = _nothing_weighed  # type: ignore[assignment, attr-defined]
-recommend.published_target = _published  # type: ignore[assignment, attr-defined]
-Case.under_workload = _against  # type: ignore[method-assign]
-Case.why_no_tuning = property(_nothing_in_the_way)  # type: ignore[assignment]
+_put(operating, 'change_request', _unchecked_request)
+for _module in (recommend, entry_advice):
+    _put(_module, 'target_for', _wanted)
+_put(recommend, 'weighed_for', _nothing_weighed)
+_put(recommend, 'published_target', _published)
+_put(Case, 'under_workload', _against)
+_put(Case, 'why_no_tuning', property(_nothing_in_the_way))
