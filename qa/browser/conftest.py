@@ -15,6 +15,7 @@ from cluster_reports import (
     pytest_runtest_call,
     pytest_runtest_makereport,
     pytest_runtest_setup,
+    pytest_runtest_teardown,
     pytest_sessionfinish,
 )
 from dashboard_client import User, make_users
@@ -32,6 +33,7 @@ __all__ = [
     'pytest_runtest_call',
     'pytest_runtest_makereport',
     'pytest_runtest_setup',
+    'pytest_runtest_teardown',
     'pytest_sessionfinish',
     'release',
 ]

@@ -163,49 +163,84 @@ def test_a_test_that_runs_while_the_disk_fills_fails_and_says_so(tmp_path: Path)
 
 RUNS_AGAIN = """
 import os
+from pathlib import Path
 
-from cluster_reports import pytest_configure, pytest_runtest_makereport, pytest_sessionfinish
-from disk_full import AGAIN
+import pytest
+
+import disk_full
+from cluster_reports import (
+    pytest_configure, pytest_runtest_makereport, pytest_runtest_teardown, pytest_sessionfinish
+)
 from harness.space import FullError
 from tests.conftest import pytest_addoption
 
-def on_a_disk_that_is_full(always=False):
-    if always or AGAIN not in os.environ:
-        raise FullError('the disk is nearly full')
+LOG = Path('osd.0.log')
+disk_full._osd_logs = lambda folders: [LOG.read_text()] if LOG.exists() else []
+
+def times():
+    return int(os.environ.get(disk_full.AGAIN, '0'))
+
+@pytest.fixture
+def aborting():
+    LOG.write_text(disk_full.ENOSPC if times() == 0 else '')
+    yield
+    LOG.unlink()
+    assert times() > 0, 'clients failed'
 """
 PASSES = """
-from conftest import on_a_disk_that_is_full
+from conftest import FullError, times
 
 def test_is_unlucky():
-    on_a_disk_that_is_full()
+    if times() < TIMES:
+        raise FullError('the disk is nearly full')
 
 def test_is_lucky():
     pass
 """
+ABORTS = """
+from conftest import times
+
+def test_met_it_unseen(aborting):
+    pass
+
+def test_failed_for_it(aborting):
+    assert times() > 0
+"""
 
 
-def test_what_failed_since_the_disk_was_full_runs_once_more_and_nothing_else_does(
+@pytest.mark.parametrize('times', [1, 2])
+def test_what_failed_since_the_disk_was_full_runs_again_and_nothing_else_does(
+    tmp_path: Path, times: int
+) -> None:
+    done = pytest_in(tmp_path, PASSES.replace('TIMES', str(times)), RUNS_AGAIN)
+    assert done.returncode == 0, done.stdout + done.stderr
+    _, *again = done.stdout.split('The disk was full: run again: ')
+    assert len(again) == times
+    assert {text.splitlines()[0] for text in again} == {'test_it.py::test_is_unlucky'}
+    assert done.stdout.count('1 failed') == times
+
+
+def test_clients_that_fail_after_osds_met_a_full_disk_are_an_error_of_the_disk(
     tmp_path: Path,
 ) -> None:
-    done = pytest_in(tmp_path, PASSES, RUNS_AGAIN)
+    """Though the cluster has gone by then, with the logs that told it."""
+    done = pytest_in(tmp_path, ABORTS, RUNS_AGAIN)
     assert done.returncode == 0, done.stdout + done.stderr
-    first, again = done.stdout.split('The disk was full: run once more: ')
-    assert again.splitlines()[0] == 'test_it.py::test_is_unlucky'
-    assert '1 passed' in again
-    assert '1 failed' in first + again
+    _, again = done.stdout.split('The disk was full: run again: ')
+    assert again.split()[:2] == ['test_it.py::test_met_it_unseen', 'test_it.py::test_failed_for_it']
 
 
 @pytest.mark.parametrize(
     ('tests', 'runs'),
     [
         ('def test_is_wrong():\n    assert False', 1),
-        (PASSES + 'def test_is_wrong():\n    assert False', 1),
-        (PASSES.replace('full()', 'full(always=True)'), 2),
+        (PASSES.replace('TIMES', '1') + 'def test_is_wrong():\n    assert False', 1),
+        (PASSES.replace('TIMES', '9'), 3),
     ],
     ids=['for-another-reason', 'for-another-reason-too', 'for-the-disk-again'],
 )
 def test_a_run_is_red_where_a_test_failed(tmp_path: Path, tests: str, runs: int) -> None:
-    """For another reason, or for the disk twice."""
+    """For another reason, or for the disk each time."""
     done = pytest_in(tmp_path, tests, RUNS_AGAIN)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert done.stdout.count('run once more') == runs - 1
+    assert done.stdout.count('run again') == runs - 1

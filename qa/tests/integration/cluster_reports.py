@@ -68,6 +68,13 @@ def pytest_runtest_call() -> Generator[None, object, object]:
         return (yield)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Function) -> Generator[None, object, object]:
+    """Look whether the disk was full while there are logs that tell it."""
+    disk_full.look(item.nodeid, _clusters_of(item))
+    return (yield)
+
+
 #: What is to be said of the disk to the test that runs; its handler takes it.
 _armed: list[str] = []
 #: From the thread that looks to the one that tests.
@@ -101,7 +108,7 @@ def pytest_runtest_makereport(
     report = yield
     if not report.failed:
         return report
-    folders = list(dict.fromkeys(_folders(item.funcargs.values())))
+    folders = _clusters_of(item)
     disk_full.note(item.nodeid, call.excinfo and call.excinfo.value, folders)
     if len(_reported) < MAX_REPORTS:
         for folder in folders:
@@ -115,6 +122,10 @@ def _said_by(folder: Path) -> str:
         return diagnosis.report(Cluster.open(folder))
     except Exception as error:  # noqa: BLE001 - the failure that is told is another one
         return f'nothing can be told of it: {type(error).__name__}: {error}'
+
+
+def _clusters_of(item: pytest.Function) -> list[Path]:
+    return list(dict.fromkeys(_folders(item.funcargs.values())))
 
 
 def _folders(values: Iterable[object]) -> Iterator[Path]:

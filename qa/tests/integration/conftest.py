@@ -5,6 +5,7 @@ from cluster_reports import (
     pytest_runtest_call,
     pytest_runtest_makereport,
     pytest_runtest_setup,
+    pytest_runtest_teardown,
     pytest_sessionfinish,
 )
 from fault_clusters import (
@@ -23,6 +24,7 @@ __all__ = [
     'pytest_runtest_call',
     'pytest_runtest_makereport',
     'pytest_runtest_setup',
+    'pytest_runtest_teardown',
     'pytest_sessionfinish',
     'scene',
     'shared_scene',

@@ -1,7 +1,7 @@
-"""Tests that failed since the machine's disk was full run once more, on clusters of their own.
+"""Tests that failed since the machine's disk was full run again, on clusters of their own.
 
 OSDs abort when the file system under them is full, even for a moment and whoever filled it: that
-says nothing of what is tested. Only where nothing else failed, and never twice.
+says nothing of what is tested. Only where nothing else failed, and twice at most.
 """
 
 from __future__ import annotations
@@ -18,18 +18,30 @@ from harness import Cluster
 from harness.errors import HarnessError
 from harness.space import FullError
 
-#: Set for the second run, which is the last.
+#: How often the tests that failed have been run again.
 AGAIN = 'ROCKSDB_TUNER_AGAIN'
+MAX_AGAIN = 2
 ENOSPC = '(28) No space left on device'
 
 #: The tests that failed, and whether the disk was full.
 _failed: dict[str, bool] = {}
+_met: set[str] = set()
+
+
+def look(nodeid: str, folders: Iterable[Path]) -> None:
+    """Keep whether OSDs of a test met a full disk, before its clusters go."""
+    if any(ENOSPC in log for log in _osd_logs(folders)):
+        _met.add(nodeid)
 
 
 def note(nodeid: str, error: BaseException | None, folders: Iterable[Path]) -> None:
-    """Keep that a test failed, and whether for the disk; a second failure of it does not excuse."""
-    full = isinstance(error, FullError) or any(ENOSPC in log for log in _osd_logs(folders))
-    _failed[nodeid] = full and _failed.get(nodeid, True)
+    """Keep that a test failed, and whether for the disk.
+
+    The first failure of a test tells: what fails when its clusters are put right or end comes of
+    that, or is no excuse for it.
+    """
+    look(nodeid, folders)
+    _failed.setdefault(nodeid, isinstance(error, FullError) or nodeid in _met)
 
 
 def _osd_logs(folders: Iterable[Path]) -> Iterator[str]:
@@ -45,16 +57,17 @@ def _osd_logs(folders: Iterable[Path]) -> Iterator[str]:
 
 
 def run_again(session: pytest.Session) -> None:
-    """Run what failed for the disk once more; the run is good where all of it passes then."""
-    if not _failed or not all(_failed.values()) or AGAIN in os.environ:
+    """Run what failed for the disk again; the run is good where all of it passes then."""
+    times = int(os.environ.get(AGAIN, '0'))
+    if not _failed or not all(_failed.values()) or times == MAX_AGAIN:
         return
     config = session.config
     options = [word for word in config.invocation_params.args if word not in config.args]
-    print(f'\nThe disk was full: run once more: {" ".join(_failed)}', flush=True)
+    print(f'\nThe disk was full: run again: {" ".join(_failed)}', flush=True)
     done = subprocess.run(
         [sys.executable, '-m', 'pytest', *options, '--part=1/1', *_failed],
         cwd=config.rootpath,
-        env={**os.environ, AGAIN: '1'},
+        env={**os.environ, AGAIN: str(times + 1)},
         check=False,
     )
     session.exitstatus = done.returncode
