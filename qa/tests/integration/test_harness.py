@@ -298,9 +298,12 @@ def test_orchestrator_faults(cluster: Cluster) -> None:
     apply('nostart', True)
     apply('refuse', False)
     wait_for(lambda: not refused('restart'), 60, 'an action taken again')
-    wait_for(lambda: not osd(cluster, 2)['up'], 60, 'osd.2 down')
-    assert cluster.status().pid('osd.2') is None
-    apply('nostart', False)
+    try:
+        # An OSD says goodbye to the monitors before it ends
+        wait_for(lambda: cluster.status().pid('osd.2') is None, 60, 'osd.2 ended')
+        wait_for(lambda: not osd(cluster, 2)['up'], 60, 'osd.2 down')
+    finally:
+        apply('nostart', False)
 
     def up_after_start() -> bool:
         refused('start')
@@ -535,7 +538,8 @@ def test_a_signal_to_up_leaves_nothing(
     try:
         assert up.stderr is not None
         assert any(step in line for line in up.stderr)
-        time.sleep(0.5)
+        # The last step may take no longer than that
+        time.sleep(0.1)
         ports = PortBlock(Cluster.open(other).record.port_base).ports
         up.send_signal(number)
         time.sleep(0.3)
