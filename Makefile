@@ -15,7 +15,7 @@ TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
-  campaign restarts advice oracle mutation mutation-sample bench bench-choice mixin tab install install-dashboard install-monitoring clean
+  campaign restarts advice oracle mutation mutation-sample bench bench-choice measurements mixin tab install install-dashboard install-monitoring clean
 
 help:
 	@echo 'make demo     the main job on a real Pacific cluster, end to end (root, Debian 12)'
@@ -34,6 +34,7 @@ help:
 	@echo 'make bench    measure the cost of a tick, of a decision, of answers of the model and of the dashboard,'
 	@echo '              and of a check and of storing'
 	@echo 'make bench-choice  hold limit, recommendation and predicted effect against real OSDs (root, an hour)'
+	@echo 'make measurements  write doc/dev/rocksdb_tuner/measurements.rst from qa/bench/results'
 	@echo 'make mixin    write the Grafana dashboard and the alert rules anew from their source'
 	@echo 'make tab      bundle the tab of the Ceph Dashboard (node and npm)'
 	@echo 'make install DESTDIR=...   lay the module out for a package'
@@ -97,6 +98,9 @@ bench:
 bench-choice:
 	/usr/bin/python3 qa/bench/bench_choice_proof.py measure
 	/usr/bin/python3 qa/bench/bench_choice_proof.py compare
+
+measurements:
+	/usr/bin/python3 qa/measurements.py
 
 install:
 	install -d '$(DESTDIR)$(MGR_DIR)/rocksdb_tuner'

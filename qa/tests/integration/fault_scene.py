@@ -38,7 +38,7 @@ Entry = tuple[str, str, str]
 
 #: On files on a disk that calls itself rotational BlueStore would defer far more writes than on
 #: flash. Stores whose OSDs were restarted under these were found damaged (see "Known limits" in
-#: the developer document).
+#: doc/dev/rocksdb_tuner/operations.rst).
 _LIKE_FLASH = (('bluestore_prefer_deferred_size_hdd', '0'),)
 
 

@@ -77,13 +77,6 @@ def test_the_manual_names_every_finding() -> None:
     assert [name for name in conditions() if f'``{name}``' not in manual] == []
 
 
-def test_the_developers_table_says_how_each_is_shown() -> None:
-    table = (ROOT / 'doc/dev/rocksdb_tuner.rst').read_text()
-    for entry in loader.load('conditions')['conditions']:
-        row = table[table.index(f'     - ``{entry["id"]}``') :].split('   * - ')[0]
-        assert f'     - {entry["shown"]["how"]}\n' in row, entry['id']
-
-
 def test_an_empty_cluster_has_nothing_to_point_out() -> None:
     assert findings(ClusterFacts((), ())) == ()
 
