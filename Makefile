@@ -30,7 +30,7 @@ help:
 	@echo 'make check-faults     rollouts on real clusters under every fault, with clients that verify, also'
 	@echo '              on Reef and Tentacle; ROCKSDB_TUNER_FAULT_PART=K/N: one of N parts of it'
 	@echo 'make mutation  score the tests: how many faults made in the source, one at a time, they notice;'
-	@echo '              PACKAGES=options,rollout, SHARD=1/4 or SAMPLE=100 (of each package) for a part of it'
+	@echo '              PACKAGES=options,operations, SHARD=1/4 or SAMPLE=100 (of each package) for a part of it'
 	@echo 'make bench    measure the cost of a tick, of a decision, of answers of the model and of the dashboard,'
 	@echo '              and of a check and of storing'
 	@echo 'make bench-choice  hold limit, recommendation and predicted effect against real OSDs (root, an hour)'

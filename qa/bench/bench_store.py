@@ -23,15 +23,15 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(CHECKOUT / 'src/pybind/mgr'), str(CHECKOUT / 'qa/doubles')]
 
 from rocksdb_tuner.mgr.records import FailureDomain  # noqa: E402 - after the path to it
-from rocksdb_tuner.plan.records import ChangeKind, ChangeRequest  # noqa: E402
-from rocksdb_tuner.rollout.records import (  # noqa: E402
+from rocksdb_tuner.operations.rollout.records import (  # noqa: E402
     Before,
     OsdBefore,
     OsdProgress,
     OsdStep,
     RolloutState,
 )
-from rocksdb_tuner.rollout.storage import RolloutStorage  # noqa: E402
+from rocksdb_tuner.operations.rollout.storage import RolloutStorage  # noqa: E402
+from rocksdb_tuner.plan.records import ChangeKind, ChangeRequest  # noqa: E402
 
 RESULTS = CHECKOUT / 'qa/bench/results/store.json'
 SIZES = (100, 1000, 10_000)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How many faults made in the source, one at a time, do the unit tests notice?
 
-    mutation.py run [--packages options,rollout] [--shard 1/4] [--sample N --seed S]
+    mutation.py run [--packages options,operations] [--shard 1/4] [--sample N --seed S]
     mutation.py score         by package, of what was run
     mutation.py survivors     with their differences
     mutation.py sample        a few minutes' worth over all packages; fails below a share
@@ -44,8 +44,7 @@ PACKAGES: Mapping[str, Sequence[str]] = {
     'options': ('options',),
     'judge': ('judge',),
     'plan': ('plan',),
-    'rollout': ('rollout',),
-    'campaign': ('campaign',),
+    'operations': ('operations',),
     'workload': ('workload',),
     'advise': ('advise',),
     'collection': ('collection', 'offline'),
@@ -153,8 +152,8 @@ def _tests(package: str, only: Sequence[str] = (), patience: Patience = PATIENCE
     folders = [ROOT / 'tests' / name for name in PACKAGES[package]]
     helpers = sorted(
         path
-        for folder in (ROOT / 'tests', *folders)
-        for path in folder.glob('*.py')
+        for found in ((ROOT / 'tests').glob('*.py'), *(f.rglob('*.py') for f in folders))
+        for path in found
         if not path.name.startswith('test_')
     )
     common = _digest([*sorted((ROOT / package).rglob('*.py')), *helpers, *_data(folders)])

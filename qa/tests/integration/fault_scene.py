@@ -28,8 +28,8 @@ from harness.laboratory import Laboratory
 from harness.workloads.overwriter import Overwriter, Written
 from module_client import ALTERNATE_2019, CHECKOUT, OPTION, ModuleClient
 from real_workload import ended
-from rocksdb_tuner.rollout.records import RolloutState
-from rocksdb_tuner.rollout.storage import RolloutStorage
+from rocksdb_tuner.operations.rollout.records import RolloutState
+from rocksdb_tuner.operations.rollout.storage import RolloutStorage
 
 #: Debian's RocksDB has no ZSTD: an OSD does not start with it.
 UNSTARTABLE = 'compression=kZSTD'

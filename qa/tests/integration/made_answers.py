@@ -14,21 +14,21 @@ from typing import Any
 from made_candidates import all_decisions
 from rocksdb_tuner.advise.assessment import Assessment
 from rocksdb_tuner.advise.records import Kind, Risk
-from rocksdb_tuner.campaign.history import record_of
-from rocksdb_tuner.campaign.records import (
+from rocksdb_tuner.observe.growth import GrowthPoints
+from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.observe.trend import TREND_SIGNALS, Trend
+from rocksdb_tuner.operations.compaction.history import record_of
+from rocksdb_tuner.operations.compaction.records import (
     CampaignRequest,
     CampaignState,
     CompactionStep,
     OsdCompaction,
     planned,
 )
-from rocksdb_tuner.observe.growth import GrowthPoints
-from rocksdb_tuner.observe.signals import Signals
-from rocksdb_tuner.observe.trend import TREND_SIGNALS, Trend
+from rocksdb_tuner.operations.rollout.records import Outcome, Phase
 from rocksdb_tuner.options.grammar import in_force
 from rocksdb_tuner.options.verdict import all_options
 from rocksdb_tuner.present import render
-from rocksdb_tuner.rollout.records import Outcome, Phase
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.tests.present import samples
 from rocksdb_tuner.workload.records import Workload, WorkloadClass

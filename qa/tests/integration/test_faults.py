@@ -28,7 +28,7 @@ from fault_scene import (
 )
 from harness import Cluster, HarnessError
 from module_client import ALTERNATE_2019, OPTION
-from rocksdb_tuner.tests.rollout import format_1
+from rocksdb_tuner.tests.operations.rollout import format_1
 
 pytestmark = pytest.mark.faults
 

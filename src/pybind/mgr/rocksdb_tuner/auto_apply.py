@@ -10,8 +10,8 @@ from .advise.records import Recommendation
 from .judge.soak import contradiction
 from .mgr.protocols import Orchestrator
 from .operating import Operating
-from .rollout import automatic
-from .rollout.errors import RolloutRefused
+from .operations.rollout import automatic
+from .operations.rollout.errors import RolloutRefused
 from .settings import Settings
 
 log = logging.getLogger(__name__)

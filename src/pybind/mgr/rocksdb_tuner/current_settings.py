@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Callable, Optional
 
 from .judge.soak import contradiction
-from .rollout.errors import RolloutRefused
+from .operations.rollout.errors import RolloutRefused
 from .settings import Settings
 from .snapshot import Mode
 from .steps import Steps

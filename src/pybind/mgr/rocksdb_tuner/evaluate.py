@@ -17,10 +17,10 @@ from .advise.profiles import Profile
 from .advise.recommend import assess
 from .advise.records import Finding, GroupFacts, OsdFacts
 from .advise.weighing import bars_of
-from .campaign.offer import compaction_advice
 from .mgr.records import ConfigEntry
+from .operations.compaction.offer import compaction_advice
+from .operations.rollout.history import HistoryRecord
 from .plan.steps import ShownSteps
-from .rollout.history import HistoryRecord
 from .snapshot import Mode
 from .workload.records import Workload
 

@@ -13,20 +13,20 @@ from typing import Callable, Mapping, Optional, Protocol
 from .advise.proposal import change_request
 from .advise.records import Recommendation
 from .advise.strings import same_meaning
-from .campaign.driver import Allowed, CampaignCluster, CampaignDriver, Measured
-from .campaign.history import record_of as campaign_record
-from .campaign.offer import CAMPAIGN, campaign_request
-from .campaign.records import CampaignState
 from .current_settings import CurrentSettings
 from .mgr.protocols import ConfigStore, CounterReader, Orchestrator, Store
 from .observe.sample import Sample
 from .observe.signals import Signals
 from .observe.trouble import Trouble, read_trouble
-from .rollout.announce import Announcer
-from .rollout.driver import Driver
-from .rollout.errors import RolloutRefused
-from .rollout.records import RolloutState
-from .rollout.rules import Limits
+from .operations.compaction.driver import Allowed, CampaignCluster, CampaignDriver, Measured
+from .operations.compaction.history import record_of as campaign_record
+from .operations.compaction.offer import CAMPAIGN, campaign_request
+from .operations.compaction.records import CampaignState
+from .operations.rollout.announce import Announcer
+from .operations.rollout.driver import Driver
+from .operations.rollout.errors import RolloutRefused
+from .operations.rollout.records import RolloutState
+from .operations.rollout.rules import Limits
 from .settings import Settings
 from .snapshot import Snapshot
 from .steps import Steps

@@ -7,8 +7,8 @@ from typing import Optional, Protocol
 
 from .current_settings import CurrentSettings
 from .mgr.protocols import ClusterReader, CounterReader
-from .rollout.hearing import Hearing
-from .rollout.maintenance import outside
+from .operations.rollout.hearing import Hearing
+from .operations.rollout.maintenance import outside
 from .sampler import Sampler
 from .settings import Settings
 from .snapshot import Mode

@@ -14,8 +14,8 @@ from typing import Any, Callable, Generic, Mapping, Optional, TypeVar, Union
 from .advise.conditions.catalogue import LimitOption, limit_options
 from .advise.usage import choice_thresholds
 from .judge.records import Inconclusive, NoBenefit, SoakPlan
-from .rollout.automatic import Policy
-from .rollout.maintenance import MaintenanceWindow
+from .operations.rollout.automatic import Policy
+from .operations.rollout.maintenance import MaintenanceWindow
 from .snapshot import Mode
 from .steps import ExplainedError
 

@@ -11,11 +11,11 @@ from typing import Optional
 
 from .advise.assessment import Assessment
 from .advise.records import Finding, GroupFacts, OsdFacts, Recommendation
-from .campaign.records import CampaignState
 from .mgr.records import ManagerInfo
-from .rollout.automatic import Refusal
-from .rollout.history import HistoryRecord
-from .rollout.records import RolloutState
+from .operations.compaction.records import CampaignState
+from .operations.rollout.automatic import Refusal
+from .operations.rollout.history import HistoryRecord
+from .operations.rollout.records import RolloutState
 from .steps import StepFailure
 
 

@@ -15,10 +15,10 @@ import time
 from dataclasses import replace
 from typing import Callable, Optional, TypeVar
 
-from .campaign.driver import Allowed
 from .collection.records import Collection
 from .material import Published
 from .observe.trend import Trends
+from .operations.compaction.driver import Allowed
 from .parts import Parts
 from .requests import BusyError
 from .settings import Settings

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ..deep.look import DeepLookRefused
 from ..mgr.protocols import CommandError
+from ..operations.rollout.errors import RolloutRefused
 from ..options.verdict import BadQuestionError
 from ..present.errors import PresentError
 from ..requests import BusyError
-from ..rollout.errors import RolloutRefused
 from ..settings import SettingError
 
 

@@ -21,7 +21,6 @@ from ..advise.records import (
     Recommendation,
     Severity,
 )
-from ..campaign.records import CampaignState
 from ..deep.look import DeepLook
 from ..judge.predictions import Comparison
 from ..judge.records import Judgement, SignalVerdict, SoakPlan, Verdict
@@ -30,13 +29,14 @@ from ..observe.growth import Forecast
 from ..observe.latency import WriteLatency, bottleneck, parts
 from ..observe.signals import Signals
 from ..observe.starts import LastStart
+from ..operations.compaction.records import CampaignState
+from ..operations.rollout.batches import batches
+from ..operations.rollout.gates import GATES
+from ..operations.rollout.history import HistoryRecord
+from ..operations.rollout.records import Phase, RolloutState
+from ..operations.rollout.track_record import compared, track_record
 from ..options.grammar import OptionDifference
 from ..plan.batches import planned_batch, soak_for
-from ..rollout.batches import batches
-from ..rollout.gates import GATES
-from ..rollout.history import HistoryRecord
-from ..rollout.records import Phase, RolloutState
-from ..rollout.track_record import compared, track_record
 from ..snapshot import Mode, Snapshot
 from ..units import format_time, rounded
 from ..workload.records import Evidence, Workload, WorkloadClass

@@ -7,9 +7,9 @@ from typing import Optional, Union
 
 from ..advise.conditions.catalogue import condition
 from ..advise.records import Finding, Severity
-from ..rollout.alarm import why_failed
-from ..rollout.identity import who_was_left
-from ..rollout.records import Phase, RolloutState
+from ..operations.rollout.alarm import why_failed
+from ..operations.rollout.identity import who_was_left
+from ..operations.rollout.records import Phase, RolloutState
 from ..snapshot import Snapshot
 from ..steps import StepFailure
 from .layout import clean

@@ -19,7 +19,7 @@ from typing import NamedTuple, Optional
 
 from ..advise.records import GroupFacts, Kind, OsdFacts, Severity
 from ..observe.signals import Signals
-from ..rollout.records import Phase, RolloutState
+from ..operations.rollout.records import Phase, RolloutState
 from ..snapshot import Mode, Snapshot
 from ..workload.records import Workload, WorkloadClass
 from .exposition import Metric, Sample

@@ -17,16 +17,16 @@ from ..advise.derive import Derivation
 from ..advise.profiles import Profile
 from ..advise.records import Recommendation
 from ..advise.tree import TreeAnswer
-from ..campaign.records import CampaignState
 from ..deep.look import DeepLook
 from ..judge.records import SoakPlan
 from ..judge.soak import contradiction
 from ..observe.growth import GrowthPoints
 from ..observe.trend import Trend
+from ..operations.compaction.records import CampaignState
+from ..operations.rollout.records import RolloutState
 from ..options.catalogue import OptionInfo
 from ..options.neighbours import NeighbourInfo
 from ..options.verdict import Verdict
-from ..rollout.records import RolloutState
 from ..snapshot import Mode, Snapshot
 from . import candidate_documents, documents, option_documents, subjects, tree_documents, views
 from .errors import PresentError

@@ -8,8 +8,8 @@ from typing import Optional
 
 from ..advise.profiles import Profile
 from ..advise.records import Finding, OsdFacts, Severity
-from ..rollout.batches import batches
-from ..rollout.records import Phase, RolloutState
+from ..operations.rollout.batches import batches
+from ..operations.rollout.records import Phase, RolloutState
 from ..workload.records import WorkloadClass
 
 _SEVERITIES = tuple(Severity)

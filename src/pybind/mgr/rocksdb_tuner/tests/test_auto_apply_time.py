@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from rocksdb_tuner.judge.records import SoakPlan
+from rocksdb_tuner.operations.rollout.errors import RolloutRefused
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.errors import PresentError
 from rocksdb_tuner.present.health import health_checks
-from rocksdb_tuner.rollout.errors import RolloutRefused
 from rocksdb_tuner.snapshot import Mode
 
 from .test_tuner import World, automatically, world

@@ -25,7 +25,6 @@ from rocksdb_tuner import Module
 from rocksdb_tuner.advise.given import given as said
 from rocksdb_tuner.advise.situation import find_situation
 from rocksdb_tuner.advise.tree import tree
-from rocksdb_tuner.campaign.view import parse_probe
 from rocksdb_tuner.collection.read import UnreadableError, read, unpack
 from rocksdb_tuner.collection.report import report
 from rocksdb_tuner.commands import COMMANDS
@@ -37,10 +36,11 @@ from rocksdb_tuner.mgr.records import CounterPoint
 from rocksdb_tuner.observe.kv_stats import KvStatsUnavailableError, parse_kv_stats
 from rocksdb_tuner.observe.sharding import is_sharded
 from rocksdb_tuner.offline.judge import judge as judge_files
+from rocksdb_tuner.operations.compaction.view import parse_probe
+from rocksdb_tuner.operations.rollout.records import Phase as RolloutPhase
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import BadQuestionError, judge
 from rocksdb_tuner.present import render
-from rocksdb_tuner.rollout.records import Phase as RolloutPhase
 from rocksdb_tuner.store.errors import StoredStateError
 
 from .test_tuner import World, statistics_off

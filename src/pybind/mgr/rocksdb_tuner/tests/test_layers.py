@@ -22,9 +22,9 @@ LAYERS = (
     'plan',
     'advise',
     'shapes steps',
-    'rollout',
-    'campaign',
     'operations',
+    'operations.rollout',
+    'operations.compaction',
     'snapshot',
     'evaluate settings',
     'present',
@@ -89,7 +89,9 @@ RANKS = _ranks()
 
 
 def _part(module: str) -> str:
-    return module.partition('.')[0]
+    """The package that stands in a layer: the inmost one where packages within do."""
+    within = '.'.join(module.split('.')[:2])
+    return within if within in RANKS else module.partition('.')[0]
 
 
 def _points_down(module: str, imported: str) -> bool:

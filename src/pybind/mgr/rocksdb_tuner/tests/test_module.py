@@ -13,7 +13,7 @@ from mgr_module import HandleCommandResult
 from rocksdb_tuner import Module
 from rocksdb_tuner.advise.conditions.catalogue import limit_options
 from rocksdb_tuner.commands.context import TAB_NOTICE_S
-from rocksdb_tuner.rollout.errors import RolloutRefused
+from rocksdb_tuner.operations.rollout.errors import RolloutRefused
 from rocksdb_tuner.snapshot import Mode
 
 from .asking import ask

@@ -10,9 +10,9 @@ from typing import Any, Callable
 import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.operations.rollout.errors import RolloutRefused
+from rocksdb_tuner.operations.rollout.records import OsdStep, Outcome, Phase
 from rocksdb_tuner.present import render
-from rocksdb_tuner.rollout.errors import RolloutRefused
-from rocksdb_tuner.rollout.records import OsdStep, Outcome, Phase
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.steps import Steps
 

@@ -16,11 +16,11 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint, ManagerInfo
 from rocksdb_tuner.observe.counters import names_for
 from rocksdb_tuner.observe.starts import LastStart
+from rocksdb_tuner.operations.rollout.automatic import Policy
+from rocksdb_tuner.operations.rollout.errors import RolloutRefused
+from rocksdb_tuner.operations.rollout.maintenance import MaintenanceWindow
+from rocksdb_tuner.operations.rollout.records import Outcome, Phase
 from rocksdb_tuner.plan.records import Purpose
-from rocksdb_tuner.rollout.automatic import Policy
-from rocksdb_tuner.rollout.errors import RolloutRefused
-from rocksdb_tuner.rollout.maintenance import MaintenanceWindow
-from rocksdb_tuner.rollout.records import Outcome, Phase
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tuner import Tuner

@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import Optional
 
 from ...advise.records import Kind, Prediction, Reason, Recommendation
+from ...operations.rollout.gates import GATES
 from ...options.grammar import OptionDifference
 from ...plan.batches import PlannedBatch
-from ...rollout.gates import GATES
 from ...snapshot import Mode, Snapshot
 from ...units import UNKNOWN, format_duration, format_ids, format_percent_range, format_plural
 from ..difference import difference

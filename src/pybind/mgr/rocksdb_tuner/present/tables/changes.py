@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional
 
-from ...campaign.records import CampaignState
 from ...judge.predictions import Rightness
 from ...judge.records import Verdict
 from ...judge.verdict import in_words
+from ...operations.compaction.records import CampaignState
+from ...operations.rollout.batches import Batch, batches, watched_batch
+from ...operations.rollout.history import HistoryRecord
+from ...operations.rollout.identity import who_was_left
+from ...operations.rollout.records import Phase, RolloutState
+from ...operations.rollout.track_record import compared, track_record
 from ...plan.batches import PlannedBatch, domain_of, planned_batch
 from ...plan.records import ANNEX
-from ...rollout.batches import Batch, batches, watched_batch
-from ...rollout.history import HistoryRecord
-from ...rollout.identity import who_was_left
-from ...rollout.records import Phase, RolloutState
-from ...rollout.track_record import compared, track_record
 from ...units import UNKNOWN, format_duration, format_ids, format_time
 from ..difference import difference
 from ..layout import Column, fields, paragraph, table

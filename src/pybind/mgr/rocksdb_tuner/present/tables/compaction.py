@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ...campaign.announce import change_percent, in_words
-from ...campaign.records import CampaignState, OsdCompaction
+from ...operations.compaction.announce import change_percent, in_words
+from ...operations.compaction.records import CampaignState, OsdCompaction
 from ...units import UNKNOWN, format_bytes, format_ms, format_time
 from ..layout import Column, fields, table
 from .phrases import sections

@@ -7,11 +7,11 @@ from typing import Callable, Optional
 
 from ...advise.records import Finding, FindingEvidence, GroupFacts, Limit, Resource
 from ...judge.records import SoakPlan
+from ...operations.rollout.records import RolloutState
+from ...operations.rollout.track_record import TrackRecord
 from ...options.grammar import OptionDifference
 from ...plan.batches import LEAST_FILLS
 from ...plan.records import Purpose
-from ...rollout.records import RolloutState
-from ...rollout.track_record import TrackRecord
 from ...snapshot import Mode
 from ...units import (
     UNKNOWN,

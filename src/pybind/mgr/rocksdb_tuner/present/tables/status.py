@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional
 
-from ...campaign.records import CampaignState
-from ...rollout.records import RolloutState
-from ...rollout.track_record import track_record
+from ...operations.compaction.records import CampaignState
+from ...operations.rollout.records import RolloutState
+from ...operations.rollout.track_record import track_record
 from ...snapshot import Mode, Sampling, Snapshot
 from ...units import UNKNOWN, format_duration, format_ms, format_plural
 from ..layout import Column, fields, paragraph, table

@@ -15,14 +15,14 @@ from rocksdb_tuner.advise.facts import osd_options, release_of_osd
 from rocksdb_tuner.advise.proposal import change_request, recommendation_id
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Kind, OsdFacts, Recommendation, Risk, Severity
-from rocksdb_tuner.campaign.offer import compaction_advice
 from rocksdb_tuner.mgr.records import ConfigEntry, RunningOption
+from rocksdb_tuner.operations.compaction.offer import compaction_advice
+from rocksdb_tuner.operations.rollout.history import HistoryRecord
+from rocksdb_tuner.operations.rollout.records import Outcome
 from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.grammar import in_force, same_meaning
 from rocksdb_tuner.plan.records import ANNEX, OPTION, ChangeKind
 from rocksdb_tuner.plan.steps import ShownSteps
-from rocksdb_tuner.rollout.history import HistoryRecord
-from rocksdb_tuner.rollout.records import Outcome
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from .scenes import ALL, entry, facts, group, osd_info, workload

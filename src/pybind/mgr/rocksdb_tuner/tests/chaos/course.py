@@ -8,14 +8,20 @@ from collections import Counter
 from contextlib import suppress
 from typing import NamedTuple, Optional
 
+from rocksdb_tuner.operations.rollout.errors import RolloutRefused
+from rocksdb_tuner.operations.rollout.foreign import entries_in_the_way
+from rocksdb_tuner.operations.rollout.records import (
+    Direction,
+    OsdStep,
+    Outcome,
+    Phase,
+    RolloutState,
+)
+from rocksdb_tuner.operations.rollout.states import in_flight
 from rocksdb_tuner.plan.order import domains_of, in_batches
 from rocksdb_tuner.plan.records import ChangeKind, ChangeRequest, Purpose
-from rocksdb_tuner.rollout.errors import RolloutRefused
-from rocksdb_tuner.rollout.foreign import entries_in_the_way
-from rocksdb_tuner.rollout.records import Direction, OsdStep, Outcome, Phase, RolloutState
-from rocksdb_tuner.rollout.states import in_flight
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
-from rocksdb_tuner.tests.rollout.conftest import ALL, CLASS, OLD, same_meaning
+from rocksdb_tuner.tests.operations.rollout.conftest import ALL, CLASS, OLD, same_meaning
 
 from .acts import AFTER_THE_END, REQUESTS, Act
 from .cluster import ChaosCluster

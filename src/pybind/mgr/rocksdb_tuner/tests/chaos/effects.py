@@ -7,11 +7,11 @@ from typing import Callable, Optional
 
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import FailureDomain, RunningOption
-from rocksdb_tuner.rollout.records import OsdStep
-from rocksdb_tuner.rollout.states import first_at
-from rocksdb_tuner.rollout.storage import CURRENT, EVIDENCE, PARTS, RolloutStorage
-from rocksdb_tuner.tests.rollout import format_1
-from rocksdb_tuner.tests.rollout.conftest import ALL, CLASS, refusing, set_profile
+from rocksdb_tuner.operations.rollout.records import OsdStep
+from rocksdb_tuner.operations.rollout.states import first_at
+from rocksdb_tuner.operations.rollout.storage import CURRENT, EVIDENCE, PARTS, RolloutStorage
+from rocksdb_tuner.tests.operations.rollout import format_1
+from rocksdb_tuner.tests.operations.rollout.conftest import ALL, CLASS, refusing, set_profile
 
 from .acts import Act
 from .cluster import STALE_S, ChaosCluster

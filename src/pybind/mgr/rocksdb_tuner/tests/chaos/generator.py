@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from rocksdb_tuner.judge.records import Inconclusive, NoBenefit, SoakPlan
 from rocksdb_tuner.plan.records import ANNEX, OPTION, Purpose
-from rocksdb_tuner.tests.rollout.conftest import NEW
+from rocksdb_tuner.tests.operations.rollout.conftest import NEW
 
 from .acts import OF_THE_LOOP, Act
 from .schedule import Change, Delays, Loop, Moment, Planned, Schedule

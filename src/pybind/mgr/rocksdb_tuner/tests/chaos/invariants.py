@@ -12,12 +12,8 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple, NoReturn, Optional
 
 from rocksdb_tuner.judge.records import NoBenefit, Verdict
-from rocksdb_tuner.plan.batches import planned_batches
-from rocksdb_tuner.plan.entries import starts_with
-from rocksdb_tuner.plan.records import ANNEX, OPTION, Purpose
-from rocksdb_tuner.plan.request import shared_entries
-from rocksdb_tuner.rollout.foreign import entries_in_the_way
-from rocksdb_tuner.rollout.records import (
+from rocksdb_tuner.operations.rollout.foreign import entries_in_the_way
+from rocksdb_tuner.operations.rollout.records import (
     Direction,
     OsdProgress,
     OsdStep,
@@ -25,9 +21,13 @@ from rocksdb_tuner.rollout.records import (
     Phase,
     RolloutState,
 )
-from rocksdb_tuner.rollout.states import in_flight
-from rocksdb_tuner.rollout.storage import HISTORY, RolloutStorage
-from rocksdb_tuner.tests.rollout.conftest import Run, same_meaning
+from rocksdb_tuner.operations.rollout.states import in_flight
+from rocksdb_tuner.operations.rollout.storage import HISTORY, RolloutStorage
+from rocksdb_tuner.plan.batches import planned_batches
+from rocksdb_tuner.plan.entries import starts_with
+from rocksdb_tuner.plan.records import ANNEX, OPTION, Purpose
+from rocksdb_tuner.plan.request import shared_entries
+from rocksdb_tuner.tests.operations.rollout.conftest import Run, same_meaning
 
 from .rules import Rule, Violation
 

@@ -16,11 +16,7 @@ from rocksdb_tuner.judge import soak as judge_soak
 from rocksdb_tuner.judge import verdict
 from rocksdb_tuner.judge.records import Judgement, NoBenefit, Verdict
 from rocksdb_tuner.mgr.records import RunningOption
-from rocksdb_tuner.plan import batches as planned_batches
-from rocksdb_tuner.plan import request
-from rocksdb_tuner.plan.actions import RestartOsd, SetEntry
-from rocksdb_tuner.plan.records import OPTION
-from rocksdb_tuner.rollout import (
+from rocksdb_tuner.operations.rollout import (
     acts,
     admission,
     alarm,
@@ -42,10 +38,14 @@ from rocksdb_tuner.rollout import (
     states,
     storage,
 )
-from rocksdb_tuner.rollout.observation import Needs
-from rocksdb_tuner.rollout.records import Direction, Ending, OsdStep, Outcome, Phase
-from rocksdb_tuner.rollout.restart_log import RestartLog
-from rocksdb_tuner.rollout.rules import Step
+from rocksdb_tuner.operations.rollout.observation import Needs
+from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep, Outcome, Phase
+from rocksdb_tuner.operations.rollout.restart_log import RestartLog
+from rocksdb_tuner.operations.rollout.rules import Step
+from rocksdb_tuner.plan import batches as planned_batches
+from rocksdb_tuner.plan import request
+from rocksdb_tuner.plan.actions import RestartOsd, SetEntry
+from rocksdb_tuner.plan.records import OPTION
 
 from .acts import Act
 from .rules import Rule

@@ -44,8 +44,8 @@ from rocksdb_tuner.observe.observer import Evidence, Kept
 from rocksdb_tuner.observe.option_watch import KnownOptions
 from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.observe.sharding import KeptFiles
+from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.plan.records import OPTION
-from rocksdb_tuner.rollout.records import RolloutState
 
 from ..observe.samples import osd_info
 from ..observe.samples import sample as sample_at

@@ -13,7 +13,7 @@ from rocksdb_tuner.plan.batches import count, planned_batch, planned_batches
 from rocksdb_tuner.plan.order import in_batches
 from rocksdb_tuner.plan.records import ChangeRequest
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
-from rocksdb_tuner.tests.rollout.conftest import set_profile
+from rocksdb_tuner.tests.operations.rollout.conftest import set_profile
 
 BATCH_SOAK = SoakPlan(240.0, 480.0, Inconclusive.PROMOTE)
 SOAK = SoakPlan(240.0, 600.0, batches=BATCH_SOAK)

@@ -19,7 +19,7 @@ from rocksdb_tuner.plan.commands import (
 )
 from rocksdb_tuner.plan.records import OPTION
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
-from rocksdb_tuner.tests.rollout.conftest import (
+from rocksdb_tuner.tests.operations.rollout.conftest import (
     ALL,
     NEW,
     OLD,

@@ -10,7 +10,7 @@ from rocksdb_tuner.mgr.records import ConfigEntry
 from rocksdb_tuner.plan.entries import Scope, as_mapping, decided_by, masked_for
 from rocksdb_tuner.plan.records import OPTION
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
-from rocksdb_tuner.tests.rollout.conftest import (
+from rocksdb_tuner.tests.operations.rollout.conftest import (
     NEW,
     OLD,
 )

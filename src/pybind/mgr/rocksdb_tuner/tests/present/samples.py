@@ -34,12 +34,6 @@ from rocksdb_tuner.advise.weighing import (
     Weighing,
     weigh,
 )
-from rocksdb_tuner.campaign.records import (
-    CampaignRequest,
-    CampaignState,
-    CompactionStep,
-    planned,
-)
 from rocksdb_tuner.judge.records import (
     Effect,
     Inconclusive,
@@ -52,9 +46,14 @@ from rocksdb_tuner.judge.records import (
 from rocksdb_tuner.lsm.records import Estimate
 from rocksdb_tuner.mgr.records import FailureDomain, ManagerInfo, OsdInfo
 from rocksdb_tuner.observe.signals import Signals
-from rocksdb_tuner.plan.records import ANNEX, ChangeKind, ChangeRequest
-from rocksdb_tuner.rollout.history import HistoryRecord
-from rocksdb_tuner.rollout.records import (
+from rocksdb_tuner.operations.compaction.records import (
+    CampaignRequest,
+    CampaignState,
+    CompactionStep,
+    planned,
+)
+from rocksdb_tuner.operations.rollout.history import HistoryRecord
+from rocksdb_tuner.operations.rollout.records import (
     Before,
     Direction,
     OsdBefore,
@@ -64,6 +63,7 @@ from rocksdb_tuner.rollout.records import (
     Phase,
     RolloutState,
 )
+from rocksdb_tuner.plan.records import ANNEX, ChangeKind, ChangeRequest
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 

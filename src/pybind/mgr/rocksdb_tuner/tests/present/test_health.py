@@ -10,8 +10,8 @@ import pytest
 
 from rocksdb_tuner.advise.conditions.catalogue import Condition, conditions
 from rocksdb_tuner.advise.records import Severity
+from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.present import health, render
-from rocksdb_tuner.rollout.records import OsdStep
 
 from . import samples
 

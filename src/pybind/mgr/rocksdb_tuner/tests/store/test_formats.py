@@ -9,20 +9,26 @@ from pathlib import Path
 import pytest
 
 from rocksdb_tuner.advise.own_profiles import OwnProfiles
-from rocksdb_tuner.campaign.records import CompactionStep
-from rocksdb_tuner.campaign.storage import CampaignStorage
 from rocksdb_tuner.deep import note
 from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
 from rocksdb_tuner.judge.records import Predicted
 from rocksdb_tuner.mgr.records import FailureDomain, Place
+from rocksdb_tuner.operations.compaction.records import CompactionStep
+from rocksdb_tuner.operations.compaction.storage import CampaignStorage
+from rocksdb_tuner.operations.rollout.history import record_of
+from rocksdb_tuner.operations.rollout.records import (
+    OsdProgress,
+    OsdStep,
+    Outcome,
+    Phase,
+    RolloutState,
+)
+from rocksdb_tuner.operations.rollout.restart_log import Restart, RestartLog
+from rocksdb_tuner.operations.rollout.stopwatch import ClockState
+from rocksdb_tuner.operations.rollout.storage import RolloutStorage
 from rocksdb_tuner.plan.records import ANNEX
-from rocksdb_tuner.rollout.history import record_of
-from rocksdb_tuner.rollout.records import OsdProgress, OsdStep, Outcome, Phase, RolloutState
-from rocksdb_tuner.rollout.restart_log import Restart, RestartLog
-from rocksdb_tuner.rollout.stopwatch import ClockState
-from rocksdb_tuner.rollout.storage import RolloutStorage
 from rocksdb_tuner.tests.fake_cluster import FakeStore
-from rocksdb_tuner.tests.rollout.test_codec import example, fullest
+from rocksdb_tuner.tests.operations.rollout.test_codec import example, fullest
 
 FIRST = Path(__file__).parent / 'data' / 'format-1'
 

@@ -1,0 +1,1 @@
+"""Changes under way on the cluster: a package per kind."""

@@ -1,0 +1,67 @@
+"""What a campaign tells the cluster while it goes on. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Optional
+
+from ...units import format_bytes
+from ..rollout.records import Outcome
+from .records import CampaignState, CompactionStep, OsdCompaction
+
+
+def lines(before: Optional[CampaignState], after: CampaignState) -> Iterator[tuple[str, bool]]:
+    """Lines for the cluster log, each with whether it is a warning."""
+    name = f'compaction campaign {after.campaign_id}'
+    if before is None or before.campaign_id != after.campaign_id:
+        request = after.request
+        yield f'{name}: {len(after.osds)} OSD(s) of {request.who} for {request.actor}', False
+        return
+    for old, new in zip(before.osds, after.osds):
+        if new.step is not old.step:
+            yield f'{name}: osd.{new.osd_id} {_told(new)}', new.step is CompactionStep.SKIPPED
+    if after.ended and not before.ended:
+        yield f'{name}: {in_words(after)}', after.outcome is Outcome.FAILED
+    elif after.paused_reason != before.paused_reason:
+        reason = after.paused_reason
+        yield f'{name}: ' + ('goes on' if reason is None else f'waits: {reason}'), False
+
+
+def progress(state: CampaignState) -> tuple[str, float]:
+    """Message and share of the event of `ceph -s`."""
+    where = f'{state.finished} of {len(state.osds)} OSDs, {state.phase.value}'
+    message = f'Compacting the RocksDB of {state.request.who} ({where})'
+    return message, min(0.99, state.finished / len(state.osds))
+
+
+def in_words(state: CampaignState) -> str:
+    """One sentence: how it ended, or how far it is, and what it gave back."""
+    finished = sum(osd.step is CompactionStep.DONE for osd in state.osds)
+    told = f'{finished} of {len(state.osds)} OSD(s) compacted'
+    used = state.used_bytes
+    if used is not None:
+        told += f', {_change(*used)}'
+    return f'{told}; {state.failure}' if state.failure else told
+
+
+def change_percent(before_bytes: int, after_bytes: int) -> Optional[float]:
+    """None where there was nothing before."""
+    return None if before_bytes <= 0 else (after_bytes / before_bytes - 1) * 100
+
+
+def _told(osd: OsdCompaction) -> str:
+    if osd.step is CompactionStep.COMPACTING:
+        return 'is asked to compact'
+    if osd.step is CompactionStep.SETTLING:
+        return 'has compacted'
+    if osd.step is CompactionStep.SKIPPED:
+        return f'is left as it is: {osd.reason}'
+    if osd.used_before_bytes is None or osd.used_after_bytes is None:
+        return 'is done'
+    return f'is done: {_change(osd.used_before_bytes, osd.used_after_bytes)}'
+
+
+def _change(before_bytes: int, after_bytes: int) -> str:
+    percent = change_percent(before_bytes, after_bytes)
+    share = '' if percent is None else f' ({percent:+.0f}%)'
+    return f'DB {format_bytes(before_bytes)} -> {format_bytes(after_bytes)}{share}'

@@ -1,0 +1,139 @@
+"""A compaction campaign at one time: immutable, everything that is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Optional
+
+from ...judge.records import Predicted
+from ...mgr.records import FailureDomain, Place
+from ..rollout.records import FINAL_PHASES, Outcome, Phase
+
+
+class CompactionStep(str, Enum):
+    """How far one OSD is. Saved before the step's action is carried out."""
+
+    PENDING = 'pending'
+    #: It was asked to compact, or is about to be; the compaction may run.
+    COMPACTING = 'compacting'
+    #: The compaction is over; files that it made superfluous are still being removed.
+    SETTLING = 'settling'
+    DONE = 'done'
+    #: It was left as it is; `reason` says why.
+    SKIPPED = 'skipped'
+
+
+#: Steps in which something may run on the OSD.
+IN_FLIGHT = frozenset({CompactionStep.COMPACTING, CompactionStep.SETTLING})
+#: Steps that nothing follows.
+FINISHED = frozenset({CompactionStep.DONE, CompactionStep.SKIPPED})
+
+
+@dataclass(frozen=True)
+class OsdCompaction:
+    """One OSD. Sizes are None while they are not known."""
+
+    osd_id: int
+    host: Optional[str]
+    #: By the plan, of which it gives the order; None: not known.
+    domain: Optional[FailureDomain]
+    step: CompactionStep = CompactionStep.PENDING
+    #: The process that was asked, and how many compactions it had begun before.
+    nonce: Optional[int] = None
+    begun_before: int = 0
+    asked: int = 0
+    used_before_bytes: Optional[int] = None
+    used_after_bytes: Optional[int] = None
+    #: The highest client write latency of the cluster while it compacted.
+    latency_ms: Optional[float] = None
+    reason: Optional[str] = None
+
+    @property
+    def place(self) -> Place:
+        return Place(self.host, self.domain)
+
+    @property
+    def given_back_bytes(self) -> Optional[int]:
+        if self.used_before_bytes is None or self.used_after_bytes is None:
+            return None
+        return self.used_before_bytes - self.used_after_bytes
+
+
+@dataclass(frozen=True)
+class CampaignRequest:
+    recommendation_id: str
+    #: Whom the change was for that made it worth it.
+    who: str
+    #: The option string that the OSDs run.
+    options: str
+    #: In the order in which they are compacted, one failure domain after the other.
+    osds: tuple[tuple[int, Place], ...]
+    actor: str
+    #: Of one failure domain at once.
+    parallel: int = 1
+    prediction: Optional[str] = None
+    predicted: Optional[Predicted] = None
+
+
+@dataclass(frozen=True)
+class CampaignState:
+    """One campaign at one time. Times are seconds since the epoch, for display only."""
+
+    campaign_id: str
+    request: CampaignRequest
+    osds: tuple[OsdCompaction, ...]
+    started_s: float
+    updated_s: float
+    #: The phase to go on with; never WAITING.
+    stage: Phase = Phase.PREFLIGHT
+    paused_reason: Optional[str] = None
+    paused_by: Optional[str] = None
+    #: Client write latency before anything was compacted; None: not measured, or nobody wrote.
+    baseline_ms: Optional[float] = None
+    #: Nothing more is begun; why.
+    ending: Optional[str] = None
+    errors: int = 0
+    last_error: Optional[str] = None
+    outcome: Optional[Outcome] = None
+    failure: Optional[str] = None
+
+    @property
+    def phase(self) -> Phase:
+        return self.stage if self.paused_reason is None else Phase.WAITING
+
+    @property
+    def ended(self) -> bool:
+        return self.stage in FINAL_PHASES
+
+    @property
+    def in_flight(self) -> tuple[OsdCompaction, ...]:
+        return tuple(osd for osd in self.osds if osd.step in IN_FLIGHT)
+
+    @property
+    def finished(self) -> int:
+        """How many OSDs it is through with."""
+        return sum(osd.step in FINISHED for osd in self.osds)
+
+    @property
+    def measured(self) -> tuple[OsdCompaction, ...]:
+        """The OSDs whose size is known before and after."""
+        return tuple(osd for osd in self.osds if osd.given_back_bytes is not None)
+
+    @property
+    def used_bytes(self) -> Optional[tuple[int, int]]:
+        """The sizes of those together, before and after; None while there are none."""
+        if not self.measured:
+            return None
+        before = sum(osd.used_before_bytes or 0 for osd in self.measured)
+        return before, sum(osd.used_after_bytes or 0 for osd in self.measured)
+
+
+def planned(campaign_id: str, request: CampaignRequest, now_s: float) -> CampaignState:
+    return CampaignState(
+        campaign_id=campaign_id,
+        request=request,
+        osds=tuple(OsdCompaction(osd_id, *place) for osd_id, place in request.osds),
+        started_s=now_s,
+        updated_s=now_s,
+    )

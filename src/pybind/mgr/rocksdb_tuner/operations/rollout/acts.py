@@ -1,0 +1,115 @@
+"""What comes from outside: the acts of operators, and actions that the cluster refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Optional
+
+from ...plan.actions import Action, RestartOsd
+from .foreign import told_what_stays
+from .records import Direction, Ending, OsdProgress, OsdStep, Outcome, RolloutState
+from .soak import let_pass, undecided
+from .states import (
+    clip,
+    ended,
+    in_flight,
+    others_changed,
+    paused_text,
+    stamped,
+    the_ending,
+    with_osd,
+)
+
+
+def paused(state: RolloutState, actor: str, now_s: float) -> RolloutState:
+    """No new action until `resumed`; an OSD that is restarting is still watched.
+
+    One that is being put back is first brought to its end: the pause holds what follows.
+    """
+    recovering = state.direction is Direction.RECOVER
+    return replace(
+        state,
+        paused_by=actor,
+        paused_reason=state.paused_reason if recovering else paused_text(actor),
+        updated_s=now_s,
+    )
+
+
+def something_follows(state: RolloutState) -> bool:
+    """Whether the recovery of the OSD in flight is followed by that of others."""
+    osd = in_flight(state)
+    return others_changed(state, None if osd is None else osd.osd_id)
+
+
+def waits_for_operator(state: RolloutState) -> bool:
+    """Whether it was paused, or has tried something as often as it does by itself."""
+    return (
+        state.paused_by is not None
+        or state.errors > 0
+        or _asked_in_vain(state) is not None
+        or undecided(state)
+    )
+
+
+def resumed(state: RolloutState, now_s: float) -> RolloutState:
+    """No pause any more, what was tried in vain is tried again, and who waited for a verdict
+    waits no more.
+    """
+    if undecided(state):
+        state = let_pass(state)
+    osd = _asked_in_vain(state)
+    if osd is not None:
+        state = with_osd(state, replace(osd, step=OsdStep.RESTART_DUE, restarts_asked=0))
+    return replace(state, paused_by=None, paused_reason=None, errors=0, updated_s=now_s)
+
+
+def aborted(
+    state: RolloutState, actor: str, now_s: float, entries: Optional[Mapping[str, str]]
+) -> RolloutState:
+    """Begin nothing more; the OSD in flight is first brought to a safe state.
+
+    ``entries`` are those of the option now, by `who`; None while they cannot be read.
+    """
+    return told_what_stays(_aborted(state, actor, now_s), entries)
+
+
+def _aborted(state: RolloutState, actor: str, now_s: float) -> RolloutState:
+    osd = in_flight(state)
+    reason = f'aborted by {actor}'
+    if state.direction is Direction.RECOVER:
+        first = the_ending(state)
+        reason = f'{first.reason}; {reason} before the OSD was seen as it was before'
+        return stamped(state, ended(state, Ending(first.outcome, reason)), now_s)
+    if state.direction is Direction.BACK:
+        ending = Ending(Outcome.ABORTED, f'rollback {reason}')
+        return stamped(state, ended(state, ending), now_s)
+    ending = Ending(Outcome.ABORTED, reason)
+    if osd is None:
+        return stamped(state, ended(state, ending), now_s)
+    return replace(state, ending=ending, paused_by=None, paused_reason=None, updated_s=now_s)
+
+
+def action_failed(state: RolloutState, action: Action, error: str, now_s: float) -> RolloutState:
+    """The state after an action that the cluster refused."""
+    failed = replace(state, errors=state.errors + 1, last_error=clip(error), updated_s=now_s)
+    osd = in_flight(state)
+    if isinstance(action, RestartOsd) and failed.asked is not None:
+        failed = replace(failed, asked=replace(failed.asked, refused=True))
+    if isinstance(action, RestartOsd) and osd is not None and osd.restarts_asked == 1:
+        # Refused, as far as one can know: due again, unless the process changes all the same.
+        return with_osd(
+            failed, replace(osd, step=OsdStep.RESTART_DUE, restarts_asked=0), errors=failed.errors
+        )
+    return failed
+
+
+def _asked_in_vain(state: RolloutState) -> Optional[OsdProgress]:
+    """The OSD that is not asked to restart any more."""
+    osd = in_flight(state)
+    if osd is None or osd.step is not OsdStep.RESTARTING or osd.restarts_asked < 2:
+        return None
+    held = state.paused_by is not None and state.direction is not Direction.RECOVER
+    waits = not held and state.paused_reason is not None
+    often = osd.restarts_asked > 2 or state.direction is not Direction.FORWARD
+    return osd if waits and often else None

@@ -1,0 +1,250 @@
+"""Whether a request can be carried out at all: asked before anything is recorded or changed."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Callable, Optional
+
+from ...judge.records import SoakPlan
+from ...judge.soak import contradiction
+from ...mgr.records import ClusterMap, OsdInfo, RunningOption
+from ...plan.entries import decided_by, own, starts_with
+from ...plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest
+from ...plan.request import overruled
+from .errors import RolloutRefused
+from .identity import uuid_head
+from .records import Before, OsdBefore, OsdProgress, OsdStep, RolloutState
+
+
+def planned(
+    rollout_id: str,
+    request: ChangeRequest,
+    *,
+    cluster: ClusterMap,
+    entries: Mapping[str, str],
+    running: Mapping[int, RunningOption],
+    same_meaning: Callable[[str, str], bool],
+    now_s: float,
+    soak: SoakPlan,
+    other_entries: Optional[Mapping[str, str]] = None,
+) -> RolloutState:
+    """A new rollout with all that was there before; raises RolloutRefused.
+
+    ``entries`` are all entries of the option by `who`, ``running`` what each OSD of the request
+    reports, by OSD id (missing where it did not answer), ``other_entries`` the entries of the
+    option that the request leaves alone (None: nobody is to watch those).
+    """
+    _refuse_malformed(request, same_meaning)
+    impossible = contradiction(soak)
+    if impossible is not None:
+        raise RolloutRefused(errno.EINVAL, impossible)
+    osds = _present(request, cluster)
+    _refuse_own_entries(request, entries)
+    release = {osd.osd_id: osd.release for osd in osds}
+    for osd_id in request.order:
+        if osd_id not in running:
+            raise RolloutRefused(
+                errno.EAGAIN, f'what osd.{osd_id} runs cannot be read now; try again'
+            )
+        if release[osd_id] is None:
+            raise RolloutRefused(
+                errno.EAGAIN, f'the release of osd.{osd_id} is not known yet; try again'
+            )
+        if running[osd_id].beats_config_store:
+            raise RolloutRefused(errno.EINVAL, overruled(request, osd_id, running[osd_id]))
+        if not request.restart and not same_meaning(
+            running[osd_id].value, dict(request.targets)[osd_id]
+        ):
+            raise RolloutRefused(
+                errno.EINVAL, f'osd.{osd_id} must be restarted first: it runs another value'
+            )
+    after = {who: value for who, value in entries.items() if who not in dict(request.final_entries)}
+    after.update({who: value for who, value in request.final_entries if value is not None})
+    _refuse_shadowed(request, osds, after, same_meaning)
+    _refuse_outsiders(request, cluster, entries, after, same_meaning)
+    return RolloutState(
+        rollout_id=rollout_id,
+        request=request,
+        before=Before(
+            entries=tuple(sorted(_recorded(request, entries).items())),
+            other_entries=None
+            if other_entries is None
+            else tuple(sorted(_recorded(request, other_entries).items())),
+            osds=tuple(
+                OsdBefore(
+                    osd.osd_id,
+                    running[osd.osd_id].value,
+                    running[osd.osd_id].source,
+                    osd.release,
+                    uuid_head(osd.uuid),
+                    osd.device_class,
+                    osd.objectstore,
+                )
+                for osd in osds
+            ),
+        ),
+        osds=tuple(
+            OsdProgress(osd_id, OsdStep.PENDING if request.restart else OsdStep.VERIFIED)
+            for osd_id in request.order
+        ),
+        started_s=now_s,
+        updated_s=now_s,
+        soak=soak,
+    )
+
+
+def _refuse_malformed(request: ChangeRequest, same_meaning: Callable[[str, str], bool]) -> None:
+    targets = dict(request.targets)
+    final = dict(request.final_entries)
+    if request.option not in {OPTION, ANNEX}:
+        raise RolloutRefused(
+            errno.EINVAL, f'{request.option} cannot be rolled out: only {OPTION} and {ANNEX} can'
+        )
+    if request.option == ANNEX and request.kind is not ChangeKind.SET_PROFILE:
+        _refuse_if_missed(request, same_meaning)
+    if not targets:
+        raise RolloutRefused(errno.EINVAL, 'there is no OSD to change')
+    if (
+        sorted(targets) != sorted(request.order)
+        or len(targets) != len(request.targets)
+        or len(final) != len(request.final_entries)
+    ):
+        raise RolloutRefused(
+            errno.EINVAL, 'the request names an OSD or an entry twice, or not in its order'
+        )
+    if request.batches and (
+        tuple(n for batch in request.batches for n in batch) != request.order
+        or len(request.batches[0]) != 1
+        or not all(request.batches)
+    ):
+        raise RolloutRefused(
+            errno.EINVAL, 'the batches do not hold the OSDs in their order, the first one alone'
+        )
+    if set(request.controls) - set(request.order[1:]):
+        raise RolloutRefused(
+            errno.EINVAL, 'the request compares the first OSD with itself or with one outside'
+        )
+    for osd_id, value in targets.items():
+        if final.get(own(osd_id)) not in {None, value}:
+            raise RolloutRefused(
+                errno.EINVAL, f'the entry of osd.{osd_id} would not end as its target'
+            )
+
+
+def _refuse_if_missed(request: ChangeRequest, same_meaning: Callable[[str, str], bool]) -> None:
+    """Without its annex an OSD runs what the other option gives it, which need not be a default."""
+    strings = request.strings
+    if request.restart or strings is None or not same_meaning(*strings):
+        raise RolloutRefused(
+            errno.EINVAL, f'{ANNEX} is removed only where it changes nothing of what OSDs run'
+        )
+
+
+def _present(request: ChangeRequest, cluster: ClusterMap) -> tuple[OsdInfo, ...]:
+    known = {osd.osd_id: osd for osd in cluster.osds}
+    missing = [osd_id for osd_id in request.order if osd_id not in known]
+    if missing:
+        raise RolloutRefused(
+            errno.ENOENT,
+            f'{_osds(missing)} not in the OSD map; it has {_names(sorted(known))}',
+        )
+    down = [osd_id for osd_id in request.order if not known[osd_id].up]
+    if down:
+        raise RolloutRefused(
+            errno.EBUSY, f'{_osds(down)} down: bring it up, or remove it, before this is applied'
+        )
+    return tuple(known[osd_id] for osd_id in request.order)
+
+
+def _refuse_own_entries(request: ChangeRequest, entries: Mapping[str, str]) -> None:
+    final = dict(request.final_entries)
+    owned = {own(osd_id) for osd_id in request.order}
+    for who in sorted(entries):
+        section, _, mask = who.partition('/')
+        if section in owned and (mask or who not in final):
+            raise RolloutRefused(
+                errno.EINVAL,
+                f'{section} has an entry of its own, which this would lose: "ceph config rm '
+                f'{who} {request.option}" first if it is not wanted',
+            )
+
+
+def _refuse_shadowed(
+    request: ChangeRequest,
+    osds: Iterable[OsdInfo],
+    after: Mapping[str, str],
+    same_meaning: Callable[[str, str], bool],
+) -> None:
+    masked = [who for who, value in request.final_entries if '/' in who and value is not None]
+    if masked:
+        raise RolloutRefused(
+            errno.EINVAL,
+            f'no OSD starts with what the entry for {masked[0]} says, as with any mask: name '
+            '"osd" or single OSDs',
+        )
+    targets = dict(request.targets)
+    for osd in osds:
+        starts = starts_with(after, osd.osd_id)
+        if starts is None and request.kind is ChangeKind.SET_PROFILE:
+            raise RolloutRefused(
+                errno.EINVAL, f'no entry would decide for osd.{osd.osd_id} at the end'
+            )
+        for decided in (starts, decided_by(after, osd)):
+            if decided is not None and not same_meaning(decided[1], targets[osd.osd_id]):
+                who = decided[0]
+                raise RolloutRefused(
+                    errno.EINVAL,
+                    f'at the end the entry of {who} would come before, for osd.{osd.osd_id}, with '
+                    f'another value: "ceph config rm {who} {request.option}" first if it is not '
+                    'wanted',
+                )
+
+
+def _refuse_outsiders(
+    request: ChangeRequest,
+    cluster: ClusterMap,
+    entries: Mapping[str, str],
+    after: Mapping[str, str],
+    same_meaning: Callable[[str, str], bool],
+) -> None:
+    """No OSD may get another value at its next restart without being watched."""
+    changed = []
+    for osd in cluster.osds:
+        # One that is down and out comes back only by somebody's hand, if ever.
+        if osd.osd_id in request.order or not (osd.up or osd.in_cluster):
+            continue
+        old, new = _value(entries, osd.osd_id), _value(after, osd.osd_id)
+        if old != new and (old is None or new is None or not same_meaning(old, new)):
+            changed.append(osd.osd_id)
+    if changed:
+        raise RolloutRefused(
+            errno.EINVAL,
+            f'{_osds(changed)} not among the OSDs to change, but would get another value at the '
+            'next restart',
+        )
+
+
+def _value(entries: Mapping[str, str], osd_id: int) -> Optional[str]:
+    started = starts_with(entries, osd_id)
+    return None if started is None else started[1]
+
+
+def _recorded(request: ChangeRequest, entries: Mapping[str, str]) -> dict[str, str]:
+    owned = {own(osd_id) for osd_id in request.order}
+    return {
+        who: value
+        for who, value in entries.items()
+        if not who.startswith('osd.') or who.partition('/')[0] in owned
+    }
+
+
+def _names(osd_ids: Sequence[int]) -> str:
+    """As many names as a line takes."""
+    more = f' and {len(osd_ids) - 8} more' if len(osd_ids) > 8 else ''
+    return ', '.join(map(own, osd_ids[:8])) + more
+
+
+def _osds(osd_ids: Sequence[int]) -> str:
+    """The subject of a sentence: "osd.1 is", "osd.1, osd.2 are"."""
+    return f'{_names(osd_ids)} {"is" if len(osd_ids) == 1 else "are"}'

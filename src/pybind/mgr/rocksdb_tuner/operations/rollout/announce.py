@@ -1,0 +1,128 @@
+"""What a rollout tells the cluster while it goes on: the cluster log, and `ceph -s`.
+
+Both are for people who look: nothing is decided from them, and nothing waits for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Optional
+
+from ...judge.verdict import in_words
+from ...mgr.protocols import Announcements
+from .alarm import why_failed
+from .records import Direction, OsdStep, Phase, RolloutState
+from .soak import undecided
+from .states import UNCHANGED, clip, the_ending
+
+_FINISHED = frozenset(
+    {
+        OsdStep.VERIFIED,
+        OsdStep.COLLAPSING,
+        OsdStep.SHIELDING,
+        OsdStep.COLLAPSED,
+        OsdStep.LEFT_BEHIND,
+    }
+)
+_FINISHED_BACK = UNCHANGED
+_STEPS = {
+    OsdStep.SETTING: 'is given its new options',
+    OsdStep.RESTARTING: 'is restarted',
+    OsdStep.VERIFIED: 'runs its new options',
+    OsdStep.RESTORING: 'is given back its old options',
+    OsdStep.RESTORED: 'is as it was before',
+    OsdStep.LEFT_BEHIND: 'is left behind',
+}
+
+
+class Line(NamedTuple):
+    """One line of the cluster log."""
+
+    text: str
+    warning: bool = False
+
+
+class Announcer:
+    """Tells of every change of a rollout once, as far as one manager saw it."""
+
+    def __init__(self, to: Announcements) -> None:
+        self._to = to
+
+    def taken_over(self, state: Optional[RolloutState]) -> None:
+        """This manager goes on with what another began: its progress is shown again."""
+        if state is not None and not state.ended:
+            self._to.show_progress(_event_id(state), _message(state), _share(state))
+
+    def changed(self, before: Optional[RolloutState], after: RolloutState) -> None:
+        """``before`` is the state that was stored last, of whatever rollout."""
+        for line in transitions(before, after):
+            self._to.log(f'rollout {after.rollout_id}: {clip(line.text)}', line.warning)
+        if not after.ended:
+            self._to.show_progress(_event_id(after), _message(after), _share(after))
+        elif before is None or before.rollout_id != after.rollout_id or not before.ended:
+            self._to.end_progress(_event_id(after), why_failed(after))
+
+
+def transitions(before: Optional[RolloutState], after: RolloutState) -> Iterator[Line]:
+    """What became of a rollout between two states, in the order in which it is told."""
+    request = after.request
+    if before is None or before.rollout_id != after.rollout_id:
+        yield Line(
+            f'{request.recommendation_id} ({request.kind.value}) for {request.who} is carried out '
+            f'for {request.actor} on {len(after.osds)} OSD(s), osd.{request.order[0]} first'
+        )
+        return
+    if after.judgement is not None and after.judgement != before.judgement:
+        yield Line(f'the verdict on osd.{request.order[0]}: {in_words(after.judgement)}')
+    if after.direction is not before.direction and not after.ended:
+        yield _turn(after)
+    if after.stage is not before.stage and not after.ended:
+        yield Line(f'{before.stage.value} -> {after.stage.value}')
+    for old, new in zip(before.osds, after.osds):
+        if new.step is not old.step and new.step in _STEPS:
+            told = '' if new.left_reason is None else f': {new.left_reason}'
+            yield Line(f'osd.{new.osd_id} {_STEPS[new.step]}{told}', warning=bool(told))
+    if after.ended and not before.ended:
+        yield _end(after)
+    elif after.paused_reason != before.paused_reason:
+        yield Line(
+            'goes on' if after.paused_reason is None else f'waits: {after.paused_reason}',
+            warning=undecided(after),
+        )
+
+
+def _turn(state: RolloutState) -> Line:
+    if state.direction is Direction.RECOVER:
+        return Line(f'an OSD is put back: {the_ending(state).reason}', warning=True)
+    return Line(f'everything goes back: {state.failure}', warning=True)
+
+
+def _end(state: RolloutState) -> Line:
+    outcome = '' if state.outcome is None else state.outcome.value
+    failure = why_failed(state)
+    told = failure or state.failure
+    if told is None and state.judgement is not None:
+        told = state.judgement.cause
+    return Line(f'{outcome}: {told}' if told else outcome, warning=failure is not None)
+
+
+def _event_id(state: RolloutState) -> str:
+    return f'rocksdb_tuner-{state.rollout_id}'
+
+
+def _message(state: RolloutState) -> str:
+    doing = 'Restoring' if state.direction is not Direction.FORWARD else 'Changing'
+    where = f'{_finished(state)} of {len(state.osds)} OSDs'
+    return f'{doing} RocksDB options of {state.request.who} ({where}, {state.phase.value})'
+
+
+def _share(state: RolloutState) -> float:
+    """0..1; the whole only once it ended."""
+    if state.stage in {Phase.PLANNED, Phase.PREFLIGHT}:
+        return 0.0
+    return min(0.99, _finished(state) / len(state.osds))
+
+
+def _finished(state: RolloutState) -> int:
+    steps = _FINISHED if state.direction is Direction.FORWARD else _FINISHED_BACK
+    return sum(osd.step in steps for osd in state.osds)

@@ -1,0 +1,103 @@
+"""How far each batch of a rollout is: pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Optional
+
+from ...judge.records import Verdict
+from ...mgr.records import FailureDomain
+from ...plan.batches import PlannedBatch, count, planned_batch, planned_batches
+from .records import Direction, OsdStep, Phase, RolloutState
+
+
+def watched_batch(state: RolloutState) -> Optional[PlannedBatch]:
+    """The batch that is changed, while the others wait for what is found of it."""
+    number = len(state.verdicts)
+    if state.direction is not Direction.FORWARD or number >= count(state.request):
+        return None
+    batch = batch_of(state, number)
+    steps = {osd.osd_id: osd.step for osd in state.osds}
+    changed = all(steps.get(osd_id) is OsdStep.VERIFIED for osd_id in batch.osds)
+    return batch if batch.watched and batch.osds and changed else None
+
+
+def batch_of(state: RolloutState, number: int) -> PlannedBatch:
+    """A batch of the plan, without the OSDs that were left behind."""
+    batch = planned_batch(state.request, state.soak, number)
+    left = {osd.osd_id for osd in state.osds if osd.step is OsdStep.LEFT_BEHIND}
+    osds, compared, controls = (
+        tuple(n for n in ids if n not in left)
+        for ids in (batch.osds, batch.compared, batch.controls)
+    )
+    # Those that were to be compared may be gone: then all that are left are.
+    return replace(batch, osds=osds, compared=compared or osds, controls=controls)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One batch as far as it is."""
+
+    osds: tuple[int, ...]
+    domain: Optional[FailureDomain]
+    phase: Phase
+    #: None: not watched, or not yet.
+    verdict: Optional[Verdict]
+    controls: tuple[int, ...]
+
+
+def batches(state: RolloutState) -> tuple[Batch, ...]:
+    """All batches of a rollout, in the order in which they are changed."""
+    watched = watched_batch(state)
+    steps = {osd.osd_id: osd.step for osd in state.osds}
+    return tuple(
+        Batch(
+            osds=batch.osds,
+            domain=batch.domain,
+            phase=Phase.SOAKING
+            if watched is not None and watched.number == batch.number
+            else _phase(state, batch, steps),
+            verdict=_verdict(state, batch.number),
+            controls=batch.controls if batch.judged else (),
+        )
+        for batch in planned_batches(state.request, state.soak)
+    )
+
+
+_PHASES = {
+    OsdStep.PENDING: Phase.PLANNED,
+    OsdStep.LEFT_BEHIND: Phase.PLANNED,
+    OsdStep.VERIFIED: Phase.DONE,
+    OsdStep.COLLAPSED: Phase.DONE,
+    OsdStep.RESTORED: Phase.ROLLED_BACK,
+    OsdStep.RESTORING: Phase.ROLLING_BACK,
+    OsdStep.COLLAPSING: Phase.COLLAPSING,
+    OsdStep.SHIELDING: Phase.COLLAPSING,
+}
+
+
+def _phase(state: RolloutState, batch: PlannedBatch, steps: dict[int, OsdStep]) -> Phase:
+    if state.stage in {Phase.PLANNED, Phase.PREFLIGHT}:
+        return Phase.PLANNED
+    under_way = Phase.CANARY if batch.number == 0 else Phase.PROMOTING
+    if state.direction is not Direction.FORWARD:
+        under_way = Phase.ROLLING_BACK
+    if state.ended:
+        under_way = Phase.FAILED
+    found = {_PHASES.get(steps.get(osd_id, OsdStep.PENDING), under_way) for osd_id in batch.osds}
+    if len(found) == 1:
+        return found.pop()
+    # Of one that was only begun, those that were left alone say nothing of the others.
+    found.discard(Phase.PLANNED)
+    if found == {Phase.ROLLED_BACK} and state.ended:
+        return Phase.ROLLED_BACK
+    return Phase.COLLAPSING if Phase.COLLAPSING in found else under_way
+
+
+def _verdict(state: RolloutState, number: int) -> Optional[Verdict]:
+    if number < len(state.verdicts):
+        return state.verdicts[number]
+    if number > len(state.verdicts):
+        return None
+    judgement = state.judgement if number == 0 else state.batch_judgement
+    return None if judgement is None else judgement.verdict

@@ -1,0 +1,79 @@
+"""Rollouts as stored texts, and back: how their records are spread, and what contradicts itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from ...plan.batches import count
+from ...store.errors import StoredStateError
+from ...store.spread import Layout, of_whole_text, whole_text
+from . import format_1
+from .records import Direction, OsdProgress, Phase, RolloutState
+
+#: Of what a rollout stores. Whoever changes it keeps a fixture of the one before.
+VERSION = 5
+
+#: An act changes one OSD and little else. What was planned never changes.
+LAYOUT: Layout[RolloutState] = Layout(
+    kind=RolloutState,
+    version=VERSION,
+    parts=('request', 'before', 'restoring', 'verdicts'),
+    rows='osds',
+    row=OsdProgress,
+    oldest=format_1.OLDEST,
+    upgraded=format_1.state,
+)
+
+
+def encode_state(state: RolloutState) -> str:
+    """All of it as one text, of any length."""
+    return whole_text(LAYOUT, state)
+
+
+def decode_state(text: str) -> RolloutState:
+    """The state that `encode_state` wrote; raises StoredStateError."""
+    return checked(of_whole_text(LAYOUT, text))
+
+
+def checked(state: RolloutState) -> RolloutState:
+    """The same state; raises StoredStateError for one that contradicts itself."""
+    for wrong in (*_wrong_request(state), *_wrong_progress(state)):
+        raise StoredStateError(wrong)
+    return state
+
+
+def _wrong_request(state: RolloutState) -> Iterator[str]:
+    request = state.request
+    ids = request.order
+    if not ids or len(set(ids)) != len(ids):
+        yield '"request.order" is empty or names an OSD twice'
+    known = sorted(ids)
+    if sorted(osd_id for osd_id, _ in request.targets) != known:
+        yield '"request.targets" does not hold the OSDs of the rollout'
+    if sorted(osd.osd_id for osd in state.before.osds) != known:
+        yield '"before.osds" does not hold the OSDs of the rollout'
+    batches = request.batches
+    if batches and (() in batches or tuple(chain.from_iterable(batches)) != ids):
+        yield '"request.batches" does not hold the OSDs of the rollout'
+    if request.domains and len(request.domains) != len(batches):
+        yield '"request.domains" are not as many as there are batches'
+    if not set(ids[1:]) >= set(state.controls):
+        yield '"request.controls" names the canary, or an OSD outside the request'
+
+
+def _wrong_progress(state: RolloutState) -> Iterator[str]:
+    ids = state.request.order
+    if tuple(osd.osd_id for osd in state.osds) != ids:
+        yield '"osds" are not those of "request.order"'
+    if state.stage is Phase.WAITING:
+        yield '"stage" is "waiting", which is no stage to go on with'
+    if state.direction is Direction.RECOVER and not state.ended and state.ending is None:
+        yield '"ending" is missing for "direction" "recover"'
+    entries = {f'osd.{n}' for n in ids} | {who for who, _ in state.request.final_entries}
+    if not entries >= set(state.restoring):
+        yield '"restoring" names an entry outside the request'
+    if len(state.verdicts) > count(state.request):
+        yield '"verdicts" are more than there are batches'
+    if state.ended != (state.outcome is not None):
+        yield '"outcome" and "stage" contradict each other'

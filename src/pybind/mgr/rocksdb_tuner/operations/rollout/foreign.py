@@ -1,0 +1,161 @@
+"""Which entries were changed by somebody else than this rollout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Optional
+
+from ...plan.entries import Scope, own
+from ...plan.request import shared_entries
+from .back import rolled_back
+from .observation import Observation
+from .records import Direction, OsdProgress, OsdStep, Phase, RolloutState
+from .states import UNCHANGED, clip, in_flight
+
+
+def changed_by_others(state: RolloutState, seen: Observation) -> tuple[str, ...]:
+    """Every `who` whose entry is neither what was recorded nor what this rollout wrote."""
+    allowed = _allowed_entries(state)
+    before = dict(state.before.entries)
+    concerned = (osd.osd_id for osd in state.osds if osd.step is not OsdStep.LEFT_BEHIND)
+    scope = Scope.of(seen.cluster, concerned)
+    return tuple(
+        who
+        for who in sorted({*seen.entries, *before, *allowed})
+        if seen.entries.get(who) not in allowed.get(who, {before.get(who)})
+        and _is_watched(state, who, allowed, scope)
+    )
+
+
+def others_of_other_option(state: RolloutState, seen: Observation) -> tuple[str, ...]:
+    """Every `who` whose entry of the option that this leaves alone was changed since it began.
+
+    OSDs read both options together: what was checked on the first of them is not what the others
+    would get. On the way back nothing depends on it.
+    """
+    before, now = state.before.other_entries, seen.other_entries
+    if before is None or now is None or state.direction is not Direction.FORWARD:
+        return ()
+    was = dict(before)
+    concerned = (osd.osd_id for osd in state.osds if osd.step is not OsdStep.LEFT_BEHIND)
+    scope = Scope.of(seen.cluster, concerned)
+    return tuple(
+        who for who in sorted({*was, *now}) if was.get(who) != now.get(who) and scope.may_cover(who)
+    )
+
+
+def entries_in_the_way(state: RolloutState, entries: Mapping[str, str]) -> tuple[str, ...]:
+    """Every `who` that a rollback would restore and that somebody changed since."""
+    turned = rolled_back(state, '', state.updated_s)
+    allowed = _allowed_entries(turned)
+    return tuple(who for who in turned.restoring if entries.get(who) not in allowed[who])
+
+
+def told_what_stays(state: RolloutState, entries: Optional[Mapping[str, str]]) -> RolloutState:
+    """A rollout that ended in its middle, with what is left of it and how that is taken back.
+
+    ``entries`` are those of the option now, by `who`; None: not known.
+    """
+    if state.stage is not Phase.FAILED or state.direction is Direction.BACK:
+        return state
+    changed = [own(osd.osd_id) for osd in state.osds if osd.step not in UNCHANGED]
+    if not changed:
+        return state
+    kept = _named(changed)
+    told = f'the change stays on {kept}: "ceph rocksdb-tuner rollback {state.rollout_id}" '
+    foreign = () if entries is None else entries_in_the_way(state, entries)
+    if foreign:
+        told += (
+            f'refuses to take it back while {_named(foreign)} has what somebody else set: put '
+            f'{state.request.option} right by hand'
+        )
+    else:
+        told += 'takes it back'
+        if entries is None:
+            told += ', unless somebody else has set that since'
+    return replace(state, failure=clip(f'{state.failure}; {told}' if state.failure else told))
+
+
+def _named(whos: Sequence[str]) -> str:
+    return ', '.join(whos[:5]) + (' and more' if len(whos) > 5 else '')
+
+
+def _is_watched(
+    state: RolloutState,
+    who: str,
+    allowed: Mapping[str, frozenset[Optional[str]]],
+    scope: Scope,
+) -> bool:
+    """Whether somebody else's change of this entry stops the rollout."""
+    if state.direction is Direction.FORWARD:
+        return who in allowed or scope.may_cover(who)
+    if state.direction is Direction.BACK:
+        # It writes what was recorded and nothing else: entries beside it do not matter.
+        return who in allowed
+    osd = in_flight(state)
+    return osd is not None and who == own(osd.osd_id)
+
+
+def _allowed_entries(state: RolloutState) -> dict[str, frozenset[Optional[str]]]:
+    """What this rollout may find in the entries that it writes."""
+    before, targets = dict(state.before.entries), dict(state.request.targets)
+    final = dict(state.request.final_entries)
+    shared = shared_entries(state.request)
+    if state.direction is Direction.BACK:
+        ours = {own(n): {before.get(own(n)), targets[n], final.get(own(n))} for n in targets}
+        ours.update({who: {before.get(who), value} for who, value in shared})
+        return {
+            who: frozenset(ours[who] if index >= state.entries_done else {before.get(who)})
+            for index, who in enumerate(state.restoring)
+        }
+    allowed = {
+        who: _allowed_shared(state, index, before.get(who), value)
+        for index, (who, value) in enumerate(shared)
+    }
+    for osd in state.osds:
+        if osd.step is OsdStep.LEFT_BEHIND:
+            continue
+        who = own(osd.osd_id)
+        allowed[who] = _allowed_own(
+            osd,
+            before.get(who),
+            targets[osd.osd_id] if state.request.restart else before.get(who),
+            final.get(who),
+            state.direction,
+        )
+        if osd.step is OsdStep.SHIELDING:
+            allowed[who] |= {targets[osd.osd_id]}
+    return allowed
+
+
+def _allowed_shared(
+    state: RolloutState, index: int, before: Optional[str], final: Optional[str]
+) -> frozenset[Optional[str]]:
+    if not state.shared_touched:
+        return frozenset({before})
+    return frozenset({before, final} if index >= state.entries_done else {final})
+
+
+def _allowed_own(
+    osd: OsdProgress,
+    before: Optional[str],
+    wanted: Optional[str],
+    final: Optional[str],
+    direction: Direction,
+) -> frozenset[Optional[str]]:
+    if osd.step in UNCHANGED:
+        return frozenset({before})
+    if osd.step is OsdStep.RESTORING and direction is Direction.FORWARD:
+        # It is left behind: see `collapse`.
+        return frozenset({before, wanted, final})
+    if osd.step in {OsdStep.SETTING, OsdStep.RESTORING}:
+        return frozenset({before, wanted})
+    if osd.step in {OsdStep.COLLAPSING, OsdStep.SHIELDING}:
+        return frozenset({wanted, final})
+    if osd.step is OsdStep.COLLAPSED:
+        return frozenset({final})
+    # Restart due and after: the entry was seen in place. Only the OSD that is being recovered
+    # has its old one again.
+    recovering = direction is Direction.RECOVER and osd.restart_needed
+    return frozenset({before if recovering else wanted})

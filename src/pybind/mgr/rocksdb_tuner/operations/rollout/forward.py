@@ -1,0 +1,235 @@
+"""The way forward: one OSD after the other gets its entry and a restart."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from typing import Optional
+
+from ...mgr.records import OsdInfo
+from ...plan.actions import SetEntry
+from ...plan.batches import planned_batch
+from ...plan.entries import own
+from ...plan.request import overruled, target
+from .batches import watched_batch
+from .collapse import collapse, collapse_osd
+from .failing import failing
+from .identity import leaving, left_behind, stranger
+from .leaving import Away, absent, absent_of, why_away
+from .observation import Observation
+from .records import Ending, OsdProgress, OsdStep, Outcome, Phase, RolloutState
+from .restart import (
+    due,
+    lost_again,
+    restart_due,
+    restarting,
+    until_settled,
+    why_outstanding,
+)
+from .rules import Rules, Step, why_closed, why_held, write
+from .soak import soak
+from .states import ended, in_flight, others_changed, waiting, with_osd
+
+_ROLLBACK = 'ceph rocksdb-tuner rollback'
+_IN_THE_MIDDLE = frozenset(
+    {
+        OsdStep.SETTING,
+        OsdStep.RESTART_DUE,
+        OsdStep.RESTARTING,
+        OsdStep.CHECKING,
+        OsdStep.SETTLING,
+    }
+)
+
+
+def forward(rules: Rules, state: RolloutState, seen: Observation) -> Step:
+    osd = in_flight(state)
+    if osd is not None:
+        return _drive(rules, state, osd, seen)
+    if state.ending is not None:
+        return Step(ended(state, state.ending))
+    if state.stage is Phase.PLANNED:
+        return Step(replace(state, stage=Phase.PREFLIGHT))
+    if state.stage is Phase.COLLAPSING:
+        return collapse(rules, state, seen)
+    return _go_on(rules, state, seen)
+
+
+def _go_on(rules: Rules, state: RolloutState, seen: Observation) -> Step:
+    """Watch what was changed, then change the next OSD; or what follows once there is none."""
+    for verified in state.osds:
+        if verified.step is OsdStep.VERIFIED and absent(seen, verified.osd_id) is Away.GONE:
+            return Step(leaving(state, verified, why_away(verified.osd_id, Away.GONE)))
+    watched = watched_batch(state)
+    if watched is not None:
+        return soak(state, watched, seen)
+    n = following(state, frozenset(absent_of(seen.cluster, state.request.order)))
+    if n is None:
+        return Step(replace(state, stage=Phase.COLLAPSING, shared_touched=True))
+    osd = next(osd for osd in state.osds if osd.osd_id == n)
+    away = absent(seen, n)
+    if away is not None:
+        return _leave(rules, state, osd, away, seen)
+    return _begin(state, osd, seen)
+
+
+def following(state: RolloutState, away: frozenset[int]) -> Optional[int]:
+    """The OSD that is changed next; None: all were.
+
+    Those that are ``away`` may come back while the others of their batch are changed.
+    """
+    pending = [osd.osd_id for osd in state.osds if osd.step is OsdStep.PENDING]
+    if not pending:
+        return None
+    batch = next((b for b in state.request.batches if pending[0] in b), (pending[0],))
+    here = [n for n in pending if n in batch]
+    return next((n for n in here if n not in away), here[0])
+
+
+def _leave(
+    rules: Rules, state: RolloutState, osd: OsdProgress, away: Away, seen: Observation
+) -> Step:
+    """Leave an OSD behind that nothing was changed of."""
+    n = osd.osd_id
+    held = why_held(state, seen)
+    if held is not None:
+        return Step(waiting(state, held))
+    reason = why_away(n, away)
+    long_s = rules.limits.confirm_s if away is Away.GONE else rules.limits.boot_s
+    if seen.absent_s < long_s:
+        return Step(waiting(state, f'{reason}: it is left behind if that stays so'))
+    if n == state.request.order[0]:
+        told = f'{reason}, the canary: nothing was changed; apply again to begin with another OSD'
+        return Step(ended(state, Ending(Outcome.FAILED, told)))
+    return Step(left_behind(state, osd, reason))
+
+
+def _begin(state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
+    """Change the next OSD's entry, if everything allows its restart."""
+    n = osd.osd_id
+    # An OSD that was begun is finished, and what goes back waits neither for the window nor for
+    # the next day.
+    closed = why_closed(state, n, seen) or seen.not_now or why_outstanding(state)
+    if closed is not None:
+        return Step(waiting(state, closed))
+    first = n == state.request.order[0]
+    if first and seen.before_s < planned_batch(state.request, state.soak, 0).baseline_s:
+        # What the canary will be compared with.
+        return Step(replace(state, baseline_s=seen.before_s))
+    info = _present(seen, n)
+    another = stranger(state, n, seen)
+    if another is not None:
+        if others_changed(state):
+            return Step(left_behind(state, osd, another))
+        return Step(ended(state, Ending(Outcome.FAILED, another)))
+    recorded = next(b for b in state.before.osds if b.osd_id == n)
+    if info.release != recorded.release:
+        reason = f'osd.{n} now runs {info.release}: this was planned for {recorded.release}'
+        return _not_as_planned(state, reason)
+    running = seen.running.get(n)
+    if running is None:
+        return Step(waiting(state, f'what osd.{n} runs cannot be read'))
+    if running.beats_config_store:
+        return _not_as_planned(state, overruled(state.request, n, running))
+    stage = Phase.CANARY if n == state.request.order[0] else Phase.PROMOTING
+    begun = replace(osd, step=OsdStep.SETTING, nonce_before=info.nonce)
+    return Step(
+        with_osd(replace(state, stage=stage), begun), (SetEntry(own(n), target(state.request, n)),)
+    )
+
+
+def _not_as_planned(state: RolloutState, reason: str) -> Step:
+    """Somebody made the plan wrong: it ends, or waits where part of it is carried out."""
+    if others_changed(state):
+        return Step(waiting(state, f'{reason}; or take back what was changed: "{_ROLLBACK}"'))
+    return Step(ended(state, Ending(Outcome.FAILED, reason)))
+
+
+def _no_more_there(
+    rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation
+) -> Optional[Step]:
+    """What follows where the OSD in flight is gone, or another one by now; None: it is there."""
+    another = stranger(state, osd.osd_id, seen) if osd.step in _IN_THE_MIDDLE else None
+    if another is not None:
+        # Made again in the middle of its change, it may have started with the entry of its id.
+        reason = f'{another}; it may run the new string until its next restart'
+        return Step(leaving(state, osd, reason))
+    if absent(seen, osd.osd_id) is Away.GONE:
+        if state.ending is not None and osd.step is not OsdStep.COLLAPSING:
+            # Whatever the mode says: what was begun is brought to its end.
+            return Step(failing(rules, state, osd, seen, state.ending))
+        if osd.step in _IN_THE_MIDDLE:
+            return Step(leaving(state, osd, why_away(osd.osd_id, Away.GONE)))
+    return None
+
+
+def _drive(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
+    lost = _no_more_there(rules, state, osd, seen)
+    if lost is not None:
+        return lost
+    if osd.step is OsdStep.SETTING:
+        return _setting(rules, state, osd, seen)
+    if osd.step is OsdStep.RESTART_DUE:
+        if state.ending is not None:
+            return Step(failing(rules, state, osd, seen, state.ending))
+        return restart_due(rules, state, osd, seen)
+    if osd.step is OsdStep.RESTARTING:
+        return restarting(rules, state, osd, seen)
+    if osd.step is OsdStep.CHECKING:
+        return _checking(rules, state, osd, seen)
+    if osd.step is OsdStep.SETTLING:
+        return _settling(rules, state, osd, seen)
+    return collapse_osd(rules, state, osd, seen)
+
+
+def _setting(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
+    if state.ending is not None:
+        return Step(failing(rules, state, osd, seen, state.ending))
+    who, value = own(osd.osd_id), target(state.request, osd.osd_id)
+    if seen.entries.get(who) == value:
+        # Any process with another nonce started when the entry was in the store already.
+        return Step(with_osd(state, due(osd, seen)))
+    return write(rules, state, seen, who, value)
+
+
+def _checking(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
+    n = osd.osd_id
+    lost = lost_again(rules, state, osd, seen)
+    if lost is not None:
+        return lost
+    if seen.waited_s < rules.limits.report_s:
+        return Step(state)
+    running = seen.running.get(n)
+    wanted = target(state.request, n)
+    if running and running.source == 'mon' and rules.same_meaning(running.value, wanted):
+        return Step(with_osd(state, replace(osd, step=OsdStep.SETTLING)))
+    if seen.waited_s < rules.limits.verify_s:
+        return Step(state)
+    if running is None:
+        reason = f'osd.{n} was restarted, but what it runs cannot be read'
+    elif running.beats_config_store:
+        reason = overruled(state.request, n, running)
+    else:
+        reason = (
+            f'osd.{n} was restarted without effect: it runs '
+            f'{shlex.quote(running.value)} (source {running.source})'
+        )
+    return Step(failing(rules, state, osd, seen, Ending(Outcome.FAILED, reason)))
+
+
+def _settling(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
+    lost = lost_again(rules, state, osd, seen)
+    if lost is not None:
+        return lost
+    if state.ending is None:
+        unsettled = until_settled(rules, state, seen)
+        if unsettled is not None:
+            return unsettled
+    return Step(with_osd(state, replace(osd, step=OsdStep.VERIFIED)))
+
+
+def _present(seen: Observation, osd_id: int) -> OsdInfo:
+    """The OSD, where a gate has already made sure that it is there."""
+    info = seen.osd(osd_id)
+    assert info is not None
+    return info

@@ -1,0 +1,44 @@
+"""Whether an OSD is away, so that the others go on without it: pure.
+
+One that was removed from the OSD map never comes back as what it was; one that is down and out has
+been replaced by other OSDs, and comes back by somebody's hand, if ever. How an OSD is left behind:
+`identity`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Optional
+
+from ...mgr.records import ClusterMap
+from .observation import Observation
+
+
+class Away(Enum):
+    GONE = 'was removed from the cluster'
+    DOWN_AND_OUT = 'is down and out'
+
+
+def absent(seen: Observation, osd_id: int) -> Optional[Away]:
+    """In what way an OSD is away; None: it is not."""
+    return _absent(seen.cluster, osd_id)
+
+
+def absent_of(cluster: ClusterMap, osd_ids: Iterable[int]) -> tuple[int, ...]:
+    """Those of the OSDs that are away."""
+    return tuple(n for n in osd_ids if _absent(cluster, n) is not None)
+
+
+def why_away(osd_id: int, away: Away) -> str:
+    return f'osd.{osd_id} {away.value}'
+
+
+def _absent(cluster: ClusterMap, osd_id: int) -> Optional[Away]:
+    # A map without any OSD is none that a manager has read yet.
+    if not cluster.osds:
+        return None
+    info = next((osd for osd in cluster.osds if osd.osd_id == osd_id), None)
+    if info is None:
+        return Away.GONE
+    return Away.DOWN_AND_OUT if not info.up and not info.in_cluster else None

@@ -1,0 +1,195 @@
+"""Watching what was changed, the canary and later each batch, until there is a verdict on it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+from ...judge.records import Inconclusive, Judgement, NoBenefit, Verdict
+from ...judge.soak import ends_with
+from ...judge.verdict import in_words, measured_in_words, too_few_controls
+from ...mgr.records import ClusterMap
+from ...plan.batches import PlannedBatch
+from ...units import format_ids
+from .back import rolled_back
+from .batches import watched_batch
+from .gates import placement_groups, upgrading
+from .identity import gone_or_another, leaving
+from .observation import Observation
+from .records import OsdProgress, OsdStep, Phase, RolloutState
+from .rules import Step, why_held
+from .states import waiting, with_osd
+
+#: So often one OSD may be restarted together with others before nobody waits for a verdict.
+MOST_RESTARTS = 3
+
+
+def soak(state: RolloutState, batch: PlannedBatch, seen: Observation) -> Step:
+    """Watch ``batch`` until there is a verdict; the others follow only then."""
+    if batch.number == 0:
+        state = replace(state, stage=Phase.SOAKING, soaked_s=seen.after_s)
+    else:
+        state = replace(state, stage=Phase.PROMOTING, batch_soaked_s=seen.after_s)
+    held = why_held(state, seen)
+    if held is not None:
+        return Step(waiting(state, held))
+    lost = lost_process(state, batch, seen.cluster)
+    if lost is not None:
+        return _without_its_process(state, batch, lost, seen)
+    given = judgement_in_view(state)
+    if given is not None and given.verdict is Verdict.NO_WORSE:
+        # It stands: looking again until there is a gain would find one by chance.
+        return _without_benefit(state, batch, given)
+    incomparable = too_few_controls(len(batch.controls))
+    if not batch.judged and not batch.watched_for_crashes:
+        return _without_verdict(state, batch, incomparable)
+    unsettled = placement_groups(seen)
+    if unsettled is not None:
+        return Step(waiting(_with_judgement(state, batch, None), unsettled))
+    if not batch.judged:
+        enough = seen.after_s >= batch.soak.least_s
+        return Step(_passed(state, batch, incomparable) if enough else state)
+    return Step(state) if seen.judgement is None else _judged(state, batch, seen, seen.judgement)
+
+
+def judgement_in_view(state: RolloutState) -> Optional[Judgement]:
+    """What was found so far of the batch that is watched."""
+    return state.batch_judgement if state.verdicts else state.judgement
+
+
+def undecided(state: RolloutState) -> bool:
+    """Whether a soak ended without a verdict, or with one that leaves it to the operator."""
+    return (
+        watched_batch(state) is not None
+        and judgement_in_view(state) is not None
+        and state.paused_by is None
+    )
+
+
+def let_pass(state: RolloutState) -> RolloutState:
+    """The others follow, whatever was found of the batch that is watched."""
+    judgement = judgement_in_view(state)
+    found = Verdict.NO_DATA if judgement is None else judgement.verdict
+    return replace(
+        state, verdicts=(*state.verdicts, found), batch_judgement=None, batch_soaked_s=0.0
+    )
+
+
+def lost_process(
+    state: RolloutState, batch: PlannedBatch, cluster: ClusterMap
+) -> Optional[OsdProgress]:
+    """An OSD of the batch whose process is not the one that was verified."""
+    known = {info.osd_id: info for info in cluster.osds}
+    for osd in state.osds:
+        if osd.osd_id in batch.osds:
+            info = known.get(osd.osd_id)
+            if info is None or not info.up or info.nonce != osd.nonce_after:
+                return osd
+    return None
+
+
+def _without_its_process(
+    state: RolloutState, batch: PlannedBatch, osd: OsdProgress, seen: Observation
+) -> Step:
+    """A crash is a failure. Of what was restarted with others nothing follows: it begins again."""
+    gone = gone_or_another(state, osd, seen)
+    if gone is not None:
+        return Step(leaving(state, osd, gone))
+    restarted = _restarted_with_others(batch, seen)
+    if restarted is None:
+        cause = f'the process of osd.{osd.osd_id} ended while it was watched'
+        return Step(_failed(state, batch, Judgement(Verdict.WORSE, cause=cause)))
+    if osd.flaps >= MOST_RESTARTS:
+        missing = f'a time without restarts: osd.{osd.osd_id} was restarted again ({restarted})'
+        return _without_verdict(state, batch, Judgement(Verdict.INCONCLUSIVE, missing=(missing,)))
+    # Its new process is checked like the one before; what was measured of that one is dropped.
+    again = replace(osd, step=OsdStep.RESTARTING, flaps=osd.flaps + 1)
+    anew = replace(_with_judgement(state, batch, None), batch_soaked_s=0.0)
+    return Step(with_osd(replace(anew, soaked_s=0.0) if batch.number == 0 else anew, again))
+
+
+def _restarted_with_others(batch: PlannedBatch, seen: Observation) -> Optional[str]:
+    """Why it need not have been a crash: an upgrade, or a host that went down; None if it was."""
+    upgrade = upgrading(seen)
+    if upgrade is not None:
+        return upgrade
+    others = sorted(seen.moved - set(batch.osds))
+    return f'as was osd.{others[0]}' if others else None
+
+
+def _judged(
+    state: RolloutState, batch: PlannedBatch, seen: Observation, judgement: Judgement
+) -> Step:
+    end = ends_with(judgement, seen.after_s, batch.soak)
+    if end is None:
+        return Step(state)
+    if end is Verdict.WORSE:
+        return Step(_failed(state, batch, judgement))
+    if end is Verdict.BETTER:
+        return Step(_passed(state, batch, judgement))
+    if end is Verdict.NO_WORSE:
+        return _without_benefit(state, batch, judgement)
+    return _without_verdict(state, batch, judgement)
+
+
+def _without_verdict(state: RolloutState, batch: PlannedBatch, judgement: Judgement) -> Step:
+    """The soak is over without a verdict: what follows was laid down before."""
+    judged = _with_judgement(state, batch, judgement)
+    if batch.soak.inconclusive is Inconclusive.PROMOTE:
+        return Step(let_pass(judged))
+    lacks = '; '.join(judgement.missing)
+    if batch.soak.inconclusive is Inconclusive.ROLLBACK:
+        return Step(rolled_back(judged, f'the policy, for want of {lacks}', state.updated_s))
+    return Step(
+        waiting(
+            judged,
+            f'the verdict on {_named(batch)} is {judgement.verdict.words}: '
+            '"ceph rocksdb-tuner rollout resume" changes the others all the same, "ceph '
+            f'rocksdb-tuner rollback" takes it back; missing is {lacks}',
+        )
+    )
+
+
+def _without_benefit(state: RolloutState, batch: PlannedBatch, judgement: Judgement) -> Step:
+    """Nothing got worse, and nothing better: what follows was laid down before."""
+    if batch.soak.no_benefit in {NoBenefit.AUTO, NoBenefit.PROMOTE}:
+        return Step(_passed(state, batch, judgement))
+    judged = _with_judgement(state, batch, judgement)
+    predicted = state.request.prediction
+    told = f'measured: {", ".join(measured_in_words(judgement)) or "nothing"}'
+    told += '' if predicted is None else f'; predicted: {predicted}'
+    if batch.soak.no_benefit is NoBenefit.ROLLBACK:
+        why = f'soak_no_benefit: {_named(batch)} is no worse, but no gain was measured'
+        return Step(rolled_back(judged, f'{why} ({told})', state.updated_s))
+    return Step(
+        waiting(
+            judged,
+            f'the verdict on {_named(batch)} is {judgement.verdict.words}, but no gain was '
+            'measured: "ceph rocksdb-tuner rollout resume" changes the others all the same, "ceph '
+            f'rocksdb-tuner rollback" undoes it; {told}',
+        )
+    )
+
+
+def _passed(state: RolloutState, batch: PlannedBatch, judgement: Judgement) -> RolloutState:
+    return let_pass(_with_judgement(state, batch, judgement))
+
+
+def _failed(state: RolloutState, batch: PlannedBatch, judgement: Judgement) -> RolloutState:
+    on = '' if batch.number == 0 else f' on {_named(batch)}'
+    judged = _with_judgement(state, batch, judgement)
+    return rolled_back(judged, f'the verdict{on}: {in_words(judgement)}', state.updated_s)
+
+
+def _with_judgement(
+    state: RolloutState, batch: PlannedBatch, judgement: Optional[Judgement]
+) -> RolloutState:
+    if batch.number == 0:
+        return replace(state, judgement=judgement)
+    return replace(state, batch_judgement=judgement)
+
+
+def _named(batch: PlannedBatch) -> str:
+    if batch.number == 0:
+        return f'osd.{batch.osds[0]}'
+    return f'batch {batch.number + 1} ({format_ids(batch.osds)})'

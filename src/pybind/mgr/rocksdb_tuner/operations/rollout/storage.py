@@ -1,0 +1,210 @@
+"""What survives a failover of the manager: the rollout, its predecessors, the history.
+
+Nothing that is stored is trusted: see `store.quarantine`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Callable, Optional, TypeVar
+
+from ...judge.evidence import Evidence
+from ...mgr.protocols import Store
+from ...store.errors import StoredStateError
+from ...store.pieces import LongTexts
+from ...store.quarantine import BROKEN, Quarantine
+from ...store.spread import Spread
+from ...units import natural
+from .codec import LAYOUT, checked, decode_state, encode_state
+from .history import HistoryRecord
+from .record_codec import (
+    decode_clock,
+    decode_evidence,
+    decode_record,
+    decode_restarts,
+    decode_state_of_record,
+    encode_clock,
+    encode_evidence,
+    encode_record,
+    encode_restarts,
+)
+from .records import RolloutState
+from .restart_log import RestartLog
+from .stopwatch import ClockState
+
+log = logging.getLogger(__name__)
+
+#: The head of the rollout; what it names lies under `PARTS`.
+CURRENT = 'rollout/current'
+PARTS = 'rollout/parts/'
+#: What the verdict on each batch is made of, by the number of the batch.
+EVIDENCE = 'rollout/evidence/'
+#: When OSDs were restarted, by whatever rollout.
+RESTARTS = 'rollout/restarts'
+#: How much time managers saw pass.
+CLOCK = 'rollout/clock'
+#: The id of the rollout whose end an operator has taken note of.
+ACKNOWLEDGED = 'rollout/acknowledged'
+ARCHIVE = 'rollout/archive/'
+HISTORY = 'history/'
+
+HISTORY_MAX = 200
+#: Rollouts that can still be rolled back: each holds what was there before.
+ARCHIVE_MAX = 20
+
+_T = TypeVar('_T')
+
+
+class RolloutStorage:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._texts = LongTexts(store)
+        self._quarantine = Quarantine(store)
+        self._current = Spread(store, LAYOUT, CURRENT, PARTS)
+
+    def problems(self) -> tuple[str, ...]:
+        """One sentence for each stored text that could not be read, until it is removed."""
+        return self._quarantine.problems()
+
+    def take_back_readable(self, held: Callable[[RolloutState], RolloutState]) -> None:
+        """Move back what was set aside and can be read now, as after a downgrade is undone.
+
+        A rollout in the middle of its work comes back as ``held`` makes it.
+        """
+
+        def restore(key: str, text: str) -> bool:
+            if key == CURRENT:
+                state = checked(self._current.read(text))
+                if not state.ended:
+                    self._current.save(held(state))
+                    return True
+            else:
+                decode = _decoder(key)
+                if decode is None:
+                    return False
+                decode(self._texts.whole(key, text))
+            self._store.set(key, text)
+            return True
+
+        self._quarantine.take_back(restore)
+
+    def load_current(self) -> Optional[RolloutState]:
+        return self._quarantine.read(CURRENT, lambda text: checked(self._current.load(text)))
+
+    def save_current(self, state: RolloutState) -> None:
+        """Raises CommandError: then this state is stored, or the one before."""
+        self._current.save(state)
+
+    def load_acknowledged(self) -> Optional[str]:
+        return self._store.get(ACKNOWLEDGED)
+
+    def save_acknowledged(self, rollout_id: Optional[str]) -> None:
+        """None: nothing is acknowledged any more. Raises CommandError."""
+        self._store.set(ACKNOWLEDGED, rollout_id)
+
+    def load_restarts(self) -> RestartLog:
+        return self._read(RESTARTS, decode_restarts) or RestartLog()
+
+    def save_restarts(self, restarts: RestartLog) -> None:
+        """Raises CommandError."""
+        self._texts.set(RESTARTS, encode_restarts(restarts))
+
+    def load_clock(self) -> ClockState:
+        return self._read(CLOCK, decode_clock) or ClockState(0.0)
+
+    def save_clock(self, clock: ClockState) -> None:
+        """Raises CommandError."""
+        self._texts.set(CLOCK, encode_clock(clock))
+
+    def load_evidence(self) -> tuple[Evidence, ...]:
+        """One for each batch of which anything is kept."""
+        read = (self._read(key, decode_evidence) for key in self._keys(EVIDENCE))
+        return tuple(evidence for evidence in read if evidence is not None)
+
+    def save_evidence(self, kept: tuple[Evidence, ...]) -> None:
+        """Keep these and nothing else. Raises CommandError."""
+        texts = {f'{EVIDENCE}{evidence.batch}': encode_evidence(evidence) for evidence in kept}
+        for key, text in texts.items():
+            self._texts.set(key, text)
+        for key in self._keys(EVIDENCE):
+            if key not in texts:
+                self._texts.set(key, None)
+
+    def archive(self, state: RolloutState) -> None:
+        """Keep a rollout that ended, so that it can be rolled back after others."""
+        self._texts.set(ARCHIVE + state.rollout_id, encode_state(state))
+        self._drop_oldest(ARCHIVE, ARCHIVE_MAX)
+
+    def is_archived(self, rollout_id: str) -> bool:
+        return self._store.get(ARCHIVE + rollout_id) is not None
+
+    def archived(self, name: str) -> Optional[RolloutState]:
+        """The newest rollout with this id, or of the recommendation with this id.
+
+        From the archive, or else from what history keeps of it.
+        """
+        known = {key.rpartition('/')[2] for key in (*self._keys(ARCHIVE), *self._keys(HISTORY))}
+        for rollout_id in sorted(known, key=number_of, reverse=True):
+            state = self._read(ARCHIVE + rollout_id, decode_state) or self._from_history(rollout_id)
+            if state and name in {state.rollout_id, state.request.recommendation_id}:
+                return state
+        return None
+
+    def _from_history(self, rollout_id: str) -> Optional[RolloutState]:
+        try:
+            text = self._texts.get(HISTORY + rollout_id)
+            return None if text is None else decode_state_of_record(text)
+        except StoredStateError as error:
+            log.warning('history of %s cannot be read: %s', rollout_id, error)
+            return None
+
+    def _keys(self, prefix: str) -> Sequence[str]:
+        return self._store.keys(prefix)
+
+    def load_history(self) -> tuple[HistoryRecord, ...]:
+        """Oldest first."""
+        records = (self._read(key, decode_record) for key in self._by_age(HISTORY))
+        return tuple(record for record in records if record is not None)
+
+    def save_record(self, record: HistoryRecord, state: Optional[RolloutState] = None) -> None:
+        """With ``state``, from which it can be rolled back where the archive has none of it."""
+        self._texts.set(HISTORY + record.rollout_id, encode_record(record, state))
+        self._drop_oldest(HISTORY, HISTORY_MAX)
+
+    def next_id(self) -> str:
+        """An id that no rollout had before, as far as anything is stored of it."""
+        prefixes = (HISTORY, ARCHIVE, BROKEN + HISTORY, BROKEN + ARCHIVE)
+        used = [number_of(key) for prefix in prefixes for key in self._store.keys(prefix)]
+        return f'r{max(used, default=0) + 1}'
+
+    def _read(self, key: str, decode: Callable[[str], _T]) -> Optional[_T]:
+        return self._quarantine.read(key, lambda text: decode(self._texts.whole(key, text)))
+
+    def _by_age(self, prefix: str) -> list[str]:
+        return sorted(self._keys(prefix), key=number_of)
+
+    def _drop_oldest(self, prefix: str, keep: int) -> None:
+        for key in self._by_age(prefix)[:-keep]:
+            self._texts.set(key, None)
+
+
+def _decoder(key: str) -> Optional[Callable[[str], object]]:
+    """What reads the text of a key; None for one that is not a rollout's."""
+    exact: dict[str, Callable[[str], object]] = {RESTARTS: decode_restarts, CLOCK: decode_clock}
+    if key in exact:
+        return exact[key]
+    for prefix, decode in (
+        (EVIDENCE, decode_evidence),
+        (HISTORY, decode_record),
+        (ARCHIVE, decode_state),
+    ):
+        if key.startswith(prefix):
+            return decode
+    return None
+
+
+def number_of(key: str) -> int:
+    """The running number at the end of a key, or of an id, 0 where there is none."""
+    digits = key.rpartition('/')[2][1:]
+    return natural(digits) or 0

@@ -1,0 +1,64 @@
+"""Predictions against outcomes: how often this module was right on this cluster. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple, Optional
+
+from ...judge.predictions import Comparison, Rightness, compared_with, interval_score
+from .history import HistoryRecord
+from .records import Outcome
+
+
+class TrackRecord(NamedTuple):
+    """Counts over all changes that ended."""
+
+    changes: int
+    #: Those with a prediction, and a measurement precise enough to hold it against.
+    compared: int
+    right: int
+    direction: int
+    wrong: int
+    #: Measured values that lay in the predicted interval.
+    held: int = 0
+    #: Width of the predicted intervals, in points of percent; None: none was compared.
+    mean_width_percent: Optional[float] = None
+    #: Mean interval scores of the predictions, and of a forecast that nothing ever changes: the
+    #: less, the better. An interval that says everything is possible scores its width.
+    interval_score: Optional[float] = None
+    naive_interval_score: Optional[float] = None
+
+
+def compared(record: HistoryRecord) -> Optional[Comparison]:
+    """None where there was no prediction, or it cannot be told whether it came true."""
+    return compared_with(record.predicted, record.judgement)
+
+
+def track_record(records: Iterable[HistoryRecord]) -> TrackRecord:
+    ended = [record for record in records if record.outcome is not Outcome.WAITING]
+    found = [comparison for comparison in map(compared, ended) if comparison is not None]
+    rightness = [comparison.rightness for comparison in found]
+    return TrackRecord(
+        changes=len(ended),
+        compared=len(found),
+        right=rightness.count(Rightness.RIGHT),
+        direction=rightness.count(Rightness.DIRECTION),
+        wrong=rightness.count(Rightness.WRONG),
+        held=sum(
+            c.predicted_low_percent <= c.measured_percent <= c.predicted_high_percent for c in found
+        ),
+        mean_width_percent=_mean(c.predicted_high_percent - c.predicted_low_percent for c in found),
+        interval_score=_mean(
+            interval_score(c.predicted_low_percent, c.predicted_high_percent, c.measured_percent)
+            for c in found
+        ),
+        naive_interval_score=_mean(interval_score(0.0, 0.0, c.measured_percent) for c in found),
+    )
+
+
+def _mean(values: Iterable[float]) -> Optional[float]:
+    """None of nothing, and where one has no bound."""
+    found = list(values)
+    mean = sum(found) / len(found) if found else None
+    return mean if mean is not None and math.isfinite(mean) else None

@@ -1,0 +1,476 @@
+"""Faults planted in the campaign, one at a time, each of which its rule must catch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Callable, NamedTuple, Optional
+
+from rocksdb_tuner.operations.compaction import alarm, driver, machine
+from rocksdb_tuner.operations.compaction.records import CampaignState, CompactionStep
+from rocksdb_tuner.operations.compaction.storage import CampaignStorage
+from rocksdb_tuner.operations.rollout import gates
+from rocksdb_tuner.tests.chaos.mutants import Patch
+
+from .schedule import Act, Schedule
+from .watch import Rule
+
+
+class Mutant(NamedTuple):
+    name: str
+    #: The rule that catches it.
+    rule: Rule
+    plant: Callable[[Patch], None]
+    #: Without any of these a schedule hardly shows it; empty: any schedule may.
+    shown_by: tuple[Act, ...] = ()
+
+    def may_show(self, planned: Schedule) -> bool:
+        acts = {planned.act for chain in planned.acts for planned in chain}
+        return not self.shown_by or not acts.isdisjoint(self.shown_by)
+
+
+def _view_of(patch: Patch, change: Callable[[Any], Any]) -> None:
+    """Let the machine see another view than there is."""
+    step = machine.step
+
+    def mistaken(state: Any, view: Any, *args: Any) -> Any:
+        return step(state, change(view), *args)
+
+    patch.everywhere(step, mistaken)
+
+
+def _cluster_of(patch: Patch, **changes: Any) -> None:
+    _view_of(patch, lambda view: replace(view, cluster=replace(view.cluster, **changes)))
+
+
+# -- how many at once
+
+
+def _any_number_at_once(patch: Patch) -> None:
+    def next_pending(state: CampaignState, _: Any) -> Any:
+        return next((o for o in state.osds if o.step is CompactionStep.PENDING), None)
+
+    patch.everywhere(machine._following, next_pending)
+
+
+def _domains_of_the_plan(patch: Patch) -> None:
+    patch.everywhere(
+        machine._together,
+        lambda osds, _: len({o.domain for o in osds}) == 1,
+    )
+
+
+def _done_once_it_began(patch: Patch) -> None:
+    """A compaction that was seen to run counts as over."""
+    watched = machine._watched
+
+    def hasty(state: Any, osd: Any, view: Any, limits: Any) -> Any:
+        if osd.step is CompactionStep.COMPACTING and view.in_step_s.get(osd.osd_id, 0.0) >= 4.0:
+            return machine._Watched(replace(osd, step=CompactionStep.DONE))
+        return watched(state, osd, view, limits)
+
+    patch.everywhere(watched, hasty)
+
+
+def _two_from_the_first_on(patch: Patch) -> None:
+    following = machine._following
+
+    def at_once(state: CampaignState, cluster: Any) -> Any:
+        beside = replace(state, osds=(*state.osds, replace(state.osds[0], step=_DONE)))
+        return following(beside, cluster)
+
+    patch.everywhere(following, at_once)
+
+
+_DONE = CompactionStep.DONE
+
+
+def _first_counts_as_done_while_it_settles(patch: Patch) -> None:
+    patch.attribute(machine, 'FINISHED', frozenset(CompactionStep) - {CompactionStep.PENDING})
+
+
+# -- whether it ran
+
+
+def _an_answer_is_enough(patch: Patch) -> None:
+    """Whoever was asked counts as done at the next look, whatever its counters say."""
+    watched = machine._watched
+
+    def believed(state: Any, osd: Any, view: Any, limits: Any) -> Any:
+        if osd.step is CompactionStep.COMPACTING and view.in_step_s.get(osd.osd_id, 0.0) > 0.0:
+            return machine._Watched(replace(osd, step=CompactionStep.SETTLING))
+        return watched(state, osd, view, limits)
+
+    patch.everywhere(watched, believed)
+
+
+def _counters_of_before_are_forgotten(patch: Patch) -> None:
+    asked = machine._not_begun
+
+    def done(state: Any, osd: Any, view: Any, limits: Any) -> Any:
+        return machine._Watched(replace(osd, step=CompactionStep.SETTLING))
+
+    patch.everywhere(asked, done)
+
+
+# -- gates
+
+
+def _no_room_is_room(patch: Patch) -> None:
+    _view_of(patch, lambda view: replace(view, total_bytes={}))
+
+
+def _room_for_a_half(patch: Patch) -> None:
+    _view_of(
+        patch,
+        lambda view: replace(view, total_bytes={n: 2 * v for n, v in view.total_bytes.items()}),
+    )
+
+
+def _flags_and_health_ignored(patch: Patch) -> None:
+    patch.never(gates._held_cluster)
+
+
+def _upgrade_ignored(patch: Patch) -> None:
+    patch.never(gates._upgrade)
+
+
+def _gates_left_out(patch: Patch) -> None:
+    patch.never(gates.closed_gate)
+
+
+def _deaf_ignored(patch: Patch) -> None:
+    _cluster_of(patch, deaf=None)
+
+
+def _deaf_where_it_is_not_begun_ignored(patch: Patch) -> None:
+    closed = gates.closed_gate
+    patch.everywhere(closed, lambda seen, n: closed(replace(seen, deaf=None), n))
+
+
+def _clients_ignored(patch: Patch) -> None:
+    patch.never(machine._slower)
+
+
+def _ten_times_as_slow_is_usual(patch: Patch) -> None:
+    slower = machine._slower
+    patch.everywhere(
+        slower, lambda state, view, limits: slower(state, view, replace(limits, slower=100.0))
+    )
+
+
+def _window_ignored(patch: Patch) -> None:
+    _cluster_of(patch, not_now=None)
+
+
+def _window_for_the_first(patch: Patch) -> None:
+    begin = machine._begin
+
+    def anyway(state: Any, osd: Any, view: Any, limits: Any) -> Any:
+        if osd is not state.osds[0]:
+            view = replace(view, cluster=replace(view.cluster, not_now=None))
+        return begin(state, osd, view, limits)
+
+    patch.everywhere(begin, anyway)
+
+
+# -- operators
+
+
+def _pause_ignored(patch: Patch) -> None:
+    step, gated, probed = machine.step, machine.gated, machine.probed
+
+    def unpaused(state: Any) -> Any:
+        return replace(state, paused_by=None)
+
+    def go_on(state: Any, *args: Any) -> Any:
+        found = step(unpaused(state), *args)
+        return replace(found, state=replace(found.state, paused_by=state.paused_by))
+
+    patch.attribute(machine, 'step', go_on)
+    patch.attribute(machine, 'gated', lambda state, *args: gated(unpaused(state), *args))
+    patch.attribute(machine, 'probed', lambda state, *args: probed(unpaused(state), *args))
+
+
+def _pause_ends_with_an_osd(patch: Patch) -> None:
+    watched = machine._next
+
+    def forgets(state: Any, view: Any, limits: Any) -> Any:
+        found = watched(state, view, limits)
+        before = sum(o.step is _DONE for o in state.osds)
+        if sum(o.step is _DONE for o in found.state.osds) > before:
+            return replace(found, state=replace(found.state, paused_by=None))
+        return found
+
+    patch.everywhere(watched, forgets)
+
+
+def _abort_forgotten(patch: Patch) -> None:
+    def pauses(state: Any, actor: str, now_s: float) -> Any:
+        return replace(state, updated_s=now_s)
+
+    patch.everywhere(machine.aborted, pauses)
+
+
+def _asked_again_after_an_abort(patch: Patch) -> None:
+    not_begun = machine._not_begun
+
+    def again(state: Any, osd: Any, view: Any, limits: Any) -> Any:
+        return not_begun(replace(state, ending=None), osd, view, limits)
+
+    patch.everywhere(not_begun, again)
+
+
+def _mode_ignored(patch: Patch) -> None:
+    _cluster_of(patch, may_act=True)
+    _switch_ignored(patch)
+
+
+def _switch_ignored(patch: Patch) -> None:
+    step = driver.CampaignDriver._step
+
+    def always_on(self: Any, *args: Any) -> Any:
+        self._switched_on = lambda: True
+        return step(self, *args)
+
+    patch.attribute(driver.CampaignDriver, '_step', always_on)
+
+
+def _another_is_accepted(patch: Patch) -> None:
+    patch.attribute(driver.CampaignDriver, 'under_way', property(lambda self: False))
+
+
+def _another_ends_the_first(patch: Patch) -> None:
+    start = driver.CampaignDriver.start
+
+    def instead(self: Any, campaign_id: str, request: Any, now_s: float) -> Any:
+        if self.under_way:
+            self._keep(machine.aborted(self._state, 'another', now_s))
+        return start(self, campaign_id, request, now_s)
+
+    patch.attribute(driver.CampaignDriver, 'start', instead)
+
+
+# -- managers
+
+
+def _acts_at_once(patch: Patch) -> None:
+    _view_of(patch, lambda view: replace(view, watched_s=1e9))
+
+
+def _looks_for_a_moment(patch: Patch) -> None:
+    step = machine.step
+
+    def hasty(state: Any, view: Any, now_s: float, limits: Any) -> Any:
+        return step(state, view, now_s, replace(limits, look_first_s=1.0, baseline_s=1.0))
+
+    patch.everywhere(step, hasty)
+
+
+def _goes_by_the_time_of_day(patch: Patch) -> None:
+    tick = driver.CampaignDriver.tick
+
+    def trusting(self: Any, now_s: float, measured: Any, allowed: Any, **_: float) -> None:
+        tick(self, now_s, measured, allowed, monotonic_s=now_s)
+
+    patch.attribute(driver.CampaignDriver, 'tick', trusting)
+
+
+def _acts_before_it_saves(patch: Patch) -> None:
+    step, save = driver.CampaignDriver._step, driver.CampaignDriver._save
+
+    def act_first(self: Any, state: Any, view: Any, now_s: float) -> Any:
+        self._save = lambda new: self.__dict__.update(_state=new)
+        try:
+            return step(self, state, view, now_s)
+        finally:
+            del self._save
+            if self._state is not state:
+                save(self, self._state)
+
+    patch.attribute(driver.CampaignDriver, '_step', act_first)
+
+
+def _saved_one_behind(patch: Patch) -> None:
+    save = CampaignStorage.save
+    last: list[Optional[CampaignState]] = [None]
+
+    def save_older(self: Any, state: CampaignState) -> None:
+        older, last[0] = last[0], state
+        alike = older is not None and older.started_s == state.started_s
+        save(self, older if alike and older is not None and not state.ended else state)
+
+    patch.attribute(CampaignStorage, 'save', save_older)
+
+
+def _asked_again_and_again(patch: Patch) -> None:
+    patch.everywhere(machine._not_begun, lambda state, osd, *_: _once_more(osd))
+
+
+def _once_more(osd: Any) -> Any:
+    return machine._Watched(replace(osd, asked=osd.asked + 1), ask_again=True)
+
+
+def _a_third_time(patch: Patch) -> None:
+    not_begun = machine._not_begun
+
+    def patient(state: Any, osd: Any, view: Any, limits: Any) -> Any:
+        return not_begun(state, osd, view, replace(limits, tries=3))
+
+    patch.everywhere(not_begun, patient)
+
+
+def _asks_all(patch: Patch) -> None:
+    patch.attribute(driver, 'PROBE_PERIOD_S', 0.0)
+    patch.attribute(machine, 'probed', lambda state, _: tuple(o.osd_id for o in state.osds) * 4)
+
+
+def _asks_at_each_step(patch: Patch) -> None:
+    look_at = driver.CampaignDriver._look_at
+
+    def many(self: Any, osd_id: int, nonce: Any, now_s: float) -> None:
+        for _ in range(20):
+            self._cluster.ask(osd_id, 'perf dump', {})
+        look_at(self, osd_id, nonce, now_s)
+
+    patch.attribute(driver.CampaignDriver, '_look_at', many)
+
+
+# -- the end
+
+
+def _waits_for_whom_it_lost(patch: Patch) -> None:
+    """An OSD that is gone is waited for."""
+    skipped = machine._skipped
+
+    def kept(osd: Any, reason: str) -> Any:
+        return osd if 'OSD map' in reason else skipped(osd, reason)
+
+    patch.everywhere(skipped, kept)
+
+
+def _waits_for_whom_is_away(patch: Patch) -> None:
+    patch.never(machine._stays_away, answer=False)
+
+
+def _never_ends(patch: Patch) -> None:
+    patch.everywhere(machine._end, lambda state: state)
+
+
+def _not_recorded(patch: Patch) -> None:
+    init = driver.CampaignDriver.__init__
+
+    def unheard(self: Any, *args: Any, **named: Any) -> None:
+        init(self, *args, **{**named, 'on_end': lambda _: None})
+
+    patch.attribute(driver.CampaignDriver, '__init__', unheard)
+
+
+def _recorded_at_the_begin(patch: Patch) -> None:
+    start = driver.CampaignDriver.start
+
+    def too_early(self: Any, *args: Any) -> Any:
+        state = start(self, *args)
+        self._on_end(state)
+        return state
+
+    patch.attribute(driver.CampaignDriver, 'start', too_early)
+
+
+def _lost_with_the_manager(patch: Patch) -> None:
+    """Another manager does not record what ended before it."""
+    load = driver.CampaignDriver.load
+
+    def forgets(self: Any) -> None:
+        load(self)
+        self._unrecorded = False
+
+    patch.attribute(driver.CampaignDriver, 'load', forgets)
+
+
+def _left_without_a_word(patch: Patch) -> None:
+    skipped = machine._skipped
+    patch.everywhere(skipped, lambda osd, reason: replace(skipped(osd, reason), reason=None))
+
+
+def _nobody_is_named(patch: Patch) -> None:
+    end = machine._end
+    patch.everywhere(end, lambda state: replace(end(state), failure=None))
+
+
+def _nobody_is_alarmed(patch: Patch) -> None:
+    patch.never(alarm.why_waiting)
+
+
+def _alarmed_at_once(patch: Patch) -> None:
+    why_waiting = alarm.why_waiting
+    patch.everywhere(why_waiting, lambda state, _, gate_s=0.0: why_waiting(state, 1e9, gate_s))
+
+
+def _any_time_is_a_wait(patch: Patch) -> None:
+    """What passed while nothing held it up counts, too."""
+    patch.attribute(driver, '_stuck_at', lambda *_: 0)
+
+
+_TAKEOVERS = (Act.FAIL_OVER, Act.KILLED_AFTER_A_WRITE, Act.KILLED_BEFORE_A_WRITE)
+_HOLDS = (Act.FLAG, Act.UNHEALTHY, Act.UPGRADE_BEGINS, Act.OSD_DIES)
+_NOT_BEGUN = (Act.LOSES_COMMANDS, Act.REFUSES_COMMANDS, Act.COMMAND_LOST)
+
+MUTANTS = (
+    Mutant('any number at once', Rule.LIMIT, _any_number_at_once),
+    Mutant('domains of the plan', Rule.LIMIT, _domains_of_the_plan, (Act.MOVED, Act.REPLACED)),
+    Mutant('over once it began', Rule.LIMIT, _done_once_it_began),
+    Mutant('two from the first on', Rule.FIRST_ALONE, _two_from_the_first_on),
+    Mutant('the first is done early', Rule.FIRST_ALONE, _first_counts_as_done_while_it_settles),
+    Mutant('an answer is enough', Rule.COMPACTED, _an_answer_is_enough),
+    Mutant('not begun is over', Rule.COMPACTED, _counters_of_before_are_forgotten, _NOT_BEGUN),
+    Mutant('no room is room', Rule.HAS_ROOM, _no_room_is_room, (Act.DB_IS_FULL,)),
+    Mutant('room for a half', Rule.HAS_ROOM, _room_for_a_half, (Act.DB_IS_FULL,)),
+    Mutant(
+        'flags and health ignored',
+        Rule.GATES,
+        _flags_and_health_ignored,
+        (Act.FLAG, Act.UNHEALTHY),
+    ),
+    Mutant('upgrade ignored', Rule.GATES, _upgrade_ignored, (Act.UPGRADE_BEGINS,)),
+    Mutant('gates left out', Rule.GATES, _gates_left_out),
+    Mutant('deaf', Rule.HEARS, _deaf_ignored, (Act.REPORTS_STOP,)),
+    Mutant(
+        'reports not needed', Rule.HEARS, _deaf_where_it_is_not_begun_ignored, (Act.REPORTS_STOP,)
+    ),
+    Mutant('clients ignored', Rule.CLIENTS_FIRST, _clients_ignored, (Act.CLIENTS_SLOW,)),
+    Mutant(
+        'ten times is usual', Rule.CLIENTS_FIRST, _ten_times_as_slow_is_usual, (Act.CLIENTS_SLOW,)
+    ),
+    Mutant('window ignored', Rule.WINDOW, _window_ignored, (Act.WINDOW_CLOSES,)),
+    Mutant('window for the first', Rule.WINDOW, _window_for_the_first, (Act.WINDOW_CLOSES,)),
+    Mutant('pause ignored', Rule.PAUSE_HOLDS, _pause_ignored, (Act.PAUSE,)),
+    Mutant('pause ends with an OSD', Rule.PAUSE_HOLDS, _pause_ends_with_an_osd, (Act.PAUSE,)),
+    Mutant('abort forgotten', Rule.ABORT_HOLDS, _abort_forgotten, (Act.ABORT,)),
+    Mutant('asked after an abort', Rule.ABORT_HOLDS, _asked_again_after_an_abort, (Act.ABORT,)),
+    Mutant('mode ignored', Rule.MODE, _mode_ignored, (Act.MODE_OFF,)),
+    Mutant('switch ignored in a tick', Rule.MODE, _switch_ignored, (Act.MODE_OFF_IN_A_WRITE,)),
+    Mutant('another is accepted', Rule.REQUESTS, _another_is_accepted, (Act.BEGIN_ANOTHER,)),
+    Mutant('another ends the first', Rule.REQUESTS, _another_ends_the_first, (Act.BEGIN_ANOTHER,)),
+    Mutant('acts at once', Rule.LOOKS_FIRST, _acts_at_once, _TAKEOVERS),
+    Mutant('looks for a moment', Rule.LOOKS_FIRST, _looks_for_a_moment, _TAKEOVERS),
+    Mutant('time of day', Rule.LOOKS_FIRST, _goes_by_the_time_of_day, (Act.CLOCK_FORWARD,)),
+    Mutant('acts before it saves', Rule.SAVED_BEFORE, _acts_before_it_saves),
+    Mutant('saved one behind', Rule.SAVED_BEFORE, _saved_one_behind),
+    Mutant('asked again and again', Rule.STOPS, _asked_again_and_again, _NOT_BEGUN),
+    Mutant('a third time', Rule.STOPS, _a_third_time, _NOT_BEGUN),
+    Mutant('asks all', Rule.BOUNDED_TICK, _asks_all),
+    Mutant('asks at each step', Rule.BOUNDED_TICK, _asks_at_each_step),
+    Mutant('waits for whom it lost', Rule.ENDS, _waits_for_whom_it_lost, (Act.PURGED,)),
+    Mutant('waits for whom is out', Rule.ENDS, _waits_for_whom_is_away, (Act.DIES_AND_IS_OUT,)),
+    Mutant('never ends', Rule.ENDS, _never_ends),
+    Mutant('not recorded', Rule.RECORDED_ONCE, _not_recorded),
+    Mutant('recorded at the begin', Rule.RECORDED_ONCE, _recorded_at_the_begin),
+    Mutant('lost with the manager', Rule.RECORDED_ONCE, _lost_with_the_manager, _TAKEOVERS),
+    Mutant(
+        'left without a word', Rule.TOLD, _left_without_a_word, (Act.PURGED, Act.REFUSES_COMMANDS)
+    ),
+    Mutant('nobody is alarmed', Rule.ALARM, _nobody_is_alarmed, _HOLDS),
+    Mutant('alarmed at once', Rule.ALARM, _alarmed_at_once, _HOLDS),
+    Mutant('any time is a wait', Rule.ALARM, _any_time_is_a_wait, _HOLDS),
+    Mutant('nobody is named', Rule.TOLD, _nobody_is_named, (Act.PURGED, Act.REFUSES_COMMANDS)),
+)

@@ -1,0 +1,240 @@
+"""The schedule of a seed: a cluster, a campaign over it, and faults aimed at its moments."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import NamedTuple, Optional
+
+from rocksdb_tuner.operations.compaction.records import CampaignState, CompactionStep
+from rocksdb_tuner.operations.rollout.records import Phase
+
+
+class Act(Enum):
+    # -- managers
+    FAIL_OVER = auto()
+    KILLED_BEFORE_A_WRITE = auto()
+    KILLED_AFTER_A_WRITE = auto()
+    MANAGER_STALLS = auto()
+    # -- operators
+    PAUSE = auto()
+    RESUME = auto()
+    ABORT = auto()
+    BEGIN_ANOTHER = auto()
+    MODE_OFF = auto()
+    MODE_OFF_IN_A_WRITE = auto()
+    MODE_ON = auto()
+    WINDOW_CLOSES = auto()
+    WINDOW_OPENS = auto()
+    OTHERS_COMPACT = auto()
+    # -- OSDs
+    RESTARTED_BY_HAND = auto()
+    OSD_DIES = auto()
+    OSD_STARTS = auto()
+    DIES_AND_IS_OUT = auto()
+    PURGED = auto()
+    REPLACED = auto()
+    MOVED = auto()
+    STOPS_ANSWERING = auto()
+    ANSWERS = auto()
+    LOSES_COMMANDS = auto()
+    REFUSES_COMMANDS = auto()
+    TAKES_COMMANDS = auto()
+    DB_IS_FULL = auto()
+    # -- monitors
+    WRITE_REFUSED = auto()
+    WRITE_ANSWER_LOST = auto()
+    COMMAND_LOST = auto()
+    WRITE_DELAYED = auto()
+    STORE_REFUSES = auto()
+    STORE_BACK = auto()
+    REFUSES_VERSIONS = auto()
+    REFUSES_OK_TO_STOP = auto()
+    MONITORS_BACK = auto()
+    # -- the cluster as a whole
+    FLAG = auto()
+    NO_FLAG = auto()
+    UNHEALTHY = auto()
+    HEALTHY = auto()
+    UPGRADE_BEGINS = auto()
+    UPGRADE_ENDS = auto()
+    CLOCK_FORWARD = auto()
+    CLOCK_BACK = auto()
+    CLIENTS_SLOW = auto()
+    CLIENTS_FAST = auto()
+    CLIENTS_STOP = auto()
+    REPORTS_STOP = auto()
+    REPORTS_COME = auto()
+
+
+#: These happen between two looks of the manager; everything else may happen within one.
+BETWEEN_LOOKS = frozenset(
+    {
+        Act.FAIL_OVER,
+        Act.MANAGER_STALLS,
+        Act.PAUSE,
+        Act.RESUME,
+        Act.ABORT,
+        Act.BEGIN_ANOTHER,
+        # Read once a tick.
+        Act.MODE_OFF,
+        Act.MODE_ON,
+        Act.WINDOW_CLOSES,
+        Act.WINDOW_OPENS,
+        Act.CLIENTS_SLOW,
+        Act.CLIENTS_FAST,
+        Act.CLIENTS_STOP,
+        Act.DB_IS_FULL,
+        Act.REPORTS_STOP,
+        Act.REPORTS_COME,
+    }
+)
+
+#: What goes on until something ends it, and what ends it.
+ENDS_WITH = {
+    Act.PAUSE: Act.RESUME,
+    Act.MODE_OFF: Act.MODE_ON,
+    Act.MODE_OFF_IN_A_WRITE: Act.MODE_ON,
+    Act.WINDOW_CLOSES: Act.WINDOW_OPENS,
+    Act.OSD_DIES: Act.OSD_STARTS,
+    Act.STOPS_ANSWERING: Act.ANSWERS,
+    Act.LOSES_COMMANDS: Act.TAKES_COMMANDS,
+    Act.REFUSES_COMMANDS: Act.TAKES_COMMANDS,
+    Act.STORE_REFUSES: Act.STORE_BACK,
+    Act.REFUSES_VERSIONS: Act.MONITORS_BACK,
+    Act.REFUSES_OK_TO_STOP: Act.MONITORS_BACK,
+    Act.FLAG: Act.NO_FLAG,
+    Act.UNHEALTHY: Act.HEALTHY,
+    Act.UPGRADE_BEGINS: Act.UPGRADE_ENDS,
+    Act.CLIENTS_SLOW: Act.CLIENTS_FAST,
+    Act.REPORTS_STOP: Act.REPORTS_COME,
+}
+
+
+class Moment(str, Enum):
+    """Where a campaign stands."""
+
+    BASELINE = 'before the first'
+    BETWEEN = 'between two OSDs'
+    COMPACTING = 'compacting'
+    SETTLING = 'settling'
+    ENDING = 'aborted, and still compacting'
+    ENDED = 'ended'
+
+
+def moment_of(state: CampaignState) -> Moment:
+    if state.ended:
+        return Moment.ENDED
+    if state.ending is not None:
+        return Moment.ENDING
+    steps = {osd.step for osd in state.in_flight}
+    if CompactionStep.COMPACTING in steps:
+        return Moment.COMPACTING
+    if steps:
+        return Moment.SETTLING
+    return Moment.BASELINE if state.stage is Phase.PREFLIGHT else Moment.BETWEEN
+
+
+class Planned(NamedTuple):
+    """One act: at a moment that was seen ``after`` times before, or so many looks after another."""
+
+    act: Act
+    after: int
+    moment: Optional[Moment] = None
+    #: None: the OSD in flight, or the next one.
+    osd: Optional[int] = None
+
+    def __str__(self) -> str:
+        when = f'{self.after} looks after that' if self.moment is None else f'{self.after} looks in'
+        where = '' if self.moment is None else f'at "{self.moment.value}", '
+        whom = 'the OSD in flight' if self.osd is None else f'osd.{self.osd}'
+        return f'{where}{when}: {self.act.name} ({whom})'
+
+
+@dataclass(frozen=True)
+class Schedule:
+    seed: str
+    release: str
+    osds: int
+    per_host: int
+    #: What the failure domain is.
+    kind: str
+    parallel: int
+    #: How long a compaction takes.
+    takes_s: float
+    look_every_s: float
+    #: Each with what happens some looks after it, if anything does.
+    acts: tuple[tuple[Planned, ...], ...]
+
+    def lines(self) -> Iterator[str]:
+        """The schedule, for people."""
+        yield (
+            f'seed {self.seed}: {self.osds} OSDs of {self.release}, {self.per_host} on a host, by '
+            f'{self.kind}; up to {self.parallel} at once, {self.takes_s:.0f} s each, a look every '
+            f'{self.look_every_s:g} s'
+        )
+        for planned in self.acts:
+            yield '  ' + ', '.join(map(str, planned))
+
+
+_MOMENTS = (
+    Moment.BASELINE,
+    *(Moment.BETWEEN,) * 3,
+    *(Moment.COMPACTING,) * 4,
+    *(Moment.SETTLING,) * 2,
+    Moment.ENDING,
+    Moment.ENDED,
+)
+
+
+#: What hardly happens by itself. Where a manager is killed, the OSD's number says at which write.
+_SELDOM = (
+    (Planned(Act.ABORT, 2, Moment.COMPACTING),),
+    # In the middle of an OSD that is done, and before the next one is begun.
+    (Planned(Act.KILLED_AFTER_A_WRITE, 1, Moment.SETTLING, 0),),
+    (Planned(Act.KILLED_AFTER_A_WRITE, 9, Moment.SETTLING, 0),),
+    # A manager that has not looked for long.
+    (Planned(Act.FAIL_OVER, 1, Moment.BETWEEN), Planned(Act.CLOCK_FORWARD, 3, Moment.BETWEEN, 0)),
+    # Ended, and not recorded yet.
+    (
+        Planned(Act.KILLED_BEFORE_A_WRITE, 0, Moment.BASELINE, 1),
+        Planned(Act.ABORT, 1, Moment.BASELINE),
+    ),
+    (Planned(Act.LOSES_COMMANDS, 0, Moment.BASELINE),),
+    (Planned(Act.REFUSES_COMMANDS, 0, Moment.SETTLING, 1),),
+)
+
+
+def schedule(seed: str) -> Schedule:
+    """The schedule of a seed."""
+    dice = random.Random(seed)
+    osds = dice.choice((3, 4, 4, 6, 8))
+    return Schedule(
+        seed=seed,
+        release=dice.choice(('pacific', 'reef')),
+        osds=osds,
+        per_host=dice.choice((1, 2, 2, 3)),
+        kind=dice.choice(('host', 'host', 'rack', 'osd')),
+        parallel=dice.choice((1, 1, 2, 2, 3)),
+        takes_s=dice.choice((4.0, 30.0, 120.0)),
+        look_every_s=dice.choice((1.0, 2.0, 5.0)),
+        acts=tuple(_acts(dice, osds)),
+    )
+
+
+def _acts(dice: random.Random, osds: int) -> Iterator[tuple[Planned, ...]]:
+    if dice.randrange(2):
+        for planned in dice.choice(_SELDOM):
+            yield (planned,)
+    for _ in range(dice.choice((0, 1, 2, 3, 4, 5, 7))):
+        act = dice.choice(tuple(Act))
+        if act is Act.ABORT and dice.randrange(3):
+            act = dice.choice(tuple(Act))
+        osd = None if dice.random() < 0.6 else dice.randrange(osds)
+        first = Planned(act, int(dice.expovariate(1 / 3)), dice.choice(_MOMENTS), osd)
+        if act in ENDS_WITH and dice.random() < 0.7:
+            yield first, Planned(ENDS_WITH[act], 1 + int(dice.expovariate(1 / 12)), None, osd)
+        else:
+            yield (first,)

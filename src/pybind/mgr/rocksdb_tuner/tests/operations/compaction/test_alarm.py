@@ -1,0 +1,104 @@
+"""When a campaign requires operator action: raised then, not before, and gone with its cause."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rocksdb_tuner.operations.compaction.alarm import ACTION_AFTER_S, why_waiting
+
+from .conftest import GATE_ALARM_S, WAITING, Run
+
+
+def watched(run: Run, for_s: float) -> bool:
+    """Whether the health check is raised after so long."""
+    for _ in range(int(for_s / 2)):
+        run.tick()
+    return WAITING in run.health()
+
+
+def compacting(run: Run) -> Run:
+    run.start()
+    run.until(lambda state: bool(state.in_flight))
+    return run
+
+
+def test_a_campaign_that_waits_for_an_operator_raises_a_health_check() -> None:
+    run = compacting(Run())
+    run.latency_ms = 50.0
+    run.to_a_wait('rollout resume')
+    assert not watched(run, ACTION_AFTER_S - 10)
+    assert watched(run, 20)
+    check = run.health()[WAITING]
+    assert check['summary'] == (
+        'rocksdb_tuner compaction campaign c1 of osd requires operator action'
+    )
+    assert 'rollout resume' in str(check['detail'])
+    assert '"ceph rocksdb-tuner rollout abort" ends the campaign' in str(check['detail'])
+    run.driver.resume(run.cluster.now_s)
+    assert WAITING not in run.health()
+    assert not watched(run, 20)
+
+
+def test_an_osd_that_is_down_in_its_compaction_is_an_alarm_also_after_an_abort() -> None:
+    run = compacting(Run())
+    run.cluster.stop_osd(0)
+    run.to_a_wait('osd.0 is down')
+    assert not watched(run, ACTION_AFTER_S - 10)
+    assert watched(run, 20)
+    assert 'osd.0 is down; start it' in str(run.health()[WAITING]['detail'])
+    run.driver.abort('client.a', run.cluster.now_s)
+    assert watched(run, 20)
+    assert 'rollout abort' not in str(run.health()[WAITING]['detail'])
+    run.cluster.start_osd(0)
+    assert not watched(run, 60)
+
+
+def test_a_closed_gate_is_an_alarm_after_gate_alarm_after_only() -> None:
+    run = Run()
+    run.cluster.flags.add('noout')
+    run.start()
+    run.to_a_wait('noout')
+    assert not watched(run, GATE_ALARM_S - 20)
+    assert watched(run, 40)
+    assert 'ceph osd unset' in str(run.health()[WAITING]['detail'])
+    assert run.driver.why_waiting(0.0) is None
+    run.fail_over()
+    assert not watched(run, GATE_ALARM_S - 20)
+    run.cluster.flags.clear()
+    assert not watched(run, 60)
+
+
+def test_reasons_that_take_turns_are_one_wait() -> None:
+    run = Run()
+    run.cluster.flags.add('noout')
+    run.start()
+    run.to_a_wait('noout')
+    assert not watched(run, 1000)
+    run.cluster.health['MON_DOWN'] = 'HEALTH_WARN'
+    run.cluster.flags.clear()
+    assert watched(run, 900)
+
+
+@pytest.mark.parametrize('chosen', ['pause', 'mode', 'window'])
+def test_what_the_operator_chose_to_wait_for_is_no_alarm(chosen: str) -> None:
+    run = Run()
+    run.start()
+    if chosen == 'pause':
+        run.driver.pause('client.a', run.cluster.now_s)
+    run.may_act = chosen != 'mode'
+    run.outside_window = 'outside the maintenance window' if chosen == 'window' else None
+    assert not watched(run, 2 * GATE_ALARM_S)
+    assert run.state.paused_reason
+
+
+def test_a_campaign_that_ended_or_goes_on_is_no_alarm() -> None:
+    run = compacting(Run())
+    assert why_waiting(run.state, 1e6, 1.0) is None
+    held = replace(run.state, paused_reason='cluster health: MON_DOWN')
+    assert 'ceph health detail' in str(why_waiting(held, 1.0, 1.0))
+    assert why_waiting(held, 0.5, 1.0) is None
+    run.driver.abort('client.a', run.cluster.now_s)
+    ended = replace(run.to_the_end(), paused_reason='osd.0 is down')
+    assert why_waiting(ended, 1e6, 1.0) is None

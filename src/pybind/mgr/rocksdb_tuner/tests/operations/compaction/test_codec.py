@@ -1,0 +1,363 @@
+"""Stored campaigns: what is read back is what was written, and nothing else is believed."""
+
+from __future__ import annotations
+
+import json
+import random
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rocksdb_tuner.judge.records import Predicted
+from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.mgr.records import FailureDomain, Place
+from rocksdb_tuner.operations.compaction.codec import LAYOUT, VERSION
+from rocksdb_tuner.operations.compaction.machine import REASON_MAX
+from rocksdb_tuner.operations.compaction.records import (
+    CampaignRequest,
+    CampaignState,
+    CompactionStep,
+    OsdCompaction,
+    planned,
+)
+from rocksdb_tuner.operations.compaction.storage import CURRENT, CampaignStorage
+from rocksdb_tuner.operations.rollout.records import Outcome, Phase
+from rocksdb_tuner.store.errors import StoredStateError
+from rocksdb_tuner.store.pieces import LIMIT_BYTES
+from rocksdb_tuner.store.quarantine import BROKEN
+from rocksdb_tuner.store.text import unpack
+from rocksdb_tuner.tests.fake_cluster import FakeStore
+
+from .conftest import Run
+
+TEXTS = st.text(max_size=30)
+MAYBE = st.none() | TEXTS
+BYTES = st.none() | st.integers(0, 2**60)
+MS = st.none() | st.floats(0, 1e6)
+
+
+@st.composite
+def states(draw: st.DrawFn) -> CampaignState:
+    ids = draw(st.lists(st.integers(0, 5000), min_size=1, max_size=5, unique=True))
+    osds = tuple(
+        OsdCompaction(
+            n,
+            draw(MAYBE),
+            draw(st.none() | st.builds(FailureDomain, TEXTS, TEXTS)),
+            draw(st.sampled_from(CompactionStep)),
+            draw(st.none() | st.integers(0, 2**32)),
+            draw(st.integers(0, 99)),
+            draw(st.integers(0, 3)),
+            draw(BYTES),
+            draw(BYTES),
+            draw(MS),
+            draw(MAYBE),
+        )
+        for n in ids
+    )
+    outcome = draw(st.none() | st.sampled_from(Outcome))
+    ends = {Phase.DONE, Phase.FAILED, Phase.ROLLED_BACK}
+    stages = [p for p in Phase if (p in ends) == (outcome is not None) and p is not Phase.WAITING]
+    percent = st.floats(-100, 1e4)
+    return CampaignState(
+        campaign_id=draw(TEXTS),
+        request=CampaignRequest(
+            draw(TEXTS),
+            draw(TEXTS),
+            draw(TEXTS),
+            tuple((osd.osd_id, osd.place) for osd in osds),
+            draw(TEXTS),
+            draw(st.integers(1, 9)),
+            draw(MAYBE),
+            draw(st.none() | st.builds(Predicted, TEXTS, percent, percent)),
+        ),
+        osds=osds,
+        started_s=draw(st.floats(0, 4e9)),
+        updated_s=draw(st.floats(0, 4e9)),
+        stage=draw(st.sampled_from(stages)),
+        paused_reason=draw(MAYBE),
+        paused_by=draw(MAYBE),
+        baseline_ms=draw(MS),
+        ending=draw(MAYBE),
+        errors=draw(st.integers(0, 9)),
+        last_error=draw(MAYBE),
+        outcome=outcome,
+        failure=draw(MAYBE),
+    )
+
+
+@given(states())
+def test_a_campaign_is_read_back_as_it_was_written(state: CampaignState) -> None:
+    store = FakeStore()
+    CampaignStorage(store).save(state)
+    assert CampaignStorage(store).load() == state
+
+
+def example() -> CampaignState:
+    return planned('c1', Run().request(), 1000.0)
+
+
+def read(state: CampaignState, **changes: Any) -> Optional[CampaignState]:
+    """What is read where that is changed of the head."""
+    store = FakeStore()
+    CampaignStorage(store).save(state)
+    head = unpack(store.values[CURRENT], VERSION, VERSION)
+    store.values[CURRENT] = json.dumps({**head, **changes})
+    return CampaignStorage(store).load()
+
+
+@pytest.mark.parametrize(
+    'text', ['', '[]', '{"version":5}', '{"version":4}', '{"version":3}', 'null', '{"x', 'zlib:!']
+)
+def test_what_is_no_campaign_is_an_error(text: str) -> None:
+    """It is set aside as it is."""
+    store = FakeStore()
+    store.values[CURRENT] = text
+    with pytest.raises(StoredStateError):
+        CampaignStorage(store).load()
+    assert store.values == {BROKEN + CURRENT: text}
+
+
+@pytest.mark.parametrize(
+    ('changes', 'said'),
+    [
+        ({'stage': 'waiting'}, '"stage" is "waiting", which is no stage to go on with'),
+        ({'stage': 'x'}, '"stage" is "x" instead of one of planned'),
+        ({'stage': 'done'}, '"outcome" and "stage" contradict each other'),
+        ({'outcome': 'done'}, '"outcome" and "stage" contradict each other'),
+        ({'baseline_ms': 'fast'}, '"baseline_ms" is "fast" instead of a number'),
+        ({'version': 5}, 'this module reads versions 3 to 4'),
+    ],
+)
+def test_what_is_wrong_with_a_stored_campaign_is_said(changes: dict[str, Any], said: str) -> None:
+    """By its name, and what would be right."""
+    assert read(example()) == example()
+    with pytest.raises(StoredStateError) as error:
+        read(example(), **changes)
+    assert said in str(error.value)
+
+
+def test_contradictions_between_the_plan_and_its_osds_are_said() -> None:
+    """Each is right by its type."""
+    state = example()
+    for wrong, said in (
+        (replace(state, osds=()), '"osds" is empty or names an OSD twice'),
+        (replace(state, osds=state.osds[:1] * 2), '"osds" is empty or names an OSD twice'),
+        (replace(state, osds=state.osds[1:]), '"osds" are not those of "request.osds"'),
+        (
+            replace(state, request=replace(state.request, parallel=0)),
+            '"request.parallel" is less than 1',
+        ),
+    ):
+        store = FakeStore()
+        CampaignStorage(store).save(wrong)
+        with pytest.raises(StoredStateError, match=said):
+            CampaignStorage(store).load()
+
+
+# -- the first format
+
+
+def of_first_format(**changes: Any) -> FakeStore:
+    """The fixture of a campaign of 130 OSDs, with that changed of its head."""
+    folder = Path(__file__).parents[2] / 'store/data/format-1'
+    store = FakeStore()
+    for number in range(3):
+        text = (folder / f'campaign-osds-c15-{number}.txt').read_text()
+        store.values[f'campaign/osds/c15/{number}'] = text
+    head = json.loads((folder / 'campaign-current.txt').read_text())
+    store.values[CURRENT] = json.dumps({**head, **changes})
+    return store
+
+
+BEGUN = {'osd_id': 70, 'step': 'done', 'begun_before': 0, 'asked': 1}
+
+
+@pytest.mark.parametrize(
+    ('changes', 'said'),
+    [
+        ({'osds': [{**BEGUN, 'step': 'dancing'}]}, '"osds[70].step" is "dancing" instead of'),
+        ({'osds': [{**BEGUN, 'osd_id': 999}]}, '999 was begun, but is not among its OSDs'),
+        ({'osds': [{**BEGUN, 'domain': ['host']}]}, 'it is not what version 3 of the format'),
+        ({'osds': 3}, 'it is not what version 3 of the format'),
+        ({'chunks': 0, 'osds': []}, '"osds" is empty or names an OSD twice'),
+        ({'chunks': 4}, 'part 3 of 4 of its OSDs is missing'),
+        ({'finished_chunks': [0, 1]}, 'part 1 of its OSDs is not finished'),
+        ({'request': {}}, '"request.recommendation_id" is missing'),
+        ({'request': None}, 'it is not what version 3 of the format'),
+        ({'stage': 'waiting'}, 'no stage to go on with'),
+    ],
+)
+def test_what_is_wrong_with_a_campaign_of_the_first_format_is_said(
+    changes: dict[str, Any], said: str
+) -> None:
+    """And nothing but what cannot be read is raised."""
+    with pytest.raises(StoredStateError) as error:
+        CampaignStorage(of_first_format(**changes)).load()
+    assert said in str(error.value)
+
+
+def test_a_campaign_of_the_first_format_is_stored_anew_and_leaves_nothing_behind(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What cannot be removed now is removed later, and stays while one was set aside."""
+    store = of_first_format()
+    storage = CampaignStorage(store)
+    state = storage.load()
+    assert state is not None
+
+    def refuse(key: str) -> None:
+        if key.startswith('campaign/osds/'):
+            raise CommandError(30, 'read-only')
+
+    store.on_set = refuse
+    storage.save(state)
+    assert 'a campaign of the first format is left over: read-only' in caplog.messages
+    store.on_set = lambda _: None
+    store.values[BROKEN + CURRENT] = '{}'
+    storage.save(state)
+    assert len(store.keys('campaign/osds/')) == 3
+    del store.values[BROKEN + CURRENT]
+    storage.save(state)
+    assert store.keys('campaign/osds/') == []
+    assert CampaignStorage(store).load() == state
+
+
+# -- ten thousand OSDs
+
+MANY = 10_000
+CHUNK = LAYOUT.rows_per_chunk
+
+
+def on(host: str) -> Place:
+    return Place(host, FailureDomain('host', host))
+
+
+def large(count: int, host: str = 'host') -> CampaignState:
+    osds = tuple((n, on(f'{host}{n // 12}')) for n in range(count))
+    return planned('c1', CampaignRequest('a', 'osd', 'x', osds, 'op'), 0.0)
+
+
+def texts_of_strangers(seed: int) -> str:
+    """As long as a reason may be, of characters that take four bytes and do not compress."""
+    rng = random.Random(seed)
+    return ''.join(chr(rng.randrange(0x10000, 0x10FFFF)) for _ in range(REASON_MAX))
+
+
+def finished(osd: OsdCompaction) -> OsdCompaction:
+    n = osd.osd_id
+    return replace(
+        osd,
+        step=CompactionStep.SKIPPED if n % 2 else CompactionStep.DONE,
+        nonce=2**32 - 1 - n,
+        begun_before=n,
+        asked=2,
+        used_before_bytes=2**50 + n * 2654435761 % 2**32,
+        used_after_bytes=2**49 + n * 40503,
+        latency_ms=1 / (n + 1),
+        reason=texts_of_strangers(n),
+    )
+
+
+def test_ten_thousand_osds_are_kept_from_the_first_to_the_last_and_no_key_is_too_large() -> None:
+    """`FakeStore` refuses what a monitor refuses; each of three looks is of another manager."""
+    store = FakeStore()
+    state = large(MANY, host='a-rather-long-name-of-a-host.in-a-domain.example.com-')
+    storage = CampaignStorage(store)
+    storage.save(state)
+    assert CampaignStorage(store).load() == state
+    for done in range(63, MANY, 1009):
+        osds = (*map(finished, state.osds[:done]), *state.osds[done:])
+        state = replace(state, osds=osds)
+        storage.save(state)
+    assert CampaignStorage(store).load() == state
+    storage.save(replace(state, osds=tuple(map(finished, state.osds))))
+    assert max(len(text.encode()) for text in store.values.values()) <= LIMIT_BYTES
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.data())
+def test_a_store_that_fails_in_between_leaves_the_state_of_before(data: st.DataObject) -> None:
+    """Whichever write of a step is the last, a manager reads the state before it or the one after.
+
+    The step that failed may be followed by another than was tried.
+    """
+    store = FakeStore()
+    old = large(2 * CHUNK)
+    storage = CampaignStorage(store)
+    storage.save(old)
+    left = 0
+
+    def fail(key: str) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise CommandError(30, 'read-only')
+
+    for _ in range(6):
+        done = data.draw(st.sampled_from([1, CHUNK - 1, CHUNK, 2 * CHUNK]))
+        done = max(done, sum(osd.step is not CompactionStep.PENDING for osd in old.osds))
+        new = replace(old, osds=(*map(finished, old.osds[:done]), *old.osds[done:]))
+        left = data.draw(st.integers(0, 3))
+        store.on_set = fail
+        with suppress(CommandError):
+            storage.save(new)
+        found = CampaignStorage(store).load()
+        assert found in (old, new)
+        assert found is not None
+        old = found
+
+
+def test_the_same_campaign_for_somebody_else_is_stored_anew() -> None:
+    store = FakeStore()
+    storage = CampaignStorage(store)
+    state = large(1)
+    storage.save(state)
+    moved = replace(state.osds[0], host='other')
+    places = ((0, moved.place),)
+    other = replace(state, osds=(moved,), request=replace(state.request, osds=places))
+    storage.save(other)
+    assert CampaignStorage(store).load() == other
+
+
+def test_a_broken_campaign_is_set_aside_and_told_and_nothing_is_done_from_it() -> None:
+    run = Run()
+    run.store.values[CURRENT] = '{"version":1,"osds":'
+    run.fail_over()
+    for _ in range(50):
+        run.tick()
+    assert run.driver.state is None
+    assert run.store.values == {BROKEN + CURRENT: '{"version":1,"osds":'}
+    assert 'set aside' in run.driver.problems[0]
+    assert run.cluster.compactions.told == []
+
+
+def test_one_step_of_ten_thousand_osds_writes_the_head_and_now_and_then_a_chunk() -> None:
+    """Whatever becomes of them: also where each has the longest reason."""
+    store = FakeStore()
+    state = large(MANY)
+    storage = CampaignStorage(store)
+    storage.save(state)
+    written: list[str] = []
+    store.on_set = written.append
+    for done in range(1, 101):
+        osds = (*map(finished, state.osds[:done]), *state.osds[done:])
+        storage.save(replace(state, osds=osds))
+    assert written.count(CURRENT) == 100
+    assert len(written) == 100 + 2 * 3
+
+
+def test_what_is_left_of_an_older_campaign_is_removed_once_another_is_stored() -> None:
+    """Nothing refers to it any more."""
+    store = FakeStore()
+    storage = CampaignStorage(store)
+    storage.save(large(3 * CHUNK))
+    other = replace(large(CHUNK), campaign_id='c2')
+    storage.save(other)
+    assert len(store.values) == 3
+    assert CampaignStorage(store).load() == other

@@ -1,0 +1,619 @@
+"""What the driver of a campaign sends, keeps and tells, beside what the machine decides."""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+from typing import Callable, Optional, TypeVar
+
+import pytest
+
+from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
+from rocksdb_tuner.operations.compaction.driver import Allowed, CampaignDriver, Measured
+from rocksdb_tuner.operations.compaction.records import CompactionStep
+from rocksdb_tuner.operations.compaction.storage import CURRENT
+from rocksdb_tuner.operations.compaction.view import Probe, parse_probe
+from rocksdb_tuner.operations.rollout.errors import RolloutRefused
+from rocksdb_tuner.operations.rollout.records import Outcome, Phase
+from rocksdb_tuner.tests.fake_compaction import FakeAnswer
+
+from .conftest import LIMITS, USED_BYTES, Run
+
+_T = TypeVar('_T')
+SILENT = CommandError(110, 'no answer')
+
+
+def compacting(run: Run) -> Run:
+    """The first OSD is in the middle of it."""
+    run.start()
+    run.until(lambda state: bool(run.cluster.compactions.running()))
+    return run
+
+
+# -- what operators ask for
+
+
+def test_who_asked_is_named_once_it_is_known_and_of_this_campaign_only() -> None:
+    run = Run()
+    run.driver.name_actor('c1', 'client.ann')
+    assert run.driver.state is None
+    run.start()
+    run.driver.name_actor('c2', 'client.ann')
+    assert run.state.request.actor == 'operator'
+    run.driver.name_actor('c1', 'client.ann')
+    assert run.state.request.actor == 'client.ann'
+    run.fail_over()
+    assert run.state.request.actor == 'client.ann'
+    run.driver.abort('operator', run.cluster.now_s)
+    run.driver.name_actor('c1', 'client.bob')
+    assert run.state.request.actor == 'client.ann'
+
+
+def test_what_cannot_be_done_now_is_refused_with_its_errno() -> None:
+    run = Run()
+    acts: list[Callable[[], object]] = [
+        lambda: run.driver.pause('a', 0.0),
+        lambda: run.driver.resume(0.0),
+        lambda: run.driver.abort('a', 0.0),
+    ]
+    for refused in acts:
+        with pytest.raises(RolloutRefused) as none:
+            refused()
+        assert none.value.errno == errno.ENOENT
+    run.start()
+    with pytest.raises(RolloutRefused) as busy:
+        run.start()
+    assert busy.value.errno == errno.EBUSY
+    assert busy.value.message == 'compaction campaign c1 is under way'
+    with pytest.raises(RolloutRefused) as running:
+        run.driver.resume(1.0)
+    assert running.value.errno == errno.EINVAL
+    assert running.value.message == 'compaction campaign c1 is not paused; it is running'
+    run.store.error = CommandError(errno.EROFS, 'read-only')
+    with pytest.raises(RolloutRefused) as unstored:
+        run.driver.pause('a', 1.0)
+    assert unstored.value.errno == errno.EROFS
+    assert unstored.value.message == 'this cannot be stored now: read-only; try again'
+    assert run.state.paused_by is None
+    run.store.error = None
+    run.driver.abort('a', 1.0)
+    assert not run.driver.under_way
+    with pytest.raises(RolloutRefused) as ended:
+        run.driver.pause('a', 2.0)
+    assert ended.value.errno == errno.ENOENT
+    run.start()
+    assert run.driver.under_way
+
+
+def test_a_pause_is_stored_and_goes_on_under_the_next_manager() -> None:
+    run = Run()
+    run.start()
+    run.driver.pause('client.ann', 7.0)
+    run.fail_over()
+    assert (run.state.paused_by, run.state.updated_s) == ('client.ann', 7.0)
+    run.driver.resume(9.0)
+    run.fail_over()
+    assert (run.state.paused_by, run.state.updated_s) == (None, 9.0)
+
+
+# -- what it sends
+
+
+class Asking:
+    """Every question to an OSD, with its time; some of their answers are others."""
+
+    def __init__(self, run: Run) -> None:
+        self.sent: list[tuple[float, int, str, TellArguments]] = []
+        self.answers: dict[tuple[int, str], Callable[[], Optional[str]]] = {}
+        self._run = run
+        self._ask = run.cluster.ask
+        run.cluster.ask = self.ask  # type: ignore[method-assign]
+
+    def ask(self, osd_id: int, prefix: str, args: TellArguments) -> FakeAnswer:
+        self.sent.append((self._run.cluster.now_s, osd_id, prefix, args))
+        answer = self.answers.get((osd_id, prefix))
+        return self._ask(osd_id, prefix, args) if answer is None else FakeAnswer(answer)
+
+    def times(self, osd_id: int, prefix: str) -> list[float]:
+        begun_s = self.sent[0][0]
+        return [at_s - begun_s for at_s, n, p, _ in self.sent if (n, p) == (osd_id, prefix)]
+
+
+def test_an_osd_is_asked_for_its_counters_every_five_seconds_and_no_other_is() -> None:
+    run = Run('reef')
+    asking = Asking(run)
+    run.start()
+    for _ in range(16):
+        run.tick(1.0)
+    assert asking.times(0, 'perf dump') == [0.0, 5.0, 10.0, 15.0]
+    assert {(n, p, str(args)) for _, n, p, args in asking.sent} == {
+        (0, 'perf dump', "{'logger': 'rocksdb'}")
+    }
+
+
+@pytest.mark.parametrize('jump_s', [-3600.0, 3600.0])
+def test_a_clock_that_is_set_does_not_change_when_it_asks_or_acts(jump_s: float) -> None:
+    run, jumping = Run('reef'), Run('reef')
+    usual, other = Asking(run), Asking(jumping)
+    for each in (run, jumping):
+        each.start()
+    while not run.state.ended:
+        run.tick(1.0)
+        jumping.offset_s += jump_s
+        jumping.tick(1.0)
+    assert other.sent == usual.sent
+    assert jumping.steps() == run.steps()
+    assert jumping.state.updated_s == run.state.updated_s + jumping.offset_s
+
+
+def test_a_question_without_an_answer_is_not_asked_again_until_the_process_is_another() -> None:
+    run = Run('reef')
+    asking = Asking(run)
+    asking.answers[0, 'perf dump'] = lambda: None
+    run.start()
+    for _ in range(20):
+        run.tick(1.0)
+    assert asking.times(0, 'perf dump') == [0.0]
+    run.cluster.osds[0].nonce += 1
+    run.tick(1.0)
+    assert asking.times(0, 'perf dump') == [0.0, 20.0]
+
+
+def test_another_process_is_asked_at_once() -> None:
+    run = Run('reef')
+    asking = Asking(run)
+    run.start()
+    run.tick(1.0)
+    run.tick(1.0)
+    run.cluster.osds[0].nonce += 1
+    run.tick(1.0)
+    assert asking.times(0, 'perf dump') == [0.0, 2.0]
+
+
+def test_over_a_whole_campaign_no_osd_is_asked_for_its_counters_more_often() -> None:
+    run = Run('reef')
+    asking = Asking(run)
+    run.start()
+    while not run.state.ended:
+        run.tick(1.0)
+    for n in run.cluster.osds:
+        (compacted_s,) = asking.times(n, 'compact')
+        times = asking.times(n, 'perf dump')
+        for earlier_s, later_s in zip(times, times[1:]):
+            # What it said before it was asked to compact says nothing of what it does now.
+            assert later_s - earlier_s >= 5.0 or earlier_s <= compacted_s <= later_s
+
+
+def test_an_osd_that_is_only_called_down_is_not_asked_behind_its_compaction() -> None:
+    run = Run('pacific')
+    asking = Asking(run)
+    asking.answers[0, 'compact'] = lambda: None
+    run.start()
+    run.until(lambda state: bool(state.in_flight))
+    asking.sent.clear()
+    run.tick(1.0)
+    run.cluster.mark_down(0)
+    run.tick(1.0)
+    run.cluster.mark_down(0, up=True)
+    for _ in range(10):
+        run.tick(1.0)
+    assert asking.sent == []
+
+
+@pytest.mark.parametrize('error', [SILENT, None])
+def test_an_answer_of_no_use_is_asked_for_again(
+    error: Optional[CommandError], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    run = Run('reef')
+    asking = Asking(run)
+
+    def answer() -> Optional[str]:
+        if error is not None:
+            raise error
+        return 'nonsense'
+
+    asking.answers[0, 'perf dump'] = answer
+    run.start()
+    for _ in range(12):
+        run.tick(1.0)
+    assert asking.times(0, 'perf dump') == [0.0, 5.0, 10.0]
+    assert any('osd.0 did not tell of its compactions: ' in text for text in caplog.messages)
+    asking.answers.clear()
+    assert run.to_the_end().outcome is Outcome.DONE
+
+
+def test_an_osd_that_is_down_is_asked_nothing() -> None:
+    run = compacting(Run('reef'))
+    asking = Asking(run)
+    run.cluster.stop_osd(0)
+    for _ in range(20):
+        run.tick(1.0)
+    assert asking.sent == []
+
+
+def test_behind_a_compaction_that_is_not_answered_nothing_is_asked() -> None:
+    """An OSD of Pacific would answer it after the compaction."""
+    run = Run('pacific')
+    run.cluster.compactions.takes_s = 300.0
+    compacting(run)
+    asking = Asking(run)
+    for _ in range(20):
+        run.tick(1.0)
+    assert asking.sent == []
+    reef = Run('reef')
+    reef.cluster.compactions.takes_s = 300.0
+    compacting(reef)
+    asking = Asking(reef)
+    for _ in range(20):
+        reef.tick(1.0)
+    assert len(asking.times(0, 'perf dump')) == 4
+
+
+@pytest.mark.parametrize(('release', 'answers'), [('pacific', False), ('reef', True)])
+def test_how_long_an_osd_compacts_and_whether_it_answers_is_told(
+    release: str, answers: bool
+) -> None:
+    run = Run(release)
+    run.cluster.compactions.takes_s = 1e6
+    compacting(run)
+    stored = run.store.values.copy()
+    for _ in range(100):
+        run.tick()
+    told = str(run.driver.waits_for)
+    assert told.startswith('osd.0 has been compacting for 3m')
+    assert told.endswith(' and has not answered') is not answers
+    assert run.store.values == stored, 'the time that passes is not stored'
+    assert run.state.paused_reason is None
+    run.fail_over()
+    for _ in range(100):
+        run.tick()
+    assert 'osd.0 has been compacting for at least 3m' in str(run.driver.waits_for)
+    run.cluster.compactions.takes_s = 20.0
+    run.cluster.stop_osd(0)
+    run.to_a_wait('osd.0 is down')
+    assert run.driver.waits_for is None
+    run.cluster.start_osd(0)
+    run.to_the_end()
+    assert run.driver.waits_for is None
+
+
+def test_an_osd_that_comes_back_in_time_is_compacted_and_its_time_away_counts_anew() -> None:
+    run = Run('reef')
+    run.start()
+    run.until(lambda state: bool(state.in_flight))
+    for _ in range(3):
+        run.cluster.mark_out(0)
+        for _ in range(120):
+            run.tick()
+        assert run.steps()[0] == 'compacting'
+        run.cluster.osds[0].in_cluster, run.cluster.osds[0].broken = True, False
+        run.cluster.start_osd(0)
+        run.until(lambda _: run.cluster.osds[0].up)
+        run.tick()
+    run.to_the_end()
+    assert set(run.steps().values()) == {'done'}
+
+
+def test_several_that_are_away_are_left_after_the_same_five_minutes() -> None:
+    run = Run()
+    for n in range(3):
+        run.cluster.mark_out(n)
+    began_s = run.start().started_s
+    run.until(lambda state: [o.step.value for o in state.osds[:3]] == ['skipped'] * 3)
+    assert 300.0 <= run.cluster.now_s - began_s <= 330.0
+    run.to_the_end()
+    assert run.steps()[3] == 'done'
+
+
+def test_ten_osds_at_most_are_gone_through_in_a_tick() -> None:
+    run = Run(osds=14)
+    run.start()
+    for n in range(12):
+        run.cluster.purge(n)
+    run.tick()
+    assert list(run.steps().values()).count('skipped') == 10
+    run.tick()
+    assert list(run.steps().values()).count('skipped') == 12
+
+
+# -- what it looks at before it begins
+
+
+@pytest.mark.parametrize(
+    ('failing', 'reason'),
+    [
+        ('osd ok-to-stop', 'whether osd.0 may stop is not known yet'),
+        ('versions', 'whether all daemons run one version is not known yet'),
+        ('orch upgrade status', 'Ceph is being upgraded: its state cannot be told (no answer)'),
+    ],
+)
+def test_what_does_not_answer_keeps_the_next_from_beginning(failing: str, reason: str) -> None:
+    run = Run()
+    run.cluster.errors[failing] = SILENT
+    run.start()
+    run.to_a_wait(reason)
+    for _ in range(50):
+        run.tick()
+    assert run.state.paused_reason == reason
+    assert run.cluster.compactions.told == []
+    run.cluster.errors.clear()
+    run.until(lambda state: bool(state.in_flight))
+
+
+def test_an_upgrade_an_osd_that_may_not_stop_and_a_deaf_manager_hold_it_up() -> None:
+    run = Run()
+    run.start()
+    run.cluster.upgrades_to = '18.2.7'
+    run.to_a_wait('Ceph is being upgraded: 18.2.7')
+    run.cluster.upgrades_to = None
+    unsafe = 'unsafe to stop osd(s)'
+    run.cluster.ok_to_stop = lambda osd_ids: unsafe  # type: ignore[method-assign]
+    run.to_a_wait(f'osd.0 is not ok-to-stop: {unsafe}')
+    del run.cluster.ok_to_stop
+    for _ in range(40):
+        run.driver.tick(
+            run.cluster.now_s,
+            Measured({}, {}, None),
+            Allowed(deaf='OSDs do not report to it'),
+            monotonic_s=run.cluster.now_s,
+        )
+        run.cluster.advance(2.0)
+    assert run.state.paused_reason == 'OSDs do not report to it'
+    assert run.cluster.compactions.told == []
+
+
+class Counting:
+    """How often each of these was asked of a cluster."""
+
+    NAMES = ('cluster_map', 'ok_to_stop', 'daemon_versions', 'orchestrated_upgrade')
+
+    def __init__(self, run: Run) -> None:
+        self.asked: dict[str, list[tuple[object, ...]]] = {}
+        for name in self.NAMES:
+            setattr(run.cluster, name, self.counted(name, getattr(run.cluster, name)))
+
+    def counted(self, name: str, ask: Callable[..., _T]) -> Callable[..., _T]:
+        def asked(*args: object) -> _T:
+            self.asked.setdefault(name, []).append(args)
+            return ask(*args)
+
+        return asked
+
+
+def test_monitors_are_asked_only_for_the_osd_that_is_next_and_not_while_one_compacts() -> None:
+    run = Run()
+    counting = Counting(run)
+    run.cluster.compactions.takes_s = 5000.0
+    compacting(run)
+    assert set(counting.asked['ok_to_stop']) == {((0,),)}
+    assert set(counting.asked) == set(Counting.NAMES)
+    counting.asked.clear()
+    for _ in range(50):
+        run.tick()
+    assert {name: len(found) for name, found in counting.asked.items()} == {'cluster_map': 50}
+
+
+def test_a_tick_without_news_stores_nothing_and_after_the_end_looks_at_nothing() -> None:
+    run = Run()
+    run.start()
+    run.driver.pause('operator', run.cluster.now_s)
+    run.tick()
+    counting = Counting(run)
+    written: list[str] = []
+    run.store.on_set = written.append
+    for _ in range(10):
+        run.tick()
+    assert written == []
+    assert len(counting.asked['cluster_map']) == 10
+    run.driver.abort('operator', run.cluster.now_s)
+    counting.asked.clear()
+    for _ in range(10):
+        run.tick()
+    assert counting.asked == {}
+
+
+def test_a_manager_that_begins_with_a_tick_reads_what_is_stored() -> None:
+    run = compacting(Run())
+    before = run.state
+    run.driver = run.new_driver()
+    run.tick()
+    assert run.state.osds[0].nonce == before.osds[0].nonce
+
+
+# -- what it keeps and tells
+
+
+def test_what_is_stored_is_read_once_and_its_progress_is_shown_again() -> None:
+    run = compacting(Run())
+    shown = dict(run.cluster.progress)
+    assert shown == {
+        'rocksdb_tuner-c1': ('Compacting the RocksDB of osd (0 of 4 OSDs, canary)', 0.0)
+    }
+    run.cluster.progress.clear()
+    run.fail_over()
+    assert run.cluster.progress == shown
+    run.store.values.clear()
+    run.driver.load()
+    assert run.driver.state is not None
+
+
+def test_nothing_is_told_where_nothing_was_stored() -> None:
+    run = Run()
+    run.fail_over()
+    run.tick()
+    assert (run.driver.state, run.driver.under_way, run.driver.problems) == (None, False, ())
+    assert (run.cluster.logged, run.cluster.progress, run.store.values) == ([], {}, {})
+
+
+def test_an_end_that_could_not_be_kept_is_kept_later_and_trouble_is_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    run = Run()
+    run.start()
+    kept = run.ended.append
+
+    def refuse(state: object) -> None:
+        raise CommandError(30, 'read-only')
+
+    run.driver._on_end = refuse
+    run.to_the_end()
+    for _ in range(5):
+        run.tick()
+    trouble = 'the compaction campaign cannot go on now: read-only'
+    assert list(run.driver.problems) == [trouble]
+    assert caplog.messages.count(trouble) == 1
+    run.driver._on_end = kept
+    for _ in range(3):
+        run.tick()
+    assert run.ended == [run.state]
+    assert list(run.driver.problems) == []
+    # The next manager cannot tell whether it was kept.
+    run.fail_over()
+    for _ in range(3):
+        run.tick()
+    assert run.ended == [run.state] * 2
+
+
+def test_the_end_of_the_event_tells_of_a_failure_and_of_no_abort() -> None:
+    run = compacting(Run())
+    run.driver.abort('operator', run.cluster.now_s)
+    assert run.cluster.progress_ended == []
+    run.to_the_end()
+    assert run.cluster.progress_ended == [('rocksdb_tuner-c1', None)]
+    assert run.cluster.progress == {}
+    failed = Run()
+    failed.total_bytes = dict.fromkeys(failed.cluster.osds, USED_BYTES)
+    failed.start()
+    failed.to_the_end()
+    (ended,) = failed.cluster.progress_ended
+    assert ended == ('rocksdb_tuner-c1', failed.state.failure)
+    # Once that is kept, nothing is told any more.
+    for _ in range(5):
+        failed.tick()
+    assert len(failed.cluster.progress_ended) == 1
+
+
+def test_a_refused_command_is_logged_with_its_answer(caplog: pytest.LogCaptureFixture) -> None:
+    run = Run()
+    run.cluster.compactions.refuses.add(0)
+    run.start()
+    with caplog.at_level(logging.WARNING):
+        run.until(lambda state: state.errors > 0)
+    assert 'osd.0 did not compact: no' in caplog.messages
+    assert (run.state.errors, run.state.last_error) == (1, 'osd.0: no')
+
+
+class Swallowing:
+    """A guard of what must not hold up the campaign."""
+
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+
+    def value(self, step: str, work: Callable[[], _T], otherwise: _T) -> _T:
+        self.steps.append(step)
+        try:
+            return work()
+        except ZeroDivisionError:
+            return otherwise
+
+
+def test_announcements_that_fail_hold_up_nothing() -> None:
+    run = Run()
+    guard = Swallowing()
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    for name in ('log', 'show_progress'):
+        setattr(run.cluster, name, fail)
+    run.driver = CampaignDriver(run.cluster, run.store, run.ended.append, guard=guard)
+    run.start()
+    run.to_the_end()
+    assert run.state.outcome is Outcome.DONE
+    again = CampaignDriver(run.cluster, run.store, guard=guard)
+    again.load()
+    assert again.state == run.state
+    assert set(guard.steps) == {'announcements'}
+
+
+def test_the_limits_are_those_that_it_was_given() -> None:
+    run = Run()
+    run.driver = CampaignDriver(
+        run.cluster, run.store, limits=LIMITS.__class__(look_first_s=0.0, baseline_s=0.0)
+    )
+    run.start()
+    for _ in range(3):
+        run.tick(1.0)
+    assert run.cluster.compactions.told == [0]
+
+
+def test_a_broken_campaign_is_told_with_what_is_wrong_and_kept_aside(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    run = Run()
+    run.store.values[CURRENT] = '[]'
+    run.fail_over()
+    (problem,) = run.driver.problems
+    assert problem == (
+        'the stored "campaign/current" could not be read and was set aside: it is not a JSON '
+        'object; a compaction that runs goes on in its OSD'
+    )
+    reason = 'campaign/current cannot be read and is set aside: it is not a JSON object'
+    assert reason in caplog.messages
+    run.start()
+    assert run.state.stage is Phase.PREFLIGHT
+
+
+# -- the answer of an OSD
+
+
+@pytest.mark.parametrize(
+    ('counters', 'expected'),
+    [
+        ({'compact': 3}, Probe(7, 3, running=False)),
+        ({'compact': 3, 'compact_running': 1}, Probe(7, 3, running=True)),
+        ({'compact': 3, 'compact_queue_len': 1}, Probe(7, 3, running=True)),
+        (
+            {'compact': 3, 'compact_running': 0, 'compact_queue_len': 0},
+            Probe(7, 3, running=False),
+        ),
+        ({'compact': '0'}, Probe(7, 0, running=False)),
+    ],
+)
+def test_the_counters_of_an_osd_say_how_many_it_began_and_whether_one_runs_or_waits(
+    counters: dict[str, object], expected: Probe
+) -> None:
+    assert parse_probe(json.dumps({'rocksdb': counters}), 7) == expected
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        '',
+        '[]',
+        'null',
+        '3',
+        '{}',
+        '{"rocksdb":null}',
+        '{"rocksdb":[]}',
+        '{"rocksdb":{}}',
+        '{"rocksdb":{"compact":"x"}}',
+        '{"rocksdb":{"compact":null}}',
+        '{"rocksdb":{"compact":1e999}}',
+        '[' * 100000,
+    ],
+)
+def test_what_is_no_answer_is_a_value_error_that_says_so(text: str) -> None:
+    with pytest.raises(ValueError, match='the counters of its RocksDB are not as expected'):
+        parse_probe(text, 7)
+
+
+def test_a_step_that_was_stored_is_seen_as_such_by_the_next_manager() -> None:
+    run = compacting(Run())
+    (begun,) = run.state.in_flight
+    assert (begun.step, begun.asked) == (CompactionStep.COMPACTING, 1)
+    assert begun.nonce == run.cluster.osds[0].nonce
+    run.fail_over()
+    assert run.state.in_flight == (begun,)

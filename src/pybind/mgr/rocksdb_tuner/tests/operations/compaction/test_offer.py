@@ -1,0 +1,311 @@
+"""A compaction is offered after a change that only new files have, and until it was done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.advise.profiles import profiles
+from rocksdb_tuner.advise.records import GroupFacts, Kind, Recommendation, Risk
+from rocksdb_tuner.mgr.records import FailureDomain, OsdInfo
+from rocksdb_tuner.operations.compaction.offer import campaign_request, compaction_advice
+from rocksdb_tuner.operations.rollout.history import HistoryRecord
+from rocksdb_tuner.operations.rollout.records import Outcome
+from rocksdb_tuner.plan.steps import ShownSteps
+from rocksdb_tuner.tests.advise.scenes import facts, group, osd_info
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS
+
+PLAIN = DEFAULTS['pacific']
+LZ4 = PLAIN.replace('kNoCompression', 'kLZ4Compression')
+
+
+def changed(
+    rollout_id: str = 'r1',
+    before: str = PLAIN,
+    after: str = LZ4,
+    who: str = 'osd',
+    outcome: Outcome = Outcome.DONE,
+) -> HistoryRecord:
+    return HistoryRecord(
+        rollout_id=rollout_id,
+        time_s=0.0,
+        recommendation_id='ssd-1',
+        who=who,
+        options_from=before,
+        options_to=after,
+        actor='operator',
+        outcome=outcome,
+        reason=None,
+        prediction=None,
+        measured=None,
+    )
+
+
+def running(options: str, osds: int = 3) -> GroupFacts:
+    return group(*(facts(osd_info(n), options) for n in range(osds)))
+
+
+def offered(*history: HistoryRecord, options: str = LZ4) -> Recommendation:
+    advice = compaction_advice(running(options), history)
+    assert advice is not None
+    return advice
+
+
+def campaign_of(advice: Recommendation, number: int, outcome: Outcome) -> HistoryRecord:
+    record = changed(f'c{number}', LZ4, LZ4, advice.who, outcome)
+    return replace(record, recommendation_id=advice.recommendation_id)
+
+
+def test_after_a_change_of_compression_compaction_is_offered_with_its_commands() -> None:
+    advice = offered(changed())
+    assert advice.kind is Kind.COMPACT
+    assert sorted(advice.osds) == [0, 1, 2]
+    assert sorted(advice.commands) == [f'ceph tell osd.{n} compact' for n in range(3)]
+    assert advice.undo_commands == ()
+    assert not advice.restart_required
+    assert 'r1 changed compression' in advice.reasons[0].statement
+    assert advice.risk is Risk.MEDIUM
+
+
+def test_a_change_that_old_files_need_not_be_rewritten_for_offers_nothing() -> None:
+    other = PLAIN.replace('write_buffer_size=268435456', 'write_buffer_size=67108864')
+    assert compaction_advice(running(other), [changed(after=other)]) is None
+
+
+@pytest.mark.parametrize('outcome', [o for o in Outcome if o is not Outcome.DONE])
+def test_a_change_that_did_not_stay_offers_nothing(outcome: Outcome) -> None:
+    assert compaction_advice(running(LZ4), [changed(outcome=outcome)]) is None
+
+
+def test_only_osds_that_run_the_changed_options_are_compacted() -> None:
+    osds = (facts(osd_info(0), LZ4), facts(osd_info(1), PLAIN))
+    advice = compaction_advice(group(*osds), [changed()])
+    assert advice is not None
+    assert advice.osds == (0,)
+    assert compaction_advice(running(PLAIN), [changed()]) is None
+
+
+def test_a_change_of_another_group_offers_nothing_here() -> None:
+    assert compaction_advice(running(LZ4), [changed(who='osd/class:other')]) is None
+
+
+def test_it_is_offered_until_it_was_done_and_again_after_the_next_change() -> None:
+    advice = offered(changed())
+    for outcome in (Outcome.ABORTED, Outcome.FAILED):
+        assert offered(changed(), campaign_of(advice, 2, outcome)) == advice
+    done = campaign_of(advice, 2, Outcome.DONE)
+    assert compaction_advice(running(LZ4), [changed(), done]) is None
+    back = changed('r3', LZ4, PLAIN)
+    again = changed('r4')
+    assert offered(changed(), done, back, again).recommendation_id == advice.recommendation_id
+
+
+def test_a_change_back_offers_compaction_too() -> None:
+    back = changed('r2', LZ4, PLAIN)
+    assert offered(changed(), back, options=PLAIN).options_to == PLAIN
+
+
+def test_what_is_carried_out_is_what_it_shows() -> None:
+    advice = offered(changed())
+    request = campaign_request(advice, 'operator', 2)
+    assert [n for n, _ in request.osds] == list(advice.osds)
+    assert dict(request.osds) == {n: osd_info(n).place for n in range(3)}
+    assert (request.options, request.parallel) == (LZ4, 2)
+    assert request.recommendation_id == advice.recommendation_id
+
+
+def with_writes(*iops: float) -> GroupFacts:
+    racks = (FailureDomain('rack', 'r1'), FailureDomain('rack', 'r2'))
+    return group(
+        *(
+            facts(osd_info(n, failure_domain=racks[n % 2]), LZ4, write_iops=each)
+            for n, each in enumerate(iops)
+        )
+    )
+
+
+def test_the_order_goes_one_failure_domain_after_the_other() -> None:
+    advice = compaction_advice(with_writes(90, 91, 92, 93, 94, 80), [changed()])
+    assert advice is not None
+    assert advice.osds == (5, 1, 3, 0, 2, 4)
+    osds = campaign_request(advice, 'operator', 1).osds
+    assert [str(place.domain) for _, place in osds] == ['rack r2'] * 3 + ['rack r1'] * 3
+
+
+def test_the_order_that_was_shown_stays_while_loads_change_a_little_and_goes_with_its_canary() -> (
+    None
+):
+    shown = ShownSteps()
+    first = compaction_advice(with_writes(90, 91, 92, 93, 94, 80), [changed()], shown)
+    noise = compaction_advice(with_writes(80, 94, 93, 92, 91, 90), [changed()], shown)
+    assert first is not None
+    assert noise == first
+    idle = compaction_advice(with_writes(80, 94, 93, 92, 91, 0), [changed()], shown)
+    assert idle is not None
+    assert idle.osds[0] == 0
+    assert compaction_advice(with_writes(80, 94, 93, 92, 91), [changed()], shown) is not None
+
+
+def test_other_racks_make_another_order() -> None:
+    shown = ShownSteps()
+    scene = with_writes(90, 91, 92, 93, 94, 80)
+    compaction_advice(scene, [changed()], shown)
+    moved = [
+        o._replace(info=replace(o.info, failure_domain=FailureDomain('rack', 'r3')))
+        if o.info.osd_id == 1
+        else o
+        for o in scene.osds
+    ]
+    advice = compaction_advice(group(*moved), [changed()], shown)
+    assert advice is not None
+    assert advice.osds == (5, 3, 0, 2, 4, 1)
+
+
+def test_what_is_offered_is_told_in_full() -> None:
+    advice = offered(changed())
+    assert advice.who == 'osd/class:ssd'
+    assert (advice.profile, advice.confidence) == (None, None)
+    assert advice.options_from == advice.options_to == LZ4
+    assert advice.targets == tuple((n, LZ4) for n in advice.osds)
+    assert (advice.final_entries, advice.change) == ((), None)
+    assert dict(advice.places) == {n: osd_info(n).place for n in range(3)}
+    (reason,) = advice.reasons
+    assert reason.statement == (
+        'r1 changed compression, which only files have that were written since: a compaction '
+        'rewrites those from before, as far as newer data overlap them.'
+    )
+    assert reason.source.startswith('RocksDB wiki, Compression and Manual Compaction')
+    several = offered(
+        changed(after=f'{LZ4},num_levels=8,ttl=5'), options=f'{LZ4},num_levels=8,ttl=5'
+    )
+    assert 'r1 changed compression and num_levels, which' in several.reasons[0].statement
+
+
+REEF = DEFAULTS['reef']
+PUBLISHED = REEF.replace('kLZ4Compression', 'kNoCompression')
+
+
+def on_disk(info: OsdInfo) -> OsdInfo:
+    return replace(
+        info,
+        device_class='hdd',
+        main_rotational=True,
+        db_rotational=False,
+        dedicated_db=True,
+        release='reef',
+        version='18.2.7',
+    )
+
+
+def on_flash(advice: Optional[Recommendation]) -> bool:
+    """Nothing was published of it."""
+    return advice is not None and advice.prediction is None
+
+
+@pytest.mark.parametrize(
+    ('before', 'after', 'percent'),
+    [
+        (PUBLISHED, REEF, -62.7),
+        # The published figure is of compression alone.
+        (REEF.replace('=64,', '=32,'), REEF, None),
+        (PLAIN, LZ4, None),
+    ],
+)
+def test_space_is_predicted_where_it_was_published(
+    before: str, after: str, percent: Optional[float]
+) -> None:
+    change = changed(before=before.replace('kLZ4', 'kZSTD'), after=after)
+    group = running(after)
+    # It was measured on hard disks with their DB on flash.
+    osds = tuple(osd._replace(info=on_disk(osd.info)) for osd in group.osds)
+    assert on_flash(compaction_advice(group, [change]))
+    advice = compaction_advice(replace(group, osds=osds), [change])
+    assert advice is not None
+    found = advice.prediction
+    if percent is None:
+        assert found is None
+        return
+    assert found is not None
+    assert (found.metric, found.high_percent) == ('BlueFS db_used_bytes', 0.0)
+    assert found.low_percent == pytest.approx(percent, abs=0.1)
+    assert found.basis.endswith('against the same options without compression')
+    request = campaign_request(advice, 'client.ann', 3)
+    assert request.prediction == 'BlueFS db_used_bytes: -63 to +0%'
+    assert request.predicted is not None
+    assert request.predicted.low_percent == found.low_percent
+    assert (request.actor, request.who) == ('client.ann', 'osd/class:ssd')
+
+
+@pytest.mark.parametrize(
+    ('who', 'offers'),
+    [
+        ('osd', True),
+        ('global', True),
+        ('osd/class:ssd', True),
+        ('osd.2', True),
+        ('osd.2/class:ssd', True),
+        ('osd.7', False),
+        ('osd/class:hdd', False),
+    ],
+)
+def test_a_change_for_one_of_its_osds_is_one_of_the_group(who: str, offers: bool) -> None:
+    assert (compaction_advice(running(LZ4), [changed(who=who)]) is not None) == offers
+
+
+def test_the_last_change_by_its_number_is_what_counts() -> None:
+    """The history may come in any order, and r10 comes after r9."""
+    back = changed('r10', LZ4, PLAIN)
+    for history in ([changed('r9'), back], [back, changed('r9')]):
+        assert compaction_advice(running(LZ4), history) is None
+        assert compaction_advice(running(PLAIN), history) is not None
+    advice = offered(changed('r9'))
+    earlier, later = (campaign_of(advice, n, Outcome.DONE) for n in (8, 10))
+    assert compaction_advice(running(LZ4), [changed('r9'), earlier]) == advice
+    assert compaction_advice(running(LZ4), [changed('r9'), later]) is None
+    other = replace(later, recommendation_id='another')
+    assert compaction_advice(running(LZ4), [changed('r9'), other]) == advice
+
+
+def test_osds_that_are_down_or_tell_nothing_are_not_compacted() -> None:
+    osds = (
+        facts(osd_info(0), LZ4),
+        facts(osd_info(1, up=False), LZ4),
+        facts(osd_info(2), LZ4)._replace(options=None),
+        facts(osd_info(3, None), LZ4),
+    )
+    advice = compaction_advice(group(*osds), [changed()])
+    assert advice is not None
+    assert sorted(advice.osds) == [0, 3]
+
+
+def test_a_string_that_cannot_be_read_offers_nothing() -> None:
+    assert compaction_advice(running(LZ4), [changed(before='a=1,,')]) is None
+
+
+def test_an_id_without_a_number_is_older_than_all_that_have_one() -> None:
+    odd = changed('rx', LZ4, PLAIN)
+    for history in ([changed('r1'), odd], [odd, changed('r1')]):
+        assert compaction_advice(running(LZ4), history) is not None
+    advice = offered(changed('r1'))
+    assert offered(changed('r1'), campaign_of(advice, 1, Outcome.DONE)) == advice
+
+
+def test_of_an_osd_of_no_known_release_no_space_is_predicted() -> None:
+    before = REEF.replace('kLZ4Compression', 'kNoCompression')
+    unknown = group(facts(osd_info(0, None), REEF))
+    advice = compaction_advice(unknown, [changed(before=before, after=REEF)])
+    assert advice is not None
+    assert advice.prediction is None
+
+
+def test_only_space_is_predicted() -> None:
+    for known in profiles():
+        before = known.options.replace('kLZ4Compression', 'kNoCompression')
+        if before != known.options:
+            change = changed(before=before, after=known.options)
+            advice = compaction_advice(running(known.options), [change])
+            assert advice is not None
+            if advice.prediction is not None:
+                assert advice.prediction.metric == 'BlueFS db_used_bytes'

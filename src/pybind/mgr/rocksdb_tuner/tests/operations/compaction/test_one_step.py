@@ -1,0 +1,721 @@
+"""Single decisions of a compaction campaign, at the edges of their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.mgr.records import OsdInfo
+from rocksdb_tuner.operations.compaction.machine import (
+    Limits,
+    Step,
+    aborted,
+    ask_failed,
+    gated,
+    paused,
+    probed,
+    resumed,
+    step,
+)
+from rocksdb_tuner.operations.compaction.records import (
+    CampaignRequest,
+    CampaignState,
+    CompactionStep,
+    OsdCompaction,
+    planned,
+)
+from rocksdb_tuner.operations.compaction.view import Probe, View
+from rocksdb_tuner.operations.rollout.observation import Observation
+from rocksdb_tuner.operations.rollout.records import Outcome, Phase
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
+
+LIMITS = Limits()
+GIB = 1 << 30
+PENDING, COMPACTING, SETTLING, DONE, SKIPPED = CompactionStep
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    """Six OSDs, three on each of two hosts."""
+    return FakeCluster(6, per_host=3)
+
+
+def campaign(
+    cluster: FakeCluster, *steps: CompactionStep, parallel: int = 1, **changes: object
+) -> CampaignState:
+    """OSDs that are that far; what compacts was asked once, and had begun 4 times before."""
+    places = tuple(cluster.places.items())
+    request = CampaignRequest('osd-abc', 'osd', 'x=y', places, 'operator', parallel)
+    begun = planned('c1', request, 1.0)
+    made = tuple(
+        replace(
+            osd,
+            step=at,
+            asked=int(at is not PENDING),
+            nonce=None if at is PENDING else cluster.osds[osd.osd_id].nonce,
+            begun_before=0 if at is PENDING else 4,
+        )
+        for osd, at in zip(begun.osds, steps)
+    )
+    fields = {'stage': Phase.PROMOTING, 'baseline_ms': 5.0, **changes}
+    osds = (*made, *begun.osds[len(made) :])
+    return replace(begun, osds=osds, **fields)  # type: ignore[arg-type]
+
+
+def looking(cluster: FakeCluster, **changes: object) -> View:
+    """At OSDs that are at rest, with nothing that holds the campaign up."""
+    ids = tuple(cluster.osds)
+    seen = Observation(
+        cluster=cluster.cluster_map(),
+        pgs=cluster.pg_summary(),
+        health=frozenset(),
+        entries={},
+        ok_to_stop=dict.fromkeys(ids),
+        versions=cluster.daemon_versions(),
+        watched_s=1000.0,
+    )
+    fields: dict[str, object] = {
+        'cluster': seen,
+        'watched_s': 1000.0,
+        'probes': {n: probe(cluster, n) for n in ids},
+        'latency_ms': 5.0,
+        'used_bytes': dict.fromkeys(ids, GIB),
+        'total_bytes': dict.fromkeys(ids, 4 * GIB),
+        'in_step_s': dict.fromkeys(ids, 1000.0),
+        **changes,
+    }
+    return View(**fields)  # type: ignore[arg-type]
+
+
+def probed_in(cluster: FakeCluster, state: CampaignState) -> tuple[int, ...]:
+    return probed(state, cluster.cluster_map())
+
+
+def gated_in(
+    cluster: FakeCluster, state: CampaignState, probes: Mapping[int, Probe]
+) -> tuple[int, ...]:
+    return gated(state, cluster.cluster_map(), probes)
+
+
+def probe(
+    cluster: FakeCluster, osd_id: int, *, running: bool = False, begun: int = 4, other: int = 0
+) -> Probe:
+    nonce = cluster.osds[osd_id].nonce + other
+    return Probe(nonce=nonce, running=running, begun=begun)
+
+
+def with_probe(view: View, osd_id: int, one: Optional[Probe]) -> View:
+    left = {n: found for n, found in view.probes.items() if n != osd_id}
+    return replace(view, probes=left if one is None else {**left, osd_id: one})
+
+
+def with_osd(view: View, osd_id: int, **changes: object) -> View:
+    def changed(osd: OsdInfo) -> OsdInfo:
+        return replace(osd, **changes) if osd.osd_id == osd_id else osd  # type: ignore[arg-type]
+
+    osds = tuple(map(changed, view.cluster.cluster.osds))
+    return replace(
+        view, cluster=replace(view.cluster, cluster=replace(view.cluster.cluster, osds=osds))
+    )
+
+
+def without(view: View, osd_id: int) -> View:
+    osds = tuple(osd for osd in view.cluster.cluster.osds if osd.osd_id != osd_id)
+    return replace(
+        view, cluster=replace(view.cluster, cluster=replace(view.cluster.cluster, osds=osds))
+    )
+
+
+def after(state: CampaignState, view: View) -> Step:
+    return step(state, view, 2.0, LIMITS)
+
+
+def first(found: Step) -> OsdCompaction:
+    return found.state.osds[0]
+
+
+# -- before anything is compacted
+
+
+def test_a_manager_that_just_became_active_looks_for_ten_seconds(cluster: FakeCluster) -> None:
+    state = campaign(cluster, DONE)
+    early = after(state, looking(cluster, watched_s=9.9))
+    assert (early.compact, early.state.osds) == (None, state.osds)
+    assert 'looks first' in (early.state.paused_reason or '')
+    assert after(state, looking(cluster, watched_s=10.0)).compact == 1
+
+
+def test_clients_are_watched_for_a_minute_and_their_latency_of_then_is_kept(
+    cluster: FakeCluster,
+) -> None:
+    state = campaign(cluster, stage=Phase.PREFLIGHT, baseline_ms=None)
+    early = after(state, looking(cluster, watched_s=59.9))
+    assert (early.compact, early.state) == (None, state)
+    found = after(state, looking(cluster, watched_s=60.0, latency_ms=7.0))
+    assert (found.compact, found.state.stage, found.state.baseline_ms) == (
+        None,
+        Phase.CANARY,
+        7.0,
+    )
+    again = campaign(cluster, DONE, stage=Phase.PREFLIGHT, baseline_ms=None)
+    assert after(again, looking(cluster)).state.stage is Phase.PROMOTING
+
+
+# -- which OSD is begun with
+
+
+def test_an_osd_is_asked_with_its_process_its_count_and_its_size(cluster: FakeCluster) -> None:
+    state = campaign(cluster, errors=2, last_error='x', stage=Phase.CANARY)
+    view = looking(cluster, used_bytes={0: 2 * GIB - 1}, total_bytes={0: 4 * GIB})
+    found = after(state, view)
+    assert found.compact == 0
+    assert first(found) == replace(
+        state.osds[0],
+        step=COMPACTING,
+        nonce=cluster.osds[0].nonce,
+        begun_before=4,
+        asked=1,
+        used_before_bytes=2 * GIB - 1,
+    )
+    assert (found.state.errors, found.state.last_error) == (0, None)
+    assert (found.state.stage, found.state.updated_s) == (Phase.CANARY, 2.0)
+    assert after(campaign(cluster, SKIPPED), view).state.stage is Phase.PROMOTING
+
+
+@pytest.mark.parametrize(
+    ('used', 'total', 'asked'),
+    [
+        (2 * GIB, 4 * GIB, True),
+        (2 * GIB + 1, 4 * GIB, False),
+        (None, 4 * GIB, True),
+        (9 * GIB, None, True),
+    ],
+)
+def test_a_second_copy_of_the_db_must_fit_where_sizes_are_known(
+    cluster: FakeCluster, used: Optional[int], total: Optional[int], asked: bool
+) -> None:
+    known = {'used_bytes': {0: used}, 'total_bytes': {0: total}}
+    view = looking(cluster, **{k: {n: v for n, v in d.items() if v} for k, d in known.items()})
+    found = after(campaign(cluster), view)
+    assert (found.compact == 0) == asked
+    assert (first(found).step is SKIPPED) == (not asked)
+
+
+def test_an_osd_of_which_is_not_known_what_it_does_is_not_asked(cluster: FakeCluster) -> None:
+    state, view = campaign(cluster), looking(cluster)
+    for unknown in (with_probe(view, 0, None), with_probe(view, 0, probe(cluster, 0, other=1))):
+        found = after(state, unknown)
+        assert (found.compact, found.state) == (None, state)
+    busy = after(state, with_probe(view, 0, probe(cluster, 0, running=True)))
+    assert busy.compact is None
+    assert busy.state.paused_reason == 'osd.0 compacts already, by somebody else'
+
+
+def test_an_osd_that_is_gone_is_left_and_the_next_one_follows(cluster: FakeCluster) -> None:
+    gone = without(looking(cluster), 0)
+    found = after(campaign(cluster), gone)
+    assert (first(found).step, first(found).reason) == (
+        SKIPPED,
+        'it is not in the OSD map any more',
+    )
+    assert after(found.state, gone).compact == 1
+
+
+@pytest.mark.parametrize(('latency', 'asked'), [(7.5, True), (7.51, False), (None, True)])
+def test_clients_that_wait_half_as_long_again_keep_the_next_from_beginning(
+    cluster: FakeCluster, latency: Optional[float], asked: bool
+) -> None:
+    found = after(campaign(cluster, DONE), looking(cluster, latency_ms=latency))
+    assert (found.compact == 1) == asked
+    assert ('more than 1.5 times the 5.0 ms' in (found.state.paused_reason or '')) == (not asked)
+    unknown = campaign(cluster, DONE, baseline_ms=None)
+    assert after(unknown, looking(cluster, latency_ms=latency)).compact == 1
+
+
+def test_what_holds_it_up_is_named_and_keeps_the_osd_from_being_asked(
+    cluster: FakeCluster,
+) -> None:
+    state, view = campaign(cluster, DONE), looking(cluster)
+    gate = replace(view, cluster=replace(view.cluster, health=frozenset({'MON_DOWN'})))
+    window = replace(view, cluster=replace(view.cluster, not_now='outside the window'))
+    mode = replace(view, cluster=replace(view.cluster, may_act=False))
+    for held, text in ((gate, 'MON_DOWN'), (window, 'outside the window'), (mode, 'mode')):
+        found = after(state, held)
+        assert found.compact is None
+        assert text in (found.state.paused_reason or '')
+        assert found.state.osds == state.osds
+    stopped = after(paused(state, 'client.ann', 1.5), view)
+    assert (stopped.compact, stopped.state.paused_reason) == (None, 'paused by client.ann')
+
+
+@pytest.mark.parametrize(
+    ('steps', 'parallel', 'asked'),
+    [
+        # The first of all is alone.
+        ([COMPACTING], 3, None),
+        ([DONE, COMPACTING], 1, None),
+        ([DONE, COMPACTING], 2, 2),
+        ([SKIPPED, COMPACTING], 2, 2),
+        # A file system that still removes files is at work, too.
+        ([DONE, SETTLING], 1, None),
+        # The fourth is on the other host.
+        ([DONE, DONE, COMPACTING], 2, None),
+        ([DONE, DONE, DONE, COMPACTING, COMPACTING], 2, None),
+        ([DONE, DONE, DONE, COMPACTING, COMPACTING], 3, 5),
+    ],
+)
+def test_so_many_compact_at_once_as_were_asked_for_and_in_one_domain_only(
+    cluster: FakeCluster, steps: list[CompactionStep], parallel: int, asked: Optional[int]
+) -> None:
+    state = campaign(cluster, *steps, parallel=parallel)
+    busy = {n: probe(cluster, n, running=n < len(steps), begun=4) for n in cluster.osds}
+    view = looking(cluster, probes=busy, in_step_s={})
+    assert after(state, view).compact == asked
+    following = () if asked is None else (asked,)
+    flying = tuple(n for n, at in enumerate(steps) if at is COMPACTING)
+    assert probed_in(cluster, state) == (*flying, *following)
+    assert gated_in(cluster, state, busy) == following
+
+
+# -- what runs
+
+
+def test_a_compaction_is_over_once_it_was_counted_and_does_not_run(cluster: FakeCluster) -> None:
+    state, view = campaign(cluster, COMPACTING), looking(cluster, in_step_s={0: 1.0})
+    counted = probe(cluster, 0, begun=5)
+    assert first(after(state, with_probe(view, 0, counted))).step is SETTLING
+    for still in (
+        probe(cluster, 0, begun=5, running=True),
+        probe(cluster, 0, begun=4),
+        probe(cluster, 0, begun=9, other=1),
+        None,
+    ):
+        found = after(state, with_probe(view, 0, still))
+        assert (first(found).step, found.compact) == (COMPACTING, None)
+
+
+def test_its_size_is_taken_thirty_seconds_after_its_end(cluster: FakeCluster) -> None:
+    state = campaign(cluster, SETTLING)
+    early = after(state, looking(cluster, in_step_s={0: 29.9}))
+    assert first(early).step is SETTLING
+    assert first(after(state, looking(cluster, in_step_s={}))).step is SETTLING
+    done = first(after(state, looking(cluster, in_step_s={0: 30.0}, used_bytes={0: 7})))
+    assert (done.step, done.used_after_bytes) == (DONE, 7)
+    unknown = first(after(state, looking(cluster, used_bytes={})))
+    assert (unknown.step, unknown.used_after_bytes) == (DONE, None)
+
+
+@pytest.mark.parametrize('at', [PENDING, COMPACTING])
+def test_of_a_map_that_was_not_read_yet_nothing_is_concluded(
+    cluster: FakeCluster, at: CompactionStep
+) -> None:
+    view = looking(cluster)
+    for n in tuple(cluster.osds):
+        view = without(view, n)
+    found = after(campaign(cluster, at), view)
+    assert (first(found).step, found.compact) == (at, None)
+
+
+def test_the_highest_latency_while_it_compacted_is_kept(cluster: FakeCluster) -> None:
+    state = campaign(cluster, COMPACTING)
+    busy = with_probe(looking(cluster), 0, probe(cluster, 0, running=True))
+    highest = []
+    for latency in (None, 6.0, 9.0, 7.0, None):
+        found = after(state, replace(busy, latency_ms=latency))
+        state = found.state
+        highest.append(first(found).latency_ms)
+    assert highest == [None, 6.0, 9.0, 9.0, 9.0]
+
+
+def test_what_an_osd_does_meanwhile_is_told_with_its_time(cluster: FakeCluster) -> None:
+    """One that never answers looks like one of Pacific that compacts: both say how long."""
+    state = campaign(cluster, COMPACTING)
+    silent = replace(with_probe(looking(cluster), 0, None), in_step_s={0: 7800.0}, watched_s=9e4)
+    running = with_probe(silent, 0, probe(cluster, 0, running=True))
+    two_hours = 'osd.0 has been compacting for 2h 10m'
+    assert after(state, running).waits_for == two_hours
+    assert after(state, silent).waits_for == f'{two_hours} and has not answered'
+    # Under the manager before it had begun.
+    taken_over = replace(silent, watched_s=7800.0)
+    assert after(state, taken_over).waits_for == (
+        'osd.0 has been compacting for at least 2h 10m and has not answered'
+    )
+    asked = replace(looking(cluster), in_step_s={0: 3.0})
+    assert after(state, asked).waits_for == 'osd.0 was asked to compact'
+    settling = replace(looking(cluster), in_step_s={0: 3.0})
+    told = after(campaign(cluster, SETTLING), settling).waits_for
+    assert told == 'osd.0 has compacted, and removes files'
+    # The next one is asked, and nothing is waited for.
+    assert after(campaign(cluster, DONE), looking(cluster)).waits_for is None
+
+
+def test_what_is_told_of_osds_stands_beside_a_reason_to_wait_and_is_not_stored(
+    cluster: FakeCluster,
+) -> None:
+    state = paused(campaign(cluster, COMPACTING), 'client.ann', 1.5)
+    silent = with_probe(looking(cluster, latency_ms=None), 0, None)
+    for seconds in (60.0, 61.0):
+        found = after(state, replace(silent, in_step_s={0: seconds}))
+        assert str(found.waits_for).startswith('osd.0 has been compacting for ')
+        assert found.state == state
+    ending = aborted(campaign(cluster, COMPACTING), 'client.ann', 1.5)
+    assert 'osd.0 has been compacting' in str(after(ending, silent).waits_for)
+    down = with_osd(silent, 0, up=False)
+    assert after(campaign(cluster, COMPACTING), down).waits_for is None
+
+
+def test_what_comes_before_a_compaction_is_told_too(cluster: FakeCluster) -> None:
+    silent = with_probe(looking(cluster), 0, None)
+    told = after(campaign(cluster), silent).waits_for
+    assert told == 'osd.0 has not answered for its counters'
+    early = campaign(cluster, stage=Phase.PREFLIGHT, baseline_ms=None)
+    told = after(early, replace(silent, watched_s=LIMITS.baseline_s - 1)).waits_for
+    assert told == 'writes of clients are measured before the first OSD'
+
+
+def test_an_osd_that_is_down_is_waited_for_and_one_that_is_gone_is_left(
+    cluster: FakeCluster,
+) -> None:
+    state, view = campaign(cluster, COMPACTING), looking(cluster)
+    down = after(state, with_osd(view, 0, up=False))
+    assert (first(down).step, down.state.paused_reason) == (COMPACTING, 'osd.0 is down')
+    gone = after(state, without(view, 0))
+    assert (first(gone).step, first(gone).reason) == (SKIPPED, 'it is not in the OSD map any more')
+
+
+def test_another_process_is_taken_note_of_and_asked_anew(cluster: FakeCluster) -> None:
+    """Its count began with it: what the one before had begun says nothing."""
+    state = campaign(cluster, COMPACTING)
+    cluster.osds[0].nonce += 1
+    view = with_probe(looking(cluster), 0, probe(cluster, 0, begun=0))
+    found = after(state, view)
+    assert (first(found).nonce, first(found).begun_before) == (cluster.osds[0].nonce, 0)
+    assert found.compact is None
+    assert gated_in(cluster, state, view.probes) == (0,)
+    again = after(found.state, view)
+    assert (again.compact, first(again).asked) == (0, 2)
+
+
+def test_what_did_not_begin_within_fifteen_seconds_is_asked_once_more(
+    cluster: FakeCluster,
+) -> None:
+    state, view = campaign(cluster, COMPACTING), looking(cluster)
+    assert after(state, replace(view, in_step_s={0: 14.9})).compact is None
+    again = after(state, replace(view, in_step_s={0: 15.0}))
+    assert (again.compact, first(again).asked, first(again).step) == (0, 2, COMPACTING)
+    assert gated_in(cluster, state, view.probes) == (0,)
+    closed = replace(view, cluster=replace(view.cluster, health=frozenset({'MON_DOWN'})))
+    held = after(state, closed)
+    assert (held.compact, first(held).asked) == (None, 1)
+    assert 'MON_DOWN' in (held.state.paused_reason or '')
+    stopped = after(paused(state, 'client.ann', 1.5), view)
+    assert (stopped.compact, first(stopped).asked) == (None, 1)
+
+
+def test_what_was_asked_twice_in_vain_is_left_with_the_last_answer(cluster: FakeCluster) -> None:
+    state = campaign(cluster, COMPACTING)
+    twice = replace(state, osds=(replace(state.osds[0], asked=2), *state.osds[1:]))
+    left = first(after(twice, looking(cluster)))
+    assert (left.step, left.reason) == (SKIPPED, 'it was asked 2 times to compact and did not')
+    told = ask_failed(twice, 0, 'EBUSY', 3.0)
+    assert (told.errors, told.last_error, told.updated_s) == (1, 'osd.0: EBUSY', 3.0)
+    answered = first(after(told, looking(cluster)))
+    assert answered.reason == 'it was asked 2 times to compact and did not (osd.0: EBUSY)'
+
+
+def test_of_two_that_did_not_begin_one_is_asked_at_a_time(cluster: FakeCluster) -> None:
+    state = campaign(cluster, DONE, COMPACTING, COMPACTING, parallel=2)
+    found = after(state, looking(cluster))
+    assert found.compact == 1
+
+
+# -- from outside
+
+
+def test_an_abort_ends_at_once_where_nothing_runs_and_after_what_runs(
+    cluster: FakeCluster,
+) -> None:
+    at_once = aborted(campaign(cluster, DONE), 'client.ann', 3.0)
+    assert (at_once.stage, at_once.outcome, at_once.failure) == (
+        Phase.FAILED,
+        Outcome.ABORTED,
+        'aborted by client.ann',
+    )
+    assert at_once.updated_s == 3.0
+    assert after(at_once, looking(cluster)) == Step(at_once)
+    assert (probed_in(cluster, at_once), gated_in(cluster, at_once, {})) == (
+        (),
+        (),
+    )
+    waits = aborted(paused(campaign(cluster, COMPACTING), 'client.bob', 2.0), 'client.ann', 3.0)
+    assert (waits.ended, waits.paused_by, waits.paused_reason) == (False, None, None)
+    assert probed_in(cluster, waits) == (0,)
+    view = looking(cluster)
+    running = with_probe(view, 0, probe(cluster, 0, running=True))
+    still = after(waits, running)
+    assert (still.state.ended, still.compact) == (False, None)
+    # What had not begun at the end is not asked any more.
+    left = after(waits, view)
+    assert (left.state.outcome, left.compact) == (Outcome.ABORTED, None)
+    assert left.state.failure == 'aborted by client.ann; osd.0: it had not begun at the end'
+
+
+def test_a_pause_is_shown_before_all_else_and_looks_at_no_further_osd(
+    cluster: FakeCluster,
+) -> None:
+    held = paused(campaign(cluster, COMPACTING), 'client.ann', 2.0)
+    assert (held.paused_by, held.paused_reason, held.updated_s) == (
+        'client.ann',
+        'paused by client.ann',
+        2.0,
+    )
+    down = after(held, with_osd(looking(cluster), 0, up=False))
+    assert down.state.paused_reason == 'paused by client.ann'
+    idle = paused(campaign(cluster, DONE), 'client.ann', 2.0)
+    assert (probed_in(cluster, idle), gated_in(cluster, idle, {})) == ((), ())
+    assert (
+        probed_in(cluster, campaign(cluster, DONE)),
+        gated_in(cluster, campaign(cluster, DONE), {}),
+    ) == ((1,), (1,))
+
+
+def test_resuming_takes_the_latency_of_now_unless_something_compacts(
+    cluster: FakeCluster,
+) -> None:
+    idle = resumed(replace(paused(campaign(cluster, DONE), 'a', 2.0), errors=3), 4.0)
+    assert (idle.stage, idle.baseline_ms, idle.paused_by, idle.paused_reason, idle.errors) == (
+        Phase.PREFLIGHT,
+        None,
+        None,
+        None,
+        0,
+    )
+    assert idle.updated_s == 4.0
+    busy = resumed(paused(campaign(cluster, DONE, COMPACTING), 'a', 2.0), 4.0)
+    assert (busy.stage, busy.baseline_ms) == (Phase.PROMOTING, 5.0)
+
+
+def test_the_end_names_five_that_were_left_and_counts_the_others(cluster: FakeCluster) -> None:
+    left = [replace(osd, step=SKIPPED, reason='x') for osd in campaign(cluster).osds]
+    failed = after(replace(campaign(cluster), osds=tuple(left)), looking(cluster)).state
+    assert (failed.stage, failed.outcome) == (Phase.FAILED, Outcome.FAILED)
+    assert failed.failure == '; '.join([f'osd.{n}: x' for n in range(5)]) + '; and 1 more'
+    some = (*left[:5], replace(left[5], step=DONE))
+    done = after(replace(campaign(cluster), osds=some), looking(cluster)).state
+    assert (done.stage, done.outcome) == (Phase.DONE, Outcome.DONE)
+    assert done.failure == '; '.join([f'osd.{n}: x' for n in range(5)])
+    clean = after(campaign(cluster, *[DONE] * 6), looking(cluster)).state
+    assert (clean.outcome, clean.failure) == (Outcome.DONE, None)
+
+
+def test_a_long_reason_is_cut_and_a_look_without_news_changes_no_time(
+    cluster: FakeCluster,
+) -> None:
+    told = ask_failed(campaign(cluster, COMPACTING), 0, 'x' * 5000, 2.0)
+    twice = replace(told, osds=(replace(told.osds[0], asked=2), *told.osds[1:]))
+    assert len(first(after(twice, looking(cluster))).reason or '') == 120
+    busy = with_probe(looking(cluster, latency_ms=None), 0, probe(cluster, 0, running=True))
+    state = campaign(cluster, COMPACTING)
+    found = after(state, busy)
+    assert (found.state, found.compact) == (state, None)
+
+
+# -- who is down and out
+
+
+@pytest.mark.parametrize('at', [PENDING, COMPACTING])
+@pytest.mark.parametrize('paused_by', [None, 'client.ann'])
+def test_an_osd_that_stays_down_and_out_is_left_after_five_minutes(
+    cluster: FakeCluster, at: CompactionStep, paused_by: Optional[str]
+) -> None:
+    state = campaign(cluster, DONE, at, paused_by=paused_by)
+    view = with_osd(looking(cluster), 1, up=False, in_cluster=False)
+    before = after(state, replace(view, away_s={1: 299.9})).state
+    assert [osd.step for osd in before.osds[:2]] == [DONE, at]
+    told = 'paused by client.ann'
+    if paused_by is None:
+        told = 'osd.1 is down and out: it is left behind if that stays so'
+    assert before.paused_reason == told
+    left = after(state, replace(view, away_s={1: 300.0})).state.osds[1]
+    # What is not begun needs no decision while nothing may be begun.
+    kept = at is PENDING and paused_by is not None
+    assert (left.step, left.reason) == ((at, None) if kept else (SKIPPED, 'it is down and out'))
+
+
+def test_an_osd_that_is_down_and_not_out_is_waited_for_also_after_an_abort(
+    cluster: FakeCluster,
+) -> None:
+    state = aborted(campaign(cluster, DONE, COMPACTING), 'client.ann', 3.0)
+    found = after(state, with_osd(looking(cluster), 1, up=False)).state
+    assert (found.ended, found.paused_reason) == (False, 'osd.1 is down')
+    away = with_osd(looking(cluster, away_s={1: 300.0}), 1, up=False, in_cluster=False)
+    ended = after(found, away).state
+    assert ended.outcome is Outcome.ABORTED
+    assert ended.failure == 'aborted by client.ann; osd.1: it is down and out'
+
+
+# -- where OSDs are by now
+
+
+def moved(cluster: FakeCluster, osd_id: int) -> None:
+    cluster.osds[osd_id].host = 'elsewhere'
+
+
+def test_where_an_osd_is_now_counts_and_not_where_it_was(cluster: FakeCluster) -> None:
+    state = campaign(cluster, DONE, COMPACTING, parallel=2)
+    busy = {1: probe(cluster, 1, running=True), 2: probe(cluster, 2)}
+    assert after(state, looking(cluster, probes=busy)).compact == 2
+    moved(cluster, 2)
+    assert after(state, looking(cluster, probes=busy)).compact is None
+    assert probed_in(cluster, state) == (1,)
+    moved(cluster, 1)
+    assert after(state, looking(cluster, probes=busy)).compact == 2
+
+
+def test_two_of_which_the_map_has_one_only_are_not_together(cluster: FakeCluster) -> None:
+    state = campaign(cluster, DONE, COMPACTING, parallel=2)
+    cluster.purge(1)
+    assert probed_in(cluster, state) == (1,)
+
+
+@pytest.mark.parametrize('other', ['runs', 'has-just-been-asked', 'is-settling', 'tells-nothing'])
+def test_an_osd_is_not_asked_again_beside_one_that_was_moved(
+    cluster: FakeCluster, other: str
+) -> None:
+    at = SETTLING if other == 'is-settling' else COMPACTING
+    state = campaign(cluster, DONE, COMPACTING, at, parallel=2)
+    probes = {1: probe(cluster, 1), 2: probe(cluster, 2, running=other == 'runs')}
+    if other == 'tells-nothing':
+        del probes[2]
+    in_step_s = {1: 1000.0, 2: 3.0 if other == 'has-just-been-asked' else 20.0}
+    assert after(state, looking(cluster, probes=probes, in_step_s=in_step_s)).compact == 1
+    moved(cluster, 2)
+    found = after(state, looking(cluster, probes=probes, in_step_s=in_step_s))
+    assert found.compact is None
+    assert found.state.paused_reason == 'osd.2 compacts in another failure domain'
+    assert found.state.osds[1].asked == 1
+
+
+def test_of_two_that_did_not_begin_the_second_waits_for_the_first(cluster: FakeCluster) -> None:
+    """Also where both are other processes; were each to wait for the other, neither would go on."""
+    state = campaign(cluster, DONE, COMPACTING, COMPACTING, parallel=2)
+    moved(cluster, 2)
+    found = after(state, looking(cluster))
+    assert (found.compact, [osd.asked for osd in found.state.osds[1:3]]) == (1, [2, 1])
+    assert found.state.paused_reason == 'osd.1 compacts in another failure domain'
+    cluster.osds[2].nonce += 1
+    assert after(state, looking(cluster)).compact == 1
+
+
+def test_of_two_that_did_not_begin_one_is_asked_and_counted_at_a_time(cluster: FakeCluster) -> None:
+    found = after(campaign(cluster, DONE, COMPACTING, COMPACTING, parallel=2), looking(cluster))
+    assert (found.compact, [osd.asked for osd in found.state.osds[1:3]]) == (1, [2, 1])
+
+
+# -- what two things at once make of each other
+
+
+def test_after_an_abort_no_further_osd_is_looked_at(cluster: FakeCluster) -> None:
+    state = campaign(cluster, DONE, COMPACTING, parallel=2)
+    busy = {1: probe(cluster, 1, running=True)}
+    assert (probed_in(cluster, state), gated_in(cluster, state, busy)) == (
+        (1, 2),
+        (2,),
+    )
+    ending = aborted(state, 'client.ann', 3.0)
+    assert (probed_in(cluster, ending), gated_in(cluster, ending, busy)) == (
+        (1,),
+        (),
+    )
+    ended = after(ending, looking(cluster, probes={1: probe(cluster, 1)})).state
+    assert (ended.outcome, ended.ending) == (Outcome.ABORTED, None)
+
+
+def test_whether_it_may_be_asked_is_looked_at_for_what_did_not_begin_or_is_another_process(
+    cluster: FakeCluster,
+) -> None:
+    state = campaign(cluster, COMPACTING)
+    assert gated_in(cluster, state, {0: probe(cluster, 0, begun=5)}) == ()
+    assert gated_in(cluster, state, {0: probe(cluster, 0, running=True)}) == ()
+    assert gated(
+        state, cluster.cluster_map(), {0: probe(cluster, 0, begun=9, running=True, other=1)}
+    ) == (0,)
+    assert gated_in(cluster, state, {}) == ()
+    assert gated_in(cluster, campaign(cluster, SETTLING), {0: probe(cluster, 0)}) == ()
+
+
+def test_of_two_that_are_down_the_first_is_named(cluster: FakeCluster) -> None:
+    state = campaign(cluster, DONE, COMPACTING, COMPACTING, parallel=2)
+    down = with_osd(with_osd(looking(cluster), 1, up=False), 2, up=False)
+    assert after(state, down).state.paused_reason == 'osd.1 is down'
+
+
+def test_what_holds_up_one_that_did_not_begin_keeps_the_next_from_beginning(
+    cluster: FakeCluster,
+) -> None:
+    view = looking(cluster)
+    ok_to_stop = {**view.cluster.ok_to_stop, 1: 'unsafe'}
+    held = replace(view, cluster=replace(view.cluster, ok_to_stop=ok_to_stop))
+    found = after(campaign(cluster, DONE, COMPACTING, parallel=2), held)
+    assert found.compact is None
+    assert found.state.paused_reason == 'osd.1 is not ok-to-stop: unsafe'
+    assert found.state.osds[2].step is PENDING
+
+
+def test_what_an_osd_that_is_down_said_before_does_not_end_its_compaction(
+    cluster: FakeCluster,
+) -> None:
+    view = with_probe(looking(cluster), 0, probe(cluster, 0, begun=5))
+    found = after(campaign(cluster, COMPACTING), with_osd(view, 0, up=False))
+    assert (first(found).step, found.state.paused_reason) == (COMPACTING, 'osd.0 is down')
+
+
+def test_an_answer_of_a_process_that_the_osd_map_does_not_show_says_nothing(
+    cluster: FakeCluster,
+) -> None:
+    state = campaign(cluster, COMPACTING)
+    view = with_probe(looking(cluster, latency_ms=None), 0, probe(cluster, 0, other=1))
+    found = after(state, view)
+    assert (found.state, found.compact) == (state, None)
+
+
+def test_the_time_in_a_step_that_was_not_seen_yet_is_none(cluster: FakeCluster) -> None:
+    short = replace(LIMITS, settle_s=0.5, begin_s=0.5)
+    view = looking(cluster, in_step_s={})
+    for at in (COMPACTING, SETTLING):
+        found = step(campaign(cluster, at), view, 2.0, short)
+        assert (first(found).step, found.compact) == (at, None)
+
+
+def test_after_the_first_osd_the_others_follow(cluster: FakeCluster) -> None:
+    found = after(campaign(cluster, DONE, stage=Phase.CANARY), looking(cluster))
+    assert (found.compact, found.state.stage) == (1, Phase.PROMOTING)
+
+
+def test_osds_of_which_the_failure_domain_is_not_known_are_compacted_one_by_one(
+    cluster: FakeCluster,
+) -> None:
+    state = campaign(cluster, DONE, COMPACTING, parallel=2)
+    busy = with_probe(looking(cluster), 1, probe(cluster, 1, running=True))
+    assert after(state, busy).compact == 2
+    unknown = with_osd(with_osd(busy, 1, failure_domain=None), 2, failure_domain=None)
+    assert after(state, unknown).compact is None
+
+
+def test_in_mode_off_an_osd_that_is_gone_is_not_left_yet(cluster: FakeCluster) -> None:
+    view = without(looking(cluster), 0)
+    off = replace(view, cluster=replace(view.cluster, may_act=False))
+    found = after(campaign(cluster), off)
+    assert first(found).step is PENDING
+    assert found.state.paused_reason == 'the mode of the module does not allow changes'
+
+
+def test_a_pause_ends_with_the_campaign(cluster: FakeCluster) -> None:
+    held = paused(campaign(cluster, *[DONE] * 5, SETTLING), 'client.ann', 2.0)
+    ended = after(held, looking(cluster)).state
+    assert (ended.outcome, ended.paused_by, ended.paused_reason) == (Outcome.DONE, None, None)
+    at_once = aborted(paused(campaign(cluster, DONE), 'client.ann', 2.0), 'client.bob', 3.0)
+    assert (at_once.ending, at_once.paused_by, at_once.paused_reason) == (None, None, None)

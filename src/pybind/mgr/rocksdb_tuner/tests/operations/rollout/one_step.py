@@ -1,0 +1,92 @@
+"""Rollouts that are somewhere, and looks at a cluster that differ in one respect."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rocksdb_tuner.judge.records import SoakPlan
+from rocksdb_tuner.mgr.records import OsdInfo, RunningOption
+from rocksdb_tuner.operations.rollout.admission import planned
+from rocksdb_tuner.operations.rollout.machine import Machine
+from rocksdb_tuner.operations.rollout.observation import Observation
+from rocksdb_tuner.operations.rollout.records import (
+    Direction,
+    OsdProgress,
+    OsdStep,
+    Phase,
+    RolloutState,
+)
+from rocksdb_tuner.operations.rollout.rules import Step
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
+
+from .conftest import ALL, same_meaning, set_profile
+
+MACHINE = Machine(same_meaning)
+SOAK = SoakPlan(least_s=300.0, most_s=600.0)
+
+
+def observed(cluster: FakeCluster, **changes: object) -> Observation:
+    """One that holds up nothing."""
+    ids = tuple(cluster.osds)
+    fields: dict[str, object] = {
+        'cluster': cluster.cluster_map(),
+        'pgs': cluster.pg_summary(),
+        'health': frozenset(cluster.health_codes()),
+        'entries': cluster.entries_of(),
+        'ok_to_stop': dict.fromkeys(ids),
+        'versions': cluster.daemon_versions(),
+        'watched_s': 1000.0,
+        'waited_s': 20.0,
+        **changes,
+    }
+    return Observation(**fields)  # type: ignore[arg-type]
+
+
+def other(seen: Observation, osd_id: int, **changes: object) -> Observation:
+    """The same but for what the map says of one OSD."""
+
+    def changed(osd: OsdInfo) -> OsdInfo:
+        return replace(osd, **changes) if osd.osd_id == osd_id else osd  # type: ignore[arg-type]
+
+    osds = tuple(map(changed, seen.cluster.osds))
+    return replace(seen, cluster=replace(seen.cluster, osds=osds))
+
+
+def without(seen: Observation, osd_id: int) -> Observation:
+    osds = tuple(osd for osd in seen.cluster.osds if osd.osd_id != osd_id)
+    return replace(seen, cluster=replace(seen.cluster, osds=osds))
+
+
+def rollout(cluster: FakeCluster, *steps: OsdStep, **changes: object) -> RolloutState:
+    """A rollout whose OSDs are that far, each by the process that it has now."""
+    request = set_profile(cluster)
+    running = {n: RunningOption(cluster.runs(n), 'mon', ignores_mon=False) for n in cluster.osds}
+    begun = planned(
+        'r1',
+        request,
+        cluster=cluster.cluster_map(),
+        entries=cluster.entries_of(),
+        running=running,
+        same_meaning=same_meaning,
+        now_s=1.0,
+        soak=SOAK,
+    )
+    osds = tuple(
+        OsdProgress(n, step, nonce_before=1, nonce_after=cluster.osds[n].nonce)
+        for n, step in zip(request.order, steps)
+    )
+    return replace(begun, osds=(*osds, *begun.osds[len(osds) :]), stage=Phase.CANARY, **changes)  # type: ignore[arg-type]
+
+
+def way_back(cluster: FakeCluster, step: OsdStep, **changes: object) -> RolloutState:
+    fields: dict[str, object] = {
+        'direction': Direction.BACK,
+        'restoring': (ALL, 'osd.0'),
+        'entries_done': 2,
+        **changes,
+    }
+    return replace(rollout(cluster, step), stage=Phase.ROLLING_BACK, **fields)  # type: ignore[arg-type]
+
+
+def canary(step: Step) -> OsdProgress:
+    return step.state.osds[0]

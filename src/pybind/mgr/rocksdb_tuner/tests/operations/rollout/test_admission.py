@@ -1,0 +1,384 @@
+"""What is refused before anything is recorded or changed, and with which words."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.judge.records import SoakPlan
+from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.operations.rollout.admission import planned
+from rocksdb_tuner.operations.rollout.errors import RolloutRefused
+from rocksdb_tuner.operations.rollout.records import OsdStep, Phase, RolloutState
+from rocksdb_tuner.plan.records import OPTION, ChangeRequest
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
+
+from .conftest import (
+    ALL,
+    CLASS,
+    NEW,
+    OLD,
+    Run,
+    overridden,
+    remove_override,
+    same_meaning,
+    set_profile,
+)
+
+
+def refuses(run: Run, request: ChangeRequest, code: int, text: str) -> None:
+    with pytest.raises(RolloutRefused, match=text) as refused:
+        run.start(request)
+    assert refused.value.errno == code
+    assert run.driver.state is None
+    assert run.cluster.commands == []
+    assert run.store.values == {}
+
+
+def test_a_canary_is_not_compared_with_itself_or_with_strangers(run: Run) -> None:
+    for controls in ((0, 1), (1, 9)):
+        with pytest.raises(RolloutRefused, match='compares the first OSD with itself'):
+            run.start(set_profile(run.cluster, controls=controls))
+
+
+def test_what_was_there_before_is_recorded() -> None:
+    run = Run(overridden(ALL))
+    run.cluster.operator_sets('osd.7', OLD)
+    state = run.start()
+    assert state.before.entries == ((ALL, OLD),)
+    assert state.before.entry(ALL) == OLD
+    assert state.before.entry('osd.0') is None
+    assert {(o.value, o.source, o.release) for o in state.before.osds} == {(OLD, 'mon', 'pacific')}
+    assert state.phase is Phase.PLANNED
+
+
+def test_what_was_there_before_is_recorded_in_order() -> None:
+    """Of both options, but of other OSDs nothing: what is stored is the same each time."""
+    cluster = FakeCluster()
+    running = {n: RunningOption(cluster.runs(n), 'default', ignores_mon=False) for n in range(3)}
+    whos = ('osd/rack:r1', 'global', 'osd.9', 'osd/class:hdd', 'mon', 'osd.2', 'osd')
+    state = planned(
+        'r1',
+        set_profile(cluster),
+        cluster=cluster.cluster_map(),
+        entries={'osd/rack:r1': OLD, 'global': OLD, 'osd.9': OLD, 'mon': OLD},
+        other_entries=dict.fromkeys(whos, OLD),
+        running=running,
+        same_meaning=same_meaning,
+        now_s=1.0,
+        soak=SoakPlan(),
+    )
+    assert [who for who, _ in state.before.entries] == ['global', 'mon', 'osd/rack:r1']
+    assert state.before.other_entries is not None
+    others = [who for who, _ in state.before.other_entries]
+    assert others == sorted(set(whos) - {'osd.9'})
+
+
+@pytest.mark.parametrize(
+    ('changes', 'says'),
+    [
+        ({'option': 'osd_memory_target'}, 'only bluestore_rocksdb_options and .*_annex can'),
+        ({'targets': (), 'order': ()}, 'there is no OSD to change'),
+        ({'order': (0, 1)}, 'twice, or not in its order'),
+        ({'order': (0, 1, 2, 2)}, 'twice, or not in its order'),
+        ({'targets': ((0, NEW), (1, NEW), (2, NEW), (2, OLD))}, 'twice, or not in its order'),
+        ({'final_entries': ((ALL, NEW), (ALL, OLD))}, 'twice, or not in its order'),
+        ({'final_entries': (('osd.1', OLD),)}, r'osd\.1 would not end as its target'),
+    ],
+)
+def test_a_request_that_contradicts_itself_is_refused(
+    run: Run, changes: dict[str, object], says: str
+) -> None:
+    refuses(run, set_profile(run.cluster, **changes), errno.EINVAL, says)  # type: ignore[arg-type]
+
+
+def test_an_unknown_osd_is_answered_with_those_there_are(run: Run) -> None:
+    request = set_profile(run.cluster, targets=((0, NEW), (9, NEW)), order=(0, 9))
+    refuses(
+        run,
+        request,
+        errno.ENOENT,
+        r'osd\.9 is not in the OSD map; it has osd\.0, osd\.1, osd\.2$',
+    )
+
+
+def test_osds_that_are_down_are_named(run: Run) -> None:
+    run.cluster.stop_osd(0)
+    run.cluster.stop_osd(2)
+    refuses(run, set_profile(run.cluster), errno.EBUSY, r'osd\.0, osd\.2 are down: bring it up')
+
+
+def test_many_osds_are_named_as_far_as_a_line_takes() -> None:
+    run = Run(overridden('osd', osds=12))
+    for n in range(12):
+        run.cluster.stop_osd(n)
+    refuses(run, set_profile(run.cluster), errno.EBUSY, r'osd\.7 and 4 more are down')
+
+
+@pytest.mark.parametrize('who', ['osd.1', 'osd.1/class:ssd', 'osd.1/host:node1'])
+def test_an_osds_own_entry_is_never_lost_silently(run: Run, who: str) -> None:
+    run.cluster.operator_sets(who, OLD)
+    refuses(
+        run,
+        set_profile(run.cluster),
+        errno.EINVAL,
+        f'osd.1 has an entry of its own.*"ceph config rm {who} {OPTION}" first',
+    )
+
+
+@pytest.mark.parametrize('source', ['file', 'env', 'cmdline', 'override'])
+def test_what_the_config_store_does_not_decide_is_not_fought(run: Run, source: str) -> None:
+    run.cluster.osds[1].shown[OPTION] = RunningOption(OLD, source, ignores_mon=False)
+    run.cluster.advance(10)
+    words = {'file': 'ceph.conf', 'env': 'environment', 'cmdline': 'command line'}
+    refuses(
+        run,
+        set_profile(run.cluster),
+        errno.EINVAL,
+        f'of osd.1 comes from .*{words.get(source, "running daemon")}',
+    )
+
+
+def test_an_osd_that_does_not_tell_what_it_runs_is_named(run: Run) -> None:
+    run.cluster.osds[2].silent = True
+    refuses(run, set_profile(run.cluster), errno.EAGAIN, r'what osd\.2 runs cannot be read now')
+
+
+def test_an_osd_whose_release_is_not_known_yet_is_named(run: Run) -> None:
+    cluster = run.cluster
+    known = cluster.cluster_map
+
+    def without_metadata() -> object:
+        found = known()
+        return replace(found, osds=tuple(replace(o, release=None, host=None) for o in found.osds))
+
+    cluster.cluster_map = without_metadata  # type: ignore[method-assign,assignment]
+    refuses(run, set_profile(cluster), errno.EAGAIN, r'the release of osd\.0 is not known yet')
+
+
+@pytest.mark.parametrize('who', ['osd/host:node1', 'osd/class:ssd/host:node1'])
+def test_an_entry_that_would_decide_in_the_end_is_named_beforehand(run: Run, who: str) -> None:
+    run.cluster.operator_sets(who, OLD)
+    refuses(
+        run,
+        set_profile(run.cluster),
+        errno.EINVAL,
+        f'the entry of {who} would come before, for osd.1, with another value',
+    )
+
+
+def test_an_entry_that_decides_in_the_end_with_the_same_meaning_is_no_hindrance(run: Run) -> None:
+    run.cluster.operator_sets('osd/host:node1', NEW.replace(',', ';'))
+    assert run.start().phase is Phase.PLANNED
+
+
+@pytest.mark.parametrize('who', [CLASS, 'osd/host:node1', 'osd.1/class:ssd'])
+def test_an_entry_that_no_osd_starts_with_is_not_written(run: Run, who: str) -> None:
+    request = set_profile(run.cluster, final_entries=((who, NEW), (ALL, NEW)))
+    refuses(run, request, errno.EINVAL, f'no OSD starts with what the entry for {who} says')
+
+
+def test_an_end_without_an_entry_for_its_osds_is_refused(run: Run) -> None:
+    request = set_profile(run.cluster, final_entries=(('osd.0', NEW), ('osd.1', NEW)))
+    refuses(run, request, errno.EINVAL, r'no entry would decide for osd\.2 at the end')
+
+
+def test_an_entry_that_no_osd_starts_with_can_be_removed(run: Run) -> None:
+    run.cluster.operator_sets(CLASS, OLD)
+    assert run.start(set_profile(run.cluster, final_entries=((CLASS, None), (ALL, NEW))))
+
+
+def test_an_override_that_has_another_one_below_it_is_refused(run: Run) -> None:
+    run.cluster.operator_sets('osd', OLD)
+    run.cluster.operator_sets('global', 'write_buffer_size=1')
+    refuses(
+        run,
+        remove_override(run.cluster),
+        errno.EINVAL,
+        'the entry of global would come before, for osd.0',
+    )
+
+
+def test_osds_beside_the_request_are_never_changed_unwatched(run: Run) -> None:
+    request = set_profile(run.cluster, targets=((0, NEW),), order=(0,))
+    refuses(
+        run,
+        request,
+        errno.EINVAL,
+        r'osd\.1, osd\.2 are not among the OSDs to change, but would get another value',
+    )
+
+
+def test_osds_beside_the_request_that_get_the_same_in_other_words_are_no_hindrance() -> None:
+    run = Run(overridden(ALL))
+    same = ';'.join(OLD.split(','))
+    assert run.start(set_profile(run.cluster, same, targets=((0, same),), order=(0,)))
+
+
+def test_an_osd_beside_the_request_that_is_down_is_not_changed_unwatched_either(run: Run) -> None:
+    """It would come back with a value that nobody looked at."""
+    run.cluster.stop_osd(1)
+    targets = tuple((n, NEW) for n in (0, 2))
+    request = set_profile(run.cluster, targets=targets, order=(0, 2))
+    refuses(run, request, errno.EINVAL, r'osd\.1 is not among the OSDs to change')
+
+
+def test_an_osd_beside_the_request_that_is_down_and_out_is_no_hindrance(run: Run) -> None:
+    run.cluster.stop_osd(1)
+    run.cluster.osds[1].in_cluster = False
+    targets = tuple((n, NEW) for n in (0, 2))
+    assert run.start(set_profile(run.cluster, targets=targets, order=(0, 2)))
+
+
+def test_an_override_that_covers_osds_beside_the_request_is_refused() -> None:
+    run = Run(overridden('osd'))
+    request = replace(
+        remove_override(run.cluster),
+        targets=((0, DEFAULTS['pacific']),),
+        order=(0,),
+        controls=(),
+    )
+    refuses(run, request, errno.EINVAL, 'would get another value at the next restart')
+
+
+# -- single decisions, of entries in any order
+
+
+def decided(
+    request: ChangeRequest,
+    entries: Mapping[str, str],
+    cluster: Optional[FakeCluster] = None,
+    soak: Optional[SoakPlan] = None,
+    runs: str = OLD,
+) -> RolloutState:
+    cluster = cluster or FakeCluster()
+    return planned(
+        'r1',
+        request,
+        cluster=cluster.cluster_map(),
+        entries=entries,
+        running={n: RunningOption(runs, 'mon', ignores_mon=False) for n in cluster.osds},
+        same_meaning=same_meaning,
+        now_s=1.0,
+        soak=soak or SoakPlan(),
+    )
+
+
+def why_not(
+    request: ChangeRequest,
+    entries: Mapping[str, str],
+    cluster: Optional[FakeCluster] = None,
+    soak: Optional[SoakPlan] = None,
+) -> Optional[str]:
+    """Why it is refused; None: it is not."""
+    try:
+        decided(request, entries, cluster, soak)
+    except RolloutRefused as refused:
+        return refused.message if refused.errno == errno.EINVAL else f'errno {refused.errno}'
+    return None
+
+
+def test_what_could_never_be_judged_is_not_begun() -> None:
+    request = set_profile(FakeCluster())
+    told = why_not(request, {}, soak=SoakPlan(least_s=600.0, most_s=300.0))
+    assert told is not None
+    assert told.startswith('soak_min (600 s) is above soak_max (300 s)')
+    assert why_not(request, {}, soak=SoakPlan(least_s=300.0, most_s=300.0)) is None
+
+
+def test_a_change_without_a_restart_is_for_osds_that_run_its_value_already() -> None:
+    request = set_profile(FakeCluster(), restart=False)
+    assert why_not(request, {}) == 'osd.0 must be restarted first: it runs another value'
+    state = decided(request, {}, runs=NEW.replace(',', ';'))
+    assert {osd.step for osd in state.osds} == {OsdStep.VERIFIED}
+    assert {osd.step for osd in decided(replace(request, restart=True), {}).osds} == {
+        OsdStep.PENDING
+    }
+
+
+def test_what_is_recorded_are_the_shared_entries_and_those_of_its_osds_in_order() -> None:
+    final = (('osd.2', None), (ALL, NEW))
+    entries = {'osd.7': OLD, 'osd.2': OLD, 'global': OLD, ALL: OLD, CLASS: NEW}
+    state = decided(set_profile(FakeCluster(), final_entries=final), entries)
+    assert state.before.entries == (('global', OLD), (ALL, OLD), ('osd.2', OLD), (CLASS, NEW))
+
+
+def test_the_order_is_any_of_the_osds_that_have_a_target() -> None:
+    targets = ((1, NEW), (0, NEW), (2, NEW))
+    request = set_profile(FakeCluster(), targets=targets, order=(2, 0, 1), controls=(0,))
+    assert [osd.osd_id for osd in decided(request, {}).osds] == [2, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ('batches', 'accepted'),
+    [
+        ((), True),
+        (((0,), (1, 2)), True),
+        (((0,), (1,), (2,)), True),
+        (((0,), (2, 1)), False),
+        (((0,), (1,)), False),
+        (((0, 1), (2,)), False),
+        (((0,), (), (1, 2)), False),
+    ],
+)
+def test_batches_hold_the_osds_in_their_order_and_the_first_alone(
+    batches: tuple[tuple[int, ...], ...], accepted: bool
+) -> None:
+    told = why_not(set_profile(FakeCluster(), batches=batches), {})
+    assert (told is None) == accepted
+    assert told is None or told.startswith('the batches do not hold the OSDs in their order')
+
+
+def test_an_entry_of_one_osd_may_go_where_the_request_says_so_but_for_one_with_a_mask() -> None:
+    cluster = FakeCluster()
+    named = set_profile(cluster, final_entries=(('osd.1', None), (ALL, NEW)))
+    assert why_not(named, {'osd.1': OLD}) is None
+    masked = set_profile(cluster, final_entries=(('osd.1/class:ssd', None), (ALL, NEW)))
+    assert 'osd.1 has an entry of its own' in (why_not(masked, {'osd.1/class:ssd': OLD}) or '')
+    # Whatever order the monitor tells them in.
+    told = why_not(set_profile(cluster), {'osd.2': OLD, 'osd.1': OLD})
+    assert (told or '').startswith('osd.1 has an entry of its own')
+
+
+@pytest.mark.parametrize(
+    ('entries', 'final', 'accepted'),
+    [
+        # Nothing decides for the others, before and after it.
+        ({}, {'osd.0': NEW}, True),
+        ({ALL: OLD}, {'osd.0': NEW}, True),
+        ({ALL: OLD}, {ALL: NEW}, False),
+        ({}, {ALL: NEW}, False),
+        ({ALL: OLD, 'global': NEW}, {ALL: None}, False),
+        ({ALL: OLD, 'osd.1': OLD, 'osd.2': OLD}, {ALL: NEW}, True),
+    ],
+)
+@pytest.mark.parametrize('out', [False, True])
+def test_osds_beside_the_request_start_with_what_they_started_with(
+    entries: Mapping[str, str], final: Mapping[str, Optional[str]], accepted: bool, out: bool
+) -> None:
+    """Also those that are up but out: they come in again by one command."""
+    cluster = FakeCluster()
+    for n in (1, 2):
+        cluster.osds[n].in_cluster = not out
+    request = set_profile(
+        cluster, targets=((0, NEW),), order=(0,), final_entries=tuple(final.items())
+    )
+    told = why_not(request, entries, cluster)
+    assert (told is None) == accepted
+    assert told is None or told.startswith('osd.1, osd.2 are not among the OSDs to change')
+
+
+@pytest.mark.parametrize(
+    ('down', 'told'), [(8, 'osd.6, osd.7 are down'), (9, 'osd.6, osd.7 and 1 more are down')]
+)
+def test_eight_names_are_told_and_how_many_more_there_are(down: int, told: str) -> None:
+    cluster = FakeCluster(9)
+    for n in range(down):
+        cluster.stop_osd(n)
+    with pytest.raises(RolloutRefused, match=told) as refused:
+        decided(set_profile(cluster), {}, cluster)
+    assert refused.value.errno == errno.EBUSY

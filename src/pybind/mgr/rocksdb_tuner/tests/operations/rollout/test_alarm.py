@@ -1,0 +1,193 @@
+"""When a rollout needs the operator: raised then, not before, and gone when it is dealt with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rocksdb_tuner.judge.records import Inconclusive, Verdict
+from rocksdb_tuner.operations.rollout.alarm import IN_THE_MIDDLE_S, why_failed, why_waiting
+from rocksdb_tuner.operations.rollout.errors import RolloutRefused
+from rocksdb_tuner.operations.rollout.gates import remedy_of
+from rocksdb_tuner.operations.rollout.records import OsdStep, Phase
+
+from .conftest import NEW, Run, refusing, set_profile
+from .test_soak import SOAK, soaking
+
+GATE_ALARM_S = 1800.0
+LONG_S = 10 * IN_THE_MIDDLE_S
+
+
+def noted(run: Run) -> bool:
+    return run.driver.acknowledged
+
+
+def waits(run: Run, for_s: float) -> object:
+    return why_waiting(run.state, for_s, GATE_ALARM_S)
+
+
+def test_a_rollout_that_goes_well_is_no_alarm_at_any_time(run: Run) -> None:
+    run.start(soak=SOAK)
+    while not run.state.ended:
+        assert why_failed(run.state) is None
+        assert waits(run, 60.0) is None
+        run.tick()
+    assert why_failed(run.state) is None
+
+
+def test_a_closed_gate_is_no_alarm_before_the_time_that_the_operator_gives_it(run: Run) -> None:
+    run.cluster.flags.add('noout')
+    run.start()
+    run.to_a_wait('noout')
+    assert waits(run, GATE_ALARM_S - 1) is None
+    assert 'noout; "ceph osd unset <flag>"' in str(waits(run, GATE_ALARM_S))
+    assert why_waiting(run.state, LONG_S, 0.0) is None
+
+
+def watch(run: Run, for_s: float) -> object:
+    """What the manager that sees it so long makes of it."""
+    for _ in range(int(for_s / 2)):
+        run.tick()
+    return run.driver.why_waiting(GATE_ALARM_S)
+
+
+def test_the_alarm_counts_what_this_manager_saw_and_not_the_clock(run: Run) -> None:
+    run.cluster.flags.add('noout')
+    run.start()
+    run.to_a_wait('noout')
+    assert watch(run, 1700) is None
+    run.cluster.now_s += 86400
+    assert watch(run, 4) is None
+    run.fail_over()
+    assert watch(run, 1700) is None
+    assert 'noout' in str(watch(run, 120))
+    run.cluster.flags.discard('noout')
+    assert watch(run, 4) is None
+
+
+def test_reasons_that_take_turns_are_one_wait(run: Run) -> None:
+    run.start()
+    for n in range(20):
+        run.cluster.flags.discard('noout')
+        run.cluster.health.clear()
+        if n % 2:
+            run.cluster.flags.add('noout')
+        else:
+            run.cluster.health['PG_DEGRADED'] = 'HEALTH_WARN'
+        found = watch(run, 100)
+    assert 'noout' in str(found)
+
+
+def test_what_the_operator_chose_to_wait_for_is_no_alarm(run: Run) -> None:
+    run.outside_window = 'outside the maintenance window'
+    run.start()
+    assert watch(run, 4000) is None
+    run.outside_window = None
+    run.may_act = False
+    assert watch(run, 4000) is None
+
+
+@pytest.mark.parametrize(
+    ('reason', 'remedy'),
+    [
+        ('osd.7 is down', 'ceph osd out 7'),
+        ('flags set on the cluster: noout', 'ceph osd unset'),
+        ('cluster health: MON_DOWN', 'ceph health detail'),
+        ('placement groups are not all active+clean', 'ceph pg dump_stuck'),
+        ('Ceph is being upgraded: 18', 'ceph orch upgrade status'),
+        ('daemons run different versions, as in', 'ceph versions'),
+        ('osd.3 is not ok-to-stop: unsafe', 'ceph osd ok-to-stop'),
+        ('anything else', 'rollout abort'),
+    ],
+)
+def test_each_gate_names_its_remedy(reason: str, remedy: str) -> None:
+    assert remedy in remedy_of(reason)
+    assert 'ceph rocksdb-tuner rollout abort' in remedy_of(reason)
+
+
+def test_an_osd_that_is_kept_in_the_middle_is_an_alarm_after_a_while(run: Run) -> None:
+    run.cluster.orchestrator_reason = 'No orchestrator configured'
+    run.start()
+    run.to_a_wait('systemctl')
+    assert waits(run, IN_THE_MIDDLE_S - 1) is None
+    assert 'systemctl restart ceph-osd@0' in str(waits(run, IN_THE_MIDDLE_S))
+    run.cluster.restart_by_hand(0)
+    run.until(lambda state: state.osds[0].step is OsdStep.VERIFIED)
+    assert waits(run, 60.0) is None
+
+
+def test_no_verdict_is_an_alarm_at_once_and_resume_ends_it(run: Run) -> None:
+    run.clients.writes_per_s = 0
+    run.start(soak=SOAK)
+    run.to_a_wait('the verdict on osd.0 is no-data')
+    assert 'rollout resume' in str(waits(run, 0.0))
+    run.driver.resume(run.cluster.now_s)
+    assert waits(run, 60.0) is None
+
+
+def test_a_pause_is_the_operator_s_own_and_no_alarm(run: Run) -> None:
+    run.start()
+    run.driver.pause('operator', run.cluster.now_s)
+    run.tick()
+    assert waits(run, LONG_S) is None
+
+
+def test_a_config_store_that_refuses_is_an_alarm(run: Run) -> None:
+    run.cluster.errors['config set'] = refusing('read-only')
+    run.start()
+    run.to_a_wait('attempts failed')
+    assert 'read-only' in str(waits(run, 0.0))
+
+
+def test_rolled_back_by_its_verdict_is_a_failure_and_by_the_operator_is_none(run: Run) -> None:
+    run.clients.factor = 1.3
+    run.start(soak=SOAK)
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
+    assert 'client write latency' in str(why_failed(state))
+    run.clients.factor = 1.0
+    run.start(soak=SOAK)
+    run.to_the_end()
+    run.driver.rollback(None, 'operator', run.cluster.now_s)
+    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert why_failed(run.state) is None
+
+
+def test_rolled_back_by_the_operator_s_policy_is_no_failure(run: Run) -> None:
+    run.clients.writes_per_s = 0
+    run.start(soak=replace(SOAK, inconclusive=Inconclusive.ROLLBACK))
+    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert why_failed(run.state) is None
+
+
+def test_an_abort_is_no_failure_unless_it_leaves_some_osds_changed(run: Run) -> None:
+    run.start(soak=SOAK)
+    run.driver.abort('operator', run.cluster.now_s)
+    assert run.to_the_end().phase is Phase.FAILED
+    assert why_failed(run.state) is None
+    run.start(soak=SOAK)
+    run.until(soaking)
+    run.driver.abort('operator', run.cluster.now_s)
+    run.to_the_end()
+    assert 'the change stays on osd.0' in str(why_failed(run.state))
+
+
+def test_a_failure_is_taken_note_of_until_the_next_rollout_and_across_managers(run: Run) -> None:
+    with pytest.raises(RolloutRefused, match='there was no rollout yet'):
+        run.driver.acknowledge()
+    run.cluster.refuses_to_start = lambda value: value == NEW
+    run.start()
+    with pytest.raises(RolloutRefused, match='has not ended'):
+        run.driver.acknowledge()
+    run.to_the_end()
+    assert not noted(run)
+    run.driver.acknowledge()
+    run.fail_over()
+    assert noted(run)
+    for _ in range(10):
+        run.tick()
+    run.start(set_profile(run.cluster))
+    assert not noted(run)
+    run.to_the_end()
+    assert not noted(run)

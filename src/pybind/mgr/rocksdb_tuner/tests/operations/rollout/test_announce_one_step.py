@@ -1,0 +1,226 @@
+"""What is told of one change of a rollout: lines of the cluster log, and progress."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.judge.records import Judgement, Verdict
+from rocksdb_tuner.operations.rollout.announce import Announcer, Line, transitions
+from rocksdb_tuner.operations.rollout.records import (
+    Direction,
+    Ending,
+    OsdStep,
+    Outcome,
+    Phase,
+    RolloutState,
+)
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
+
+from .one_step import rollout
+
+JUDGED = Judgement(Verdict.NO_WORSE, cause='not judged: no controls')
+BEGUN = Line(
+    'ssd-lz4 (set-profile) for osd is carried out for client.admin on 3 OSD(s), osd.0 first'
+)
+
+
+def at(*steps: OsdStep, **changes: object) -> RolloutState:
+    return replace(rollout(FakeCluster(3), *steps), **changes)  # type: ignore[arg-type]
+
+
+def end(stage: Phase, outcome: Outcome, **changes: object) -> dict[str, object]:
+    return {'stage': stage, 'outcome': outcome, **changes}
+
+
+def test_what_begins_is_told_once_and_nothing_else_of_it() -> None:
+    begun = at(paused_reason='osd.0 is down', judgement=JUDGED)
+    assert list(transitions(None, begun)) == [BEGUN]
+    assert list(transitions(replace(begun, rollout_id='r0'), begun)) == [BEGUN]
+    assert list(transitions(begun, begun)) == []
+
+
+@pytest.mark.parametrize(
+    ('changes', 'told'),
+    [
+        ({'judgement': JUDGED}, [Line('the verdict on osd.0: no worse: not judged: no controls')]),
+        ({'stage': Phase.SOAKING}, [Line('canary -> soaking')]),
+        (
+            {'direction': Direction.RECOVER, 'ending': Ending(Outcome.FAILED, 'it died')},
+            [Line('an OSD is put back: it died', warning=True)],
+        ),
+        (
+            {'direction': Direction.BACK, 'stage': Phase.ROLLING_BACK, 'failure': 'by client.ann'},
+            [
+                Line('everything goes back: by client.ann', warning=True),
+                Line('canary -> rolling-back'),
+            ],
+        ),
+        ({'paused_reason': 'a gate'}, [Line('waits: a gate')]),
+        (end(Phase.DONE, Outcome.DONE), [Line('done')]),
+        (end(Phase.DONE, Outcome.DONE, failure='osd.2 left'), [Line('done: osd.2 left')]),
+        (
+            end(Phase.DONE, Outcome.DONE, judgement=JUDGED),
+            [
+                Line('the verdict on osd.0: no worse: not judged: no controls'),
+                Line('done: not judged: no controls'),
+            ],
+        ),
+        (
+            end(Phase.DONE, Outcome.DONE, failure='osd.2 left', judgement=JUDGED),
+            [
+                Line('the verdict on osd.0: no worse: not judged: no controls'),
+                Line('done: osd.2 left'),
+            ],
+        ),
+        (
+            end(Phase.FAILED, Outcome.FAILED),
+            [Line('failed: no reason was recorded', warning=True)],
+        ),
+        (
+            end(Phase.FAILED, Outcome.FAILED, failure='it died', direction=Direction.RECOVER),
+            [Line('failed: it died', warning=True)],
+        ),
+        (
+            end(Phase.ROLLED_BACK, Outcome.ROLLED_BACK, failure='by client.ann'),
+            [Line('rolled-back: by client.ann')],
+        ),
+        # An end says itself that nothing is waited for any more.
+        (end(Phase.DONE, Outcome.DONE, paused_reason='a gate'), [Line('done')]),
+    ],
+)
+def test_one_change_and_what_is_told_of_it(changes: dict[str, object], told: list[Line]) -> None:
+    before = at(OsdStep.SETTING)
+    after = replace(before, **changes)  # type: ignore[arg-type]
+    assert list(transitions(before, after)) == told
+
+
+@pytest.mark.parametrize(
+    ('step', 'told'),
+    [
+        (OsdStep.PENDING, None),
+        (OsdStep.SETTING, 'is given its new options'),
+        (OsdStep.RESTART_DUE, None),
+        (OsdStep.RESTARTING, 'is restarted'),
+        (OsdStep.CHECKING, None),
+        (OsdStep.VERIFIED, 'runs its new options'),
+        (OsdStep.RESTORING, 'is given back its old options'),
+        (OsdStep.RESTORED, 'is as it was before'),
+        (OsdStep.LEFT_BEHIND, 'is left behind'),
+    ],
+)
+def test_each_step_of_an_osd_that_means_something_to_an_operator_is_told(
+    step: OsdStep, told: Optional[str]
+) -> None:
+    before = at(OsdStep.VERIFIED, OsdStep.SETTLING)
+    after = at(OsdStep.VERIFIED, step)
+    assert list(transitions(before, after)) == ([] if told is None else [Line(f'osd.1 {told}')])
+    why = replace(after.osds[1], left_reason='it is gone')
+    left = replace(after, osds=(after.osds[0], why, after.osds[2]))
+    assert list(transitions(before, left)) == (
+        [] if told is None else [Line(f'osd.1 {told}: it is gone', warning=True)]
+    )
+
+
+def test_a_wait_is_told_when_it_changes_and_one_for_a_verdict_as_a_warning() -> None:
+    state = at(OsdStep.VERIFIED, stage=Phase.SOAKING)
+    waits = replace(state, paused_reason='a gate')
+    assert list(transitions(waits, waits)) == []
+    assert list(transitions(waits, state)) == [Line('goes on')]
+    assert list(transitions(waits, replace(state, paused_reason='another'))) == [
+        Line('waits: another')
+    ]
+    judged = replace(state, judgement=JUDGED)
+    # It is measured again.
+    assert list(transitions(judged, state)) == []
+    assert list(transitions(judged, replace(judged, paused_reason='no verdict'))) == [
+        Line('waits: no verdict', warning=True)
+    ]
+
+
+# -- progress
+
+
+def shown(state: RolloutState) -> tuple[str, float]:
+    cluster = FakeCluster(3)
+    Announcer(cluster).changed(state, state)
+    assert list(cluster.progress) == ['rocksdb_tuner-r1']
+    return cluster.progress['rocksdb_tuner-r1']
+
+
+DONE, BACK = OsdStep.COLLAPSED, OsdStep.RESTORED
+
+
+@pytest.mark.parametrize(
+    ('steps', 'changes', 'message', 'share'),
+    [
+        ((), {'stage': Phase.PLANNED}, 'Changing RocksDB options of osd (0 of 3 OSDs, planned)', 0),
+        ((DONE,), {'stage': Phase.PREFLIGHT}, 'Changing {} (1 of 3 OSDs, preflight)', 0),
+        ((DONE,), {}, 'Changing {} (1 of 3 OSDs, canary)', 1 / 3),
+        ((OsdStep.VERIFIED, OsdStep.SETTLING), {}, 'Changing {} (1 of 3 OSDs, canary)', 1 / 3),
+        (
+            (OsdStep.COLLAPSING, OsdStep.SHIELDING, OsdStep.LEFT_BEHIND),
+            {'stage': Phase.COLLAPSING},
+            'Changing {} (3 of 3 OSDs, collapsing)',
+            0.99,
+        ),
+        ((DONE,), {'paused_reason': 'a gate'}, 'Changing {} (1 of 3 OSDs, waiting)', 1 / 3),
+        (
+            (BACK, DONE),
+            {'direction': Direction.BACK, 'stage': Phase.ROLLING_BACK},
+            'Restoring {} (2 of 3 OSDs, rolling-back)',
+            2 / 3,
+        ),
+        (
+            (OsdStep.VERIFIED, OsdStep.RESTORING),
+            {'direction': Direction.RECOVER, 'stage': Phase.ROLLING_BACK},
+            'Restoring {} (1 of 3 OSDs, rolling-back)',
+            1 / 3,
+        ),
+    ],
+)
+def test_progress_says_how_many_osds_are_done(
+    steps: tuple[OsdStep, ...], changes: dict[str, object], message: str, share: float
+) -> None:
+    told = shown(replace(at(*steps), **changes))  # type: ignore[arg-type]
+    assert told == (message.format('RocksDB options of osd'), share)
+
+
+@pytest.mark.parametrize('before', [None, 'running', 'another', 'ended'])
+def test_the_event_of_a_rollout_ends_once(before: Optional[str]) -> None:
+    cluster = FakeCluster(3)
+    ended = at(**end(Phase.FAILED, Outcome.FAILED, failure='it died'))
+    last = {
+        None: None,
+        'running': at(),
+        'another': replace(ended, rollout_id='r0'),
+        'ended': ended,
+    }[before]
+    Announcer(cluster).changed(last, ended)
+    assert cluster.progress_ended == (
+        [] if before == 'ended' else [('rocksdb_tuner-r1', 'it died')]
+    )
+    assert cluster.progress == {}
+    # A line of the log names the rollout.
+    assert all(text.startswith('rollout r1: ') for text, _ in cluster.logged)
+    assert [warning for _, warning in cluster.logged] == {
+        None: [False],
+        'running': [True],
+        'another': [False],
+        'ended': [],
+    }[before]
+
+
+def test_who_takes_over_shows_what_is_under_way() -> None:
+    for state, events in (
+        (None, []),
+        (at(**end(Phase.DONE, Outcome.DONE)), []),
+        (at(DONE), ['rocksdb_tuner-r1']),
+    ):
+        cluster = FakeCluster(3)
+        Announcer(cluster).taken_over(state)
+        assert list(cluster.progress) == events
+        assert cluster.logged == []
+        assert not events or cluster.progress['rocksdb_tuner-r1'][1] == 1 / 3

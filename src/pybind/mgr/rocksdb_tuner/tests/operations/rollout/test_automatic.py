@@ -1,0 +1,299 @@
+"""When auto-apply may take a recommendation, and what it says where it does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner.advise.recommend import assess
+from rocksdb_tuner.advise.records import Recommendation, Risk
+from rocksdb_tuner.operations.rollout.automatic import Decision, Past, Policy, Standing, decide
+from rocksdb_tuner.operations.rollout.history import HistoryRecord
+from rocksdb_tuner.operations.rollout.records import Outcome, RolloutState
+from rocksdb_tuner.tests.advise.scenes import facts, group, osd_info, workload
+from rocksdb_tuner.tests.operations.rollout.conftest import NEW, Run
+from rocksdb_tuner.tests.present.samples import changing
+from rocksdb_tuner.workload.records import WorkloadClass
+
+DAY_S = 86400.0
+NOW_S = 40 * DAY_S
+POLICY = Policy(after_s=DAY_S, cooldown_s=DAY_S)
+
+
+def low_risk_advice() -> Recommendation:
+    osds = (facts(osd_info(0)),)
+    does = workload(WorkloadClass.RBD_SMALL_WRITE)
+    (recommendation,) = assess(group(*osds, does=does), osds).recommendations
+    return replace(recommendation, risk=Risk.LOW, confidence=0.95)
+
+
+ADVICE = low_risk_advice()
+
+
+def decided(
+    *recommendations: Recommendation,
+    past: Optional[Past] = None,
+    stood_s: float = DAY_S,
+    policy: Policy = POLICY,
+) -> Decision:
+    standing = Standing()
+    standing.update(recommendations, NOW_S - stood_s)
+    return decide(recommendations, standing, past or Past(), NOW_S, policy)
+
+
+def reason(decision: Decision) -> str:
+    assert decision.chosen is None
+    (refusal,) = decision.refusals
+    return refusal.reason
+
+
+def tried(advice: Recommendation, outcome: Outcome, **changes: str) -> HistoryRecord:
+    record = HistoryRecord(
+        rollout_id='r4',
+        time_s=0.0,
+        recommendation_id=advice.recommendation_id,
+        who=advice.who,
+        options_from=advice.options_from,
+        options_to=advice.options_to,
+        actor='operator',
+        outcome=outcome,
+        reason=None,
+        prediction=None,
+        measured=None,
+    )
+    return replace(record, **changes)  # type: ignore[arg-type]
+
+
+def ended_rollout(*, breaks: bool = False) -> RolloutState:
+    run = Run()
+    if breaks:
+        run.cluster.refuses_to_start = lambda value: value == NEW
+    run.start()
+    return run.to_the_end()
+
+
+def test_advice_is_taken_once_it_has_stood_long_enough_and_not_a_second_before() -> None:
+    assert decided(ADVICE).chosen == ADVICE
+    assert 'it has stood for' in reason(decided(ADVICE, stood_s=DAY_S - 1))
+
+
+def test_advice_that_went_away_in_between_starts_anew() -> None:
+    standing = Standing()
+    standing.update([ADVICE], 0.0)
+    standing.update([], 50.0)
+    standing.update([ADVICE], 100.0)
+    assert decide([ADVICE], standing, Past(), DAY_S + 99, POLICY).chosen is None
+    assert decide([ADVICE], standing, Past(), DAY_S + 100, POLICY).chosen == ADVICE
+
+
+@pytest.mark.parametrize('risk', [Risk.MEDIUM, Risk.HIGH])
+def test_nothing_risky_is_taken(risk: Risk) -> None:
+    assert f'its risk is {risk.value}' in reason(decided(replace(ADVICE, risk=risk)))
+
+
+def test_a_workload_that_is_not_sure_enough_is_no_reason() -> None:
+    assert 'confidence' in reason(decided(replace(ADVICE, confidence=0.89)))
+    assert decided(replace(ADVICE, confidence=0.9)).chosen is not None
+    assert decided(replace(ADVICE, confidence=None)).chosen is not None
+
+
+@pytest.mark.parametrize('outcome', list(Outcome))
+def test_what_was_tried_before_is_not_tried_again_however_it_ended(outcome: Outcome) -> None:
+    past = Past(history=(tried(ADVICE, outcome),))
+    assert f'the same was tried in r4 ({outcome.value})' in reason(decided(ADVICE, past=past))
+
+
+def test_the_same_options_under_another_name_are_the_same_thing() -> None:
+    turned_round = ','.join(reversed(ADVICE.options_to.split(',')))
+    other_name = tried(
+        ADVICE, Outcome.ROLLED_BACK, recommendation_id='x', who='osd', options_to=turned_round
+    )
+    assert decided(ADVICE, past=Past(history=(other_name,))).chosen is None
+    elsewhere = replace(other_name, who='osd/class:nvme')
+    here = replace(ADVICE, who='osd/class:ssd')
+    assert decided(here, past=Past(history=(elsewhere,))).chosen == here
+    other_options = replace(other_name, options_to='write_buffer_size=1048576')
+    assert decided(ADVICE, past=Past(history=(other_options,))).chosen == ADVICE
+
+
+def test_after_any_change_it_cools_down() -> None:
+    last = ended_rollout()
+    early, late = (Past(last=last, ended_ago_s=ago_s) for ago_s in (DAY_S - 60, DAY_S))
+    assert 'ended less than' in reason(decided(ADVICE, past=early))
+    assert decided(ADVICE, past=late).chosen == ADVICE
+
+
+def test_an_end_of_which_nobody_knows_when_it_was_cools_down_from_now_on() -> None:
+    assert 'ended less than' in reason(decided(ADVICE, past=Past(last=ended_rollout())))
+
+
+def test_while_stored_state_is_broken_nothing_begins_by_itself() -> None:
+    past = Past(broken=('the stored "history/r4" could not be read',))
+    assert '"history/r4" could not be read' in reason(decided(ADVICE, past=past))
+
+
+def test_a_failure_stops_everything_until_somebody_took_note_of_it() -> None:
+    failed = Past(last=ended_rollout(breaks=True), ended_ago_s=9 * DAY_S)
+    assert 'rollout ack' in reason(decided(ADVICE, past=failed))
+    assert decided(ADVICE, past=replace(failed, acknowledged=True)).chosen == ADVICE
+
+
+def test_while_a_rollout_is_under_way_nothing_else_begins() -> None:
+    run = Run()
+    state = run.start()
+    assert 'rollout r1 is under way' in reason(decided(ADVICE, past=Past(last=state)))
+
+
+def test_without_an_orchestrator_nothing_begins() -> None:
+    past = Past(no_orchestrator='No orchestrator configured')
+    assert 'No orchestrator configured' in reason(decided(ADVICE, past=past))
+
+
+@given(
+    st.lists(
+        st.builds(
+            lambda risk, confidence, number: replace(
+                ADVICE, risk=risk, confidence=confidence, recommendation_id=f'r{number}'
+            ),
+            st.sampled_from(Risk),
+            st.none() | st.floats(0, 1),
+            st.integers(),
+        ),
+        max_size=5,
+        unique_by=lambda r: r.recommendation_id,
+    ),
+    st.floats(0, 2 * DAY_S),
+)
+def test_at_most_one_is_taken_and_each_other_is_told_why(
+    advice: list[Recommendation], stood_s: float
+) -> None:
+    decision = decided(*advice, stood_s=stood_s)
+    left = {refusal.recommendation_id for refusal in decision.refusals}
+    taken = {decision.chosen.recommendation_id} if decision.chosen else set()
+    assert taken | left == {r.recommendation_id for r in advice}
+    assert not taken & left
+    assert all(refusal.reason for refusal in decision.refusals)
+    if decision.chosen is not None:
+        assert decision.chosen.risk is Risk.LOW
+        assert stood_s >= DAY_S
+
+
+# -- what is said
+
+
+@pytest.mark.parametrize(
+    ('past', 'said'),
+    [
+        (
+            Past(broken=('this is lost', 'and that'), impossible='x'),
+            'nothing begins by itself while stored state is broken: this is lost',
+        ),
+        (Past(impossible='the plans do not fit', no_orchestrator='x'), 'the plans do not fit'),
+        (
+            Past(no_orchestrator='no orchestrator configured', campaign_under_way=True),
+            'nothing restarts OSDs: no orchestrator configured',
+        ),
+        (Past(campaign_under_way=True), 'a compaction campaign is under way'),
+    ],
+)
+def test_of_several_reasons_the_gravest_is_told(past: Past, said: str) -> None:
+    assert reason(decided(ADVICE, past=past)) == said
+    # What speaks against one recommendation comes before what speaks against all.
+    risky = replace(ADVICE, risk=Risk.HIGH)
+    assert reason(decided(risky, past=past)) == (
+        'its risk is high, and only what is of low risk is taken'
+    )
+
+
+def test_how_long_it_cools_down_is_told() -> None:
+    last = ended_rollout()
+    found = reason(decided(ADVICE, past=Past(last=last, ended_ago_s=DAY_S - 90)))
+    assert found == 'rollout r1 ended less than 24h ago; 90s are left'
+    unknown = reason(decided(ADVICE, past=Past(last=last)))
+    assert unknown == 'rollout r1 ended less than 24h ago; 24h are left'
+    failed = Past(last=ended_rollout(breaks=True), acknowledged=True, ended_ago_s=1.0)
+    assert 'ended less than' in reason(decided(ADVICE, past=failed))
+    assert reason(decided(ADVICE, past=replace(failed, acknowledged=False))) == (
+        'rollout r1 did not succeed: "ceph rocksdb-tuner rollout ack" takes note of it'
+    )
+
+
+def test_what_speaks_against_one_is_told_with_its_figures() -> None:
+    doubtful = replace(ADVICE, confidence=0.894)
+    assert reason(decided(doubtful)) == 'the confidence in the workload is 0.89, below 0.90'
+    past = Past(history=(tried(ADVICE, Outcome.DONE, recommendation_id='x', options_to='ttl=1'),))
+    assert decided(ADVICE, past=past).chosen == ADVICE
+    again = Past(history=(*past.history, tried(ADVICE, Outcome.ABORTED)))
+    assert reason(decided(ADVICE, past=again)) == (
+        'the same was tried in r4 (aborted): a second time is for you to decide'
+    )
+    assert reason(decided(ADVICE, stood_s=7200.0)) == 'it has stood for 2h of 24h'
+    assert decide([ADVICE], Standing(), Past(), NOW_S, POLICY).refusals[0].reason == (
+        'it has stood for 0s of 24h'
+    )
+
+
+def test_an_entry_that_changes_nothing_may_go_after_the_rollout_that_set_it() -> None:
+    """What was rolled out in an earlier release is what a later one has by default."""
+    past = Past(history=(tried(ADVICE, Outcome.DONE),))
+    gone = changing(replace(ADVICE, recommendation_id='other'), restart=False)
+    assert decided(gone, past=past).chosen == gone
+    assert decided(changing(gone, restart=True), past=past).chosen is None
+    again = Past(history=(tried(gone, Outcome.ROLLED_BACK),))
+    assert decided(gone, past=again).chosen is None
+
+
+def test_of_two_the_first_is_taken_and_the_other_waits_for_it() -> None:
+    other = replace(ADVICE, recommendation_id='other')
+    decision = decided(ADVICE, other)
+    assert decision.chosen == ADVICE
+    (refusal,) = decision.refusals
+    assert refusal == ('other', 'one recommendation is carried out at a time')
+    risky = replace(ADVICE, risk=Risk.MEDIUM)
+    assert decided(risky, other).chosen == other
+
+
+@pytest.mark.parametrize(
+    ('recorded', 'advised', 'same'),
+    [
+        ('osd', 'osd/class:ssd', True),
+        ('global', 'osd/class:ssd', True),
+        ('osd/class:ssd', 'osd', True),
+        ('osd/class:ssd', 'osd/class:ssd', True),
+        ('osd/class:hdd', 'osd/class:ssd', False),
+        ('osd.1', 'osd/class:ssd', False),
+    ],
+)
+def test_the_same_for_a_group_is_the_same_for_the_cluster(
+    recorded: str, advised: str, same: bool
+) -> None:
+    advice = replace(ADVICE, who=advised)
+    record = tried(advice, Outcome.DONE, recommendation_id='x', who=recorded)
+    assert (decided(advice, past=Past(history=(record,))).chosen is None) == same
+
+
+def test_without_a_word_of_the_operator_a_day_a_day_and_nine_tenths() -> None:
+    assert Policy() == Policy(after_s=DAY_S, cooldown_s=DAY_S, least_confidence=0.9)
+    standing = Standing()
+    standing.update([ADVICE], 5.0)
+    assert standing.since_s(ADVICE.recommendation_id) == 5.0
+    standing.update([ADVICE], 9.0)
+    assert standing.since_s(ADVICE.recommendation_id) == 5.0
+    assert standing.since_s('other') is None
+
+
+def test_half_a_second_of_the_cooldown_is_left_and_what_does_not_stand_is_not_taken() -> None:
+    last = ended_rollout()
+    assert decided(ADVICE, past=Past(last=last, ended_ago_s=DAY_S - 0.5)).chosen is None
+    at_once = replace(POLICY, after_s=0.0)
+    assert decide([ADVICE], Standing(), Past(), NOW_S, at_once).chosen is None
+    assert decided(ADVICE, stood_s=0.0, policy=at_once).chosen == ADVICE
+
+
+def test_what_has_the_same_id_is_the_same_whatever_it_did() -> None:
+    record = tried(ADVICE, Outcome.DONE, who='osd.7', options_to='ttl=1')
+    assert decided(ADVICE, past=Past(history=(record,))).chosen is None

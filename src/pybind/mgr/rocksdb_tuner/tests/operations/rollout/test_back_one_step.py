@@ -1,0 +1,366 @@
+"""Single decisions on the way back: which OSD is next, and whether it runs what was put back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.mgr.records import PgSummary, RunningOption
+from rocksdb_tuner.operations.rollout.back import perhaps_changed
+from rocksdb_tuner.operations.rollout.observation import Observation
+from rocksdb_tuner.operations.rollout.records import (
+    Direction,
+    Ending,
+    OsdBefore,
+    OsdProgress,
+    OsdStep,
+    Outcome,
+    Phase,
+    RolloutState,
+)
+from rocksdb_tuner.plan.actions import RemoveEntry, RestartOsd, SetEntry
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
+
+from .conftest import ALL, NEW, OLD
+from .one_step import MACHINE, canary, observed, other, rollout, way_back, without
+
+DEFAULT = DEFAULTS['pacific']
+BACK, RECOVER = Direction.BACK, Direction.RECOVER
+FAILED = Ending(Outcome.FAILED, 'it failed')
+UNCLEAN = PgSummary(33, 32, (('active+clean', 32), ('peering', 1)))
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    return FakeCluster(4)
+
+
+def with_steps(state: RolloutState, **steps: OsdStep) -> RolloutState:
+    """``osd_1=OsdStep.RESTART_DUE`` and so on."""
+    at = {int(name[4:]): step for name, step in steps.items()}
+    osds = tuple(replace(osd, step=at.get(osd.osd_id, osd.step)) for osd in state.osds)
+    return replace(state, osds=osds)
+
+
+def changed(state: RolloutState, osd_id: int = 0, **fields: object) -> RolloutState:
+    osds = tuple(
+        replace(osd, **fields) if osd.osd_id == osd_id else osd  # type: ignore[arg-type]
+        for osd in state.osds
+    )
+    return replace(state, osds=osds)
+
+
+def recovering(cluster: FakeCluster, at: OsdStep, **fields: object) -> RolloutState:
+    state = rollout(cluster, at, direction=RECOVER, ending=FAILED)
+    state = changed(state, restart_needed=True)
+    return replace(state, stage=Phase.ROLLING_BACK, **fields)  # type: ignore[arg-type]
+
+
+# -- a rollout of which nobody knows how far it came
+
+
+def test_what_may_have_been_changed_counts_as_changed_but_for_what_was_left_behind(
+    cluster: FakeCluster,
+) -> None:
+    state = way_back(cluster, OsdStep.RESTORED, shared_touched=False)
+    state = with_steps(state, osd_1=OsdStep.LEFT_BEHIND, osd_2=OsdStep.PENDING)
+    found = perhaps_changed(state)
+    assert [osd.step for osd in found.osds] == [
+        OsdStep.VERIFIED,
+        OsdStep.LEFT_BEHIND,
+        OsdStep.VERIFIED,
+        OsdStep.VERIFIED,
+    ]
+    assert (found.direction, found.shared_touched) == (Direction.FORWARD, True)
+    assert found.osds[1] == state.osds[1]
+
+
+# -- the end
+
+
+@pytest.mark.parametrize(
+    ('failure', 'left', 'told'),
+    [
+        (None, None, None),
+        ('rolled back by client.ann', None, 'rolled back by client.ann'),
+        ('rolled back', 'osd.0 is away', 'rolled back; left behind: osd.0 is away'),
+        # Cut to what a state has room for.
+        ('x' * 598, None, 'x' * 598),
+        ('x' * 598, 'osd.0 is away', 'x' * 597 + '...'),
+    ],
+)
+def test_the_end_of_the_way_back_tells_why_and_who_was_left(
+    cluster: FakeCluster, failure: Optional[str], left: Optional[str], told: Optional[str]
+) -> None:
+    step = OsdStep.RESTORED if left is None else OsdStep.LEFT_BEHIND
+    state = changed(way_back(cluster, step, failure=failure), left_reason=left)
+    done = MACHINE.step(state, observed(cluster, entries={}), 5.0).state
+    assert (done.stage, done.outcome, done.failure) == (
+        Phase.ROLLED_BACK,
+        Outcome.ROLLED_BACK,
+        told,
+    )
+
+
+def test_a_pause_goes_on_where_a_failed_osd_takes_the_others_back(cluster: FakeCluster) -> None:
+    state = recovering(cluster, OsdStep.RESTORED, paused_by='client.ann', failure='x')
+    state = with_steps(state, osd_1=OsdStep.VERIFIED)
+    turned = MACHINE.step(state, observed(cluster, entries={'osd.1': NEW}), 5.0).state
+    assert (turned.direction, turned.restoring) == (BACK, ('osd.1',))
+    assert (turned.paused_by, turned.paused_reason) == ('client.ann', 'paused by client.ann')
+    assert turned.failure == 'it failed; rolled back by the module, of all OSDs'
+
+
+# -- one that is down comes first
+
+
+def due(cluster: FakeCluster, **steps: OsdStep) -> RolloutState:
+    """The first OSD is somewhere, all others are to be restarted; entries are back already."""
+    state = way_back(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
+    osds = tuple(
+        OsdProgress(n, OsdStep.RESTART_DUE, nonce_before=cluster.osds[n].nonce) for n in range(4)
+    )
+    return with_steps(replace(state, osds=osds), **steps)
+
+
+@pytest.mark.parametrize(
+    ('waited_s', 'second_down', 'itself_down', 'second_due', 'gives_way'),
+    [
+        (300.0, True, False, True, True),
+        (299.9, True, False, True, False),
+        (300.0, False, False, True, False),
+        (300.0, True, True, True, False),
+        (300.0, True, False, False, False),
+    ],
+)
+def test_what_was_not_restarted_in_time_gives_way_to_one_that_is_down(
+    cluster: FakeCluster,
+    waited_s: float,
+    second_down: bool,
+    itself_down: bool,
+    second_due: bool,
+    gives_way: bool,
+) -> None:
+    second = OsdStep.RESTART_DUE if second_due else OsdStep.RESTORED
+    state = changed(due(cluster, osd_0=OsdStep.RESTARTING, osd_1=second), restarts_asked=1)
+    seen = observed(cluster, entries={}, waited_s=waited_s)
+    seen = other(other(seen, 1, up=not second_down), 0, up=not itself_down)
+    step = MACHINE.step(state, seen, 2.0)
+    assert (canary(step).step is OsdStep.RESTART_DUE) == gives_way
+    if gives_way:
+        assert step.actions == ()
+        assert MACHINE.step(step.state, seen, 3.0).actions == (RestartOsd(1),)
+
+
+def test_what_was_removed_gives_way_to_nobody(cluster: FakeCluster) -> None:
+    state = due(cluster, osd_0=OsdStep.RESTARTING)
+    seen = other(observed(cluster, entries={}, waited_s=1000.0), 1, up=False)
+    assert canary(MACHINE.step(state, without(seen, 0), 2.0)).step is OsdStep.LEFT_BEHIND
+
+
+@pytest.mark.parametrize(('down', 'waited_s', 'restored'), [(1, 0.0, True), (None, 9.0, False)])
+def test_nothing_settles_while_one_is_down_that_is_to_be_started(
+    cluster: FakeCluster, down: Optional[int], waited_s: float, restored: bool
+) -> None:
+    state = changed(
+        due(cluster, osd_0=OsdStep.SETTLING), nonce_after=cluster.osds[0].nonce, nonce_before=1
+    )
+    seen = replace(observed(cluster, entries={}, waited_s=waited_s), pgs=UNCLEAN)
+    if down is not None:
+        seen = other(seen, down, up=False)
+    assert (canary(MACHINE.step(state, seen, 2.0)).step is OsdStep.RESTORED) == restored
+
+
+def test_of_those_that_are_due_one_that_is_gone_is_not_the_one_that_is_down(
+    cluster: FakeCluster,
+) -> None:
+    state = due(cluster)
+    seen = observed(cluster, entries={}, ok_to_stop={0: None})
+    step = MACHINE.step(state, without(seen, 1), 2.0)
+    assert step.actions == (RestartOsd(0),)
+
+
+@pytest.mark.parametrize('runs', [NEW, OLD])
+def test_of_what_is_down_it_is_not_believed_that_it_runs_what_was_put_back(
+    cluster: FakeCluster, runs: str
+) -> None:
+    """An entry of before that means what the rollout wrote: no restart is needed of what is up."""
+    state = due(cluster, osd_1=OsdStep.RESTORED)
+    state = replace(state, before=replace(state.before, entries=((ALL, runs),)))
+    seen = observed(cluster, entries={ALL: runs})
+    up = MACHINE.step(state, seen, 2.0)
+    assert (canary(up).step is OsdStep.RESTORED) == (runs == NEW)
+    assert MACHINE.step(state, other(seen, 0, up=False), 2.0).actions == (RestartOsd(0),)
+    gone = MACHINE.step(state, without(seen, 0), 2.0)
+    assert canary(gone).step is OsdStep.LEFT_BEHIND
+
+
+# -- what becomes of each OSD once the entries are back
+
+
+@pytest.mark.parametrize(
+    ('kind', 'step', 'told'),
+    [
+        ('there', OsdStep.RESTART_DUE, None),
+        ('gone', OsdStep.RESTORED, None),
+        ('made again', OsdStep.LEFT_BEHIND, 'osd.0 now has device class hdd'),
+        ('entries only', OsdStep.RESTORED, None),
+    ],
+)
+def test_what_is_gone_or_never_restarted_is_as_before_with_its_entry(
+    cluster: FakeCluster, kind: str, step: OsdStep, told: Optional[str]
+) -> None:
+    state = changed(way_back(cluster, OsdStep.VERIFIED, entries_done=1), flaps=2, restarts_asked=3)
+    seen = observed(cluster, entries={})
+    if kind == 'gone':
+        seen = without(seen, 0)
+    if kind == 'made again':
+        seen = other(seen, 0, device_class='hdd')
+    if kind == 'entries only':
+        state = replace(state, request=replace(state.request, restart=False))
+    found = MACHINE.step(replace(state, errors=2), seen, 2.0)
+    assert (found.actions, found.state.entries_done, found.state.errors) == ((), 2, 0)
+    assert canary(found).step is step
+    assert (canary(found).left_reason or '').startswith(told or '')
+    if step is OsdStep.RESTART_DUE:
+        assert canary(found) == OsdProgress(
+            0,
+            OsdStep.RESTART_DUE,
+            nonce_before=cluster.osds[0].nonce,
+            nonce_after=cluster.osds[0].nonce,
+            restart_needed=True,
+        )
+
+
+def test_a_restart_that_is_still_to_come_is_needed_and_not_believed(cluster: FakeCluster) -> None:
+    state = way_back(cluster, OsdStep.RESTARTING, entries_done=1)
+    state = changed(state, nonce_before=cluster.osds[0].nonce, restarts_asked=1)
+    found = canary(MACHINE.step(state, observed(cluster, entries={}), 2.0))
+    assert (found.step, found.restart_needed, found.doubtful) == (OsdStep.RESTARTING, True, True)
+    assert found.restarts_asked == 1
+
+
+def test_several_entries_that_are_back_already_are_passed_over_at_once(
+    cluster: FakeCluster,
+) -> None:
+    state = way_back(cluster, OsdStep.VERIFIED, entries_done=0)
+    state = replace(state, restoring=('osd.0', ALL, 'osd.1'), errors=2)
+    seen = observed(cluster, entries={'osd.1': NEW})
+    step = MACHINE.step(state, seen, 2.0)
+    assert (step.actions, step.state.entries_done, step.state.errors) == ((), 2, 0)
+    assert canary(step).step is OsdStep.VERIFIED
+    last = MACHINE.step(step.state, seen, 2.0)
+    assert (last.actions, last.state.entries_done) == ((RemoveEntry('osd.1'),), 2)
+
+
+# -- one OSD that failed
+
+
+@pytest.mark.parametrize('errors', [2, 3])
+def test_trouble_with_the_entry_of_what_failed_is_told_and_it_goes_on_trying(errors: int) -> None:
+    state = recovering(FakeCluster(4), OsdStep.RESTORING, errors=errors, last_error='EROFS')
+    state = replace(state, before=replace(state.before, entries=(('osd.0', OLD),)))
+    step = MACHINE.step(state, observed(FakeCluster(4), entries={'osd.0': NEW}), 2.0)
+    assert step.actions == (SetEntry('osd.0', OLD),)
+    told = '3 attempts failed, it goes on trying: EROFS'
+    assert step.state.paused_reason == (told if errors == 3 else None)
+
+
+# -- whether a process runs what was put back
+
+
+def runs(
+    state: RolloutState, seen: Observation, value: str, source: str, waited_s: float = 59.9
+) -> RolloutState:
+    running = {0: RunningOption(value, source, ignores_mon=False)}
+    step = MACHINE.step(state, replace(seen, running=running, waited_s=waited_s), 2.0)
+    assert step.actions == ()
+    return step.state
+
+
+@pytest.mark.parametrize(
+    ('direction', 'then'), [('back', OsdStep.SETTLING), ('recover', OsdStep.RESTORED)]
+)
+@pytest.mark.parametrize('known', [True, False])
+def test_on_the_way_back_a_process_is_believed_after_five_seconds_and_given_up_after_a_minute(
+    cluster: FakeCluster, direction: str, then: OsdStep, known: bool
+) -> None:
+    state = way_back(cluster, OsdStep.CHECKING, restoring=(), entries_done=0)
+    if direction == 'recover':
+        state = recovering(cluster, OsdStep.CHECKING)
+    seen = observed(cluster, entries={})
+    assert runs(state, seen, DEFAULT, 'default', 4.9).osds[0].step is OsdStep.CHECKING
+    assert runs(state, seen, DEFAULT, 'default', 5.0).osds[0].step is then
+    wrong = {0: RunningOption(NEW, 'mon', ignores_mon=False)} if known else {}
+    early = MACHINE.step(state, replace(seen, running=wrong, waited_s=59.9), 2.0)
+    assert (early.state.osds, early.state.paused_reason) == (state.osds, None)
+    assert not early.state.ended
+    lost = MACHINE.step(state, other(replace(seen, running=wrong, waited_s=60.0), 0, nonce=99), 2.0)
+    assert (canary(lost).step, canary(lost).flaps) == (OsdStep.RESTARTING, 1)
+    late = MACHINE.step(state, replace(seen, running=wrong, waited_s=60.0), 2.0).state
+    assert (late.stage, late.outcome) == (Phase.FAILED, Outcome.FAILED)
+    found = f'it runs {NEW} (source mon)' if known else 'what it runs cannot be read'
+    reason = f'osd.0 was restarted on the way back, but {found}'
+    assert reason in (late.failure or '')
+    assert (late.failure or '').startswith('it failed; ') == (direction == 'recover')
+
+
+def test_what_runs_something_else_is_not_given_up_while_others_are_changed(
+    cluster: FakeCluster,
+) -> None:
+    """Ending here would leave them as they are."""
+    state = way_back(cluster, OsdStep.CHECKING, restoring=(), entries_done=0)
+    state = with_steps(state, osd_1=OsdStep.RESTART_DUE)
+    found = runs(state, observed(cluster, entries={}), 'write_buffer_size=1 a', 'file', 60.0)
+    assert (found.ended, found.osds) == (False, state.osds)
+    assert found.paused_reason == (
+        "osd.0 was restarted on the way back, but it runs 'write_buffer_size=1 a' (source file); "
+        'put that right and restart it'
+    )
+
+
+HOST, OTHER_HOST = 'osd/host:node0', 'osd/host:node1'
+
+
+@pytest.mark.parametrize(
+    ('entries', 'value', 'source', 'before', 'believed'),
+    [
+        # Nothing decides: its own default, and nothing else.
+        ({}, DEFAULT, 'default', None, True),
+        ({}, DEFAULT, 'mon', None, False),
+        # The entry that it starts with.
+        ({ALL: OLD}, OLD, 'mon', None, True),
+        ({ALL: OLD}, OLD, 'default', None, False),
+        ({ALL: OLD}, NEW, 'mon', None, False),
+        # A mask that may reach it, and means something else than what the rollout wrote.
+        ({HOST: OLD}, OLD, 'mon', None, True),
+        ({HOST: OLD}, OLD, 'file', None, False),
+        ({HOST: OLD}, DEFAULT, 'mon', None, False),
+        ({OTHER_HOST: OLD}, OLD, 'mon', None, False),
+        ({ALL: DEFAULT, HOST: OLD}, OLD, 'mon', None, True),
+        ({ALL: DEFAULT, HOST: OLD}, DEFAULT, 'mon', None, True),
+        # It means the same: then only what ran before tells.
+        ({HOST: NEW}, NEW, 'mon', None, False),
+        ({HOST: NEW}, NEW, 'mon', (NEW, 'mon'), True),
+        ({HOST: NEW}, NEW, 'mon', (NEW, 'file'), False),
+        ({HOST: NEW}, NEW, 'mon', (OLD, 'mon'), False),
+        ({HOST: NEW, 'osd/class:ssd': OLD}, OLD, 'mon', None, True),
+    ],
+)
+def test_what_was_put_back_is_told_from_what_the_rollout_wrote(
+    cluster: FakeCluster,
+    entries: dict[str, str],
+    value: str,
+    source: str,
+    before: Optional[tuple[str, str]],
+    believed: bool,
+) -> None:
+    state = way_back(cluster, OsdStep.CHECKING, restoring=(), entries_done=0)
+    recorded = tuple(b for b in state.before.osds if b.osd_id != 0)
+    if before is not None:
+        recorded = (*recorded, OsdBefore(0, *before, 'pacific'))
+    state = replace(state, before=replace(state.before, osds=recorded))
+    found = runs(state, observed(cluster, entries=entries), value, source)
+    assert (found.osds[0].step is OsdStep.SETTLING) == believed

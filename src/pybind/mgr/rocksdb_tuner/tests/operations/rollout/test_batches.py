@@ -1,0 +1,242 @@
+"""After the canary the others follow in batches, each of which is watched before the next."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocksdb_tuner.judge.records import Inconclusive, SoakPlan, Verdict
+from rocksdb_tuner.operations.rollout.batches import batches, watched_batch
+from rocksdb_tuner.operations.rollout.errors import RolloutRefused
+from rocksdb_tuner.operations.rollout.records import OsdStep, Outcome, Phase, RolloutState
+from rocksdb_tuner.operations.rollout.storage import EVIDENCE
+from rocksdb_tuner.plan.order import in_batches
+from rocksdb_tuner.plan.records import ChangeRequest
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
+
+from .conftest import ALL, NEW, Run, set_profile
+
+BATCH_SOAK = SoakPlan(240.0, 480.0, Inconclusive.PROMOTE)
+SOAK = SoakPlan(240.0, 600.0, batches=BATCH_SOAK)
+
+
+def eight() -> tuple[Run, ChangeRequest]:
+    """Eight OSDs on four hosts, in the batches 0 | 1 | 2,3 | 4,5 | 6,7."""
+    run = Run(FakeCluster(osds=8, per_host=2))
+    request = set_profile(run.cluster, controls=(7, 6, 5, 4))
+    fields = {**vars(request), 'batches': in_batches(request.order, run.cluster.places)}
+    return run, ChangeRequest(**fields)
+
+
+def watching(number: int) -> object:
+    def reached(state: RolloutState) -> bool:
+        batch = watched_batch(state)
+        return batch is not None and batch.number == number
+
+    return reached
+
+
+def changed(run: Run) -> set[int]:
+    return {n for n in run.cluster.osds if run.cluster.runs(n) == NEW}
+
+
+# -- which batches
+
+
+@pytest.mark.parametrize(
+    'wrong', [((0, 1), (2,)), ((0,), (2, 1)), ((0,), (1,)), ((0,), (), (1, 2)), ((1,), (0, 2))]
+)
+def test_batches_that_are_not_the_order_are_refused(wrong: tuple[tuple[int, ...], ...]) -> None:
+    run = Run()
+    with pytest.raises(RolloutRefused, match='the batches do not hold the OSDs in their order'):
+        run.start(set_profile(run.cluster, batches=wrong))
+
+
+# -- watching them
+
+
+def test_every_batch_is_judged_before_the_next_begins() -> None:
+    run, request = eight()
+    run.start(request, SOAK)
+    done: set[int] = set()
+    for number, piece in enumerate(request.batches):
+        run.until(watching(number), within_s=4000)  # type: ignore[arg-type]
+        done |= set(piece)
+        assert changed(run) == done
+        shown = batches(run.state)[number]
+        assert (shown.osds, shown.phase) == (piece, Phase.SOAKING)
+    state = run.to_the_end()
+    assert state.phase is Phase.DONE
+    assert state.verdicts == (*[Verdict.NO_WORSE] * 4, Verdict.INCONCLUSIVE)
+    assert {batch.phase for batch in batches(state)} == {Phase.DONE}
+    assert run.cluster.entries_of() == {ALL: NEW}
+    assert not run.store.keys(EVIDENCE)
+
+
+def test_the_measuring_of_a_batch_costs_no_time_before_it() -> None:
+    """It was measured, unchanged, while the one before it was watched."""
+    run, request = eight()
+    run.start(request, SOAK)
+    run.until(lambda state: len(state.verdicts) == 1)
+    began_s = run.cluster.now_s
+    run.until(lambda state: state.osds[1].step.value != 'pending')
+    assert run.cluster.now_s - began_s < 10
+    run.until(lambda state: len(state.verdicts) == 2)
+    assert run.state.verdicts[1] is Verdict.NO_WORSE
+
+
+def test_a_worsening_that_shows_only_in_a_batch_takes_everything_back() -> None:
+    run, request = eight()
+    run.start(request, SOAK)
+    run.until(watching(2))  # type: ignore[arg-type]
+    run.clients.slow = {2, 3}
+    state = run.to_the_end()
+    assert (state.phase, state.outcome) == (Phase.ROLLED_BACK, Outcome.ROLLED_BACK)
+    assert 'the verdict on batch 3 (2-3): worse: client write latency +' in (state.failure or '')
+    assert changed(run) == set()
+    assert run.cluster.entries_of() == {}
+    # The canary's verdict is what it was; that of the batch is shown beside it.
+    assert state.verdict is Verdict.NO_WORSE
+    assert [b.verdict for b in batches(state)] == [
+        Verdict.NO_WORSE,
+        Verdict.NO_WORSE,
+        Verdict.WORSE,
+        None,
+        None,
+    ]
+    # Those that were never changed were never restarted.
+    assert [run.cluster.osds[n].boots for n in (4, 5, 6, 7)] == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize('number', [2, 4])
+def test_a_crash_in_any_watched_batch_is_a_fail_at_once(number: int) -> None:
+    """Also in the last, which has nothing to be compared with."""
+    run, request = eight()
+    run.start(request, SOAK)
+    run.until(watching(number), within_s=6000)  # type: ignore[arg-type]
+    run.cluster.restart_by_hand(request.batches[number][1])
+    state = run.to_the_end()
+    assert state.phase is Phase.ROLLED_BACK
+    assert f'the process of osd.{request.batches[number][1]} ended' in (state.failure or '')
+    assert changed(run) == set()
+
+
+@pytest.mark.parametrize('number', [1, 2, 4])
+def test_an_osd_of_a_watched_batch_that_stays_down_is_the_first_to_be_started(number: int) -> None:
+    """The others come before it in the order, and may not be restarted while it is down."""
+    run, request = eight()
+    run.start(request, SOAK)
+    run.until(watching(number), within_s=6000)  # type: ignore[arg-type]
+    dead = request.batches[number][-1]
+    asked: list[str] = []
+    run.cluster.on_command = lambda command: asked.append(command) if 'orch' in command else None
+    run.cluster.stop_osd(dead)
+    state = run.to_the_end()
+    assert state.phase is Phase.ROLLED_BACK
+    assert f'osd.{dead}' in asked[0]
+    assert not run.cluster.down
+    assert changed(run) == set()
+
+
+def test_an_osd_that_dies_on_the_way_back_before_its_turn_is_started_at_once() -> None:
+    """Nor does the one whose turn it is wait for placement groups that it holds unclean."""
+    run, request = eight()
+    run.start(request, SOAK)
+    run.until(watching(2))  # type: ignore[arg-type]
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    run.until(lambda state: state.osds[0].step is OsdStep.SETTLING)
+    assert run.state.osds[2].step is OsdStep.RESTART_DUE
+    run.cluster.stop_osd(request.order[2])
+    run.until(lambda state: state.osds[2].step is OsdStep.RESTARTING, within_s=60)
+    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert not run.cluster.down
+    assert changed(run) == set()
+
+
+def test_a_restart_that_never_came_does_not_keep_one_that_is_down_from_its_start() -> None:
+    """The orchestrator took the wrong one; while another is down the gates are closed to it."""
+    run, request = eight()
+    run.start(request, SOAK)
+    run.until(watching(1))  # type: ignore[arg-type]
+    dead, never = request.order[0], request.order[2]
+    run.cluster.orchestrator_idle = True
+    run.until(lambda state: state.osds[2].step is OsdStep.RESTARTING, within_s=6000)
+    assert run.state.osds[2].osd_id == never
+    run.cluster.orchestrator_idle = False
+    run.cluster.stop_osd(dead)
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert not run.cluster.down
+    assert changed(run) == set()
+
+
+def test_a_batch_without_load_is_not_waited_for_by_the_operator() -> None:
+    run, request = eight()
+    run.start(request, SOAK)
+    run.until(lambda state: state.promoted)
+    run.clients.writes_per_s = 0
+    state = run.to_the_end(within_s=9000)
+    assert state.phase is Phase.DONE
+    assert state.verdicts[0] is Verdict.NO_WORSE
+    assert set(state.verdicts[2:4]) == {Verdict.NO_DATA}
+
+
+def test_an_operator_who_wants_to_be_asked_is_asked_for_each_batch() -> None:
+    run, request = eight()
+    run.start(request, SoakPlan(240.0, 600.0, batches=SoakPlan(240.0, 480.0, Inconclusive.WAIT)))
+    run.until(watching(1))  # type: ignore[arg-type]
+    run.clients.writes_per_s = 0
+    state = run.to_a_wait('the verdict on batch 2 (1) is')
+    assert changed(run) == {0, 1}
+    assert state.batch_judgement is not None
+    run.driver.resume(run.cluster.now_s)
+    run.until(lambda state: len(state.verdicts) == 2)
+    run.clients.writes_per_s = 100
+    run.to_a_wait('the verdict on batch 3 (2-3) is')
+
+
+def test_an_operator_may_want_everything_back_without_a_verdict_on_a_batch() -> None:
+    run, request = eight()
+    run.start(
+        request, SoakPlan(240.0, 600.0, batches=SoakPlan(240.0, 480.0, Inconclusive.ROLLBACK))
+    )
+    run.until(watching(1))  # type: ignore[arg-type]
+    run.clients.writes_per_s = 0
+    state = run.to_the_end()
+    assert state.phase is Phase.ROLLED_BACK
+    assert 'rolled back by the policy, for want of' in (state.failure or '')
+
+
+def test_without_a_soak_of_batches_they_follow_one_another_at_once() -> None:
+    run, request = eight()
+    run.start(request, SoakPlan(240.0, 600.0, batches=SoakPlan()))
+    run.until(lambda state: state.promoted)
+    began_s = run.cluster.now_s
+    state = run.to_the_end()
+    assert (state.phase, state.verdicts) == (Phase.DONE, (Verdict.NO_WORSE,))
+    assert run.cluster.now_s - began_s < 7 * 60
+
+
+def test_a_batch_that_waits_for_the_maintenance_window_goes_on_being_measured() -> None:
+    """What it is compared with is not a week old then."""
+    run, request = eight()
+    run.start(request, SOAK)
+    run.until(watching(0))  # type: ignore[arg-type]
+    run.outside_window = 'outside the maintenance window'
+    run.to_a_wait('outside the maintenance window', within_s=2000)
+    # Something that lasts happens to one of its controls meanwhile.
+    run.clients.slow = {7, 6}
+    for _ in range(2200):
+        run.tick()
+    run.outside_window = None
+    run.until(lambda state: len(state.verdicts) == 2)
+    assert run.state.verdicts[1] is Verdict.NO_WORSE
+
+
+def test_a_manager_that_takes_over_between_batches_goes_on_with_what_was_measured() -> None:
+    run, request = eight()
+    run.start(request, SOAK)
+    run.until(lambda state: len(state.verdicts) == 1 and state.osds[1].step.value == 'restarting')
+    assert run.store.keys(EVIDENCE)
+    run.fail_over()
+    run.until(lambda state: len(state.verdicts) == 2)
+    assert run.state.verdicts[1] is Verdict.NO_WORSE

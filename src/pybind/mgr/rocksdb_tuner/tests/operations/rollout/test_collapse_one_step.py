@@ -1,0 +1,371 @@
+"""Single decisions on the way from entries of single OSDs to a shared one, and back from there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.mgr.records import OsdInfo
+from rocksdb_tuner.operations.rollout.collapse import collapse, collapse_osd
+from rocksdb_tuner.operations.rollout.observation import Observation
+from rocksdb_tuner.operations.rollout.records import Ending, OsdStep, Outcome, Phase, RolloutState
+from rocksdb_tuner.operations.rollout.rules import Step
+from rocksdb_tuner.plan.actions import Action, RemoveEntry, SetEntry
+from rocksdb_tuner.plan.records import ChangeKind
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
+
+from .conftest import ALL, NEW, OLD
+from .one_step import MACHINE, canary, observed, other, rollout, without
+
+DEFAULT = DEFAULTS['pacific']
+VERIFIED, COLLAPSED = OsdStep.VERIFIED, OsdStep.COLLAPSED
+FAILED = Ending(Outcome.FAILED, 'it failed')
+SINGLE = {f'osd.{n}': NEW for n in range(4)}
+STAY = (
+    'the entries of single OSDs stay: that of osd would also change {}, which this rollout did not '
+    'check'
+)
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    return FakeCluster(4)
+
+
+def collapsing(cluster: FakeCluster, *steps: OsdStep, **changes: object) -> RolloutState:
+    state = rollout(cluster, *steps, **{'shared_touched': True, 'entries_done': 1, **changes})
+    return replace(state, stage=Phase.COLLAPSING)
+
+
+def looked(state: RolloutState, seen: Observation) -> Step:
+    return collapse(MACHINE, state, seen)
+
+
+def drop_override(state: RolloutState) -> RolloutState:
+    """The same of a rollout after which each OSD runs the default of its release."""
+    targets = tuple((n, DEFAULT) for n, _ in state.request.targets)
+    request = replace(
+        state.request,
+        kind=ChangeKind.REMOVE_OVERRIDE,
+        targets=targets,
+        final_entries=((ALL, None),),
+    )
+    return replace(state, request=request)
+
+
+# -- whose OSDs it would reach
+
+
+@pytest.mark.parametrize('at', [VERIFIED, COLLAPSED])
+@pytest.mark.parametrize('how', ['gone', 'made again'])
+def test_a_changed_osd_that_is_none_of_ours_any_more_gives_its_entry_back_first(
+    cluster: FakeCluster, at: OsdStep, how: str
+) -> None:
+    state = collapsing(cluster, VERIFIED, at, *[VERIFIED] * 2)
+    seen = observed(cluster, entries={**SINGLE, ALL: NEW})
+    lost = without(seen, 1) if how == 'gone' else other(seen, 1, device_class='hdd')
+    step = looked(state, lost)
+    assert (step.actions, step.state.osds[1].step) == ((), OsdStep.RESTORING)
+    told = {
+        'gone': 'osd.1 was removed from the cluster',
+        'made again': 'osd.1 now has device class hdd: the plan was made for ssd',
+    }[how]
+    assert step.state.osds[1].left_reason == told
+    # One that was left behind before is nobody's any more.
+    left = collapsing(cluster, VERIFIED, OsdStep.LEFT_BEHIND, *[VERIFIED] * 2)
+    assert looked(left, without(seen, 1)).state.osds[1].step is OsdStep.LEFT_BEHIND
+
+
+def joined(seen: Observation, **changes: object) -> Observation:
+    """With one more OSD, which the rollout does not know."""
+    more: OsdInfo = replace(seen.cluster.osds[0], osd_id=7, device_class='hdd')
+    more = replace(more, **changes)  # type: ignore[arg-type]
+    return replace(seen, cluster=replace(seen.cluster, osds=(*seen.cluster.osds, more)))
+
+
+@pytest.mark.parametrize(
+    ('up', 'in_cluster', 'entries', 'before', 'reached'),
+    [
+        (True, True, {}, {}, True),
+        (False, True, {}, {}, True),
+        (True, False, {}, {}, True),
+        # It comes back only by somebody's hand, if ever.
+        (False, False, {}, {}, False),
+        # What it has of its own decides, whatever is shared.
+        (True, True, {'osd.7': OLD}, {}, False),
+        # It would start with another string, or with one in other words.
+        (True, True, {}, {ALL: OLD}, True),
+        (True, True, {}, {ALL: ';'.join(reversed(NEW.split(',')))}, False),
+        # What was there before counts, not what the rollout has written meanwhile.
+        (True, True, {ALL: NEW}, {}, True),
+        (True, True, {ALL: NEW}, {ALL: NEW}, False),
+        (True, True, {'global': NEW}, {}, False),
+        (True, True, {'global': OLD}, {}, True),
+    ],
+)
+def test_entries_stay_where_the_shared_one_would_change_an_osd_that_nobody_checked(
+    cluster: FakeCluster,
+    up: bool,
+    in_cluster: bool,
+    entries: dict[str, str],
+    before: dict[str, str],
+    reached: bool,
+) -> None:
+    state = collapsing(cluster, *[VERIFIED] * 4, errors=2)
+    state = replace(state, before=replace(state.before, entries=tuple(before.items())))
+    seen = joined(observed(cluster, entries={**SINGLE, **entries}), up=up, in_cluster=in_cluster)
+    step = looked(replace(state, entries_done=0), seen)
+    assert (step.state.own_entries_stay is not None) == reached
+    if reached:
+        assert (step.actions, step.state.own_entries_stay) == ((), STAY.format('osd.7'))
+        # From the beginning: all that was written is taken back.
+        again = looked(state, seen).state
+        assert (again.entries_done, again.errors) == (0, 0)
+
+
+def test_an_osd_that_was_left_behind_may_be_meant_to_come_back(cluster: FakeCluster) -> None:
+    state = collapsing(cluster, VERIFIED, OsdStep.LEFT_BEHIND, *[VERIFIED] * 2)
+    seen = observed(cluster, entries=SINGLE)
+    del (entries := dict(SINGLE))['osd.1']
+    out = other(replace(seen, entries=entries), 1, up=False, in_cluster=False)
+    assert looked(state, out).state.own_entries_stay == STAY.format('osd.1')
+    assert looked(state, without(out, 1)).state.own_entries_stay is None
+
+
+@pytest.mark.parametrize(('more', 'ending'), [(8, ''), (9, ' and more')])
+def test_eight_of_those_that_would_be_changed_are_named(
+    cluster: FakeCluster, more: int, ending: str
+) -> None:
+    seen = observed(cluster, entries=SINGLE)
+    others = tuple(replace(seen.cluster.osds[0], osd_id=10 + n) for n in range(more))
+    seen = replace(seen, cluster=replace(seen.cluster, osds=(*seen.cluster.osds, *others)))
+    named = ', '.join(f'osd.{n}' for n in range(10, 18)) + ending
+    found = looked(collapsing(cluster, *[VERIFIED] * 4), seen).state
+    assert found.own_entries_stay == STAY.format(named)
+
+
+def test_an_override_that_goes_reaches_those_that_would_start_with_it(
+    cluster: FakeCluster,
+) -> None:
+    state = drop_override(collapsing(cluster, *[VERIFIED] * 4))
+    state = replace(state, before=replace(state.before, entries=((ALL, OLD),)))
+    single = {f'osd.{n}': DEFAULT for n in range(4)}
+    seen = joined(observed(cluster, entries={**single, ALL: OLD}))
+    assert looked(state, seen).state.own_entries_stay == STAY.format('osd.7')
+    # Beside one that says the same nothing changes.
+    same = replace(seen, entries={**seen.entries, 'global': OLD})
+    assert looked(state, same).state.own_entries_stay is None
+
+
+# -- back to entries of single OSDs
+
+
+def test_single_entries_are_written_back_before_what_they_shared_goes(
+    cluster: FakeCluster,
+) -> None:
+    state = collapsing(cluster, COLLAPSED, VERIFIED, COLLAPSED, VERIFIED, own_entries_stay='why')
+    state = replace(
+        state, request=replace(state.request, final_entries=((ALL, NEW), ('osd.0', NEW)))
+    )
+    state = replace(state, before=replace(state.before, entries=((ALL, OLD),)))
+    seen = observed(cluster, entries={ALL: NEW, **SINGLE})
+    first = looked(state, seen)
+    # The entry of osd.0 was to stay anyhow.
+    assert [osd.step for osd in first.state.osds] == [
+        COLLAPSED,
+        VERIFIED,
+        OsdStep.SHIELDING,
+        VERIFIED,
+    ]
+    assert first.actions == ()
+    shielded = replace(state, osds=(*state.osds[:2], *rollout(cluster, *[VERIFIED] * 4).osds[2:]))
+    assert looked(shielded, seen).actions == (SetEntry(ALL, OLD),)
+    held = looked(replace(shielded, paused_by='client.ann'), seen)
+    assert (held.actions, held.state.paused_reason) == ((), 'paused by client.ann')
+    nothing = replace(shielded, before=replace(state.before, entries=()))
+    assert looked(nothing, seen).actions == (RemoveEntry(ALL),)
+    done = looked(shielded, replace(seen, entries={ALL: OLD, **SINGLE})).state
+    assert (done.stage, done.outcome) == (Phase.DONE, Outcome.DONE)
+
+
+LATER = 'once these may have it too: {}, then "ceph config rm" of each single one'
+SET = '"ceph config set osd bluestore_rocksdb_options" with the same string'
+
+
+@pytest.mark.parametrize(
+    ('failure', 'left', 'stay', 'told'),
+    [
+        (None, None, None, None),
+        ('it crashed', None, None, 'it crashed'),
+        (None, 'osd.3 is away', None, 'left behind: osd.3 is away'),
+        (None, None, 'they stay', f'they stay; {LATER.format(SET)}'),
+        (
+            'a',
+            'b',
+            'c',
+            f'a; left behind: b; c; {LATER.format(SET)}',
+        ),
+        ('x' * 700, None, None, 'x' * 597 + '...'),
+    ],
+)
+def test_the_end_tells_all_that_is_not_as_planned(
+    cluster: FakeCluster,
+    failure: Optional[str],
+    left: Optional[str],
+    stay: Optional[str],
+    told: Optional[str],
+) -> None:
+    at = COLLAPSED if stay is None else VERIFIED
+    last = at if left is None else OsdStep.LEFT_BEHIND
+    state = collapsing(cluster, *[at] * 3, last, failure=failure, own_entries_stay=stay)
+    state = replace(state, osds=(*state.osds[:3], replace(state.osds[3], left_reason=left)))
+    entries = dict(SINGLE) if stay is not None else {ALL: NEW}
+    seen = observed(cluster, entries=entries)
+    if left is not None:
+        seen = without(seen, 3)
+    done = looked(state, seen).state
+    assert (done.stage, done.outcome, done.failure) == (Phase.DONE, Outcome.DONE, told)
+
+
+def test_how_an_override_is_removed_later_is_told(cluster: FakeCluster) -> None:
+    state = drop_override(collapsing(cluster, *[VERIFIED] * 4, own_entries_stay='they stay'))
+    state = replace(state, before=replace(state.before, entries=((ALL, OLD),)))
+    done = looked(state, observed(cluster, entries={ALL: OLD})).state
+    rm = '"ceph config rm osd bluestore_rocksdb_options"'
+    assert done.failure == f'they stay; {LATER.format(rm)}'
+    two = replace(state.request, final_entries=(('osd/class:ssd', NEW), (ALL, None)))
+    done = looked(replace(state, request=two), observed(cluster, entries={ALL: OLD})).state
+    both = f'{SET.replace("set osd", "set osd/class:ssd")}, then {rm}'
+    assert done.failure == f'they stay; {LATER.format(both)}'
+
+
+# -- the entry of one OSD
+
+
+def of(state: RolloutState, seen: Observation) -> Step:
+    return collapse_osd(MACHINE, state, state.osds[0], seen)
+
+
+@pytest.mark.parametrize(
+    ('before', 'entries', 'action'),
+    [
+        ({}, {'osd.0': NEW}, RemoveEntry('osd.0')),
+        ({'osd.0': OLD}, {'osd.0': NEW}, SetEntry('osd.0', OLD)),
+        ({'osd.0': OLD}, {}, SetEntry('osd.0', OLD)),
+        ({'osd.0': OLD}, {'osd.0': OLD}, None),
+        ({}, {ALL: NEW}, None),
+    ],
+)
+@pytest.mark.parametrize('told', [None, 'osd.0 was removed from the cluster'])
+def test_what_is_left_behind_has_what_its_id_had(
+    cluster: FakeCluster,
+    before: dict[str, str],
+    entries: dict[str, str],
+    action: Optional[Action],
+    told: Optional[str],
+) -> None:
+    state = collapsing(cluster, OsdStep.RESTORING, *[VERIFIED] * 3)
+    state = replace(state, before=replace(state.before, entries=tuple(before.items())))
+    state = replace(state, osds=(replace(state.osds[0], left_reason=told), *state.osds[1:]))
+    seen = observed(cluster, entries=entries)
+    step = of(state, seen)
+    assert step.actions == (() if action is None else (action,))
+    held = of(replace(state, paused_by='client.ann'), seen)
+    assert held.actions == ()
+    if action is None:
+        assert canary(step).step is OsdStep.LEFT_BEHIND
+        assert canary(step).left_reason == (told or 'osd.0 is another OSD now')
+    else:
+        assert canary(step).step is OsdStep.RESTORING
+
+
+@pytest.mark.parametrize('restart', [True, False])
+@pytest.mark.parametrize('ending', [None, FAILED])
+def test_what_is_shielded_has_an_entry_of_its_own_again(
+    cluster: FakeCluster, restart: bool, ending: Optional[Ending]
+) -> None:
+    """Its target; where only entries are changed what it had before, which means the same."""
+    state = collapsing(cluster, OsdStep.SHIELDING, *[VERIFIED] * 3, ending=ending)
+    state = replace(state, request=replace(state.request, restart=restart))
+    state = replace(state, before=replace(state.before, entries=(('osd.0', OLD),)))
+    value = NEW if restart else OLD
+    seen = observed(cluster, entries={})
+    assert of(state, seen).actions == (SetEntry('osd.0', value),)
+    # Without it a next start might get something else: no pause holds that back.
+    paused = of(replace(state, paused_by='client.ann'), seen)
+    assert paused.actions == (() if ending is None else (SetEntry('osd.0', value),))
+    tried = of(replace(state, errors=3, last_error='EROFS'), seen).state
+    assert tried.paused_reason == '3 attempts failed, it goes on trying: EROFS'
+    there = of(state, observed(cluster, entries={'osd.0': value}))
+    assert (there.actions, canary(there).step) == ((), VERIFIED)
+    assert (there.state.stage is Phase.FAILED) == (ending is not None)
+    if ending is not None:
+        assert (there.state.outcome, there.state.failure) == (Outcome.FAILED, 'it failed')
+
+
+HOST, OTHER_HOST = 'osd/host:node0', 'osd/host:node1'
+
+
+@pytest.mark.parametrize(
+    ('kind', 'entries', 'resolved', 'instead'),
+    [
+        ('set', {ALL: NEW}, NEW, None),
+        # What the monitor names is not asked where nothing with a mask may reach the OSD.
+        ('set', {ALL: NEW}, OLD, None),
+        ('set', {'global': NEW}, NEW, None),
+        ('set', {ALL: ';'.join(NEW.split(','))}, NEW, None),
+        ('set', {ALL: OLD}, NEW, OLD),
+        ('set', {ALL: OLD, 'global': NEW}, NEW, OLD),
+        ('set', {}, NEW, 'the default of its release'),
+        ('set', {OTHER_HOST: NEW}, NEW, 'the default of its release'),
+        ('set', {ALL: NEW, HOST: OLD}, NEW, None),
+        ('set', {ALL: NEW, HOST: OLD}, OLD, OLD),
+        ('set', {ALL: NEW, OTHER_HOST: OLD}, OLD, None),
+        ('set', {ALL: NEW, HOST: OLD}, 'a b', "'a b'"),
+        ('set', {ALL: 'a b'}, NEW, "'a b'"),
+        ('drop', {}, OLD, None),
+        ('drop', {ALL: DEFAULT}, OLD, None),
+        ('drop', {'global': OLD}, OLD, OLD),
+        ('drop', {HOST: OLD}, DEFAULT, None),
+        ('drop', {HOST: OLD}, OLD, OLD),
+    ],
+)
+def test_an_own_entry_goes_for_good_only_where_the_osd_gets_the_same_without_it(
+    cluster: FakeCluster, kind: str, entries: dict[str, str], resolved: str, instead: Optional[str]
+) -> None:
+    state = collapsing(cluster, OsdStep.COLLAPSING, *[VERIFIED] * 3)
+    target = NEW
+    if kind == 'drop':
+        state, target = drop_override(state), DEFAULT
+    seen = observed(cluster, entries=entries, resolved={0: resolved}, waited_s=2.0)
+    step = of(state, seen)
+    if instead is None:
+        assert (step.actions, canary(step).step) == ((), COLLAPSED)
+    else:
+        assert (step.actions, canary(step).step) == (
+            (SetEntry('osd.0', target),),
+            OsdStep.SHIELDING,
+        )
+        told = f'without its own entry osd.0 would get {instead}: its entry was set again'
+        assert step.state.ending == Ending(Outcome.FAILED, told)
+        # A monitor may answer from just before the last change.
+        early = of(state, replace(seen, waited_s=1.9))
+        assert (early.actions, early.state) == ((), state)
+
+
+def test_the_entry_of_an_osd_goes_and_then_it_is_asked_what_it_would_get(
+    cluster: FakeCluster,
+) -> None:
+    state = collapsing(cluster, OsdStep.COLLAPSING, *[VERIFIED] * 3)
+    seen = observed(cluster, entries={ALL: NEW, 'osd.0': NEW}, resolved={0: NEW})
+    assert of(state, seen).actions == (RemoveEntry('osd.0'),)
+    assert of(replace(state, paused_by='client.ann'), seen).actions == ()
+    gone = replace(seen, entries={ALL: NEW})
+    unread = of(state, replace(gone, resolved={}))
+    assert (unread.actions, canary(unread).step) == ((), OsdStep.COLLAPSING)
+    assert unread.state.paused_reason == 'what the monitor gives osd.0 cannot be read'
+    # Of one that was removed there is nothing to ask.
+    removed = of(state, without(replace(gone, resolved={}), 0))
+    assert canary(removed).step is COLLAPSED

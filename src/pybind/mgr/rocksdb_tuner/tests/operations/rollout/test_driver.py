@@ -1,0 +1,331 @@
+"""The driver: what it refuses, what it keeps, and that readers never wait."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Callable
+
+import pytest
+
+from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.mgr.records import DaemonVersions
+from rocksdb_tuner.operations.rollout.driver import Driver
+from rocksdb_tuner.operations.rollout.errors import RolloutRefused
+from rocksdb_tuner.operations.rollout.records import OsdStep, Outcome, Phase
+from rocksdb_tuner.operations.rollout.rules import Limits
+from rocksdb_tuner.operations.rollout.storage import CURRENT
+
+from .conftest import NEW, OLD, Run, set_profile
+
+
+@contextmanager
+def refused(code: int, text: str) -> Iterator[None]:
+    with pytest.raises(RolloutRefused, match=text) as refusal:
+        yield
+    assert refusal.value.errno == code
+
+
+def outcomes(run: Run) -> list[Outcome]:
+    return [record.outcome for record in run.driver.history]
+
+
+def test_before_the_first_rollout_there_is_none(run: Run) -> None:
+    assert run.driver.state is None
+    assert run.driver.history == ()
+    assert not run.driver.problems
+
+
+def test_constructing_a_driver_reads_and_asks_nothing(run: Run) -> None:
+    """The manager must become active without delay."""
+    nothing: Any = object()
+    driver = Driver(nothing, nothing, nothing, nothing, nothing, nothing, str.__eq__)
+    assert driver.state is None
+
+
+def test_a_second_rollout_is_refused_while_one_runs(run: Run) -> None:
+    run.start()
+    with refused(errno.EBUSY, r'rollout r1 is running \(planned\): wait for it, or abort it'):
+        run.start()
+
+
+@pytest.mark.parametrize('command', ['pause', 'resume', 'abort'])
+@pytest.mark.parametrize('over', [False, True])
+def test_there_is_nothing_to_pause_resume_or_abort_without_a_rollout(
+    run: Run, command: str, over: bool
+) -> None:
+    if over:
+        run.start()
+        run.to_the_end()
+    arguments = () if command == 'resume' else ('client.ann',)
+    with refused(errno.ENOENT, 'no rollout is running'):
+        getattr(run.driver, command)(*arguments, run.cluster.now_s)
+
+
+def test_resume_of_what_is_not_paused_says_what_it_waits_for(run: Run) -> None:
+    run.start()
+    with refused(errno.EINVAL, 'is not paused; it is running'):
+        run.driver.resume(run.cluster.now_s)
+    run.cluster.flags.add('noout')
+    run.to_a_wait('noout')
+    with refused(errno.EINVAL, 'is not paused; it waits: flags set on the cluster: noout'):
+        run.driver.resume(run.cluster.now_s)
+
+
+def test_an_osd_that_is_being_put_back_is_not_paused(run: Run) -> None:
+    run.start(set_profile(run.cluster, 'foo'))
+    run.until(lambda s: s.stage is Phase.ROLLING_BACK)
+    with refused(errno.EBUSY, 'not interrupted'):
+        run.driver.pause('client.ann', run.cluster.now_s)
+
+
+# -- rollback
+
+
+def test_without_a_rollout_there_is_nothing_to_roll_back(run: Run) -> None:
+    with refused(errno.ENOENT, '^there was no rollout yet'):
+        run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    with refused(errno.ENOENT, 'there is no rollout "r9" to roll back: there was no rollout yet'):
+        run.driver.rollback('r9', 'client.ann', run.cluster.now_s)
+
+
+def test_an_unknown_rollout_is_answered_with_those_there_are(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    with refused(errno.ENOENT, 'there is no rollout "r9" to roll back; the last are r1'):
+        run.driver.rollback('r9', 'client.ann', run.cluster.now_s)
+
+
+def test_nothing_is_rolled_back_twice(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    run.driver.rollback('r1', 'client.ann', run.cluster.now_s)
+    with refused(errno.EALREADY, 'r1 is being rolled back'):
+        run.driver.rollback('r1', 'client.ann', run.cluster.now_s)
+    run.to_the_end()
+    with refused(errno.EALREADY, 'r1 was rolled back already'):
+        run.driver.rollback('ssd-lz4', 'client.ann', run.cluster.now_s)
+
+
+def test_an_earlier_rollout_is_rolled_back_if_nothing_of_it_was_changed_since(run: Run) -> None:
+    hdd = run.cluster.osds[2]
+    hdd.device_class = 'hdd'
+    run.start(set_profile(run.cluster))
+    run.to_the_end()
+    other = set_profile(
+        run.cluster,
+        recommendation_id='hdd',
+        who='osd.2',
+        targets=((2, OLD),),
+        order=(2,),
+        final_entries=(('osd.2', OLD),),
+    )
+    run.start(other)
+    run.to_the_end()
+    run.driver.rollback('ssd-lz4', 'client.ann', run.cluster.now_s)
+    state = run.to_the_end()
+    assert (state.rollout_id, state.phase) == ('r1', Phase.ROLLED_BACK)
+    assert run.cluster.entries_of() == {'osd.2': OLD}
+    assert hdd.boots == 2
+    assert [(r.rollout_id, r.outcome) for r in run.driver.history] == [
+        ('r1', Outcome.ROLLED_BACK),
+        ('r2', Outcome.DONE),
+    ]
+
+
+def test_an_earlier_rollout_waits_for_the_running_one(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    run.cluster.osds[0].conf_file.clear()
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    run.to_the_end()
+    run.start(set_profile(run.cluster, recommendation_id='second'))
+    with refused(errno.EBUSY, 'rollout r2 is running'):
+        run.driver.rollback('r1', 'client.ann', run.cluster.now_s)
+
+
+def test_what_was_superseded_is_not_rolled_back(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    run.start(set_profile(run.cluster, OLD, recommendation_id='second'))
+    run.to_the_end()
+    with refused(errno.EBUSY, 'changed since'):
+        run.driver.rollback('r1', 'client.ann', run.cluster.now_s)
+
+
+# -- what an operator hears is stored
+
+
+@pytest.mark.parametrize('command', ['start', 'rollback', 'pause', 'abort', 'resume'])
+def test_a_command_that_cannot_be_stored_is_refused_and_forgotten(run: Run, command: str) -> None:
+    driver, now_s = run.driver, run.cluster.now_s
+    if command != 'start':
+        run.start()
+        driver.pause('client.ann', now_s) if command == 'resume' else None
+    state = driver.state
+    run.store.error = CommandError(errno.EROFS, 'read-only file system')
+    commands: dict[str, Callable[[], object]] = {
+        'start': run.start,
+        'rollback': lambda: driver.rollback(None, 'client.ann', now_s),
+        'pause': lambda: driver.pause('client.ann', now_s),
+        'resume': lambda: driver.resume(now_s),
+        'abort': lambda: driver.abort('client.ann', now_s),
+    }
+    with refused(errno.EROFS, 'cannot be stored now: read-only file system; try again'):
+        commands[command]()
+    assert driver.state == state
+
+
+@pytest.mark.parametrize('command', ['start', 'rollback'])
+def test_a_config_store_that_cannot_be_read_refuses_a_start(run: Run, command: str) -> None:
+    if command == 'rollback':
+        run.start()
+    run.cluster.errors['config dump'] = CommandError(errno.EIO, 'no')
+    with refused(errno.EIO, 'config store cannot be read now: no; try again'):
+        if command == 'start':
+            run.start()
+        else:
+            run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+
+
+# -- history
+
+
+def test_a_change_is_in_history_from_its_start_and_once_only(run: Run) -> None:
+    run.start()
+    (record,) = run.driver.history
+    assert (record.rollout_id, record.outcome, record.actor) == (
+        'r1',
+        Outcome.WAITING,
+        'client.admin',
+    )
+    assert (record.options_to, record.prediction) == (NEW, '{"metric":"write_iops"}')
+    run.to_the_end()
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    assert [r.outcome for r in run.driver.history] == [Outcome.WAITING]
+    run.to_the_end()
+    (record,) = run.driver.history
+    assert (record.outcome, record.reason) == (Outcome.ROLLED_BACK, 'rolled back by client.ann')
+    run.fail_over()
+    assert run.driver.history == (record,)
+
+
+def test_a_start_whose_history_cannot_be_written_is_a_start_all_the_same(run: Run) -> None:
+    def refuse(key: str) -> None:
+        if key.startswith('history/'):
+            raise CommandError(5, 'no')
+
+    run.store.on_set = refuse
+    run.start()
+    assert not run.driver.history
+    run.store.on_set = lambda key: None
+    run.to_the_end()
+    assert outcomes(run) == [Outcome.DONE]
+
+
+def test_an_end_that_history_does_not_know_yet_is_written_later(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[2].step is OsdStep.SETTLING)
+
+    def refuse(key: str) -> None:
+        if key.startswith('history/'):
+            raise CommandError(5, 'no')
+
+    run.store.on_set = refuse
+    run.to_the_end()
+    assert outcomes(run) == [Outcome.WAITING]
+    assert run.driver.problems
+    run.fail_over()
+    run.store.on_set = lambda key: None
+    run.tick()
+    assert outcomes(run) == [Outcome.DONE]
+    assert not run.driver.problems
+
+
+def test_an_abort_reaches_history_with_the_next_tick(run: Run) -> None:
+    run.start()
+    run.driver.abort('client.ann', run.cluster.now_s)
+    run.tick()
+    (record,) = run.driver.history
+    assert (record.outcome, record.reason) == (Outcome.ABORTED, 'aborted by client.ann')
+
+
+# -- what is stored may be broken
+
+
+def test_a_broken_state_never_stops_the_module_and_nothing_of_it_is_done(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
+    run.store.values[CURRENT] = run.store.values[CURRENT][:200]
+    done = len(run.cluster.commands)
+    run.fail_over()
+    for _ in range(100):
+        run.tick()
+    assert run.driver.state is None
+    assert len(run.cluster.commands) == done
+    assert 'could not be read and was set aside' in run.driver.problems[0]
+    (record,) = run.driver.history
+    assert (record.outcome, record.reason) == (
+        Outcome.FAILED,
+        'what was stored of it could not be read: nothing more was done',
+    )
+    # What it left behind is named when the next one is asked for.
+    with refused(errno.EINVAL, r'osd\.0 has an entry of its own'):
+        run.start()
+
+
+def test_a_warning_ends_when_the_broken_state_is_removed(run: Run) -> None:
+    run.store.values[CURRENT] = 'nonsense'
+    run.fail_over()
+    run.tick()
+    assert len(run.driver.problems) == 1
+    run.store.set(f'broken/{CURRENT}', None)
+    run.tick()
+    assert not run.driver.problems
+
+
+def test_loading_twice_reads_once(run: Run) -> None:
+    run.store.values[CURRENT] = 'nonsense'
+    run.driver.load()
+    assert CURRENT in run.store.values
+
+
+def test_other_limits_hold_from_the_next_tick(run: Run) -> None:
+    run.cluster.orchestrator_idle = True
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.driver.wait_at_most(Limits(restart_s=10.0))
+    run.driver.wait_at_most(Limits(restart_s=10.0))
+    assert run.to_the_end(within_s=60).phase is Phase.FAILED
+
+
+def test_a_tick_ends_after_a_bounded_number_of_steps(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr('rocksdb_tuner.operations.rollout.driver.STEPS_PER_TICK', 2)
+    run.start()
+    run.tick()
+    assert run.cluster.commands == [c for c in run.cluster.commands if 'config set' in c]
+
+
+def test_nothing_is_asked_of_monitors_about_upgrades_while_an_osd_restarts(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only once it is time to ask for the restart again."""
+    asked: list[float] = []
+    versions = run.cluster.daemon_versions
+
+    def count() -> tuple[DaemonVersions, ...]:
+        asked.append(run.cluster.now_s)
+        return versions()
+
+    monkeypatch.setattr(run.cluster, 'daemon_versions', count)
+    run.cluster.orchestrator_idle = True
+    run.start()
+    run.until(lambda state: state.osds[0].step is OsdStep.RESTARTING)
+    asked.clear()
+    began_s = run.cluster.now_s
+    run.until(lambda state: state.osds[0].restarts_asked == 2)
+    assert asked
+    assert min(asked) - began_s >= 290.0

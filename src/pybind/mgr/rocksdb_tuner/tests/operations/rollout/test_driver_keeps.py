@@ -1,0 +1,520 @@
+"""What the driver keeps and tells of its rollouts, and who may be late or fail beside it."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass, field, replace
+from typing import Any, Callable, Optional, TypeVar
+
+import pytest
+
+from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.mgr.records import OrchestratedDaemon
+from rocksdb_tuner.operations.rollout.driver import Driver
+from rocksdb_tuner.operations.rollout.history import record_of
+from rocksdb_tuner.operations.rollout.machine import Machine
+from rocksdb_tuner.operations.rollout.observation import Observation
+from rocksdb_tuner.operations.rollout.records import (
+    AskedRestart,
+    Direction,
+    OsdStep,
+    Outcome,
+    Phase,
+    RolloutState,
+)
+from rocksdb_tuner.operations.rollout.rules import Limits, Step
+from rocksdb_tuner.operations.rollout.storage import (
+    ACKNOWLEDGED,
+    ARCHIVE,
+    CURRENT,
+    HISTORY,
+    RESTARTS,
+)
+
+from .conftest import NEW, OLD, Run, refusing, same_meaning, set_profile
+from .test_driver import refused
+from .test_driver_looks import Watched
+from .test_soak import SOAK
+
+_T = TypeVar('_T')
+
+
+class Forgiving:
+    """A guard that goes on without what raises."""
+
+    def __init__(self) -> None:
+        self.failed: set[str] = set()
+
+    def value(self, step: str, work: Callable[[], _T], otherwise: _T) -> _T:
+        try:
+            return work()
+        except ZeroDivisionError:
+            self.failed.add(step)
+            return otherwise
+
+
+def with_parts(run: Run, **parts: Any) -> Driver:
+    return Driver(
+        config=run.cluster,
+        osds=run.cluster,
+        orchestrator=run.cluster,
+        cluster=run.cluster,
+        upgrades=run.cluster,
+        store=run.store,
+        same_meaning=same_meaning,
+        **parts,
+    )
+
+
+def test_nothing_is_known_before_anything_was_read(run: Run) -> None:
+    driver = with_parts(run)
+    assert (driver.state, driver.history, driver.problems, driver.broken) == (None, (), (), ())
+    assert (driver.acknowledged, driver.since_end_s) == (False, None)
+    assert driver.why_waiting(0.0) is None
+
+
+def test_neither_judging_nor_announcing_holds_a_rollout_up(run: Run) -> None:
+    """An OSD in flight waits for neither."""
+    guard = Forgiving()
+
+    def fail(*_: object) -> Any:
+        return 1 / 0
+
+    run.driver = with_parts(run, guard=guard, on_change=fail)
+    run.driver._recording.found = fail  # type: ignore[method-assign,assignment]
+    run.start()
+    assert run.to_the_end().phase is Phase.DONE
+    assert guard.failed == {'judging', 'announcements'}
+    assert {run.cluster.runs(n) for n in run.cluster.osds} == {NEW}
+
+
+def test_without_a_guard_what_fails_is_heard_of(run: Run) -> None:
+    run.driver = with_parts(run, on_change=lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run.start()
+
+
+def test_it_waits_as_long_as_it_is_told_from_its_beginning(run: Run) -> None:
+    run.driver = with_parts(run, limits=Limits(restart_s=10.0))
+    run.cluster.orchestrator_idle = True
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    assert run.to_the_end(within_s=60).phase is Phase.FAILED
+
+
+@dataclass(frozen=True)
+class Restless(Machine):
+    """Never done, and never doing anything."""
+
+    looks: list[Observation] = field(default_factory=list)
+
+    def step(self, state: RolloutState, seen: Observation, now_s: float) -> Step:
+        self.looks.append(seen)
+        return Step(replace(state, updated_s=state.updated_s + 1.0))
+
+
+def test_a_tick_takes_ten_steps_at_most(run: Run) -> None:
+    run.start()
+    machine = Restless(same_meaning)
+    run.driver._machine = machine
+    run.tick()
+    assert len(machine.looks) == 10
+
+
+# -- what happens only once
+
+
+def test_the_same_trouble_is_logged_once_and_told_until_it_is_over(
+    run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    run.start()
+    run.cluster.errors['config dump'] = refusing('no quorum')
+    for _ in range(3):
+        run.tick()
+    told = 'the rollout cannot go on now: no quorum'
+    assert run.driver.problems == (told,)
+    assert [r.getMessage() for r in caplog.records].count(told) == 1
+    run.cluster.errors['config dump'] = refusing('timeout')
+    run.tick()
+    assert run.driver.problems == ('the rollout cannot go on now: timeout',)
+    run.cluster.errors.clear()
+    run.tick()
+    assert not run.driver.problems
+
+
+def test_the_log_tells_what_was_done_what_failed_and_how_it_ended(
+    run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level('INFO', logger='rocksdb_tuner.operations.rollout.driver')
+    run.start()
+    run.cluster.errors['orch daemon'] = refusing('host is offline')
+    run.until(lambda s: s.errors > 0)
+    run.cluster.errors.clear()
+
+    def refuse(key: str) -> None:
+        if key == RESTARTS:
+            raise refusing('no space')
+
+    run.store.on_set = refuse
+    run.to_the_end()
+    told = [(record.levelname, record.getMessage()) for record in caplog.records]
+
+    def count(level: str, *texts: str) -> int:
+        return sum(found == level and all(t in text for t in texts) for found, text in told)
+
+    assert count('INFO', "rollout: SetEntry(who='osd.0'") == 1
+    assert count('INFO', 'rollout: RestartOsd(osd_id=0)') == 2
+    assert count('WARNING', 'RestartOsd(osd_id=0) failed: host is offline') == 1
+    assert count('WARNING', 'a restart cannot be counted: no space') == 3
+    assert count('INFO', 'rollout r1: done') == 1
+
+
+def test_the_log_tells_what_could_not_be_kept(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    on = True
+    run.driver._switched_on = lambda: on
+
+    def refuse(key: str) -> None:
+        if key.startswith(HISTORY):
+            raise refusing('no space')
+
+    run.store.on_set = refuse
+    run.start()
+    told = [record.getMessage() for record in caplog.records]
+    assert told == ['history of r1 cannot be stored: no space']
+    caplog.set_level('INFO', logger='rocksdb_tuner.operations.rollout.driver')
+
+    def changed(_: object, state: RolloutState) -> None:
+        nonlocal on
+        on = on and state.osds[0].step is not OsdStep.SETTING
+
+    run.driver._on_change = changed
+    run.until(lambda _: not on)
+    assert run.cluster.commands == []
+    assert any('not sent in mode off: SetEntry' in r.getMessage() for r in caplog.records)
+    # Stored again as it was before: nobody waits for what was not sent.
+    assert run.state.osds[0].step is OsdStep.PENDING
+
+
+# -- history and archive
+
+
+def test_a_change_that_was_no_rollout_is_kept_among_them(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    other = replace(run.driver.history[0], rollout_id='c2', recommendation_id='compact')
+    run.driver.add_record(other)
+    run.start(set_profile(run.cluster, OLD, recommendation_id='more'))
+    assert [r.rollout_id for r in run.driver.history] == ['r1', 'c2', 'r3']
+    run.driver.add_record(replace(other, reason='it is over'))
+    kept = run.driver.history
+    assert [(r.rollout_id, r.reason) for r in kept[:2]] == [('r1', None), ('c2', 'it is over')]
+    run.fail_over()
+    assert run.driver.history == kept
+
+
+def test_a_compaction_alone_is_no_lost_rollout(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    record = run.driver.history[0]
+    for key in list(run.store.values):
+        del run.store.values[key]
+    run.fail_over()
+    run.driver.add_record(replace(record, rollout_id='c1'))
+    assert run.driver.broken == ()
+    with refused(errno.ENOENT, 'there was no rollout yet'):
+        run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    run.driver.add_record(record)
+    assert len(run.driver.broken) == 1
+
+
+@pytest.mark.parametrize('lost', [ARCHIVE + 'r1', HISTORY + 'r1', None])
+def test_an_end_is_written_again_by_the_next_manager_where_a_part_of_it_is_lost(
+    run: Run, lost: Optional[str]
+) -> None:
+    run.start()
+    ended = run.to_the_end()
+    whole = dict(run.store.values)
+    if lost is not None:
+        del run.store.values[lost]
+    written: list[str] = []
+    run.fail_over()
+    run.store.on_set = written.append
+    run.tick()
+    assert (ARCHIVE + 'r1' in written, HISTORY + 'r1' in written) == ((lost is not None),) * 2
+    assert run.store.values[ARCHIVE + 'r1'] == whole[ARCHIVE + 'r1']
+    assert run.driver.history == (record_of(ended),)
+    # And not once more.
+    written.clear()
+    run.tick()
+    assert written == []
+
+
+def test_whoever_is_loaded_by_any_question_has_read_what_there_is(run: Run) -> None:
+    run.start()
+    questions: tuple[Callable[[Driver], object], ...] = (
+        lambda d: d.next_number(),
+        lambda d: d.load(),
+        lambda d: d.pause('client.ann', 1.0),
+        lambda d: d.abort('client.ann', 1.0),
+        lambda d: d.tick(run.cluster.now_s, may_act=True),
+        lambda d: d.acknowledge(),
+        lambda d: d.rollback(None, 'client.ann', 1.0),
+    )
+    for ask in questions:
+        driver = run.new_driver()
+        ask(driver)
+        assert driver.state is not None
+    with refused(errno.EBUSY, 'rollout r1 is running'):
+        run.new_driver().start(set_profile(run.cluster), 1.0)
+
+
+# -- names and notes
+
+
+def test_nobody_is_named_where_nothing_runs_or_where_that_cannot_be_stored(run: Run) -> None:
+    """The caller hears why; whoever was named before stays named."""
+    run.driver.name_actor('r1', 'client.zoe')
+    assert run.store.values == {}
+    run.start()
+    run.store.error = CommandError(errno.EROFS, 'read-only')
+    with pytest.raises(CommandError, match='read-only'):
+        run.driver.name_actor('r1', 'client.zoe')
+    assert run.state.request.actor == 'client.admin'
+
+
+def noted(run: Run) -> bool:
+    return run.driver.acknowledged
+
+
+def test_a_note_that_cannot_be_stored_is_refused_and_one_that_was_is_lost_with_its_rollout(
+    run: Run,
+) -> None:
+    run.start()
+    run.to_the_end()
+    run.store.error = CommandError(errno.EROFS, 'read-only')
+    with refused(errno.EROFS, 'this cannot be stored now: read-only; try again'):
+        run.driver.acknowledge()
+    assert not noted(run)
+    run.store.error = None
+    assert run.driver.acknowledge() == run.state
+    assert noted(run)
+    run.start(set_profile(run.cluster, OLD))
+    assert not noted(run)
+    assert run.store.get('rollout/acknowledged') is None
+
+
+# -- a restart that was asked for
+
+
+def test_what_was_seen_scheduled_and_is_no_more_is_over(run: Run) -> None:
+    watched = Watched()
+    watched.cluster.orchestrator_idle = True
+    watched.start()
+    watched.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    told = OrchestratedDaemon(running=True, started='s', refreshed='r', scheduled=False)
+    watched.cluster.describe_osd = lambda *_: told  # type: ignore[method-assign]
+    assert not watched.look().asked_over
+    told = replace(told, scheduled=True)
+    assert not watched.look().asked_over
+    told = replace(told, scheduled=False)
+    assert watched.look().asked_over
+
+
+def test_while_the_orchestrator_is_paused_no_time_counts_against_a_request(run: Run) -> None:
+    watched = Watched()
+    watched.cluster.orchestrator_idle = True
+    watched.start()
+    watched.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    told = OrchestratedDaemon(running=True, started='s', refreshed='r', paused=True)
+    watched.cluster.describe_osd = lambda *_: told  # type: ignore[method-assign]
+    for _ in range(140):
+        assert not watched.look().asked_over
+    told = replace(told, paused=False)
+    # As long as ever after that.
+    over = [watched.look().asked_over for _ in range(152)]
+    assert over.index(True) == 300 / 2 - 1
+
+
+def test_a_judged_rollout_that_was_begun_again_begins_with_no_evidence(run: Run) -> None:
+    watched = Watched()
+    watched.start(soak=SOAK)
+    watched.until(lambda s: s.baseline_s >= 120)
+    seen = watched.look()
+    assert (seen.before_s >= 120, seen.after_s, seen.judgement) == (True, 0.0, None)
+    watched.driver.abort('client.ann', watched.cluster.now_s)
+    watched.tick()
+    watched.start(soak=SOAK)
+    assert watched.look().before_s == 0.0
+    assert watched.state.direction is Direction.FORWARD
+    assert watched.driver.history[0].outcome is Outcome.ABORTED
+    assert watched.store.get(CURRENT) is not None
+
+
+# -- what only a long wait shows
+
+
+def long_wait(run: Run) -> Optional[str]:
+    """Of what it is to be told after half a minute more, where a minute is long."""
+    for _ in range(4):
+        run.tick(30.0)
+    return run.driver.why_waiting(60.0)
+
+
+def test_a_gate_that_stays_closed_is_told_and_what_the_operator_chose_is_not(run: Run) -> None:
+    run.cluster.flags.add('noout')
+    run.start()
+    assert 'noout' in (long_wait(run) or '')
+    run.fail_over()
+    assert run.driver.why_waiting(60.0) is None
+    run.cluster.flags.clear()
+    run.outside_window = 'outside the maintenance window'
+    assert long_wait(run) is None
+    run.outside_window = None
+    run.may_act = False
+    assert long_wait(run) is None
+    run.may_act = True
+    run.driver.pause('client.ann', run.cluster.now_s)
+    assert long_wait(run) is None
+    run.driver.resume(run.cluster.now_s)
+    run.cluster.flags.add('noout')
+    assert 'noout' in (long_wait(run) or '')
+
+
+def test_only_what_waits_is_stuck_however_long_it_was_in_the_same_place(run: Run) -> None:
+    """A soak waits for its time; the gate that closes at its end closed just now."""
+    run.start(soak=SOAK)
+    state = run.until(lambda s: s.phase is Phase.SOAKING)
+    begun_s = run.cluster.now_s
+    run.cluster.flags.add('noout')
+    state = run.to_a_wait('noout')
+    assert run.cluster.now_s - begun_s > 120
+    assert [osd.step for osd in state.osds] == [OsdStep.VERIFIED, OsdStep.PENDING, OsdStep.PENDING]
+    assert run.driver.why_waiting(60.0) is None
+    assert 'noout' in (long_wait(run) or '')
+
+
+def writes(run: Run, prefix: str) -> list[str]:
+    """The keys that are stored from now on."""
+    found: list[str] = []
+
+    def on_set(key: str) -> None:
+        if key.startswith(prefix):
+            found.append(key)
+
+    run.store.on_set = on_set
+    return found
+
+
+def test_a_look_that_changes_nothing_stores_nothing(run: Run) -> None:
+    run.cluster.flags.add('noout')
+    run.start()
+    run.to_a_wait('noout')
+    found = writes(run, CURRENT)
+    for _ in range(5):
+        run.tick()
+    assert found == []
+
+
+def test_a_tick_ends_where_mode_off_kept_an_action_back() -> None:
+    watched = Watched()
+    on = True
+    watched.driver._switched_on = lambda: on
+
+    def changed(_: object, state: RolloutState) -> None:
+        nonlocal on
+        on = on and state.osds[0].step is not OsdStep.SETTING
+
+    watched.driver._on_change = changed
+    watched.start()
+    watched.until(lambda _: not on)
+    assert watched.cluster.commands == []
+    assert watched.looks[-1].may_act
+    assert not watched.look().may_act
+
+
+def test_a_request_that_may_still_be_carried_out_outlives_its_rollout(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    asked = AskedRestart(2, ('restart at 7',))
+    run.driver._state = replace(run.state, asked=asked)
+    assert run.start(set_profile(run.cluster, OLD)).asked == asked
+    assert run.state.asked == asked
+    # Nothing was asked for before the first.
+    other = Run()
+    assert other.start().asked is None
+
+
+def test_an_end_that_is_known_is_not_stored_again_for_what_follows(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    run.tick()
+    found = writes(run, '')
+    run.start(set_profile(run.cluster, OLD))
+    assert [key for key in found if key.startswith((ARCHIVE, ACKNOWLEDGED))] == []
+
+
+def test_the_way_back_does_not_wait_for_the_end_that_it_takes_back_to_be_stored(run: Run) -> None:
+    def refuse(key: str) -> None:
+        if key.startswith(ARCHIVE):
+            raise refusing('no space')
+
+    run.store.on_set = refuse
+    run.start()
+    run.until(lambda s: s.ended)
+    run.tick()
+    assert 'no space' in run.driver.problems[0]
+    # Another one would take its place.
+    with refused(5, 'the end of r1 cannot be stored now: no space; try again'):
+        run.start(set_profile(run.cluster, OLD))
+    assert run.driver.rollback(None, 'client.ann', run.cluster.now_s).rollout_id == 'r1'
+    run.until(lambda s: s.ended)
+    assert run.state.stage is Phase.ROLLED_BACK
+
+
+def test_an_end_that_nobody_saw_is_kept_as_one_of_just_now(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    del run.store.values['rollout/clock']
+    run.fail_over()
+    run.tick()
+    assert run.driver.since_end_s == 0.0
+    assert '"ended":"r1"' in run.store.values['rollout/clock']
+
+
+def test_nothing_is_measured_where_nothing_is_judged_and_nothing_archived_on_the_way(
+    run: Run,
+) -> None:
+    asked: list[int] = []
+    run.driver.observed(asked.append, 1.0)
+    run.start()
+    run.driver.observed(asked.append, 2.0)
+    run.until(lambda s: s.osds[1].step is OsdStep.RESTARTING)
+    run.driver.observed(asked.append, 3.0)
+    assert not run.store.keys(ARCHIVE)
+    run.to_the_end()
+    run.start(set_profile(run.cluster, OLD), SOAK)
+    run.driver.abort('client.ann', run.cluster.now_s)
+    run.driver.observed(asked.append, 4.0)
+    assert asked == []
+
+
+def test_what_an_older_manager_set_aside_in_its_middle_comes_back_paused(run: Run) -> None:
+    run.start()
+    run.store.values['broken/' + CURRENT] = run.store.values.pop(CURRENT)
+    run.fail_over()
+    assert run.state.paused_by == 'the module'
+    run.driver.resume(run.cluster.now_s)
+    assert run.to_the_end().phase is Phase.DONE
+
+
+def test_who_takes_over_in_the_middle_takes_nothing_for_lost(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.fail_over()
+    (record,) = run.driver.history
+    assert (record.outcome, record.reason) == (Outcome.WAITING, None)
+    assert run.driver.problems == run.driver.broken == ()
+    # Neither for ended.
+    run.tick()
+    assert not run.store.keys(ARCHIVE)
+    assert not run.state.ended

@@ -1,0 +1,517 @@
+"""What the driver sees of a cluster: the machine decides from that and from nothing else."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Callable, Optional
+
+import pytest
+
+from rocksdb_tuner.mgr.records import OrchestratedDaemon
+from rocksdb_tuner.operations.rollout.machine import Machine
+from rocksdb_tuner.operations.rollout.observation import Observation
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, Phase, RolloutState
+from rocksdb_tuner.operations.rollout.rules import Step
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
+
+from .conftest import NEW, Run, refusing, same_meaning, set_profile
+from .test_soak import SOAK
+
+
+@dataclass(frozen=True)
+class Heard(Machine):
+    """A machine that keeps all that it was shown."""
+
+    looks: list[Observation] = field(default_factory=list)
+
+    def step(self, state: RolloutState, seen: Observation, now_s: float) -> Step:
+        self.looks.append(seen)
+        return super().step(state, seen, now_s)
+
+
+class Watched(Run):
+    def __init__(self, cluster: Optional[FakeCluster] = None) -> None:
+        super().__init__(cluster)
+        self.looks = self.listen()
+
+    def listen(self) -> list[Observation]:
+        machine = Heard(same_meaning)
+        self.driver._machine = machine
+        return machine.looks
+
+    def fail_over(self) -> None:
+        super().fail_over()
+        self.looks = self.listen()
+
+    def look(self) -> Observation:
+        """The first one of one more tick."""
+        self.looks.clear()
+        self.tick()
+        return self.looks[0]
+
+
+@pytest.fixture
+def run() -> Watched:
+    return Watched(FakeCluster(4))
+
+
+def restarting(run: Watched) -> None:
+    run.start()
+    run.until(lambda state: state.osds[0].step is OsdStep.RESTARTING)
+
+
+def in_vain(run: Watched) -> None:
+    """Asked to restart, it is not: what it does is up to the test."""
+    run.cluster.orchestrator_idle = True
+    restarting(run)
+
+
+# -- how long something has been so
+
+
+def test_how_long_it_was_watched_and_waits_in_the_same_place(run: Watched) -> None:
+    run.cluster.flags.add('noout')
+    run.start()
+    first = run.look()
+    # Ten looks before there was anything to look for.
+    assert first.watched_s == 20.0
+    run.looks.clear()
+    seen = [run.look() for _ in range(3)]
+    assert [look.waited_s for look in seen] == [2.0, 4.0, 6.0]
+    assert [look.watched_s for look in seen] == [22.0, 24.0, 26.0]
+    run.fail_over()
+    again = [run.look() for _ in range(2)]
+    assert [(look.watched_s, look.waited_s) for look in again] == [(0.0, 0.0), (2.0, 2.0)]
+
+
+def test_how_long_the_osd_in_flight_is_down_and_was(run: Watched) -> None:
+    in_vain(run)
+    run.cluster.orchestrator_silent = True
+    assert (run.look().down_s, run.look().down_s) == (0.0, 0.0)
+    # Another one that is down is none of its business.
+    run.cluster.stop_osd(2)
+    assert [run.look().down_s for _ in range(3)] == [0.0, 0.0, 0.0]
+    run.cluster.start_osd(2)
+    run.cluster.stop_osd(0)
+    seen = [run.look() for _ in range(4)]
+    assert [look.down_s for look in seen] == [0.0, 2.0, 4.0, 6.0]
+    assert [look.was_down_s for look in seen] == [0.0] * 4
+    assert [look.lifeless_s for look in seen] == [0.0, 2.0, 4.0, 6.0]
+    assert [look.alive for look in seen] == [None] * 4
+    run.cluster.osds[0].up = True
+    up = run.look()
+    assert (up.down_s, up.was_down_s, up.alive) == (0.0, 6.0, None)
+    run.cluster.osds[0].up = False
+    again = [run.look() for _ in range(2)]
+    assert [(look.down_s, look.was_down_s, look.lifeless_s) for look in again] == [
+        (0.0, 0.0, 0.0),
+        (2.0, 0.0, 2.0),
+    ]
+
+
+def test_how_long_one_was_down_is_not_told_of_the_next(run: Watched) -> None:
+    run.start()
+    run.until(lambda state: state.osds[0].step is OsdStep.SETTLING)
+    run.cluster.orchestrator_idle = True
+    run.until(lambda state: state.osds[1].step is OsdStep.RESTARTING)
+    assert run.state.longest_boot_s > 0
+    assert run.cluster.osds[1].up
+    seen = run.look()
+    assert (seen.was_down_s, seen.down_s) == (0.0, 0.0)
+
+
+def test_whether_the_one_that_is_down_lives_is_told_by_two_looks_of_the_orchestrator(
+    run: Watched,
+) -> None:
+    in_vain(run)
+    run.cluster.stop_osd(0)
+    told = {'running': True, 'started': 's1', 'refreshed': 'r1'}
+    asked: list[bool] = []
+
+    def describe(osd_id: int, refresh: bool) -> OrchestratedDaemon:
+        assert osd_id == 0
+        asked.append(refresh)
+        return OrchestratedDaemon(**told)  # type: ignore[arg-type]
+
+    run.cluster.describe_osd = describe  # type: ignore[method-assign]
+    assert run.look().alive is None
+    told['refreshed'] = 'r2'
+    assert run.look().alive is None
+    told['refreshed'] = 'r3'
+    seen = [run.look() for _ in range(3)]
+    assert [look.alive for look in seen] == [True] * 3
+    assert [look.lifeless_s for look in seen] == [0.0, 2.0, 4.0]
+    told['running'] = False
+    told['refreshed'] = 'r4'
+    dead = [run.look() for _ in range(2)]
+    assert [(look.alive, look.lifeless_s) for look in dead] == [(False, 0.0), (False, 2.0)]
+    # It is to look by itself each minute that the OSD is down.
+    asked.clear()
+    for _ in range(70):
+        run.look()
+    at_s = [14.0 + 2 * i for i, refresh in enumerate(asked) if refresh]
+    assert at_s == [60.0, 120.0]
+    run.cluster.osds[0].up = True
+    run.look()
+    run.cluster.osds[0].up = False
+    asked.clear()
+    for _ in range(32):
+        run.look()
+    assert [2.0 * i for i, refresh in enumerate(asked) if refresh] == [60.0]
+
+
+def test_how_long_osds_of_the_rollout_are_absent(run: Watched) -> None:
+    run.cluster.flags.add('noout')
+    run.start()
+    run.look()
+    run.cluster.purge(2)
+    assert [run.look().absent_s for _ in range(3)] == [0.0, 2.0, 4.0]
+    run.cluster.stop_osd(3)
+    run.cluster.osds[3].in_cluster = False
+    assert [run.look().absent_s for _ in range(3)] == [0.0, 2.0, 4.0]
+
+
+def test_how_long_the_osd_in_flight_is_down_is_told_on_from_step_to_step(run: Watched) -> None:
+    """That it is given up and gets its entry back makes it no less long down."""
+    in_vain(run)
+    run.cluster.orchestrator_silent = True
+    run.cluster.stop_osd(0)
+    run.look()
+    down_at_s = run.cluster.now_s - 2.0
+    seen = {run.state.osds[0]}
+    for _ in range(160):
+        now_s = run.cluster.now_s
+        assert run.look().down_s == now_s - down_at_s
+        seen.add(run.state.osds[0])
+    assert run.state.direction is Direction.RECOVER
+    assert len(seen) > 1
+
+
+def test_how_long_it_is_lifeless_is_told_on_where_it_was_not_known_before(run: Watched) -> None:
+    in_vain(run)
+    run.cluster.stop_osd(0)
+    told = {'running': False, 'started': 's1', 'refreshed': 'r1'}
+    run.cluster.describe_osd = lambda *_: OrchestratedDaemon(**told)  # type: ignore[arg-type,method-assign]
+    seen = [run.look(), run.look()]
+    for refreshed in ('r2', 'r3'):
+        told['refreshed'] = refreshed
+        seen.append(run.look())
+    assert (seen[0].alive, seen[-1].alive) == (None, False)
+    assert [look.lifeless_s for look in seen] == [0.0, 2.0, 4.0, 6.0]
+
+
+# -- what moved
+
+
+@pytest.mark.parametrize('how', ['nonce', 'down', 'out'])
+def test_an_osd_that_moved_is_named_for_two_minutes_and_disturbs_for_a_report(
+    run: Watched, how: str
+) -> None:
+    run.cluster.flags.add('noout')
+    run.start()
+    still = run.look()
+    assert (still.osds_moved, still.moved) == (False, frozenset())
+    if how == 'nonce':
+        run.cluster.osds[2].nonce += 1
+    elif how == 'down':
+        run.cluster.osds[2].up = False
+    else:
+        run.cluster.osds[2].in_cluster = False
+    seen = [run.look() for _ in range(62)]
+    # mgr_stats_period
+    assert [look.osds_moved for look in seen[:4]] == [True, True, True, False]
+    assert not any(look.osds_moved for look in seen[3:])
+    assert [look.moved for look in seen] == [{2}] * 60 + [frozenset()] * 2
+
+
+def test_what_moved_before_a_rollout_began_did_not_move_just_now(run: Watched) -> None:
+    run.cluster.flags.add('noout')
+    run.start()
+    run.look()
+    run.driver.abort('client.ann', run.cluster.now_s)
+    run.tick()
+    run.cluster.osds[2].nonce += 1
+    run.start()
+    assert not run.look().osds_moved
+
+
+# -- who says so
+
+
+@pytest.mark.parametrize(
+    ('deaf', 'unheard', 'forward', 'back'),
+    [
+        (None, None, None, None),
+        ('deaf', None, 'deaf', 'deaf'),
+        (None, 'perhaps', 'perhaps', None),
+        ('deaf', 'perhaps', 'deaf', 'deaf'),
+    ],
+)
+def test_what_goes_back_does_not_wait_to_know_whether_osds_are_heard(
+    run: Watched, deaf: Optional[str], unheard: Optional[str], forward: str, back: str
+) -> None:
+    def told() -> Optional[str]:
+        run.looks.clear()
+        run.driver.tick(run.cluster.now_s, may_act=True, deaf=deaf, unheard=unheard)
+        return run.looks[0].deaf
+
+    run.start()
+    run.until(lambda state: state.osds[0].step is OsdStep.VERIFIED)
+    run.cluster.flags.add('noout')
+    assert told() == forward
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    assert told() == back
+
+
+def test_whether_anything_may_be_done_is_asked_again_at_each_look(run: Watched) -> None:
+    on = True
+    run.driver._switched_on = lambda: on
+    run.cluster.flags.add('noout')
+    run.start()
+    assert run.look().may_act
+    on = False
+    assert not run.look().may_act
+    on = True
+    run.may_act = False
+    assert not run.look().may_act
+
+
+@pytest.mark.parametrize('window', [None, 'outside the maintenance window'])
+@pytest.mark.parametrize('used_up', [False, True])
+def test_no_osd_is_begun_now_outside_the_window_or_beyond_the_limit(
+    run: Watched, window: Optional[str], used_up: bool
+) -> None:
+    restarting(run)
+    run.outside_window = window
+    run.restarts_per_day = 1 if used_up else 2
+    told = run.look().not_now
+    if window is not None:
+        assert told == window
+    elif used_up:
+        assert (told or '').startswith('restarts_per_day (1) is used up')
+    else:
+        assert told is None
+
+
+def test_restarts_of_the_last_day_count_for_the_manager_that_takes_over(run: Watched) -> None:
+    restarting(run)
+    run.until(lambda state: state.osds[0].step is OsdStep.VERIFIED)
+    run.fail_over()
+    run.restarts_per_day = 1
+    assert (run.look().not_now or '').startswith('restarts_per_day (1) is used up')
+
+
+def test_an_action_that_is_repeated_is_followed_by_a_look_in_the_same_tick(run: Watched) -> None:
+    """As one that was decided just now: what it led to is seen at once."""
+    run.start()
+    run.cluster.errors['config set'] = refusing('no answer')
+    run.until(lambda state: state.errors > 0)
+    run.cluster.errors.clear()
+    steps = [run.state.osds[0].step]
+    run.tick()
+    steps.append(run.state.osds[0].step)
+    assert steps == [OsdStep.SETTING, OsdStep.RESTARTING]
+
+
+def test_who_asked_for_the_restart_that_is_awaited(run: Watched) -> None:
+    in_vain(run)
+    assert run.look().asked_by_us
+    run.fail_over()
+    assert not run.look().asked_by_us
+
+
+def test_of_the_next_osd_it_was_not_asked_yet(run: Watched) -> None:
+    restarting(run)
+    run.until(lambda state: state.osds[0].step is OsdStep.SETTLING)
+    run.cluster.flags.add('noout')
+    run.until(lambda state: state.osds[0].step is OsdStep.VERIFIED)
+    assert not run.look().asked_by_us
+
+
+# -- what is asked of the cluster, and where it does not answer
+
+
+def test_what_does_not_answer_is_missing_and_nothing_else(run: Watched) -> None:
+    run.cluster.flags.add('noout')
+    run.start()
+    run.until(lambda state: state.stage is Phase.PREFLIGHT)
+    seen = run.look()
+    assert set(seen.running) == {0}
+    assert seen.ok_to_stop == {0: None}
+    assert seen.versions == run.cluster.daemon_versions()
+    assert (seen.upgrade, seen.orchestrator_reason, seen.resolved) == (None, None, {})
+    run.cluster.osds[0].silent = True
+    run.cluster.errors['versions'] = refusing('no answer')
+    run.cluster.errors['orch upgrade'] = refusing('no answer')
+    run.cluster.errors['osd ok-to-stop'] = refusing('no answer')
+    lost = run.look()
+    assert lost.versions is None
+    assert lost.upgrade in {None, 'its state cannot be told (no answer)'}
+    assert 0 not in lost.running
+
+
+def test_while_an_osd_restarts_nothing_is_asked_but_how_it_is(run: Watched) -> None:
+    restarting(run)
+    seen = run.look()
+    assert (seen.running, seen.ok_to_stop, seen.versions, seen.upgrade) == ({}, {}, None, None)
+    assert set(seen.described) == {0}
+    run.cluster.orchestrator_reason = 'none'
+    asked: list[int] = []
+
+    def describe(osd_id: int, _: bool) -> None:
+        asked.append(osd_id)
+
+    run.cluster.describe_osd = describe  # type: ignore[method-assign,assignment]
+    assert run.look().described == {}
+    assert asked == []
+
+
+def test_nothing_is_looked_at_any_more_once_it_has_ended(run: Watched) -> None:
+    run.start()
+    run.to_the_end()
+    run.looks.clear()
+    run.tick()
+    assert run.looks == []
+
+
+def test_a_canary_that_ended_its_process_in_the_soak_is_judged_by_upgrades_too(
+    run: Watched,
+) -> None:
+    """Whether that was a crash, or the cluster's own doing."""
+    run.start(soak=SOAK)
+    run.until(lambda state: state.phase is Phase.SOAKING)
+    assert run.look().versions is None
+    run.cluster.osds[0].nonce += 1
+    assert run.look().versions is not None
+
+
+# -- how time is kept
+
+
+def clock_writes(run: Run, seconds: float, every_s: float) -> list[float]:
+    """When the time that has passed was stored, from now on."""
+    found: list[float] = []
+    begin_s = run.cluster.now_s
+
+    def on_set(key: str) -> None:
+        if key == 'rollout/clock':
+            found.append(run.cluster.now_s - begin_s)
+
+    run.store.on_set = on_set
+    for _ in range(int(seconds / every_s)):
+        run.tick(every_s)
+    run.store.on_set = lambda key: None
+    return found
+
+
+def test_time_is_stored_every_ten_minutes_while_anybody_may_ask(run: Watched) -> None:
+    assert clock_writes(run, 2000.0, 20.0) == []
+    run.cluster.flags.add('noout')
+    run.start()
+    assert clock_writes(run, 2000.0, 20.0) == []
+    run.driver.abort('client.ann', run.cluster.now_s)
+    found = clock_writes(run, 3000.0, 20.0)
+    assert found == [0.0, 600.0, 1200.0, 1800.0, 2400.0]
+    # A month later nobody asks how long ago it ended.
+    run.cluster.now_s += 31 * 86400
+    run.tick()
+    assert clock_writes(run, 700.0, 20.0) != []
+    run.cluster.now_s += 2 * 86400
+    run.tick()
+    assert clock_writes(run, 2000.0, 20.0) == []
+    assert (run.driver.since_end_s or 0.0) > 32 * 86400
+
+
+def test_time_that_cannot_be_stored_is_stored_later(run: Watched) -> None:
+    run.cluster.flags.add('noout')
+    run.start()
+    run.driver.abort('client.ann', run.cluster.now_s)
+    run.tick()
+    run.store.error = refusing('no space')
+    for _ in range(400):
+        run.tick()
+    run.store.error = None
+    assert clock_writes(run, 4.0, 2.0) == [0.0]
+    assert not math.isinf(run.driver.since_end_s or math.inf)
+
+
+def test_the_end_is_stored_with_its_time_at_once(run: Watched) -> None:
+    """However short ago the time was stored for a restart."""
+    run.start()
+    run.to_the_end()
+    assert clock_writes(run, 4.0, 2.0) == [0.0]
+    assert '"ended":"r1"' in run.store.values['rollout/clock']
+
+
+def test_time_is_stored_as_long_as_restarts_of_the_last_day_count(run: Watched) -> None:
+    restarting(run)
+    run.until(lambda state: state.osds[0].step is OsdStep.VERIFIED)
+    run.driver.pause('client.ann', run.cluster.now_s)
+    run.tick()
+    found = clock_writes(run, 3000.0, 20.0)
+    assert len(found) >= 4
+    assert [later - sooner for sooner, later in zip(found, found[1:])] == [600.0] * (len(found) - 1)
+    run.cluster.now_s += 86400.0
+    run.tick()
+    assert clock_writes(run, 2000.0, 20.0) == []
+
+
+def test_nobody_asks_how_long_ago_it_ended_from_the_thirty_second_day_on(run: Watched) -> None:
+    run.cluster.flags.add('noout')
+    run.start()
+    run.driver.abort('client.ann', run.cluster.now_s)
+    run.tick()
+    ended_at_s = run.cluster.now_s - (run.driver.since_end_s or 0.0)
+    for day, written in ((31.99, True), (32.0, False)):
+        run.cluster.now_s = ended_at_s + day * 86400.0 - 2.0
+        run.tick()
+        run.store.values.pop('rollout/clock', None)
+        run.driver._time_kept_s = -math.inf
+        run.cluster.now_s = ended_at_s + day * 86400.0
+        run.tick()
+        assert ('rollout/clock' in run.store.values) is written
+
+
+# -- the operator's window on it
+
+
+def test_what_is_done_before_a_rollback_is_done_once_nothing_refuses_it(run: Watched) -> None:
+    called: list[bool] = []
+    before: Callable[[], None] = lambda: called.append(True)  # noqa: E731
+    run.start()
+    run.to_the_end()
+    run.cluster.operator_sets('osd', 'write_buffer_size=1')
+    with pytest.raises(Exception, match='was changed since by somebody else'):
+        run.driver.rollback(None, 'client.ann', run.cluster.now_s, before)
+    assert called == []
+    run.cluster.operator_sets('osd', NEW)
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s, before)
+    assert called == [True]
+
+
+def test_who_asked_is_named_later_in_state_and_history(run: Watched) -> None:
+    run.cluster.flags.add('noout')
+    run.start()
+    run.driver.name_actor('r0', 'client.zoe')
+    assert run.state.request.actor == run.driver.history[0].actor == 'client.admin'
+    run.driver.name_actor('r1', 'client.zoe')
+    assert run.state.request.actor == run.driver.history[0].actor == 'client.zoe'
+    run.fail_over()
+    assert run.state.request.actor == run.driver.history[0].actor == 'client.zoe'
+
+
+def test_numbers_are_those_of_rollouts_and_of_other_changes(run: Watched) -> None:
+    assert run.driver.next_number() == '1'
+    run.start()
+    assert run.driver.next_number() == '2'
+
+
+def test_of_many_rollouts_the_last_eight_are_named(run: Watched) -> None:
+    run.cluster.flags.add('noout')
+    for n in range(10):
+        run.start(set_profile(run.cluster, recommendation_id=f'a{n}'))
+        run.driver.abort('client.ann', run.cluster.now_s)
+        run.tick()
+    with pytest.raises(Exception, match=r'the last are r3, r4, r5, r6, r7, r8, r9, r10$'):
+        run.driver.rollback('r99', 'client.ann', run.cluster.now_s)

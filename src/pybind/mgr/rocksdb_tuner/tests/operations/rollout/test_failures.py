@@ -1,0 +1,789 @@
+"""What a rollout does when an OSD, the orchestrator, a monitor or an operator gets in its way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rocksdb_tuner.judge.records import SoakPlan
+from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.operations.rollout.batches import batches
+from rocksdb_tuner.operations.rollout.errors import RolloutRefused
+from rocksdb_tuner.operations.rollout.machine import Machine
+from rocksdb_tuner.operations.rollout.observation import Needs, Observation
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, Outcome, Phase
+from rocksdb_tuner.operations.rollout.restart import by_hand
+from rocksdb_tuner.operations.rollout.rules import Step
+from rocksdb_tuner.plan.records import OPTION
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
+
+from .conftest import (
+    ALL,
+    CLASS,
+    NEW,
+    OLD,
+    Run,
+    overridden,
+    remove_override,
+    same_meaning,
+    set_profile,
+)
+
+BAD = 'write_buffer_size=foo'
+DEFAULT = DEFAULTS['pacific']
+
+
+# -- an OSD
+
+
+def test_an_osd_that_does_not_start_loses_the_entry_and_is_started_again(run: Run) -> None:
+    run.start(set_profile(run.cluster, BAD))
+    state = run.to_the_end()
+    assert (state.phase, state.outcome) == (Phase.FAILED, Outcome.FAILED)
+    assert state.failure == 'osd.0 did not come back up within 300 s'
+    assert run.cluster.entries_of() == {}
+    assert not run.cluster.down
+    assert [osd.boots for osd in run.cluster.osds.values()] == [2, 1, 1]
+    assert [osd.step for osd in state.osds] == [
+        OsdStep.RESTORED,
+        OsdStep.PENDING,
+        OsdStep.PENDING,
+    ]
+
+
+def test_the_entry_of_an_osd_that_does_not_start_goes_back_to_what_it_was() -> None:
+    cluster = overridden('osd.0')
+    run = Run(cluster)
+    run.start(set_profile(cluster, BAD, final_entries=(('osd.0', None), (ALL, BAD))))
+    assert run.to_the_end().phase is Phase.FAILED
+    assert cluster.entries_of() == {'osd.0': OLD}
+    assert cluster.runs(0) == OLD
+
+
+def test_a_later_osd_that_does_not_start_takes_everything_back(run: Run) -> None:
+    """No part of the cluster is left with options with which an OSD did not start."""
+    run.start()
+    run.until(lambda s: s.osds[1].step is OsdStep.RESTARTING)
+    run.cluster.osds[1].broken = True
+    run.until(lambda s: s.direction is Direction.RECOVER)
+    run.cluster.osds[1].broken = False
+    state = run.to_the_end()
+    assert (state.phase, state.outcome) == (Phase.ROLLED_BACK, Outcome.ROLLED_BACK)
+    assert run.cluster.entries_of() == {}
+    assert [run.cluster.runs(n) for n in range(3)] == [DEFAULT] * 3
+    assert state.failure == (
+        'osd.1 did not come back up within 300 s; rolled back by the module, of all OSDs'
+    )
+    # It was started again once, with what it had, and not once more for the others' sake.
+    assert [osd.boots for osd in run.cluster.osds.values()] == [3, 2, 1]
+
+
+def test_a_later_osd_that_is_not_restarted_is_left_to_the_operators_hand(run: Run) -> None:
+    """That the orchestrator does nothing is no reason to restart all others once more."""
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
+    run.cluster.orchestrator_idle = True
+    run.to_a_wait('systemctl restart ceph-osd@1')
+    assert run.state.osds[1].restarts_asked == 3
+    run.cluster.orchestrator_idle = False
+    run.driver.resume(run.cluster.now_s)
+    assert run.to_the_end().phase is Phase.DONE
+
+
+def test_an_osd_that_the_former_managers_orchestrator_only_stopped_is_started(run: Run) -> None:
+    """A restart ends half-way with the manager that it ran in: no fault of the new entry."""
+    run.cluster.orchestrator_idle = True
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.stop_osd(0)
+    run.fail_over()
+    run.cluster.orchestrator_idle = False
+    state = run.to_the_end()
+    assert (state.phase, run.cluster.runs(0)) == (Phase.DONE, NEW)
+
+
+@pytest.mark.parametrize('hold', ['kill switch', 'abort', 'pause'])
+def test_after_a_failover_an_osd_left_down_is_put_back_when_nothing_new_may_begin(
+    run: Run, hold: str
+) -> None:
+    run.cluster.orchestrator_idle = True
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.stop_osd(0)
+    run.fail_over()
+    run.cluster.orchestrator_idle = False
+    if hold == 'abort':
+        run.driver.abort('client.ann', run.cluster.now_s)
+    elif hold == 'pause':
+        run.driver.pause('client.ann', run.cluster.now_s)
+    run.may_act = hold != 'kill switch'
+    state = run.to_the_end()
+    assert (state.phase, run.cluster.runs(0)) == (Phase.FAILED, DEFAULT)
+    assert run.cluster.entries_of() == {}
+
+
+def test_an_osd_that_does_not_start_costs_one_more_start_after_each_failover_at_most(
+    run: Run,
+) -> None:
+    run.start(set_profile(run.cluster, BAD))
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.tick()
+    run.fail_over()
+    asked = run.until(lambda s: s.direction is Direction.RECOVER).osds[0].restarts_asked
+    assert asked <= 2
+    assert run.to_the_end().failure == 'osd.0 did not come back up within 300 s'
+    assert run.cluster.runs(0) == DEFAULT
+
+
+def test_a_broken_osd_is_put_back_in_spite_of_the_kill_switch(run: Run) -> None:
+    """Safety rule 4: what keeps an OSD from starting is taken away, and the OSD is started."""
+    run.start(set_profile(run.cluster, BAD))
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.may_act = False
+    assert run.to_the_end().phase is Phase.FAILED
+    assert not run.cluster.down
+    assert run.cluster.entries_of() == {}
+
+
+def test_without_an_orchestrator_the_operator_is_told_to_start_what_does_not_start() -> None:
+    run = Run()
+    run.cluster.orchestrator_reason = 'No orchestrator configured'
+    run.start(set_profile(run.cluster, BAD))
+    run.to_a_wait('restart osd.0 next')
+    run.cluster.restart_by_hand(0)
+    state = run.to_a_wait('start osd.0 next: "systemctl start ceph-osd@0" on node0')
+    assert state.stage is Phase.ROLLING_BACK
+    assert run.cluster.entries_of() == {}
+    run.cluster.start_osd(0)
+    assert run.to_the_end().failure == 'osd.0 did not come back up within 300 s'
+    assert run.cluster.runs(0) == DEFAULT
+
+
+def test_an_osd_that_died_for_good_is_waited_for_until_abort(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.osds[0].broken = True
+    asked: list[float] = []
+    run.cluster.on_command = lambda command: (
+        asked.append(run.cluster.now_s) if 'orch' in command else None
+    )
+    state = run.to_a_wait('start osd.0 next')
+    assert state.osds[0].restarts_asked == 3
+    assert [later - earlier >= 300.0 for earlier, later in zip(asked, asked[1:])] == [True, True]
+    state = run.driver.abort('client.ann', run.cluster.now_s)
+    assert (state.phase, state.outcome) == (Phase.FAILED, Outcome.FAILED)
+    assert 'aborted by client.ann before the OSD was seen as it was before' in (state.failure or '')
+    assert run.cluster.entries_of() == {}
+
+
+def test_an_osd_that_goes_down_before_its_restart_and_stays_down_is_put_back(run: Run) -> None:
+    """With its entry in place, what keeps it down may be the entry."""
+    run.cluster.orchestrator_reason = 'no orchestrator'
+    run.start(set_profile(run.cluster, BAD))
+    run.to_a_wait('restart osd.0 next')
+    run.cluster.flags.add('noout')
+    run.cluster.orchestrator_reason = None
+    run.cluster.restart_by_hand(0)
+    run.to_a_wait('osd.0 is down')
+    assert run.to_the_end().phase is Phase.FAILED
+    assert not run.cluster.down
+
+
+def test_an_osd_that_comes_back_without_the_value_is_put_back(run: Run) -> None:
+    run.start()
+    run.cluster.osds[0].stubborn = RunningOption('write_buffer_size=1', 'mon', ignores_mon=False)
+    run.until(lambda s: s.direction is Direction.RECOVER)
+    run.cluster.osds[0].stubborn = None
+    state = run.to_the_end()
+    assert state.phase is Phase.FAILED
+    assert state.failure == (
+        'osd.0 was restarted without effect: it runs write_buffer_size=1 (source mon)'
+    )
+    assert run.cluster.entries_of() == {}
+    assert run.cluster.runs(0) == DEFAULT
+
+
+def test_no_effect_after_a_restart_is_no_reason_for_another_restart(run: Run) -> None:
+    run.start()
+    run.cluster.osds[0].stubborn = RunningOption(DEFAULT, 'default', ignores_mon=False)
+    state = run.to_the_end()
+    assert 'without effect' in (state.failure or '')
+    assert [c for c in run.cluster.commands if 'orch' in c] == [
+        'ceph orch daemon restart osd.0',
+    ]
+
+
+def test_a_ceph_conf_that_overrules_is_found_and_left_alone(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.osds[0].conf_file[OPTION] = DEFAULT
+    state = run.to_the_end()
+    assert 'of osd.0 comes from its ceph.conf' in (state.failure or '')
+    assert run.cluster.entries_of() == {}
+    assert run.cluster.osds[0].boots == 2
+
+
+def test_a_ceph_conf_that_says_the_same_overrules_all_the_same(run: Run) -> None:
+    """What is verified there says nothing of the config store."""
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.osds[0].conf_file[OPTION] = NEW
+    state = run.to_the_end()
+    assert 'of osd.0 comes from its ceph.conf' in (state.failure or '')
+
+
+def test_what_the_process_before_reported_is_not_believed_of_the_new_one() -> None:
+    """The target has the meaning that the OSD ran before; now it runs something else."""
+    run = Run(overridden(ALL))
+    run.start(set_profile(run.cluster, ';'.join(OLD.split(','))))
+    run.cluster.osds[0].stubborn = RunningOption('write_buffer_size=1', 'mon', ignores_mon=False)
+    state = run.to_the_end()
+    assert 'osd.0 was restarted without effect: it runs write_buffer_size=1' in (
+        state.failure or ''
+    )
+
+
+def test_a_ceph_conf_that_came_before_the_osd_was_touched_is_waited_for(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.osds[1].shown[OPTION] = RunningOption(OLD, 'file', ignores_mon=False)
+    state = run.to_a_wait('of osd.1 comes from its ceph.conf')
+    assert '"ceph rocksdb-tuner rollback"' in (state.paused_reason or '')
+    assert 'osd.1' not in run.cluster.entries_of()
+    del run.cluster.osds[1].shown[OPTION]
+    run.cluster.advance(10)
+    run.cluster.osds[1].reported = dict(run.cluster.osds[1].shown)
+    assert run.to_the_end().phase is Phase.DONE
+
+
+def test_an_osd_that_does_not_tell_what_it_runs_is_put_back(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.osds[0].silent = True
+    run.until(lambda s: s.direction is Direction.RECOVER)
+    state = run.to_the_end()
+    assert 'osd.0 was restarted, but what it runs cannot be read' in (state.failure or '')
+    assert 'osd.0 was restarted on the way back, but what it runs cannot be read' in (
+        state.failure or ''
+    )
+    assert run.cluster.runs(0) == DEFAULT
+
+
+def test_an_osd_that_crashes_again_and_again_is_put_back(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.osds[0].crashes_after_s = 8.0
+    state = run.to_the_end()
+    assert 'osd.0 came up and went down again 3 times' in (state.failure or '')
+    assert run.cluster.runs(0) == DEFAULT
+
+
+def test_an_osd_that_is_only_called_down_keeps_its_process_and_its_turn(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
+    run.cluster.mark_down(0)
+    run.tick()
+    run.tick()
+    assert run.state.osds[0].step is OsdStep.RESTARTING
+    run.cluster.mark_down(0, up=True)
+    state = run.to_the_end()
+    assert (state.phase, state.osds[0].flaps) == (Phase.DONE, 1)
+    assert run.cluster.osds[0].boots == 2
+
+
+# -- the orchestrator
+
+
+def test_an_orchestrator_that_does_nothing_is_asked_twice_and_then_given_up(run: Run) -> None:
+    run.cluster.orchestrator_idle = True
+    run.start()
+    state = run.to_the_end()
+    assert state.failure == 'osd.0 was asked to restart 2 times and did not'
+    assert [c for c in run.cluster.commands if 'orch' in c] == [
+        'ceph orch daemon restart osd.0'
+    ] * 2
+    assert run.cluster.entries_of() == {}
+    assert run.cluster.osds[0].boots == 1
+
+
+def test_a_second_request_waits_for_the_gates_like_the_first(run: Run) -> None:
+    run.cluster.orchestrator_restarts = 2
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.orchestrator_restarts = None
+    run.cluster.flags.add('noout')
+    run.to_a_wait('noout', within_s=1000)
+    assert [c for c in run.cluster.commands if 'orch' in c] == ['ceph orch daemon restart osd.0']
+    run.cluster.flags.clear()
+    assert run.to_the_end().phase is Phase.DONE
+
+
+def test_an_orchestrator_that_refuses_is_asked_on_and_the_operator_told_why(run: Run) -> None:
+    run.cluster.errors['orch daemon'] = run.refusal
+    run.start()
+    state = run.to_a_wait('systemctl restart ceph-osd@0')
+    assert 'attempts failed, it goes on trying: read-only file system' in state.paused_reason  # type: ignore[operator]
+    asked = len(run.cluster.commands)
+    for _ in range(60):
+        run.tick()
+    # Not at every tick: some 120 s at 30 s each.
+    assert len(run.cluster.commands) - asked <= 5
+    del run.cluster.errors['orch daemon']
+    state = run.to_the_end()
+    assert (state.phase, state.errors, state.last_error) == (Phase.DONE, 0, None)
+
+
+def test_what_an_orchestrator_refused_but_did_all_the_same_is_noticed(run: Run) -> None:
+    run.cluster.errors['orch daemon'] = run.refusal
+    run.start()
+    run.until(lambda s: s.errors == 1)
+    run.cluster.restart_by_hand(0)
+    run.until(lambda s: s.osds[0].step is OsdStep.VERIFIED)
+    assert run.cluster.osds[0].boots == 2
+
+
+def test_resume_tries_at_once_what_the_orchestrator_refused(run: Run) -> None:
+    run.cluster.errors['orch daemon'] = run.refusal
+    run.start()
+    run.to_a_wait('attempts failed')
+    del run.cluster.errors['orch daemon']
+    run.driver.resume(run.cluster.now_s)
+    run.tick()
+    assert run.state.osds[0].step is OsdStep.RESTARTING
+
+
+def test_an_orchestrator_that_goes_away_after_the_request_leaves_it_to_the_operator() -> None:
+    run = Run()
+    run.cluster.orchestrator_idle = True
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.orchestrator_reason = 'No orchestrator configured'
+    run.to_a_wait('systemctl restart ceph-osd@0')
+    run.cluster.restart_by_hand(0)
+    run.until(lambda s: s.osds[0].step is OsdStep.VERIFIED)
+
+
+def test_a_second_request_that_is_refused_counts_like_one_that_was_not(run: Run) -> None:
+    run.cluster.orchestrator_idle = True
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.errors['orch daemon'] = run.refusal
+    state = run.to_the_end()
+    assert state.failure == 'osd.0 was asked to restart 2 times and did not'
+
+
+def test_an_idle_orchestrator_on_the_way_back_is_asked_no_more_than_three_times() -> None:
+    run = Run()
+    run.start()
+    run.to_the_end()
+    run.cluster.orchestrator_idle = True
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    state = run.to_a_wait('osd.0 was not restarted when asked')
+    assert state.osds[0].restarts_asked == 3
+    run.cluster.orchestrator_idle = False
+    with pytest.raises(RolloutRefused):
+        run.driver.start(set_profile(run.cluster), run.cluster.now_s)
+    state = run.driver.resume(run.cluster.now_s)
+    assert (state.osds[0].step, state.paused_reason) == (OsdStep.RESTART_DUE, None)
+    assert run.to_the_end().phase is Phase.ROLLED_BACK
+
+
+def test_a_pause_also_holds_further_requests_on_the_way_back() -> None:
+    run = Run()
+    run.start()
+    run.to_the_end()
+    run.cluster.osds[0].broken = True
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.driver.pause('client.ann', run.cluster.now_s)
+    asked = len(run.cluster.commands)
+    for _ in range(400):
+        run.tick()
+    assert len(run.cluster.commands) == asked
+    assert run.state.paused_reason == 'paused by client.ann'
+
+
+# -- monitors
+
+
+@pytest.mark.parametrize('prefix', ['config set', 'config rm'])
+def test_a_monitor_that_refuses_is_asked_on_and_named(run: Run, prefix: str) -> None:
+    run.cluster.errors[prefix] = run.refusal
+    run.start()
+    state = run.to_a_wait('it goes on trying: read-only file system')
+    assert state.phase is Phase.WAITING
+    del run.cluster.errors[prefix]
+    assert run.to_the_end().phase is Phase.DONE
+
+
+def test_a_config_store_that_cannot_be_read_stops_everything_until_it_can(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
+    run.cluster.errors['config dump'] = run.refusal
+    done = len(run.cluster.commands)
+    for _ in range(60):
+        run.tick()
+    assert len(run.cluster.commands) == done
+    assert run.driver.problems == ('the rollout cannot go on now: read-only file system',)
+    run.cluster.errors.clear()
+    assert run.to_the_end().phase is Phase.DONE
+    assert not run.driver.problems
+
+
+def test_a_state_that_cannot_be_stored_is_not_acted_on(run: Run) -> None:
+    """Another manager would not know what was done."""
+    run.start()
+    run.store.error = run.refusal
+    for _ in range(30):
+        run.tick()
+    assert run.cluster.commands == []
+    assert run.driver.problems == ('the rollout cannot go on now: read-only file system',)
+    run.store.error = None
+    assert run.to_the_end().phase is Phase.DONE
+
+
+def test_a_value_that_the_monitor_cannot_resolve_is_waited_for(run: Run) -> None:
+    run.start()
+    run.cluster.errors['config get'] = run.refusal
+    run.to_a_wait('what the monitor gives osd.0 cannot be read')
+    run.cluster.errors.clear()
+    assert run.to_the_end().phase is Phase.DONE
+
+
+@pytest.mark.parametrize('jump_s', [-86400.0, 86400.0])
+def test_a_clock_that_is_set_neither_fails_nor_stops_a_rollout(run: Run, jump_s: float) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    clock = run.cluster.now_s + jump_s
+    for _ in range(150):
+        run.driver.tick(clock, may_act=True)
+        run.cluster.advance(2.0)
+        clock += 2.0
+    assert run.state.phase is Phase.DONE
+
+
+# -- somebody else's changes
+
+
+@pytest.mark.parametrize('who', ['osd.1', 'osd.1/class:ssd', CLASS, 'osd/host:node2', 'osd'])
+def test_an_operators_change_stops_the_rollout_and_is_left_alone(run: Run, who: str) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.VERIFIED)
+    run.cluster.operator_sets(who, OLD)
+    state = run.to_the_end()
+    assert (state.phase, state.outcome) == (Phase.FAILED, Outcome.ABORTED)
+    assert f'{OPTION} of {who} was changed by somebody else' in (state.failure or '')
+    assert run.cluster.entries_of()[who] == OLD
+    assert run.cluster.entries_of()['osd.0'] == NEW
+
+
+def test_the_osd_in_flight_is_finished_when_another_entry_changes(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.operator_sets(ALL, OLD)
+    state = run.to_the_end()
+    assert (state.outcome, state.osds[0].step) == (Outcome.ABORTED, OsdStep.VERIFIED)
+    assert run.cluster.entries_of() == {'osd.0': NEW, ALL: OLD}
+
+
+def test_an_operator_who_changes_the_osd_in_flight_has_it_to_himself(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.operator_sets('osd.0', OLD)
+    done = len(run.cluster.commands)
+    state = run.to_the_end()
+    assert state.outcome is Outcome.ABORTED
+    assert len(run.cluster.commands) == done
+    assert run.cluster.entries_of() == {'osd.0': OLD}
+
+
+def test_no_rollback_is_offered_that_would_be_refused_for_an_operators_change(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[1].step is OsdStep.RESTARTING)
+    run.cluster.operator_sets('osd.1', OLD)
+    failure = run.to_the_end().failure or ''
+    assert 'the change stays on osd.0, osd.1' in failure
+    assert 'refuses to take it back while osd.1 has what somebody else set' in failure
+    assert failure.count('changed by somebody else') == 1
+    with pytest.raises(RolloutRefused, match='changed since by somebody else'):
+        run.driver.rollback(None, 'client.admin', run.cluster.now_s)
+    run.cluster.operator_sets('osd.1', NEW)
+    run.driver.rollback(None, 'client.admin', run.cluster.now_s)
+    assert run.to_the_end().phase is Phase.ROLLED_BACK
+
+
+def test_a_rollback_is_offered_beside_a_change_that_is_not_in_its_way(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.operator_sets(CLASS, OLD)
+    failure = run.to_the_end().failure or ''
+    assert f'{OPTION} of {CLASS} was changed by somebody else; the change stays on' in failure
+    assert 'rollback r1" takes it back' in failure
+    run.driver.rollback(None, 'client.admin', run.cluster.now_s)
+    run.to_the_end()
+    assert run.cluster.entries_of() == {CLASS: OLD}
+
+
+def test_an_abort_offers_no_rollback_that_a_change_of_just_now_is_in_the_way_of(run: Run) -> None:
+    run.start(soak=SoakPlan(300.0, 600.0))
+    run.until(lambda s: s.stage is Phase.SOAKING)
+    run.cluster.operator_sets('osd.0', OLD)
+    state = run.driver.abort('client.a', run.cluster.now_s)
+    assert 'refuses to take it back while osd.0' in (state.failure or '')
+
+
+def test_an_operator_who_removes_an_entry_of_the_rollout_stops_it(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[1].step is OsdStep.RESTARTING)
+    run.cluster.operator_removes('osd.0')
+    assert run.to_the_end().outcome is Outcome.ABORTED
+    assert 'osd.0' not in run.cluster.entries_of()
+
+
+def test_an_operator_who_removes_what_was_there_before_stops_the_rollout() -> None:
+    run = Run(overridden('global'))
+    run.start(set_profile(run.cluster))
+    run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
+    run.cluster.operator_removes('global')
+    state = run.to_the_end()
+    assert f'{OPTION} of global was changed' in (state.failure or '')
+
+
+def test_entries_that_are_nothing_to_the_osds_of_the_rollout_do_not_stop_it() -> None:
+    cluster = FakeCluster(osds=4)
+    cluster.osds[3].device_class = 'hdd'
+    run = Run(cluster)
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
+    for who in ('osd/class:hdd', 'osd.3', 'osd/host:node3', 'mon', 'client.admin', 'osd.x'):
+        cluster.operator_sets(who, OLD)
+    cluster.operator_sets('osd', '5', 'osd_max_backfills')
+    assert run.to_the_end().phase is Phase.DONE
+
+
+def test_an_entry_that_is_seen_once_only_is_not_taken_for_a_change(run: Run) -> None:
+    """A monitor may answer from just before the last change."""
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
+    value = run.cluster.store.pop(('osd.0', OPTION))
+    run.driver.tick(run.cluster.now_s, may_act=True)
+    assert run.state.suspicion is not None
+    run.cluster.store['osd.0', OPTION] = value
+    state = run.to_the_end()
+    assert (state.phase, state.suspicion) == (Phase.DONE, None)
+
+
+def test_an_operators_change_of_an_osd_that_is_being_put_back_ends_it(run: Run) -> None:
+    run.start(set_profile(run.cluster, BAD))
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.errors['config rm'] = run.refusal
+    run.until(lambda s: s.direction is Direction.RECOVER)
+    run.cluster.operator_sets('osd.0', OLD)
+    state = run.to_the_end()
+    assert state.outcome is Outcome.ABORTED
+    assert 'did not come back up within 300 s' in (state.failure or '')
+    assert 'changed by somebody else' in (state.failure or '')
+    assert run.cluster.entries_of() == {'osd.0': OLD}
+
+
+def test_an_operators_change_elsewhere_does_not_keep_an_osd_from_being_put_back(run: Run) -> None:
+    run.start(set_profile(run.cluster, BAD))
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.until(lambda s: s.direction is Direction.RECOVER)
+    run.cluster.operator_sets(ALL, OLD)
+    run.to_the_end()
+    assert not run.cluster.down
+    assert run.cluster.entries_of() == {ALL: OLD}
+
+
+def test_an_operators_change_on_the_way_back_stops_it(one_step_a_tick: None, run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.stage is Phase.COLLAPSING)
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    run.cluster.operator_sets('osd.2', OLD)
+    state = run.to_the_end()
+    assert state.outcome is Outcome.ABORTED
+    assert run.cluster.entries_of()['osd.2'] == OLD
+
+
+def test_an_operator_who_undoes_the_way_back_stops_it(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.operator_sets(ALL, NEW)
+    state = run.to_the_end()
+    assert state.outcome is Outcome.ABORTED
+    assert run.cluster.entries_of() == {ALL: NEW}
+
+
+def test_an_operator_who_removes_the_mask_that_was_just_set_stops_the_rollout(
+    one_step_a_tick: None, run: Run
+) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.COLLAPSED)
+    run.cluster.operator_removes(ALL)
+    state = run.to_the_end()
+    assert state.outcome is Outcome.ABORTED
+    assert f'{OPTION} of {ALL} was changed by somebody else' in (state.failure or '')
+    assert ALL not in run.cluster.entries_of()
+
+
+def test_a_rollback_leaves_alone_what_the_rollout_had_not_come_to(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.SETTLING)
+    run.driver.abort('client.ann', run.cluster.now_s)
+    run.to_the_end()
+    run.cluster.operator_sets(ALL, OLD)
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.cluster.entries_of() == {ALL: OLD}
+
+
+def test_a_rollback_that_would_undo_an_operators_change_is_refused(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    run.cluster.operator_sets(ALL, OLD)
+    with pytest.raises(RolloutRefused, match='of osd was changed since by somebody else'):
+        run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    assert run.state.phase is Phase.DONE
+    assert run.cluster.entries_of() == {ALL: OLD}
+
+
+# -- collapsing
+
+
+def test_an_osd_that_something_else_decides_for_keeps_its_own_entry(run: Run) -> None:
+    """A mask that only the monitor can evaluate, there from the beginning."""
+    run.cluster.operator_sets('osd/rack:r1', OLD)
+    run.cluster.resolves['osd/rack:r1'] = {1}
+    run.start()
+    state = run.to_the_end()
+    assert state.phase is Phase.FAILED
+    assert run.cluster.entries_of()['osd.1'] == NEW
+    assert {run.cluster.resolved(n, OPTION) for n in range(3)} == {NEW}
+
+
+def test_an_entry_that_protects_an_osd_is_written_until_it_is_there(run: Run) -> None:
+    run.cluster.operator_sets('osd/rack:r1', OLD)
+    run.cluster.resolves['osd/rack:r1'] = {0}
+    run.start()
+    run.until(lambda s: s.osds[2].step is OsdStep.SETTLING)
+    run.until(lambda s: s.osds[0].step is OsdStep.COLLAPSING)
+    run.cluster.errors['config set'] = run.refusal
+    run.to_a_wait('attempts failed')
+    run.cluster.errors.clear()
+    assert run.to_the_end().phase is Phase.FAILED
+    assert run.cluster.entries_of()['osd.0'] == NEW
+
+
+# -- changes without restarts
+
+
+def test_entries_that_change_nothing_are_removed_without_a_restart() -> None:
+    run = Run()
+    run.cluster.operator_sets('osd', OLD)
+    request = replace(remove_override(run.cluster), restart=False)
+    run.start(request)
+    state = run.to_the_end()
+    assert state.phase is Phase.DONE
+    assert run.cluster.entries_of() == {}
+    assert run.cluster.commands == [f'ceph config rm osd {OPTION}']
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.cluster.entries_of() == {'osd': OLD}
+    assert not [c for c in run.cluster.commands if 'orch' in c]
+
+
+def test_own_entries_can_be_removed_without_a_restart_too() -> None:
+    run = Run()
+    run.cluster.operator_sets('osd.1', OLD)
+    request = replace(remove_override(run.cluster, 'osd.1'), restart=False)
+    run.start(request)
+    assert run.to_the_end().phase is Phase.DONE
+    assert run.cluster.commands == [f'ceph config rm osd.1 {OPTION}']
+
+
+def test_a_change_without_restarts_is_refused_where_an_osd_runs_something_else() -> None:
+    run = Run(overridden('osd'))
+    request = replace(remove_override(run.cluster), restart=False)
+    with pytest.raises(RolloutRefused, match=r'osd\.0 must be restarted first'):
+        run.start(request)
+
+
+# -- words
+
+
+def test_a_command_for_the_operator_names_verb_and_host_where_known() -> None:
+    cluster = FakeCluster(1)
+    info = cluster.cluster_map().osds[0]
+    assert by_hand(0, info, 'why').startswith(
+        'restart osd.0 next: "systemctl restart ceph-osd@0" on node0;'
+    )
+    assert by_hand(0, None, 'why').startswith('restart osd.0 next: "systemctl restart ceph-osd@0";')
+
+
+def test_a_source_that_nobody_knows_is_described_all_the_same(run: Run) -> None:
+    run.cluster.osds[0].reported[OPTION] = RunningOption(OLD, 'override', ignores_mon=False)
+    with pytest.raises(RolloutRefused, match='a value set in the running daemon'):
+        run.start()
+
+
+def test_long_texts_of_other_programs_are_cut(run: Run) -> None:
+    run.cluster.errors['config set'] = type(run.refusal)(5, 'x' * 5000)
+    run.start()
+    state = run.to_a_wait('attempts failed')
+    assert len(state.paused_reason or '') <= 600
+    assert len(state.last_error or '') <= 600
+
+
+def test_an_abort_right_after_somebody_elses_restart_does_not_trust_an_old_report() -> None:
+    """The new process runs the new value, and the manager still shows the old one."""
+    run = Run()
+    run.cluster.orchestrator_reason = 'no orchestrator'
+    run.start()
+    run.to_a_wait('restart osd.0 next')
+    run.cluster.report_s = 20.0
+    run.cluster.restart_by_hand(0)
+    run.cluster.advance(10)
+    run.cluster.orchestrator_reason = None
+    assert run.cluster.runs(0) == NEW
+    run.driver.abort('client.ann', run.cluster.now_s)
+    state = run.to_the_end()
+    assert state.osds[0].step is OsdStep.RESTORED
+    assert run.cluster.runs(0) == DEFAULT
+
+
+def test_an_abort_whose_osd_does_not_come_back_tells_both(run: Run) -> None:
+    run.start(set_profile(run.cluster, BAD))
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.driver.abort('client.ann', run.cluster.now_s)
+    state = run.to_the_end()
+    assert state.outcome is Outcome.FAILED
+    assert state.failure == 'aborted by client.ann; osd.0 did not come back up within 300 s'
+    assert run.cluster.entries_of() == {}
+
+
+def test_an_osd_that_was_left_to_its_operator_is_shown_as_failed(run: Run) -> None:
+    run.start()
+    run.until(lambda s: s.osds[0].step is OsdStep.RESTARTING)
+    run.cluster.operator_sets('osd.0', OLD)
+    state = run.to_the_end()
+    assert [b.phase for b in batches(state)] == [Phase.FAILED, Phase.PLANNED, Phase.PLANNED]
+
+
+@pytest.mark.parametrize('value', [NEW, BAD])
+def test_a_rollout_that_ended_does_nothing_more_whatever_is_seen(run: Run, value: str) -> None:
+    run.start(set_profile(run.cluster, value))
+    state = run.to_the_end()
+    assert Machine(same_meaning).needs(state, 1e6) == Needs()
+    run.cluster.stop_osd(1)
+    seen = Observation(
+        cluster=run.cluster.cluster_map(),
+        pgs=run.cluster.pg_summary(),
+        health=frozenset(run.cluster.health_codes()),
+        entries={'osd.1': OLD},
+        watched_s=1e6,
+    )
+    assert Machine(same_meaning).step(state, seen, 0.0) == Step(state)

@@ -1,0 +1,134 @@
+"""What is kept of a rollout for good: it can be rolled back, whatever was refused or lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocksdb_tuner.deep.look import DeepLooker
+from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.operations.rollout.records import OsdStep, Outcome, Phase
+from rocksdb_tuner.operations.rollout.storage import ARCHIVE, CURRENT, HISTORY
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster, FakeStore
+from rocksdb_tuner.tests.operations.rollout.conftest import (
+    NEW,
+    OLD,
+    Run,
+    overridden,
+    refusing,
+    remove_override,
+    set_profile,
+)
+from rocksdb_tuner.tests.operations.rollout.test_driver import refused
+
+DEFAULT = DEFAULTS['pacific']
+
+
+def refuse(run: Run, prefix: str) -> None:
+    """The monitors refuse to store what lies under ``prefix``."""
+
+    def on_set(key: str) -> None:
+        if key.startswith(prefix):
+            raise refusing('no space')
+
+    run.store.on_set = on_set
+
+
+def rolled_back(run: Run, name: str | None) -> None:
+    run.driver.rollback(name, 'client.ann', run.cluster.now_s)
+    assert run.to_the_end().phase is Phase.ROLLED_BACK
+
+
+def test_an_archive_that_was_refused_once_is_written_before_the_next_rollout() -> None:
+    run = Run(overridden('osd'))
+    refuse(run, ARCHIVE)
+    run.start()
+    run.to_the_end()
+    run.store.on_set = lambda key: None
+    run.start(remove_override(run.cluster))
+    run.to_the_end()
+    rolled_back(run, 'r2')
+    rolled_back(run, 'r1')
+    assert run.cluster.entries_of() == {'osd': OLD}
+    run.fail_over()
+    assert [r.outcome for r in run.driver.history] == [Outcome.ROLLED_BACK] * 2
+
+
+def test_no_rollout_begins_while_the_end_of_the_last_cannot_be_stored(run: Run) -> None:
+    refuse(run, ARCHIVE)
+    run.start()
+    run.to_the_end()
+    with refused(5, 'the end of r1 cannot be stored now: no space; try again'):
+        run.start(set_profile(run.cluster, OLD, recommendation_id='other'))
+    assert run.state.rollout_id == 'r1'
+    assert run.driver.history[0].outcome is Outcome.WAITING
+
+
+@pytest.mark.parametrize('name', ['r1', 'ssd-lz4'])
+def test_history_alone_suffices_to_roll_back(run: Run, name: str) -> None:
+    run.start()
+    run.to_the_end()
+    run.start(set_profile(run.cluster, OLD, recommendation_id='other'))
+    run.to_the_end()
+    rolled_back(run, None)
+    for key in [k for k in run.store.values if not k.startswith(HISTORY)]:
+        del run.store.values[key]
+    run.fail_over()
+    rolled_back(run, name)
+    assert run.cluster.entries_of() == {}
+    assert [run.cluster.runs(n) for n in range(3)] == [DEFAULT] * 3
+
+
+@pytest.mark.parametrize('step', list(OsdStep)[1:6])
+@pytest.mark.parametrize('name', [None, 'r1'])
+def test_a_rollout_whose_state_was_lost_in_its_middle_is_rolled_back_from_history(
+    one_step_a_tick: None, run: Run, step: OsdStep, name: str | None
+) -> None:
+    """How far it came is not known then: each OSD is taken for changed."""
+    run.start()
+    run.until(lambda s: s.osds[1].step is step)
+    del run.store.values[CURRENT]
+    run.fail_over()
+    run.cluster.advance(60)
+    for _ in range(10):
+        run.tick()
+    rolled_back(run, name)
+    assert run.cluster.entries_of() == {}
+    assert [run.cluster.runs(n) for n in range(3)] == [DEFAULT] * 3
+
+
+def test_history_keeps_its_order_over_rollbacks_and_failovers(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    run.start(set_profile(run.cluster, OLD, recommendation_id='other'))
+    run.to_the_end()
+    rolled_back(run, 'r2')
+    rolled_back(run, 'r1')
+    before = [r.rollout_id for r in run.driver.history]
+    run.fail_over()
+    assert [r.rollout_id for r in run.driver.history] == before == ['r1', 'r2']
+
+
+def test_history_of_a_rollout_of_very_many_osds_is_kept_all_the_same() -> None:
+    """Its state takes most of what fits under one key, and stays in the archive."""
+    cluster = FakeCluster(600, per_host=10)
+    for n, osd in cluster.osds.items():
+        osd.nonce = n * 2654435761 % 2**32
+    run = Run(cluster)
+    state = run.start()
+    assert len(run.store.values[HISTORY + state.rollout_id]) < 65536
+    assert run.driver.history[0].rollout_id == state.rollout_id
+    assert NEW in run.driver.history[0].options_to
+
+
+def test_a_refused_write_while_loading_forgets_no_note_of_a_deep_look() -> None:
+    store = FakeStore()
+    note = '{"version":1,"osd":%d,"nonce":7,"time_s":1.0,"switched":[]}'
+    store.values.update({'deep/osd.0': 'no JSON', 'deep/osd.1': note % 1, 'deep/osd.2': note % 2})
+    store.error = CommandError(28, 'no space')
+    looker = DeepLooker(FakeCluster(3), store)
+    looker.load()
+    noted = looker.unfinished
+    store.error = None
+    looker.put_back(FakeCluster(3).cluster_map(), 1000.0)
+    assert (noted, looker.unfinished) == (True, False)
+    assert sorted(store.values) == ['deep/osd.0']

@@ -1,0 +1,741 @@
+"""What the machine asks to see, what it makes of a look, and the small questions that it asks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.judge.records import Judgement, Verdict
+from rocksdb_tuner.mgr.records import OrchestratedDaemon, RunningOption
+from rocksdb_tuner.operations.rollout import states
+from rocksdb_tuner.operations.rollout.acts import (
+    aborted,
+    action_failed,
+    resumed,
+    waits_for_operator,
+)
+from rocksdb_tuner.operations.rollout.alarm import IN_THE_MIDDLE_S, why_failed, why_waiting
+from rocksdb_tuner.operations.rollout.failing import failing
+from rocksdb_tuner.operations.rollout.foreign import (
+    changed_by_others,
+    entries_in_the_way,
+    told_what_stays,
+)
+from rocksdb_tuner.operations.rollout.leaving import Away, absent, absent_of, why_away
+from rocksdb_tuner.operations.rollout.machine import wait_key
+from rocksdb_tuner.operations.rollout.observation import Needs
+from rocksdb_tuner.operations.rollout.outstanding import asked, cannot_happen, why_not_yet
+from rocksdb_tuner.operations.rollout.records import (
+    AskedRestart,
+    Direction,
+    Ending,
+    OsdProgress,
+    OsdStep,
+    Outcome,
+    Phase,
+    RolloutState,
+)
+from rocksdb_tuner.operations.rollout.rules import why_closed, why_held, write
+from rocksdb_tuner.operations.rollout.starting import SignsOfLife
+from rocksdb_tuner.plan.actions import RestartOsd, SetEntry
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
+
+from .conftest import ALL, NEW, OLD
+from .one_step import MACHINE, observed, other, rollout, way_back, without
+
+DEFAULT = DEFAULTS['pacific']
+FORWARD, BACK, RECOVER = Direction.FORWARD, Direction.BACK, Direction.RECOVER
+FAILED = Ending(Outcome.FAILED, 'it failed')
+ABORTED = Ending(Outcome.ABORTED, 'aborted by client.ann')
+VERIFIED = OsdStep.VERIFIED
+THERE = 'write_buffer_size=1'
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    return FakeCluster(4)
+
+
+def at(cluster: FakeCluster, step: OsdStep, **changes: object) -> RolloutState:
+    """The second OSD is there, and the canary was decided upon."""
+    fields: dict[str, object] = {'verdicts': (Verdict.NO_WORSE,), **changes}
+    return rollout(cluster, VERIFIED, step, **fields)
+
+
+# -- what is to be seen
+
+
+STOP = Needs(ok_to_stop=(1,), orchestrator=True, described=(1,))
+
+
+@pytest.mark.parametrize(
+    ('step', 'direction', 'expected'),
+    [
+        # The one that is begun next, and none of which nothing is to be decided.
+        (OsdStep.PENDING, FORWARD, Needs(running=(1,), ok_to_stop=(1,))),
+        (OsdStep.PENDING, BACK, Needs()),
+        (OsdStep.PENDING, RECOVER, Needs()),
+        (OsdStep.SETTING, FORWARD, Needs()),
+        (OsdStep.RESTART_DUE, FORWARD, STOP),
+        (OsdStep.RESTART_DUE, BACK, STOP),
+        (OsdStep.RESTARTING, FORWARD, STOP),
+        (OsdStep.RESTARTING, RECOVER, STOP),
+        (OsdStep.CHECKING, FORWARD, Needs(running=(1,))),
+        (OsdStep.SETTLING, FORWARD, Needs()),
+        (OsdStep.COLLAPSING, FORWARD, Needs(resolved=(1,))),
+        (OsdStep.SHIELDING, FORWARD, Needs()),
+        (OsdStep.RESTORING, RECOVER, Needs()),
+        # It waits for a verdict on the second one.
+        (VERIFIED, FORWARD, Needs(running=(2,), ok_to_stop=(2,))),
+    ],
+)
+def test_a_look_asks_for_what_is_to_be_decided_and_for_nothing_else(
+    cluster: FakeCluster, step: OsdStep, direction: Direction, expected: Needs
+) -> None:
+    state = at(cluster, step, direction=direction)
+    assert MACHINE.needs(state, 1000.0) == expected
+    # What was asked of another OSD is followed beside that.
+    other_asked = replace(state, asked=AskedRestart(3))
+    described = (3, *expected.described)
+    found = MACHINE.needs(other_asked, 1000.0)
+    assert replace(found, described=tuple(sorted(found.described, reverse=True))) == replace(
+        expected, described=described
+    )
+    same = replace(state, asked=AskedRestart(1))
+    assert MACHINE.needs(same, 1000.0) == replace(expected, described=(1,))
+
+
+def test_of_one_that_is_away_nothing_is_asked(cluster: FakeCluster) -> None:
+    state = at(cluster, OsdStep.PENDING)
+    assert MACHINE.needs(state, 0.0, frozenset({1})) == Needs()
+    assert MACHINE.needs(state, 0.0, frozenset({2})).running == (1,)
+    last = rollout(cluster, *[OsdStep.LEFT_BEHIND] * 4)
+    assert MACHINE.needs(last, 0.0) == Needs()
+
+
+def test_nothing_is_asked_while_a_verdict_is_awaited_or_after_the_end(
+    cluster: FakeCluster,
+) -> None:
+    assert MACHINE.needs(rollout(cluster, VERIFIED), 0.0) == Needs()
+    # An OSD in flight is seen to before that.
+    flying = rollout(cluster, VERIFIED, OsdStep.CHECKING)
+    assert MACHINE.needs(flying, 0.0) == Needs(running=(1,))
+    for stage in (Phase.DONE, Phase.FAILED, Phase.ROLLED_BACK):
+        done = replace(at(cluster, OsdStep.PENDING), stage=stage)
+        assert MACHINE.needs(done, 0.0) == Needs()
+
+
+@pytest.mark.parametrize(('waited_s', 'patient'), [(299.9, True), (300.0, False)])
+def test_an_osd_that_was_asked_is_given_five_minutes_before_anything_is_asked(
+    cluster: FakeCluster, waited_s: float, patient: bool
+) -> None:
+    state = at(cluster, OsdStep.RESTARTING)
+    assert MACHINE.needs(state, waited_s) == (Needs(described=(1,)) if patient else STOP)
+    due = at(cluster, OsdStep.RESTART_DUE)
+    assert MACHINE.needs(due, waited_s) == STOP
+
+
+def test_times_start_anew_with_each_thing_that_is_waited_for(cluster: FakeCluster) -> None:
+    state = at(cluster, OsdStep.RESTARTING)
+
+    def with_osd(**changes: object) -> RolloutState:
+        osd = replace(state.osds[1], **changes)  # type: ignore[arg-type]
+        return replace(state, osds=(state.osds[0], osd, *state.osds[2:]))
+
+    others = [
+        replace(state, rollout_id='r2'),
+        replace(state, direction=BACK),
+        replace(state, entries_done=1),
+        replace(state, errors=1),
+        replace(state, suspicion='x'),
+        with_osd(step=OsdStep.CHECKING),
+        with_osd(restarts_asked=1),
+        with_osd(nonce_after=5),
+        with_osd(step=OsdStep.PENDING),
+    ]
+    keys = [wait_key(found) for found in (state, *others)]
+    assert len(set(keys)) == len(keys)
+    assert wait_key(replace(state, updated_s=9.0, paused_reason='x')) == wait_key(state)
+    assert wait_key(with_osd(flaps=1, doubtful=True, restart_needed=True)) == wait_key(state)
+
+
+# -- a look
+
+
+@pytest.mark.parametrize(('watched_s', 'acts'), [(9.9, False), (10.0, True)])
+def test_a_manager_that_became_active_looks_for_ten_seconds_first(
+    cluster: FakeCluster, watched_s: float, acts: bool
+) -> None:
+    state = rollout(cluster, OsdStep.SETTING)
+    step = MACHINE.step(state, observed(cluster, entries={}, watched_s=watched_s), 2.0)
+    assert step.actions == ((SetEntry('osd.0', NEW),) if acts else ())
+    told = 'this manager has just become active and looks first'
+    assert step.state.paused_reason == (None if acts else told)
+    assert step.state.updated_s == (1.0 if acts else 2.0)
+
+
+def test_what_ended_stays_as_it_is(cluster: FakeCluster) -> None:
+    state = replace(rollout(cluster, OsdStep.SETTING), stage=Phase.FAILED)
+    step = MACHINE.step(state, observed(cluster, entries={}, watched_s=0.0), 2.0)
+    assert (step.state, step.actions) == (state, ())
+
+
+@pytest.mark.parametrize('over', [True, False])
+def test_a_request_that_is_over_is_forgotten_and_a_reason_that_is_past_is(
+    cluster: FakeCluster, over: bool
+) -> None:
+    state = rollout(cluster, OsdStep.SETTLING, asked=AskedRestart(3), paused_reason='osd.0 is down')
+    seen = observed(cluster, entries={'osd.0': NEW}, asked_over=over, waited_s=1.0)
+    found = MACHINE.step(state, seen, 2.0).state
+    assert found.asked == (None if over else AskedRestart(3))
+    assert (found.paused_reason, found.updated_s) == (None, 2.0)
+
+
+@pytest.mark.parametrize(('waited_s', 'ends'), [(1.9, False), (2.0, True)])
+@pytest.mark.parametrize('direction', [FORWARD, BACK, RECOVER])
+def test_somebody_elses_change_of_what_is_being_done_ends_it(
+    cluster: FakeCluster, waited_s: float, ends: bool, direction: Direction
+) -> None:
+    told = 'bluestore_rocksdb_options of osd.0 was changed by somebody else'
+    state = rollout(cluster, OsdStep.CHECKING, direction=direction, suspicion=told)
+    state = replace(state, restoring=('osd.0',), entries_done=1)
+    if direction is RECOVER:
+        state = replace(state, ending=FAILED)
+    seen = observed(cluster, entries={'osd.0': THERE}, waited_s=waited_s)
+    found = MACHINE.step(state, seen, 2.0).state
+    assert found.ended == ends
+    if ends:
+        assert found.outcome is Outcome.ABORTED
+        begin = f'it failed; {told}' if direction is RECOVER else told
+        assert (found.failure or '').startswith(begin)
+        assert (found.failure or '').count(told) == 1
+    else:
+        assert found == replace(state, updated_s=found.updated_s)
+
+
+def test_on_the_way_back_any_change_of_what_is_put_back_ends_it_at_once(
+    cluster: FakeCluster,
+) -> None:
+    """Also of an entry that is not that of the OSD in flight."""
+    told = 'bluestore_rocksdb_options of osd was changed by somebody else'
+    state = way_back(cluster, OsdStep.RESTARTING, suspicion=told)
+    seen = observed(cluster, entries={ALL: THERE}, waited_s=2.0)
+    found = MACHINE.step(state, seen, 2.0).state
+    assert (found.outcome, found.failure) == (Outcome.ABORTED, told)
+
+
+def test_the_reason_of_an_ending_is_told_once(cluster: FakeCluster) -> None:
+    told = 'bluestore_rocksdb_options of osd.0 was changed by somebody else'
+    ending = Ending(Outcome.ABORTED, told)
+    state = rollout(cluster, OsdStep.RESTARTING, direction=RECOVER, suspicion=told, ending=ending)
+    seen = observed(cluster, entries={'osd.0': THERE}, waited_s=2.0)
+    found = MACHINE.step(state, seen, 2.0).state
+    assert (found.failure or '').startswith(f'{told}; the change stays on osd.0: ')
+
+
+def test_what_ended_it_first_stays_the_reason_where_somebody_else_comes_second(
+    cluster: FakeCluster,
+) -> None:
+    told = 'bluestore_rocksdb_options of osd was changed by somebody else'
+    seen = observed(cluster, entries={ALL: THERE, 'osd.0': NEW}, waited_s=5.0)
+    for ending in (None, ABORTED):
+        state = rollout(cluster, OsdStep.SETTLING, suspicion=told, ending=ending)
+        found = MACHINE.step(state, seen, 2.0).state
+        assert found.ending == (ending or Ending(Outcome.ABORTED, told))
+        assert not found.ended
+    masked = replace(seen, entries={'osd.0/class:ssd': THERE, 'osd.0': NEW})
+    told = 'bluestore_rocksdb_options of osd.0/class:ssd was changed by somebody else'
+    state = rollout(cluster, OsdStep.SETTLING, suspicion=told)
+    assert MACHINE.step(state, masked, 2.0).state.ended
+
+
+# -- small questions
+
+
+def test_the_osd_in_flight_is_the_one_that_is_watched_before_one_that_is_to_be_acted_on(
+    cluster: FakeCluster,
+) -> None:
+    watched = {OsdStep.RESTARTING, OsdStep.CHECKING, OsdStep.SETTLING}
+    resting = {OsdStep.PENDING, VERIFIED, OsdStep.COLLAPSED, OsdStep.RESTORED, OsdStep.LEFT_BEHIND}
+    for step in OsdStep:
+        found = states.in_flight(rollout(cluster, VERIFIED, step))
+        assert (found is None) == (step in resting)
+        later = rollout(cluster, OsdStep.RESTART_DUE, step)
+        flying = states.in_flight(later)
+        assert flying is not None
+        assert flying.osd_id == (1 if step in watched else 0)
+
+
+def test_what_is_changed_is_told_of_each_osd_but_one(cluster: FakeCluster) -> None:
+    state = rollout(cluster, VERIFIED, OsdStep.RESTORED, OsdStep.LEFT_BEHIND)
+    assert states.others_changed(state)
+    assert not states.others_changed(state, 0)
+    assert states.others_changed(state, 1)
+    first = states.first_at(state, OsdStep.PENDING)
+    assert first is not None
+    assert first.osd_id == 3
+    assert states.first_at(state, OsdStep.COLLAPSED) is None
+
+
+def test_a_step_further_ends_a_row_of_errors_unless_that_is_told(cluster: FakeCluster) -> None:
+    state = rollout(cluster, errors=3, last_error='EIO')
+    further = replace(state.osds[1], step=VERIFIED)
+    found = states.with_osd(state, further)
+    assert (found.errors, found.last_error) == (0, None)
+    assert found.osds == (state.osds[0], further, *state.osds[2:])
+    kept = states.with_osd(state, further, errors=1)
+    assert (kept.errors, kept.last_error) == (1, 'EIO')
+
+
+def test_an_end_says_all_that_led_to_it_and_leaves_nothing_open(cluster: FakeCluster) -> None:
+    state = rollout(
+        cluster, ending=FAILED, suspicion='x', paused_by='client.ann', paused_reason='y'
+    )
+    found = states.ended(state, ABORTED)
+    assert (found.stage, found.outcome, found.failure) == (
+        Phase.FAILED,
+        Outcome.ABORTED,
+        'aborted by client.ann',
+    )
+    assert (found.ending, found.suspicion, found.paused_by, found.paused_reason) == (None,) * 4
+    twice = states.ended(replace(state, failure='it crashed'), ABORTED)
+    assert twice.failure == 'it crashed; aborted by client.ann'
+
+
+def test_a_state_is_stamped_where_it_changed_and_a_pause_is_told(cluster: FakeCluster) -> None:
+    state = rollout(cluster)
+    assert states.stamped(state, replace(state), 9.0).updated_s == 1.0
+    assert states.stamped(state, replace(state, errors=1), 9.0).updated_s == 9.0
+    paused = replace(state, paused_by='client.ann', paused_reason='osd.0 is down')
+    assert states.stamped(state, paused, 9.0).paused_reason == 'paused by client.ann'
+    recovers = replace(paused, direction=RECOVER)
+    assert states.stamped(state, recovers, 9.0).paused_reason == 'osd.0 is down'
+    done = replace(paused, stage=Phase.DONE, paused_reason=None)
+    assert states.stamped(state, done, 9.0).paused_reason is None
+
+
+def test_texts_are_cut_to_six_hundred_characters() -> None:
+    assert states.clip('x' * 600) == 'x' * 600
+    assert states.clip('x' * 601) == 'x' * 597 + '...'
+    assert states.clip('abcdef', 5) == 'ab...'
+
+
+def test_what_holds_a_change_is_a_pause_or_the_mode_but_nothing_holds_a_recovery(
+    cluster: FakeCluster,
+) -> None:
+    state, seen = rollout(cluster), observed(cluster)
+    assert why_held(state, seen) is None
+    off = replace(seen, may_act=False)
+    paused = replace(state, paused_by='client.ann')
+    assert why_held(paused, off) == 'paused by client.ann'
+    assert why_held(state, off) == 'the mode of the module does not allow changes'
+    assert why_held(replace(paused, direction=RECOVER), off) is None
+    # Gates do, where it is up.
+    closed = replace(seen, health=frozenset({'MON_DOWN'}))
+    assert why_closed(state, 0, closed) == 'cluster health: MON_DOWN'
+    assert why_closed(paused, 0, closed) == 'paused by client.ann'
+    held = write(MACHINE, state, off, 'osd.0', NEW)
+    assert (held.actions, held.state.paused_reason) == ((), why_held(state, off))
+
+
+# -- one OSD failed
+
+
+def test_what_is_put_back_begins_from_nothing_and_keeps_how_it_ends(cluster: FakeCluster) -> None:
+    state = rollout(cluster, OsdStep.CHECKING, errors=2, paused_by='client.ann')
+    osd = replace(state.osds[0], restarts_asked=2, flaps=2)
+    found = failing(MACHINE, state, osd, observed(cluster), FAILED)
+    assert found.osds[0] == OsdProgress(
+        0,
+        OsdStep.RESTORING,
+        nonce_before=1,
+        nonce_after=cluster.osds[0].nonce,
+        restart_needed=True,
+    )
+    assert (found.direction, found.stage, found.ending) == (RECOVER, Phase.ROLLING_BACK, FAILED)
+    assert (found.errors, found.paused_by) == (0, 'client.ann')
+    same = failing(MACHINE, replace(state, ending=FAILED), osd, observed(cluster), FAILED)
+    assert same.ending == FAILED
+    both = failing(MACHINE, replace(state, ending=ABORTED), osd, observed(cluster), FAILED)
+    assert both.ending == Ending(Outcome.FAILED, 'aborted by client.ann; it failed')
+    # Of one that is gone nothing is known.
+    gone = failing(MACHINE, state, osd, without(observed(cluster), 0), FAILED)
+    assert gone.osds[0].restart_needed
+    wrong = {0: RunningOption(DEFAULT, 'mon', ignores_mon=False)}
+    known = failing(MACHINE, state, osd, observed(cluster, running=wrong), FAILED)
+    assert not known.osds[0].restart_needed
+
+
+def test_each_osd_is_compared_with_what_was_recorded_of_it(cluster: FakeCluster) -> None:
+    state = rollout(cluster, VERIFIED, OsdStep.CHECKING)
+    osds = tuple(replace(b, value=OLD) if b.osd_id == 1 else b for b in state.before.osds)
+    state = replace(state, before=replace(state.before, osds=osds))
+    for value, needed in ((OLD, False), (DEFAULT, True)):
+        running = {1: RunningOption(value, 'mon', ignores_mon=False)}
+        seen = observed(cluster, running=running)
+        found = failing(MACHINE, state, state.osds[1], seen, FAILED)
+        assert found.osds[1].restart_needed == needed
+
+
+# -- who is away
+
+
+@pytest.mark.parametrize(
+    ('up', 'in_cluster', 'away'),
+    [
+        (True, True, None),
+        (True, False, None),
+        (False, True, None),
+        (False, False, 'is down and out'),
+    ],
+)
+def test_who_is_down_and_out_is_away(
+    cluster: FakeCluster, up: bool, in_cluster: bool, away: Optional[str]
+) -> None:
+    seen = other(observed(cluster), 1, up=up, in_cluster=in_cluster)
+    assert absent(seen, 1) == (None if away is None else Away(away))
+    assert absent_of(seen.cluster, (0, 1, 2)) == (() if away is None else (1,))
+    gone = without(seen, 2)
+    assert absent(gone, 2) is Away.GONE
+    assert why_away(2, Away.GONE) == 'osd.2 was removed from the cluster'
+    empty = replace(seen.cluster, osds=())
+    assert absent_of(empty, (0, 1, 2)) == ()
+
+
+# -- what the orchestrator tells
+
+
+def told(running: Optional[bool], started: str, refreshed: Optional[str]) -> OrchestratedDaemon:
+    return OrchestratedDaemon(running, started, refreshed)
+
+
+def test_a_process_lives_where_two_looks_since_it_went_down_found_the_same() -> None:
+    signs = SignsOfLife()
+    for key, daemon, lives in (
+        (1, None, None),
+        (1, told(True, 's1', 'r1'), None),
+        (1, told(True, 's1', None), None),
+        (1, told(True, 's1', 'r2'), True),
+        # Found dead, it is no more the same one though it has the same name.
+        (1, told(False, 's1', 'r3'), False),
+        (1, told(True, 's1', 'r4'), None),
+        (1, told(True, 's1', 'r4'), None),
+        (1, told(True, 's1', 'r5'), True),
+        (1, told(True, 's2', 'r6'), None),
+        (1, told(True, 's2', 'r7'), True),
+        # Another time that it is down: what was found before is old.
+        (2, told(True, 's2', 'r7'), None),
+        (2, told(True, 's2', 'r8'), None),
+        (2, told(True, 's2', 'r9'), True),
+        (3, told(False, 's2', 'r9'), None),
+        (3, told(False, 's2', 'r10'), False),
+    ):
+        assert signs.look(key, daemon) is lives
+
+
+def test_a_request_is_over_after_its_time_and_says_what_it_waits_for() -> None:
+    request = asked(3, None)
+    assert request == AskedRestart(3)
+    for watched_s, over in ((299.9, False), (300.0, True)):
+        assert over == cannot_happen(
+            request,
+            None,
+            by_this_manager=True,
+            seen_scheduled=False,
+            watched_s=watched_s,
+            most_s=300.0,
+        )
+    assert why_not_yet(request) == (
+        'the orchestrator may still restart osd.3, as it was asked to: no other OSD is restarted '
+        'before that; if it takes long, see "ceph orch status" (paused?) and "ceph orch ps '
+        '--daemon_type osd --daemon_id 3"'
+    )
+
+
+@pytest.mark.parametrize(
+    ('before', 'now', 'over'),
+    [(None, 's1', False), ('s1', None, False), ('s1', 's1', False), ('s1', 's2', True)],
+)
+def test_a_new_process_that_was_stored_tells_only_beside_the_one_before(
+    before: Optional[str], now: Optional[str], over: bool
+) -> None:
+    daemon = OrchestratedDaemon(running=True, scheduled=False, stored_started=now)
+    for paused in (False, True):
+        assert (over and not paused) == cannot_happen(
+            AskedRestart(3, stored_started=before),
+            replace(daemon, paused=paused),
+            by_this_manager=True,
+            seen_scheduled=False,
+            watched_s=0.0,
+            most_s=300.0,
+        )
+
+
+# -- acts
+
+
+def test_an_abort_says_how_far_it_came(cluster: FakeCluster) -> None:
+    stays = '; the change stays on osd.0: "ceph rocksdb-tuner rollback r1" '
+    state = rollout(cluster, VERIFIED)
+    known = aborted(state, 'client.ann', 9.0, {'osd.0': NEW})
+    assert known.failure == f'aborted by client.ann{stays}takes it back'
+    unknown = aborted(state, 'client.ann', 9.0, None)
+    assert unknown.failure == f'{known.failure}, unless somebody else has set that since'
+    foreign = aborted(state, 'client.ann', 9.0, {'osd.0': THERE})
+    assert foreign.failure == (
+        f'aborted by client.ann{stays}refuses to take it back while osd.0 has what somebody else '
+        'set: put bluestore_rocksdb_options right by hand'
+    )
+    recovers = rollout(cluster, OsdStep.RESTORING, direction=RECOVER, ending=FAILED)
+    failed = aborted(recovers, 'client.ann', 9.0, {'osd.0': NEW})
+    assert (failed.outcome, failed.updated_s) == (Outcome.FAILED, 9.0)
+    assert (failed.failure or '').startswith(
+        f'it failed; aborted by client.ann before the OSD was seen as it was before{stays}'
+    )
+    back = aborted(way_back(cluster, VERIFIED), 'client.ann', 9.0, {})
+    assert (back.failure, back.updated_s) == ('rollback aborted by client.ann', 9.0)
+
+
+def test_a_refusal_counts_and_only_that_of_the_restart_in_flight_is_taken_back(
+    cluster: FakeCluster,
+) -> None:
+    state = rollout(cluster, VERIFIED, errors=1)
+    failed = action_failed(state, RestartOsd(0), 'x' * 700, 9.0)
+    assert (failed.errors, failed.last_error, failed.updated_s) == (2, 'x' * 597 + '...', 9.0)
+    assert (failed.osds, failed.asked) == (state.osds, None)
+    flying = rollout(cluster, OsdStep.RESTARTING)
+    for asked_times, step in ((0, OsdStep.RESTARTING), (1, OsdStep.RESTART_DUE)):
+        osd = replace(flying.osds[0], restarts_asked=asked_times)
+        tried = replace(flying, osds=(osd, *flying.osds[1:]))
+        found = action_failed(tried, RestartOsd(0), 'EBUSY', 9.0)
+        assert (found.osds[0].step, found.osds[0].restarts_asked) == (step, 0)
+        assert (found.errors, found.last_error) == (1, 'EBUSY')
+        assert action_failed(tried, SetEntry('osd.0', NEW), 'EBUSY', 9.0).osds == tried.osds
+
+
+@pytest.mark.parametrize(
+    ('direction', 'paused', 'waits'),
+    [
+        (FORWARD, None, True),
+        (FORWARD, 'client.ann', False),
+        (BACK, None, True),
+        (BACK, 'client.ann', False),
+        (RECOVER, None, True),
+        # What is put back tells in spite of a pause what it waits for.
+        (RECOVER, 'client.ann', True),
+    ],
+)
+def test_an_osd_that_was_asked_in_vain_is_due_again_unless_only_a_pause_holds_it(
+    cluster: FakeCluster, direction: Direction, paused: Optional[str], waits: bool
+) -> None:
+    state = rollout(
+        cluster, OsdStep.RESTARTING, direction=direction, paused_by=paused, paused_reason='by hand'
+    )
+    osd = replace(state.osds[0], restarts_asked=3)
+    state = replace(state, osds=(osd, *state.osds[1:]))
+    found = resumed(state, 9.0)
+    expected = (OsdStep.RESTART_DUE, 0) if waits else (OsdStep.RESTARTING, 3)
+    assert (found.osds[0].step, found.osds[0].restarts_asked) == expected
+    assert (found.paused_by, found.paused_reason, found.errors) == (None, None, 0)
+    # One that is due already, or is checked, waits for nobody.
+    for step in (OsdStep.RESTART_DUE, OsdStep.CHECKING):
+        elsewhere = replace(state, osds=(replace(osd, step=step), *state.osds[1:]))
+        assert not waits_for_operator(replace(elsewhere, paused_by=None))
+
+
+# -- alarms
+
+
+@pytest.mark.parametrize(
+    ('stage', 'outcome', 'verdict', 'failure', 'changed', 'told'),
+    [
+        (Phase.FAILED, Outcome.FAILED, None, 'it crashed', False, 'it crashed'),
+        (Phase.FAILED, Outcome.FAILED, None, None, False, 'no reason was recorded'),
+        (Phase.FAILED, Outcome.ABORTED, None, 'aborted', False, None),
+        (Phase.FAILED, Outcome.ABORTED, None, 'aborted', True, 'aborted'),
+        (
+            Phase.ROLLED_BACK,
+            Outcome.ROLLED_BACK,
+            Verdict.WORSE,
+            'it is worse',
+            False,
+            'it is worse',
+        ),
+        (
+            Phase.ROLLED_BACK,
+            Outcome.ROLLED_BACK,
+            Verdict.WORSE,
+            None,
+            False,
+            'rolled back by the verdict',
+        ),
+        (Phase.ROLLED_BACK, Outcome.ROLLED_BACK, Verdict.NO_WORSE, 'x', False, None),
+        (Phase.ROLLED_BACK, Outcome.ROLLED_BACK, None, 'x', False, None),
+        (Phase.DONE, Outcome.DONE, Verdict.WORSE, 'x', True, None),
+        (Phase.ROLLING_BACK, None, Verdict.WORSE, 'x', True, None),
+    ],
+)
+def test_a_failure_is_what_nobody_asked_for_and_what_an_abort_leaves(
+    cluster: FakeCluster,
+    stage: Phase,
+    outcome: Optional[Outcome],
+    verdict: Optional[Verdict],
+    failure: Optional[str],
+    changed: bool,
+    told: Optional[str],
+) -> None:
+    state = rollout(cluster, VERIFIED if changed else OsdStep.LEFT_BEHIND, outcome=outcome)
+    judgement = None if verdict is None else Judgement(verdict)
+    state = replace(state, stage=stage, judgement=judgement, failure=failure)
+    assert why_failed(state) == told
+
+
+@pytest.mark.parametrize(
+    ('changes', 'waited_s', 'after_s', 'told'),
+    [
+        ({}, 599.9, 0.0, None),
+        ({}, 600.0, 0.0, 'it waits'),
+        ({'step': OsdStep.PENDING}, 1e6, 0.0, None),
+        ({'step': OsdStep.PENDING}, 1800.0, 1800.0, 'it waits; '),
+        ({'step': OsdStep.PENDING}, 1799.9, 1800.0, None),
+        ({'step': OsdStep.PENDING}, 0.5, 0.5, 'it waits; '),
+        ({'step': OsdStep.PENDING, 'errors': 1}, 0.0, 0.0, 'it waits'),
+        ({'step': VERIFIED, 'judgement': Judgement(Verdict.INCONCLUSIVE)}, 0.0, 0.0, 'it waits'),
+        ({'paused_by': 'client.ann'}, 1e6, 1.0, None),
+        ({'paused_by': 'client.ann', 'direction': RECOVER}, 600.0, 0.0, 'it waits'),
+        ({'paused_reason': None, 'errors': 1}, 1e6, 1.0, None),
+        ({'paused_reason': None, 'step': OsdStep.PENDING}, 1e6, 1.0, None),
+        ({'stage': Phase.FAILED, 'errors': 1}, 1e6, 1.0, None),
+    ],
+)
+def test_a_wait_is_an_alarm_where_it_needs_the_operator(
+    cluster: FakeCluster,
+    changes: dict[str, object],
+    waited_s: float,
+    after_s: float,
+    told: Optional[str],
+) -> None:
+    assert IN_THE_MIDDLE_S == 600.0
+    changes = dict(changes)
+    state = rollout(cluster, changes.pop('step', OsdStep.RESTARTING))  # type: ignore[arg-type]
+    state = replace(state, **{'paused_reason': 'it waits', **changes})  # type: ignore[arg-type]
+    found = why_waiting(state, waited_s, after_s)
+    if told is None or not told.endswith('; '):
+        assert found == told
+    else:
+        assert found == f'{told}"ceph rocksdb-tuner rollout abort" ends the rollout'
+
+
+def test_without_a_time_that_the_operator_gives_it_no_gate_is_an_alarm(
+    cluster: FakeCluster,
+) -> None:
+    state = rollout(cluster, paused_reason='flags set on the cluster: noout')
+    assert why_waiting(state, 1e6) is None
+    assert why_waiting(state, 1e6, 1.0) is not None
+
+
+# -- entries of somebody else
+
+
+def test_what_a_rollback_would_lose_of_somebody_elses_is_in_its_way(cluster: FakeCluster) -> None:
+    state = rollout(cluster, VERIFIED, VERIFIED, OsdStep.RESTORED, shared_touched=True)
+    ours = {ALL: NEW, 'osd.0': NEW}
+    assert entries_in_the_way(state, ours) == ()
+    assert entries_in_the_way(state, {}) == ()
+    assert entries_in_the_way(state, {**ours, 'osd.1': THERE, 'osd.2': THERE}) == ('osd.1',)
+    assert entries_in_the_way(state, {ALL: THERE}) == (ALL,)
+    untouched = replace(state, shared_touched=False)
+    assert entries_in_the_way(untouched, {ALL: THERE}) == ()
+
+
+@pytest.mark.parametrize(
+    ('stage', 'direction', 'changed', 'tells'),
+    [
+        (Phase.FAILED, FORWARD, 1, True),
+        (Phase.FAILED, RECOVER, 1, True),
+        (Phase.FAILED, BACK, 1, False),
+        (Phase.FAILED, FORWARD, 0, False),
+        (Phase.DONE, FORWARD, 1, False),
+    ],
+)
+def test_what_stays_is_told_of_what_ended_in_its_middle(
+    cluster: FakeCluster, stage: Phase, direction: Direction, changed: int, tells: bool
+) -> None:
+    state = rollout(cluster, *[VERIFIED] * changed, direction=direction, failure=None)
+    state = replace(state, stage=stage)
+    found = told_what_stays(state, {'osd.0': NEW})
+    told = 'the change stays on osd.0: "ceph rocksdb-tuner rollback r1" takes it back'
+    assert found.failure == (told if tells else None)
+
+
+def test_five_of_those_that_stay_changed_are_named() -> None:
+    for count, ending in ((5, ''), (6, ' and more')):
+        cluster = FakeCluster(count)
+        state = replace(rollout(cluster, *[VERIFIED] * count), stage=Phase.FAILED)
+        found = told_what_stays(state, {f'osd.{n}': NEW for n in range(count)}).failure or ''
+        assert found.startswith(f'the change stays on osd.0, osd.1, osd.2, osd.3, osd.4{ending}: ')
+
+
+def test_what_was_changed_is_told_by_the_alphabet(cluster: FakeCluster) -> None:
+    """It stands in a text that counts as the same suspicion only while it is the same."""
+    who = ['global', ALL, 'osd/class:ssd', 'osd/host:node0', *(f'osd.{n}' for n in range(4))]
+    found = changed_by_others(rollout(cluster), observed(cluster, entries=dict.fromkeys(who, 'x')))
+    assert found == tuple(sorted(who))
+
+
+def test_an_entry_that_the_rollout_writes_is_watched_whomever_it_reaches_now(
+    cluster: FakeCluster,
+) -> None:
+    """No OSD of the rollout is of this class any more."""
+    state = rollout(cluster)
+    seen = observed(cluster, entries={'osd/class:hdd': THERE})
+    assert changed_by_others(state, seen) == ()
+    ours = replace(state.request, final_entries=(('osd/class:hdd', NEW),))
+    assert changed_by_others(replace(state, request=ours), seen) == ('osd/class:hdd',)
+
+
+def test_an_own_entry_is_that_of_before_again_only_while_its_osd_recovers(
+    cluster: FakeCluster,
+) -> None:
+    seen = observed(cluster, entries={'osd.0': NEW})
+    for direction, expected in ((FORWARD, ()), (RECOVER, ('osd.0',))):
+        state = rollout(cluster, OsdStep.CHECKING, direction=direction)
+        needed = replace(state.osds[0], restart_needed=True)
+        state = replace(state, osds=(needed, *state.osds[1:]))
+        assert changed_by_others(state, seen) == expected
+
+
+@pytest.mark.parametrize('restart', [True, False])
+@pytest.mark.parametrize(
+    ('step', 'direction', 'ours'),
+    [
+        (OsdStep.RESTORING, FORWARD, {OLD, 'wanted', DEFAULT}),
+        (OsdStep.RESTORING, RECOVER, {OLD, 'wanted'}),
+        (OsdStep.SETTING, FORWARD, {OLD, 'wanted'}),
+        (OsdStep.COLLAPSING, FORWARD, {'wanted', DEFAULT}),
+        (OsdStep.SHIELDING, FORWARD, {'wanted', DEFAULT, NEW}),
+        (OsdStep.COLLAPSED, FORWARD, {DEFAULT}),
+        (OsdStep.LEFT_BEHIND, FORWARD, {OLD}),
+        (OsdStep.PENDING, FORWARD, {OLD}),
+        (VERIFIED, FORWARD, {'wanted'}),
+    ],
+)
+def test_what_may_stand_in_an_own_entry_follows_from_the_plan(
+    cluster: FakeCluster, restart: bool, step: OsdStep, direction: Direction, ours: set[str]
+) -> None:
+    """One that had an entry before, and shall have another one at the end."""
+    state = rollout(cluster, step, direction=direction)
+    final = ((ALL, NEW), ('osd.0', DEFAULT))
+    state = replace(
+        state,
+        request=replace(state.request, final_entries=final, restart=restart),
+        before=replace(state.before, entries=(('osd.0', OLD),)),
+    )
+    # Where nothing is restarted an OSD runs its target already, and has the entry of before.
+    allowed = {(NEW if restart else OLD) if value == 'wanted' else value for value in ours}
+    for value in (OLD, NEW, DEFAULT, THERE):
+        found = changed_by_others(state, observed(cluster, entries={'osd.0': value}))
+        expected = () if value in allowed or step is OsdStep.LEFT_BEHIND else ('osd.0',)
+        assert found == expected, value

@@ -1,0 +1,717 @@
+"""Single decisions of the machine, between two looks at a cluster that changed in one respect.
+
+Whole rollouts pass through them too, but seldom see one thing alone: an OSD that got another
+process was mostly seen down before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.judge.records import (
+    Effect,
+    Inconclusive,
+    Judgement,
+    SignalVerdict,
+    SoakPlan,
+    Verdict,
+)
+from rocksdb_tuner.mgr.records import PgSummary, RunningOption
+from rocksdb_tuner.operations.rollout.foreign import changed_by_others, others_of_other_option
+from rocksdb_tuner.operations.rollout.observation import Observation
+from rocksdb_tuner.operations.rollout.records import (
+    Direction,
+    Ending,
+    OsdStep,
+    Outcome,
+    Phase,
+    RolloutState,
+)
+from rocksdb_tuner.operations.rollout.restart import lost_again
+from rocksdb_tuner.operations.rollout.rules import Step
+from rocksdb_tuner.operations.rollout.soak import soak, undecided
+from rocksdb_tuner.plan.actions import RemoveEntry, RestartOsd, SetEntry
+from rocksdb_tuner.plan.batches import planned_batch
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
+
+from .conftest import ALL, NEW, OLD, overridden
+from .one_step import MACHINE, SOAK, canary, observed, other, rollout, way_back, without
+
+PASS = Judgement(Verdict.NO_WORSE)
+FAIL = Judgement(Verdict.WORSE, (SignalVerdict('op_w_latency_ms', Effect.WORSE, 30.0),))
+UNSURE = Judgement(Verdict.INCONCLUSIVE, missing=('precision',))
+NOTHING = Judgement(Verdict.NO_DATA, missing=('writes',))
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    return FakeCluster(4)
+
+
+# -- a process that is not the one that came up
+
+
+def again(seen: Observation, state: RolloutState, flaps: int = 0) -> Optional[Step]:
+    osd = replace(state.osds[0], flaps=flaps)
+    return lost_again(MACHINE, state, osd, seen)
+
+
+@pytest.mark.parametrize('direction', [Direction.FORWARD, Direction.BACK])
+def test_an_osd_with_another_process_is_lost_even_if_it_was_never_seen_down(
+    cluster: FakeCluster, direction: Direction
+) -> None:
+    state = rollout(cluster, OsdStep.CHECKING, direction=direction)
+    seen = observed(cluster)
+    assert again(seen, state) is None
+    for lost in (
+        other(seen, 0, nonce=99),
+        other(seen, 0, nonce=None),
+        other(seen, 0, up=False),
+        without(seen, 0),
+    ):
+        step = again(lost, state)
+        assert step is not None
+        assert (step.state.osds[0].step, step.state.osds[0].flaps) == (OsdStep.RESTARTING, 1)
+        assert step.actions == ()
+
+
+def test_an_osd_fails_with_the_third_time_that_it_goes_down_again(cluster: FakeCluster) -> None:
+    state = rollout(cluster, OsdStep.SETTLING)
+    lost = other(observed(cluster), 0, up=False)
+    second, third = again(lost, state, flaps=1), again(lost, state, flaps=2)
+    assert second is not None
+    assert second.state.direction is Direction.FORWARD
+    assert third is not None
+    assert third.state.direction is Direction.RECOVER
+    assert third.state.ending == Ending(Outcome.FAILED, 'osd.0 came up and went down again 3 times')
+
+
+def test_on_the_way_back_an_osd_is_never_given_up_for_going_down_again(
+    cluster: FakeCluster,
+) -> None:
+    state = rollout(cluster, OsdStep.SETTLING, direction=Direction.BACK)
+    step = again(other(observed(cluster), 0, up=False), state, flaps=20)
+    assert step is not None
+    assert (step.state.direction, step.state.osds[0].flaps) == (Direction.BACK, 21)
+
+
+# -- the soak
+
+
+def soaked(
+    state: RolloutState, seen: Observation, soaking: SoakPlan = SOAK, number: int = 0
+) -> RolloutState:
+    step = soak(state, planned_batch(state.request, soaking, number), seen)
+    assert step.actions == ()
+    return step.state
+
+
+def test_a_canary_with_another_process_fails_though_it_was_never_seen_down(
+    cluster: FakeCluster,
+) -> None:
+    state = rollout(cluster, OsdStep.VERIFIED)
+    seen = observed(cluster, after_s=100.0)
+    assert soaked(state, seen).direction is Direction.FORWARD
+    for lost in (other(seen, 0, nonce=99), other(seen, 0, up=False)):
+        failed = soaked(state, lost)
+        assert failed.direction is Direction.BACK
+        assert failed.verdict is Verdict.WORSE
+        assert 'the process of osd.0 ended while it was watched' in (failed.failure or '')
+
+
+def test_only_the_osds_of_the_batch_are_watched_for_another_process(cluster: FakeCluster) -> None:
+    """The canary, judged long ago, may be restarted by anybody while the next batch is watched."""
+    plan = SoakPlan(300.0, 600.0, batches=SoakPlan(60.0, 120.0))
+    state = rollout(
+        cluster,
+        OsdStep.VERIFIED,
+        OsdStep.VERIFIED,
+        soak=plan,
+        judgement=PASS,
+        verdicts=(Verdict.NO_WORSE,),
+    )
+    seen = observed(cluster, after_s=30.0)
+    assert soaked(state, other(seen, 0, nonce=99), plan, 1).direction is Direction.FORWARD
+    assert soaked(state, other(seen, 3, nonce=99), plan, 1).direction is Direction.FORWARD
+    failed = soaked(state, other(seen, 1, nonce=99), plan, 1)
+    assert failed.direction is Direction.BACK
+    assert 'the verdict on batch 2 (1): worse: the process of osd.1 ended' in (failed.failure or '')
+    # What was found of the canary stays as it was.
+    assert failed.judgement == PASS
+    assert failed.batch_judgement is not None
+    assert failed.batch_judgement.verdict is Verdict.WORSE
+
+
+def test_how_long_it_was_watched_is_told_of_the_canary_and_of_a_batch_apart(
+    cluster: FakeCluster,
+) -> None:
+    plan = SoakPlan(300.0, 600.0, batches=SoakPlan(60.0, 120.0))
+    state = rollout(cluster, OsdStep.VERIFIED, OsdStep.VERIFIED, soak=plan, soaked_s=310.0)
+    of_canary = soaked(state, observed(cluster, after_s=42.0), plan)
+    assert (of_canary.stage, of_canary.soaked_s, of_canary.batch_soaked_s) == (
+        Phase.SOAKING,
+        42.0,
+        0.0,
+    )
+    of_batch = soaked(state, observed(cluster, after_s=42.0), plan, 1)
+    assert (of_batch.stage, of_batch.soaked_s, of_batch.batch_soaked_s) == (
+        Phase.PROMOTING,
+        310.0,
+        42.0,
+    )
+
+
+def test_a_pass_lets_the_others_follow_and_is_kept(cluster: FakeCluster) -> None:
+    state = rollout(cluster, OsdStep.VERIFIED)
+    passed = soaked(state, observed(cluster, after_s=300.0, judgement=PASS))
+    assert (passed.verdicts, passed.judgement) == ((Verdict.NO_WORSE,), PASS)
+    for still in (
+        soaked(state, observed(cluster, after_s=299.0, judgement=PASS)),
+        soaked(state, observed(cluster, after_s=900.0)),
+    ):
+        assert (still.verdicts, still.judgement, still.paused_reason) == ((), None, None)
+
+
+@pytest.mark.parametrize('judgement', [UNSURE, NOTHING])
+def test_doubt_waits_for_the_operator_promotes_or_rolls_back_as_was_laid_down(
+    cluster: FakeCluster, judgement: Judgement
+) -> None:
+    state = rollout(cluster, OsdStep.VERIFIED)
+    seen = observed(cluster, after_s=600.0, judgement=judgement)
+    waits = soaked(state, seen)
+    assert (waits.judgement, waits.verdicts) == (judgement, ())
+    assert judgement.missing[0] in (waits.paused_reason or '')
+    assert undecided(waits)
+    promoted = soaked(state, seen, replace(SOAK, inconclusive=Inconclusive.PROMOTE))
+    assert (promoted.judgement, promoted.verdicts) == (judgement, (judgement.verdict,))
+    assert not undecided(promoted)
+    back = soaked(state, seen, replace(SOAK, inconclusive=Inconclusive.ROLLBACK))
+    assert (back.judgement, back.direction) == (judgement, Direction.BACK)
+    assert not undecided(back)
+
+
+def test_a_pause_and_unclean_placement_groups_hold_the_verdict_but_no_crash_is_missed(
+    cluster: FakeCluster,
+) -> None:
+    state = rollout(cluster, OsdStep.VERIFIED, judgement=UNSURE)
+    fails = observed(cluster, after_s=300.0, judgement=FAIL)
+    paused = soaked(replace(state, paused_by='client.ann'), fails)
+    assert (paused.direction, paused.paused_reason) == (Direction.FORWARD, 'paused by client.ann')
+    assert not undecided(replace(state, paused_by='client.ann'))
+    unclean = replace(fails, pgs=PgSummary(33, 33, (('active+clean', 32), ('peering', 1))))
+    held = soaked(state, unclean)
+    assert held.direction is Direction.FORWARD
+    assert 'peering' in (held.paused_reason or '')
+    # It may have been found before; what is found now is no verdict to go on with.
+    assert held.judgement is None
+    assert soaked(state, other(unclean, 0, nonce=99)).direction is Direction.BACK
+    off = soaked(state, replace(fails, may_act=False))
+    assert off.direction is Direction.FORWARD
+    assert 'mode' in (off.paused_reason or '')
+
+
+def test_nothing_is_collapsed_while_an_osd_is_not_decided_on(cluster: FakeCluster) -> None:
+    """All OSDs run the new string; the verdict on the last batch is still to come."""
+    plan = SoakPlan(300.0, 600.0, batches=SoakPlan(60.0, 120.0))
+    verified = [OsdStep.VERIFIED] * 4
+    state = rollout(cluster, *verified, soak=plan, judgement=PASS)
+    entries = {f'osd.{n}': NEW for n in range(4)}
+    for verdicts in range(4):
+        found = replace(state, verdicts=(Verdict.NO_WORSE,) * verdicts)
+        for judgement in (None, UNSURE):
+            seen = observed(cluster, entries=entries, after_s=90.0, judgement=judgement)
+            step = MACHINE.step(found, seen, 2.0)
+            assert step.actions == ()
+            assert step.state.stage in {Phase.SOAKING, Phase.PROMOTING}
+            assert not step.state.shared_touched
+    decided = replace(state, verdicts=(Verdict.NO_WORSE,) * 4)
+    step = MACHINE.step(decided, observed(cluster, entries=entries), 2.0)
+    assert (step.state.stage, step.state.shared_touched) == (Phase.COLLAPSING, True)
+
+
+# -- the way back
+
+
+def checked(state: RolloutState, seen: Observation, value: str, source: str) -> RolloutState:
+    running = {0: RunningOption(value, source, ignores_mon=False)}
+    step = MACHINE.step(state, replace(seen, running=running), 2.0)
+    assert step.actions == ()
+    return step.state
+
+
+@pytest.mark.parametrize('source', ['default', 'file', 'env', 'cmdline', 'override', 'metadata'])
+def test_what_another_source_gave_is_not_what_was_put_back(source: str) -> None:
+    """The right string by chance: from ceph.conf it stays when the entry changes."""
+    cluster = overridden(ALL, osds=4)
+    state = way_back(cluster, OsdStep.CHECKING)
+    seen = observed(cluster, waited_s=59.0)
+    assert checked(state, seen, OLD, 'mon').osds[0].step is OsdStep.SETTLING
+    assert checked(state, seen, OLD, source).osds[0].step is OsdStep.CHECKING
+    overdue = checked(state, replace(seen, waited_s=61.0), OLD, source)
+    assert overdue.osds[0].step is OsdStep.CHECKING
+    assert overdue.direction is Direction.BACK
+
+
+@pytest.mark.parametrize('source', ['mon', 'file', 'env', 'cmdline', 'override'])
+def test_without_an_entry_nothing_but_the_default_was_put_back(
+    cluster: FakeCluster, source: str
+) -> None:
+    state = way_back(cluster, OsdStep.CHECKING)
+    default = DEFAULTS['pacific']
+    seen = observed(cluster, waited_s=59.0)
+    assert checked(state, seen, default, 'default').osds[0].step is OsdStep.SETTLING
+    assert checked(state, seen, default, source).osds[0].step is OsdStep.CHECKING
+
+
+def test_what_was_put_back_is_believed_by_what_it_means_and_not_too_early() -> None:
+    cluster = overridden(ALL, osds=4)
+    state = way_back(cluster, OsdStep.CHECKING)
+    seen = observed(cluster, waited_s=20.0)
+    other_words = ';'.join(reversed(OLD.split(',')))
+    assert checked(state, seen, other_words, 'mon').osds[0].step is OsdStep.SETTLING
+    assert checked(state, seen, NEW, 'mon').osds[0].step is OsdStep.CHECKING
+    early = replace(seen, waited_s=MACHINE.limits.report_s - 0.1)
+    assert checked(state, early, OLD, 'mon').osds[0].step is OsdStep.CHECKING
+
+
+def test_a_paused_way_back_changes_no_entry_and_restarts_no_osd(cluster: FakeCluster) -> None:
+    written = observed(cluster, entries={ALL: NEW, 'osd.0': NEW}, waited_s=1000.0)
+    put_back = replace(written, entries={})
+    entries = way_back(cluster, OsdStep.VERIFIED, entries_done=0, shared_touched=True)
+    due = way_back(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
+    waiting = replace(due.osds[0], nonce_before=cluster.osds[0].nonce)
+    due = replace(due, osds=(waiting, *due.osds[1:]))
+    for state, seen in ((entries, written), (due, put_back)):
+        for look in (seen, other(seen, 0, up=False)):
+            held = MACHINE.step(replace(state, paused_by='client.ann'), look, 2.0)
+            assert held.actions == ()
+            assert held.state.osds == state.osds
+            assert held.state.paused_reason == 'paused by client.ann'
+            off = MACHINE.step(state, replace(look, may_act=False), 2.0)
+            assert off.actions == ()
+    # What holds it is the pause alone.
+    assert MACHINE.step(entries, written, 2.0).actions == (RemoveEntry(ALL),)
+    for look in (put_back, other(put_back, 0, up=False)):
+        assert MACHINE.step(due, look, 2.0).actions == (RestartOsd(0),)
+
+
+# -- a restart
+
+
+def restarting(
+    cluster: FakeCluster, step: OsdStep = OsdStep.RESTARTING, **changes: object
+) -> RolloutState:
+    """The canary, whose process is still that of before; it was asked once."""
+    state = rollout(cluster, step)
+    osd = replace(
+        state.osds[0], nonce_before=cluster.osds[0].nonce, nonce_after=None, restarts_asked=1
+    )
+    return replace(state, osds=(osd, *state.osds[1:]), **changes)  # type: ignore[arg-type]
+
+
+def entries_of(state: RolloutState) -> dict[str, str]:
+    return {'osd.0': dict(state.request.targets)[0]}
+
+
+@pytest.mark.parametrize('at', [OsdStep.RESTARTING, OsdStep.RESTART_DUE])
+def test_another_process_that_is_up_is_checked_next_and_nothing_else_is(
+    cluster: FakeCluster, at: OsdStep
+) -> None:
+    state = restarting(cluster, at)
+    seen = observed(cluster, entries=entries_of(state), waited_s=1.0)
+    up = MACHINE.step(state, other(seen, 0, nonce=99), 2.0)
+    assert (canary(up).step, canary(up).nonce_after) == (OsdStep.CHECKING, 99)
+    for unchanged in (seen, other(seen, 0, nonce=None), other(seen, 0, up=False, nonce=99)):
+        assert canary(MACHINE.step(state, unchanged, 2.0)).step is not OsdStep.CHECKING
+
+
+def test_an_osd_that_is_not_restarted_is_waited_for_five_minutes_and_asked_once_more(
+    cluster: FakeCluster,
+) -> None:
+    state = restarting(cluster)
+    seen = observed(cluster, entries=entries_of(state))
+    early = MACHINE.step(state, replace(seen, waited_s=299.9), 2.0)
+    assert (early.actions, canary(early).restarts_asked) == ((), 1)
+    again = MACHINE.step(state, replace(seen, waited_s=300.0), 2.0)
+    assert again.actions == (RestartOsd(0),)
+    assert canary(again).restarts_asked == 2
+    closed = MACHINE.step(state, replace(seen, waited_s=300.0, health=frozenset({'MON_DOWN'})), 2.0)
+    assert closed.actions == ()
+    assert 'MON_DOWN' in (closed.state.paused_reason or '')
+
+
+def test_an_osd_that_does_not_restart_when_asked_twice_fails_where_nothing_else_is_changed(
+    cluster: FakeCluster,
+) -> None:
+    state = restarting(cluster)
+    twice = replace(state, osds=(replace(state.osds[0], restarts_asked=2), *state.osds[1:]))
+    seen = observed(cluster, entries=entries_of(state), waited_s=300.0)
+    failed = MACHINE.step(twice, seen, 2.0)
+    assert (failed.state.direction, canary(failed).step) == (Direction.RECOVER, OsdStep.RESTORING)
+    assert failed.state.ending == Ending(
+        Outcome.FAILED, 'osd.0 was asked to restart 2 times and did not'
+    )
+    # Its process is that of before: it need not be restarted for its old entry.
+    assert not canary(failed).restart_needed
+
+
+def test_what_is_down_since_it_was_asked_fails_after_five_minutes(cluster: FakeCluster) -> None:
+    """Of the time that it is down and the time since it was asked, the shorter one counts."""
+    state = restarting(cluster)
+    down = other(observed(cluster, entries=entries_of(state)), 0, up=False)
+    for down_s, waited_s, fails in (
+        (300.0, 300.0, True),
+        (299.9, 1000.0, False),
+        (1000.0, 299.9, False),
+    ):
+        step = MACHINE.step(state, replace(down, down_s=down_s, waited_s=waited_s), 2.0)
+        assert (step.state.direction is Direction.RECOVER) == fails
+    assert canary(
+        MACHINE.step(state, replace(down, down_s=300.0, waited_s=300.0), 2.0)
+    ).restart_needed
+
+
+@pytest.mark.parametrize(
+    ('changes', 'asked'),
+    [
+        ({}, True),
+        ({'asked_by_us': True}, False),
+        ({'orchestrator_reason': 'none'}, False),
+        ({'may_act': False}, False),
+    ],
+)
+def test_what_another_manager_stopped_is_started_once_more_before_it_fails(
+    cluster: FakeCluster, changes: dict[str, object], asked: bool
+) -> None:
+    state = restarting(cluster)
+    seen = observed(
+        cluster,
+        entries=entries_of(state),
+        waited_s=300.0,
+        down_s=300.0,
+        **{'asked_by_us': False, **changes},
+    )
+    down = other(seen, 0, up=False)
+    step = MACHINE.step(state, down, 2.0)
+    assert (step.actions == (RestartOsd(0),)) == asked
+    assert (step.state.direction is Direction.RECOVER) == (not asked)
+    if asked:
+        often = replace(state, osds=(replace(state.osds[0], restarts_asked=3), *state.osds[1:]))
+        assert MACHINE.step(often, down, 2.0).state.direction is Direction.RECOVER
+        ending = replace(state, ending=Ending(Outcome.ABORTED, 'aborted by client.ann'))
+        assert MACHINE.step(ending, down, 2.0).state.direction is Direction.RECOVER
+
+
+def test_an_osd_that_went_down_by_itself_is_not_asked_but_waited_for_and_then_fails(
+    cluster: FakeCluster,
+) -> None:
+    state = restarting(cluster, OsdStep.RESTART_DUE)
+    down = other(observed(cluster, entries=entries_of(state)), 0, up=False)
+    early = MACHINE.step(state, replace(down, down_s=299.9), 2.0)
+    assert (early.actions, early.state.paused_reason) == ((), 'osd.0 is down')
+    late = MACHINE.step(state, replace(down, down_s=300.0), 2.0)
+    assert late.state.direction is Direction.RECOVER
+    assert late.state.ending == Ending(Outcome.FAILED, 'osd.0 did not come back up within 300 s')
+
+
+def test_a_refused_restart_is_asked_for_again_after_half_a_minute_and_told_after_three(
+    cluster: FakeCluster,
+) -> None:
+    state = restarting(cluster, OsdStep.RESTART_DUE, errors=1, last_error='EBUSY')
+    seen = observed(cluster, entries=entries_of(state))
+    assert MACHINE.step(state, replace(seen, waited_s=29.9), 2.0).actions == ()
+    again = MACHINE.step(state, replace(seen, waited_s=30.0), 2.0)
+    assert (again.actions, again.state.errors) == ((RestartOsd(0),), 1)
+    assert MACHINE.step(replace(state, errors=0), seen, 2.0).actions == (RestartOsd(0),)
+    two = MACHINE.step(replace(state, errors=2), replace(seen, waited_s=1.0), 2.0)
+    assert two.state.paused_reason is None
+    three = MACHINE.step(replace(state, errors=3), replace(seen, waited_s=1.0), 2.0)
+    assert 'systemctl restart ceph-osd@0' in (three.state.paused_reason or '')
+    assert '3 attempts failed' in (three.state.paused_reason or '')
+
+
+def test_a_process_is_believed_after_five_seconds_and_given_up_after_a_minute(
+    cluster: FakeCluster,
+) -> None:
+    state = rollout(cluster, OsdStep.CHECKING)
+    seen = observed(cluster, entries=entries_of(state))
+
+    def at(waited_s: float, value: str = NEW, source: str = 'mon') -> Step:
+        running = {0: RunningOption(value, source, ignores_mon=False)}
+        return MACHINE.step(state, replace(seen, waited_s=waited_s, running=running), 2.0)
+
+    assert canary(at(4.9)).step is OsdStep.CHECKING
+    assert canary(at(5.0)).step is OsdStep.SETTLING
+    for value, source in ((OLD, 'mon'), (NEW, 'default'), (NEW, 'file')):
+        assert canary(at(59.9, value, source)).step is OsdStep.CHECKING
+        failed = at(60.0, value, source)
+        assert failed.state.direction is Direction.RECOVER
+        assert canary(failed).restart_needed
+    unread = MACHINE.step(state, replace(seen, waited_s=60.0), 2.0)
+    assert 'what it runs cannot be read' in (unread.state.ending or Ending(Outcome.DONE, '')).reason
+
+
+def test_placement_groups_are_awaited_at_least_five_seconds_and_named_after_five_minutes(
+    cluster: FakeCluster,
+) -> None:
+    state = rollout(cluster, OsdStep.SETTLING)
+    seen = observed(cluster, entries=entries_of(state))
+    assert canary(MACHINE.step(state, replace(seen, waited_s=4.9), 2.0)).step is OsdStep.SETTLING
+    assert canary(MACHINE.step(state, replace(seen, waited_s=5.0), 2.0)).step is OsdStep.VERIFIED
+    unclean = replace(seen, pgs=PgSummary(33, 32, (('active+clean', 32), ('peering', 1))))
+    early = MACHINE.step(state, replace(unclean, waited_s=299.9), 2.0)
+    assert (canary(early).step, early.state.paused_reason) == (OsdStep.SETTLING, None)
+    late = MACHINE.step(state, replace(unclean, waited_s=300.0), 2.0)
+    assert canary(late).step is OsdStep.SETTLING
+    assert 'peering' in (late.state.paused_reason or '')
+
+
+# -- from entries of single OSDs to a shared one
+
+
+def collapsing(cluster: FakeCluster, *steps: OsdStep, **changes: object) -> RolloutState:
+    fields: dict[str, object] = {
+        'shared_touched': True,
+        'entries_done': 1,
+        'verdicts': (Verdict.NO_WORSE,),
+        **changes,
+    }
+    state = rollout(cluster, *steps)
+    return replace(state, stage=Phase.COLLAPSING, **fields)  # type: ignore[arg-type]
+
+
+def single_entries(cluster: FakeCluster) -> dict[str, str]:
+    return {f'osd.{n}': NEW for n in cluster.osds}
+
+
+def test_the_shared_entry_is_written_first_and_no_single_one_goes_before_it_is_seen(
+    cluster: FakeCluster,
+) -> None:
+    state = collapsing(cluster, *[OsdStep.VERIFIED] * 4, entries_done=0)
+    seen = observed(cluster, entries=single_entries(cluster))
+    begun = MACHINE.step(state, seen, 2.0)
+    assert (begun.actions, begun.state.entries_done) == ((SetEntry(ALL, NEW),), 0)
+    written = replace(seen, entries={**single_entries(cluster), ALL: NEW})
+    there = MACHINE.step(replace(state, errors=2), written, 2.0)
+    assert (there.actions, there.state.entries_done, there.state.errors) == ((), 1, 0)
+    first = MACHINE.step(there.state, written, 2.0)
+    assert first.actions == (RemoveEntry('osd.0'),)
+    assert canary(first).step is OsdStep.COLLAPSING
+    held = MACHINE.step(replace(there.state, paused_by='client.ann'), written, 2.0)
+    assert (held.actions, canary(held).step) == ((), OsdStep.VERIFIED)
+    assert MACHINE.step(replace(state, paused_by='client.ann'), seen, 2.0).actions == ()
+
+
+def test_a_single_entry_that_shall_stay_stays(cluster: FakeCluster) -> None:
+    state = collapsing(cluster, *[OsdStep.VERIFIED] * 4)
+    stays = replace(state.request, final_entries=((ALL, NEW), ('osd.0', NEW)))
+    seen = observed(cluster, entries={**single_entries(cluster), ALL: NEW})
+    step = MACHINE.step(replace(state, request=stays), seen, 2.0)
+    assert (step.actions, canary(step).step) == ((), OsdStep.COLLAPSED)
+
+
+def test_an_osd_whose_single_entry_is_gone_already_needs_no_removal(cluster: FakeCluster) -> None:
+    state = collapsing(cluster, OsdStep.COLLAPSING, *[OsdStep.VERIFIED] * 3)
+    without_it = {ALL: NEW, **single_entries(cluster)}
+    del without_it['osd.0']
+    seen = observed(cluster, entries=without_it, resolved={0: NEW})
+    assert canary(MACHINE.step(state, seen, 2.0)).step is OsdStep.COLLAPSED
+    still = replace(seen, entries={**without_it, 'osd.0': NEW})
+    assert MACHINE.step(state, still, 2.0).actions == (RemoveEntry('osd.0'),)
+    unread = MACHINE.step(state, replace(seen, resolved={}), 2.0)
+    assert (unread.actions, canary(unread).step) == ((), OsdStep.COLLAPSING)
+    assert 'cannot be read' in (unread.state.paused_reason or '')
+
+
+def test_the_last_osd_ends_the_rollout(cluster: FakeCluster) -> None:
+    state = collapsing(cluster, *[OsdStep.COLLAPSED] * 4)
+    done = MACHINE.step(state, observed(cluster, entries={ALL: NEW}), 7.0)
+    assert (done.state.stage, done.state.outcome, done.state.updated_s) == (
+        Phase.DONE,
+        Outcome.DONE,
+        7.0,
+    )
+    assert done.state.failure is None
+
+
+# -- entries that somebody else changed
+
+
+THERE, GONE = 'write_buffer_size=1', None
+
+
+@pytest.mark.parametrize(
+    ('at', 'ours'),
+    [
+        (OsdStep.PENDING, {GONE}),
+        (OsdStep.SETTING, {GONE, NEW}),
+        (OsdStep.RESTART_DUE, {NEW}),
+        (OsdStep.RESTARTING, {NEW}),
+        (OsdStep.CHECKING, {NEW}),
+        (OsdStep.SETTLING, {NEW}),
+        (OsdStep.VERIFIED, {NEW}),
+        (OsdStep.COLLAPSING, {NEW, GONE}),
+        (OsdStep.COLLAPSED, {GONE}),
+    ],
+)
+def test_whose_entry_of_an_osd_it_is_follows_from_how_far_the_osd_is(
+    cluster: FakeCluster, at: OsdStep, ours: set[Optional[str]]
+) -> None:
+    state = rollout(cluster, at)
+    for value in (GONE, NEW, OLD, THERE):
+        entries = {} if value is None else {'osd.0': value}
+        found = changed_by_others(state, observed(cluster, entries=entries))
+        assert found == (() if value in ours else ('osd.0',)), value
+
+
+@pytest.mark.parametrize(
+    ('touched', 'done', 'ours'),
+    [(False, 0, {GONE}), (True, 0, {GONE, NEW}), (True, 1, {NEW})],
+)
+def test_whose_shared_entry_it_is_follows_from_whether_it_was_written_and_seen(
+    cluster: FakeCluster, touched: bool, done: int, ours: set[Optional[str]]
+) -> None:
+    state = rollout(cluster, shared_touched=touched, entries_done=done)
+    for value in (GONE, NEW, OLD):
+        entries = {} if value is None else {ALL: value}
+        found = changed_by_others(state, observed(cluster, entries=entries))
+        assert found == (() if value in ours else (ALL,)), value
+
+
+@pytest.mark.parametrize(
+    ('who', 'forward', 'back'),
+    [
+        ('osd/class:ssd', True, False),
+        ('osd/host:node0', True, False),
+        ('global', True, False),
+        ('osd/class:hdd', False, False),
+        ('osd.9', False, False),
+        ('mon', False, False),
+        ('osd.3', True, False),
+        ('osd.0', True, True),
+        (ALL, True, True),
+    ],
+)
+def test_an_entry_of_somebody_else_matters_where_it_may_decide_or_is_to_be_put_back(
+    cluster: FakeCluster, who: str, forward: bool, back: bool
+) -> None:
+    seen = observed(cluster, entries={who: THERE})
+    assert (changed_by_others(rollout(cluster), seen) == (who,)) == forward
+    state = way_back(cluster, OsdStep.RESTART_DUE)
+    assert (changed_by_others(state, seen) == (who,)) == back
+
+
+def test_on_the_way_back_an_entry_is_as_before_or_as_left_until_it_was_seen() -> None:
+    cluster = overridden(ALL, osds=4)
+    for done in (0, 1, 2):
+        state = way_back(cluster, OsdStep.VERIFIED, entries_done=done)
+        for shared, single in ((OLD, GONE), (NEW, GONE), (OLD, NEW), (THERE, GONE), (OLD, THERE)):
+            entries = {ALL: shared, **({} if single is None else {'osd.0': single})}
+            expected = [
+                who
+                for who, value, ours in (
+                    (ALL, shared, {OLD} if done >= 1 else {OLD, NEW}),
+                    ('osd.0', single, {GONE} if done >= 2 else {GONE, NEW}),
+                )
+                if value not in ours
+            ]
+            found = changed_by_others(state, observed(cluster, entries=entries))
+            assert found == tuple(expected), (done, shared, single)
+
+
+def test_while_an_osd_recovers_only_its_own_entry_matters(cluster: FakeCluster) -> None:
+    state = rollout(cluster, OsdStep.RESTORING, direction=Direction.RECOVER)
+    for entries, expected in (
+        ({}, ()),
+        ({'osd.0': NEW}, ()),
+        ({'osd.0': THERE}, ('osd.0',)),
+        ({ALL: THERE, 'osd.1': THERE}, ()),
+    ):
+        assert changed_by_others(state, observed(cluster, entries=entries)) == expected
+    for needed, ours in ((True, GONE), (False, NEW)):
+        due = rollout(cluster, OsdStep.RESTARTING, direction=Direction.RECOVER)
+        due = replace(due, osds=(replace(due.osds[0], restart_needed=needed), *due.osds[1:]))
+        for value in (GONE, NEW):
+            entries = {} if value is None else {'osd.0': value}
+            found = changed_by_others(due, observed(cluster, entries=entries))
+            assert found == (() if value == ours else ('osd.0',))
+
+
+WHOS = ('osd.3', 'osd.0', 'global', 'osd/host:node1', ALL, 'osd.1', 'osd/class:ssd', 'osd.2')
+
+
+def test_whose_entries_were_changed_is_told_in_order(cluster: FakeCluster) -> None:
+    """Of both options: what is told is compared with what was told before."""
+    state = rollout(cluster)
+    was = replace(state, before=replace(state.before, other_entries=()))
+    seen = observed(
+        cluster, entries=dict.fromkeys(WHOS, THERE), other_entries=dict.fromkeys(WHOS, THERE)
+    )
+    assert changed_by_others(was, seen) == tuple(sorted(WHOS))
+    assert others_of_other_option(was, seen) == tuple(sorted(WHOS))
+
+
+def test_the_entry_of_an_osd_that_was_left_behind_is_nobodys_business(
+    cluster: FakeCluster,
+) -> None:
+    state = rollout(cluster, OsdStep.LEFT_BEHIND, OsdStep.VERIFIED)
+    state = replace(state, before=replace(state.before, other_entries=(('osd.1', OLD),)))
+    seen = observed(
+        cluster,
+        entries={'osd.0': THERE, 'osd.1': NEW},
+        other_entries={'osd.0': THERE, 'osd.1': OLD},
+    )
+    assert (changed_by_others(state, seen), others_of_other_option(state, seen)) == ((), ())
+    # Of the other option what is there may change, come or go.
+    for entries, told in (
+        ({'osd.1': THERE}, ('osd.1',)),
+        ({}, ('osd.1',)),
+        ({'osd.1': OLD, 'osd.2': THERE}, ('osd.2',)),
+        ({'osd.1': OLD, 'mon': THERE}, ()),
+    ):
+        assert others_of_other_option(state, replace(seen, other_entries=entries)) == told
+    # What it was is not known of rollouts of older managers, nor now where it cannot be read.
+    unknown = replace(state, before=replace(state.before, other_entries=None))
+    assert others_of_other_option(unknown, replace(seen, other_entries={})) == ()
+    assert others_of_other_option(state, replace(seen, other_entries=None)) == ()
+    back = replace(state, direction=Direction.BACK)
+    assert others_of_other_option(back, replace(seen, other_entries={})) == ()
+
+
+def test_a_change_is_acted_on_when_it_was_seen_for_two_seconds(cluster: FakeCluster) -> None:
+    """A monitor may answer from just before the last change."""
+    state = rollout(cluster, OsdStep.VERIFIED)
+    seen = observed(cluster, entries={'osd.0': THERE})
+    once = MACHINE.step(state, seen, 2.0)
+    assert (once.state.ended, once.actions) == (False, ())
+    assert 'osd.0' in (once.state.suspicion or '')
+    early = MACHINE.step(once.state, replace(seen, waited_s=1.9), 3.0)
+    assert (early.state.ended, early.actions) == (False, ())
+    late = MACHINE.step(once.state, replace(seen, waited_s=2.0), 3.0)
+    assert (late.state.stage, late.state.outcome) == (Phase.FAILED, Outcome.ABORTED)
+    assert 'was changed by somebody else' in (late.state.failure or '')
+    gone = MACHINE.step(once.state, observed(cluster, entries={'osd.0': NEW}), 3.0)
+    assert (gone.state.suspicion, gone.state.ended) == (None, False)
+    another = MACHINE.step(once.state, replace(seen, entries={'osd.0': THERE, 'osd.1': THERE}), 3.0)
+    assert not another.state.ended
+
+
+def test_an_osd_in_flight_is_made_safe_before_somebody_elses_change_ends_the_rollout(
+    cluster: FakeCluster,
+) -> None:
+    state = rollout(cluster, OsdStep.VERIFIED, OsdStep.SETTLING)
+    entries = {'osd.0': NEW, 'osd.1': NEW, 'osd.3': THERE}
+    seen = observed(cluster, entries=entries)
+    once = MACHINE.step(state, seen, 2.0).state
+    on = MACHINE.step(once, seen, 3.0).state
+    assert (on.ended, on.osds[1].step) == (False, OsdStep.VERIFIED)
+    assert on.ending is not None
+    assert on.ending.outcome is Outcome.ABORTED
+    assert MACHINE.step(on, seen, 4.0).state.outcome is Outcome.ABORTED
+    # Where it is the OSD in flight itself, nobody knows better than who changed it.
+    its_own = replace(seen, entries={'osd.0': NEW, 'osd.1': THERE})
+    once = MACHINE.step(state, its_own, 2.0).state
+    assert MACHINE.step(once, its_own, 3.0).state.outcome is Outcome.ABORTED

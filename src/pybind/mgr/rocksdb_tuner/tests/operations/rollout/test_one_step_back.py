@@ -1,0 +1,434 @@
+"""Single decisions on the way back, of one OSD that failed and of all, and operators' acts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.judge.records import Judgement, Verdict
+from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.operations.rollout.acts import (
+    aborted,
+    action_failed,
+    paused,
+    resumed,
+    something_follows,
+    waits_for_operator,
+)
+from rocksdb_tuner.operations.rollout.back import rolled_back
+from rocksdb_tuner.operations.rollout.gates import NOT_ALLOWED
+from rocksdb_tuner.operations.rollout.observation import Observation
+from rocksdb_tuner.operations.rollout.records import (
+    AskedRestart,
+    Direction,
+    Ending,
+    OsdStep,
+    Outcome,
+    Phase,
+    RolloutState,
+)
+from rocksdb_tuner.operations.rollout.rules import Step, stays_in_mode_off
+from rocksdb_tuner.plan.actions import RemoveEntry, RestartOsd, SetEntry
+from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
+
+from .conftest import ALL, NEW, OLD, overridden
+from .one_step import MACHINE, canary, observed, other, rollout, way_back, without
+
+DEFAULT = DEFAULTS['pacific']
+FAILED = Ending(Outcome.FAILED, 'it failed')
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    return FakeCluster(4)
+
+
+# -- turning round
+
+
+def test_a_rollback_restores_what_was_written_and_nothing_else(cluster: FakeCluster) -> None:
+    steps = (OsdStep.COLLAPSED, OsdStep.VERIFIED, OsdStep.RESTORED, OsdStep.PENDING)
+    state = rollout(
+        cluster,
+        *steps,
+        paused_by='client.bob',
+        paused_reason='x',
+        suspicion='y',
+        errors=3,
+        ending=FAILED,
+        entries_done=1,
+    )
+    turned = rolled_back(state, 'client.ann', 9.0)
+    assert turned.restoring == ('osd.0', 'osd.1')
+    touched = rolled_back(replace(state, shared_touched=True), 'client.ann', 9.0)
+    assert touched.restoring == (ALL, 'osd.0', 'osd.1')
+    assert (turned.direction, turned.stage, turned.entries_done) == (
+        Direction.BACK,
+        Phase.ROLLING_BACK,
+        0,
+    )
+    assert (turned.ending, turned.outcome, turned.suspicion, turned.errors) == (None, None, None, 0)
+    assert (turned.failure, turned.updated_s) == ('rolled back by client.ann', 9.0)
+    # Who asks for it pauses no more; by itself it goes back where the pause allows.
+    assert (turned.paused_by, turned.paused_reason) == (None, None)
+    held = rolled_back(state, 'the module', 9.0, paused_by='client.bob')
+    assert (held.paused_by, held.paused_reason) == ('client.bob', 'paused by client.bob')
+    twice = rolled_back(replace(state, failure='it crashed'), 'client.ann', 9.0)
+    assert twice.failure == 'it crashed; rolled back by client.ann'
+
+
+def test_entries_are_put_back_one_at_a_time_and_seen_before_any_osd_is_classified() -> None:
+    cluster = overridden(ALL, osds=4)
+    state = way_back(cluster, OsdStep.VERIFIED, entries_done=0)
+    seen = observed(cluster, entries={ALL: NEW, 'osd.0': NEW})
+    assert MACHINE.step(state, seen, 2.0).actions == (SetEntry(ALL, OLD),)
+    half = replace(seen, entries={ALL: OLD, 'osd.0': NEW})
+    first = MACHINE.step(
+        replace(state, errors=2), replace(seen, entries={ALL: OLD, 'osd.0': NEW}), 2.0
+    )
+    assert (first.actions, first.state.entries_done, first.state.errors) == ((), 1, 0)
+    assert canary(first).step is OsdStep.VERIFIED
+    second = MACHINE.step(first.state, half, 2.0)
+    assert second.actions == (RemoveEntry('osd.0'),)
+    both = MACHINE.step(first.state, replace(seen, entries={ALL: OLD}), 2.0)
+    assert (both.actions, both.state.entries_done) == ((), 2)
+    assert canary(both).step is OsdStep.RESTART_DUE
+
+
+def put_back(state: RolloutState, seen: Observation) -> Step:
+    """The step with which the last entry is seen in place."""
+    return MACHINE.step(replace(state, entries_done=1), replace(seen, entries={}), 2.0)
+
+
+@pytest.mark.parametrize(
+    ('at', 'same_process', 'then', 'doubtful'),
+    [
+        (OsdStep.SETTING, True, OsdStep.RESTORED, False),
+        (OsdStep.RESTART_DUE, True, OsdStep.RESTORED, False),
+        (OsdStep.RESTORING, True, OsdStep.RESTORED, False),
+        # The restart that was asked for is still to come: what comes up then may have read it.
+        (OsdStep.RESTARTING, True, OsdStep.RESTARTING, True),
+        (OsdStep.SETTING, False, OsdStep.RESTART_DUE, False),
+        (OsdStep.RESTARTING, False, OsdStep.RESTART_DUE, False),
+        (OsdStep.CHECKING, False, OsdStep.RESTART_DUE, False),
+        (OsdStep.SETTLING, False, OsdStep.RESTART_DUE, False),
+        (OsdStep.VERIFIED, False, OsdStep.RESTART_DUE, False),
+        (OsdStep.VERIFIED, True, OsdStep.RESTART_DUE, False),
+        (OsdStep.COLLAPSED, False, OsdStep.RESTART_DUE, False),
+        (OsdStep.PENDING, True, OsdStep.PENDING, False),
+        (OsdStep.RESTORED, False, OsdStep.RESTORED, False),
+    ],
+)
+def test_an_osd_is_restarted_where_its_process_may_have_read_what_was_taken_back(
+    cluster: FakeCluster, at: OsdStep, same_process: bool, then: OsdStep, doubtful: bool
+) -> None:
+    state = way_back(cluster, at)
+    nonce = cluster.osds[0].nonce
+    osd = replace(state.osds[0], nonce_before=nonce if same_process else 1, flaps=2)
+    found = canary(put_back(replace(state, osds=(osd, *state.osds[1:])), observed(cluster)))
+    assert (found.step, found.doubtful) == (then, doubtful)
+    if then is OsdStep.RESTART_DUE:
+        assert (found.nonce_before, found.restart_needed, found.flaps) == (nonce, True, 0)
+
+
+def test_an_osd_that_is_down_as_its_entry_goes_back_is_not_believed(cluster: FakeCluster) -> None:
+    down = other(observed(cluster), 0, up=False)
+    found = canary(put_back(way_back(cluster, OsdStep.VERIFIED), down))
+    assert (found.step, found.doubtful) == (OsdStep.RESTART_DUE, True)
+    due = replace(found, nonce_before=cluster.osds[0].nonce)
+    state = replace(way_back(cluster, OsdStep.VERIFIED), osds=(due,), entries_done=2)
+    up = other(observed(cluster, entries={}, waited_s=1.0), 0, nonce=99)
+    again = canary(MACHINE.step(state, up, 2.0))
+    # It came up with nobody knows what: once more.
+    assert (again.step, again.nonce_before, again.doubtful) == (OsdStep.RESTART_DUE, 99, False)
+
+
+def test_what_was_restarted_twice_by_somebody_is_restarted_where_it_was_needed_before(
+    cluster: FakeCluster,
+) -> None:
+    state = way_back(cluster, OsdStep.RESTART_DUE)
+    osd = replace(state.osds[0], nonce_before=cluster.osds[0].nonce, restart_needed=True)
+    found = canary(put_back(replace(state, osds=(osd, *state.osds[1:])), observed(cluster)))
+    assert found.step is OsdStep.RESTART_DUE
+
+
+@pytest.mark.parametrize(
+    ('entries', 'restarts'),
+    [
+        ({ALL: NEW}, False),
+        ({'osd.0': NEW, ALL: OLD}, False),
+        ({ALL: OLD}, True),
+        ({}, True),
+        ({ALL: NEW, 'osd/host:node0': OLD}, True),
+        ({ALL: NEW, 'osd/host:node1': OLD}, False),
+    ],
+)
+def test_no_restart_is_made_where_all_that_an_osd_may_start_with_means_the_same(
+    cluster: FakeCluster, entries: dict[str, str], restarts: bool
+) -> None:
+    state = way_back(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
+    osd = replace(state.osds[0], nonce_before=cluster.osds[0].nonce)
+    state = replace(state, osds=(osd, *state.osds[1:]))
+    before = replace(state.before, entries=tuple(entries.items()))
+    step = MACHINE.step(replace(state, before=before), observed(cluster, entries=entries), 2.0)
+    assert (step.actions == (RestartOsd(0),)) == restarts
+    assert (canary(step).step is OsdStep.RESTORED) == (not restarts)
+
+
+def test_an_osd_that_is_down_is_started_before_any_other_is_restarted(
+    cluster: FakeCluster,
+) -> None:
+    state = way_back(cluster, OsdStep.RESTART_DUE, restoring=(), entries_done=0)
+    osds = tuple(
+        replace(osd, step=OsdStep.RESTART_DUE, nonce_before=cluster.osds[osd.osd_id].nonce)
+        for osd in state.osds
+    )
+    state = replace(state, osds=osds)
+    down = other(observed(cluster, entries={}, waited_s=1000.0), 2, up=False)
+    assert MACHINE.step(state, down, 2.0).actions == (RestartOsd(2),)
+    out = replace(state, osds=(*osds[:2], replace(osds[2], step=OsdStep.RESTORED), osds[3]))
+    assert MACHINE.step(out, down, 2.0).actions == ()
+
+
+def test_the_way_back_ends_when_every_osd_is_as_before(cluster: FakeCluster) -> None:
+    state = way_back(cluster, OsdStep.RESTORED, failure='rolled back by client.ann')
+    done = MACHINE.step(state, observed(cluster, entries={}), 5.0).state
+    assert (done.stage, done.outcome, done.updated_s) == (
+        Phase.ROLLED_BACK,
+        Outcome.ROLLED_BACK,
+        5.0,
+    )
+    assert done.failure == 'rolled back by client.ann'
+
+
+def test_on_the_way_back_it_is_settled_before_the_next_one_is_due(cluster: FakeCluster) -> None:
+    state = way_back(cluster, OsdStep.SETTLING)
+    seen = observed(cluster, entries={})
+    assert canary(MACHINE.step(state, replace(seen, waited_s=4.9), 2.0)).step is OsdStep.SETTLING
+    assert canary(MACHINE.step(state, replace(seen, waited_s=5.0), 2.0)).step is OsdStep.RESTORED
+    lost = canary(MACHINE.step(state, other(seen, 0, nonce=99), 2.0))
+    assert (lost.step, lost.flaps) == (OsdStep.RESTARTING, 1)
+
+
+# -- one OSD that failed
+
+
+def recovering(
+    cluster: FakeCluster, at: OsdStep, *others: OsdStep, **changes: object
+) -> RolloutState:
+    fields: dict[str, object] = {
+        'direction': Direction.RECOVER,
+        'ending': FAILED,
+        'stage': Phase.ROLLING_BACK,
+        **changes,
+    }
+    return replace(rollout(cluster, at, *others), **fields)  # type: ignore[arg-type]
+
+
+def test_what_failed_gets_its_entry_back_whatever_the_mode_or_a_pause_says(
+    cluster: FakeCluster,
+) -> None:
+    state = recovering(cluster, OsdStep.RESTORING, paused_by='client.ann')
+    seen = observed(cluster, entries={'osd.0': NEW}, may_act=False)
+    assert MACHINE.step(state, seen, 2.0).actions == (RemoveEntry('osd.0'),)
+    gone = replace(seen, entries={})
+    assert canary(MACHINE.step(state, gone, 2.0)).step is OsdStep.RESTORED
+    needed = replace(state, osds=(replace(state.osds[0], restart_needed=True), *state.osds[1:]))
+    due = canary(MACHINE.step(needed, gone, 2.0))
+    assert (due.step, due.nonce_before, due.restarts_asked) == (
+        OsdStep.RESTART_DUE,
+        cluster.osds[0].nonce,
+        0,
+    )
+
+
+def test_in_mode_off_what_failed_is_started_if_it_is_down_and_not_stopped_if_it_is_up(
+    cluster: FakeCluster,
+) -> None:
+    state = recovering(cluster, OsdStep.RESTART_DUE)
+    due = replace(state.osds[0], nonce_before=cluster.osds[0].nonce, restart_needed=True)
+    state = replace(state, osds=(due, *state.osds[1:]))
+    serves = observed(cluster, may_act=False)
+    held = MACHINE.step(state, serves, 2.0)
+    assert (held.actions, held.state.paused_reason) == ((), NOT_ALLOWED)
+    assert MACHINE.step(state, replace(serves, may_act=True), 2.0).actions == (RestartOsd(0),)
+    down = other(serves, 0, up=False)
+    assert MACHINE.step(state, down, 2.0).actions == (RestartOsd(0),)
+
+
+@pytest.mark.parametrize(
+    ('direction', 'up', 'start', 'entry'),
+    [
+        (Direction.FORWARD, True, True, True),
+        (Direction.FORWARD, False, True, True),
+        (Direction.BACK, True, True, True),
+        (Direction.BACK, False, True, True),
+        (Direction.RECOVER, True, True, False),
+        (Direction.RECOVER, None, True, False),
+        (Direction.RECOVER, False, False, False),
+    ],
+)
+def test_what_mode_off_keeps_from_being_sent(
+    cluster: FakeCluster, direction: Direction, up: Optional[bool], start: bool, entry: bool
+) -> None:
+    """``up`` None: it is not in the map."""
+    state = replace(recovering(cluster, OsdStep.RESTARTING), direction=direction)
+    look = observed(cluster)
+    seen = without(look, 0) if up is None else other(look, 0, up=up)
+    assert stays_in_mode_off(state, RestartOsd(0), seen) is start
+    assert stays_in_mode_off(state, RemoveEntry('osd.0'), seen) is entry
+    assert stays_in_mode_off(state, SetEntry('osd.0', OLD), seen) is entry
+
+
+def test_what_failed_ends_the_rollout_alone_or_takes_the_others_back(cluster: FakeCluster) -> None:
+    seen = observed(cluster, entries={'osd.1': NEW})
+    alone = MACHINE.step(recovering(cluster, OsdStep.RESTORED), observed(cluster), 2.0).state
+    assert (alone.stage, alone.outcome, alone.failure) == (
+        Phase.FAILED,
+        Outcome.FAILED,
+        'it failed',
+    )
+    others = recovering(cluster, OsdStep.RESTORED, OsdStep.VERIFIED)
+    turned = MACHINE.step(others, seen, 2.0).state
+    assert (turned.direction, turned.ended) == (Direction.BACK, False)
+    assert turned.failure == 'it failed; rolled back by the module, of all OSDs'
+    # What an operator ended is the operator's to decide about.
+    ended = replace(others, ending=Ending(Outcome.ABORTED, 'aborted by client.ann'))
+    left = MACHINE.step(ended, seen, 2.0).state
+    assert (left.stage, left.outcome) == (Phase.FAILED, Outcome.ABORTED)
+    assert 'the change stays on osd.1' in (left.failure or '')
+
+
+@pytest.mark.parametrize(
+    ('nonce', 'up', 'running', 'needed'),
+    [
+        ('before', True, None, False),
+        ('before', False, None, True),
+        ('other', True, None, True),
+        ('after', True, DEFAULT, False),
+        ('after', True, NEW, True),
+        ('after', False, DEFAULT, True),
+        ('other', True, DEFAULT, True),
+    ],
+)
+def test_what_failed_is_restarted_unless_its_process_is_known_to_run_what_it_had(
+    cluster: FakeCluster, nonce: str, up: bool, running: Optional[str], needed: bool
+) -> None:
+    state = rollout(cluster, OsdStep.CHECKING, ending=Ending(Outcome.ABORTED, 'aborted'))
+    osd = replace(state.osds[0], step=OsdStep.RESTART_DUE, nonce_before=7, nonce_after=8)
+    state = replace(state, osds=(osd, *state.osds[1:]))
+    known = {} if running is None else {0: RunningOption(running, 'mon', ignores_mon=False)}
+    seen = observed(cluster, entries={'osd.0': NEW}, running=known)
+    process = {'before': 7, 'after': 8, 'other': 9}[nonce]
+    step = MACHINE.step(state, other(seen, 0, nonce=process, up=up), 2.0)
+    found = canary(step)
+    assert step.state.direction is Direction.RECOVER
+    assert (found.step, found.restart_needed) == (OsdStep.RESTORING, needed)
+
+
+# -- acts of operators, and of the cluster
+
+
+def test_a_pause_shows_at_once_but_while_an_osd_recovers_after_that(cluster: FakeCluster) -> None:
+    state = rollout(cluster, OsdStep.VERIFIED)
+    held = paused(state, 'client.ann', 9.0)
+    assert (held.paused_by, held.paused_reason, held.updated_s) == (
+        'client.ann',
+        'paused by client.ann',
+        9.0,
+    )
+    recovers = recovering(cluster, OsdStep.RESTORING, paused_reason='osd.0 is down')
+    assert paused(recovers, 'client.ann', 9.0).paused_reason == 'osd.0 is down'
+
+
+def test_what_follows_a_recovery_is_told_by_the_other_osds(cluster: FakeCluster) -> None:
+    assert not something_follows(recovering(cluster, OsdStep.RESTORING))
+    assert something_follows(recovering(cluster, OsdStep.RESTORING, OsdStep.VERIFIED))
+    assert not something_follows(recovering(cluster, OsdStep.RESTORED, OsdStep.RESTORED))
+
+
+def in_vain(
+    cluster: FakeCluster, asked: int, direction: Direction = Direction.FORWARD
+) -> RolloutState:
+    state = rollout(cluster, OsdStep.RESTARTING, direction=direction, paused_reason='by hand')
+    osd = replace(state.osds[0], restarts_asked=asked)
+    return replace(state, osds=(osd, *state.osds[1:]))
+
+
+@pytest.mark.parametrize(
+    ('asked', 'direction', 'waits'),
+    [
+        (1, Direction.FORWARD, False),
+        (2, Direction.FORWARD, False),
+        (3, Direction.FORWARD, True),
+        (1, Direction.BACK, False),
+        (2, Direction.BACK, True),
+        (2, Direction.RECOVER, True),
+    ],
+)
+def test_an_osd_that_was_asked_often_waits_for_the_operator_and_is_due_again_after_resume(
+    cluster: FakeCluster, asked: int, direction: Direction, waits: bool
+) -> None:
+    state = in_vain(cluster, asked, direction)
+    assert waits_for_operator(state) == waits
+    again = resumed(state, 9.0)
+    assert (again.paused_reason, again.updated_s) == (None, 9.0)
+    expected = (OsdStep.RESTART_DUE, 0) if waits else (OsdStep.RESTARTING, asked)
+    assert (again.osds[0].step, again.osds[0].restarts_asked) == expected
+    assert not waits_for_operator(replace(state, paused_reason=None))
+
+
+def test_errors_pauses_and_doubt_wait_for_the_operator_and_end_with_resume(
+    cluster: FakeCluster,
+) -> None:
+    state = rollout(cluster, OsdStep.PENDING)
+    assert not waits_for_operator(state)
+    for waits in (
+        replace(state, errors=1),
+        replace(state, paused_by='client.ann', paused_reason='paused by client.ann'),
+    ):
+        assert waits_for_operator(waits)
+        again = resumed(waits, 9.0)
+        assert (again.errors, again.paused_by, again.paused_reason) == (0, None, None)
+    doubt = replace(rollout(cluster, OsdStep.VERIFIED), judgement=Judgement(Verdict.INCONCLUSIVE))
+    assert waits_for_operator(doubt)
+    assert resumed(doubt, 9.0).verdicts == (Verdict.INCONCLUSIVE,)
+
+
+def test_an_abort_ends_at_once_or_makes_the_osd_in_flight_safe_first(cluster: FakeCluster) -> None:
+    at_rest = aborted(rollout(cluster, OsdStep.PENDING), 'client.ann', 9.0, {})
+    assert (at_rest.stage, at_rest.outcome, at_rest.failure, at_rest.updated_s) == (
+        Phase.FAILED,
+        Outcome.ABORTED,
+        'aborted by client.ann',
+        9.0,
+    )
+    flying = rollout(cluster, OsdStep.RESTARTING, paused_by='client.bob', paused_reason='x')
+    waits = aborted(flying, 'client.ann', 9.0, {})
+    assert (waits.ended, waits.ending) == (False, Ending(Outcome.ABORTED, 'aborted by client.ann'))
+    assert (waits.paused_by, waits.paused_reason, waits.updated_s) == (None, None, 9.0)
+    back = aborted(way_back(cluster, OsdStep.RESTART_DUE), 'client.ann', 9.0, {})
+    assert (back.outcome, back.failure) == (Outcome.ABORTED, 'rollback aborted by client.ann')
+    recovers = aborted(recovering(cluster, OsdStep.RESTORING), 'client.ann', 9.0, {})
+    assert recovers.outcome is Outcome.FAILED
+    assert 'it failed; aborted by client.ann before the OSD was seen' in (recovers.failure or '')
+
+
+def test_a_refused_restart_is_due_again_and_a_second_one_only_counted(
+    cluster: FakeCluster,
+) -> None:
+    for asked, step, left in (
+        (1, OsdStep.RESTART_DUE, 0),
+        (2, OsdStep.RESTARTING, 2),
+    ):
+        state = replace(in_vain(cluster, asked), asked=AskedRestart(0), errors=1)
+        failed = action_failed(state, RestartOsd(0), 'EBUSY', 9.0)
+        assert (failed.osds[0].step, failed.osds[0].restarts_asked) == (step, left)
+        assert (failed.errors, failed.last_error, failed.updated_s) == (2, 'EBUSY', 9.0)
+        assert failed.asked == AskedRestart(0, refused=True)
+    state = replace(in_vain(cluster, 1), asked=AskedRestart(0))
+    entry = action_failed(state, SetEntry('osd.0', NEW), 'EROFS', 9.0)
+    assert (entry.osds, entry.asked) == (state.osds, AskedRestart(0))
+    assert (entry.errors, entry.last_error) == (1, 'EROFS')

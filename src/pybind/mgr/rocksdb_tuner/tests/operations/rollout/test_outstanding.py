@@ -1,0 +1,289 @@
+"""At most one restart is asked for that may still happen, whatever the orchestrator makes of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.mgr.records import OrchestratedDaemon
+from rocksdb_tuner.operations.rollout.outstanding import asked, cannot_happen
+from rocksdb_tuner.operations.rollout.records import AskedRestart, OsdStep, Outcome, Phase
+
+from .conftest import NEW, Run, refusing, set_profile
+
+
+class Asked:
+    """Every restart that was asked for, and what the orchestrator held just then."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        #: OSD, when, and the OSDs that were still to be restarted.
+        self.found: list[tuple[int, float, set[int]]] = []
+        run.cluster.on_command = self._hear
+
+    def _hear(self, command: str) -> None:
+        if command.startswith('ceph orch daemon restart osd.'):
+            osds = self.run.cluster.osds.values()
+            held = {osd.osd_id for osd in osds if osd.asked_at_s is not None}
+            self.found.append((int(command.rpartition('.')[2]), self.run.cluster.now_s, held))
+
+    @property
+    def osds(self) -> list[int]:
+        return [n for n, _, _ in self.found]
+
+    def held(self) -> set[int]:
+        """Those that were held back by nothing when another was asked."""
+        return {n for _, _, held in self.found for n in held}
+
+
+def late(delay_s: float = 60.0, silent: bool = False) -> tuple[Run, Asked]:
+    run = Run()
+    run.cluster.orchestrator_delay_s = delay_s
+    run.cluster.orchestrator_silent = silent
+    return run, Asked(run)
+
+
+def at_step(run: Run, osd_id: int, step: OsdStep) -> None:
+    run.until(lambda state: state.osds[osd_id].step is step)
+
+
+def count_down(run: Run) -> list[int]:
+    """How many OSDs are down, at every look from now on."""
+    found: list[int] = []
+    advance = run.cluster.advance
+
+    def counting(seconds: float) -> None:
+        for _ in range(int(seconds)):
+            advance(1.0)
+            found.append(len(run.cluster.down))
+
+    run.cluster.advance = counting  # type: ignore[method-assign]
+    return found
+
+
+def test_an_osd_restarted_by_hand_does_not_let_the_next_be_asked_before_the_late_request() -> None:
+    """A new nonce is not the end of a request: with two of them two OSDs were down at once."""
+    run, requests = late()
+    down = count_down(run)
+    run.start()
+    at_step(run, 0, OsdStep.RESTARTING)
+    run.cluster.restart_by_hand(0)
+    run.to_a_wait('the orchestrator may still restart osd.0')
+    assert run.state.phase is Phase.WAITING
+    assert run.to_the_end().outcome is Outcome.DONE
+    assert requests.osds == [0, 1, 2]
+    assert requests.held() == set()
+    assert max(down) == 1
+
+
+def test_a_late_request_is_no_crash_of_an_osd_that_was_checked_already() -> None:
+    run, _ = late(delay_s=40.0)
+    run.start()
+    for n in run.cluster.osds:
+        at_step(run, n, OsdStep.RESTARTING)
+        run.cluster.restart_by_hand(n)
+    ended = run.to_the_end()
+    assert ended.outcome is Outcome.DONE
+    assert [osd.flaps for osd in ended.osds] == [0, 0, 0]
+
+
+def test_crashes_during_the_wait_end_with_it() -> None:
+    """An OSD that keeps crashing fails once nothing else can be why it goes down."""
+    run, _ = late(delay_s=80.0)
+    run.start()
+    at_step(run, 0, OsdStep.RESTARTING)
+    run.cluster.osds[0].crashes_after_s = 10.0
+    run.cluster.restart_by_hand(0)
+    ended = run.to_the_end()
+    assert ended.phase is Phase.FAILED
+    assert 'came up and went down again 3 times' in (ended.failure or '')
+
+
+def test_an_orchestrator_that_tells_nothing_is_waited_for_as_long_as_restart_timeout() -> None:
+    run, requests = late(silent=True)
+    run.start()
+    ended = run.to_the_end()
+    assert ended.outcome is Outcome.DONE
+    times = [at_s for _, at_s, _ in requests.found]
+    assert all(300.0 <= b - a < 340.0 for a, b in zip(times, times[1:]))
+
+
+def test_a_failover_does_not_shorten_the_wait() -> None:
+    run, requests = late(silent=True)
+    run.start()
+    at_step(run, 0, OsdStep.RESTARTING)
+    for _ in range(3):
+        for _ in range(100):
+            run.tick()
+        run.fail_over()
+    asked_s = requests.found[0][1]
+    run.until(lambda state: len(requests.found) > 1)
+    assert requests.found[1][1] - asked_s >= 600.0 + 300.0
+    assert run.to_the_end().outcome is Outcome.DONE
+
+
+def test_a_clock_set_ahead_does_not_shorten_the_wait() -> None:
+    run, requests = late(silent=True)
+    run.start()
+    at_step(run, 0, OsdStep.SETTLING)
+    run.cluster.now_s += 86400.0
+    run.until(lambda state: len(requests.found) > 1)
+    passed_s = requests.found[1][1] - requests.found[0][1] - 86400.0
+    # One look does not count for more than 30 s.
+    assert passed_s >= 300.0 - 30.0
+
+
+def test_a_manager_that_takes_over_waits_for_what_the_one_before_it_asked() -> None:
+    run, requests = late(delay_s=100.0)
+    run.start()
+    at_step(run, 0, OsdStep.RESTARTING)
+    run.cluster.restart_by_hand(0)
+    run.fail_over()
+    assert run.to_the_end().outcome is Outcome.DONE
+    assert requests.osds == [0, 1, 2]
+    assert requests.held() == set()
+
+
+@pytest.mark.parametrize('failover', [False, True])
+def test_the_next_rollout_waits_for_a_request_of_the_one_before_it(failover: bool) -> None:
+    run, requests = late(delay_s=200.0)
+    run.start()
+    at_step(run, 0, OsdStep.RESTARTING)
+    run.cluster.restart_by_hand(0)
+    at_step(run, 0, OsdStep.SETTLING)
+    run.driver.abort('client.a', run.cluster.now_s)
+    assert run.to_the_end().outcome is Outcome.ABORTED
+    run.cluster.operator_removes('osd.0')
+    if failover:
+        run.fail_over()
+    run.start(set_profile(run.cluster, NEW + ',max_open_files=5', order=(1, 2, 0), controls=()))
+    run.to_a_wait('the orchestrator may still restart osd.0')
+    assert requests.osds == [0]
+    assert run.to_the_end().outcome is Outcome.DONE
+    assert requests.held() == set()
+
+
+def test_a_rollback_waits_for_a_request_of_the_way_forward() -> None:
+    run, requests = late(delay_s=200.0)
+    run.start()
+    at_step(run, 1, OsdStep.RESTARTING)
+    run.cluster.restart_by_hand(1)
+    at_step(run, 1, OsdStep.SETTLING)
+    run.driver.rollback(None, 'client.a', run.cluster.now_s)
+    assert run.to_the_end().outcome is Outcome.ROLLED_BACK
+    assert requests.held() == set()
+    assert requests.osds[:2] == [0, 1]
+
+
+def test_a_rollback_of_an_older_rollout_waits_for_a_request_of_the_last_one() -> None:
+    run, requests = late(delay_s=5.0)
+    first = run.start()
+    run.to_the_end()
+    run.cluster.orchestrator_delay_s = 250.0
+    run.start(set_profile(run.cluster, NEW + ',max_open_files=5'))
+    at_step(run, 0, OsdStep.RESTARTING)
+    run.cluster.restart_by_hand(0)
+    at_step(run, 0, OsdStep.SETTLING)
+    run.driver.abort('client.a', run.cluster.now_s)
+    run.to_the_end()
+    run.cluster.operator_removes('osd.0')
+    run.driver.rollback(first.rollout_id, 'client.a', run.cluster.now_s)
+    run.to_a_wait('the orchestrator may still restart osd.0')
+    assert run.to_the_end().outcome is Outcome.ROLLED_BACK
+    assert requests.held() == set()
+
+
+def test_a_paused_orchestrator_is_waited_for_until_it_is_resumed() -> None:
+    """`ceph orch pause`: what was asked for comes when it is resumed, however late."""
+    run, requests = late(delay_s=1.0)
+    down = count_down(run)
+    run.start()
+    run.cluster.orchestrator_paused = True
+    at_step(run, 0, OsdStep.RESTARTING)
+    run.cluster.restart_by_hand(0)
+    for _ in range(1000):
+        run.tick()
+    assert requests.osds == [0]
+    assert 'the orchestrator may still restart osd.0' in (run.state.paused_reason or '')
+    run.cluster.orchestrator_paused = False
+    assert run.to_the_end().outcome is Outcome.DONE
+    assert requests.held() == set()
+    assert max(down) == 1
+
+
+def test_what_was_refused_is_asked_again_soon() -> None:
+    run, requests = late(delay_s=1.0, silent=True)
+    run.cluster.errors['orch daemon'] = refusing('host is offline')
+    run.start()
+    run.until(lambda state: state.errors > 0)
+    run.cluster.errors.clear()
+    run.until(lambda state: len(requests.found) > 1)
+    assert requests.osds == [0, 0]
+    assert requests.found[1][1] - requests.found[0][1] < 60.0
+
+
+def test_a_rollout_takes_no_longer_where_the_orchestrator_tells() -> None:
+    run, _ = late(delay_s=1.0)
+    run.start()
+    begin_s = run.cluster.now_s
+    run.to_the_end()
+    assert run.cluster.now_s - begin_s < 120.0
+
+
+TOLD = OrchestratedDaemon(running=True, started='s1', refreshed='r1', carried_out=('t1',))
+
+
+@pytest.mark.parametrize(
+    ('told', 'by_this_manager', 'seen_scheduled', 'expected'),
+    [
+        # Nothing new is known.
+        (TOLD, True, False, False),
+        (None, True, False, False),
+        # An event, also where the clock of the manager was set back since.
+        (replace(TOLD, carried_out=('t1', 't2')), True, False, True),
+        (replace(TOLD, carried_out=('t0',)), True, False, True),
+        # Events went with the manager that held them.
+        (replace(TOLD, carried_out=()), False, False, False),
+        # cephadm has stored it, and then no more.
+        (replace(TOLD, scheduled=True, stored_started='s1'), False, True, False),
+        (replace(TOLD, scheduled=False, stored_started='s1'), True, True, True),
+        # Pacific stores it late, and adds no event that it has already.
+        (replace(TOLD, scheduled=False, stored_started='s1'), True, False, False),
+        (replace(TOLD, scheduled=False, stored_started='s2'), True, False, True),
+        (replace(TOLD, scheduled=True, stored_started='s2'), True, False, False),
+        (replace(TOLD, scheduled=False), True, False, False),
+        # What was not stored ended with its manager.
+        (replace(TOLD, carried_out=(), scheduled=False, stored_started='s1'), False, False, True),
+    ],
+)
+def test_what_the_orchestrator_tells_decides(
+    told: Optional[OrchestratedDaemon], by_this_manager: bool, seen_scheduled: bool, expected: bool
+) -> None:
+    request = asked(1, replace(TOLD, stored_started='s1'))
+    found = cannot_happen(
+        request,
+        told,
+        by_this_manager=by_this_manager,
+        seen_scheduled=seen_scheduled,
+        watched_s=299.0,
+        most_s=300.0,
+    )
+    assert found is expected
+
+
+def test_what_is_still_scheduled_is_waited_for_however_long_it_takes() -> None:
+    def over(told: Optional[OrchestratedDaemon]) -> bool:
+        return cannot_happen(
+            AskedRestart(1),
+            told,
+            by_this_manager=True,
+            seen_scheduled=True,
+            watched_s=9999.0,
+            most_s=300.0,
+        )
+
+    assert not over(replace(TOLD, carried_out=(), scheduled=True))
+    assert over(replace(TOLD, carried_out=(), scheduled=None))
+    assert over(None)

@@ -1,0 +1,329 @@
+"""When canary and controls are measured, into what blocks, and what is kept of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
+from rocksdb_tuner.judge.records import Judgement, SoakPlan, Verdict
+from rocksdb_tuner.judge.signals import limits
+from rocksdb_tuner.observe.sample import Sample
+from rocksdb_tuner.observe.trouble import Trouble
+from rocksdb_tuner.operations.rollout.recorder import Part, Recorder, no_evidence, recorded_now
+from rocksdb_tuner.operations.rollout.recording import NOTHING_FOUND, Recording
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, Phase, RolloutState
+from rocksdb_tuner.operations.rollout.storage import EVIDENCE, RolloutStorage
+from rocksdb_tuner.plan.batches import planned_batch
+from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore
+
+from .conftest import Clients, refusing
+from .one_step import SOAK, rollout
+
+BATCHES = replace(SOAK, batches=SOAK)
+
+
+def at(*steps: OsdStep, **changes: object) -> RolloutState:
+    fields: dict[str, object] = {'soak': BATCHES, **changes}
+    return replace(rollout(FakeCluster(6), *steps), **fields)  # type: ignore[arg-type]
+
+
+VERIFIED, PENDING = OsdStep.VERIFIED, OsdStep.PENDING
+
+
+@pytest.mark.parametrize(
+    ('state', 'part'),
+    [
+        (at(stage=Phase.PREFLIGHT), Part.BEFORE),
+        (at(stage=Phase.PREFLIGHT, soak=SoakPlan()), None),
+        (at(stage=Phase.PREFLIGHT, soak=SoakPlan(least_s=0.0, most_s=1.0)), Part.BEFORE),
+        (at(stage=Phase.PLANNED), None),
+        (at(OsdStep.SETTING), None),
+        (at(OsdStep.SETTLING), None),
+        (at(VERIFIED, stage=Phase.SOAKING), Part.AFTER),
+        (at(VERIFIED, stage=Phase.SOAKING, direction=Direction.BACK), None),
+        (at(VERIFIED, stage=Phase.SOAKING, soak=SoakPlan()), None),
+        # The next batch waits, and nothing is under way.
+        (at(VERIFIED, stage=Phase.SOAKING, verdicts=(Verdict.NO_WORSE,)), Part.BEFORE),
+        (at(VERIFIED, stage=Phase.PROMOTING, verdicts=(Verdict.NO_WORSE,)), Part.BEFORE),
+        (at(VERIFIED, stage=Phase.COLLAPSING, verdicts=(Verdict.NO_WORSE,)), None),
+        (
+            at(VERIFIED, OsdStep.RESTARTING, stage=Phase.PROMOTING, verdicts=(Verdict.NO_WORSE,)),
+            None,
+        ),
+        (at(*[VERIFIED] * 6, stage=Phase.PROMOTING, verdicts=(Verdict.NO_WORSE,) * 6), None),
+        # Something holds it up.
+        (at(stage=Phase.PREFLIGHT, paused_reason='a gate'), None),
+        (at(stage=Phase.PREFLIGHT, paused_reason='the night'), Part.BEFORE),
+        (at(VERIFIED, stage=Phase.SOAKING, paused_reason='a gate'), None),
+        (
+            at(
+                VERIFIED,
+                stage=Phase.SOAKING,
+                paused_reason='no verdict',
+                judgement=Judgement(Verdict.NO_DATA),
+            ),
+            Part.AFTER,
+        ),
+    ],
+)
+def test_which_side_is_measured(state: RolloutState, part: Optional[Part]) -> None:
+    assert recorded_now(state, 'the night') is part
+
+
+# -- blocks
+
+
+class Taking:
+    """A recorder, and samples of some OSDs as time passes."""
+
+    def __init__(self, block_s: float = 30.0) -> None:
+        self.clients = Clients(FakeCluster(3))
+        self.recorder = Recorder(Evidence('r1', 0, (0,), (1, 2), block_s))
+
+    def pass_s(
+        self,
+        part: Optional[Part],
+        seconds: float,
+        trouble: Optional[Mapping[int, Trouble]] = None,
+    ) -> bool:
+        cluster = self.clients.cluster
+        cluster.now_s += seconds
+        self.clients.write(max(seconds, 0.0))
+        samples: dict[int, Optional[Sample]] = {n: self.clients.newest(n) for n in range(3)}
+        return self.recorder.add(part, samples, cluster.now_s, trouble)
+
+    @property
+    def kept(self) -> tuple[int, int]:
+        return len(self.recorder.evidence.before), len(self.recorder.evidence.after)
+
+
+def test_a_block_is_complete_with_its_last_second() -> None:
+    taking = Taking()
+    told = [taking.pass_s(Part.BEFORE, s) for s in (10.0, 29.0, 0.5, 0.5, 30.0, 29.9)]
+    assert told == [False, False, False, True, True, False]
+    assert taking.kept == (2, 0)
+
+
+def test_after_a_start_it_warms_up_first_and_what_disturbs_begins_anew() -> None:
+    taking = Taking()
+    warm_s = limits().warm_up_s
+    assert warm_s == 60.0
+    told = [taking.pass_s(Part.AFTER, s) for s in (1.0, 59.0, 1.0, 29.0, 1.0)]
+    assert told == [False, False, False, False, True]
+    assert not taking.pass_s(None, 1.0)
+    assert [taking.pass_s(Part.AFTER, s) for s in (1.0, 31.0, 29.0, 30.0)] == [
+        False,
+        False,
+        False,
+        True,
+    ]
+    assert taking.kept == (0, 2)
+
+
+@pytest.mark.parametrize(('back_s', 'anew'), [(60.0, False), (61.0, True)])
+def test_a_clock_that_was_set_back_far_begins_a_block_anew(back_s: float, anew: bool) -> None:
+    taking = Taking()
+    taking.pass_s(Part.BEFORE, 1000.0)
+    taking.pass_s(Part.BEFORE, -back_s)
+    # Where it is taken for the same block, it ends when it would have.
+    told = [taking.pass_s(Part.BEFORE, 1.0), taking.pass_s(Part.BEFORE, 30.0)]
+    assert told == ([False, True] if anew else [False, False])
+
+
+def test_the_newest_blocks_are_kept_as_many_as_a_verdict_takes() -> None:
+    most = int(limits().most_blocks)
+    taking = Taking(block_s=1.0)
+    old = Block({0: Measured(1.0)})
+    full = (old,) * most
+    taking.recorder.evidence = replace(taking.recorder.evidence, before=full, after=full)
+    for part in (Part.BEFORE, Part.AFTER):
+        for _ in range(70):
+            taking.pass_s(part, 1.0)
+    assert taking.kept == (most, most)
+    assert taking.recorder.evidence.before[-1] != old
+
+
+def test_a_block_holds_what_each_osd_did_and_told_from_its_beginning_to_its_end() -> None:
+    taking = Taking()
+    taking.pass_s(Part.BEFORE, 10.0, {0: Trouble(1, 5)})
+    taking.pass_s(Part.BEFORE, 15.0, {0: Trouble(7, 6), 1: Trouble(2, None)})
+    taking.pass_s(Part.BEFORE, 15.0, {0: Trouble(0, 9)})
+    taking.pass_s(Part.BEFORE, 30.0, {0: Trouble(0, 9)})
+    first, second = taking.recorder.evidence.before
+    assert (first.of(0).slow_ops, first.of(0).slow_commits) == (7, 4)
+    assert (first.of(1).slow_ops, first.of(1).slow_commits) == (2, None)
+    assert (second.of(0).slow_ops, second.of(0).slow_commits) == (0, 0)
+    assert first.of(2).op_w_latency_ms is not None
+    assert first.of(2).db_used_bytes == 10**9
+
+
+def test_of_an_osd_that_is_not_seen_at_either_end_of_a_block_nothing_was_measured() -> None:
+    taking = Taking()
+    taking.pass_s(Part.BEFORE, 10.0)
+    for seen in ((0, 2), (0,)):
+        cluster = taking.clients.cluster
+        cluster.now_s += 30.0
+        taking.clients.write(30.0)
+        samples = {n: taking.clients.newest(n) if n in seen else None for n in range(3)}
+        assert taking.recorder.add(Part.BEFORE, samples, cluster.now_s)
+    first, second = taking.recorder.evidence.before
+    assert first.of(0).op_w_latency_ms is not None
+    assert second.of(0).op_w_latency_ms is not None
+    assert first.of(2).op_w_latency_ms is not None
+    for unseen in (first.of(1), second.of(1), second.of(2)):
+        assert (unseen.op_w_latency_ms, unseen.db_used_bytes) == (None, None)
+
+
+def test_before_anything_is_measured_nothing_is_kept() -> None:
+    taking = Taking()
+    assert [taking.pass_s(None, 30.0) for _ in range(3)] == [False] * 3
+    assert taking.kept == (0, 0)
+
+
+# -- what is kept over a failover
+
+
+class Manager:
+    """One manager's recording of a rollout of six OSDs, in batches of one."""
+
+    def __init__(self, store: FakeStore, clients: Clients) -> None:
+        self.recording = Recording(RolloutStorage(store))
+        self.clients = clients
+        self.asked: list[tuple[int, ...]] = []
+
+    def look(self, state: RolloutState, seconds: float, idle: Optional[str] = None) -> None:
+        self.clients.cluster.now_s += seconds
+        self.clients.write(seconds)
+        now_s = self.clients.cluster.now_s
+        self.recording.add(state, self.clients.newest, now_s, idle, self._trouble)
+
+    def _trouble(self, osd_ids: Iterable[int]) -> Mapping[int, Trouble]:
+        self.asked.append(tuple(osd_ids))
+        return {}
+
+
+@pytest.fixture
+def store() -> FakeStore:
+    return FakeStore()
+
+
+@pytest.fixture
+def manager(store: FakeStore) -> Manager:
+    return Manager(store, Clients(FakeCluster(6)))
+
+
+def test_while_one_batch_is_watched_the_next_is_measured_before_its_change(
+    manager: Manager, store: FakeStore
+) -> None:
+    before = at(stage=Phase.PREFLIGHT)
+    for _ in range(9):
+        manager.look(before, 30.0)
+    assert manager.recording.found(before) == (240.0, 0.0, None)
+    watched = at(VERIFIED, stage=Phase.SOAKING)
+    for _ in range(11):
+        manager.look(watched, 30.0)
+    found = manager.recording.found(watched)
+    assert (found.before_s, found.after_s) == (240.0, 240.0)
+    assert found.judgement is not None
+    assert found.judgement.verdict is Verdict.NO_WORSE
+    assert sorted(store.keys(EVIDENCE)) == [EVIDENCE + '0', EVIDENCE + '1']
+    # Another manager knows the same, and judges it alike.
+    other = Manager(store, manager.clients)
+    again = other.recording.found(watched)
+    assert (again.before_s, again.after_s) == (240.0, 240.0)
+    assert again.judgement is not None
+    assert again.judgement.verdict is Verdict.NO_WORSE
+    passed = replace(watched, verdicts=(Verdict.NO_WORSE,))
+    assert manager.recording.found(passed).judgement is None
+    assert manager.recording.found(passed).before_s > 0.0
+    manager.look(passed, 30.0)
+    manager.look(passed, 30.0)
+    assert store.keys(EVIDENCE) == [EVIDENCE + '1', EVIDENCE + '2']
+    manager.recording.end()
+    assert store.keys(EVIDENCE) == []
+    assert manager.recording.found(before) == NOTHING_FOUND
+
+
+def test_who_is_measured_is_asked_for_trouble_and_nobody_else(manager: Manager) -> None:
+    manager.look(at(stage=Phase.PLANNED), 2.0)
+    assert manager.asked == []
+    manager.look(at(stage=Phase.PREFLIGHT), 2.0)
+    canary = planned_batch(at().request, BATCHES, 0)
+    upcoming = planned_batch(at().request, BATCHES, 1)
+    assert manager.asked == [tuple(sorted({0, *canary.controls}))]
+    manager.look(at(VERIFIED, stage=Phase.SOAKING), 2.0)
+    both = {0, *canary.controls, *upcoming.osds, *upcoming.controls}
+    assert manager.asked[1:] == [tuple(sorted(both))]
+
+
+def test_what_was_measured_of_another_process_counts_no_more(manager: Manager) -> None:
+    watched = at(VERIFIED, stage=Phase.SOAKING)
+    for _ in range(11):
+        manager.look(watched, 30.0)
+    assert manager.recording.found(watched).after_s == 240.0
+    again = at(OsdStep.SETTLING, stage=Phase.CANARY)
+    assert manager.recording.found(again) == NOTHING_FOUND
+    for _ in range(4):
+        manager.look(watched, 30.0)
+    assert manager.recording.found(watched).after_s < 240.0
+    # One that ended, or goes back, keeps what it was judged by.
+    found = manager.recording.found(watched)
+    back = replace(again, direction=Direction.BACK)
+    assert manager.recording.found(back).after_s == found.after_s
+
+
+def test_another_rollout_begins_with_nothing(manager: Manager, store: FakeStore) -> None:
+    before = at(stage=Phase.PREFLIGHT)
+    for _ in range(3):
+        manager.look(before, 30.0)
+    assert manager.recording.found(before).before_s == 60.0
+    assert manager.recording.found(replace(before, rollout_id='r2')) == NOTHING_FOUND
+    fresh = Manager(store, manager.clients)
+    assert fresh.recording.found(replace(before, rollout_id='r2')) == NOTHING_FOUND
+
+
+def test_one_that_was_left_behind_takes_nothing_with_it(manager: Manager) -> None:
+    before = at(stage=Phase.PREFLIGHT)
+    for _ in range(3):
+        manager.look(before, 30.0)
+    kept = manager.recording.found(before).before_s
+    fewer = replace(before, request=replace(before.request, controls=before.controls[1:]))
+    assert manager.recording.found(fewer).before_s == kept == 60.0
+    # Of one that was not measured nothing is known.
+    assert manager.recording.found(before).before_s == 0.0
+
+
+def test_what_cannot_be_stored_is_logged_and_known_all_the_same(
+    manager: Manager, store: FakeStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = at(stage=Phase.PREFLIGHT)
+    store.error = refusing('no space')
+    for _ in range(3):
+        manager.look(before, 30.0)
+    assert manager.recording.found(before).before_s == 60.0
+    assert store.values == {}
+    assert [record.getMessage() for record in caplog.records] == [
+        'what a verdict is made of cannot be stored: no space'
+    ] * 2
+
+
+def test_nothing_is_stored_before_a_block_is_complete(manager: Manager, store: FakeStore) -> None:
+    before = at(stage=Phase.PREFLIGHT)
+    for _ in range(15):
+        manager.look(before, 2.0)
+    assert store.values == {}
+    manager.look(before, 2.0)
+    assert EVIDENCE + '0' in store.values
+
+
+def test_the_last_batch_has_none_after_it() -> None:
+    state = at(*[VERIFIED] * 6, verdicts=(Verdict.NO_WORSE,) * 5, stage=Phase.SOAKING)
+    manager = Manager(FakeStore(), Clients(FakeCluster(6)))
+    for _ in range(4):
+        manager.look(state, 30.0)
+    assert manager.recording.found(state).after_s > 0.0
+    assert no_evidence(state, planned_batch(state.request, BATCHES, 5)).changed == (5,)

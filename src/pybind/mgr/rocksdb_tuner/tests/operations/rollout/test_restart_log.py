@@ -1,0 +1,190 @@
+"""The operator's daily limit of restarts: it counts all rollouts, outlives managers, and waits."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocksdb_tuner.operations.rollout.driver import KEEP_TIME_S
+from rocksdb_tuner.operations.rollout.record_codec import decode_restarts, encode_restarts
+from rocksdb_tuner.operations.rollout.records import OsdStep, Phase
+from rocksdb_tuner.operations.rollout.restart_log import DAY_S, Restart, RestartLog
+from rocksdb_tuner.operations.rollout.storage import CLOCK, CURRENT, RESTARTS
+
+from .conftest import NEW, OLD, Run, refusing, set_profile
+
+NOW_S = 1_700_000_000.0
+
+
+def test_a_used_up_day_names_the_option_and_when_the_next_one_may_begin() -> None:
+    log = RestartLog((Restart(NOW_S - 7200.0, 800.0), Restart(NOW_S - 3600.0, 4400.0)))
+    assert log.used_up(0, NOW_S, 8000.0) is None
+    assert log.used_up(3, NOW_S, 8000.0) is None
+    used_up = 'restarts_per_day (2) is used up until 2023-11-15T20:13:20Z'
+    assert log.used_up(2, NOW_S, 8000.0) == used_up
+    used_up = 'restarts_per_day (1) is used up until 2023-11-15T21:13:20Z'
+    assert log.used_up(1, NOW_S, 8000.0) == used_up
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 4e9), st.none() | st.floats(0, 4e9))),
+    st.floats(0, 4e9),
+    st.integers(1, 5),
+)
+def test_whatever_was_stored_restarts_are_held_back_for_a_day_at_most(
+    stored: list[tuple[float, Optional[float]]], steady_s: float, per_day: int
+) -> None:
+    log = RestartLog(tuple(Restart(*pair) for pair in stored)).looked_at(steady_s)
+    found = [r.steady_s for r in log.restarts if r.steady_s is not None]
+    assert len(found) == len(log.restarts)
+    assert all(steady_s - DAY_S < at_s <= steady_s for at_s in found)
+    assert found == sorted(found)
+    later_s = steady_s + DAY_S + 1
+    assert log.looked_at(later_s).used_up(per_day, NOW_S, later_s) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 4_000_000_000), st.none() | st.integers(0, 10**9))))
+def test_what_was_stored_is_read_back(stored: list[tuple[int, Optional[int]]]) -> None:
+    log = RestartLog(tuple(Restart(time_s, steady_s) for time_s, steady_s in stored))
+    assert decode_restarts(encode_restarts(log)) == log
+
+
+@pytest.mark.parametrize('jump_s', [-30 * DAY_S, -DAY_S, DAY_S, 30 * DAY_S])
+@pytest.mark.parametrize('takeover', [False, True])
+def test_a_clock_that_is_wrong_for_some_seconds_empties_no_day(
+    run: Run, jump_s: float, takeover: bool
+) -> None:
+    run.restarts_per_day = 2
+    run.start()
+    run.to_a_wait('restarts_per_day')
+    for offset_s in (jump_s, 0.0, jump_s, 0.0):
+        run.clock_offset_s = offset_s
+        if takeover:
+            run.fail_over()
+        for _ in range(20):
+            run.tick()
+        assert run.state.osds[2].step is OsdStep.PENDING
+    run.clock_offset_s = jump_s
+    run.cluster.now_s += DAY_S + KEEP_TIME_S
+    assert run.to_the_end().phase is Phase.DONE
+
+
+def test_time_between_two_managers_does_not_count(run: Run) -> None:
+    run.restarts_per_day = 2
+    run.start()
+    run.to_a_wait('restarts_per_day')
+    run.cluster.now_s += 2 * DAY_S
+    run.fail_over()
+    for _ in range(50):
+        run.tick()
+    assert run.state.osds[2].step is OsdStep.PENDING
+
+
+def test_a_manager_that_takes_over_knows_of_all_but_some_minutes(run: Run) -> None:
+    run.restarts_per_day = 2
+    run.start()
+    run.to_a_wait('restarts_per_day')
+    run.restarts_per_day = 1
+    for _ in range(24):
+        run.cluster.now_s += 3600.0
+        run.tick()
+    run.fail_over()
+    run.restarts_per_day = 2
+    end_s = run.cluster.now_s + KEEP_TIME_S + 60
+    while run.cluster.now_s < end_s and run.state.osds[2].step is OsdStep.PENDING:
+        run.tick()
+    assert run.state.osds[2].step is not OsdStep.PENDING
+
+
+def test_how_long_ago_a_rollout_ended_is_told_by_what_managers_saw(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    assert run.driver.since_end_s == 0.0
+    run.clock_offset_s = DAY_S
+    run.tick()
+    run.tick()
+    run.cluster.now_s += 3600.0
+    run.tick()
+    assert run.driver.since_end_s == pytest.approx(3604.0, abs=5.0)
+    run.cluster.now_s += DAY_S
+    run.fail_over()
+    run.tick()
+    assert run.driver.since_end_s == pytest.approx(3604.0, abs=5.0)
+
+
+def test_an_end_of_which_no_time_is_stored_was_just_now(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    del run.store.values[CLOCK]
+    run.fail_over()
+    run.tick()
+    assert run.driver.since_end_s == 0.0
+
+
+def test_a_lost_state_of_the_last_rollout_is_told(run: Run) -> None:
+    run.start()
+    run.to_the_end()
+    assert run.driver.broken == ()
+    del run.store.values[CURRENT]
+    run.fail_over()
+    told = '; '.join(run.driver.broken)
+    assert 'the stored state of the last rollout is lost' in told
+
+
+def test_the_limit_holds_over_rollouts_and_managers_and_lets_a_rollback_through(run: Run) -> None:
+    run.restarts_per_day = 4
+    run.start()
+    run.to_the_end()
+    run.fail_over()
+    run.start(set_profile(run.cluster, OLD, recommendation_id='other'))
+    state = run.to_a_wait('restarts_per_day (4) is used up until')
+    assert [osd.step.value for osd in state.osds] == ['verified', 'pending', 'pending']
+    run.fail_over()
+    for _ in range(50):
+        run.tick()
+    assert run.state.phase is Phase.WAITING
+    # What was changed goes back at once, though the day is used up.
+    run.driver.rollback(None, 'client.a', run.cluster.now_s)
+    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert run.cluster.runs(0) == NEW
+
+
+def test_the_next_day_it_goes_on_by_itself(run: Run) -> None:
+    run.restarts_per_day = 2
+    run.start()
+    run.to_a_wait('restarts_per_day')
+    run.cluster.now_s += DAY_S
+    assert run.to_the_end().phase is Phase.DONE
+
+
+def test_a_limit_that_is_raised_or_removed_holds_nothing_back_any_more(run: Run) -> None:
+    run.restarts_per_day = 1
+    run.start()
+    run.to_a_wait('restarts_per_day')
+    run.restarts_per_day = 0
+    assert run.to_the_end().phase is Phase.DONE
+
+
+def test_a_count_that_cannot_be_read_is_set_aside_and_said(run: Run) -> None:
+    run.store.values[RESTARTS] = '{}'
+    run.fail_over()
+    assert any('rollout/restarts' in problem for problem in run.driver.problems)
+    run.start()
+    assert run.to_the_end().phase is Phase.DONE
+
+
+def test_a_count_that_cannot_be_stored_holds_up_no_restart(run: Run) -> None:
+    """The state was stored just before: an OSD that waits for its restart is worse off."""
+    run.start()
+    keep = run.store.set
+
+    def refuse(key: str, value: str | None) -> None:
+        if key == RESTARTS:
+            raise refusing('no space')
+        keep(key, value)
+
+    run.store.set = refuse  # type: ignore[method-assign]
+    assert run.to_the_end().phase is Phase.DONE

@@ -1,0 +1,548 @@
+"""Single decisions about the restart of one OSD, in each direction.
+
+Each row of a table differs from the one before it in one respect, and times stand on both sides of
+their limits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.mgr.records import OrchestratedDaemon, PgSummary
+from rocksdb_tuner.operations.rollout.observation import Observation
+from rocksdb_tuner.operations.rollout.records import (
+    AskedRestart,
+    Direction,
+    Ending,
+    OsdStep,
+    Outcome,
+    RolloutState,
+)
+from rocksdb_tuner.operations.rollout.restart import by_hand, lost_again, until_settled
+from rocksdb_tuner.operations.rollout.rules import Step
+from rocksdb_tuner.plan.actions import RestartOsd
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
+
+from .conftest import NEW
+from .one_step import MACHINE, canary, observed, other, rollout, without
+
+FORWARD, BACK, RECOVER = Direction.FORWARD, Direction.BACK, Direction.RECOVER
+FAILED = Ending(Outcome.FAILED, 'it failed')
+ABORTED = Ending(Outcome.ABORTED, 'aborted by client.ann')
+UNCLEAN = PgSummary(33, 32, (('active+clean', 32), ('peering', 1)))
+MAY_STILL = 'the orchestrator may still restart osd.'
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    return FakeCluster(4)
+
+
+def at(
+    cluster: FakeCluster,
+    step: OsdStep,
+    direction: Direction = FORWARD,
+    asked: int = 0,
+    others: OsdStep = OsdStep.PENDING,
+    **changes: object,
+) -> RolloutState:
+    """The canary, whose process is still that of before; no entry is to be put back any more."""
+    fields: dict[str, object] = {'direction': direction, **changes}
+    if direction is RECOVER:
+        fields.setdefault('ending', FAILED)
+    state = rollout(cluster, step, others, **fields)
+    osd = replace(
+        state.osds[0],
+        nonce_before=cluster.osds[0].nonce,
+        nonce_after=None,
+        restarts_asked=asked,
+        restart_needed=direction is not FORWARD,
+    )
+    return replace(state, osds=(osd, *state.osds[1:]))
+
+
+def look(cluster: FakeCluster, state: RolloutState, **changes: object) -> Observation:
+    """Entries are those that the rollout wrote."""
+    ours = {
+        f'osd.{osd.osd_id}': NEW
+        for osd in state.osds
+        if osd.step is not OsdStep.PENDING and state.direction is FORWARD
+    }
+    if state.direction is RECOVER:
+        ours = {f'osd.{osd.osd_id}': NEW for osd in state.osds[1:] if osd.step is OsdStep.VERIFIED}
+    return observed(cluster, **{'entries': ours, **changes})
+
+
+def down(seen: Observation, **changes: object) -> Observation:
+    return other(replace(seen, **changes), 0, up=False)  # type: ignore[arg-type]
+
+
+def out(seen: Observation, **changes: object) -> Observation:
+    seen = replace(seen, **changes)  # type: ignore[arg-type]
+    return other(seen, 0, up=False, in_cluster=False)
+
+
+def stepped(state: RolloutState, seen: Observation) -> Step:
+    return MACHINE.step(state, seen, 2.0)
+
+
+def reason(step: Step) -> str:
+    return step.state.paused_reason or ''
+
+
+# -- a restart is due
+
+
+@pytest.mark.parametrize('at_step', [OsdStep.RESTART_DUE, OsdStep.RESTARTING])
+@pytest.mark.parametrize('direction', [FORWARD, BACK, RECOVER])
+@pytest.mark.parametrize(
+    ('longest_s', 'took_s', 'then_s'), [(40.0, 70.0, 70.0), (70.0, 40.0, 70.0)]
+)
+def test_what_came_up_is_checked_and_the_longest_boot_is_kept(
+    cluster: FakeCluster,
+    at_step: OsdStep,
+    direction: Direction,
+    longest_s: float,
+    took_s: float,
+    then_s: float,
+) -> None:
+    state = at(cluster, at_step, direction, longest_boot_s=longest_s, errors=2)
+    step = stepped(state, other(look(cluster, state, was_down_s=took_s), 0, nonce=99))
+    assert step.actions == ()
+    assert (canary(step).step, canary(step).nonce_after) == (OsdStep.CHECKING, 99)
+    assert (step.state.longest_boot_s, step.state.errors) == (then_s, 0)
+
+
+@pytest.mark.parametrize('at_step', [OsdStep.RESTART_DUE, OsdStep.RESTARTING])
+def test_what_may_have_read_its_old_entry_is_restarted_once_more(
+    cluster: FakeCluster, at_step: OsdStep
+) -> None:
+    state = at(cluster, at_step, BACK, asked=2, longest_boot_s=5.0)
+    state = replace(state, osds=(replace(state.osds[0], doubtful=True), *state.osds[1:]))
+    step = stepped(state, other(look(cluster, state, was_down_s=9.0), 0, nonce=99))
+    found = canary(step)
+    assert (found.step, found.nonce_before, found.nonce_after) == (OsdStep.RESTART_DUE, 99, None)
+    assert (found.restarts_asked, found.doubtful, step.state.longest_boot_s) == (0, False, 9.0)
+
+
+@pytest.mark.parametrize('direction', [BACK, RECOVER])
+@pytest.mark.parametrize('at_step', [OsdStep.RESTART_DUE, OsdStep.RESTARTING])
+def test_on_the_way_back_an_osd_that_was_removed_is_left_behind(
+    cluster: FakeCluster, direction: Direction, at_step: OsdStep
+) -> None:
+    state = at(cluster, at_step, direction)
+    step = stepped(state, without(look(cluster, state), 0))
+    assert step.actions == ()
+    assert (canary(step).step, canary(step).left_reason) == (
+        OsdStep.LEFT_BEHIND,
+        'osd.0 was removed from the cluster',
+    )
+
+
+@pytest.mark.parametrize('direction', [BACK, RECOVER])
+@pytest.mark.parametrize('at_step', [OsdStep.RESTART_DUE, OsdStep.RESTARTING])
+def test_a_map_without_any_osd_leaves_nobody_behind_and_restarts_nobody(
+    cluster: FakeCluster, direction: Direction, at_step: OsdStep
+) -> None:
+    state = at(cluster, at_step, direction)
+    seen = look(cluster, state, waited_s=9999.0)
+    step = stepped(state, replace(seen, cluster=replace(seen.cluster, osds=())))
+    assert (step.actions, canary(step).step) == ((), at_step)
+    assert reason(step) == 'osd.0 is not in the OSD map'
+
+
+@pytest.mark.parametrize(
+    ('down_s', 'lifeless_s', 'longest_s', 'alive', 'fails'),
+    [
+        (300.0, math.inf, 0.0, None, True),
+        (299.9, math.inf, 0.0, None, False),
+        (1000.0, 299.9, 0.0, None, False),
+        (1000.0, 300.0, 0.0, None, True),
+        # Three times as long as those before it, an hour at most.
+        (599.9, math.inf, 200.0, None, False),
+        (600.0, math.inf, 200.0, None, True),
+        (300.0, math.inf, 90.0, None, True),
+        (3599.9, math.inf, 2000.0, None, False),
+        (3600.0, math.inf, 2000.0, None, True),
+        # The orchestrator sees that it is dead.
+        (300.0, math.inf, 200.0, False, True),
+        (299.9, math.inf, 200.0, False, False),
+    ],
+)
+@pytest.mark.parametrize('at_step', [OsdStep.RESTART_DUE, OsdStep.RESTARTING])
+def test_an_osd_is_given_up_when_it_was_down_for_longer_than_those_before_it_tell(
+    cluster: FakeCluster,
+    at_step: OsdStep,
+    down_s: float,
+    lifeless_s: float,
+    longest_s: float,
+    alive: Optional[bool],
+    fails: bool,
+) -> None:
+    state = at(cluster, at_step, asked=1, longest_boot_s=longest_s)
+    seen = look(cluster, state, waited_s=9999.0)
+    step = stepped(state, down(seen, down_s=down_s, lifeless_s=lifeless_s, alive=alive))
+    assert step.actions == ()
+    assert (step.state.direction is RECOVER) == fails
+    if fails:
+        within_s = 300.0 if alive is False else max(300.0, min(3 * longest_s, 3600.0))
+        told = f'osd.0 did not come back up within {within_s:.0f} s'
+        assert step.state.ending == Ending(Outcome.FAILED, told)
+        assert canary(step).restart_needed
+    else:
+        assert reason(step) == ('osd.0 is down' if at_step is OsdStep.RESTART_DUE else '')
+
+
+STARTING = 'osd.0 is not up yet: its process runs, and is left alone'
+HANGS = (
+    'osd.0 is not up after 60 minutes, though its process runs: its log tells what it does; if it '
+    'hangs, "systemctl restart ceph-osd@0"'
+)
+
+
+@pytest.mark.parametrize('direction', [FORWARD, BACK, RECOVER])
+@pytest.mark.parametrize('down_s', [10.0, 3599.9, 3600.0])
+def test_a_process_that_runs_is_left_alone_for_an_hour_where_a_restart_is_due(
+    cluster: FakeCluster, direction: Direction, down_s: float
+) -> None:
+    state = at(cluster, OsdStep.RESTART_DUE, direction)
+    seen = look(cluster, state, waited_s=9999.0)
+    step = stepped(state, down(seen, down_s=down_s, lifeless_s=9999.0, alive=True))
+    hangs = down_s >= 3600.0
+    # On the way back a restart is due in any case.
+    assert step.actions == ((RestartOsd(0),) if hangs and direction is not FORWARD else ())
+    if not step.actions:
+        assert reason(step) == (HANGS if hangs else STARTING)
+        assert canary(step).step is OsdStep.RESTART_DUE
+
+
+@pytest.mark.parametrize(
+    ('direction', 'ending', 'down_s', 'told'),
+    [
+        (FORWARD, None, 299.9, ''),
+        (FORWARD, None, 300.0, STARTING),
+        (FORWARD, None, 3600.0, HANGS),
+        (FORWARD, ABORTED, 3599.9, STARTING),
+        # It is aborted, and waited for long enough.
+        (FORWARD, ABORTED, 3600.0, None),
+        (BACK, None, 3600.0, HANGS),
+        (RECOVER, ABORTED, 3600.0, HANGS),
+    ],
+)
+def test_a_process_that_runs_is_left_alone_where_it_was_restarted(
+    cluster: FakeCluster,
+    direction: Direction,
+    ending: Optional[Ending],
+    down_s: float,
+    told: Optional[str],
+) -> None:
+    state = at(cluster, OsdStep.RESTARTING, direction, asked=1, ending=ending)
+    seen = look(cluster, state, waited_s=down_s)
+    step = stepped(state, down(seen, down_s=down_s, lifeless_s=0.0, alive=True))
+    assert step.actions == ()
+    if told is None:
+        assert (step.state.direction, step.state.ending) == (RECOVER, ABORTED)
+        assert canary(step).step is OsdStep.RESTORING
+    else:
+        assert (reason(step), canary(step).step) == (told, OsdStep.RESTARTING)
+
+
+@pytest.mark.parametrize('direction', [BACK, RECOVER])
+@pytest.mark.parametrize(
+    ('waited_s', 'lifeless_s', 'asks'),
+    [(300.0, 300.0, True), (299.9, 300.0, False), (300.0, 299.9, False)],
+)
+def test_on_the_way_back_what_does_not_come_up_is_started_again_after_five_minutes(
+    cluster: FakeCluster, direction: Direction, waited_s: float, lifeless_s: float, asks: bool
+) -> None:
+    """Since it was asked: how long it has been down says nothing of that."""
+    state = at(cluster, OsdStep.RESTARTING, direction, asked=1)
+    seen = look(cluster, state, waited_s=waited_s, ok_to_stop={}, pgs=UNCLEAN)
+    step = stepped(state, down(seen, down_s=0.0, lifeless_s=lifeless_s, alive=False))
+    assert step.actions == ((RestartOsd(0),) if asks else ())
+    assert canary(step).restarts_asked == (2 if asks else 1)
+
+
+# -- whether it is asked for
+
+
+@pytest.mark.parametrize('direction', [BACK, RECOVER])
+def test_what_is_down_is_started_whatever_the_gates_say(
+    cluster: FakeCluster, direction: Direction
+) -> None:
+    state = at(cluster, OsdStep.RESTART_DUE, direction)
+    seen = look(cluster, state, pgs=UNCLEAN, ok_to_stop={}, health=frozenset({'OSD_DOWN'}))
+    assert stepped(state, down(seen)).actions == (RestartOsd(0),)
+    up = stepped(state, seen)
+    assert (up.actions, canary(up).step) == ((), OsdStep.RESTART_DUE)
+    assert reason(up) == 'cluster health: OSD_DOWN'
+
+
+@pytest.mark.parametrize(
+    ('absent_s', 'orchestrator_reason', 'errors', 'left'),
+    [
+        (300.0, 'none', 0, True),
+        (299.9, 'none', 0, False),
+        (300.0, None, 3, True),
+        (299.9, None, 3, False),
+        (300.0, None, 2, False),
+        (9999.0, None, 0, False),
+    ],
+)
+def test_what_is_down_and_out_is_left_behind_where_nobody_can_start_it(
+    cluster: FakeCluster,
+    absent_s: float,
+    orchestrator_reason: Optional[str],
+    errors: int,
+    left: bool,
+) -> None:
+    state = at(cluster, OsdStep.RESTART_DUE, BACK, errors=errors, last_error='EIO')
+    seen = look(cluster, state, orchestrator_reason=orchestrator_reason, absent_s=absent_s)
+    step = stepped(state, out(seen, waited_s=1.0))
+    assert (canary(step).step is OsdStep.LEFT_BEHIND) == left
+    if left:
+        assert (step.actions, canary(step).left_reason) == ((), 'osd.0 is down and out')
+    # One that is only down is never left behind.
+    assert canary(stepped(state, down(seen, waited_s=1.0))).step is not OsdStep.LEFT_BEHIND
+
+
+@pytest.mark.parametrize('direction', [FORWARD, BACK, RECOVER])
+def test_without_an_orchestrator_the_operator_is_asked(
+    cluster: FakeCluster, direction: Direction
+) -> None:
+    state = at(cluster, OsdStep.RESTART_DUE, direction)
+    step = stepped(state, look(cluster, state, orchestrator_reason='none', waited_s=9999.0))
+    assert (step.actions, canary(step).step) == ((), OsdStep.RESTART_DUE)
+    assert reason(step) == (
+        'restart osd.0 next: "systemctl restart ceph-osd@0" on node0; the rollout goes on by '
+        'itself then (none)'
+    )
+
+
+def test_an_operator_is_told_to_start_what_is_down_and_where_it_is_as_far_as_that_is_known(
+    cluster: FakeCluster,
+) -> None:
+    info = cluster.cluster_map().osds[0]
+    goes_on = 'the rollout goes on by itself then (none)'
+    assert by_hand(0, replace(info, up=False), 'none') == (
+        f'start osd.0 next: "systemctl start ceph-osd@0" on node0; {goes_on}'
+    )
+    for unknown in (None, replace(info, host=None)):
+        assert by_hand(0, unknown, 'none') == (
+            f'restart osd.0 next: "systemctl restart ceph-osd@0"; {goes_on}'
+        )
+
+
+@pytest.mark.parametrize(
+    ('errors', 'waited_s', 'asks', 'told'),
+    [
+        (0, 0.0, True, False),
+        (1, 29.9, False, False),
+        (1, 30.0, True, False),
+        (3, 29.9, False, True),
+        (3, 30.0, True, True),
+    ],
+)
+def test_a_refused_restart_is_asked_for_again_and_its_trouble_told_beside_that(
+    cluster: FakeCluster, errors: int, waited_s: float, asks: bool, told: bool
+) -> None:
+    state = at(cluster, OsdStep.RESTART_DUE, errors=errors, last_error='EBUSY')
+    step = stepped(state, look(cluster, state, waited_s=waited_s))
+    assert step.actions == ((RestartOsd(0),) if asks else ())
+    # Only what comes up ends a row of errors.
+    assert step.state.errors == errors
+    assert ('attempts failed, it goes on trying: EBUSY' in reason(step)) == told
+
+
+@pytest.mark.parametrize('direction', [FORWARD, BACK, RECOVER])
+@pytest.mark.parametrize(
+    ('asked', 'waits_for'),
+    [
+        (None, None),
+        (AskedRestart(0), 0),
+        (AskedRestart(3), 3),
+        (AskedRestart(0, refused=True), None),
+        (AskedRestart(3, refused=True), 3),
+    ],
+)
+@pytest.mark.parametrize('again', [False, True])
+def test_one_restart_is_asked_for_at_a_time_unless_it_was_refused_for_the_same_osd(
+    cluster: FakeCluster,
+    direction: Direction,
+    asked: Optional[AskedRestart],
+    waits_for: Optional[int],
+    again: bool,
+) -> None:
+    step = OsdStep.RESTARTING if again else OsdStep.RESTART_DUE
+    state = at(cluster, step, direction, asked=int(again))
+    state = replace(state, asked=asked)
+    found = stepped(state, look(cluster, state, waited_s=300.0))
+    if waits_for is None:
+        assert found.actions == (RestartOsd(0),)
+        assert found.state.asked == AskedRestart(0)
+    else:
+        assert (found.actions, found.state.asked) == ((), asked)
+        assert reason(found).startswith(f'{MAY_STILL}{waits_for}, as it was asked to')
+
+
+def test_what_the_orchestrator_told_just_before_is_kept_with_the_request(
+    cluster: FakeCluster,
+) -> None:
+    state = at(cluster, OsdStep.RESTART_DUE)
+    state = replace(state, osds=(replace(state.osds[0], doubtful=True), *state.osds[1:]))
+    told = OrchestratedDaemon(running=True, carried_out=('t1',), stored_started='s1')
+    step = stepped(state, look(cluster, state, described={0: told, 1: replace(told)}))
+    assert step.state.asked == AskedRestart(0, ('t1',), 's1')
+    found = canary(step)
+    assert (found.step, found.restarts_asked, found.doubtful) == (OsdStep.RESTARTING, 1, False)
+
+
+# -- what was asked and did not come
+
+
+@pytest.mark.parametrize('direction', [FORWARD, BACK, RECOVER])
+@pytest.mark.parametrize(('asked', 'asks'), [(1, True), (2, True), (3, False)])
+def test_where_others_are_changed_a_restart_is_asked_for_three_times_and_then_of_the_operator(
+    cluster: FakeCluster, direction: Direction, asked: int, asks: bool
+) -> None:
+    state = at(cluster, OsdStep.RESTARTING, direction, asked, others=OsdStep.VERIFIED)
+    seen = look(cluster, state, waited_s=300.0)
+    step = stepped(state, seen)
+    assert step.state.direction is direction
+    assert step.actions == ((RestartOsd(0),) if asks else ())
+    assert canary(step).restarts_asked == (asked + 1 if asks else asked)
+    if not asks:
+        assert reason(step) == (
+            'restart osd.0 next: "systemctl restart ceph-osd@0" on node0; the rollout goes on by '
+            'itself then (osd.0 was not restarted when asked)'
+        )
+    # Gates hold it, and where nobody can do it that is why it is not done.
+    closed = stepped(state, replace(seen, health=frozenset({'MON_DOWN'})))
+    assert (closed.actions, reason(closed)) == ((), 'cluster health: MON_DOWN')
+    nobody = stepped(state, replace(seen, orchestrator_reason='none'))
+    assert nobody.actions == ()
+    assert '(none)' in reason(nobody)
+
+
+@pytest.mark.parametrize('direction', [BACK, RECOVER])
+def test_what_does_not_come_up_on_the_way_back_is_left_to_the_operator_after_three_times(
+    cluster: FakeCluster, direction: Direction
+) -> None:
+    state = at(cluster, OsdStep.RESTARTING, direction, asked=3)
+    seen = look(cluster, state, waited_s=300.0)
+    step = stepped(state, down(seen))
+    assert (step.actions, canary(step).step) == ((), OsdStep.RESTARTING)
+    assert reason(step) == (
+        'start osd.0 next: "systemctl start ceph-osd@0" on node0; the rollout goes on by itself '
+        'then (osd.0 did not come up again)'
+    )
+    for gone in (out(seen), out(seen, orchestrator_reason='none')):
+        assert canary(stepped(state, gone)).left_reason == 'osd.0 is down and out'
+    once = replace(state, osds=(replace(state.osds[0], restarts_asked=2), *state.osds[1:]))
+    assert stepped(once, out(seen)).actions == (RestartOsd(0),)
+
+
+def test_a_pause_holds_what_would_be_asked_once_more_on_the_way_back(cluster: FakeCluster) -> None:
+    state = at(cluster, OsdStep.RESTARTING, BACK, asked=1, paused_by='client.ann')
+    step = stepped(state, down(look(cluster, state, waited_s=300.0)))
+    assert (step.actions, reason(step)) == ((), 'paused by client.ann')
+
+
+@pytest.mark.parametrize('direction', [BACK, RECOVER])
+def test_on_the_way_back_what_was_asked_twice_is_asked_again_though_nothing_else_is_changed(
+    cluster: FakeCluster, direction: Direction
+) -> None:
+    state = at(cluster, OsdStep.RESTARTING, direction, asked=2, errors=2, last_error='EBUSY')
+    step = stepped(state, look(cluster, state, waited_s=300.0))
+    assert step.actions == (RestartOsd(0),)
+    assert (step.state.direction, canary(step).restarts_asked) == (direction, 3)
+    # It is asked of its own accord: that is no row of errors.
+    assert (step.state.errors, step.state.last_error) == (0, None)
+
+
+def test_an_aborted_rollout_puts_back_what_was_not_restarted_in_time(cluster: FakeCluster) -> None:
+    state = at(cluster, OsdStep.RESTARTING, asked=1, ending=ABORTED, others=OsdStep.VERIFIED)
+    early = stepped(state, look(cluster, state, waited_s=299.9))
+    assert (early.state.direction, early.actions) == (FORWARD, ())
+    late = stepped(state, look(cluster, state, waited_s=300.0))
+    assert (late.state.direction, late.state.ending) == (RECOVER, ABORTED)
+    assert (canary(late).step, canary(late).restart_needed) == (OsdStep.RESTORING, False)
+
+
+@pytest.mark.parametrize(('refused', 'asks'), [(False, False), (True, True)])
+def test_what_another_manager_stopped_waits_for_its_request_before_it_is_started(
+    cluster: FakeCluster, refused: bool, asks: bool
+) -> None:
+    state = at(cluster, OsdStep.RESTARTING, asked=1)
+    state = replace(state, asked=AskedRestart(0, refused=refused))
+    seen = look(cluster, state, waited_s=300.0, asked_by_us=False)
+    step = stepped(state, down(seen, down_s=300.0))
+    assert step.actions == ((RestartOsd(0),) if asks else ())
+    assert reason(step).startswith(MAY_STILL) == (not asks)
+
+
+# -- after it came up
+
+
+@pytest.mark.parametrize(
+    ('asked_over', 'asked', 'counts'),
+    [
+        (False, None, True),
+        (True, None, False),
+        (False, AskedRestart(0), False),
+        (False, AskedRestart(3), True),
+    ],
+)
+def test_a_restart_that_was_asked_for_and_comes_late_is_no_crash(
+    cluster: FakeCluster, asked_over: bool, asked: Optional[AskedRestart], counts: bool
+) -> None:
+    state = rollout(cluster, OsdStep.CHECKING)
+    state = replace(state, asked=asked)
+    seen = other(observed(cluster, asked_over=asked_over), 0, nonce=99)
+    osd = replace(state.osds[0], flaps=2)
+    step = lost_again(MACHINE, state, osd, seen)
+    assert step is not None
+    if counts:
+        told = 'osd.0 came up and went down again 3 times'
+        assert step.state.ending == Ending(Outcome.FAILED, told)
+        assert step.state.direction is RECOVER
+    else:
+        assert (step.state.osds[0].flaps, step.state.direction) == (2, FORWARD)
+        assert step.state.osds[0].step is OsdStep.RESTARTING
+
+
+@pytest.mark.parametrize(
+    ('waited_s', 'asked', 'unclean', 'told'),
+    [
+        (4.9, None, False, ''),
+        (5.0, None, False, None),
+        (4.9, AskedRestart(3), False, ''),
+        (5.0, AskedRestart(3), False, MAY_STILL),
+        (5.0, AskedRestart(3), True, MAY_STILL),
+        (299.9, None, True, ''),
+        (300.0, None, True, 'placement groups'),
+    ],
+)
+def test_an_osd_has_settled_with_clean_placement_groups_and_nothing_left_to_come(
+    cluster: FakeCluster,
+    waited_s: float,
+    asked: Optional[AskedRestart],
+    unclean: bool,
+    told: Optional[str],
+) -> None:
+    state = replace(rollout(cluster, OsdStep.SETTLING), asked=asked)
+    seen = observed(cluster, waited_s=waited_s)
+    if unclean:
+        seen = replace(seen, pgs=UNCLEAN)
+    step = until_settled(MACHINE, state, seen)
+    if told is None:
+        assert step is None
+    else:
+        assert step is not None
+        assert (step.actions, step.state.osds) == ((), state.osds)
+        assert reason(step)[: len(MAY_STILL)].startswith(told)
+        assert (reason(step) == '') == (told == '')

@@ -1,0 +1,100 @@
+"""What every part of a rollout goes by: how long it waits, and what holds it up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.operations.rollout.records import Direction
+from rocksdb_tuner.operations.rollout.rules import (
+    Limits,
+    Rules,
+    entry_action,
+    stays_in_mode_off,
+    trouble_of,
+    why_held,
+    with_trouble,
+    write,
+)
+from rocksdb_tuner.plan.actions import Action, RemoveEntry, RestartOsd, SetEntry
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
+
+from .conftest import same_meaning
+from .one_step import observed, other, rollout, without
+
+RULES = Rules(same_meaning)
+
+
+def test_how_long_is_waited_for_what_is_as_the_manual_says() -> None:
+    limits = Limits()
+    assert (limits.look_first_s, limits.confirm_s) == (10.0, 2.0)
+    assert (limits.restart_s, limits.boot_s, limits.boot_most_s) == (300.0, 300.0, 3600.0)
+    assert (limits.report_s, limits.verify_s, limits.settle_s) == (5.0, 60.0, 5.0)
+    assert (limits.retry_s, limits.tries, limits.flaps) == (30.0, 3, 2)
+
+
+@pytest.mark.parametrize(
+    ('direction', 'paused_by', 'may_act', 'held'),
+    [
+        (Direction.FORWARD, None, True, None),
+        (Direction.FORWARD, None, False, 'mode'),
+        (Direction.FORWARD, 'client.ann', True, 'paused by client.ann'),
+        (Direction.FORWARD, 'client.ann', False, 'paused by client.ann'),
+        (Direction.BACK, None, False, 'mode'),
+        (Direction.BACK, 'client.ann', True, 'paused by client.ann'),
+        # An OSD that failed gets its entry back whoever paused it.
+        (Direction.RECOVER, 'client.ann', False, None),
+    ],
+)
+def test_who_paused_it_or_mode_off_holds_up_all_but_a_recovery(
+    direction: Direction, paused_by: Optional[str], may_act: bool, held: Optional[str]
+) -> None:
+    cluster = FakeCluster()
+    state = rollout(cluster, direction=direction, paused_by=paused_by)
+    seen = observed(cluster, may_act=may_act)
+    why = why_held(state, seen)
+    assert (why is None) is (held is None)
+    assert (held or '') in (why or '')
+    step = write(RULES, state, seen, 'osd.0', 'ttl=1')
+    assert step.state.paused_reason == why
+    assert step.actions == ((SetEntry('osd.0', 'ttl=1'),) if why is None else ())
+
+
+def test_an_entry_is_set_or_removed() -> None:
+    assert entry_action('osd.0', 'ttl=1') == SetEntry('osd.0', 'ttl=1')
+    assert entry_action('osd.0', '') == SetEntry('osd.0', '')
+    assert entry_action('osd.0', None) == RemoveEntry('osd.0')
+
+
+@pytest.mark.parametrize(
+    ('direction', 'action', 'up', 'stays'),
+    [
+        (Direction.FORWARD, SetEntry('osd.0', 'ttl=1'), True, True),
+        (Direction.FORWARD, RestartOsd(0), False, True),
+        (Direction.BACK, RestartOsd(0), False, True),
+        (Direction.RECOVER, SetEntry('osd.0', 'ttl=1'), True, False),
+        (Direction.RECOVER, RemoveEntry('osd.0'), True, False),
+        (Direction.RECOVER, RestartOsd(0), True, True),
+        (Direction.RECOVER, RestartOsd(0), False, False),
+        (Direction.RECOVER, RestartOsd(0), None, True),
+    ],
+)
+def test_in_mode_off_only_what_brings_back_an_osd_that_failed_is_sent(
+    direction: Direction, action: Action, up: Optional[bool], stays: bool
+) -> None:
+    cluster = FakeCluster()
+    seen = observed(cluster)
+    seen = without(seen, 0) if up is None else other(seen, 0, up=up)
+    assert stays_in_mode_off(rollout(cluster, direction=direction), action, seen) is stays
+
+
+@pytest.mark.parametrize(('errors', 'told'), [(0, False), (2, False), (3, True), (4, True)])
+def test_what_failed_three_times_in_a_row_is_told(errors: int, told: bool) -> None:
+    state = rollout(FakeCluster(), errors=errors, last_error='no answer')
+    text = f'{errors} attempts failed, it goes on trying: no answer' if told else None
+    assert trouble_of(RULES, state) == text
+    assert with_trouble(RULES, state) == replace(state, paused_reason=text)
+    tried = write(RULES, state, observed(FakeCluster()), 'osd.0', None)
+    assert (tried.state.paused_reason, tried.actions) == (text, (RemoveEntry('osd.0'),))

@@ -1,0 +1,478 @@
+"""The canary is watched, compared with OSDs that were not changed, and judged before they are."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import replace
+from typing import Any, Optional
+
+import pytest
+
+from rocksdb_tuner.judge.evidence import Block, Measured
+from rocksdb_tuner.judge.records import Inconclusive, Judgement, NoBenefit, SoakPlan, Verdict
+from rocksdb_tuner.operations.rollout.alarm import why_failed, why_waiting
+from rocksdb_tuner.operations.rollout.batches import batches
+from rocksdb_tuner.operations.rollout.codec import encode_state
+from rocksdb_tuner.operations.rollout.errors import RolloutRefused
+from rocksdb_tuner.operations.rollout.recorder import Part, Recorder, no_evidence
+from rocksdb_tuner.operations.rollout.records import Outcome, Phase, RolloutState
+from rocksdb_tuner.operations.rollout.storage import CURRENT, EVIDENCE
+from rocksdb_tuner.plan.batches import planned_batch
+from rocksdb_tuner.plan.records import ChangeRequest, Purpose
+from rocksdb_tuner.present import documents
+from rocksdb_tuner.present.tables import changes
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
+
+from .conftest import ALL, NEW, Run, refusing, set_profile
+
+SOAK = SoakPlan(least_s=300.0, most_s=600.0)
+
+
+def soaking(state: RolloutState) -> bool:
+    return state.phase is Phase.SOAKING
+
+
+def changed(run: Run) -> set[int]:
+    return {n for n in run.cluster.osds if run.cluster.runs(n) == NEW}
+
+
+def test_a_harmless_change_passes_and_the_others_follow(run: Run) -> None:
+    run.start(soak=SOAK)
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.DONE, Verdict.NO_WORSE)
+    assert state.soaked_s >= SOAK.least_s
+    assert run.cluster.entries_of() == {ALL: NEW}
+    assert 'no worse: client write latency' in (run.driver.history[-1].measured or '')
+    assert not run.store.keys(EVIDENCE)
+
+
+def for_gain(run: Run, **changes: object) -> ChangeRequest:
+    """A request that promises a shorter time for each write."""
+    gain = replace(set_profile(run.cluster), purpose=Purpose.GAIN, promised='op_w_latency_ms')
+    return replace(gain, **changes)  # type: ignore[arg-type]
+
+
+def test_a_change_for_gain_that_brings_none_is_rolled_back_and_says_so(run: Run) -> None:
+    """Nothing got worse, which was not what was promised."""
+    run.start(for_gain(run, prediction='IOPS: +0 to +20%'), SOAK)
+    state = run.to_the_end()
+    assert (state.phase, state.outcome) == (Phase.ROLLED_BACK, Outcome.ROLLED_BACK)
+    assert state.verdict is Verdict.NO_WORSE
+    told = state.failure or ''
+    assert 'soak_no_benefit: osd.0 is no worse, but no gain was measured (measured: client' in told
+    assert 'predicted: IOPS: +0 to +20%' in told
+    assert (run.cluster.entries_of(), changed(run)) == ({}, set())
+    assert run.cluster.osds[1].boots == 1
+    assert any(told in text for text, warning in run.cluster.logged if warning)
+    (recorded,) = run.driver.history
+    assert (recorded.outcome, recorded.reason) == (Outcome.ROLLED_BACK, told)
+    # The operator has nothing to do.
+    assert why_failed(state) is None
+
+
+def test_a_gain_that_was_promised_and_came_lets_the_others_follow(run: Run) -> None:
+    run.clients.factor = 0.7
+    run.start(for_gain(run), SOAK)
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.DONE, Verdict.BETTER)
+    assert 'better: client write latency -3' in (run.driver.history[-1].measured or '')
+    assert run.cluster.entries_of() == {ALL: NEW}
+    # Those after the canary promise nothing.
+    assert set(state.verdicts) == {Verdict.BETTER}
+    document: Any = documents.rollout(state)
+    assert (document['verdict'], document['judged'], document['purpose']) == (
+        'pass',
+        'better',
+        'gain',
+    )
+
+
+@pytest.mark.parametrize(
+    ('policy', 'purpose', 'phase'),
+    [
+        (NoBenefit.AUTO, Purpose.SAFETY, Phase.DONE),
+        (NoBenefit.PROMOTE, Purpose.GAIN, Phase.DONE),
+        (NoBenefit.ROLLBACK, Purpose.SAFETY, Phase.ROLLED_BACK),
+    ],
+)
+def test_what_follows_without_a_gain_is_the_operators_choice(
+    run: Run, policy: NoBenefit, purpose: Purpose, phase: Phase
+) -> None:
+    run.start(for_gain(run, purpose=purpose), replace(SOAK, no_benefit=policy))
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (phase, Verdict.NO_WORSE)
+
+
+WAITS = replace(SOAK, no_benefit=NoBenefit.WAIT)
+
+
+def waits_without_a_gain(run: Run) -> RolloutState:
+    run.start(for_gain(run, prediction='IOPS: +0 to +20%'), WAITS)
+    return run.to_a_wait('no gain was measured')
+
+
+def test_a_wait_without_a_gain_says_what_was_measured_and_what_to_do(run: Run) -> None:
+    state = waits_without_a_gain(run)
+    assert state.phase is Phase.WAITING
+    told = state.paused_reason or ''
+    assert 'the verdict on osd.0 is no worse' in told
+    assert '"ceph rocksdb-tuner rollout resume" changes the others' in told
+    assert '"ceph rocksdb-tuner rollback" undoes it' in told
+    assert 'measured: client write latency' in told
+    assert 'predicted: IOPS: +0 to +20%' in told
+    assert why_waiting(state, 0.0) == told
+    # A gain that comes later is none that was looked for.
+    run.clients.factor = 0.5
+    run.fail_over()
+    for _ in range(300):
+        run.tick()
+    assert (run.state.paused_reason, changed(run)) == (told, {0})
+    run.driver.resume(run.cluster.now_s)
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.DONE, Verdict.NO_WORSE)
+
+
+def test_a_rollback_undoes_what_waits_without_a_gain(run: Run) -> None:
+    waits_without_a_gain(run)
+    run.driver.rollback(None, 'client.ann', run.cluster.now_s)
+    assert run.to_the_end().phase is Phase.ROLLED_BACK
+    assert (run.cluster.entries_of(), changed(run)) == ({}, set())
+
+
+def test_a_canary_that_crashes_while_it_waits_without_a_gain_got_worse(run: Run) -> None:
+    waits_without_a_gain(run)
+    run.cluster.restart_by_hand(0)
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
+
+
+def test_a_canary_that_flushed_nothing_waits_for_a_flush(run: Run) -> None:
+    run.clients.flushes = False
+    run.start(soak=SOAK)
+    state = run.to_a_wait('the verdict on osd.0 is no-data')
+    assert 'missing is a flush of memtables' in (state.paused_reason or '')
+    assert state.judgement is not None
+    assert state.judgement.cause == 'osd.0 flushed nothing to SST files while watched'
+    run.clients.flushes = True
+    assert run.to_the_end().verdict is Verdict.NO_WORSE
+
+
+@pytest.mark.parametrize(('fill_s', 'least_s'), [(None, 300.0), (150.0, 450.0), (1e5, 600.0)])
+def test_a_canary_is_watched_for_three_flushes_as_far_as_the_most_time_allows(
+    run: Run, fill_s: Optional[float], least_s: float
+) -> None:
+    run.start(set_profile(run.cluster, fill_s=fill_s), SOAK)
+    state = run.until(lambda state: state.promoted)
+    assert least_s <= state.soaked_s <= least_s + 30
+    assert state.verdict is Verdict.NO_WORSE
+
+
+def test_what_is_compared_with_is_measured_before_anything_is_changed(run: Run) -> None:
+    began_s = run.cluster.now_s
+    run.start(soak=SOAK)
+    run.until(lambda state: bool(run.cluster.commands))
+    assert run.cluster.now_s - began_s >= SOAK.least_s
+
+
+def test_the_status_says_what_is_measured_before_anything_is_changed(run: Run) -> None:
+    """Ten minutes by default, in which an operator would else see nothing happen."""
+    run.start(soak=SOAK)
+    state = run.until(lambda state: state.baseline_s >= 120)
+    assert not run.cluster.commands
+    canary = state.request.order[0]
+    told = changes.rollout(state)
+    assert f'osd.{canary} is measured before it is changed, for 2m of 5m' in told
+    soak: Any = (documents.rollout(state) or {}).get('soak')
+    assert (soak['baseline_s'], soak['baseline_least_s']) == (120.0, 300.0)
+
+
+def test_no_other_osd_is_touched_while_the_canary_is_watched(run: Run) -> None:
+    run.start(soak=SOAK)
+    state = run.until(soaking)
+    assert [batch.phase for batch in batches(state)] == [
+        Phase.SOAKING,
+        Phase.PLANNED,
+        Phase.PLANNED,
+    ]
+    while run.state.phase is Phase.SOAKING:
+        assert changed(run) <= {0}
+        run.tick()
+    assert run.state.promoted
+
+
+def test_a_worsening_is_failed_and_taken_back_by_itself(run: Run) -> None:
+    run.clients.factor = 1.25
+    run.start(soak=SOAK)
+    state = run.to_the_end()
+    assert (state.phase, state.outcome, state.verdict) == (
+        Phase.ROLLED_BACK,
+        Outcome.ROLLED_BACK,
+        Verdict.WORSE,
+    )
+    assert 'rolled back by the verdict: worse: client write latency +2' in (state.failure or '')
+    assert run.cluster.entries_of() == {}
+    assert changed(run) == set()
+    assert run.cluster.osds[1].boots == 1
+
+
+def test_a_canary_that_crashes_while_it_is_watched_fails_at_once(run: Run) -> None:
+    run.start(soak=SOAK)
+    run.until(soaking)
+    run.cluster.restart_by_hand(0)
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
+    assert 'the process of osd.0 ended while it was watched' in (state.failure or '')
+    assert state.soaked_s < SOAK.least_s
+    assert changed(run) == set()
+
+
+def test_a_control_that_dies_and_comes_back_delays_the_verdict_and_does_not_forge_it() -> None:
+    run = Run(FakeCluster(osds=4))
+    run.start(soak=SOAK)
+    run.until(soaking)
+    run.cluster.stop_osd(2)
+    run.to_a_wait('placement groups')
+    for _ in range(60):
+        run.tick()
+    assert changed(run) == {0}
+    run.cluster.start_osd(2)
+    assert run.to_the_end().verdict is Verdict.NO_WORSE
+
+
+def test_without_clients_it_waits_for_the_operator_and_says_what_is_missing(run: Run) -> None:
+    run.clients.writes_per_s = 0
+    run.start(soak=SOAK)
+    state = run.to_a_wait('the verdict on osd.0 is no-data')
+    assert state.phase is Phase.WAITING
+    assert 'client write latency: at least 50 writes' in (state.paused_reason or '')
+    for _ in range(100):
+        run.tick()
+    assert changed(run) == {0}
+
+
+def test_the_operator_may_go_on_without_a_verdict(run: Run) -> None:
+    run.clients.writes_per_s = 0
+    run.start(soak=SOAK)
+    run.to_a_wait('the verdict on osd.0')
+    run.driver.resume(run.cluster.now_s)
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.DONE, Verdict.NO_DATA)
+
+
+def test_before_the_soak_is_over_there_is_nothing_to_resume(run: Run) -> None:
+    run.start(soak=SOAK)
+    run.until(soaking)
+    with pytest.raises(RolloutRefused, match='it is running'):
+        run.driver.resume(run.cluster.now_s)
+
+
+def test_clients_that_come_late_still_bring_a_verdict(run: Run) -> None:
+    run.start(soak=SOAK)
+    run.until(soaking)
+    run.clients.writes_per_s = 0
+    run.to_a_wait('the verdict on osd.0 is no-data')
+    run.clients.writes_per_s = 100
+    assert run.to_the_end().verdict is Verdict.NO_WORSE
+
+
+def test_the_policy_promotes_without_a_verdict(run: Run) -> None:
+    run.clients.writes_per_s = 0
+    run.start(soak=SoakPlan(300.0, 600.0, Inconclusive.PROMOTE))
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.DONE, Verdict.NO_DATA)
+
+
+def test_the_policy_rolls_back_without_a_verdict(run: Run) -> None:
+    run.clients.writes_per_s = 0
+    run.start(soak=SoakPlan(300.0, 600.0, Inconclusive.ROLLBACK))
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.NO_DATA)
+    assert 'rolled back by the policy, for want of' in (state.failure or '')
+    assert run.cluster.entries_of() == {}
+
+
+def test_too_few_controls_are_said_at_once_instead_of_soaking_in_vain() -> None:
+    run = Run(FakeCluster(osds=2))
+    began_s = run.cluster.now_s
+    run.start(soak=SOAK)
+    run.to_a_wait('2 OSDs to compare with, of which there are 1')
+    assert run.cluster.now_s - began_s < 120
+
+
+def test_a_change_of_one_osd_ends_as_not_judged_and_asks_nobody() -> None:
+    run = Run(FakeCluster(osds=1))
+    run.start(soak=SOAK)
+    state = run.to_the_end()
+    assert (state.phase, state.outcome, state.verdict) == (
+        Phase.DONE,
+        Outcome.DONE,
+        Verdict.INCONCLUSIVE,
+    )
+    assert state.judgement is not None
+    assert state.soaked_s >= SOAK.least_s
+    assert run.driver.history[-1].measured == 'inconclusive: not judged: no controls'
+    assert 'rollout r1: done: not judged: no controls' in [text for text, _ in run.cluster.logged]
+    assert run.cluster.entries_of() == {ALL: NEW}
+
+
+def test_one_osd_that_crashes_while_it_is_watched_fails_without_controls_too() -> None:
+    run = Run(FakeCluster(osds=1))
+    run.start(soak=SOAK)
+    run.until(lambda state: soaking(state) and state.soaked_s >= 60)
+    run.cluster.restart_by_hand(0)
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
+    assert run.cluster.entries_of() == {}
+
+
+def test_one_osd_is_rolled_back_without_controls_where_the_policy_says_so() -> None:
+    run = Run(FakeCluster(osds=1))
+    run.start(soak=SoakPlan(300.0, 600.0, Inconclusive.ROLLBACK))
+    state = run.to_the_end()
+    assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.INCONCLUSIVE)
+    assert 'rolled back by the policy, for want of 2 OSDs to compare with' in (state.failure or '')
+
+
+def test_a_rollout_that_an_older_version_let_wait_for_want_of_controls_ends_by_itself() -> None:
+    run = Run(FakeCluster(osds=1))
+    run.start(soak=SOAK)
+    run.until(soaking)
+    waiting = replace(
+        run.state,
+        judgement=Judgement(Verdict.INCONCLUSIVE, missing=('2 OSDs to compare with',)),
+        paused_reason='the verdict on osd.0 is inconclusive',
+    )
+    run.store.values[CURRENT] = encode_state(waiting)
+    run.fail_over()
+    assert run.to_the_end().phase is Phase.DONE
+
+
+def test_entries_alone_need_no_soak() -> None:
+    run = Run()
+    run.start()
+    run.to_the_end()
+    request = set_profile(run.cluster, restart=False, recommendation_id='again')
+    run.start(request, SOAK)
+    assert run.to_the_end(within_s=60).phase is Phase.DONE
+
+
+def test_a_manager_that_takes_over_goes_on_with_what_was_measured(run: Run) -> None:
+    run.start(soak=SOAK)
+    run.until(lambda state: soaking(state) and state.soaked_s >= 240)
+    run.fail_over()
+    began_s = run.cluster.now_s
+    assert run.until(lambda state: state.promoted).verdict is Verdict.NO_WORSE
+    assert run.cluster.now_s - began_s < 240
+
+
+@pytest.mark.parametrize('lost', ['', '{}', '{"version":2,"id":"r1","osds":[0]}'])
+def test_lost_evidence_leads_to_no_verdict_instead_of_a_wrong_one(run: Run, lost: str) -> None:
+    run.clients.factor = 1.5
+    run.start(soak=SOAK)
+    run.until(lambda state: soaking(state) and state.soaked_s >= 120)
+    run.store.values[EVIDENCE + '0'] = lost
+    run.fail_over()
+    state = run.to_a_wait('the verdict on osd.0 is no-data')
+    assert changed(run) == {0}
+    assert 'osd.0 (0 before, ' in (state.paused_reason or '')
+
+
+def test_a_store_that_refuses_delays_nothing_but_is_not_trusted_either(run: Run) -> None:
+    run.start(soak=SOAK)
+    run.until(soaking)
+    run.store.error = refusing('no space')
+    for _ in range(200):
+        run.tick()
+    assert changed(run) == {0}
+    run.store.error = None
+    assert run.to_the_end().verdict is Verdict.NO_WORSE
+
+
+def test_a_pause_holds_the_verdict_back(run: Run) -> None:
+    run.clients.factor = 1.5
+    run.start(soak=SOAK)
+    run.until(soaking)
+    run.driver.pause('client.a', run.cluster.now_s)
+    for _ in range(400):
+        run.tick()
+    assert run.state.phase is Phase.WAITING
+    assert changed(run) == {0}
+    run.driver.resume(run.cluster.now_s)
+    assert run.to_the_end().verdict is Verdict.WORSE
+
+
+def test_an_abort_in_the_soak_leaves_the_change_on_the_canary_and_says_so(run: Run) -> None:
+    run.start(soak=SOAK)
+    run.until(soaking)
+    run.driver.abort('client.a', run.cluster.now_s)
+    state = run.to_the_end(within_s=10)
+    assert state.outcome is Outcome.ABORTED
+    assert 'the change stays on osd.0' in (state.failure or '')
+    run.tick()
+    assert not run.store.keys(EVIDENCE)
+
+
+def test_time_that_something_disturbs_is_in_no_block(run: Run) -> None:
+    state = run.start(soak=SOAK)
+    recorder = Recorder(no_evidence(state, planned_batch(state.request, SOAK, 0)))
+
+    def pass_s(part: Optional[Part], seconds: int) -> None:
+        for _ in range(seconds // 10):
+            run.cluster.advance(10)
+            run.clients.write(10)
+            samples = {n: run.clients.newest(n) for n in range(3)}
+            recorder.add(part, samples, run.cluster.now_s)
+
+    def counts() -> tuple[int, int]:
+        return len(recorder.evidence.before), len(recorder.evidence.after)
+
+    pass_s(Part.BEFORE, 70)
+    assert counts() == (2, 0)
+    pass_s(None, 300)
+    pass_s(Part.BEFORE, 30)
+    assert counts() == (2, 0)
+    pass_s(Part.BEFORE, 10)
+    assert counts() == (3, 0)
+    # The first minute after the change is not counted.
+    pass_s(Part.AFTER, 90)
+    assert counts() == (3, 0)
+    pass_s(Part.AFTER, 10)
+    assert counts() == (3, 1)
+
+
+def test_an_osd_whose_process_ended_within_a_block_has_no_figures_for_it(run: Run) -> None:
+    state = run.start(soak=SOAK)
+    recorder = Recorder(no_evidence(state, planned_batch(state.request, SOAK, 0)))
+    for second in range(0, 31, 10):
+        if second == 20:
+            run.cluster.osds[1].nonce += 1
+        run.clients.write(10)
+        run.cluster.advance(10)
+        recorder.add(Part.BEFORE, {n: run.clients.newest(n) for n in range(3)}, run.cluster.now_s)
+    (block,) = recorder.evidence.before
+    assert isinstance(block, Block)
+    assert block.of(1) == Measured()
+    assert block.of(2).op_w_latency_ms is not None
+
+
+# -- options that contradict each other
+
+
+@pytest.mark.parametrize(
+    ('soak', 'names'),
+    [
+        (SoakPlan(600, 60), ('soak_min (600 s)', 'soak_max (60 s)')),
+        (
+            SoakPlan(60, 600, batches=SoakPlan(300, 100)),
+            ('batch_soak_min (300 s)', 'batch_soak_max (100 s)'),
+        ),
+    ],
+)
+def test_a_soak_that_nothing_could_pass_is_refused(
+    run: Run, soak: SoakPlan, names: tuple[str, str]
+) -> None:
+    with pytest.raises(RolloutRefused) as refusal:
+        run.start(soak=soak)
+    assert refusal.value.errno == errno.EINVAL
+    assert all(name in str(refusal.value) for name in names)
+    assert (run.driver.state, run.cluster.commands) == (None, [])

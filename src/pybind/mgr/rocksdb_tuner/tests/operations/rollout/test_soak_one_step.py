@@ -1,0 +1,163 @@
+"""Single decisions of the soak: what counts as watched, and what a restart makes of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.judge.records import Inconclusive, Judgement, SoakPlan, Verdict
+from rocksdb_tuner.judge.soak import contradiction
+from rocksdb_tuner.operations.rollout.records import OsdStep, Phase, RolloutState
+from rocksdb_tuner.operations.rollout.soak import judgement_in_view, let_pass, soak, undecided
+from rocksdb_tuner.plan.batches import planned_batch
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
+
+from .one_step import SOAK, observed, other, rollout
+
+PASS = Judgement(Verdict.NO_WORSE)
+UNSURE = Judgement(Verdict.INCONCLUSIVE, missing=('precision',))
+PLAN = SoakPlan(300.0, 600.0, batches=SoakPlan(60.0, 120.0))
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    return FakeCluster(4)
+
+
+def second_batch(cluster: FakeCluster, **changes: object) -> RolloutState:
+    """The canary passed; the second OSD, a batch by itself, is watched."""
+    fields: dict[str, object] = {
+        'soak': PLAN,
+        'judgement': PASS,
+        'verdicts': (Verdict.NO_WORSE,),
+        'soaked_s': 310.0,
+        **changes,
+    }
+    return rollout(cluster, OsdStep.VERIFIED, OsdStep.VERIFIED, **fields)
+
+
+@pytest.mark.parametrize(
+    ('passed', 'canary', 'batch', 'in_view'),
+    [
+        (0, None, None, None),
+        (0, UNSURE, None, UNSURE),
+        # What was found of the canary is past once it was decided upon.
+        (1, UNSURE, None, None),
+        (1, PASS, UNSURE, UNSURE),
+    ],
+)
+def test_only_what_was_found_of_the_batch_that_is_watched_waits_for_the_operator(
+    cluster: FakeCluster,
+    passed: int,
+    canary: Optional[Judgement],
+    batch: Optional[Judgement],
+    in_view: Optional[Judgement],
+) -> None:
+    state = second_batch(
+        cluster,
+        verdicts=(Verdict.NO_WORSE,) * passed,
+        judgement=canary,
+        batch_judgement=batch,
+    )
+    assert judgement_in_view(state) == in_view
+    assert undecided(state) == (in_view is not None)
+    assert not undecided(replace(state, paused_by='client.ann'))
+    # An OSD of it that is not checked yet is not watched.
+    checking = replace(state.osds[passed], step=OsdStep.CHECKING)
+    osds = tuple(checking if osd.osd_id == passed else osd for osd in state.osds)
+    assert not undecided(replace(state, osds=osds))
+
+
+@pytest.mark.parametrize(
+    ('judgement', 'kept'),
+    [(None, Verdict.NO_DATA), (UNSURE, Verdict.INCONCLUSIVE), (PASS, Verdict.NO_WORSE)],
+)
+def test_what_is_let_pass_keeps_its_verdict_and_the_next_batch_begins_from_nothing(
+    cluster: FakeCluster, judgement: Optional[Judgement], kept: Verdict
+) -> None:
+    state = second_batch(cluster, batch_judgement=judgement, batch_soaked_s=90.0)
+    passed = let_pass(state)
+    assert passed.verdicts == (Verdict.NO_WORSE, kept)
+    assert (passed.batch_judgement, passed.batch_soaked_s) == (None, 0.0)
+    # What is told of the canary stays.
+    assert (passed.judgement, passed.soaked_s) == (PASS, 310.0)
+    of_canary = let_pass(replace(state, verdicts=(), judgement=judgement))
+    assert (of_canary.verdicts, of_canary.judgement) == ((kept,), judgement)
+
+
+def test_what_nothing_can_be_compared_with_passes_after_exactly_its_least_time() -> None:
+    """A change of one OSD: it is watched for crashes, and nobody is asked."""
+    cluster = FakeCluster(1)
+    state = rollout(cluster, OsdStep.VERIFIED)
+    batch = planned_batch(state.request, SOAK, 0)
+    assert batch.watched_for_crashes
+    for after_s, verdicts in ((299.9, ()), (300.0, (Verdict.INCONCLUSIVE,))):
+        found = soak(state, batch, observed(cluster, after_s=after_s)).state
+        assert (found.verdicts, found.stage) == (verdicts, Phase.SOAKING)
+
+
+@pytest.mark.parametrize(('least_s', 'most_s', 'told'), [(600.0, 0.5, True), (0.0, 0.5, False)])
+def test_a_soak_of_less_than_a_second_is_one(least_s: float, most_s: float, told: bool) -> None:
+    assert (contradiction(SoakPlan(least_s, most_s)) is not None) == told
+
+
+# -- another process
+
+
+@pytest.mark.parametrize('number', [0, 1])
+def test_a_restart_with_others_begins_the_soak_of_that_batch_anew_and_no_other(
+    cluster: FakeCluster, number: int
+) -> None:
+    state = second_batch(
+        cluster,
+        verdicts=(Verdict.NO_WORSE,) * number,
+        judgement=UNSURE,
+        batch_judgement=UNSURE,
+        batch_soaked_s=50.0,
+    )
+    seen = other(observed(cluster, after_s=40.0, moved=frozenset({number, 3})), number, nonce=99)
+    step = soak(state, planned_batch(state.request, PLAN, number), seen)
+    again = step.state
+    assert step.actions == ()
+    assert (again.osds[number].step, again.osds[number].flaps) == (OsdStep.RESTARTING, 1)
+    assert [osd.flaps for osd in again.osds].count(0) == 3
+    if number == 0:
+        assert (again.judgement, again.soaked_s) == (None, 0.0)
+    else:
+        assert (again.judgement, again.soaked_s) == (UNSURE, 310.0)
+        assert again.batch_judgement is None
+    assert again.batch_soaked_s == 0.0
+
+
+def test_what_is_restarted_with_others_for_the_fourth_time_is_not_watched_again(
+    cluster: FakeCluster,
+) -> None:
+    state = rollout(cluster, OsdStep.VERIFIED)
+    moved = frozenset({0, 1000, 17})
+    seen = other(observed(cluster, moved=moved), 0, nonce=99)
+    twice = replace(state, osds=(replace(state.osds[0], flaps=2), *state.osds[1:]))
+    again = soak(twice, planned_batch(state.request, SOAK, 0), seen).state
+    assert (again.osds[0].step, again.osds[0].flaps) == (OsdStep.RESTARTING, 3)
+    state = replace(state, osds=(replace(state.osds[0], flaps=3), *state.osds[1:]))
+    found = soak(state, planned_batch(state.request, SOAK, 0), seen).state
+    assert found.judgement == Judgement(
+        Verdict.INCONCLUSIVE,
+        missing=('a time without restarts: osd.0 was restarted again (as was osd.17)',),
+    )
+    policy = replace(SOAK, inconclusive=Inconclusive.PROMOTE)
+    assert soak(state, planned_batch(state.request, policy, 0), seen).state.verdicts == (
+        Verdict.INCONCLUSIVE,
+    )
+
+
+def test_a_watched_osd_that_was_made_again_is_left_behind_and_is_no_crash(
+    cluster: FakeCluster,
+) -> None:
+    state = rollout(cluster, OsdStep.VERIFIED)
+    batch = planned_batch(state.request, SOAK, 0)
+    seen = observed(cluster, after_s=100.0)
+    left = soak(state, batch, other(seen, 0, nonce=99, device_class='hdd')).state
+    assert (left.osds[0].step, left.judgement) == (OsdStep.RESTORING, None)
+    assert 'osd.0 now has device class hdd' in (left.osds[0].left_reason or '')

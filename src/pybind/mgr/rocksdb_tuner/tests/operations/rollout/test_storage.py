@@ -1,0 +1,406 @@
+"""What survives a failover, and what becomes of what cannot be read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
+from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.operations.rollout import acts
+from rocksdb_tuner.operations.rollout.codec import encode_state
+from rocksdb_tuner.operations.rollout.history import record_of
+from rocksdb_tuner.operations.rollout.record_codec import (
+    encode_clock,
+    encode_evidence,
+    encode_record,
+    encode_restarts,
+)
+from rocksdb_tuner.operations.rollout.records import Outcome, Phase, RolloutState
+from rocksdb_tuner.operations.rollout.restart_log import Restart, RestartLog
+from rocksdb_tuner.operations.rollout.stopwatch import ClockState
+from rocksdb_tuner.operations.rollout.storage import (
+    ACKNOWLEDGED,
+    ARCHIVE,
+    ARCHIVE_MAX,
+    CLOCK,
+    CURRENT,
+    EVIDENCE,
+    HISTORY,
+    HISTORY_MAX,
+    PARTS,
+    RESTARTS,
+    RolloutStorage,
+    number_of,
+)
+from rocksdb_tuner.store.quarantine import BROKEN
+from rocksdb_tuner.tests.fake_cluster import FakeStore
+
+from .test_codec import example
+
+
+def ended(rollout_id: str, recommendation_id: str = 'ssd-lz4') -> object:
+    state = example()
+    return replace(
+        state,
+        rollout_id=rollout_id,
+        request=replace(state.request, recommendation_id=recommendation_id),
+        stage=Phase.DONE,
+        outcome=Outcome.DONE,
+    )
+
+
+@pytest.fixture
+def store() -> FakeStore:
+    return FakeStore()
+
+
+def test_nothing_stored_is_no_rollout_no_history_and_no_problem(store: FakeStore) -> None:
+    storage = RolloutStorage(store)
+    assert storage.load_current() is None
+    assert storage.load_history() == ()
+    assert storage.problems() == ()
+    assert storage.next_id() == 'r1'
+
+
+def test_a_state_is_read_back(store: FakeStore) -> None:
+    RolloutStorage(store).save_current(example())
+    assert RolloutStorage(store).load_current() == example()
+
+
+@pytest.mark.parametrize('text', ['', '{"version":1', '{"version":99}', 'nonsense', '{}'])
+def test_a_broken_state_is_set_aside_reported_and_not_applied(store: FakeStore, text: str) -> None:
+    store.values[CURRENT] = text
+    storage = RolloutStorage(store)
+    assert storage.load_current() is None
+    assert store.values == {BROKEN + CURRENT: text}
+    (problem,) = storage.problems()
+    assert f'the stored "{CURRENT}" could not be read and was set aside: it ' in problem
+    assert f'ceph config-key rm mgr/rocksdb_tuner/{BROKEN}{CURRENT}' in problem
+
+
+def test_a_broken_state_is_reported_by_every_manager_until_it_is_removed(store: FakeStore) -> None:
+    store.values[CURRENT] = 'nonsense'
+    RolloutStorage(store).load_current()
+    later = RolloutStorage(store)
+    assert len(later.problems()) == 1
+    store.set(BROKEN + CURRENT, None)
+    assert later.problems() == ()
+
+
+def test_a_broken_state_that_cannot_be_moved_is_reported_and_not_applied(store: FakeStore) -> None:
+    store.values[CURRENT] = 'nonsense'
+    store.error = CommandError(5, 'read-only')
+    storage = RolloutStorage(store)
+    assert storage.load_current() is None
+    assert len(storage.problems()) == 1
+    assert CURRENT in store.values
+
+
+def test_a_broken_record_does_not_hide_the_others(store: FakeStore) -> None:
+    storage = RolloutStorage(store)
+    for n in (1, 2, 3):
+        storage.save_record(record_of(replace(example(), rollout_id=f'r{n}')))
+    store.values[f'{HISTORY}r2'] = 'nonsense'
+    assert [r.rollout_id for r in RolloutStorage(store).load_history()] == ['r1', 'r3']
+    assert f'{BROKEN}{HISTORY}r2' in store.values
+
+
+def test_history_is_bounded_and_in_order(store: FakeStore) -> None:
+    storage = RolloutStorage(store)
+    for n in range(1, HISTORY_MAX + 12):
+        storage.save_record(record_of(replace(example(), rollout_id=f'r{n}')))
+    ids = [r.rollout_id for r in storage.load_history()]
+    assert ids == [f'r{n}' for n in range(12, HISTORY_MAX + 12)]
+
+
+def test_ids_are_never_used_again_even_if_their_record_was_broken(store: FakeStore) -> None:
+    storage = RolloutStorage(store)
+    storage.save_record(record_of(replace(example(), rollout_id='r9')))
+    store.values[f'{HISTORY}r10'] = 'nonsense'
+    storage.load_history()
+    assert RolloutStorage(store).next_id() == 'r11'
+
+
+def test_a_strange_key_among_ours_does_no_harm(store: FakeStore) -> None:
+    storage = RolloutStorage(store)
+    storage.save_record(record_of(replace(example(), rollout_id='r3')))
+    store.values[f'{HISTORY}notes'] = 'by hand'
+    assert storage.next_id() == 'r4'
+    assert len(storage.load_history()) == 1
+
+
+def test_archived_rollouts_are_found_by_their_id_and_by_their_recommendations(
+    store: FakeStore,
+) -> None:
+    storage = RolloutStorage(store)
+    for n, advice in ((1, 'a'), (2, 'b'), (3, 'a')):
+        storage.archive(ended(f'r{n}', advice))  # type: ignore[arg-type]
+    assert storage.archived('r1') == ended('r1', 'a')
+    assert storage.archived('a') == ended('r3', 'a')
+    assert storage.archived('c') is None
+
+
+def test_a_broken_archive_is_passed_over(store: FakeStore) -> None:
+    storage = RolloutStorage(store)
+    storage.archive(ended('r1', 'a'))  # type: ignore[arg-type]
+    store.values['rollout/archive/r2'] = 'nonsense'
+    assert storage.archived('a') == ended('r1', 'a')
+
+
+def test_the_archive_is_bounded(store: FakeStore) -> None:
+    storage = RolloutStorage(store)
+    for n in range(1, ARCHIVE_MAX + 5):
+        storage.archive(ended(f'r{n}'))  # type: ignore[arg-type]
+    assert len(store.values) == ARCHIVE_MAX
+    assert storage.archived('r4') is None
+    assert storage.archived('r5') is not None
+
+
+def paused(state: RolloutState) -> RolloutState:
+    return acts.paused(state, 'the module', state.updated_s)
+
+
+def test_what_a_newer_version_wrote_is_read_again_once_that_version_is_back(
+    store: FakeStore,
+) -> None:
+    """A downgrade and the upgrade after it lose nothing; who reads it then is told nothing.
+
+    What the head of the rollout names stays where it is.
+    """
+    old = ended('r3')
+    before = RolloutStorage(store)
+    before.save_current(old)  # type: ignore[arg-type]
+    before.archive(old)  # type: ignore[arg-type]
+    before.save_record(record_of(old))  # type: ignore[arg-type]
+    kept = dict(store.values)
+    store.values = {
+        key if key.startswith(PARTS) else BROKEN + key: value for key, value in kept.items()
+    }
+    storage = RolloutStorage(store)
+    storage.take_back_readable(paused)
+    assert store.values == kept
+    assert storage.problems() == ()
+
+
+def test_a_rollout_that_was_set_aside_in_its_middle_comes_back_paused(store: FakeStore) -> None:
+    RolloutStorage(store).save_current(example())
+    store.values[BROKEN + CURRENT] = store.values.pop(CURRENT)
+    storage = RolloutStorage(store)
+    storage.take_back_readable(paused)
+    found = storage.load_current()
+    assert found is not None
+    assert found.paused_by == 'the module'
+    assert replace(found, paused_by=None, paused_reason=None) == replace(
+        example(), paused_by=None, paused_reason=None
+    )
+
+
+def test_what_is_set_aside_replaces_nothing_that_was_written_since(store: FakeStore) -> None:
+    storage = RolloutStorage(store)
+    storage.save_current(example())
+    store.values[BROKEN + CURRENT] = store.values[CURRENT]
+    storage.save_current(ended('r9'))  # type: ignore[arg-type]
+    storage.take_back_readable(paused)
+    assert storage.load_current() == ended('r9')
+    assert len(storage.problems()) == 1
+
+
+def test_what_still_cannot_be_read_stays_aside(store: FakeStore) -> None:
+    store.values = {BROKEN + CURRENT: 'nonsense', BROKEN + HISTORY + 'r1': '{}'}
+    RolloutStorage(store).take_back_readable(paused)
+    assert set(store.values) == {BROKEN + CURRENT, BROKEN + HISTORY + 'r1'}
+
+
+# -- each kind of what is stored
+
+
+def measured(batch: int) -> Evidence:
+    block = Block({0: Measured(1.0), 1: Measured(2.0)})
+    return Evidence('r7', batch, (0,), (1,), 30.0, (block,))
+
+
+def by_kind() -> dict[str, str]:
+    """A good text of each kind by its key."""
+    return {
+        CLOCK: encode_clock(ClockState(7.0, ('r7', 5.0))),
+        EVIDENCE + '0': encode_evidence(measured(0)),
+        EVIDENCE + '1': encode_evidence(measured(1)),
+        RESTARTS: encode_restarts(RestartLog((Restart(1.0, 2.0),))),
+        HISTORY + 'r7': encode_record(record_of(example())),
+        ARCHIVE + 'r7': encode_state(ended('r7')),  # type: ignore[arg-type]
+        CURRENT: encode_state(ended('r7')),  # type: ignore[arg-type]
+    }
+
+
+@pytest.mark.parametrize('key', list(by_kind()))
+def test_of_what_was_set_aside_what_is_of_its_kind_comes_back_and_nothing_else(
+    store: FakeStore, key: str
+) -> None:
+    kinds = by_kind()
+    store.values = {BROKEN + key: kinds[key]}
+    RolloutStorage(store).take_back_readable(paused)
+    assert store.values == {key: kinds[key]}
+    for text in ('nonsense', kinds[CLOCK] if key != CLOCK else kinds[CURRENT]):
+        store.values = {BROKEN + key: text, BROKEN + 'z': kinds[ARCHIVE + 'r7']}
+        aside = dict(store.values)
+        RolloutStorage(store).take_back_readable(paused)
+        assert store.values == aside
+
+
+def test_one_that_stays_aside_keeps_no_other_from_coming_back(store: FakeStore) -> None:
+    good = by_kind()
+    bad = {HISTORY + 'r1': 'nonsense', 'deep/osd.0': '{}', 'rollout/a': '{}'}
+    store.values = {BROKEN + key: text for key, text in {**good, **bad}.items()}
+    # Written since.
+    store.values[ARCHIVE + 'r7'] = good[ARCHIVE + 'r7']
+    RolloutStorage(store).take_back_readable(paused)
+    left = {BROKEN + key for key in (*bad, ARCHIVE + 'r7')}
+    assert set(store.values) == left | set(good)
+
+
+def test_what_was_removed_by_hand_just_now_is_not_taken_back(store: FakeStore) -> None:
+    store.keys = lambda prefix: [BROKEN + key for key in by_kind()]  # type: ignore[method-assign]
+    RolloutStorage(store).take_back_readable(paused)
+    assert store.values == {}
+
+
+def test_what_cannot_be_taken_back_now_is_left_for_the_next_manager(store: FakeStore) -> None:
+    store.values = {BROKEN + key: text for key, text in by_kind().items()}
+    aside = dict(store.values)
+    store.error = CommandError(28, 'no space')
+    RolloutStorage(store).take_back_readable(paused)
+    assert store.values == aside
+
+
+def test_without_anything_stored_no_time_has_passed_and_nothing_was_restarted(
+    store: FakeStore,
+) -> None:
+    storage = RolloutStorage(store)
+    assert storage.load_clock() == ClockState(0.0)
+    assert storage.load_restarts() == RestartLog()
+    assert storage.load_acknowledged() is None
+    assert storage.load_evidence() == ()
+    store.values = by_kind()
+    assert storage.load_clock() == ClockState(7.0, ('r7', 5.0))
+    assert storage.load_restarts() == RestartLog((Restart(1.0, 2.0),))
+    storage.save_clock(ClockState(8.0))
+    storage.save_restarts(RestartLog())
+    assert (storage.load_clock(), storage.load_restarts()) == (ClockState(8.0), RestartLog())
+    storage.save_acknowledged('r7')
+    assert store.values[ACKNOWLEDGED] == storage.load_acknowledged() == 'r7'
+    storage.save_acknowledged(None)
+    assert ACKNOWLEDGED not in store.values
+
+
+def test_evidence_is_kept_by_batch_and_what_is_not_named_goes(store: FakeStore) -> None:
+    """What was measured of batches before is not needed any more."""
+    storage = RolloutStorage(store)
+    store.values[EVIDENCE + '0'] = encode_evidence(measured(0))
+    assert storage.load_evidence() == (measured(0),)
+    storage.save_evidence((measured(1), measured(2)))
+    assert set(store.values) == {EVIDENCE + '1', EVIDENCE + '2'}
+    assert storage.load_evidence() == (measured(1), measured(2))
+    written: list[str] = []
+    store.on_set = written.append
+    storage.save_evidence((measured(1), measured(2)))
+    assert written == [EVIDENCE + '1', EVIDENCE + '2']
+    store.values[EVIDENCE + '1'] = 'nonsense'
+    assert storage.load_evidence() == (measured(2),)
+    storage.save_evidence(())
+    assert set(store.values) == {BROKEN + EVIDENCE + '1'}
+
+
+def test_numbers_order_rollouts_not_letters(store: FakeStore) -> None:
+    storage = RolloutStorage(store)
+    for n in (9, 10, 11):
+        storage.archive(ended(f'r{n}', 'a' if n < 11 else 'b'))  # type: ignore[arg-type]
+        storage.save_record(record_of(ended(f'r{n}')))  # type: ignore[arg-type]
+    assert storage.archived('a') == ended('r10', 'a')
+    assert [r.rollout_id for r in storage.load_history()] == ['r9', 'r10', 'r11']
+
+
+@pytest.mark.parametrize('prefix', [HISTORY, ARCHIVE, BROKEN + HISTORY, BROKEN + ARCHIVE])
+def test_wherever_an_id_is_found_it_is_not_used_again(store: FakeStore, prefix: str) -> None:
+    store.values = {HISTORY + 'r2': '', prefix + 'r9': '', prefix + 'notes': ''}
+    assert RolloutStorage(store).next_id() == 'r10'
+    assert [number_of(key) for key in ('r7', 'a/b/r8', 'rollout', '', 'r-1')] == [7, 8, 0, 0, 0]
+
+
+def test_what_the_archive_lacks_is_found_in_history_where_that_has_it(store: FakeStore) -> None:
+    storage = RolloutStorage(store)
+    old, newer = ended('r1', 'a'), ended('r2', 'b')
+    storage.save_record(record_of(old), old)  # type: ignore[arg-type]
+    storage.save_record(record_of(newer))  # type: ignore[arg-type]
+    assert storage.archived('a') == storage.archived('r1') == old
+    assert storage.archived('b') is None
+    assert not storage.is_archived('r1')
+    storage.archive(newer)  # type: ignore[arg-type]
+    assert storage.is_archived('r2')
+    store.values[HISTORY + 'r1'] = 'nonsense'
+    assert storage.archived('a') is None
+    # Reading history sets it aside; looking for a rollout does not.
+    assert store.values[HISTORY + 'r1'] == 'nonsense'
+
+
+def test_so_many_are_kept_and_no_more(store: FakeStore) -> None:
+    storage = RolloutStorage(store)
+    store.values = {f'{HISTORY}r{n}': '' for n in range(1, 200)}
+    store.values.update({f'{ARCHIVE}r{n}': '' for n in range(1, 20)})
+    for n in (200, 201):
+        storage.save_record(record_of(ended(f'r{n}')))  # type: ignore[arg-type]
+    for n in (20, 21):
+        storage.archive(ended(f'r{n}'))  # type: ignore[arg-type]
+    assert sorted(map(number_of, store.keys(HISTORY))) == list(range(2, 202))
+    assert sorted(map(number_of, store.keys(ARCHIVE))) == list(range(2, 22))
+
+
+def test_a_problem_ends_with_what_caused_it_though_it_could_not_be_set_aside(
+    store: FakeStore,
+) -> None:
+    broken = [ARCHIVE + 'r1', EVIDENCE + '1', HISTORY + 'r1', CLOCK, CURRENT, RESTARTS]
+    store.values = dict.fromkeys(broken, 'nonsense')
+    store.error = CommandError(5, 'read-only')
+    storage = RolloutStorage(store)
+    assert storage.load_clock() == ClockState(0.0)
+    assert storage.load_restarts() == RestartLog()
+    assert storage.load_evidence() == ()
+    assert storage.load_history() == ()
+    assert storage.load_current() is storage.archived('r1') is None
+    named = [problem.partition('"')[2].partition('"')[0] for problem in storage.problems()]
+    assert named == sorted(broken)
+    store.values = {RESTARTS: 'nonsense'}
+    (problem,) = storage.problems()
+    assert f'"{RESTARTS}"' in problem
+    # One that was set aside by a manager before this is told, too, without the reason.
+    store.values[BROKEN + 'a'] = 'x'
+    assert 'see the log of the manager that read it' in storage.problems()[0]
+
+
+def test_the_log_of_the_manager_has_the_reasons(
+    store: FakeStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    """That is where the sentence for operators sends them."""
+    caplog.set_level('INFO')
+    storage = RolloutStorage(store)
+    store.values = {
+        CURRENT: 'nonsense',
+        HISTORY + 'r1': 'nonsense',
+        BROKEN + CLOCK: by_kind()[CLOCK],
+    }
+    store.error = CommandError(5, 'read-only')
+    storage.load_current()
+    storage.archived('r1')
+    storage.take_back_readable(paused)
+    store.error = None
+    storage.take_back_readable(paused)
+    told = [(record.levelname, record.getMessage()) for record in caplog.records]
+    begun = [(level, text.partition(': ')[0]) for level, text in told]
+    assert begun == [
+        ('WARNING', f'{CURRENT} cannot be read and is set aside'),
+        ('WARNING', f'{CURRENT} could not be set aside'),
+        ('WARNING', 'history of r1 cannot be read'),
+        ('WARNING', f'{CLOCK} could not be taken back'),
+        ('INFO', f'{CLOCK}, which had been set aside, can be read again'),
+    ]

@@ -1,0 +1,163 @@
+"""A manager may end between any two operations: the next one goes on rightly."""
+
+from __future__ import annotations
+
+from typing import Callable, Optional
+
+import pytest
+
+from rocksdb_tuner.judge.records import SoakPlan, Verdict
+from rocksdb_tuner.operations.rollout.records import Phase, RolloutState
+from rocksdb_tuner.plan.records import ChangeRequest
+from rocksdb_tuner.tests.chaos.invariants import Watch
+from rocksdb_tuner.tests.fake_cluster import FakeCluster
+
+from .conftest import OLD, Run, remove_override, set_profile
+
+BAD = 'write_buffer_size=foo'
+
+
+class Killed(BaseException):
+    """The manager's process ends here. Not an Exception: nothing may catch it."""
+
+
+class MortalRun(Run):
+    """A run whose manager dies at the n-th operation that changes anything, before or after it."""
+
+    def __init__(self, cluster: FakeCluster) -> None:
+        super().__init__(cluster)
+        self.operations = 0
+        self.die_at: Optional[int] = None
+        self.die_after = False
+        self.died = False
+        for owner, name in (
+            (self.store, 'set'),
+            (self.cluster, 'set'),
+            (self.cluster, 'remove'),
+            (self.cluster, 'restart_osd'),
+        ):
+            setattr(owner, name, self._mortal(getattr(owner, name)))
+
+    def _mortal(self, operation: Callable[..., None]) -> Callable[..., None]:
+        def operate(*args: object) -> None:
+            self.operations += 1
+            dies = self.operations == self.die_at
+            self.died |= dies
+            if dies and not self.die_after:
+                raise Killed
+            operation(*args)
+            if dies:
+                raise Killed
+
+        return operate
+
+    def tick(self, seconds: float = 2.0) -> None:
+        try:
+            super().tick(seconds)
+        except Killed:
+            self.fail_over()
+            super().tick(seconds)
+
+
+def _forward(cluster: FakeCluster) -> ChangeRequest:
+    return set_profile(cluster)
+
+
+def _overridden(cluster: FakeCluster) -> ChangeRequest:
+    cluster.operator_sets('osd', OLD)
+    for n in cluster.osds:
+        cluster.restart_by_hand(n)
+        cluster.advance(60)
+    return remove_override(cluster)
+
+
+def _bad(cluster: FakeCluster) -> ChangeRequest:
+    return set_profile(cluster, BAD)
+
+
+def _carry_out(
+    prepare: Callable[[FakeCluster], ChangeRequest],
+    back: bool,
+    die_at: Optional[int] = None,
+    die_after: bool = False,
+) -> tuple[MortalRun, RolloutState]:
+    cluster = FakeCluster(osds=2)
+    request = prepare(cluster)
+    before = cluster.entries_of()
+    run = MortalRun(cluster)
+    watch = Watch(run)
+    run.start(request)
+    run.operations = 0
+    run.die_at, run.die_after = die_at, die_after
+    state = run.to_the_end()
+    if back:
+        watch.at_the_end(before)
+        try:
+            run.driver.rollback(None, 'client.admin', cluster.now_s)
+        except Killed:
+            run.fail_over()
+            run.tick()
+            if run.state.ended:
+                run.driver.rollback(None, 'client.admin', cluster.now_s)
+        state = run.to_the_end()
+    watch.at_the_end(before)
+    assert run.driver.history[-1].outcome is state.outcome
+    return run, state
+
+
+def _boots(run: Run) -> list[int]:
+    return [osd.boots for osd in run.cluster.osds.values()]
+
+
+@pytest.mark.parametrize(
+    ('prepare', 'back', 'ends'),
+    [
+        (_forward, False, Phase.DONE),
+        (_overridden, False, Phase.DONE),
+        (_forward, True, Phase.ROLLED_BACK),
+        (_bad, False, Phase.FAILED),
+    ],
+)
+@pytest.mark.parametrize('die_after', [False, True])
+def test_a_takeover_at_any_operation_changes_nothing_of_the_end(
+    prepare: Callable[[FakeCluster], ChangeRequest], back: bool, ends: Phase, die_after: bool
+) -> None:
+    undisturbed, state = _carry_out(prepare, back)
+    assert state.phase is ends
+    wanted = undisturbed.cluster.entries_of()
+    running = [undisturbed.cluster.runs(n) for n in undisturbed.cluster.osds]
+    for die_at in range(1, undisturbed.operations + 1):
+        run, state = _carry_out(prepare, back, die_at, die_after)
+        assert run.died
+        assert state.phase is ends, f'killed at operation {die_at}'
+        assert run.cluster.entries_of() == wanted, f'killed at operation {die_at}'
+        assert [run.cluster.runs(n) for n in run.cluster.osds] == running
+        assert not run.cluster.down
+        assert _boots(run) == _boots(undisturbed), f'killed at operation {die_at}'
+
+
+def _judged(factor: float, die_at: Optional[int] = None) -> tuple[MortalRun, RolloutState]:
+    run = MortalRun(FakeCluster(osds=3))
+    run.clients.factor = factor
+    watch = Watch(run)
+    run.start(set_profile(run.cluster), SoakPlan(240.0, 600.0))
+    run.operations = 0
+    run.die_at, run.die_after = die_at, bool(die_at and die_at % 2)
+    state = run.to_the_end()
+    watch.at_the_end({})
+    return run, state
+
+
+@pytest.mark.parametrize(
+    ('factor', 'ends', 'verdict'),
+    [(1.0, Phase.DONE, Verdict.NO_WORSE), (1.3, Phase.ROLLED_BACK, Verdict.WORSE)],
+)
+def test_a_takeover_changes_no_verdict(factor: float, ends: Phase, verdict: Verdict) -> None:
+    undisturbed, state = _judged(factor)
+    assert (state.phase, state.verdict) == (ends, verdict)
+    for die_at in range(1, undisturbed.operations + 1, 3):
+        run, state = _judged(factor, die_at)
+        assert run.died
+        assert (state.phase, state.verdict) == (ends, verdict), f'killed at operation {die_at}'
+        assert run.cluster.entries_of() == undisturbed.cluster.entries_of()
+        assert _boots(run) == _boots(undisturbed), f'killed at operation {die_at}'

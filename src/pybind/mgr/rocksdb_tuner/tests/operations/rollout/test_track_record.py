@@ -1,0 +1,119 @@
+"""How right predictions were is counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.judge.predictions import Rightness
+from rocksdb_tuner.judge.records import Effect, Judgement, Predicted, SignalVerdict, Verdict
+from rocksdb_tuner.operations.rollout.history import HistoryRecord, record_of
+from rocksdb_tuner.operations.rollout.records import Outcome
+from rocksdb_tuner.operations.rollout.track_record import TrackRecord, compared, track_record
+from rocksdb_tuner.tests.judge.test_predictions import AMPLIFICATION, IOPS, latency
+
+from .conftest import Run, set_profile
+from .test_soak import SOAK
+
+
+def record(
+    predicted: Optional[Predicted],
+    signal: Optional[SignalVerdict],
+    outcome: Outcome = Outcome.DONE,
+) -> HistoryRecord:
+    return HistoryRecord(
+        rollout_id='r1',
+        time_s=0.0,
+        recommendation_id='ssd-1',
+        who='osd',
+        options_from='',
+        options_to='',
+        actor='operator',
+        outcome=outcome,
+        reason=None,
+        prediction=None,
+        measured=None,
+        predicted=predicted,
+        judgement=Judgement(Verdict.NO_WORSE, (signal,)) if signal else None,
+    )
+
+
+@pytest.mark.parametrize(
+    ('predicted', 'signal'),
+    [
+        (None, latency(3.0)),
+        (Predicted('S3 throughput', 0.0, 5.0), latency(3.0)),
+        (Predicted(IOPS, 0.0, 25.0), None),
+        (Predicted(IOPS, 0.0, 25.0), latency(None)),
+        (Predicted(IOPS, 0.0, 25.0), latency(-12.0, 40.0, Effect.UNCLEAR)),
+    ],
+)
+def test_what_cannot_be_compared_counts_neither_for_nor_against(
+    predicted: Optional[Predicted], signal: Optional[SignalVerdict]
+) -> None:
+    one = record(predicted, signal)
+    assert compared(one) is None
+    assert track_record([one]) == TrackRecord(1, 0, 0, 0, 0)
+
+
+def test_totals_count_every_change_that_ended_once() -> None:
+    predicted = Predicted(IOPS, 0.0, 25.0)
+    records = [
+        record(predicted, latency(-10.0)),
+        record(predicted, latency(-40.0)),
+        record(predicted, latency(30.0), Outcome.ROLLED_BACK),
+        record(None, None, Outcome.FAILED),
+        record(predicted, latency(-10.0), Outcome.WAITING),
+    ]
+    assert track_record(records)[:5] == (4, 3, 1, 1, 1)
+
+
+@pytest.mark.parametrize(('factor', 'rightness'), [(1.0, Rightness.RIGHT), (1.25, Rightness.WRONG)])
+def test_a_rollout_leaves_its_prediction_and_its_measurement_in_history(
+    run: Run, factor: float, rightness: Rightness
+) -> None:
+    run.clients.factor = factor
+    predicted = Predicted(IOPS, 0.0, 23.0)
+    run.start(set_profile(run.cluster, predicted=predicted), soak=SOAK)
+    state = run.to_the_end()
+    (kept,) = run.driver.history
+    assert kept == record_of(state)
+    assert kept.predicted == predicted
+    comparison = compared(kept)
+    assert comparison is not None
+    assert comparison.rightness is rightness
+    run.fail_over()
+    assert run.driver.history == (kept,)
+
+
+def test_a_forecast_that_says_everything_is_possible_scores_worse_than_an_exact_one() -> None:
+    """Both are right each time; a forecast of no change is better than the vague one."""
+    measured = [latency(change, 1.0) for change in (-12.0, -15.0, -18.0)]
+    exact = track_record(
+        record(Predicted(AMPLIFICATION, -20.0, -10.0), _bytes(m)) for m in measured
+    )
+    vague = track_record(record(Predicted(AMPLIFICATION, -99.0, 99.0), _bytes(m)) for m in measured)
+    assert exact.held == vague.held == 3
+    assert (exact.mean_width_percent, vague.mean_width_percent) == (10.0, 198.0)
+    assert exact.interval_score == pytest.approx(10)
+    assert vague.interval_score == pytest.approx(198)
+    assert exact.naive_interval_score == vague.naive_interval_score == pytest.approx(150)
+
+
+def _bytes(seen: SignalVerdict) -> SignalVerdict:
+    return replace(seen, name='db_bytes_per_txn')
+
+
+def test_without_a_comparison_nothing_is_scored() -> None:
+    found = track_record([record(None, None)])
+    assert (found.held, found.mean_width_percent) == (0, None)
+    assert (found.interval_score, found.naive_interval_score) == (None, None)
+
+
+def test_an_interval_without_a_bound_has_no_score() -> None:
+    """An inverse of -100% or less: every amount is possible."""
+    found = track_record([record(Predicted(IOPS, -100.0, 25.0), latency(-12.0, 1.0))])
+    assert found.compared == 1
+    assert found.interval_score is None
