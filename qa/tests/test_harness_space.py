@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
+import disk_full
 from disk_full import AGAIN
 from harness import Cluster, ClusterSpec, HarnessError, Progress, space
 from harness.errors import CancelledError
@@ -228,6 +229,26 @@ def test_clients_that_fail_after_osds_met_a_full_disk_are_an_error_of_the_disk(
     assert done.returncode == 0, done.stdout + done.stderr
     _, again = done.stdout.split('The disk was full: run again: ')
     assert again.split()[:2] == ['test_it.py::test_met_it_unseen', 'test_it.py::test_failed_for_it']
+
+
+def test_what_runs_again_waits_for_space(free: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """That others free meanwhile, but not for ever."""
+    naps: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        naps.append(seconds)
+        free[0] += GIB
+
+    monkeypatch.setattr(time, 'sleep', sleep)
+    disk_full.wait_for_space()
+    assert naps == []
+    free[0] = 5 * GIB
+    disk_full.wait_for_space()
+    assert len(naps) == 3
+    free[0] = 0
+    monkeypatch.setattr(disk_full, 'WAIT_S', 0.0)
+    disk_full.wait_for_space()
+    assert len(naps) == 3
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -16,11 +18,15 @@ import pytest
 
 from harness import Cluster
 from harness.errors import HarnessError
-from harness.space import FullError
+from harness.space import FullError, free_bytes
 
 #: How often the tests that failed have been run again.
 AGAIN = 'ROCKSDB_TUNER_AGAIN'
 MAX_AGAIN = 2
+#: Before that, until others have freed so much, which is enough for two clusters.
+ENOUGH_BYTES = 8 << 30
+WAIT_S = 600.0
+POLL_S = 5.0
 ENOSPC = '(28) No space left on device'
 
 #: The tests that failed, and whether the disk was full.
@@ -56,6 +62,13 @@ def _osd_logs(folders: Iterable[Path]) -> Iterator[str]:
             continue
 
 
+def wait_for_space() -> None:
+    """Return when the disk has space again, or does not get it."""
+    until_s = time.monotonic() + WAIT_S
+    while free_bytes(Path(tempfile.gettempdir())) < ENOUGH_BYTES and time.monotonic() < until_s:
+        time.sleep(POLL_S)
+
+
 def run_again(session: pytest.Session) -> None:
     """Run what failed for the disk again; the run is good where all of it passes then."""
     times = int(os.environ.get(AGAIN, '0'))
@@ -64,6 +77,7 @@ def run_again(session: pytest.Session) -> None:
     config = session.config
     options = [word for word in config.invocation_params.args if word not in config.args]
     print(f'\nThe disk was full: run again: {" ".join(_failed)}', flush=True)
+    wait_for_space()
     done = subprocess.run(
         [sys.executable, '-m', 'pytest', *options, '--part=1/1', *_failed],
         cwd=config.rootpath,
