@@ -33,6 +33,8 @@ class Window:
     #: Rounds of the kv_sync thread, and how long they took.
     rounds: int
     rounds_s: float
+    #: Time that clients waited for their writes, over all of them.
+    waited_s: float
     #: Mean over the looks of what BlueFS uses, on whatever device; the most of the DB device.
     used_bytes: float
     db_fill: float | None
@@ -51,6 +53,8 @@ class Window:
             return self.kv_sync_cpu_s / self.writes
         if name == 'cores':
             return self.rocksdb_cpu_s / self.writes
+        if name == 'data-device':
+            return self.waited_s / self.writes
         if name == 'db-device':
             return (self.wal_bytes + self.sst_bytes) / self.wal_bytes
         if name == 'db-space':
@@ -124,37 +128,44 @@ class ProofRun:
     machine_load: float
     told: Told
     idle: Told
-    #: What the first OSD was changed to, and what was predicted of that.
-    forced: bool
+    #: What was tried, and what was predicted of that.
+    #: Of idle OSDs nothing.
     to_name: str
     to_options: str
     predicted: tuple[Effect, ...]
-    #: The OSD that was changed, and the one beside it.
-    changed: tuple[Window, Window]
-    beside: tuple[Window, Window]
+    #: Of both OSDs: before, while the first runs the other set, while the second does.
+    first: tuple[Window, ...]
+    second: tuple[Window, ...]
+
+    def halves(self, figure: str) -> tuple[float, float]:
+        """The OSD with the other set over the one beside it, the first time and the second."""
+        first, second = (
+            [window.figure(figure) for window in windows] for windows in (self.first, self.second)
+        )
+        return first[1] / second[1], second[2] / first[2]
 
     def measured(self, figure: str) -> float:
         """Percent of change of one figure."""
-        after = self.changed[1].figure(figure) / self.beside[1].figure(figure)
-        if figure == 'db-device':
-            return 100 * (after - 1)
-        before = self.changed[0].figure(figure) / self.beside[0].figure(figure)
-        return 100 * (after / before - 1)
+        return 100 * (math.sqrt(math.prod(self.halves(figure))) - 1)
 
     @property
-    def figure(self) -> str:
-        return FIGURES[self.trial.scenario]
+    def figure(self) -> str | None:
+        """None: nothing was changed."""
+        return FIGURES.get(self.trial.scenario)
 
     @property
     def prediction(self) -> Effect | None:
+        if self.figure == 'data-device':
+            reach = 100 * self.told.min_gain
+            return Effect('data-device', 0.0, -reach, reach)
         return next((e for e in self.predicted if e.resource == self.figure), None)
 
     @property
     def limit_holds(self) -> bool:
-        if self.told.limit == self.trial.scenario:
+        if self.told.limit == ('none' if self.trial.scenario == 'idle' else self.trial.scenario):
             return True
-        rounds = [window.round_ms for window in (self.changed[0], self.beside[0])]
-        waited = all(ms is not None and ms >= SLOW_ROUND_MS for ms in rounds)
+        rounds = [windows[0].round_ms for windows in (self.first, self.second) if windows]
+        waited = bool(rounds) and all(ms is not None and ms >= SLOW_ROUND_MS for ms in rounds)
         return self.trial.scenario == 'kv-sync' and self.told.limit == 'db-device' and waited
 
     @property
@@ -163,8 +174,10 @@ class ProofRun:
 
     @property
     def effect_holds(self) -> bool:
-        predicted = self.prediction
-        return predicted is not None and within(self.measured(self.figure), predicted)
+        predicted, figure = self.prediction, self.figure
+        if figure is None:
+            return True
+        return predicted is not None and within(self.measured(figure), predicted)
 
     @property
     def holds(self) -> bool:
@@ -257,19 +270,11 @@ def report(runs: Sequence[ProofRun]) -> list[str]:
     """A line for each run, and the sums."""
     lines = []
     for run in runs:
-        predicted = run.prediction
-        interval = (
-            'no prediction'
-            if predicted is None
-            else f'{predicted.estimate:+.1f} ({predicted.low:+.1f} to {predicted.high:+.1f})'
-        )
         limit = run.told.limit if run.limit_holds else f'{run.told.limit} (wrong)'
-        recommended = 'forced' if run.forced else 'recommended'
+        recommended = 'recommended' if run.told.recommended else 'nothing'
         advice = recommended if run.advice_holds else f'{recommended} (contradicts itself)'
         lines.append(
-            f'{run.trial.name:<16} {run.version:<8} {limit:<12} {advice:<12} {run.to_name:<37} '
-            f'{run.figure:<9} {interval:<26} measured {run.measured(run.figure):+.1f} '
-            f'{"within" if run.effect_holds else "outside"}'
+            f'{run.trial.name:<16} {run.version:<8} {limit:<12} {advice:<12} {_effect(run)}'
         )
     for name, held in (
         ('limit', sum(run.limit_holds for run in runs)),
@@ -279,7 +284,7 @@ def report(runs: Sequence[ProofRun]) -> list[str]:
         ('the idle OSD beside them', sum(run.idle_holds for run in runs)),
     ):
         lines.append(f'{name}: {held} of {len(runs)}')
-    for figure in dict.fromkeys(FIGURES.values()):
+    for figure in ('kv-sync', 'db-space', 'db-device', 'cores'):
         compared = [
             within(run.measured(figure), effect)
             for run in runs
@@ -289,3 +294,19 @@ def report(runs: Sequence[ProofRun]) -> list[str]:
         lines.append(f'{figure} in all runs, also where it is not what counts: '
                      f'{sum(compared)} of {len(compared)}')  # fmt: skip
     return lines
+
+
+def _effect(run: ProofRun) -> str:
+    predicted, figure = run.prediction, run.figure
+    if figure is None:
+        return ''
+    interval = (
+        'no prediction'
+        if predicted is None
+        else f'{predicted.estimate:+.1f} ({predicted.low:+.1f} to {predicted.high:+.1f})'
+    )
+    halves = ', '.join(f'{100 * (half - 1):+.1f}' for half in run.halves(figure))
+    return (
+        f'{run.to_name:<37} {figure:<11} {interval:<24} measured {run.measured(figure):+.1f} '
+        f'({halves}) {"within" if run.effect_holds else "outside"}'
+    )

@@ -3,7 +3,7 @@
 
 ``measure`` makes the runs that were drawn (`bench_choice_trials.py`, which says what is compared
 and which run counts how) and are not made yet (root, Debian packages, some five minutes each), and
-writes each to the results as it ends; ``compare`` shows them.
+writes each to the results of its list as it ends; ``compare`` shows them.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ sys.path[:0] = [
 
 from bench_choice_judge import Effect, ProofRun, Told, Weighed, Window, report  # noqa: E402 - after
 from bench_choice_runs import NotMadeError, make  # noqa: E402 - the path to it
-from bench_choice_trials import ProofTrial, committed  # noqa: E402
+from bench_choice_trials import SEEDS, ProofTrial, committed  # noqa: E402
 
 from harness.errors import HarnessError  # noqa: E402
 from harness.progress import Progress  # noqa: E402
 
-RESULTS = BENCH / 'results/choice-proof.json'
+RESULTS = BENCH / 'results'
 
 
 def document(runs: Sequence[ProofRun], not_made: Sequence[dict[str, str]]) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def read_results(path: Path) -> tuple[list[ProofRun], list[dict[str, str]]]:
 
 def _run(entry: dict[str, Any]) -> ProofRun:
     windows = {
-        name: (Window(**entry[name][0]), Window(**entry[name][1])) for name in ('changed', 'beside')
+        name: tuple(Window(**found) for found in entry[name]) for name in ('first', 'second')
     }
     return ProofRun(
         **{
@@ -120,13 +120,15 @@ def _add(path: Path, runs: Sequence[ProofRun], not_made: Sequence[dict[str, str]
         path.write_text(json.dumps(content, indent=1) + '\n')
 
 
-def _begin(out: Path, raw: Path, only: Sequence[str]) -> ProofTrial | None:
+def _begin(
+    out: Path, places: Sequence[Sequence[ProofTrial]], raw: Path, only: Sequence[str]
+) -> ProofTrial | None:
     """The next trial that nobody else makes; its mark stays until it has ended."""
     raw.mkdir(parents=True, exist_ok=True)
     with _locked(out):
         runs, not_made = read_results(out)
         made, tried = {run.trial.name for run in runs}, {entry['trial'] for entry in not_made}
-        for trial in due(committed(), made, tried):
+        for trial in due(places, made, tried):
             if only and trial.scenario not in only and trial.name not in only:
                 continue
             mark = raw / f'{trial.name}.begun'
@@ -136,9 +138,16 @@ def _begin(out: Path, raw: Path, only: Sequence[str]) -> ProofTrial | None:
     return None
 
 
+def _results(arguments: argparse.Namespace) -> Path:
+    folder: Path = arguments.out
+    return folder / f'choice-{arguments.trials}.json'
+
+
 def _measure(arguments: argparse.Namespace) -> None:
+    out, places = _results(arguments), committed(arguments.trials)
+    marks = arguments.marks / arguments.trials
     for _ in range(arguments.runs):
-        trial = _begin(arguments.out, arguments.marks, arguments.only or ())
+        trial = _begin(out, places, marks, arguments.only or ())
         if trial is None:
             print('nothing is left to be made')
             return
@@ -148,17 +157,17 @@ def _measure(arguments: argparse.Namespace) -> None:
             run = lean(make(trial, folder / trial.name, Progress()))
         except (NotMadeError, HarnessError) as error:
             why = {'trial': trial.name, 'why': str(error).splitlines()[0]}
-            _add(arguments.out, [], [why])
+            _add(out, [], [why])
             print(f'{trial.name}: not made: {error}', flush=True)
         else:
-            _add(arguments.out, [run], [])
+            _add(out, [run], [])
             print('\n'.join(report([run])), flush=True)
         finally:
-            (arguments.marks / f'{trial.name}.begun').unlink()
+            (marks / f'{trial.name}.begun').unlink()
 
 
 def _compare(arguments: argparse.Namespace) -> None:
-    runs, not_made = read_results(arguments.out)
+    runs, not_made = read_results(_results(arguments))
     for line in report(runs):
         print(line)
     for entry in not_made:
@@ -167,7 +176,10 @@ def _compare(arguments: argparse.Namespace) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--out', type=Path, default=RESULTS)
+    parser.add_argument('--out', type=Path, default=RESULTS, help='folder of results')
+    parser.add_argument(
+        '--trials', choices=SEEDS, default='proof', help='which list: training may set intervals'
+    )
     commands = parser.add_subparsers(required=True)
     measure = commands.add_parser('measure')
     measure.add_argument('--dir', type=Path, default=Path('/tmp/bench-choice-proof'))
@@ -178,7 +190,9 @@ def main() -> int:
         help='on a file system in memory, for clusters without hard disks',
     )
     measure.add_argument('--marks', type=Path, default=Path('/tmp/bench-choice-proof.marks'))
-    measure.add_argument('--runs', type=int, default=len(committed()), help='at most so many')
+    measure.add_argument(
+        '--runs', type=int, default=len(committed('proof')), help='at most so many'
+    )
     measure.add_argument(
         '--only', action='append', metavar='SCENARIO', help='or the name of a trial; more than once'
     )

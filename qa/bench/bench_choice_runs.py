@@ -39,15 +39,17 @@ from rocksdb_tuner.offline.judge import judge
 from rocksdb_tuner.plan.records import OPTION
 from rocksdb_tuner.plan.steps import ShownSteps
 
-CHANGED, BESIDE, IDLE = 0, 1, 2
+FIRST, SECOND, IDLE = 0, 1, 2
 IMAGE = 'image'
 LOOK_S = 2.0
 #: Of one load: until its window begins, and all of it. Advice goes by a load that has lasted.
 BEFORE_S, BEFORE_ALL_S = 45.0, 115.0
-AFTER_S, AFTER_ALL_S = 30.0, 105.0
+AFTER_S, AFTER_ALL_S = 30.0, 180.0
 #: Of the load before the change, when the module is first looked at.
 TOLD_S, TOLD_EVERY_S = 75.0, 5.0
 COMPACT_S = 120.0
+#: Of OSDs that become idle: the load; from its end until the module is looked at; all of that.
+IDLE_LOAD_S, IDLE_S, IDLE_ALL_S = 60.0, 150.0, 180.0
 #: In one write to RBD and to omap at once.
 RBD_DEPTH, OMAP_DEPTH = 24, 16
 
@@ -57,7 +59,7 @@ class NotMadeError(HarnessError):
 
 
 def spec_of(trial: ProofTrial) -> ClusterSpec:
-    """Two OSDs under load, and an idle one of another class."""
+    """Two OSDs for the load, and one of another class that has none."""
     idle_class = 'ssd' if trial.device_class == 'hdd' else 'nvme'
     conf = [
         ('osd_min_pg_log_entries', str(trial.log_entries)),
@@ -119,6 +121,7 @@ class Look:
     rocksdb_cpu_s: float
     rounds: int
     rounds_s: float
+    waited_s: float
     used_bytes: int
     db_fill: float | None
 
@@ -138,6 +141,7 @@ def look(cluster: Cluster, osd: int, pid: int) -> Look:
         rocksdb_cpu_s=of_rocksdb,
         rounds=told['bluestore']['kv_sync_lat']['avgcount'],
         rounds_s=told['bluestore']['kv_sync_lat']['sum'],
+        waited_s=told['osd']['op_w_latency']['sum'],
         used_bytes=files['db_used_bytes'] + files['slow_used_bytes'] + files['wal_used_bytes'],
         db_fill=files['db_used_bytes'] / total if total else None,
     )
@@ -159,6 +163,7 @@ def window(looks: Sequence[Look], since_s: float) -> Window:
         rocksdb_cpu_s=round(last.rocksdb_cpu_s - first.rocksdb_cpu_s, 4),
         rounds=last.rounds - first.rounds,
         rounds_s=round(last.rounds_s - first.rounds_s, 3),
+        waited_s=round(last.waited_s - first.waited_s, 3),
         used_bytes=statistics.fmean(one.used_bytes for one in found),
         db_fill=max(fills, default=None),
     )
@@ -168,7 +173,7 @@ def window(looks: Sequence[Look], since_s: float) -> Window:
 def watched(cluster: Cluster) -> Iterator[dict[int, list[Look]]]:
     """The counters of both OSDs meanwhile."""
     status = cluster.status()
-    pids = {osd: status.pid(f'osd.{osd}') for osd in (CHANGED, BESIDE)}
+    pids = {osd: status.pid(f'osd.{osd}') for osd in (FIRST, SECOND)}
     looks: dict[int, list[Look]] = {osd: [] for osd in pids}
     stop = threading.Event()
 
@@ -234,7 +239,7 @@ class _Asked:
     def __init__(self, cluster: Cluster) -> None:
         spec = cluster.record.spec
         self._cluster = cluster
-        self.who = {osd: f'osd/class:{spec.class_of_osd(osd)}' for osd in (CHANGED, IDLE)}
+        self.who = {osd: f'osd/class:{spec.class_of_osd(osd)}' for osd in (FIRST, IDLE)}
         self.limits: dict[int, list[str]] = {osd: [] for osd in self.who}
 
     def ask(self) -> None:
@@ -306,7 +311,9 @@ def to_force(case: Case, scenario: str, told: Told, window_s: float) -> Option |
             effects = () if refused else tuple(map(_told_effect, expected_usages(case, text)))
             candidates.append(Weighed(name, 'neighbor', text, False, refused, effects))
     options = [Option(c, _cycle_s(case, scenario, c.options)) for c in candidates]
-    return forced(options, FIGURES[scenario], window_s)
+    # A disk is relieved by what RocksDB does not write to it.
+    resource = 'db-device' if scenario == 'data-device' else FIGURES[scenario]
+    return forced(options, resource, window_s)
 
 
 def make(trial: ProofTrial, directory: Path, progress: Progress) -> ProofRun:
@@ -315,28 +322,21 @@ def make(trial: ProofTrial, directory: Path, progress: Progress) -> ProofRun:
     with Cluster.up(spec_of(trial), directory, progress) as cluster:
         set_module_options(cluster, ('sample_interval=5',))
         _prepare(cluster, trial)
-        asked = _Asked(cluster)
-        with watched(cluster) as before, _clients(cluster, trial, BEFORE_ALL_S) as began_s:
-            _wait_until(began_s + TOLD_S)
-            while time.monotonic() < began_s + BEFORE_ALL_S - 2 * TOLD_EVERY_S:
-                asked.ask()
-                time.sleep(TOLD_EVERY_S)
-            told, idle = asked.told(CHANGED), asked.told(IDLE)
-            report = cluster.ceph('rocksdb-tuner', 'report')
-        progress.say(f'limits {told.limits}, {told.workload}: {told.conclusion}')
-        if told.workload != trial.workload:
-            raise NotMadeError(f'the load was recognized as {told.workload}')
-        windows = {osd: window(before[osd], began_s + BEFORE_S) for osd in before}
-        name, options, predicted = _target(trial, told, case_of(report, CHANGED))
-        progress.say(f'change osd.{CHANGED} to {name}: {options}')
-        cluster.ceph('config', 'set', f'osd.{CHANGED}', OPTION, options)
-        osds.restart(cluster, (CHANGED, BESIDE))
-        _hold_back(cluster, trial)
-        with watched(cluster) as after, _clients(cluster, trial, AFTER_ALL_S) as changed_s:
-            since_s = changed_s + AFTER_S
-            if trial.scenario == 'db-space':
-                _compact(cluster)
-                since_s = max(since_s, time.monotonic())
+        if trial.scenario == 'idle':
+            told, idle = _become_idle(cluster, trial)
+            target, windows = _Target('', '', ()), []
+        else:
+            told, idle, report, before = _look_before(cluster, trial)
+            progress.say(f'limits {told.limits}, {told.workload}: {told.conclusion}')
+            if told.workload != trial.workload:
+                raise NotMadeError(f'the load was recognized as {told.workload}')
+            target = _target(trial, told, case_of(report, FIRST))
+            progress.say(f'change to {target.name}: {target.options}')
+            windows = [before]
+            for changed, beside in ((FIRST, SECOND), (SECOND, FIRST)):
+                cluster.ceph('config', 'set', f'osd.{changed}', OPTION, target.options)
+                cluster.ceph('config', 'rm', f'osd.{beside}', OPTION)
+                windows.append(_look_after(cluster, trial))
         return ProofRun(
             trial=trial,
             version=cluster.ceph('version').split()[2],
@@ -344,26 +344,70 @@ def make(trial: ProofTrial, directory: Path, progress: Progress) -> ProofRun:
             machine_load=round(max(load_at_start, os.getloadavg()[1]), 1),
             told=told,
             idle=idle,
-            forced=told.chosen is None,
-            to_name=name,
-            to_options=options,
-            predicted=predicted,
-            changed=(windows[CHANGED], window(after[CHANGED], since_s)),
-            beside=(windows[BESIDE], window(after[BESIDE], since_s)),
+            to_name=target.name,
+            to_options=target.options,
+            predicted=target.effects,
+            first=tuple(found[FIRST] for found in windows),
+            second=tuple(found[SECOND] for found in windows),
         )
 
 
-def _target(
-    trial: ProofTrial, told: Told, case: Case
-) -> tuple[str, str, tuple[Effect, ...]]:  # fmt: skip
+def _look_before(
+    cluster: Cluster, trial: ProofTrial
+) -> tuple[Told, Told, str, Mapping[int, Window]]:
+    """What is said of the OSDs under load and at rest, the module's report, and what they did."""
+    asked = _Asked(cluster)
+    with watched(cluster) as looks, _clients(cluster, trial, BEFORE_ALL_S) as began_s:
+        _wait_until(began_s + TOLD_S)
+        while time.monotonic() < began_s + BEFORE_ALL_S - 2 * TOLD_EVERY_S:
+            asked.ask()
+            time.sleep(TOLD_EVERY_S)
+        told, idle = asked.told(FIRST), asked.told(IDLE)
+        report = cluster.ceph('rocksdb-tuner', 'report')
+    return told, idle, report, {osd: window(looks[osd], began_s + BEFORE_S) for osd in looks}
+
+
+def _look_after(cluster: Cluster, trial: ProofTrial) -> Mapping[int, Window]:
+    """What both OSDs do once they have started with their options."""
+    osds.restart(cluster, (FIRST, SECOND))
+    _hold_back(cluster, trial)
+    with watched(cluster) as looks, _clients(cluster, trial, AFTER_ALL_S) as began_s:
+        since_s = began_s + AFTER_S
+        if trial.scenario == 'db-space':
+            _compact(cluster)
+            since_s = max(since_s, time.monotonic())
+    return {osd: window(looks[osd], since_s) for osd in looks}
+
+
+def _become_idle(cluster: Cluster, trial: ProofTrial) -> tuple[Told, Told]:
+    """What is said of OSDs whose load has ended, and of one that never had any."""
+    with _clients(cluster, trial, IDLE_LOAD_S):
+        pass
+    ended_s = time.monotonic()
+    asked = _Asked(cluster)
+    _wait_until(ended_s + IDLE_S)
+    while time.monotonic() < ended_s + IDLE_ALL_S:
+        asked.ask()
+        time.sleep(TOLD_EVERY_S)
+    return asked.told(FIRST), asked.told(IDLE)
+
+
+@dataclass(frozen=True)
+class _Target:
+    name: str
+    options: str
+    effects: tuple[Effect, ...]
+
+
+def _target(trial: ProofTrial, told: Told, case: Case) -> _Target:
     if told.chosen is not None:
-        return told.chosen.name, told.chosen.options, told.chosen.effects
+        return _Target(told.chosen.name, told.chosen.options, told.chosen.effects)
     found = to_force(case, trial.scenario, told, AFTER_ALL_S - AFTER_S)
     if found is None:
         raise NotMadeError('the model says of no option set that it changes anything')
     # What was not chosen was weighed in short: the effects with all that is not known of the OSDs.
     effects = tuple(map(_told_effect, expected_usages(case, found.weighed.options)))
-    return found.weighed.name, found.weighed.options, effects
+    return _Target(found.weighed.name, found.weighed.options, effects)
 
 
 def _prepare(cluster: Cluster, trial: ProofTrial) -> None:
@@ -383,11 +427,11 @@ def _prepare(cluster: Cluster, trial: ProofTrial) -> None:
 def _hold_back(cluster: Cluster, trial: ProofTrial) -> None:
     """After each start: what is to bound the OSDs, as far as that is not their devices' size."""
     if trial.scenario == 'cores':
-        for osd in (CHANGED, BESIDE):
+        for osd in (FIRST, SECOND):
             _keep_to_core(cluster.status().pid(f'osd.{osd}') or 0)
     least_ms = SYNC_MS[trial.scenario]
     if least_ms:
-        slow_down(cluster.dir, {CHANGED: 0.0, BESIDE: 0.0}, least_ms)
+        slow_down(cluster.dir, {FIRST: 0.0, SECOND: 0.0}, least_ms)
 
 
 def _keep_to_core(pid: int) -> None:
@@ -399,7 +443,7 @@ def _keep_to_core(pid: int) -> None:
 
 
 def _compact(cluster: Cluster) -> None:
-    for osd in (CHANGED, BESIDE):
+    for osd in (FIRST, SECOND):
         cluster.ceph('tell', f'osd.{osd}', 'compact', timeout_s=COMPACT_S)
 
 

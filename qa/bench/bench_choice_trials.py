@@ -1,12 +1,14 @@
 #!/usr/bin/python3
 """What the choice of an option set is tested with, drawn and written down before any run is made.
 
-Four kinds of OSDs, each bound by something else, with an idle OSD of another device class beside
-them. Sizes are drawn so that no run has those that a cost, an interval or a threshold was measured
-with (`bench_choice_trials.json`).
+Five kinds of OSDs: four that are bound by something else each, and idle ones. Beside each there is
+another idle OSD, of a device class of its own. Sizes are drawn so that no run has those that a
+cost, an interval or a threshold was measured with (`bench_choice_trials.json`). Two lists are drawn
+from two seeds: runs of ``training`` may set intervals and the length of windows, those of ``proof``
+set nothing.
 
 kv-sync
-    4 to 12 KiB random writes into an RBD image, memtables of 17 to 23 MiB. The OSDs' files lie in
+    8 or 12 KiB random writes into an RBD image, memtables of 17 to 23 MiB. The OSDs' files lie in
     memory and each sync takes 2.5 ms, so that the thread waits, and waits for nothing that is slow.
 db-space
     Omap as a bucket index has it; DB devices of 288 to 352 MiB fill within a minute and a half.
@@ -14,53 +16,60 @@ data-device
     The same omap on OSDs of class hdd, whose disk calls itself rotational, with syncs of 12 ms.
 cores
     The same omap on OSDs that have one core between them.
+idle
+    The same omap, which has ended.
 
 *A run.* Two OSDs of one class run the drawn set under the load; what the module says is read in the
 last third of it. Then the first runs another set, both start anew, and the same load comes again.
-The other set is the one that is recommended. Where none is, it is the one of which the model says
-that it changes most, of those whose cycle (for kv-sync memtables that fill, for bytes and CPU level
-0 that fills) comes twice within the window, or else comes soonest; where nothing was weighed, as on
-hard disks, of the neighbors of what runs.
+Then they change places: the second runs the other set, and the first what it ran before. The other
+set is the one that is recommended. Where none is, it is the one of which the model says that it
+changes most, of those whose cycle (for kv-sync memtables that fill, for bytes and CPU level 0 that
+fills) comes twice within the window, or else comes soonest; where nothing was weighed, as on hard
+disks, of the neighbors of what runs. Of idle OSDs none is changed.
 
 *What is compared.* The figure of the resource that is named (`FIGURES`): CPU time of the kv_sync
-thread for a write, used bytes of BlueFS, bytes written for a byte in the WAL, CPU time of RocksDB's
-threads for a write. Bytes written: the first OSD over the second in the same minute. The others:
-that over the same ratio from before the change. No wall time.
+thread for a write, used bytes of BlueFS, CPU time of RocksDB's threads for a write, and on hard
+disks the time that a write takes, as clients see it. Always the OSD with the other set over the one
+beside it in the same minutes, and the geometric mean of both times that this was done: what is
+peculiar to an OSD, or to a time, falls out.
 
 *What counts.* A run is right if the limit that was named in most looks is the one that the OSDs
 were built for, if what is recommended is what follows from the effects that ``candidates`` gives,
-and if the measured change lies in the predicted interval of 80%. One exception is made beforehand:
-where the OSDs' own counters show that a round of the kv_sync thread took 5 ms and more in a run of
-kv-sync, the machine was too slow for it, and db-device is as right. A run that cannot be made (a
-cluster that does not come up, a load that is not recognized, no flush within a window) is told and
-does not count, and its trial is made again with the next seed. The idle OSD is right if its limit
-is "none" and nothing is recommended for it; it is counted apart, as no effect can be predicted.
+and if the measured change lies in the predicted interval of 80%. On hard disks the module says that
+no option set helps: what it predicts is that the time of a write changes by less than ``min_gain``,
+either way. Of idle OSDs limit and recommendation count alone.
+One exception is made beforehand: where the OSDs' own counters show that a round of the kv_sync
+thread took 5 ms and more in a run of kv-sync, the machine was too slow for it, and db-device is as
+right. A run that cannot be made (a cluster that does not come up, a load that is not recognized, no
+flush within a window) is told and does not count, and its trial is made again with the next seed.
+The idle OSD beside the others is right if its limit is "none" and nothing is recommended for it; it
+is counted apart.
 """
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 DESIGN = Path(__file__).with_suffix('.json')
-SEED = 20261123_15
+#: By the list of trials.
+SEEDS = {'training': 20261123_15, 'proof': 20261123_18000}
 MIB = 1 << 20
 #: The resource that bounds the OSDs of a scenario, and from which its figure is.
-SCENARIOS = ('kv-sync', 'db-space', 'data-device', 'cores')
-#: The figure that counts in each.
+SCENARIOS = ('kv-sync', 'db-space', 'data-device', 'cores', 'idle')
+#: The figure that counts in each; of idle OSDs none does.
 FIGURES = {
     'kv-sync': 'kv-sync',
     'db-space': 'db-space',
-    'data-device': 'db-device',
+    'data-device': 'data-device',
     'cores': 'cores',
 }
 PG_NUM = 192
 #: Of one OSD, in runs whose disk is a fast one.
-SYNC_MS = {'kv-sync': 2.5, 'db-space': 0.0, 'data-device': 12.0, 'cores': 0.0}
+SYNC_MS = {'kv-sync': 2.5, 'db-space': 0.0, 'data-device': 12.0, 'cores': 0.0, 'idle': 0.0}
 #: A memtable of none of the OSDs that the model was made from was between these.
 _KV_MEMTABLE_KIB = (17 << 10, 23 << 10)
 _OMAP_MEMTABLE_KIB = (1200, 1900)
@@ -134,25 +143,26 @@ _PLAN = (
     ('kv-sync', 'pacific'),
     ('db-space', 'tentacle'),
     ('data-device', 'pacific'),
+    ('cores', 'pacific'),
+    ('idle', 'tentacle'),
     ('kv-sync', 'tentacle'),
     ('db-space', 'pacific'),
     ('data-device', 'tentacle'),
+    ('cores', 'tentacle'),
+    ('idle', 'pacific'),
     ('kv-sync', 'pacific'),
     ('db-space', 'reef'),
     ('data-device', 'pacific'),
-    ('cores', 'tentacle'),
-    ('kv-sync', 'tentacle'),
-    ('db-space', 'pacific'),
-    ('data-device', 'tentacle'),
     ('cores', 'pacific'),
-    ('cores', 'tentacle'),
+    ('idle', 'reef'),
 )
 #: For each trial further draws, for where a run could not be made.
 _DRAWS = 'abc'
 
 
-def plan(seed: int = SEED) -> list[list[ProofTrial]]:
-    """For each place of the plan the trial and those that may take its place, in order."""
+def plan(name: str) -> list[list[ProofTrial]]:
+    """For each place of a list the trial and those that may take its place, in order."""
+    seed = SEEDS[name]
     return [
         [
             drawn(
@@ -164,18 +174,24 @@ def plan(seed: int = SEED) -> list[list[ProofTrial]]:
     ]
 
 
-def document(trials: Sequence[Sequence[ProofTrial]]) -> dict[str, Any]:
-    return {'seed': SEED, 'trials': [[asdict(trial) for trial in place] for place in trials]}
+def document() -> dict[str, Any]:
+    return {
+        name: {
+            'seed': seed,
+            'trials': [[asdict(trial) for trial in place] for place in plan(name)],
+        }
+        for name, seed in SEEDS.items()
+    }
 
 
-def committed() -> list[list[ProofTrial]]:
-    """The draw as it was written down before any run."""
-    content = json.loads(DESIGN.read_text())
+def committed(name: str) -> list[list[ProofTrial]]:
+    """A list as it was written down before any of its runs."""
+    content = json.loads(DESIGN.read_text())[name]
     return [[ProofTrial(**entry) for entry in place] for place in content['trials']]
 
 
 def main() -> None:
-    DESIGN.write_text(json.dumps(document(plan()), indent=1) + '\n')
+    DESIGN.write_text(json.dumps(document(), indent=1) + '\n')
 
 
 if __name__ == '__main__':

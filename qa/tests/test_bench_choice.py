@@ -20,22 +20,22 @@ from bench_choice_judge import (
 )
 from bench_choice_proof import _add, document, due, lean, read_results
 from bench_choice_runs import Look, NotMadeError, spec_of, told_of, window
-from bench_choice_trials import DESIGN, SCENARIOS, ProofTrial, committed, plan
+from bench_choice_trials import DESIGN, SCENARIOS, SEEDS, ProofTrial, committed, plan
 
 from rocksdb_tuner.advise.strings import check
 from rocksdb_tuner.options.hardware import Hardware
 from rocksdb_tuner.options.verdict import find_release
 
-TRIALS = [trial for place in plan() for trial in place]
+TRIALS = [trial for name in SEEDS for place in plan(name) for trial in place]
 
 
 def test_what_is_written_down_is_what_the_seed_gives() -> None:
-    assert committed() == plan()
-    assert len(plan()) == 15
+    for name in SEEDS:
+        assert committed(name) == plan(name)
+        assert len(plan(name)) == 15
 
 
-def test_no_two_runs_have_the_same_sizes_or_name() -> None:
-    assert len({trial.name for trial in TRIALS}) == len(TRIALS)
+def test_no_two_runs_have_the_same_sizes() -> None:
     assert len({(t.release, t.options, t.objects, t.keys) for t in TRIALS}) == len(TRIALS)
     assert {trial.scenario for trial in TRIALS} == set(SCENARIOS)
 
@@ -65,7 +65,7 @@ def test_only_hard_disks_are_taken_for_hard_disks() -> None:
 
 def look(at_s: float, writes: int, used_bytes: int = 0) -> Look:
     return Look(at_s, writes, 10 * writes, 5 * writes, writes / 1e4, writes / 5e3, writes, 1.0,
-                used_bytes, None)  # fmt: skip
+                writes / 50, used_bytes, None)  # fmt: skip
 
 
 def test_a_window_is_what_happened_since_it_began() -> None:
@@ -77,6 +77,7 @@ def test_a_window_is_what_happened_since_it_began() -> None:
     assert found.figure('kv-sync') == pytest.approx(1e-4)
     assert found.figure('cores') == pytest.approx(2e-4)
     assert found.figure('db-space') == pytest.approx(9)
+    assert found.figure('data-device') == pytest.approx(0.02)
     assert found.db_fill is None
 
 
@@ -173,8 +174,12 @@ def test_what_changes_most_within_the_window_is_forced() -> None:
     assert forced(options, 'memory', 60) is None
 
 
-def seen(writes: int = 1000, kv_s: float = 1.0, used: float = 100.0, round_ms: float = 3) -> Window:
-    return Window(60, writes, 1000, 1000, kv_s, 2 * kv_s, 1000, round_ms, used, None)
+def seen(
+    writes: int = 1000, kv_s: float = 1.0, used: float = 100.0, round_ms: float = 3, ms: float = 9
+) -> Window:
+    return Window(
+        60, writes, 1000, 1000, kv_s, 2 * kv_s, 1000, round_ms, writes * ms / 1e3, used, None
+    )
 
 
 def run_of(scenario: str, predicted: Effect, **more: Window) -> ProofRun:
@@ -186,25 +191,26 @@ def run_of(scenario: str, predicted: Effect, **more: Window) -> ProofRun:
         machine_load=2.0,
         told=told(RUNNING, weighed('1', LITTLE), limit=scenario),
         idle=Told(('none',), 'idle', None, '', 0.1, 0.05, (), ()),
-        forced=True,
         to_name='1',
         to_options='ttl=1',
         predicted=(predicted,),
-        changed=(more.get('before', seen()), more.get('after', seen())),
-        beside=(seen(), more.get('beside', seen())),
+        first=(more.get('before', seen()), more.get('changed', seen()), more.get('last', seen())),
+        second=(seen(), more.get('beside', seen()), more.get('swapped', seen())),
     )
 
 
-def test_a_change_is_measured_against_the_osd_beside_it() -> None:
-    """Which gets slower meanwhile, and has half of the writes."""
+def test_a_change_is_measured_against_the_osd_beside_it_and_both_ways() -> None:
+    """The second takes half as much again for a write, and all get slower meanwhile."""
     run = run_of(
         'kv-sync',
         effect('kv-sync', -8),
-        before=seen(kv_s=2.0),
-        after=seen(kv_s=2.2),
-        beside=seen(writes=500, kv_s=0.6),
+        changed=seen(kv_s=0.9),
+        beside=seen(writes=500, kv_s=0.75),
+        last=seen(kv_s=2.0),
+        swapped=seen(writes=500, kv_s=1.35),
     )
-    assert run.measured('kv-sync') == pytest.approx(100 * (1.1 / 1.2 - 1))
+    assert run.halves('kv-sync') == pytest.approx((0.6, 1.35))
+    assert run.measured('kv-sync') == pytest.approx(-10)
     assert run.measured('db-device') == pytest.approx(0)
     assert run.effect_holds
     assert not replace(run, predicted=(effect('kv-sync', -3),)).effect_holds
@@ -212,21 +218,40 @@ def test_a_change_is_measured_against_the_osd_beside_it() -> None:
 
 
 def test_a_run_holds_only_as_a_whole() -> None:
-    run = run_of('db-space', effect('db-space', -40), after=seen(used=60.0))
-    run = replace(run, told=replace(run.told, limits=('db-space',)))
+    run = run_of(
+        'db-space', effect('db-space', -40), changed=seen(used=60.0), swapped=seen(used=60.0)
+    )
+    other = replace(run, second=(seen(), seen(), seen()))
     assert run.holds
     assert run.idle_holds
     assert not replace(run, told=replace(run.told, limits=('kv-sync',))).holds
     assert not replace(run, told=replace(run.told, recommended=('ttl=9',))).holds
-    assert not replace(run, changed=(seen(), seen(used=80.0))).holds
+    assert not other.holds
     assert not replace(run, idle=replace(run.idle, limits=('unknown',))).idle_holds
-    assert 'all three: 1 of 2' in report([run, replace(run, changed=(seen(), seen(used=80.0)))])
+    assert 'all three: 1 of 2' in report([run, other])
+
+
+@pytest.mark.parametrize(('ms', 'right'), [(9.8, True), (10.2, False), (8.2, True), (8.0, False)])
+def test_hard_disks_bear_out_that_no_option_set_helps(ms: float, right: bool) -> None:
+    """Unless it makes writes a tenth slower or faster for clients."""
+    run = run_of('data-device', effect('db-device', -40), changed=seen(ms=ms), swapped=seen(ms=ms))
+    run = replace(run, told=told(limit='data-device'))
+    assert run.holds is right
+
+
+def test_of_idle_osds_only_what_is_said_counts() -> None:
+    run = replace(run_of('idle', effect('cores', 0)), first=(), second=(), predicted=())
+    run = replace(run, told=told(limit='none'))
+    assert run.holds
+    assert not replace(run, told=told(limit='unknown')).holds
+    assert not replace(run, told=replace(run.told, recommended=('ttl=9',))).holds
+    assert 'all three: 1 of 1' in report([run])
 
 
 @pytest.mark.parametrize(('round_ms', 'right'), [(4.9, False), (5.1, True)])
 def test_a_disk_that_was_too_slow_excuses_one_limit_only(round_ms: float, right: bool) -> None:
     run = run_of('kv-sync', effect('kv-sync', 0), before=seen(round_ms=round_ms))
-    run = replace(run, beside=(seen(round_ms=round_ms), seen()))
+    run = replace(run, second=(seen(round_ms=round_ms), seen(), seen()))
     assert replace(run, told=replace(run.told, limits=('db-device',))).limit_holds is right
     assert not replace(run, told=replace(run.told, limits=('cores',))).limit_holds
 
@@ -277,7 +302,7 @@ def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
 
 def test_each_place_of_the_plan_is_made_once() -> None:
     """And again with the next seed, where a run could not be made."""
-    first, second, third = plan()[0]
+    first, second, third = plan('proof')[0]
     places = [[first, second, third]]
     assert due(places, set(), set()) == [first]
     assert due(places, set(), {first.name}) == [second]
