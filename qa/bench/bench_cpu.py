@@ -28,6 +28,9 @@ import bench_cpu_rocksdb as alone  # noqa: E402
 import bench_cpu_runs as running  # noqa: E402
 from bench_model_compare import interval  # noqa: E402
 
+from rocksdb_tuner.knowledge import loader  # noqa: E402
+from rocksdb_tuner.lsm.calibration import calibration  # noqa: E402
+
 RESULTS = BENCH / 'results'
 ALONE = RESULTS / 'cpu-rocksdb.json'
 KNOWLEDGE = CHECKOUT / 'src/pybind/mgr/rocksdb_tuner/knowledge/model.json'
@@ -89,8 +92,12 @@ def _compare(_: argparse.Namespace) -> None:
 
 
 def _calibrate(_: argparse.Namespace) -> None:
-    content = json.loads(KNOWLEDGE.read_text())
-    content['cpu'] = comparing.costs(_read(), alone.read_runs(ALONE))
+    content, runs = json.loads(KNOWLEDGE.read_text()), _read()
+    content['inserts']['workloads'] = comparing.insert_shares(runs)
+    KNOWLEDGE.write_text(json.dumps(content, indent=1) + '\n')
+    loader.load.cache_clear()
+    calibration.cache_clear()
+    content['cpu'] = comparing.costs(runs, alone.read_runs(ALONE))
     KNOWLEDGE.write_text(json.dumps(content, indent=1) + '\n')
 
 

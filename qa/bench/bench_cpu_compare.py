@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,6 +37,10 @@ from rocksdb_tuner.lsm.records import Estimate, Load, TreeModel
 from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.options.syntax import parse
 
+#: Of memtables, in the names of option sets.
+SIZES = ('large', 'small')
+#: The workload that a profile of the thread was published of.
+PROFILED = 'rbd-randwrite'
 NOT_COMPARED = {'low': 1.0, 'high': 1.0, 'comparisons': 0}
 PGS, LOG_ENTRIES, IMAGE_OBJECTS = 128, 300_000, 1024
 
@@ -226,9 +230,97 @@ def _of_workload(
 
 def _kv_sync_ns(run: CpuRun) -> float:
     """With memtables of the size that times of the thread are parts of."""
-    time = kv_sync_time(tree_of(run).column_families, calibration().inserts)
+    inserts = calibration().inserts_of(run.workload)
+    time = kv_sync_time(tree_of(run).column_families, inserts)
     assert time is not None
     return run.cpu_s['bstore_kv_sync'] * 1e9 / run.wal_bytes / time.value
+
+
+def insert_shares(runs: Sequence[CpuRun]) -> list[dict[str, Any]]:
+    """Of the kv_sync thread's time with large memtables, by workload.
+
+    Of each round one: what all OSDs with small memtables took for a write over what those with
+    large ones took. The next round lies between the ends with 80% probability. Of RBD writes a
+    profile was published for memtables of the size that shares are given for: it has the value,
+    which IOPS that were published bear out, and ends hold what either source has.
+    """
+    from scipy.stats import t  # noqa: PLC0415 - only calibrating needs it
+
+    commits = commits_exponent(runs)
+    versions = ', '.join(dict.fromkeys(run.release for run in runs))
+    profiled = calibration().inserts.share
+    found = []
+    for workload in dict.fromkeys(run.workload for run in runs):
+        rounds = _by_round(run for run in runs if run.workload == workload)
+        shares = [_share_of_inserts(of_round, commits) for of_round in rounds]
+        middle, number = statistics.fmean(shares), len(shares)
+        reach = float(t.ppf(0.9, number - 1)) * statistics.stdev(shares) * math.sqrt(1 + 1 / number)
+        share = Estimate(max(0.0, middle - reach), middle, min(1.0, middle + reach))
+        source = (
+            f'CPU time of the thread for a write with large and with small memtables, {number} '
+            f'rounds on OSDs of {versions} (qa/bench/bench_cpu.py), taken to have as many commits '
+            f'for a write (time grows with the power {commits:.2f} of them), and the exponent'
+        )
+        if workload == PROFILED:
+            source += f'; these gave {middle:.2f}, the profile {profiled.value:.2f}'
+            low, high = min(share.low, profiled.low), max(share.high, profiled.high)
+            share = Estimate(low, profiled.value, high)
+        ends = {'low': share.low, 'value': share.value, 'high': share.high}
+        found.append(
+            {
+                'workload': workload,
+                'share': {name: round(end, 2) for name, end in ends.items()},
+                'source': source,
+            }
+        )
+    return found
+
+
+def commits_exponent(runs: Sequence[CpuRun]) -> float:
+    """How the thread's time for a write grows with commits for a write: d(log) over d(log).
+
+    By all pairs of OSDs that had memtables of one size at one time: a thread that finds more writes
+    waiting takes them together.
+    """
+    moved = []
+    for of_round in _by_round(runs):
+        for size in SIZES:
+            alike = [run for run in of_round if size in run.option_set]
+            moved += [
+                (
+                    math.log(two.commits / two.writes / (one.commits / one.writes)),
+                    math.log(_kv_sync_s(two) / _kv_sync_s(one)),
+                )
+                for one, two in itertools.combinations(alike, 2)
+            ]
+    return sum(x * y for x, y in moved) / sum(x * x for x, _ in moved)
+
+
+def _by_round(runs: Iterable[CpuRun]) -> list[list[CpuRun]]:
+    rounds: dict[tuple[str, str, int], list[CpuRun]] = {}
+    for run in runs:
+        rounds.setdefault((run.release, run.workload, run.round), []).append(run)
+    return list(rounds.values())
+
+
+def _kv_sync_s(run: CpuRun) -> float:
+    return run.cpu_s['bstore_kv_sync'] / run.writes
+
+
+def _share_of_inserts(runs: Sequence[CpuRun], commits: float) -> float:
+    """That makes the ratio of what was measured: with x the inserts, 1 - f + f x is the time."""
+    inserts = calibration().inserts
+    taken: list[float] = []
+    parts: list[float] = []
+    for size in SIZES:
+        alike = [run for run in runs if size in run.option_set]
+        costs = [_kv_sync_s(run) / (run.commits / run.writes) ** commits for run in alike]
+        taken.append(statistics.geometric_mean(costs))
+        time = kv_sync_time(tree_of(alike[0]).column_families, inserts)
+        assert time is not None
+        parts.append(1 + (time.value - 1) / inserts.share.value)
+    ratio = taken[1] / taken[0]
+    return (1 - ratio) / (1 - parts[1] - ratio * (1 - parts[0]))
 
 
 def _middle_and_ends(values: Sequence[float]) -> Estimate:

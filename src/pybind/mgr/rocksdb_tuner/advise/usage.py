@@ -66,16 +66,19 @@ def fused(modelled: Estimate, published: float, deviation: float) -> Estimate:
     """Both together, each with the weight of its precision.
 
     ``published`` is a single figure; ``deviation`` is how far such figures lie from what another
-    cluster sees, in logarithms.
+    cluster sees, in logarithms. Each end of the model keeps its own distance.
     """
-    own = math.log(modelled.high / modelled.low) / 2 / _END
-    if own == 0:
-        return modelled
-    weights = 1 / own**2, 1 / deviation**2
-    middle = weights[0] * math.log(modelled.value) + weights[1] * math.log(published)
-    middle /= sum(weights)
-    reach = _END / math.sqrt(sum(weights))
-    return Estimate(math.exp(middle - reach), math.exp(middle), math.exp(middle + reach))
+    down, up = (abs(math.log(end / modelled.value)) / _END for end in (modelled.low, modelled.high))
+    # What the model may be wrong by towards the figure.
+    own = up if published > modelled.value else down
+    middle = math.log(modelled.value)
+    if own:
+        middle += math.log(published / modelled.value) / (1 + (deviation / own) ** 2)
+    low, high = (
+        middle + sign * _END * side / math.hypot(1, side / deviation)
+        for sign, side in ((-1, down), (1, up))
+    )
+    return Estimate(math.exp(low), math.exp(middle), math.exp(high))
 
 
 def usages(
@@ -92,7 +95,9 @@ def usages(
         return ()
     found = {
         Resource.KV_SYNC: kv_sync_change(
-            before.column_families, after.column_families, calibration().inserts
+            before.column_families,
+            after.column_families,
+            calibration().inserts_of(asked.load.workload),
         ),
         Resource.CORES: cpu_change(before, after),
         Resource.DB_DEVICE: _written(options_from, options_to, asked, before, after, surely),

@@ -156,7 +156,7 @@ class Inserts:
 
     #: Size of the memtables that the share was measured with.
     memtable_bytes: int
-    #: Part of the thread's time for a write.
+    #: Part of the thread's time for a write: the more keys a write has, the larger.
     share: Estimate
     #: How the time of an insert grows with the size of its memtable.
     exponent: Estimate
@@ -210,10 +210,15 @@ class Calibration:
     quantities: Mapping[str, Quantity]
     #: Part of the next level that a byte moving down rewrites, over their ratio of sizes.
     overlap: float
+    #: Under writes of few keys, and by the workload where that was measured to be otherwise.
     inserts: Inserts
+    inserts_by_workload: Mapping[str, Inserts]
     cpu: CpuCalibration
     formulas: tuple[Formula, ...]
     source: str
+
+    def inserts_of(self, workload: Optional[str]) -> Inserts:
+        return self.inserts_by_workload.get(workload or '', self.inserts)
 
 
 @lru_cache(maxsize=1)
@@ -224,6 +229,12 @@ def calibration() -> Calibration:
 
 def parse_calibration(content: Mapping[str, Any]) -> Calibration:
     """A calibration from the content of ``knowledge/model.json``."""
+    inserts = Inserts(
+        memtable_bytes=content['inserts']['memtable_bytes'],
+        share=Estimate(**content['inserts']['share']),
+        exponent=Estimate(**content['inserts']['exponent']),
+        source=content['inserts']['source'],
+    )
     return Calibration(
         workloads={
             entry['name']: WorkloadCalibration(
@@ -248,12 +259,13 @@ def parse_calibration(content: Mapping[str, Any]) -> Calibration:
             for entry in content['intervals']
         },
         overlap=content['overlap'],
-        inserts=Inserts(
-            memtable_bytes=content['inserts']['memtable_bytes'],
-            share=Estimate(**content['inserts']['share']),
-            exponent=Estimate(**content['inserts']['exponent']),
-            source=content['inserts']['source'],
-        ),
+        inserts=inserts,
+        inserts_by_workload={
+            entry['workload']: replace(
+                inserts, share=Estimate(**entry['share']), source=entry['source']
+            )
+            for entry in content['inserts']['workloads']
+        },
         cpu=parse_cpu(content['cpu']),
         formulas=tuple(Formula(**entry) for entry in content['formulas']),
         source=content['source'],

@@ -64,8 +64,10 @@ def cpu(
     known: Calibration,
 ) -> Optional[CpuModel]:
     """None where the work is not known, or the CPU of it was not measured."""
-    time = kv_sync_time(columns, known.inserts)
-    if work is None or workload is None or time is None:
+    if work is None or workload is None:
+        return None
+    time = kv_sync_time(columns, known.inserts_of(workload.name))
+    if time is None:
         return None
     costs = _costs([work], known)
     if costs is None:
@@ -104,13 +106,14 @@ def cpu_change(
     """
     known = known or calibration()
     old, new = before.cpu, after.cpu
-    time = kv_sync_time(before.column_families, known.inserts)
-    change = kv_sync_change(before.column_families, after.column_families, known.inserts)
-    if old is None or new is None or time is None or change is None:
+    if old is None or new is None or old.work.workload != new.work.workload:
+        return None
+    inserts = known.inserts_of(old.work.workload)
+    time = kv_sync_time(before.column_families, inserts)
+    change = kv_sync_change(before.column_families, after.column_families, inserts)
+    if time is None or change is None:
         return None
     works = (old.work, new.work)
-    if old.work.workload != new.work.workload:
-        return None
     costs = _costs(works, known)
     if costs is None:
         return None

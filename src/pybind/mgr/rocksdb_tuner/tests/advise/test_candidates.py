@@ -29,6 +29,7 @@ from .test_choice import LZ4, RBD, RGW, D, case, osd
 GIB, MIB = 1 << 30, 1 << 20
 
 ALTERNATE = profile('alternate-2019').options
+UNCOMPRESSED = LZ4.options.replace('kLZ4Compression', 'kNoCompression')
 
 KV, SPACE = Resource.KV_SYNC, Resource.DB_SPACE
 
@@ -135,7 +136,7 @@ def test_what_was_published_of_just_this_change_counts_as_one_more_measurement()
     assert alone == {}
     # 19.9% more operations: 0.834 of the time for each.
     assert 0.8 < published.value < 0.86
-    assert published.high / published.low < 1.15
+    assert published.high / published.low < 1.2
 
 
 @pytest.mark.parametrize(
@@ -219,8 +220,9 @@ def test_what_changes_a_little_from_tick_to_tick_is_no_other_question() -> None:
 
 def test_cores_keep_a_set_back_only_where_it_is_known_how_many_there_are() -> None:
     """LZ4 costs CPU that most OSDs have; no daemon tells."""
-    unknown = named(weighing(case(osd(), does=workload(RGW)), SPACE), LZ4.name)
-    known = named(weighing(case(osd(), does=workload(RGW), cores=8), SPACE), LZ4.name)
+    plain = osd(text=UNCOMPRESSED)
+    unknown = named(weighing(case(plain, does=workload(RGW)), SPACE), LZ4.name)
+    known = named(weighing(case(plain, does=workload(RGW), cores=8), SPACE), LZ4.name)
     costs = unknown.of(Resource.CORES)
     assert costs is not None
     assert at_most(costs) > 1.05
@@ -230,7 +232,8 @@ def test_cores_keep_a_set_back_only_where_it_is_known_how_many_there_are() -> No
 
 def test_cores_that_bound_clients_keep_back_what_costs_cpu() -> None:
     """LZ4 saves space, which clients would not notice as much as the CPU that it takes."""
-    short = case(osd(), does=workload(RGW), limit=Limit(Resource.CORES, 0.6))
+    plain = osd(text=UNCOMPRESSED)
+    short = case(plain, does=workload(RGW), limit=Limit(Resource.CORES, 0.6))
     assert 'CPU time of RocksDB' in (named(weighing(short, SPACE), LZ4.name).short or '')
     found = weighing(short, Resource.CORES)
     assert found.resource is Resource.CORES

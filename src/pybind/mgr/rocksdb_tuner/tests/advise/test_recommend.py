@@ -180,7 +180,7 @@ def test_on_pacific_the_2019_string_gives_way_to_the_best_known_set_at_once(
         # 9.5% more operations were published, which is one more measurement of the thread.
         assert recommendation.prediction is not None
         assert recommendation.prediction.signal == 'kv_sync_busy'
-        assert -12 < recommendation.prediction.low_percent < -8.7 < -6
+        assert -18 < recommendation.prediction.low_percent < -8.7 < -6
         assert any('IOPS +9.5%' in r.statement for r in recommendation.reasons)
     then = (entry('osd', recommendation.options_to),)
     again = on_pacific(does, value=recommendation.options_to, source='mon', entries=then)
