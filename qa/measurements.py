@@ -13,6 +13,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -206,8 +207,10 @@ def tabs() -> str:
     return table(('Release', 'OSDs', 'Answers', 'Least', 'Median', 'Most', 'Load'), rows)
 
 
-def choices() -> str:
-    runs, _ = read_results(RESULTS / 'choice-proof.json')
+def choices(trials: str) -> str:
+    runs, _ = read_results(RESULTS / f'choice-{trials}.json')
+    if not runs:
+        return 'No run was made yet.'
     rows = []
     for run in sorted(runs, key=lambda run: run.trial.name):
         predicted = run.prediction
@@ -220,7 +223,7 @@ def choices() -> str:
                 run.figure,
                 None if predicted is None else _percent(predicted.estimate),
                 None if predicted is None else _interval(predicted.low, predicted.high),
-                _percent(run.measured(run.figure)),
+                None if run.figure is None else _percent(run.measured(run.figure)),
                 'yes' if run.effect_holds else 'no',
             )
         )
@@ -638,7 +641,8 @@ TABLES: dict[str, tuple[tuple[str, ...], Callable[[], str]]] = {
     'decision-ticks': (('decision',), decision_ticks),
     'stores': (('store',), stores),
     'tabs': (('tab',), tabs),
-    'choices': (('choice-proof',), choices),
+    'choices-training': (('choice-training',), partial(choices, 'training')),
+    'choices-proof': (('choice-proof',), partial(choices, 'proof')),
     'cores': (('cores',), cores),
     'cpu': (('cpu',), cpu),
     'cpu-alone': (('cpu-rocksdb',), cpu_alone),
