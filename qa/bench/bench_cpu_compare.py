@@ -16,7 +16,6 @@ from typing import Any
 from bench_cpu_fit import (
     COMPACTION,
     FLUSH,
-    NO_COMPRESSION,
     compression_factors,
     compression_of,
     factors_of,
@@ -34,6 +33,7 @@ from rocksdb_tuner.lsm.cpu import cpu_change
 from rocksdb_tuner.lsm.kv_sync import kv_sync_time
 from rocksdb_tuner.lsm.model import TreeInputs, model
 from rocksdb_tuner.lsm.records import Estimate, Load, TreeModel
+from rocksdb_tuner.options.compression import NO_COMPRESSION
 from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.options.syntax import parse
 

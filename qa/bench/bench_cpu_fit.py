@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from bench_cpu_rocksdb import RocksDbRun
 from bench_cpu_runs import CpuRun
 
-NO_COMPRESSION = 'kNoCompression'
+from rocksdb_tuner.options.compression import NO_COMPRESSION
+
 FLUSH, COMPACTION = 'flush', 'compaction'
 
 

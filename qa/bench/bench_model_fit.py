@@ -18,10 +18,10 @@ from bench_model_runs import PG_NUM, SCALE, ColumnFamilyRun, Run
 from rocksdb_tuner.lsm.calibration import ColumnCalibration
 from rocksdb_tuner.lsm.fates import Fate, KeyKind, Members, Population
 from rocksdb_tuner.lsm.population import LOG_ENTRIES
+from rocksdb_tuner.options.compression import NO_COMPRESSION
 
 #: A column that gets less than this of all writes says nothing.
 LEAST_SHARE = 0.01
-NO_COMPRESSION = 'kNoCompression'
 
 
 def column_of(family: str) -> str:

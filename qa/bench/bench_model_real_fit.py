@@ -24,11 +24,11 @@ from bench_model_steady import ColumnSeen, RealRun
 from rocksdb_tuner.lsm.calibration import ColumnCalibration, parse_calibration
 from rocksdb_tuner.lsm.fates import Fate, KeyKind, Members, Population
 from rocksdb_tuner.lsm.onodes import BLOCK_BYTES, Onodes
+from rocksdb_tuner.options.compression import NO_COMPRESSION
 
 RBD = 'rbd-randwrite'
 #: Bytes in a file, uncompressed, for each byte of keys and values, where no run tells.
 USUAL_IN_FILE = 0.95
-_NO_COMPRESSION = 'kNoCompression'
 
 
 def column(run: RealRun, name: str) -> ColumnSeen | None:
@@ -51,12 +51,12 @@ def packing(runs: Sequence[RealRun], name: str) -> tuple[float, float]:
     plain = [
         c.live_bytes / c.live_data_bytes
         for run, c in _with(runs, name)
-        if run.trial.compression == _NO_COMPRESSION
+        if run.trial.compression == NO_COMPRESSION
     ]
     packed = [
         c.live_bytes / c.live_data_bytes
         for run, c in _with(runs, name)
-        if run.trial.compression != _NO_COMPRESSION
+        if run.trial.compression != NO_COMPRESSION
     ]
     in_file = _middle(plain) if plain else USUAL_IN_FILE
     return in_file, min(1.0, _middle(packed) / in_file) if packed else 1.0
@@ -124,7 +124,7 @@ def _compressed(runs: Iterable[RealRun], found: Onodes) -> float:
     """Of what is not random in onodes and extent maps."""
     parts = []
     for run, c in _with(runs, 'O'):
-        if run.trial.compression == _NO_COMPRESSION:
+        if run.trial.compression == NO_COMPRESSION:
             continue
         writes = (run.writes_before + run.writes) / run.objects
         random = replace(found, compressed=0.0).packed(run.trial.block_bytes, writes)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Optional
 
+from ..options.compression import NO_COMPRESSION
 from ..options.hardware import Hardware
 from ..options.releases import KnownRelease
 from ..options.syntax import format, parse  # noqa: A004
@@ -22,7 +23,6 @@ from .situation import Situation
 from .strings import recognise, safe_to_apply, same_meaning, suits
 from .usage import Usage, choice_thresholds, comparable, fused, holds_data, usages
 from .weighing import (
-    NO_COMPRESSION,
     RESOURCES,
     Bars,
     OptionCandidate,

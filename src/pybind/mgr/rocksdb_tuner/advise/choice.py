@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
+from ..options.compression import LZ4, NO_COMPRESSION
 from ..options.releases import KnownRelease
 from ..options.syntax import OptionSet, OptionSyntaxError, format, parse  # noqa: A004
 from ..workload.records import WorkloadClass
@@ -34,8 +35,6 @@ __all__ = [
 #: A profile must suit better than the release default by this much of the scale 0..1 to take its
 #: place: published gains over a modern default are single-digit percents, and a default has had QA.
 MIN_GAIN = 0.2
-_LZ4 = 'kLZ4Compression'
-_NO_COMPRESSION = 'kNoCompression'
 
 
 class Target(NamedTuple):
@@ -128,9 +127,9 @@ def _of_profile(case: Case, best: Profile, writer: Writer) -> Target:
 
 def _compressed(case: Case, found: Target, writer: Writer) -> Target:
     """A compressed set in place of one that is not, where room is short or metadata would grow."""
-    if case.effective(found.options).get('compression') != _NO_COMPRESSION:
+    if case.effective(found.options).get('compression') != NO_COMPRESSION:
         return found
-    if case.effective(case.running).get('compression', _NO_COMPRESSION) != _NO_COMPRESSION:
+    if case.effective(case.running).get('compression', NO_COMPRESSION) != NO_COMPRESSION:
         short = 'What runs is compressed, and would grow without.'
     elif case.db_space_short is not None:
         short = case.db_space_short
@@ -140,7 +139,7 @@ def _compressed(case: Case, found: Target, writer: Writer) -> Target:
         p
         for p in profiles()
         if suits(p, writer.workload_class, case.release)
-        and case.effective(p.options).get('compression') == _LZ4
+        and case.effective(p.options).get('compression') == LZ4
     ]
     if not candidates:
         return found
@@ -225,18 +224,18 @@ def _to_be_compressed(case: Case, found: Target) -> bool:
     if case.db_space_short is not None:
         return True
     compressions = [
-        case.effective(text).get('compression', _NO_COMPRESSION)
+        case.effective(text).get('compression', NO_COMPRESSION)
         for text in (found.options, case.running)
     ]
     if few_cores(case.cohort.group.cores):
         # The work that can be left out.
         return False
-    return compressions[0] == _LZ4 or compressions[1] != _NO_COMPRESSION
+    return compressions[0] == LZ4 or compressions[1] != NO_COMPRESSION
 
 
 def _with_compression(options: OptionSet) -> str:
     """``options`` with LZ4 and nothing else changed."""
-    return format(options.replaced({'compression': _LZ4}))
+    return format(options.replaced({'compression': LZ4}))
 
 
 def only_compressed(case: Case) -> Optional[Target]:

@@ -15,6 +15,7 @@ from typing import Optional
 from ..lsm.records import Load
 from ..lsm.tree_options import TreeOptions, tree_options
 from ..options.catalogue import catalogue
+from ..options.compression import NO_COMPRESSION
 from ..options.grammar import OptionDifference, diff, same_meaning
 from ..options.releases import KnownRelease
 from ..options.syntax import OptionSet, format, parse  # noqa: A004
@@ -369,7 +370,7 @@ def _compression(situation: Situation) -> tuple[str, str, str]:
     known = situation.workload not in {None, WorkloadClass.UNKNOWN}
     if cores is not None and few_cores(cores):
         return (
-            'kNoCompression',
+            NO_COMPRESSION,
             (
                 f'The OSD has {format_plural(cores, "core")}: with 2 cores all tuned sets lost at '
                 'listing buckets, and compression is the work that can be left out.'
@@ -392,7 +393,7 @@ def _compression(situation: Situation) -> tuple[str, str, str]:
             _LZ4,
         )
     return (
-        'kNoCompression',
+        NO_COMPRESSION,
         f'The default of {release.label}, and nothing was published for LZ4 with '
         + ('this workload.' if known else 'a workload that is not known.'),
         f'{_DEEP_DIVE}, Conclusion',

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Mapping, Optional
 
 from ..options.checks import Problem
+from ..options.compression import NO_COMPRESSION
 from ..options.releases import KnownRelease
 from ..units import format_bytes
 from ..workload.records import Evidence, WorkloadClass
@@ -36,7 +37,6 @@ _MIB = 1 << 20
 #: was slower than each smaller size, by what the charts show of 32 MiB not by much.
 _DEAR_MEMTABLE_BYTES = 64 * _MIB
 METADATA = frozenset({WorkloadClass.RGW_METADATA, WorkloadClass.CEPHFS_METADATA})
-_NO_COMPRESSION = 'kNoCompression'
 _DEEP_DIVE = 'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022'
 _LZ4 = 'D. A. Parkes, We Tested RocksDB LZ4 Compression in IBM Storage Ceph, 2025; ceph/ceph#53343'
 #: Warnings of what is odd in a string, or beside it, and does no harm to an OSD that runs it.
@@ -157,7 +157,7 @@ def workload_objections(
                 'write_buffer_size',
             )
         )
-    if writer.workload_class in METADATA and effective.get('compression') == _NO_COMPRESSION:
+    if writer.workload_class in METADATA and effective.get('compression') == NO_COMPRESSION:
         found.append(
             Objection(
                 Name.UNCOMPRESSED,

@@ -15,13 +15,13 @@ from enum import Enum
 from typing import Mapping, Optional
 
 from ..lsm.records import Estimate
+from ..options.compression import LZ4, NO_COMPRESSION
 from ..options.syntax import OptionSyntaxError, format, parse  # noqa: A004
 from .profiles import Profile
 from .records import Resource
 from .usage import Usage, at_most, choice_thresholds
 
 __all__ = [
-    'NO_COMPRESSION',
     'RESOURCES',
     'Bars',
     'OptionCandidate',
@@ -42,7 +42,6 @@ RESOURCES = {
     Resource.WAL_SPACE: 'space that the WAL takes',
     Resource.MEMORY: 'memory with that of memtables',
 }
-_LZ4, NO_COMPRESSION = 'kLZ4Compression', 'kNoCompression'
 #: One step in each direction.
 _STEPS: Mapping[str, tuple[float, ...]] = {
     'write_buffer_size': (0.5, 2.0),
@@ -258,5 +257,5 @@ def neighbors(options: str, effective: Mapping[str, str]) -> Iterator[tuple[str,
                 changes['max_write_buffer_number'] = str(max(2, number))
             yield f'{name}={value}', format(known.replaced(changes))
     packed = effective.get('compression', NO_COMPRESSION) != NO_COMPRESSION
-    to = NO_COMPRESSION if packed else _LZ4
+    to = NO_COMPRESSION if packed else LZ4
     yield f'compression={to}', format(known.replaced({'compression': to}))

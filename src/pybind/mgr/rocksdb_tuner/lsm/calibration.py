@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Mapping, Optional
 
 from ..knowledge import loader
+from ..options.compression import NO_COMPRESSION
 from .columns import DEFAULT
 from .fates import Fate, KeyKind, Members, Population, left_bytes
 from .onodes import BLOCK_BYTES, Onodes
@@ -33,7 +34,6 @@ __all__ = [
     'workload_of_class',
 ]
 
-_NO_COMPRESSION = 'kNoCompression'
 #: The column of objects.
 ONODES = 'O'
 
@@ -88,7 +88,7 @@ class ColumnCalibration:
 
 
 def _packed(kind: KeyKind, compression: str) -> float:
-    return 1.0 if compression == _NO_COMPRESSION else kind.compressed
+    return 1.0 if compression == NO_COMPRESSION else kind.compressed
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Callable, Optional
 
+from ..options.compression import NO_COMPRESSION
 from .amplification import amplification
 from .calibration import Calibration, Quantity, WorkloadCalibration, calibration
 from .fates import Population
@@ -41,7 +42,6 @@ from .records import (
 
 __all__ = ['cpu', 'cpu_change', 'cpu_parts_ns', 'cpu_work']
 
-_NO_COMPRESSION = 'kNoCompression'
 _US_PER_KIB = 1024 / 1000
 #: Names of what a prediction depends on beside costs.
 _KV_SYNC_TIME = 'kv_sync_time'
@@ -157,7 +157,7 @@ def cpu_work(
             continue
         compression = family.options.compression
         # Compactions are taken to hold the same mix of keys as flushes.
-        unpacked = known_column.left_bytes(writes, held, _NO_COMPRESSION) / known_column.left_bytes(
+        unpacked = known_column.left_bytes(writes, held, NO_COMPRESSION) / known_column.left_bytes(
             writes, held, compression
         )
         grown = known_column.growth_bytes(compression) / workload.written_bytes
@@ -181,7 +181,7 @@ def _added(
 ) -> CpuWork:
     """With that of another column family."""
     compressed = {found.name: found for found in work.compression}
-    if compression != _NO_COMPRESSION:
+    if compression != NO_COMPRESSION:
         before = compressed.get(compression, CompressionWork(compression, 0.0, 0.0))
         compressed[compression] = replace(
             before,

@@ -46,7 +46,7 @@ class Onodes:
 
     def map_bytes(self, write_bytes: float, writes: Optional[float]) -> float:
         """Of the extent map of an object that got so many writes at random; None: all it holds."""
-        extent = min(max(write_bytes, BLOCK_BYTES), BLOB_BYTES)
+        extent = _extent_bytes(write_bytes)
         blobs = OBJECT_BYTES / BLOB_BYTES
         covered = blobs * BLOB_BYTES * _reached(extent / BLOB_BYTES, writes, blobs)
         return (
@@ -57,7 +57,7 @@ class Onodes:
 
     def packed(self, write_bytes: float, writes: Optional[float]) -> float:
         """Compressed over uncompressed of an onode with its extent map."""
-        extent = min(max(write_bytes, BLOCK_BYTES), BLOB_BYTES)
+        extent = _extent_bytes(write_bytes)
         random = _filled(OBJECT_BYTES / extent, writes) * (
             self.extent_bytes + CHECKSUM_BYTES * extent / BLOCK_BYTES
         )
@@ -89,6 +89,10 @@ class Onodes:
             keys=of_map / self.shard_bytes,
         )
         return onode, shard
+
+
+def _extent_bytes(write_bytes: float) -> float:
+    return min(max(write_bytes, BLOCK_BYTES), BLOB_BYTES)
 
 
 def _filled(places: float, writes: Optional[float]) -> float:

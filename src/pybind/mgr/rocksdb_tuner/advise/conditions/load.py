@@ -10,6 +10,7 @@ from typing import Optional
 from ...observe.deep import RocksdbTimes
 from ...observe.details import Details
 from ...observe.signals import Signals
+from ...options.compression import NO_COMPRESSION
 from ...workload.records import Workload
 from ..facts import BUFFERED_IO, COMPACT_ON_DELETION, release_of_osd
 from ..naming import name_osds
@@ -25,15 +26,13 @@ from .facts import (
 )
 from .subjects import METADATA_WORK
 
-_NO_COMPRESSION = 'kNoCompression'
-
 
 def uncompressed_metadata(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Metadata is what the clients write, and nothing compresses it."""
     measured = []
     for osd, workload in _with_metadata_work(cluster, condition):
         effective = effective_options(osd)
-        if effective is not None and effective.get('compression') == _NO_COMPRESSION:
+        if effective is not None and effective.get('compression') == NO_COMPRESSION:
             used_bytes = osd.signals.db_used_bytes if osd.signals else None
             evidence = partial(_uncompressed, workload, used_bytes)
             measured.append(Measured(used_bytes or 0, osd, evidence))
@@ -47,7 +46,7 @@ def uncompressed_metadata(cluster: ClusterFacts, condition: Condition) -> Iterab
 def _uncompressed(workload: Workload, used_bytes: Optional[int]) -> tuple[FindingEvidence, ...]:
     return (
         FindingEvidence('workload', workload.workload_class.value, 'class', None),
-        FindingEvidence('compression', _NO_COMPRESSION, 'option', None),
+        FindingEvidence('compression', NO_COMPRESSION, 'option', None),
         FindingEvidence('db_used_bytes', used_bytes, 'bytes', None),
     )
 
