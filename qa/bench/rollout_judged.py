@@ -24,7 +24,7 @@ from harness import Cluster, ClusterSpec, HarnessError, Progress, osds  # noqa: 
 from harness.client import wait_until  # noqa: E402
 from harness.slow_sync import slow_down  # noqa: E402
 from harness.verdict_run import set_module_options, steady_client  # noqa: E402
-from rocksdb_tuner.operations.rollout.records import FINAL_PHASES  # noqa: E402
+from rocksdb_tuner.operations.phases import FINAL_PHASES  # noqa: E402
 from rocksdb_tuner.plan.records import OPTION  # noqa: E402
 
 #: Of 16.2, the only release whose default is this with max_total_wal_size behind it.

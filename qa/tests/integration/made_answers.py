@@ -25,7 +25,7 @@ from rocksdb_tuner.operations.compaction.records import (
     OsdCompaction,
     planned,
 )
-from rocksdb_tuner.operations.rollout.records import Outcome, Phase
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.options.grammar import in_force
 from rocksdb_tuner.options.verdict import all_options
 from rocksdb_tuner.present import render

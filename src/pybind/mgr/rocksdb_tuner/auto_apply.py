@@ -10,8 +10,8 @@ from .advise.records import Recommendation
 from .judge.soak import contradiction
 from .mgr.protocols import Orchestrator
 from .operating import Operating
+from .operations.errors import OperationRefused
 from .operations.rollout import automatic
-from .operations.rollout.errors import RolloutRefused
 from .settings import Settings
 
 log = logging.getLogger(__name__)
@@ -68,5 +68,5 @@ class AutoApply:
         log.info('auto-apply starts %s', chosen.recommendation_id)
         try:
             self._operating.start(chosen, actor='auto-apply')
-        except RolloutRefused as refusal:
+        except OperationRefused as refusal:
             log.warning('auto-apply of %s was refused: %s', chosen.recommendation_id, refusal)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Callable, Optional
 
 from .judge.soak import contradiction
-from .operations.rollout.errors import RolloutRefused
+from .operations.errors import OperationRefused
 from .settings import Settings
 from .snapshot import Mode
 from .steps import Steps
@@ -44,11 +44,11 @@ class CurrentSettings:
         return settings
 
     def to_begin(self) -> Settings:
-        """For what begins now; raises RolloutRefused."""
+        """For what begins now; raises OperationRefused."""
         try:
             return self.read_settings()
         except Exception as error:
-            raise RolloutRefused(
+            raise OperationRefused(
                 errno.EINVAL, f'the options of the module cannot be read: {error}'
             ) from error
 

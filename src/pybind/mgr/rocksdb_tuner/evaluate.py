@@ -19,7 +19,7 @@ from .advise.records import Finding, GroupFacts, OsdFacts
 from .advise.weighing import bars_of
 from .mgr.records import ConfigEntry
 from .operations.compaction.offer import compaction_advice
-from .operations.rollout.history import HistoryRecord
+from .operations.history import HistoryRecord
 from .plan.steps import ShownSteps
 from .snapshot import Mode
 from .workload.records import Workload

@@ -22,9 +22,9 @@ from .operations.compaction.driver import Allowed, CampaignCluster, CampaignDriv
 from .operations.compaction.history import record_of as campaign_record
 from .operations.compaction.offer import CAMPAIGN, campaign_request
 from .operations.compaction.records import CampaignState
+from .operations.errors import OperationRefused
 from .operations.rollout.announce import Announcer
 from .operations.rollout.driver import Driver
-from .operations.rollout.errors import RolloutRefused
 from .operations.rollout.records import RolloutState
 from .operations.rollout.rules import Limits
 from .settings import Settings
@@ -37,7 +37,7 @@ class Changed(CampaignCluster, CounterReader, ConfigStore, Orchestrator, Protoco
 
 
 class Operating:
-    """The last rollout and the last campaign; raises RolloutRefused for what cannot be done."""
+    """The last rollout and the last campaign; raises OperationRefused for what cannot be done."""
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class Operating:
     def start(self, recommendation: Recommendation, actor: str) -> RolloutState:
         """Begin to carry out ``recommendation``."""
         if self.campaign.under_way:
-            raise RolloutRefused(
+            raise OperationRefused(
                 errno.EBUSY, 'a compaction campaign is under way: wait for it, or abort it'
             )
         request = change_request(recommendation, actor)
@@ -173,7 +173,7 @@ class Operating:
     def compact(self, recommendation: Recommendation, actor: str) -> CampaignState:
         """Begin the compaction campaign of ``recommendation``."""
         if self.rollout_under_way:
-            raise RolloutRefused(errno.EBUSY, 'a rollout is under way: wait for it, or abort it')
+            raise OperationRefused(errno.EBUSY, 'a rollout is under way: wait for it, or abort it')
         parallel = self._current.to_begin().compaction_parallel
         request = campaign_request(recommendation, actor, parallel)
         return self.campaign.start(CAMPAIGN + self.driver.next_number(), request, self._clock())

@@ -13,8 +13,8 @@ from .advise.assessment import Assessment
 from .advise.records import Finding, GroupFacts, OsdFacts, Recommendation
 from .mgr.records import ManagerInfo
 from .operations.compaction.records import CampaignState
+from .operations.history import HistoryRecord
 from .operations.rollout.automatic import Refusal
-from .operations.rollout.history import HistoryRecord
 from .operations.rollout.records import RolloutState
 from .steps import StepFailure
 

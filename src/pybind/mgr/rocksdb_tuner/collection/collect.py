@@ -13,7 +13,7 @@ from ..observe.kv_stats import format_kv_stats
 from ..observe.observer import Evidence, Kept
 from ..observe.option_watch import KnownOptions
 from ..observe.sample import Sample
-from ..operations.rollout.history import HistoryRecord
+from ..operations.history import HistoryRecord
 from ..operations.rollout.records import RolloutState
 from .counters import MEMTABLE_TIME
 from .records import Collection, CounterDump, KvStatsText, ModuleState, OsdCollection

@@ -9,7 +9,7 @@ from ..mgr.records import ClusterMap, ConfigEntry, CounterPoint, ManagerInfo, Ru
 from ..observe.growth import GrowthPoints
 from ..observe.pool_rates import PoolRates
 from ..observe.starts import LastStart
-from ..operations.rollout.history import HistoryRecord
+from ..operations.history import HistoryRecord
 from ..operations.rollout.records import RolloutState
 from ..snapshot import Mode
 from ..workload.recogniser import Memories

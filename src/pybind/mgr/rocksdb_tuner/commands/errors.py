@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..deep.look import DeepLookRefused
 from ..mgr.protocols import CommandError
-from ..operations.rollout.errors import RolloutRefused
+from ..operations.errors import OperationRefused
 from ..options.verdict import BadQuestionError
 from ..present.errors import PresentError
 from ..requests import BusyError
@@ -22,7 +22,7 @@ class CommandRefusedError(Exception):
 #: Errors that are an answer: each has an errno, and a text for an operator.
 ANSWERED = (
     CommandRefusedError,
-    RolloutRefused,
+    OperationRefused,
     CommandError,
     BusyError,
     DeepLookRefused,

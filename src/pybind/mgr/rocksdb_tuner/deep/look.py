@@ -49,7 +49,7 @@ def _at_once(osd_id: int, work: Callable[[], object]) -> bool:  # noqa: ARG001 -
     return True
 
 
-class DeepLookRefused(Exception):  # noqa: N818 - as RolloutRefused
+class DeepLookRefused(Exception):  # noqa: N818 - as OperationRefused
     """There can be no look; ``errno`` is positive, the text for a person. Nothing was changed."""
 
     def __init__(self, code: int, message: str) -> None:

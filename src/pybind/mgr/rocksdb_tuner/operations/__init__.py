@@ -1,1 +1,1 @@
-"""Changes under way on the cluster: a package per kind."""
+"""What operations have in common, and a package per kind: `rollout` and `compaction`."""

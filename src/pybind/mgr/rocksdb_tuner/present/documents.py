@@ -30,10 +30,11 @@ from ..observe.latency import WriteLatency, bottleneck, parts
 from ..observe.signals import Signals
 from ..observe.starts import LastStart
 from ..operations.compaction.records import CampaignState
+from ..operations.gates import GATES
+from ..operations.history import HistoryRecord
+from ..operations.phases import Phase
 from ..operations.rollout.batches import batches
-from ..operations.rollout.gates import GATES
-from ..operations.rollout.history import HistoryRecord
-from ..operations.rollout.records import Phase, RolloutState
+from ..operations.rollout.records import RolloutState
 from ..operations.rollout.track_record import compared, track_record
 from ..options.grammar import OptionDifference
 from ..plan.batches import planned_batch, soak_for

@@ -7,9 +7,10 @@ from typing import Optional, Union
 
 from ..advise.conditions.catalogue import condition
 from ..advise.records import Finding, Severity
+from ..operations.phases import Phase
 from ..operations.rollout.alarm import why_failed
 from ..operations.rollout.identity import who_was_left
-from ..operations.rollout.records import Phase, RolloutState
+from ..operations.rollout.records import RolloutState
 from ..snapshot import Snapshot
 from ..steps import StepFailure
 from .layout import clean

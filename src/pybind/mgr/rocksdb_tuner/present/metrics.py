@@ -19,7 +19,8 @@ from typing import NamedTuple, Optional
 
 from ..advise.records import GroupFacts, Kind, OsdFacts, Severity
 from ..observe.signals import Signals
-from ..operations.rollout.records import Phase, RolloutState
+from ..operations.phases import Phase
+from ..operations.rollout.records import RolloutState
 from ..snapshot import Mode, Snapshot
 from ..workload.records import Workload, WorkloadClass
 from .exposition import Metric, Sample

@@ -8,8 +8,9 @@ from typing import Optional
 
 from ..advise.profiles import Profile
 from ..advise.records import Finding, OsdFacts, Severity
+from ..operations.phases import Phase
 from ..operations.rollout.batches import batches
-from ..operations.rollout.records import Phase, RolloutState
+from ..operations.rollout.records import RolloutState
 from ..workload.records import WorkloadClass
 
 _SEVERITIES = tuple(Severity)

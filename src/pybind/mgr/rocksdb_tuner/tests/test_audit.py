@@ -13,7 +13,7 @@ from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.parse import parse_audit_log
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import AuditLine
-from rocksdb_tuner.operations.rollout.records import Phase
+from rocksdb_tuner.operations.phases import Phase
 
 from .asking import ask
 from .test_tuner import World

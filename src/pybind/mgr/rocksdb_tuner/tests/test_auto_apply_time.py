@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rocksdb_tuner.judge.records import SoakPlan
-from rocksdb_tuner.operations.rollout.errors import RolloutRefused
+from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.errors import PresentError
 from rocksdb_tuner.present.health import health_checks
@@ -70,7 +70,7 @@ def test_options_that_contradict_each_other_are_told_and_nothing_is_applied(worl
     assert told in str(raised['detail'])
     with pytest.raises(PresentError, match='soak_min'):
         render.plan(snapshot.recommendations[0], world.settings.soak, 'plain')
-    with pytest.raises(RolloutRefused, match='soak_min'):
+    with pytest.raises(OperationRefused, match='soak_min'):
         world.tuner.operating.start(snapshot.recommendations[0], 'client.ann')
     world.settings = replace(world.settings, soak=SoakPlan())
     world.run(60)

@@ -37,7 +37,7 @@ from rocksdb_tuner.observe.kv_stats import KvStatsUnavailableError, parse_kv_sta
 from rocksdb_tuner.observe.sharding import is_sharded
 from rocksdb_tuner.offline.judge import judge as judge_files
 from rocksdb_tuner.operations.compaction.view import parse_probe
-from rocksdb_tuner.operations.rollout.records import Phase as RolloutPhase
+from rocksdb_tuner.operations.phases import Phase as RolloutPhase
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import BadQuestionError, judge
 from rocksdb_tuner.present import render

@@ -13,7 +13,7 @@ from mgr_module import HandleCommandResult
 from rocksdb_tuner import Module
 from rocksdb_tuner.advise.conditions.catalogue import limit_options
 from rocksdb_tuner.commands.context import TAB_NOTICE_S
-from rocksdb_tuner.operations.rollout.errors import RolloutRefused
+from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.snapshot import Mode
 
 from .asking import ask
@@ -148,7 +148,7 @@ def test_who_asks_for_another_module_is_the_actor_and_only_for_that_command(
 
     def pause(actor: str) -> Any:
         seen.append(actor)
-        raise RolloutRefused(errno.ENOENT, 'nothing to pause')
+        raise OperationRefused(errno.ENOENT, 'nothing to pause')
 
     monkeypatch.setattr(module._tuner, 'submit', lambda work: work())
     monkeypatch.setattr(module._tuner.operating, 'pause', pause)

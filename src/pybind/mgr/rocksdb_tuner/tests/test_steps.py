@@ -10,8 +10,9 @@ from typing import Any, Callable
 import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
-from rocksdb_tuner.operations.rollout.errors import RolloutRefused
-from rocksdb_tuner.operations.rollout.records import OsdStep, Outcome, Phase
+from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.phases import Outcome, Phase
+from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.present import render
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.steps import Steps
@@ -236,7 +237,7 @@ def test_options_that_cannot_be_read_hold_up_what_begins_and_nothing_else() -> N
     assert rollout.osds[1].step is OsdStep.PENDING
     assert rollout.paused_reason == 'the options of the module cannot be read'
     assert STEP_FAILED in render.health_checks(world.tuner.snapshot)
-    with pytest.raises(RolloutRefused, match='restart_timeout is no number'):
+    with pytest.raises(OperationRefused, match='restart_timeout is no number'):
         world.tuner.current.to_begin()
     world.submit(lambda: world.tuner.operating.rollback(None, 'operator'))
     world.run_until(Phase.ROLLED_BACK)
@@ -250,7 +251,7 @@ def test_a_rollback_that_is_refused_leaves_the_campaign_alone() -> None:
     world.compact(world.changed_compression())
     world.run(20)
     for name in ('r999', 'osd-0123456789', 'c2', ''):
-        with pytest.raises(RolloutRefused, match='no rollout'):
+        with pytest.raises(OperationRefused, match='no rollout'):
             world.submit(partial(world.tuner.operating.rollback, name, 'operator'))
     campaign = world.tuner.snapshot.campaign
     assert campaign is not None

@@ -16,10 +16,10 @@ from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint, ManagerInfo
 from rocksdb_tuner.observe.counters import names_for
 from rocksdb_tuner.observe.starts import LastStart
+from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.automatic import Policy
-from rocksdb_tuner.operations.rollout.errors import RolloutRefused
 from rocksdb_tuner.operations.rollout.maintenance import MaintenanceWindow
-from rocksdb_tuner.operations.rollout.records import Outcome, Phase
 from rocksdb_tuner.plan.records import Purpose
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode
@@ -521,9 +521,9 @@ def test_while_osds_compact_nothing_else_is_asked_of_them_and_nothing_else_begin
     assert world.cluster.told == []
     with pytest.raises(DeepLookRefused, match='is being compacted'):
         world.submit(lambda: world.tuner.looks.look(0))
-    with pytest.raises(RolloutRefused, match='campaign is under way'):
+    with pytest.raises(OperationRefused, match='campaign is under way'):
         world.apply(offered)
-    with pytest.raises(RolloutRefused, match='is under way'):
+    with pytest.raises(OperationRefused, match='is under way'):
         world.compact(offered)
 
 
@@ -575,7 +575,7 @@ def test_a_rollback_ends_the_campaign_of_what_it_takes_back(world: World) -> Non
 def test_a_second_rollout_at_the_same_time_is_refused(world: World) -> None:
     recommendation_id = world.recommended_for_rbd()
     world.apply(recommendation_id)
-    with pytest.raises(RolloutRefused):
+    with pytest.raises(OperationRefused):
         world.apply(recommendation_id)
 
 

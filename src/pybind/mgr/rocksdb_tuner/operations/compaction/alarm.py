@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ..rollout.gates import way_out
+from ..gates import way_out
 from .machine import SLOW_WRITES
 from .records import CampaignState
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Optional
 
 from ...units import format_bytes
-from ..rollout.records import Outcome
+from ..phases import Outcome
 from .records import CampaignState, CompactionStep, OsdCompaction
 
 

@@ -13,7 +13,7 @@ from ...store.codec import decode
 from ...store.errors import StoredStateError
 from ...store.spread import Layout
 from ...store.text import unpack
-from ..rollout.records import Phase
+from ..phases import Phase
 from .records import FINISHED, CampaignState, OsdCompaction
 
 #: Whoever changes what is stored keeps a fixture of the version before.

@@ -26,12 +26,12 @@ from ...mgr.protocols import (
 )
 from ...mgr.records import ClusterMap, DaemonVersions
 from ...store.errors import StoredStateError
-from ..rollout.driver import Guard, Unguarded
-from ..rollout.errors import RolloutRefused
-from ..rollout.gates import NOT_ALLOWED
-from ..rollout.observation import Observation
-from ..rollout.records import Outcome
-from ..rollout.stopwatch import Stopwatch
+from ..cluster_view import ClusterView
+from ..errors import OperationRefused
+from ..gates import NOT_ALLOWED
+from ..guard import Guard, Unguarded
+from ..phases import Outcome
+from ..stopwatch import Stopwatch
 from . import alarm, machine
 from .announce import lines, progress
 from .machine import Limits
@@ -167,9 +167,9 @@ class CampaignDriver:
         self._guard.value('announcements', self._show_progress, None)
 
     def start(self, campaign_id: str, request: CampaignRequest, now_s: float) -> CampaignState:
-        """Begin a campaign; raises RolloutRefused."""
+        """Begin a campaign; raises OperationRefused."""
         if self.under_way:
-            raise RolloutRefused(errno.EBUSY, f'{self._named()} is under way')
+            raise OperationRefused(errno.EBUSY, f'{self._named()} is under way')
         state = planned(campaign_id, request, now_s)
         self._asked, self._probes, self._in_step, self._away = {}, {}, {}, {}
         return self._keep(state)
@@ -186,10 +186,10 @@ class CampaignDriver:
         return self._keep(machine.paused(self._running(), actor, now_s))
 
     def resume(self, now_s: float) -> CampaignState:
-        """Raises RolloutRefused."""
+        """Raises OperationRefused."""
         state = self._running()
         if state.paused_reason is None:
-            raise RolloutRefused(errno.EINVAL, f'{self._named()} is not paused; it is running')
+            raise OperationRefused(errno.EINVAL, f'{self._named()} is not paused; it is running')
         return self._keep(machine.resumed(state, now_s))
 
     def abort(self, actor: str, now_s: float) -> CampaignState:
@@ -274,11 +274,10 @@ class CampaignDriver:
             self._look_at(osd_id, nonces.get(osd_id), now_s)
         probes = {n: p for n, p in self._probes.items() if p.nonce == nonces.get(n)}
         gated = machine.gated(state, cluster, probes)
-        seen = Observation(
+        seen = ClusterView(
             cluster=cluster,
             pgs=self._cluster.pg_summary(),
             health=frozenset(self._cluster.health_codes()),
-            entries={},
             ok_to_stop=self._ok_to_stop(gated),
             versions=self._versions() if gated else None,
             upgrade=self._upgrade() if gated else None,
@@ -370,7 +369,7 @@ class CampaignDriver:
 
     def _running(self) -> CampaignState:
         if self._state is None or self._state.ended:
-            raise RolloutRefused(errno.ENOENT, 'no compaction campaign is under way')
+            raise OperationRefused(errno.ENOENT, 'no compaction campaign is under way')
         return self._state
 
     def _named(self) -> str:
@@ -382,7 +381,7 @@ class CampaignDriver:
         try:
             return self._save(state)
         except CommandError as error:
-            raise RolloutRefused(
+            raise OperationRefused(
                 error.errno, f'this cannot be stored now: {error.message}; try again'
             ) from error
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...judge.records import Effect, Judgement, SignalVerdict, Verdict
-from ..rollout.history import HistoryRecord
-from ..rollout.records import Outcome
+from ..history import HistoryRecord
+from ..phases import Outcome
 from .announce import change_percent, in_words
 from .records import CampaignState
 

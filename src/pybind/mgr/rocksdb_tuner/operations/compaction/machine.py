@@ -14,10 +14,10 @@ from typing import Optional
 
 from ...mgr.records import ClusterMap
 from ...units import format_duration
-from ..rollout.gates import NOT_ALLOWED, closed_gate
-from ..rollout.leaving import Away, absent, why_away
-from ..rollout.records import Outcome, Phase
-from ..rollout.states import clip, paused_text
+from ..gates import NOT_ALLOWED, closed_gate
+from ..leaving import Away, absent, why_away
+from ..phases import Outcome, Phase
+from ..texts import clip, paused_text
 from .records import FINISHED, CampaignState, CompactionStep, OsdCompaction
 from .view import Probe, View
 

@@ -13,8 +13,8 @@ from ...advise.strings import recognise, same_meaning
 from ...options.grammar import OptionSyntaxError, diff, parse
 from ...plan.steps import Change, ShownSteps
 from ...units import natural
-from ..rollout.history import HistoryRecord
-from ..rollout.records import Outcome
+from ..history import HistoryRecord
+from ..phases import Outcome
 from .records import CampaignRequest
 
 #: Options that say how a file is written. RocksDB reads old files as they are, and rewrites them

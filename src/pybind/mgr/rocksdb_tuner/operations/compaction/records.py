@@ -8,7 +8,7 @@ from typing import Optional
 
 from ...judge.records import Predicted
 from ...mgr.records import FailureDomain, Place
-from ..rollout.records import FINAL_PHASES, Outcome, Phase
+from ..phases import FINAL_PHASES, Outcome, Phase
 
 
 class CompactionStep(str, Enum):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Optional
 
-from ..rollout.observation import Observation
+from ..cluster_view import ClusterView
 
 #: The counters that tell of compactions have no priority in any release, so they are asked for.
 #: On Pacific an OSD answers what it is asked one after the other: while it compacts, this question
@@ -61,7 +61,7 @@ class View:
     """One look. What is not known is missing."""
 
     #: Maps, health, gates; `waited_s` and the verdict's parts are not used.
-    cluster: Observation
+    cluster: ClusterView
     probes: Mapping[int, Probe] = field(default_factory=dict)
     #: Of the DB, in bytes: used, and the size of a device of its own.
     used_bytes: Mapping[int, int] = field(default_factory=dict)

@@ -7,19 +7,12 @@ from dataclasses import replace
 from typing import Optional
 
 from ...plan.actions import Action, RestartOsd
+from ..phases import Outcome
+from ..texts import clip, paused_text
 from .foreign import told_what_stays
-from .records import Direction, Ending, OsdProgress, OsdStep, Outcome, RolloutState
+from .records import Direction, Ending, OsdProgress, OsdStep, RolloutState
 from .soak import let_pass, undecided
-from .states import (
-    clip,
-    ended,
-    in_flight,
-    others_changed,
-    paused_text,
-    stamped,
-    the_ending,
-    with_osd,
-)
+from .states import ended, in_flight, others_changed, stamped, the_ending, with_osd
 
 
 def paused(state: RolloutState, actor: str, now_s: float) -> RolloutState:

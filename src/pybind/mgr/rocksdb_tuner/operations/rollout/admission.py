@@ -12,7 +12,7 @@ from ...mgr.records import ClusterMap, OsdInfo, RunningOption
 from ...plan.entries import decided_by, own, starts_with
 from ...plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest
 from ...plan.request import overruled
-from .errors import RolloutRefused
+from ..errors import OperationRefused
 from .identity import uuid_head
 from .records import Before, OsdBefore, OsdProgress, OsdStep, RolloutState
 
@@ -29,7 +29,7 @@ def planned(
     soak: SoakPlan,
     other_entries: Optional[Mapping[str, str]] = None,
 ) -> RolloutState:
-    """A new rollout with all that was there before; raises RolloutRefused.
+    """A new rollout with all that was there before; raises OperationRefused.
 
     ``entries`` are all entries of the option by `who`, ``running`` what each OSD of the request
     reports, by OSD id (missing where it did not answer), ``other_entries`` the entries of the
@@ -38,25 +38,25 @@ def planned(
     _refuse_malformed(request, same_meaning)
     impossible = contradiction(soak)
     if impossible is not None:
-        raise RolloutRefused(errno.EINVAL, impossible)
+        raise OperationRefused(errno.EINVAL, impossible)
     osds = _present(request, cluster)
     _refuse_own_entries(request, entries)
     release = {osd.osd_id: osd.release for osd in osds}
     for osd_id in request.order:
         if osd_id not in running:
-            raise RolloutRefused(
+            raise OperationRefused(
                 errno.EAGAIN, f'what osd.{osd_id} runs cannot be read now; try again'
             )
         if release[osd_id] is None:
-            raise RolloutRefused(
+            raise OperationRefused(
                 errno.EAGAIN, f'the release of osd.{osd_id} is not known yet; try again'
             )
         if running[osd_id].beats_config_store:
-            raise RolloutRefused(errno.EINVAL, overruled(request, osd_id, running[osd_id]))
+            raise OperationRefused(errno.EINVAL, overruled(request, osd_id, running[osd_id]))
         if not request.restart and not same_meaning(
             running[osd_id].value, dict(request.targets)[osd_id]
         ):
-            raise RolloutRefused(
+            raise OperationRefused(
                 errno.EINVAL, f'osd.{osd_id} must be restarted first: it runs another value'
             )
     after = {who: value for who, value in entries.items() if who not in dict(request.final_entries)}
@@ -98,19 +98,19 @@ def _refuse_malformed(request: ChangeRequest, same_meaning: Callable[[str, str],
     targets = dict(request.targets)
     final = dict(request.final_entries)
     if request.option not in {OPTION, ANNEX}:
-        raise RolloutRefused(
+        raise OperationRefused(
             errno.EINVAL, f'{request.option} cannot be rolled out: only {OPTION} and {ANNEX} can'
         )
     if request.option == ANNEX and request.kind is not ChangeKind.SET_PROFILE:
         _refuse_if_missed(request, same_meaning)
     if not targets:
-        raise RolloutRefused(errno.EINVAL, 'there is no OSD to change')
+        raise OperationRefused(errno.EINVAL, 'there is no OSD to change')
     if (
         sorted(targets) != sorted(request.order)
         or len(targets) != len(request.targets)
         or len(final) != len(request.final_entries)
     ):
-        raise RolloutRefused(
+        raise OperationRefused(
             errno.EINVAL, 'the request names an OSD or an entry twice, or not in its order'
         )
     if request.batches and (
@@ -118,16 +118,16 @@ def _refuse_malformed(request: ChangeRequest, same_meaning: Callable[[str, str],
         or len(request.batches[0]) != 1
         or not all(request.batches)
     ):
-        raise RolloutRefused(
+        raise OperationRefused(
             errno.EINVAL, 'the batches do not hold the OSDs in their order, the first one alone'
         )
     if set(request.controls) - set(request.order[1:]):
-        raise RolloutRefused(
+        raise OperationRefused(
             errno.EINVAL, 'the request compares the first OSD with itself or with one outside'
         )
     for osd_id, value in targets.items():
         if final.get(own(osd_id)) not in {None, value}:
-            raise RolloutRefused(
+            raise OperationRefused(
                 errno.EINVAL, f'the entry of osd.{osd_id} would not end as its target'
             )
 
@@ -136,7 +136,7 @@ def _refuse_if_missed(request: ChangeRequest, same_meaning: Callable[[str, str],
     """Without its annex an OSD runs what the other option gives it, which need not be a default."""
     strings = request.strings
     if request.restart or strings is None or not same_meaning(*strings):
-        raise RolloutRefused(
+        raise OperationRefused(
             errno.EINVAL, f'{ANNEX} is removed only where it changes nothing of what OSDs run'
         )
 
@@ -145,13 +145,13 @@ def _present(request: ChangeRequest, cluster: ClusterMap) -> tuple[OsdInfo, ...]
     known = {osd.osd_id: osd for osd in cluster.osds}
     missing = [osd_id for osd_id in request.order if osd_id not in known]
     if missing:
-        raise RolloutRefused(
+        raise OperationRefused(
             errno.ENOENT,
             f'{_osds(missing)} not in the OSD map; it has {_names(sorted(known))}',
         )
     down = [osd_id for osd_id in request.order if not known[osd_id].up]
     if down:
-        raise RolloutRefused(
+        raise OperationRefused(
             errno.EBUSY, f'{_osds(down)} down: bring it up, or remove it, before this is applied'
         )
     return tuple(known[osd_id] for osd_id in request.order)
@@ -163,7 +163,7 @@ def _refuse_own_entries(request: ChangeRequest, entries: Mapping[str, str]) -> N
     for who in sorted(entries):
         section, _, mask = who.partition('/')
         if section in owned and (mask or who not in final):
-            raise RolloutRefused(
+            raise OperationRefused(
                 errno.EINVAL,
                 f'{section} has an entry of its own, which this would lose: "ceph config rm '
                 f'{who} {request.option}" first if it is not wanted',
@@ -178,7 +178,7 @@ def _refuse_shadowed(
 ) -> None:
     masked = [who for who, value in request.final_entries if '/' in who and value is not None]
     if masked:
-        raise RolloutRefused(
+        raise OperationRefused(
             errno.EINVAL,
             f'no OSD starts with what the entry for {masked[0]} says, as with any mask: name '
             '"osd" or single OSDs',
@@ -187,13 +187,13 @@ def _refuse_shadowed(
     for osd in osds:
         starts = starts_with(after, osd.osd_id)
         if starts is None and request.kind is ChangeKind.SET_PROFILE:
-            raise RolloutRefused(
+            raise OperationRefused(
                 errno.EINVAL, f'no entry would decide for osd.{osd.osd_id} at the end'
             )
         for decided in (starts, decided_by(after, osd)):
             if decided is not None and not same_meaning(decided[1], targets[osd.osd_id]):
                 who = decided[0]
-                raise RolloutRefused(
+                raise OperationRefused(
                     errno.EINVAL,
                     f'at the end the entry of {who} would come before, for osd.{osd.osd_id}, with '
                     f'another value: "ceph config rm {who} {request.option}" first if it is not '
@@ -218,7 +218,7 @@ def _refuse_outsiders(
         if old != new and (old is None or new is None or not same_meaning(old, new)):
             changed.append(osd.osd_id)
     if changed:
-        raise RolloutRefused(
+        raise OperationRefused(
             errno.EINVAL,
             f'{_osds(changed)} not among the OSDs to change, but would get another value at the '
             'next restart',

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Optional
 
 from ...judge.records import Verdict
-from .gates import remedy_of
-from .records import Direction, Outcome, Phase, RolloutState
+from ..gates import remedy_of
+from ..phases import Outcome, Phase
+from .records import Direction, RolloutState
 from .soak import undecided
 from .states import UNCHANGED, in_flight
 

@@ -10,10 +10,12 @@ from typing import NamedTuple, Optional
 
 from ...judge.verdict import in_words
 from ...mgr.protocols import Announcements
+from ..phases import Phase
+from ..texts import clip
 from .alarm import why_failed
-from .records import Direction, OsdStep, Phase, RolloutState
+from .records import Direction, OsdStep, RolloutState
 from .soak import undecided
-from .states import UNCHANGED, clip, the_ending
+from .states import UNCHANGED, the_ending
 
 _FINISHED = frozenset(
     {

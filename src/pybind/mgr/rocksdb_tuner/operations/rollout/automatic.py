@@ -9,8 +9,8 @@ from typing import NamedTuple, Optional
 from ...advise.records import Recommendation, Risk
 from ...advise.strings import same_meaning
 from ...units import format_duration
+from ..history import HistoryRecord
 from .alarm import why_failed
-from .history import HistoryRecord
 from .records import RolloutState
 
 

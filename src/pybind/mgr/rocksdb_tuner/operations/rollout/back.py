@@ -9,19 +9,19 @@ from typing import Optional
 from ...mgr.records import RunningOption
 from ...plan.entries import masked_for, own, starts_with
 from ...plan.request import shared_entries, target
+from ..phases import Outcome, Phase
+from ..texts import clip, paused_text
 from .identity import stranger, who_was_left
 from .observation import Observation
-from .records import Direction, Ending, OsdProgress, OsdStep, Outcome, Phase, RolloutState
+from .records import Direction, Ending, OsdProgress, OsdStep, RolloutState
 from .restart import due, lost_again, restart_due, restarting, until_settled
 from .rules import Rules, Step, entry_action, with_trouble, write
 from .states import (
     UNCHANGED,
-    clip,
     ended,
     finished,
     in_flight,
     others_changed,
-    paused_text,
     the_ending,
     waiting,
     with_osd,

@@ -8,7 +8,8 @@ from typing import Optional
 from ...judge.records import Verdict
 from ...mgr.records import FailureDomain
 from ...plan.batches import PlannedBatch, count, planned_batch, planned_batches
-from .records import Direction, OsdStep, Phase, RolloutState
+from ..phases import Phase
+from .records import Direction, OsdStep, RolloutState
 
 
 def watched_batch(state: RolloutState) -> Optional[PlannedBatch]:

@@ -8,8 +8,9 @@ from itertools import chain
 from ...plan.batches import count
 from ...store.errors import StoredStateError
 from ...store.spread import Layout, of_whole_text, whole_text
+from ..phases import Phase
 from . import format_1
-from .records import Direction, OsdProgress, Phase, RolloutState
+from .records import Direction, OsdProgress, RolloutState
 
 #: Of what a rollout stores. Whoever changes it keeps a fixture of the one before.
 VERSION = 5

@@ -11,12 +11,14 @@ from ...plan.actions import RemoveEntry, SetEntry
 from ...plan.entries import masked_for, own, starts_with
 from ...plan.records import ChangeKind
 from ...plan.request import end_value, shared_entries, target
+from ..leaving import Away, absent
+from ..phases import Outcome, Phase
+from ..texts import clip
 from .identity import gone_or_another, leaving, left_behind, who_was_left
-from .leaving import Away, absent
 from .observation import Observation
-from .records import Ending, OsdProgress, OsdStep, Outcome, Phase, RolloutState
+from .records import Ending, OsdProgress, OsdStep, RolloutState
 from .rules import Rules, Step, entry_action, why_held, with_trouble, write
-from .states import clip, ended, finished, first_at, waiting, with_osd
+from .states import ended, finished, first_at, waiting, with_osd
 
 
 def collapse(rules: Rules, state: RolloutState, seen: Observation) -> Step:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Callable, Optional, Protocol, TypeVar
+from typing import Callable, Optional, TypeVar
 
 from ...judge.records import SoakPlan
 from ...mgr.protocols import (
@@ -26,26 +26,29 @@ from ...observe.trouble import Trouble
 from ...plan.actions import Action, RemoveEntry, RestartOsd, SetEntry
 from ...plan.entries import as_mapping
 from ...plan.records import ANNEX, OPTION, ChangeRequest
+from ..errors import OperationRefused
+from ..gates import NOT_ALLOWED
+from ..guard import Guard, Unguarded
+from ..history import HistoryRecord
+from ..leaving import absent_of
+from ..phases import Outcome, Phase
+from ..stopwatch import ClockState, LastChange, SteadyClock, Stopwatch
 from . import acts, alarm, machine
 from .admission import planned
 from .back import perhaps_changed, rolled_back
 from .batches import watched_batch
-from .errors import RolloutRefused
 from .foreign import entries_in_the_way
-from .gates import NOT_ALLOWED
-from .history import HistoryRecord, record_of
-from .leaving import absent_of
+from .history import record_of
 from .machine import Machine
 from .observation import RESTARTED_TOGETHER_S, Needs, Observation
 from .outstanding import cannot_happen
 from .recording import NOTHING_FOUND, Recording
-from .records import AskedRestart, Direction, Outcome, Phase, RolloutState
+from .records import AskedRestart, Direction, RolloutState
 from .restart_log import DAY_S, RestartLog
 from .rules import Limits, stays_in_mode_off
 from .soak import lost_process
 from .starting import REFRESH_S, SignsOfLife
 from .states import in_flight
-from .stopwatch import ClockState, LastChange, SteadyClock, Stopwatch
 from .storage import RolloutStorage, number_of
 
 log = logging.getLogger(__name__)
@@ -63,16 +66,6 @@ _LOST = (
 )
 
 _T = TypeVar('_T')
-
-
-class Guard(Protocol):
-    def value(self, step: str, work: Callable[[], _T], otherwise: _T) -> _T:
-        """What ``work`` returns; ``otherwise`` where it raises."""
-
-
-class Unguarded:
-    def value(self, step: str, work: Callable[[], _T], otherwise: _T) -> _T:  # noqa: ARG002
-        return work()
 
 
 class Driver:
@@ -265,7 +258,7 @@ class Driver:
                     break
             if self._unrecorded:
                 self._conclude(self._state)
-        except (CommandError, RolloutRefused) as error:
+        except (CommandError, OperationRefused) as error:
             trouble = f'the rollout cannot go on now: {error.message}'
             if trouble != self._trouble:
                 log.warning(trouble)
@@ -300,7 +293,7 @@ class Driver:
     def start(
         self, request: ChangeRequest, now_s: float, soak: Optional[SoakPlan] = None
     ) -> RolloutState:
-        """Begin to carry out a request; raises RolloutRefused.
+        """Begin to carry out a request; raises OperationRefused.
 
         ``soak`` None: every OSD follows at once, and nothing is judged.
         """
@@ -327,21 +320,21 @@ class Driver:
         now_s: float,
         before: Callable[[], None] = lambda: None,
     ) -> RolloutState:
-        """Restore what was there before a rollout (None: the last one); raises RolloutRefused.
+        """Restore what was there before a rollout (None: the last one); raises OperationRefused.
 
         ``rollout_id`` may also be the id of the recommendation that it carried out. ``before`` is
-        called once nothing refuses it any more; it may raise RolloutRefused.
+        called once nothing refuses it any more; it may raise OperationRefused.
         """
         self.load()
         state = self._rollout(rollout_id)
         if state.stage is Phase.ROLLED_BACK:
-            raise RolloutRefused(errno.EALREADY, f'{state.rollout_id} was rolled back already')
+            raise OperationRefused(errno.EALREADY, f'{state.rollout_id} was rolled back already')
         if state.direction is Direction.BACK and not state.ended:
-            raise RolloutRefused(errno.EALREADY, f'{state.rollout_id} is being rolled back')
+            raise OperationRefused(errno.EALREADY, f'{state.rollout_id} is being rolled back')
         option = state.request.option
         changed = entries_in_the_way(state, as_mapping(self._entries_now(), option))
         if changed:
-            raise RolloutRefused(
+            raise OperationRefused(
                 errno.EBUSY,
                 f'{option} of {", ".join(changed[:8])} was changed since by somebody else, which '
                 f'a rollback of {state.rollout_id} would undo: set it as wanted by hand',
@@ -368,25 +361,25 @@ class Driver:
         self._keep_record(record)
 
     def pause(self, actor: str, now_s: float) -> RolloutState:
-        """Begin nothing more until `resume`; raises RolloutRefused."""
+        """Begin nothing more until `resume`; raises OperationRefused."""
         state = self._running_rollout()
         if state.direction is Direction.RECOVER and not acts.something_follows(state):
-            raise RolloutRefused(
+            raise OperationRefused(
                 errno.EBUSY,
                 'an OSD is being put back to what it had; that is not interrupted',
             )
         return self._keep(acts.paused(state, actor, now_s))
 
     def resume(self, now_s: float) -> RolloutState:
-        """Go on after `pause`, or try at once what failed before; raises RolloutRefused."""
+        """Go on after `pause`, or try at once what failed before; raises OperationRefused."""
         state = self._running_rollout()
         if not acts.waits_for_operator(state):
             waits = f'it waits: {state.paused_reason}' if state.paused_reason else 'it is running'
-            raise RolloutRefused(errno.EINVAL, f'the rollout is not paused; {waits}')
+            raise OperationRefused(errno.EINVAL, f'the rollout is not paused; {waits}')
         return self._keep(acts.resumed(state, now_s))
 
     def abort(self, actor: str, now_s: float) -> RolloutState:
-        """End the rollout as soon as the OSD in flight is safe; raises RolloutRefused."""
+        """End the rollout as soon as the OSD in flight is safe; raises OperationRefused."""
         state = self._running_rollout()
         entries: Optional[Mapping[str, str]] = None
         with suppress(CommandError):
@@ -394,12 +387,12 @@ class Driver:
         return self._keep(acts.aborted(state, actor, now_s, entries))
 
     def acknowledge(self) -> RolloutState:
-        """Take note of how the last rollout ended; raises RolloutRefused."""
+        """Take note of how the last rollout ended; raises OperationRefused."""
         self.load()
         if self._state is None:
-            raise RolloutRefused(errno.ENOENT, 'there was no rollout yet')
+            raise OperationRefused(errno.ENOENT, 'there was no rollout yet')
         if not self._state.ended:
-            raise RolloutRefused(
+            raise OperationRefused(
                 errno.EBUSY,
                 f'rollout {self._state.rollout_id} has not ended '
                 f'({self._state.phase.value}): there is nothing to take note of yet',
@@ -411,7 +404,7 @@ class Driver:
         try:
             self._storage.save_acknowledged(rollout_id)
         except CommandError as error:
-            raise RolloutRefused(
+            raise OperationRefused(
                 error.errno, f'this cannot be stored now: {error.message}; try again'
             ) from error
         self._acknowledged = rollout_id
@@ -545,7 +538,7 @@ class Driver:
         try:
             return self._entries()
         except CommandError as error:
-            raise RolloutRefused(
+            raise OperationRefused(
                 error.errno, f'the config store cannot be read now: {error.message}; try again'
             ) from error
 
@@ -639,7 +632,7 @@ class Driver:
         try:
             self._conclude(last)
         except CommandError as error:
-            raise RolloutRefused(
+            raise OperationRefused(
                 error.errno,
                 f'the end of {last.rollout_id} cannot be stored now: {error.message}; try again',
             ) from error
@@ -649,7 +642,7 @@ class Driver:
         try:
             return self._save(state)
         except CommandError as error:
-            raise RolloutRefused(
+            raise OperationRefused(
                 error.errno, f'this cannot be stored now: {error.message}; try again'
             ) from error
 
@@ -717,7 +710,7 @@ class Driver:
         rollouts = [r.rollout_id for r in self._history if r.rollout_id.startswith('r')]
         if current is None and not rollouts:
             wanted = '' if name is None else f'there is no rollout "{name}" to roll back: '
-            raise RolloutRefused(errno.ENOENT, f'{wanted}there was no rollout yet')
+            raise OperationRefused(errno.ENOENT, f'{wanted}there was no rollout yet')
         if current is not None and name in {
             None,
             current.rollout_id,
@@ -729,7 +722,7 @@ class Driver:
         found = self._storage.archived(name)
         if found is None:
             known = ', '.join(r.rollout_id for r in self._history[-8:])
-            raise RolloutRefused(
+            raise OperationRefused(
                 errno.ENOENT, f'there is no rollout "{name}" to roll back; the last are {known}'
             )
         # What was stored before its end does not tell how far it came.
@@ -738,12 +731,12 @@ class Driver:
     def _running_rollout(self) -> RolloutState:
         self.load()
         if self._state is None or self._state.ended:
-            raise RolloutRefused(errno.ENOENT, 'no rollout is running')
+            raise OperationRefused(errno.ENOENT, 'no rollout is running')
         return self._state
 
     def _refuse_while_running(self) -> None:
         if self._state is not None and not self._state.ended:
-            raise RolloutRefused(
+            raise OperationRefused(
                 errno.EBUSY,
                 f'rollout {self._state.rollout_id} is running ({self._state.phase.value}): wait '
                 'for it, or abort it',

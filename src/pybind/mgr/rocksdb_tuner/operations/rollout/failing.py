@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..phases import Phase
 from .observation import Observation
-from .records import Direction, Ending, OsdProgress, OsdStep, Phase, RolloutState
+from .records import Direction, Ending, OsdProgress, OsdStep, RolloutState
 from .rules import Rules
 from .states import the_ending, with_osd
 

@@ -8,10 +8,12 @@ from typing import Optional
 
 from ...plan.entries import Scope, own
 from ...plan.request import shared_entries
+from ..phases import Phase
+from ..texts import clip
 from .back import rolled_back
 from .observation import Observation
-from .records import Direction, OsdProgress, OsdStep, Phase, RolloutState
-from .states import UNCHANGED, clip, in_flight
+from .records import Direction, OsdProgress, OsdStep, RolloutState
+from .states import UNCHANGED, in_flight
 
 
 def changed_by_others(state: RolloutState, seen: Observation) -> tuple[str, ...]:

@@ -11,13 +11,14 @@ from ...plan.actions import SetEntry
 from ...plan.batches import planned_batch
 from ...plan.entries import own
 from ...plan.request import overruled, target
+from ..leaving import Away, absent, absent_of, why_away
+from ..phases import Outcome, Phase
 from .batches import watched_batch
 from .collapse import collapse, collapse_osd
 from .failing import failing
 from .identity import leaving, left_behind, stranger
-from .leaving import Away, absent, absent_of, why_away
 from .observation import Observation
-from .records import Ending, OsdProgress, OsdStep, Outcome, Phase, RolloutState
+from .records import Ending, OsdProgress, OsdStep, RolloutState
 from .restart import (
     due,
     lost_again,

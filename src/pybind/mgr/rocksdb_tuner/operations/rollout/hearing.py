@@ -8,7 +8,7 @@ from __future__ import annotations
 from ...mgr.protocols import CounterReader
 from ...mgr.records import ClusterMap
 from ...observe.counters import names_for
-from .stopwatch import Stopwatch
+from ..stopwatch import Stopwatch
 
 #: OSDs that are tried in one look until one is found that reported.
 TRIED_AT_ONCE = 50

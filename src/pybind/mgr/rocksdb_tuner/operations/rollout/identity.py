@@ -12,9 +12,11 @@ from typing import Optional
 from ...judge.records import Verdict
 from ...mgr.records import OsdInfo
 from ...plan.batches import count, planned_batch
+from ..phases import Outcome
+from ..texts import clip
 from .observation import Observation
-from .records import Ending, OsdBefore, OsdProgress, OsdStep, Outcome, RolloutState
-from .states import clip, others_changed, with_osd
+from .records import Ending, OsdBefore, OsdProgress, OsdStep, RolloutState
+from .states import others_changed, with_osd
 
 #: Digits of a uuid that are kept: all of them are random, and a rollout of 1,500 OSDs has no room
 #: for more.

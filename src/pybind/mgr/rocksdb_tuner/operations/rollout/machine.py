@@ -14,14 +14,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...plan.entries import own
+from ..phases import Outcome
+from ..texts import clip
 from .back import back, recover
 from .batches import watched_batch
 from .foreign import changed_by_others, others_of_other_option, told_what_stays
 from .forward import following, forward
 from .observation import Needs, Observation
-from .records import Direction, Ending, OsdStep, Outcome, RolloutState
+from .records import Direction, Ending, OsdStep, RolloutState
 from .rules import Rules, Step
-from .states import clip, ended, in_flight, stamped, waiting
+from .states import ended, in_flight, stamped, waiting
 
 
 @dataclass(frozen=True)

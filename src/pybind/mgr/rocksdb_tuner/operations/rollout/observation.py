@@ -9,13 +9,10 @@ from typing import Optional
 
 from ...judge.records import Judgement
 from ...mgr.records import (
-    ClusterMap,
-    DaemonVersions,
     OrchestratedDaemon,
-    OsdInfo,
-    PgSummary,
     RunningOption,
 )
+from ..cluster_view import ClusterView
 
 #: What restarts within this time was restarted together, as when a host reboots.
 RESTARTED_TOGETHER_S = 120.0
@@ -36,27 +33,17 @@ class Needs:
 
 
 @dataclass(frozen=True)
-class Observation:
+class Observation(ClusterView):
     """One look at the cluster. What was not asked for, or did not answer, is missing."""
 
-    cluster: ClusterMap
-    pgs: PgSummary
-    #: Codes of the current health checks.
-    health: frozenset[str]
     #: All entries of the option by `who`.
-    entries: Mapping[str, str]
+    entries: Mapping[str, str] = field(default_factory=dict)
     #: The same of the option that the rollout does not change; None: not looked at.
     other_entries: Optional[Mapping[str, str]] = None
     #: What OSDs report as running. Only true of a process that started after the last change of
     #: its entries: Ceph shows the default once an entry is removed, whatever RocksDB was opened
     #: with (measured on 16.2.15).
     running: Mapping[int, RunningOption] = field(default_factory=dict)
-    #: None: may stop now.
-    ok_to_stop: Mapping[int, Optional[str]] = field(default_factory=dict)
-    #: What runs now, by kind of daemon; None: not asked for, or no answer.
-    versions: Optional[tuple[DaemonVersions, ...]] = None
-    #: What the orchestrator upgrades to, or why that cannot be told; None: it upgrades nothing.
-    upgrade: Optional[str] = None
     #: What the monitor gives an OSD at its next start.
     resolved: Mapping[int, str] = field(default_factory=dict)
     #: Why no orchestrator can restart an OSD; None: it can (or nobody asked).
@@ -65,16 +52,6 @@ class Observation:
     described: Mapping[int, OrchestratedDaemon] = field(default_factory=dict)
     #: The restart that was asked for last was carried out, or never will be.
     asked_over: bool = False
-    #: False: the operator switched changes off.
-    may_act: bool = True
-    #: Why no OSD may be begun now, though nothing is wrong: the operator's maintenance window, or
-    #: daily limit; None if one may.
-    not_now: Optional[str] = None
-    #: Why this manager does not know how the OSDs are; None while they report to it.
-    deaf: Optional[str] = None
-    #: An OSD came, went or got another process so short a time ago that the placement groups may
-    #: not have been reported since.
-    osds_moved: bool = False
     #: OSDs that came, went or got another process within `RESTARTED_TOGETHER_S`, while a batch was
     #: watched. What happened to them before says nothing of why an OSD of that batch was lost.
     moved: frozenset[int] = frozenset()
@@ -100,6 +77,3 @@ class Observation:
     #: Whether this manager asked for the restart that is awaited. What another one asked for may
     #: have ended with it: an orchestrator keeps its work in the manager.
     asked_by_us: bool = True
-
-    def osd(self, osd_id: int) -> Optional[OsdInfo]:
-        return next((osd for osd in self.cluster.osds if osd.osd_id == osd_id), None)

@@ -11,12 +11,12 @@ from ...store.codec import decode, encode
 from ...store.errors import StoredStateError
 from ...store.pieces import LIMIT_BYTES
 from ...store.text import pack, unpack
+from ..history import HistoryRecord
+from ..stopwatch import ClockState
 from . import format_1
 from .codec import VERSION, decode_state, encode_state
-from .history import HistoryRecord
 from .records import RolloutState
 from .restart_log import Restart, RestartLog
-from .stopwatch import ClockState
 
 #: Of the clock, restarts and evidence.
 _VERSION_BESIDE = 3

@@ -14,8 +14,9 @@ from ...observe.sample import Sample
 from ...observe.trouble import Trouble
 from ...observe.window import window
 from ...plan.batches import PlannedBatch, count
+from ..phases import Phase
 from .batches import batch_of, watched_batch
-from .records import Direction, OsdStep, Phase, RolloutState
+from .records import Direction, OsdStep, RolloutState
 from .soak import judgement_in_view
 from .states import in_flight
 

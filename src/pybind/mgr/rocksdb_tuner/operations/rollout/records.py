@@ -9,39 +9,7 @@ from typing import Optional
 from ...judge.records import Judgement, SoakPlan, Verdict
 from ...plan.records import ChangeRequest
 from ...store.codec import NOT_STORED
-
-
-class Phase(str, Enum):
-    """Where a rollout stands, in the words of `rollout status`."""
-
-    PLANNED = 'planned'
-    PREFLIGHT = 'preflight'
-    CANARY = 'canary'
-    SOAKING = 'soaking'
-    JUDGING = 'judging'
-    PROMOTING = 'promoting'
-    COLLAPSING = 'collapsing'
-    DONE = 'done'
-    ROLLING_BACK = 'rolling-back'
-    ROLLED_BACK = 'rolled-back'
-    #: For the operator or a gate; `RolloutState.paused_reason` says which.
-    WAITING = 'waiting'
-    FAILED = 'failed'
-
-
-#: Phases that nothing follows but a rollback.
-FINAL_PHASES = frozenset({Phase.DONE, Phase.ROLLED_BACK, Phase.FAILED})
-
-
-class Outcome(str, Enum):
-    """How a change ended, in the words of `history`."""
-
-    DONE = 'done'
-    ROLLED_BACK = 'rolled-back'
-    FAILED = 'failed'
-    ABORTED = 'aborted'
-    #: Not ended yet.
-    WAITING = 'waiting'
+from ..phases import FINAL_PHASES, Outcome, Phase
 
 
 class Direction(str, Enum):

@@ -12,13 +12,14 @@ from typing import Optional
 
 from ...mgr.records import OsdInfo
 from ...plan.actions import RestartOsd
+from ..gates import placement_groups
+from ..leaving import Away, absent, why_away
+from ..phases import Outcome
 from .failing import failing
-from .gates import placement_groups
 from .identity import left_behind
-from .leaving import Away, absent, why_away
 from .observation import Observation
 from .outstanding import asked, why_not_yet
-from .records import Direction, Ending, OsdProgress, OsdStep, Outcome, RolloutState
+from .records import Direction, Ending, OsdProgress, OsdStep, RolloutState
 from .rules import Rules, Step, trouble_of, why_closed, why_held
 from .states import others_changed, waiting, with_osd
 

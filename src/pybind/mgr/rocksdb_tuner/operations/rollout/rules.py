@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import Callable, Optional
 
 from ...plan.actions import Action, RemoveEntry, RestartOsd, SetEntry
-from .gates import NOT_ALLOWED, closed_gate
+from ..gates import NOT_ALLOWED, closed_gate
+from ..texts import paused_text
 from .observation import Observation
 from .records import Direction, RolloutState
-from .states import paused_text, waiting
+from .states import waiting
 
 
 @dataclass(frozen=True)

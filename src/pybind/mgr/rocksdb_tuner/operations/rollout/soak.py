@@ -11,12 +11,13 @@ from ...judge.verdict import in_words, measured_in_words, too_few_controls
 from ...mgr.records import ClusterMap
 from ...plan.batches import PlannedBatch
 from ...units import format_ids
+from ..gates import placement_groups, upgrading
+from ..phases import Phase
 from .back import rolled_back
 from .batches import watched_batch
-from .gates import placement_groups, upgrading
 from .identity import gone_or_another, leaving
 from .observation import Observation
-from .records import OsdProgress, OsdStep, Phase, RolloutState
+from .records import OsdProgress, OsdStep, RolloutState
 from .rules import Step, why_held
 from .states import waiting, with_osd
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Optional
 
-from .records import Direction, Ending, OsdProgress, OsdStep, Outcome, Phase, RolloutState
-
-#: Texts in the state are cut to this many characters: they come from other programs.
-TEXT_MAX = 600
+from ..phases import Outcome, Phase
+from ..texts import clip, paused_text
+from .records import Direction, Ending, OsdProgress, OsdStep, RolloutState
 
 #: Nothing was changed of an OSD in these steps, or nothing is any more.
 UNCHANGED = frozenset({OsdStep.PENDING, OsdStep.RESTORED, OsdStep.LEFT_BEHIND})
@@ -63,10 +62,6 @@ def waiting(state: RolloutState, reason: str) -> RolloutState:
     return replace(state, paused_reason=clip(reason))
 
 
-def paused_text(actor: str) -> str:
-    return f'paused by {actor}'
-
-
 def ended(state: RolloutState, ending: Ending) -> RolloutState:
     """The end before everything was done; `foreign.told_what_stays` says what is left."""
     told = f'{state.failure}; {ending.reason}' if state.failure else ending.reason
@@ -90,7 +85,3 @@ def stamped(old: RolloutState, new: RolloutState, now_s: float) -> RolloutState:
     if new.paused_by is not None and not new.ended and new.direction is not Direction.RECOVER:
         new = replace(new, paused_reason=paused_text(new.paused_by))
     return new if new == old else replace(new, updated_s=now_s)
-
-
-def clip(text: str, most: int = TEXT_MAX) -> str:
-    return text if len(text) <= most else text[: most - 3] + '...'

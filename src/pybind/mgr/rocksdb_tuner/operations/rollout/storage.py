@@ -16,8 +16,9 @@ from ...store.pieces import LongTexts
 from ...store.quarantine import BROKEN, Quarantine
 from ...store.spread import Spread
 from ...units import natural
+from ..history import HistoryRecord
+from ..stopwatch import ClockState
 from .codec import LAYOUT, checked, decode_state, encode_state
-from .history import HistoryRecord
 from .record_codec import (
     decode_clock,
     decode_evidence,
@@ -31,7 +32,6 @@ from .record_codec import (
 )
 from .records import RolloutState
 from .restart_log import RestartLog
-from .stopwatch import ClockState
 
 log = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import NamedTuple, Optional
 
 from ...judge.predictions import Comparison, Rightness, compared_with, interval_score
-from .history import HistoryRecord
-from .records import Outcome
+from ..history import HistoryRecord
+from ..phases import Outcome
 
 
 class TrackRecord(NamedTuple):

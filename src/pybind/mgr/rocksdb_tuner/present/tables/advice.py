@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Optional
 
 from ...advise.records import Kind, Prediction, Reason, Recommendation
-from ...operations.rollout.gates import GATES
+from ...operations.gates import GATES
 from ...options.grammar import OptionDifference
 from ...plan.batches import PlannedBatch
 from ...snapshot import Mode, Snapshot

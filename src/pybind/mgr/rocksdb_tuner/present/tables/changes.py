@@ -9,10 +9,11 @@ from ...judge.predictions import Rightness
 from ...judge.records import Verdict
 from ...judge.verdict import in_words
 from ...operations.compaction.records import CampaignState
+from ...operations.history import HistoryRecord
+from ...operations.phases import Phase
 from ...operations.rollout.batches import Batch, batches, watched_batch
-from ...operations.rollout.history import HistoryRecord
 from ...operations.rollout.identity import who_was_left
-from ...operations.rollout.records import Phase, RolloutState
+from ...operations.rollout.records import RolloutState
 from ...operations.rollout.track_record import compared, track_record
 from ...plan.batches import PlannedBatch, domain_of, planned_batch
 from ...plan.records import ANNEX

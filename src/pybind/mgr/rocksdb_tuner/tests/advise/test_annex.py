@@ -17,8 +17,8 @@ from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Kind, OsdFacts, Recommendation, Risk, Severity
 from rocksdb_tuner.mgr.records import ConfigEntry, RunningOption
 from rocksdb_tuner.operations.compaction.offer import compaction_advice
-from rocksdb_tuner.operations.rollout.history import HistoryRecord
-from rocksdb_tuner.operations.rollout.records import Outcome
+from rocksdb_tuner.operations.history import HistoryRecord
+from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.grammar import in_force, same_meaning
 from rocksdb_tuner.plan.records import ANNEX, OPTION, ChangeKind

@@ -8,15 +8,10 @@ from collections import Counter
 from contextlib import suppress
 from typing import NamedTuple, Optional
 
-from rocksdb_tuner.operations.rollout.errors import RolloutRefused
+from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.foreign import entries_in_the_way
-from rocksdb_tuner.operations.rollout.records import (
-    Direction,
-    OsdStep,
-    Outcome,
-    Phase,
-    RolloutState,
-)
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.states import in_flight
 from rocksdb_tuner.plan.order import domains_of, in_batches
 from rocksdb_tuner.plan.records import ChangeKind, ChangeRequest, Purpose
@@ -296,7 +291,7 @@ class Course:
         told = ''
         try:
             self.world.rollback(None, 'client.a')
-        except RolloutRefused as refused:
+        except OperationRefused as refused:
             told = refused.message
         named = any(who in told for who in self.watch.operators)
         self.watch.require(Rule.OPERATOR_WINS, named, f'a rollback over entries of others: {told}')
@@ -308,7 +303,7 @@ def carried_out(
     """The course of a schedule, and what broke in it; see `Watch` for ``only``."""
     course = Course(planned, only)
     try:
-        with suppress(RolloutRefused):
+        with suppress(OperationRefused):
             course.carry_out()
     except Violation as violation:
         return course, violation

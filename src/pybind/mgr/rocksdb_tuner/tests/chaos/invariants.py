@@ -12,15 +12,9 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple, NoReturn, Optional
 
 from rocksdb_tuner.judge.records import NoBenefit, Verdict
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.foreign import entries_in_the_way
-from rocksdb_tuner.operations.rollout.records import (
-    Direction,
-    OsdProgress,
-    OsdStep,
-    Outcome,
-    Phase,
-    RolloutState,
-)
+from rocksdb_tuner.operations.rollout.records import Direction, OsdProgress, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.states import in_flight
 from rocksdb_tuner.operations.rollout.storage import HISTORY, RolloutStorage
 from rocksdb_tuner.plan.batches import planned_batches

@@ -16,6 +16,8 @@ from rocksdb_tuner.judge import soak as judge_soak
 from rocksdb_tuner.judge import verdict
 from rocksdb_tuner.judge.records import Judgement, NoBenefit, Verdict
 from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.operations import gates, leaving
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout import (
     acts,
     admission,
@@ -27,10 +29,8 @@ from rocksdb_tuner.operations.rollout import (
     failing,
     foreign,
     forward,
-    gates,
     history,
     identity,
-    leaving,
     machine,
     restart,
     rules,
@@ -39,7 +39,7 @@ from rocksdb_tuner.operations.rollout import (
     storage,
 )
 from rocksdb_tuner.operations.rollout.observation import Needs
-from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep, Outcome, Phase
+from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep
 from rocksdb_tuner.operations.rollout.restart_log import RestartLog
 from rocksdb_tuner.operations.rollout.rules import Step
 from rocksdb_tuner.plan import batches as planned_batches

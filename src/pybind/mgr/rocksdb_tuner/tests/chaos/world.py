@@ -17,9 +17,9 @@ from rocksdb_tuner.material import Published
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint
 from rocksdb_tuner.observe.counters import names_for
+from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.rollout.automatic import Policy
 from rocksdb_tuner.operations.rollout.driver import Driver
-from rocksdb_tuner.operations.rollout.errors import RolloutRefused
 from rocksdb_tuner.operations.rollout.maintenance import MaintenanceWindow
 from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.operations.rollout.rules import Limits
@@ -164,7 +164,7 @@ class World(Run):
         """``work`` of a manager that may die in it; whether that was refused."""
         try:
             work()
-        except (RolloutRefused, BusyError):
+        except (OperationRefused, BusyError):
             return True
         except Killed:
             self.take_over()

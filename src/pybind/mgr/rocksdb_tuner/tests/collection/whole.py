@@ -33,8 +33,8 @@ from rocksdb_tuner.mgr.records import (
 from rocksdb_tuner.observe.growth import GrowthPoints
 from rocksdb_tuner.observe.pool_rates import PoolRates
 from rocksdb_tuner.observe.starts import LastStart
-from rocksdb_tuner.operations.rollout.history import HistoryRecord
-from rocksdb_tuner.operations.rollout.records import Outcome
+from rocksdb_tuner.operations.history import HistoryRecord
+from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.plan.records import ANNEX, OPTION
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.workload.hysteresis import Memory

@@ -18,7 +18,7 @@ from rocksdb_tuner.mgr.records import CounterPoint
 from rocksdb_tuner.observe.counters import details_for
 from rocksdb_tuner.offline.cli import main
 from rocksdb_tuner.offline.judge import judge
-from rocksdb_tuner.operations.rollout.records import Phase
+from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.present import render
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode, Snapshot

@@ -52,15 +52,14 @@ from rocksdb_tuner.operations.compaction.records import (
     CompactionStep,
     planned,
 )
-from rocksdb_tuner.operations.rollout.history import HistoryRecord
+from rocksdb_tuner.operations.history import HistoryRecord
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.records import (
     Before,
     Direction,
     OsdBefore,
     OsdProgress,
     OsdStep,
-    Outcome,
-    Phase,
     RolloutState,
 )
 from rocksdb_tuner.plan.records import ANNEX, ChangeKind, ChangeRequest

@@ -22,7 +22,7 @@ from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.growth import Forecast, Outlook
 from rocksdb_tuner.observe.latency import WriteLatency
 from rocksdb_tuner.observe.starts import LastStart
-from rocksdb_tuner.operations.rollout.records import Phase as PhaseOf
+from rocksdb_tuner.operations.phases import Phase as PhaseOf
 from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.layout import WIDTH, display_width, paragraph

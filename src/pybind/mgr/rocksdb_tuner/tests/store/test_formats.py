@@ -15,17 +15,12 @@ from rocksdb_tuner.judge.records import Predicted
 from rocksdb_tuner.mgr.records import FailureDomain, Place
 from rocksdb_tuner.operations.compaction.records import CompactionStep
 from rocksdb_tuner.operations.compaction.storage import CampaignStorage
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.history import record_of
-from rocksdb_tuner.operations.rollout.records import (
-    OsdProgress,
-    OsdStep,
-    Outcome,
-    Phase,
-    RolloutState,
-)
+from rocksdb_tuner.operations.rollout.records import OsdProgress, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.restart_log import Restart, RestartLog
-from rocksdb_tuner.operations.rollout.stopwatch import ClockState
 from rocksdb_tuner.operations.rollout.storage import RolloutStorage
+from rocksdb_tuner.operations.stopwatch import ClockState
 from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.tests.fake_cluster import FakeStore
 from rocksdb_tuner.tests.operations.rollout.test_codec import example, fullest

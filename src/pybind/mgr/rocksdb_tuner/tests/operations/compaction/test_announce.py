@@ -18,7 +18,7 @@ from rocksdb_tuner.operations.compaction.records import (
     OsdCompaction,
     planned,
 )
-from rocksdb_tuner.operations.rollout.records import Outcome, Phase
+from rocksdb_tuner.operations.phases import Outcome, Phase
 
 GIB = 1 << 30
 PENDING, COMPACTING, SETTLING, DONE, SKIPPED = CompactionStep

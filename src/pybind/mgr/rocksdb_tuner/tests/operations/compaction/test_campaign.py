@@ -9,8 +9,8 @@ import pytest
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import ClusterMap, FailureDomain
 from rocksdb_tuner.operations.compaction.records import CompactionStep
-from rocksdb_tuner.operations.rollout.errors import RolloutRefused
-from rocksdb_tuner.operations.rollout.records import Outcome, Phase
+from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.phases import Outcome, Phase
 
 from .conftest import LIMITS, USED_BYTES, Run
 
@@ -263,24 +263,24 @@ def test_all_left_is_a_failure(run: Run) -> None:
 
 def test_a_second_campaign_at_the_same_time_is_refused(run: Run) -> None:
     run.start()
-    with pytest.raises(RolloutRefused, match='c1 is under way'):
+    with pytest.raises(OperationRefused, match='c1 is under way'):
         run.start()
 
 
 def test_commands_without_a_campaign_are_refused() -> None:
     run = Run()
     refused = 'no compaction campaign is under way'
-    with pytest.raises(RolloutRefused, match=refused):
+    with pytest.raises(OperationRefused, match=refused):
         run.driver.pause('operator', 0.0)
-    with pytest.raises(RolloutRefused, match=refused):
+    with pytest.raises(OperationRefused, match=refused):
         run.driver.resume(0.0)
-    with pytest.raises(RolloutRefused, match=refused):
+    with pytest.raises(OperationRefused, match=refused):
         run.driver.abort('operator', 0.0)
 
 
 def test_a_store_that_refuses_keeps_everything_as_it_was(run: Run) -> None:
     run.store.error = CommandError(30, 'read-only')
-    with pytest.raises(RolloutRefused, match='read-only'):
+    with pytest.raises(OperationRefused, match='read-only'):
         run.start()
     assert run.driver.state is None
     run.store.error = None

@@ -26,7 +26,7 @@ from rocksdb_tuner.operations.compaction.records import (
     planned,
 )
 from rocksdb_tuner.operations.compaction.storage import CURRENT, CampaignStorage
-from rocksdb_tuner.operations.rollout.records import Outcome, Phase
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.store.errors import StoredStateError
 from rocksdb_tuner.store.pieces import LIMIT_BYTES
 from rocksdb_tuner.store.quarantine import BROKEN

@@ -14,8 +14,8 @@ from rocksdb_tuner.operations.compaction.driver import Allowed, CampaignDriver, 
 from rocksdb_tuner.operations.compaction.records import CompactionStep
 from rocksdb_tuner.operations.compaction.storage import CURRENT
 from rocksdb_tuner.operations.compaction.view import Probe, parse_probe
-from rocksdb_tuner.operations.rollout.errors import RolloutRefused
-from rocksdb_tuner.operations.rollout.records import Outcome, Phase
+from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.tests.fake_compaction import FakeAnswer
 
 from .conftest import LIMITS, USED_BYTES, Run
@@ -58,20 +58,20 @@ def test_what_cannot_be_done_now_is_refused_with_its_errno() -> None:
         lambda: run.driver.abort('a', 0.0),
     ]
     for refused in acts:
-        with pytest.raises(RolloutRefused) as none:
+        with pytest.raises(OperationRefused) as none:
             refused()
         assert none.value.errno == errno.ENOENT
     run.start()
-    with pytest.raises(RolloutRefused) as busy:
+    with pytest.raises(OperationRefused) as busy:
         run.start()
     assert busy.value.errno == errno.EBUSY
     assert busy.value.message == 'compaction campaign c1 is under way'
-    with pytest.raises(RolloutRefused) as running:
+    with pytest.raises(OperationRefused) as running:
         run.driver.resume(1.0)
     assert running.value.errno == errno.EINVAL
     assert running.value.message == 'compaction campaign c1 is not paused; it is running'
     run.store.error = CommandError(errno.EROFS, 'read-only')
-    with pytest.raises(RolloutRefused) as unstored:
+    with pytest.raises(OperationRefused) as unstored:
         run.driver.pause('a', 1.0)
     assert unstored.value.errno == errno.EROFS
     assert unstored.value.message == 'this cannot be stored now: read-only; try again'
@@ -79,7 +79,7 @@ def test_what_cannot_be_done_now_is_refused_with_its_errno() -> None:
     run.store.error = None
     run.driver.abort('a', 1.0)
     assert not run.driver.under_way
-    with pytest.raises(RolloutRefused) as ended:
+    with pytest.raises(OperationRefused) as ended:
         run.driver.pause('a', 2.0)
     assert ended.value.errno == errno.ENOENT
     run.start()

@@ -11,8 +11,8 @@ from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import GroupFacts, Kind, Recommendation, Risk
 from rocksdb_tuner.mgr.records import FailureDomain, OsdInfo
 from rocksdb_tuner.operations.compaction.offer import campaign_request, compaction_advice
-from rocksdb_tuner.operations.rollout.history import HistoryRecord
-from rocksdb_tuner.operations.rollout.records import Outcome
+from rocksdb_tuner.operations.history import HistoryRecord
+from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.plan.steps import ShownSteps
 from rocksdb_tuner.tests.advise.scenes import facts, group, osd_info
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS

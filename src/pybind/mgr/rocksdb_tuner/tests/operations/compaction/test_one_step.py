@@ -9,6 +9,7 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.mgr.records import OsdInfo
+from rocksdb_tuner.operations.cluster_view import ClusterView
 from rocksdb_tuner.operations.compaction.machine import (
     Limits,
     Step,
@@ -28,8 +29,7 @@ from rocksdb_tuner.operations.compaction.records import (
     planned,
 )
 from rocksdb_tuner.operations.compaction.view import Probe, View
-from rocksdb_tuner.operations.rollout.observation import Observation
-from rocksdb_tuner.operations.rollout.records import Outcome, Phase
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 LIMITS = Limits()
@@ -68,14 +68,12 @@ def campaign(
 def looking(cluster: FakeCluster, **changes: object) -> View:
     """At OSDs that are at rest, with nothing that holds the campaign up."""
     ids = tuple(cluster.osds)
-    seen = Observation(
+    seen = ClusterView(
         cluster=cluster.cluster_map(),
         pgs=cluster.pg_summary(),
         health=frozenset(),
-        entries={},
         ok_to_stop=dict.fromkeys(ids),
         versions=cluster.daemon_versions(),
-        watched_s=1000.0,
     )
     fields: dict[str, object] = {
         'cluster': seen,

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from rocksdb_tuner.operations.compaction.records import CompactionStep
-from rocksdb_tuner.operations.rollout.records import Outcome
+from rocksdb_tuner.operations.phases import Outcome
 
 from .conftest import Run
 

@@ -6,16 +6,11 @@ from dataclasses import replace
 
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import OsdInfo, RunningOption
+from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.admission import planned
 from rocksdb_tuner.operations.rollout.machine import Machine
 from rocksdb_tuner.operations.rollout.observation import Observation
-from rocksdb_tuner.operations.rollout.records import (
-    Direction,
-    OsdProgress,
-    OsdStep,
-    Phase,
-    RolloutState,
-)
+from rocksdb_tuner.operations.rollout.records import Direction, OsdProgress, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.rules import Step
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 

@@ -11,9 +11,10 @@ import pytest
 
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.admission import planned
-from rocksdb_tuner.operations.rollout.errors import RolloutRefused
-from rocksdb_tuner.operations.rollout.records import OsdStep, Phase, RolloutState
+from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.plan.records import OPTION, ChangeRequest
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster
 
@@ -31,7 +32,7 @@ from .conftest import (
 
 
 def refuses(run: Run, request: ChangeRequest, code: int, text: str) -> None:
-    with pytest.raises(RolloutRefused, match=text) as refused:
+    with pytest.raises(OperationRefused, match=text) as refused:
         run.start(request)
     assert refused.value.errno == code
     assert run.driver.state is None
@@ -41,7 +42,7 @@ def refuses(run: Run, request: ChangeRequest, code: int, text: str) -> None:
 
 def test_a_canary_is_not_compared_with_itself_or_with_strangers(run: Run) -> None:
     for controls in ((0, 1), (1, 9)):
-        with pytest.raises(RolloutRefused, match='compares the first OSD with itself'):
+        with pytest.raises(OperationRefused, match='compares the first OSD with itself'):
             run.start(set_profile(run.cluster, controls=controls))
 
 
@@ -277,7 +278,7 @@ def why_not(
     """Why it is refused; None: it is not."""
     try:
         decided(request, entries, cluster, soak)
-    except RolloutRefused as refused:
+    except OperationRefused as refused:
         return refused.message if refused.errno == errno.EINVAL else f'errno {refused.errno}'
     return None
 
@@ -379,6 +380,6 @@ def test_eight_names_are_told_and_how_many_more_there_are(down: int, told: str) 
     cluster = FakeCluster(9)
     for n in range(down):
         cluster.stop_osd(n)
-    with pytest.raises(RolloutRefused, match=told) as refused:
+    with pytest.raises(OperationRefused, match=told) as refused:
         decided(set_profile(cluster), {}, cluster)
     assert refused.value.errno == errno.EBUSY

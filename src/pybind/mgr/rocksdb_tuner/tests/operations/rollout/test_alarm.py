@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from rocksdb_tuner.judge.records import Inconclusive, Verdict
+from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.gates import remedy_of
+from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.alarm import IN_THE_MIDDLE_S, why_failed, why_waiting
-from rocksdb_tuner.operations.rollout.errors import RolloutRefused
-from rocksdb_tuner.operations.rollout.gates import remedy_of
-from rocksdb_tuner.operations.rollout.records import OsdStep, Phase
+from rocksdb_tuner.operations.rollout.records import OsdStep
 
 from .conftest import NEW, Run, refusing, set_profile
 from .test_soak import SOAK, soaking
@@ -174,11 +175,11 @@ def test_an_abort_is_no_failure_unless_it_leaves_some_osds_changed(run: Run) -> 
 
 
 def test_a_failure_is_taken_note_of_until_the_next_rollout_and_across_managers(run: Run) -> None:
-    with pytest.raises(RolloutRefused, match='there was no rollout yet'):
+    with pytest.raises(OperationRefused, match='there was no rollout yet'):
         run.driver.acknowledge()
     run.cluster.refuses_to_start = lambda value: value == NEW
     run.start()
-    with pytest.raises(RolloutRefused, match='has not ended'):
+    with pytest.raises(OperationRefused, match='has not ended'):
         run.driver.acknowledge()
     run.to_the_end()
     assert not noted(run)

@@ -8,10 +8,11 @@ import pytest
 
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import RunningOption
-from rocksdb_tuner.operations.rollout.errors import RolloutRefused
+from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.history import record_of
 from rocksdb_tuner.operations.rollout.record_codec import decode_record, encode_record
-from rocksdb_tuner.operations.rollout.records import OsdStep, Outcome, Phase, RolloutState
+from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.plan.commands import commands, forward_actions, undo_actions
 from rocksdb_tuner.plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest
 from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeOsd
@@ -106,7 +107,7 @@ def test_an_annex_in_a_ceph_conf_is_not_fought() -> None:
     cluster = FakeCluster()
     cluster.option = ANNEX
     cluster.add_osd(FakeOsd(3, 'node3', conf_file={ANNEX: ZSTD}))
-    with pytest.raises(RolloutRefused, match=f'{ANNEX} of osd.3 comes from its ceph.conf'):
+    with pytest.raises(OperationRefused, match=f'{ANNEX} of osd.3 comes from its ceph.conf'):
         Run(cluster).start(lz4(cluster))
 
 
@@ -188,7 +189,7 @@ def test_who_changes_the_annex_after_it_was_rolled_out_is_in_the_way_of_a_rollba
     run.start(lz4(run.cluster))
     run.to_the_end()
     run.cluster.operator_sets(ALL, ZSTD)
-    with pytest.raises(RolloutRefused, match=f'{ANNEX} of {ALL} was changed since'):
+    with pytest.raises(OperationRefused, match=f'{ANNEX} of {ALL} was changed since'):
         run.driver.rollback(None, 'client.admin', run.cluster.now_s)
 
 
@@ -247,7 +248,7 @@ def test_annexes_of_single_osds_are_removed_one_by_one() -> None:
 )
 def test_an_annex_is_not_removed_where_an_osd_would_miss_it(changes: dict[str, object]) -> None:
     cluster = annexed(annex=LZ4)
-    with pytest.raises(RolloutRefused, match=f'{ANNEX} is removed only where it changes nothing'):
+    with pytest.raises(OperationRefused, match=f'{ANNEX} is removed only where it changes nothing'):
         Run(cluster).start(without_annex(cluster, **changes))
     assert cluster.entries_of(ANNEX) == {ALL: LZ4}
 
@@ -257,18 +258,18 @@ def test_an_annex_stays_where_an_osd_was_not_restarted_or_a_neighbour_needs_it()
     cluster.operator_sets(ALL, ZSTD)
     cluster.restart_by_hand(1)
     cluster.advance(60)
-    with pytest.raises(RolloutRefused, match=r'osd\.1 must be restarted first'):
+    with pytest.raises(OperationRefused, match=r'osd\.1 must be restarted first'):
         Run(cluster).start(without_annex(cluster))
     other = annexed(annex=LZ4)
     some = without_annex(other, targets=((0, LZ4), (1, LZ4)), order=(0, 1), controls=(1,))
-    with pytest.raises(RolloutRefused, match=r'osd\.2 is not among the OSDs to change'):
+    with pytest.raises(OperationRefused, match=r'osd\.2 is not among the OSDs to change'):
         Run(other).start(some)
 
 
 def test_a_masked_entry_of_the_annex_is_in_the_way_as_one_of_the_string_is() -> None:
     cluster = annexed()
     cluster.operator_sets('osd/class:ssd', ZSTD)
-    with pytest.raises(RolloutRefused, match=f'ceph config rm osd/class:ssd {ANNEX}'):
+    with pytest.raises(OperationRefused, match=f'ceph config rm osd/class:ssd {ANNEX}'):
         Run(cluster).start(lz4(cluster))
 
 

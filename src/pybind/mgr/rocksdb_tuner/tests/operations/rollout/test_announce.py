@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rocksdb_tuner.judge.records import Verdict
-from rocksdb_tuner.operations.rollout.records import OsdStep, Phase
+from rocksdb_tuner.operations.phases import Phase
+from rocksdb_tuner.operations.rollout.records import OsdStep
 
 from .conftest import NEW, Run
 from .test_soak import SOAK, soaking

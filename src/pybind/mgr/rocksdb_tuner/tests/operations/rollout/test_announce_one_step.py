@@ -8,15 +8,9 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.judge.records import Judgement, Verdict
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.announce import Announcer, Line, transitions
-from rocksdb_tuner.operations.rollout.records import (
-    Direction,
-    Ending,
-    OsdStep,
-    Outcome,
-    Phase,
-    RolloutState,
-)
+from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep, RolloutState
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .one_step import rollout

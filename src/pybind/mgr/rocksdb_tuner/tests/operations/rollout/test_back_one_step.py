@@ -8,6 +8,7 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.mgr.records import PgSummary, RunningOption
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.back import perhaps_changed
 from rocksdb_tuner.operations.rollout.observation import Observation
 from rocksdb_tuner.operations.rollout.records import (
@@ -16,8 +17,6 @@ from rocksdb_tuner.operations.rollout.records import (
     OsdBefore,
     OsdProgress,
     OsdStep,
-    Outcome,
-    Phase,
     RolloutState,
 )
 from rocksdb_tuner.plan.actions import RemoveEntry, RestartOsd, SetEntry

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from rocksdb_tuner.judge.records import Inconclusive, SoakPlan, Verdict
+from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.batches import batches, watched_batch
-from rocksdb_tuner.operations.rollout.errors import RolloutRefused
-from rocksdb_tuner.operations.rollout.records import OsdStep, Outcome, Phase, RolloutState
+from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE
 from rocksdb_tuner.plan.order import in_batches
 from rocksdb_tuner.plan.records import ChangeRequest
@@ -47,7 +48,7 @@ def changed(run: Run) -> set[int]:
 )
 def test_batches_that_are_not_the_order_are_refused(wrong: tuple[tuple[int, ...], ...]) -> None:
     run = Run()
-    with pytest.raises(RolloutRefused, match='the batches do not hold the OSDs in their order'):
+    with pytest.raises(OperationRefused, match='the batches do not hold the OSDs in their order'):
         run.start(set_profile(run.cluster, batches=wrong))
 
 

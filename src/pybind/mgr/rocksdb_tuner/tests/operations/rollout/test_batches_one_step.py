@@ -8,6 +8,7 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.judge.records import Judgement, SoakPlan, Verdict
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout import batches
 from rocksdb_tuner.operations.rollout.identity import (
     gone_or_another,
@@ -18,14 +19,7 @@ from rocksdb_tuner.operations.rollout.identity import (
     uuid_head,
     who_was_left,
 )
-from rocksdb_tuner.operations.rollout.records import (
-    Direction,
-    Ending,
-    OsdStep,
-    Outcome,
-    Phase,
-    RolloutState,
-)
+from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep, RolloutState
 from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 

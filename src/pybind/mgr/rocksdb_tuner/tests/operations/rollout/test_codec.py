@@ -31,8 +31,10 @@ from rocksdb_tuner.judge.records import (
 )
 from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.mgr.records import FailureDomain
+from rocksdb_tuner.operations.history import HistoryRecord
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.codec import decode_state, encode_state
-from rocksdb_tuner.operations.rollout.history import HistoryRecord, record_of
+from rocksdb_tuner.operations.rollout.history import record_of
 from rocksdb_tuner.operations.rollout.record_codec import (
     decode_evidence,
     decode_record,
@@ -47,12 +49,10 @@ from rocksdb_tuner.operations.rollout.records import (
     OsdBefore,
     OsdProgress,
     OsdStep,
-    Outcome,
-    Phase,
     RolloutState,
 )
-from rocksdb_tuner.operations.rollout.states import TEXT_MAX
 from rocksdb_tuner.operations.rollout.storage import CURRENT, RolloutStorage
+from rocksdb_tuner.operations.texts import TEXT_MAX
 from rocksdb_tuner.plan.records import ANNEX, OPTION, ChangeKind, ChangeRequest, Purpose
 from rocksdb_tuner.store.errors import StoredStateError
 from rocksdb_tuner.store.pieces import LIMIT_BYTES

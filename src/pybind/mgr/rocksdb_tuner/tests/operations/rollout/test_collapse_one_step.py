@@ -8,9 +8,10 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.mgr.records import OsdInfo
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.collapse import collapse, collapse_osd
 from rocksdb_tuner.operations.rollout.observation import Observation
-from rocksdb_tuner.operations.rollout.records import Ending, OsdStep, Outcome, Phase, RolloutState
+from rocksdb_tuner.operations.rollout.records import Ending, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.rules import Step
 from rocksdb_tuner.plan.actions import Action, RemoveEntry, SetEntry
 from rocksdb_tuner.plan.records import ChangeKind

@@ -11,9 +11,10 @@ import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import DaemonVersions
+from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.driver import Driver
-from rocksdb_tuner.operations.rollout.errors import RolloutRefused
-from rocksdb_tuner.operations.rollout.records import OsdStep, Outcome, Phase
+from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.operations.rollout.rules import Limits
 from rocksdb_tuner.operations.rollout.storage import CURRENT
 
@@ -22,7 +23,7 @@ from .conftest import NEW, OLD, Run, set_profile
 
 @contextmanager
 def refused(code: int, text: str) -> Iterator[None]:
-    with pytest.raises(RolloutRefused, match=text) as refusal:
+    with pytest.raises(OperationRefused, match=text) as refusal:
         yield
     assert refusal.value.errno == code
 

@@ -10,18 +10,12 @@ import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import OrchestratedDaemon
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.history import record_of
 from rocksdb_tuner.operations.rollout.machine import Machine
 from rocksdb_tuner.operations.rollout.observation import Observation
-from rocksdb_tuner.operations.rollout.records import (
-    AskedRestart,
-    Direction,
-    OsdStep,
-    Outcome,
-    Phase,
-    RolloutState,
-)
+from rocksdb_tuner.operations.rollout.records import AskedRestart, Direction, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.rules import Limits, Step
 from rocksdb_tuner.operations.rollout.storage import (
     ACKNOWLEDGED,

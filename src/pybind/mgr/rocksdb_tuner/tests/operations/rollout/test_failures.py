@@ -8,11 +8,12 @@ import pytest
 
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.batches import batches
-from rocksdb_tuner.operations.rollout.errors import RolloutRefused
 from rocksdb_tuner.operations.rollout.machine import Machine
 from rocksdb_tuner.operations.rollout.observation import Needs, Observation
-from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, Outcome, Phase
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
 from rocksdb_tuner.operations.rollout.restart import by_hand
 from rocksdb_tuner.operations.rollout.rules import Step
 from rocksdb_tuner.plan.records import OPTION
@@ -382,7 +383,7 @@ def test_an_idle_orchestrator_on_the_way_back_is_asked_no_more_than_three_times(
     state = run.to_a_wait('osd.0 was not restarted when asked')
     assert state.osds[0].restarts_asked == 3
     run.cluster.orchestrator_idle = False
-    with pytest.raises(RolloutRefused):
+    with pytest.raises(OperationRefused):
         run.driver.start(set_profile(run.cluster), run.cluster.now_s)
     state = run.driver.resume(run.cluster.now_s)
     assert (state.osds[0].step, state.paused_reason) == (OsdStep.RESTART_DUE, None)
@@ -506,7 +507,7 @@ def test_no_rollback_is_offered_that_would_be_refused_for_an_operators_change(ru
     assert 'the change stays on osd.0, osd.1' in failure
     assert 'refuses to take it back while osd.1 has what somebody else set' in failure
     assert failure.count('changed by somebody else') == 1
-    with pytest.raises(RolloutRefused, match='changed since by somebody else'):
+    with pytest.raises(OperationRefused, match='changed since by somebody else'):
         run.driver.rollback(None, 'client.admin', run.cluster.now_s)
     run.cluster.operator_sets('osd.1', NEW)
     run.driver.rollback(None, 'client.admin', run.cluster.now_s)
@@ -645,7 +646,7 @@ def test_a_rollback_that_would_undo_an_operators_change_is_refused(run: Run) -> 
     run.start()
     run.to_the_end()
     run.cluster.operator_sets(ALL, OLD)
-    with pytest.raises(RolloutRefused, match='of osd was changed since by somebody else'):
+    with pytest.raises(OperationRefused, match='of osd was changed since by somebody else'):
         run.driver.rollback(None, 'client.ann', run.cluster.now_s)
     assert run.state.phase is Phase.DONE
     assert run.cluster.entries_of() == {ALL: OLD}
@@ -708,7 +709,7 @@ def test_own_entries_can_be_removed_without_a_restart_too() -> None:
 def test_a_change_without_restarts_is_refused_where_an_osd_runs_something_else() -> None:
     run = Run(overridden('osd'))
     request = replace(remove_override(run.cluster), restart=False)
-    with pytest.raises(RolloutRefused, match=r'osd\.0 must be restarted first'):
+    with pytest.raises(OperationRefused, match=r'osd\.0 must be restarted first'):
         run.start(request)
 
 
@@ -726,7 +727,7 @@ def test_a_command_for_the_operator_names_verb_and_host_where_known() -> None:
 
 def test_a_source_that_nobody_knows_is_described_all_the_same(run: Run) -> None:
     run.cluster.osds[0].reported[OPTION] = RunningOption(OLD, 'override', ignores_mon=False)
-    with pytest.raises(RolloutRefused, match='a value set in the running daemon'):
+    with pytest.raises(OperationRefused, match='a value set in the running daemon'):
         run.start()
 
 

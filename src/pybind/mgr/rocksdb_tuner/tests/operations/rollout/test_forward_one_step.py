@@ -9,16 +9,15 @@ import pytest
 
 from rocksdb_tuner.judge.records import SoakPlan, Verdict
 from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.operations.gates import NOT_ALLOWED
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.forward import following
-from rocksdb_tuner.operations.rollout.gates import NOT_ALLOWED
 from rocksdb_tuner.operations.rollout.observation import Observation
 from rocksdb_tuner.operations.rollout.records import (
     AskedRestart,
     Direction,
     Ending,
     OsdStep,
-    Outcome,
-    Phase,
     RolloutState,
 )
 from rocksdb_tuner.operations.rollout.rules import Step

@@ -6,7 +6,8 @@ import pytest
 
 from rocksdb_tuner.deep.look import DeepLooker
 from rocksdb_tuner.mgr.protocols import CommandError
-from rocksdb_tuner.operations.rollout.records import OsdStep, Outcome, Phase
+from rocksdb_tuner.operations.phases import Outcome, Phase
+from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.operations.rollout.storage import ARCHIVE, CURRENT, HISTORY
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, FakeCluster, FakeStore
 from rocksdb_tuner.tests.operations.rollout.conftest import (

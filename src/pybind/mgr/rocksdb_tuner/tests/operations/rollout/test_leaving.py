@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
-from rocksdb_tuner.operations.rollout.leaving import Away
-from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, Outcome, Phase
+from rocksdb_tuner.operations.leaving import Away
+from rocksdb_tuner.operations.phases import Outcome, Phase
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import ALL, NEW, OLD, Run, overridden, set_profile

@@ -9,6 +9,9 @@ import pytest
 
 from rocksdb_tuner.judge.records import Judgement, Verdict
 from rocksdb_tuner.mgr.records import OrchestratedDaemon, RunningOption
+from rocksdb_tuner.operations import texts
+from rocksdb_tuner.operations.leaving import Away, absent, absent_of, why_away
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout import states
 from rocksdb_tuner.operations.rollout.acts import (
     aborted,
@@ -23,7 +26,6 @@ from rocksdb_tuner.operations.rollout.foreign import (
     entries_in_the_way,
     told_what_stays,
 )
-from rocksdb_tuner.operations.rollout.leaving import Away, absent, absent_of, why_away
 from rocksdb_tuner.operations.rollout.machine import wait_key
 from rocksdb_tuner.operations.rollout.observation import Needs
 from rocksdb_tuner.operations.rollout.outstanding import asked, cannot_happen, why_not_yet
@@ -33,8 +35,6 @@ from rocksdb_tuner.operations.rollout.records import (
     Ending,
     OsdProgress,
     OsdStep,
-    Outcome,
-    Phase,
     RolloutState,
 )
 from rocksdb_tuner.operations.rollout.rules import why_closed, why_held, write
@@ -317,9 +317,9 @@ def test_a_state_is_stamped_where_it_changed_and_a_pause_is_told(cluster: FakeCl
 
 
 def test_texts_are_cut_to_six_hundred_characters() -> None:
-    assert states.clip('x' * 600) == 'x' * 600
-    assert states.clip('x' * 601) == 'x' * 597 + '...'
-    assert states.clip('abcdef', 5) == 'ab...'
+    assert texts.clip('x' * 600) == 'x' * 600
+    assert texts.clip('x' * 601) == 'x' * 597 + '...'
+    assert texts.clip('abcdef', 5) == 'ab...'
 
 
 def test_what_holds_a_change_is_a_pause_or_the_mode_but_nothing_holds_a_recovery(

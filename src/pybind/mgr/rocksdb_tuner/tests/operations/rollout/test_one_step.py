@@ -20,16 +20,10 @@ from rocksdb_tuner.judge.records import (
     Verdict,
 )
 from rocksdb_tuner.mgr.records import PgSummary, RunningOption
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.foreign import changed_by_others, others_of_other_option
 from rocksdb_tuner.operations.rollout.observation import Observation
-from rocksdb_tuner.operations.rollout.records import (
-    Direction,
-    Ending,
-    OsdStep,
-    Outcome,
-    Phase,
-    RolloutState,
-)
+from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.restart import lost_again
 from rocksdb_tuner.operations.rollout.rules import Step
 from rocksdb_tuner.operations.rollout.soak import soak, undecided

@@ -9,6 +9,8 @@ import pytest
 
 from rocksdb_tuner.judge.records import Judgement, Verdict
 from rocksdb_tuner.mgr.records import RunningOption
+from rocksdb_tuner.operations.gates import NOT_ALLOWED
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.acts import (
     aborted,
     action_failed,
@@ -18,15 +20,12 @@ from rocksdb_tuner.operations.rollout.acts import (
     waits_for_operator,
 )
 from rocksdb_tuner.operations.rollout.back import rolled_back
-from rocksdb_tuner.operations.rollout.gates import NOT_ALLOWED
 from rocksdb_tuner.operations.rollout.observation import Observation
 from rocksdb_tuner.operations.rollout.records import (
     AskedRestart,
     Direction,
     Ending,
     OsdStep,
-    Outcome,
-    Phase,
     RolloutState,
 )
 from rocksdb_tuner.operations.rollout.rules import Step, stays_in_mode_off

@@ -8,8 +8,9 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.mgr.records import OrchestratedDaemon
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.outstanding import asked, cannot_happen
-from rocksdb_tuner.operations.rollout.records import AskedRestart, OsdStep, Outcome, Phase
+from rocksdb_tuner.operations.rollout.records import AskedRestart, OsdStep
 
 from .conftest import NEW, Run, refusing, set_profile
 

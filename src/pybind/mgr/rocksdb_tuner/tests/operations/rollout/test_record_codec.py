@@ -22,7 +22,7 @@ from rocksdb_tuner.operations.rollout.record_codec import (
     encode_restarts,
 )
 from rocksdb_tuner.operations.rollout.restart_log import Restart, RestartLog
-from rocksdb_tuner.operations.rollout.stopwatch import ClockState
+from rocksdb_tuner.operations.stopwatch import ClockState
 from rocksdb_tuner.store.errors import StoredStateError
 
 from .test_codec import example

@@ -13,9 +13,10 @@ from rocksdb_tuner.judge.records import Judgement, SoakPlan, Verdict
 from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.observe.trouble import Trouble
+from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.recorder import Part, Recorder, no_evidence, recorded_now
 from rocksdb_tuner.operations.rollout.recording import NOTHING_FOUND, Recording
-from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, Phase, RolloutState
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE, RolloutStorage
 from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore

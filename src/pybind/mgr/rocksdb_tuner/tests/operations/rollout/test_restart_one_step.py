@@ -13,13 +13,13 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.mgr.records import OrchestratedDaemon, PgSummary
+from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.operations.rollout.observation import Observation
 from rocksdb_tuner.operations.rollout.records import (
     AskedRestart,
     Direction,
     Ending,
     OsdStep,
-    Outcome,
     RolloutState,
 )
 from rocksdb_tuner.operations.rollout.restart import by_hand, lost_again, until_settled

@@ -15,9 +15,9 @@ from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Recommendation
 from rocksdb_tuner.judge.records import Inconclusive, NoBenefit, SoakPlan
 from rocksdb_tuner.mgr.records import ConfigEntry, FailureDomain
+from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.batches import watched_batch
 from rocksdb_tuner.operations.rollout.record_codec import decode_evidence
-from rocksdb_tuner.operations.rollout.records import Phase
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE
 from rocksdb_tuner.present import documents
 from rocksdb_tuner.present.subjects import plan

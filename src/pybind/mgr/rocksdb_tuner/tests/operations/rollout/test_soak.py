@@ -10,12 +10,13 @@ import pytest
 
 from rocksdb_tuner.judge.evidence import Block, Measured
 from rocksdb_tuner.judge.records import Inconclusive, Judgement, NoBenefit, SoakPlan, Verdict
+from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.alarm import why_failed, why_waiting
 from rocksdb_tuner.operations.rollout.batches import batches
 from rocksdb_tuner.operations.rollout.codec import encode_state
-from rocksdb_tuner.operations.rollout.errors import RolloutRefused
 from rocksdb_tuner.operations.rollout.recorder import Part, Recorder, no_evidence
-from rocksdb_tuner.operations.rollout.records import Outcome, Phase, RolloutState
+from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.operations.rollout.storage import CURRENT, EVIDENCE
 from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
@@ -262,7 +263,7 @@ def test_the_operator_may_go_on_without_a_verdict(run: Run) -> None:
 def test_before_the_soak_is_over_there_is_nothing_to_resume(run: Run) -> None:
     run.start(soak=SOAK)
     run.until(soaking)
-    with pytest.raises(RolloutRefused, match='it is running'):
+    with pytest.raises(OperationRefused, match='it is running'):
         run.driver.resume(run.cluster.now_s)
 
 
@@ -471,7 +472,7 @@ def test_an_osd_whose_process_ended_within_a_block_has_no_figures_for_it(run: Ru
 def test_a_soak_that_nothing_could_pass_is_refused(
     run: Run, soak: SoakPlan, names: tuple[str, str]
 ) -> None:
-    with pytest.raises(RolloutRefused) as refusal:
+    with pytest.raises(OperationRefused) as refusal:
         run.start(soak=soak)
     assert refusal.value.errno == errno.EINVAL
     assert all(name in str(refusal.value) for name in names)

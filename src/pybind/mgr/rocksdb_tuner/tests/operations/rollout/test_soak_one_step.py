@@ -9,7 +9,8 @@ import pytest
 
 from rocksdb_tuner.judge.records import Inconclusive, Judgement, SoakPlan, Verdict
 from rocksdb_tuner.judge.soak import contradiction
-from rocksdb_tuner.operations.rollout.records import OsdStep, Phase, RolloutState
+from rocksdb_tuner.operations.phases import Phase
+from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.soak import judgement_in_view, let_pass, soak, undecided
 from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.tests.fake_cluster import FakeCluster

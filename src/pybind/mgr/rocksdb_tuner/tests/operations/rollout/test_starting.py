@@ -7,7 +7,8 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.mgr.records import OrchestratedDaemon
-from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, Outcome
+from rocksdb_tuner.operations.phases import Outcome
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
 from rocksdb_tuner.operations.rollout.starting import REFRESH_S, SignsOfLife
 
 from .conftest import ALL, NEW, OLD, Run, overridden, set_profile

@@ -8,6 +8,7 @@ import pytest
 
 from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
 from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout import acts
 from rocksdb_tuner.operations.rollout.codec import encode_state
 from rocksdb_tuner.operations.rollout.history import record_of
@@ -17,9 +18,8 @@ from rocksdb_tuner.operations.rollout.record_codec import (
     encode_record,
     encode_restarts,
 )
-from rocksdb_tuner.operations.rollout.records import Outcome, Phase, RolloutState
+from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.operations.rollout.restart_log import Restart, RestartLog
-from rocksdb_tuner.operations.rollout.stopwatch import ClockState
 from rocksdb_tuner.operations.rollout.storage import (
     ACKNOWLEDGED,
     ARCHIVE,
@@ -34,6 +34,7 @@ from rocksdb_tuner.operations.rollout.storage import (
     RolloutStorage,
     number_of,
 )
+from rocksdb_tuner.operations.stopwatch import ClockState
 from rocksdb_tuner.store.quarantine import BROKEN
 from rocksdb_tuner.tests.fake_cluster import FakeStore
 

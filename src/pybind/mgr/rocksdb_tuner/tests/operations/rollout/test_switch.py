@@ -7,7 +7,8 @@ from typing import Callable
 import pytest
 
 from rocksdb_tuner.mgr.records import RunningOption
-from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, Phase, RolloutState
+from rocksdb_tuner.operations.phases import Phase
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.storage import CURRENT, RESTARTS
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS
 

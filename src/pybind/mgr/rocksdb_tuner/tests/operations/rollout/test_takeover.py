@@ -7,7 +7,8 @@ from typing import Callable, Optional
 import pytest
 
 from rocksdb_tuner.judge.records import SoakPlan, Verdict
-from rocksdb_tuner.operations.rollout.records import Phase, RolloutState
+from rocksdb_tuner.operations.phases import Phase
+from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.plan.records import ChangeRequest
 from rocksdb_tuner.tests.chaos.invariants import Watch
 from rocksdb_tuner.tests.fake_cluster import FakeCluster

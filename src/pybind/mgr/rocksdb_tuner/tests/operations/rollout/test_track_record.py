@@ -9,8 +9,9 @@ import pytest
 
 from rocksdb_tuner.judge.predictions import Rightness
 from rocksdb_tuner.judge.records import Effect, Judgement, Predicted, SignalVerdict, Verdict
-from rocksdb_tuner.operations.rollout.history import HistoryRecord, record_of
-from rocksdb_tuner.operations.rollout.records import Outcome
+from rocksdb_tuner.operations.history import HistoryRecord
+from rocksdb_tuner.operations.phases import Outcome
+from rocksdb_tuner.operations.rollout.history import record_of
 from rocksdb_tuner.operations.rollout.track_record import TrackRecord, compared, track_record
 from rocksdb_tuner.tests.judge.test_predictions import AMPLIFICATION, IOPS, latency
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Callable, NamedTuple, Optional
 
+from rocksdb_tuner.operations import gates
 from rocksdb_tuner.operations.compaction import alarm, driver, machine
 from rocksdb_tuner.operations.compaction.records import CampaignState, CompactionStep
 from rocksdb_tuner.operations.compaction.storage import CampaignStorage
-from rocksdb_tuner.operations.rollout import gates
 from rocksdb_tuner.tests.chaos.mutants import Patch
 
 from .schedule import Act, Schedule

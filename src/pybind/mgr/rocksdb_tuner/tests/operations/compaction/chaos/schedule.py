@@ -9,7 +9,7 @@ from enum import Enum, auto
 from typing import NamedTuple, Optional
 
 from rocksdb_tuner.operations.compaction.records import CampaignState, CompactionStep
-from rocksdb_tuner.operations.rollout.records import Phase
+from rocksdb_tuner.operations.phases import Phase
 
 
 class Act(Enum):

@@ -12,8 +12,8 @@ from rocksdb_tuner.operations.compaction.driver import Allowed, CampaignDriver, 
 from rocksdb_tuner.operations.compaction.history import record_of
 from rocksdb_tuner.operations.compaction.records import CampaignRequest, CampaignState
 from rocksdb_tuner.operations.compaction.view import View
+from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.rollout.driver import Driver
-from rocksdb_tuner.operations.rollout.errors import RolloutRefused
 from rocksdb_tuner.present.health import HealthChecks
 from rocksdb_tuner.tests.chaos.world import DELAY_S, Killed, NextWrite, WriteFault
 from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore
@@ -178,7 +178,7 @@ class World:
         """``work`` of a manager that may die in it; whether that was refused."""
         try:
             work()
-        except RolloutRefused:
+        except OperationRefused:
             return True
         except Killed:
             self.take_over()

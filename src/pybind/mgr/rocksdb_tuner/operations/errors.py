@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class RolloutRefused(Exception):  # noqa: N818 - an answer to the operator, not a fault
+class OperationRefused(Exception):  # noqa: N818 - an answer to the operator, not a fault
     """A command that is not carried out; nothing was changed. ``errno`` is positive."""
 
     def __init__(self, errno: int, message: str) -> None:

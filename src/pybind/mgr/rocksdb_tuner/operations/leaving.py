@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Optional
 
-from ...mgr.records import ClusterMap
-from .observation import Observation
+from ..mgr.records import ClusterMap
+from .cluster_view import ClusterView
 
 
 class Away(Enum):
@@ -20,7 +20,7 @@ class Away(Enum):
     DOWN_AND_OUT = 'is down and out'
 
 
-def absent(seen: Observation, osd_id: int) -> Optional[Away]:
+def absent(seen: ClusterView, osd_id: int) -> Optional[Away]:
     """In what way an OSD is away; None: it is not."""
     return _absent(seen.cluster, osd_id)
 

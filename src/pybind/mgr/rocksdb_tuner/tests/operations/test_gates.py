@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from rocksdb_tuner.mgr.records import DaemonVersions, PgSummary
-from rocksdb_tuner.operations.rollout.gates import (
+from rocksdb_tuner.operations.gates import (
     HOLDING_FLAGS,
     HOLDING_HEALTH,
     closed_gate,
@@ -16,7 +16,7 @@ from rocksdb_tuner.operations.rollout.gates import (
     upgrading,
 )
 from rocksdb_tuner.operations.rollout.observation import Observation
-from rocksdb_tuner.operations.rollout.stopwatch import LastChange
+from rocksdb_tuner.operations.stopwatch import LastChange
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from rocksdb_tuner.operations.rollout.restart_log import DAY_S, Restart, RestartLog
-from rocksdb_tuner.operations.rollout.stopwatch import GAP_MAX_S, LastChange, SteadyClock, Stopwatch
+from rocksdb_tuner.operations.stopwatch import GAP_MAX_S, LastChange, SteadyClock, Stopwatch
 
 
 def test_a_steady_clock_goes_on_from_what_was_stored_and_never_back() -> None:

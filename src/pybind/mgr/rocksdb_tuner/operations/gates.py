@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Optional
 
-from .observation import Observation
+from .cluster_view import ClusterView
 
 #: Somebody holds the cluster still: what a restart would trigger could not heal, or would stay.
 HOLDING_FLAGS = frozenset(
@@ -144,7 +144,7 @@ def way_out(reason: str) -> Optional[str]:
     return None
 
 
-def closed_gate(seen: Observation, osd_id: int) -> Optional[str]:
+def closed_gate(seen: ClusterView, osd_id: int) -> Optional[str]:
     """Why this OSD, which is up, may not be restarted now; None if it may."""
     return (
         _mode(seen)
@@ -158,7 +158,7 @@ def closed_gate(seen: Observation, osd_id: int) -> Optional[str]:
     )
 
 
-def _moved(seen: Observation) -> Optional[str]:
+def _moved(seen: ClusterView) -> Optional[str]:
     # An OSD that comes in makes PGs peer and remap at once; their states reach the manager with
     # the next report, and until then they look as clean as before (seen on 16.2.15).
     if not seen.osds_moved:
@@ -166,7 +166,7 @@ def _moved(seen: Observation) -> Optional[str]:
     return 'an OSD came, went or restarted just now: placement groups are to be reported first'
 
 
-def placement_groups(seen: Observation) -> Optional[str]:
+def placement_groups(seen: ClusterView) -> Optional[str]:
     """Why the placement groups are not all active+clean and at rest; None if they are."""
     if seen.pgs.total == 0 and seen.cluster.pools:
         return 'the states of the placement groups are not known yet'
@@ -183,11 +183,11 @@ def placement_groups(seen: Observation) -> Optional[str]:
     return None
 
 
-def _mode(seen: Observation) -> Optional[str]:
+def _mode(seen: ClusterView) -> Optional[str]:
     return None if seen.may_act else NOT_ALLOWED
 
 
-def _held_cluster(seen: Observation) -> Optional[str]:
+def _held_cluster(seen: ClusterView) -> Optional[str]:
     flags = sorted(HOLDING_FLAGS & seen.cluster.flags)
     if flags:
         return f'flags set on the cluster: {", ".join(flags)}'
@@ -195,7 +195,7 @@ def _held_cluster(seen: Observation) -> Optional[str]:
     return f'cluster health: {", ".join(codes)}' if codes else None
 
 
-def _osds(seen: Observation, osd_id: int) -> Optional[str]:
+def _osds(seen: ClusterView, osd_id: int) -> Optional[str]:
     osd = seen.osd(osd_id)
     # `osd ok-to-stop` answers "ok" for an id that does not exist.
     if osd is None:
@@ -210,13 +210,13 @@ def _osds(seen: Observation, osd_id: int) -> Optional[str]:
     return f'osd.{down[0]} is down' if down else None
 
 
-def _upgrade(seen: Observation) -> Optional[str]:
+def _upgrade(seen: ClusterView) -> Optional[str]:
     if seen.upgrade is None and seen.versions is None:
         return 'whether all daemons run one version is not known yet'
     return upgrading(seen)
 
 
-def upgrading(seen: Observation) -> Optional[str]:
+def upgrading(seen: ClusterView) -> Optional[str]:
     """What tells that Ceph is being upgraded; None: nothing does."""
     if seen.upgrade is not None:
         return f'Ceph is being upgraded: {seen.upgrade}'
@@ -229,7 +229,7 @@ def upgrading(seen: Observation) -> Optional[str]:
     return None
 
 
-def _ok_to_stop(seen: Observation, osd_id: int) -> Optional[str]:
+def _ok_to_stop(seen: ClusterView, osd_id: int) -> Optional[str]:
     if osd_id not in seen.ok_to_stop:
         return f'whether osd.{osd_id} may stop is not known yet'
     reason = seen.ok_to_stop[osd_id]

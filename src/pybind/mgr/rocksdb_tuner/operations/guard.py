@@ -1,0 +1,17 @@
+"""What an operation must not wait for, nor fail with: judging and announcing."""
+
+from __future__ import annotations
+
+from typing import Callable, Protocol, TypeVar
+
+_T = TypeVar('_T')
+
+
+class Guard(Protocol):
+    def value(self, step: str, work: Callable[[], _T], otherwise: _T) -> _T:
+        """What ``work`` returns; ``otherwise`` where it raises."""
+
+
+class Unguarded:
+    def value(self, step: str, work: Callable[[], _T], otherwise: _T) -> _T:  # noqa: ARG002
+        return work()

@@ -1,0 +1,16 @@
+"""Texts in the state of every operation."""
+
+from __future__ import annotations
+
+#: Texts in the state are cut to this many characters: they come from other programs.
+TEXT_MAX = 600
+
+LOOKS_FIRST = 'this manager has just become active and looks first'
+
+
+def paused_text(actor: str) -> str:
+    return f'paused by {actor}'
+
+
+def clip(text: str, most: int = TEXT_MAX) -> str:
+    return text if len(text) <= most else text[: most - 3] + '...'
