@@ -14,8 +14,10 @@ except ImportError:
     # prettytable before 1.0, which older distributions ship beside Ceph, counts for itself.
     from prettytable import _str_block_width as wcswidth  # type: ignore[attr-defined, no-redef]
 
-#: No line of plain output is longer.
-WIDTH = 120
+#: What is read is no wider, as most of what Ceph prints.
+WIDTH = 80
+#: Tables of many figures, and commands that are pasted: no line of plain output is longer.
+WIDE = 120
 _GAP = 2
 _ELLIPSIS = '...'
 #: An error is a sentence or a list of names.
@@ -40,10 +42,15 @@ class Column:
     min_width: int = 8
 
 
-def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], indent: int = 0) -> str:
-    """A table in the form of Ceph's own commands, at most WIDTH columns wide."""
+def table(
+    columns: Sequence[Column],
+    rows: Iterable[Sequence[str]],
+    indent: int = 0,
+    width: int = WIDTH,
+) -> str:
+    """A table in the form of Ceph's own commands, at most ``width`` columns wide."""
     cells = [[clean(cell) for cell in row] for row in rows]
-    widths = _fitted(columns, cells, WIDTH - indent)
+    widths = _fitted(columns, cells, width - indent)
     drawn = PrettyTable([column.title for column in columns], border=False)
     drawn.left_padding_width = 0
     drawn.right_padding_width = _GAP
@@ -64,17 +71,18 @@ def _fitted(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], available: int
 ) -> Sequence[int]:
     """Widths of the columns, so that all of them fit."""
-    widths = [display_width(column.title) for column in columns]
-    least = list(widths)
+    titles = [display_width(column.title) for column in columns]
+    widths = list(titles)
     for row in rows:
         widths = [max(width, display_width(cell)) for width, cell in zip(widths, row)]
     excess = sum(widths) + _GAP * (len(widths) - 1) - available
-    for index in range(len(columns)):
-        least[index] = max(least[index], columns[index].min_width, _LEAST_WIDTH)
+    least = [max(width, c.min_width, _LEAST_WIDTH) for width, c in zip(titles, columns)]
     flexible = [i for i, column in enumerate(columns) if column.flexible]
     excess = _narrow(widths, least, flexible, excess)
     if excess > 0:
-        _narrow(widths, [_LEAST_WIDTH] * len(widths), range(len(widths)), excess)
+        # A title is drawn as wide as it is.
+        least = [max(width, _LEAST_WIDTH) for width in titles]
+        _narrow(widths, least, range(len(widths)), excess)
     return widths
 
 
@@ -124,7 +132,7 @@ def shell_command(text: str) -> str:
     quote = ''
     for unit, quote_after in _shell_units(text):
         # A control character takes more than the one or two columns of any other.
-        while display_width(line) + max(0, len(unit) - 2) > WIDTH - 4:
+        while display_width(line) + max(0, len(unit) - 2) > WIDE - 4:
             end, quote_there = comma or (len(line), quote)
             # In single quotes a backslash is an ordinary character: leave them and come back.
             leave, resume = ("'", "'") if quote_there == "'" else ('', '')

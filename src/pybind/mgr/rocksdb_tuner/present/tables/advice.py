@@ -66,31 +66,38 @@ def recommend(snapshot: Snapshot) -> str:
         )
     text = table(
         (
-            Column('ID'),
-            Column('KIND'),
+            # Typed again by whoever applies it, so never shortened.
+            Column('ID', flexible=True, wrap=True, min_width=16),
             Column('WHO', flexible=True),
             Column('OSDS', 'r'),
-            Column('PROFILE', flexible=True),
-            Column('EXPECTED', flexible=True, wrap=True, min_width=16),
+            Column('CHANGE', flexible=True, wrap=True, min_width=25),
             Column('RISK'),
             Column('RESTART'),
         ),
         (
             (
                 r.recommendation_id,
-                r.kind.value,
                 r.who,
                 str(len(r.osds)),
-                r.profile or UNNAMED_OPTIONS,
-                _expected(r),
+                f'{r.kind.value} {r.profile or UNNAMED_OPTIONS}',
                 r.risk.value,
                 'yes' if r.restart_required else 'no',
             )
             for r in snapshot.recommendations
         ),
     )
-    more = f'In full, with the exact commands and undo: {COMMAND} show <id>'
-    return sections(text, _conclusions(snapshot), limits_of_groups(snapshot.groups), more)
+    expected = (
+        paragraph(f'{r.recommendation_id}: {_expected(r.prediction)}', 4, '  ')
+        for r in snapshot.recommendations
+        if r.prediction is not None
+    )
+    return sections(
+        text,
+        titled('Expected', '\n'.join(expected)),
+        _conclusions(snapshot),
+        limits_of_groups(snapshot.groups),
+        f'Details, with commands and undo: {COMMAND} show <id>',
+    )
 
 
 def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
@@ -291,10 +298,7 @@ def _conclusions(snapshot: Snapshot) -> str:
     )
 
 
-def _expected(recommendation: Recommendation) -> str:
-    prediction = recommendation.prediction
-    if prediction is None:
-        return UNKNOWN
+def _expected(prediction: Prediction) -> str:
     change = format_percent_range(prediction.low_percent, prediction.high_percent)
     return f'{prediction.metric} {change}'
 

@@ -10,7 +10,7 @@ from ...advise.usage import at_most
 from ...advise.weighing import RESOURCES, Bars, Origin, Weighed, Weighing
 from ...snapshot import Mode, Snapshot
 from ...units import UNKNOWN
-from ..layout import Column, paragraph, table
+from ..layout import WIDE, Column, paragraph, table
 from .phrases import COMMAND, nothing_known, sections, titled
 
 __all__ = ['candidates']
@@ -82,6 +82,7 @@ def _table(weighing: Weighing, feasible: Iterable[Weighed]) -> str:
             for w in feasible
             if w == weighing.chosen or not _is_like_the_best(w, weighing)
         ),
+        width=WIDE,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Optional
 from ...deep.look import DeepLook
 from ...observe.column_families import ColumnFamilyStats, DeepStats
 from ...units import UNKNOWN, format_bytes, format_count, format_duration, format_ratio
-from ..layout import Column, fields, paragraph, table
+from ..layout import WIDE, Column, fields, paragraph, table
 from .phrases import sections
 
 
@@ -70,6 +70,7 @@ def _families(stats: DeepStats) -> str:
             )
             for family in stats.column_families
         ),
+        width=WIDE,
     )
 
 
@@ -98,7 +99,7 @@ def _levels(stats: DeepStats) -> str:
         Column('WRITE AMP', 'r'),
         Column('COMPACTIONS', 'r'),
     )
-    return table(columns, rows) if rows else ''
+    return table(columns, rows, width=WIDE) if rows else ''
 
 
 def _remarks(look: DeepLook, *, sharded: Optional[bool]) -> list[str]:

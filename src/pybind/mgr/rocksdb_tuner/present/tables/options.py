@@ -13,7 +13,7 @@ from ...options.neighbours import NeighbourInfo
 from ...options.syntax import OptionSyntaxError, parse
 from ...options.verdict import ReleaseVerdict, Verdict
 from ...units import UNKNOWN
-from ..layout import Column, fields, paragraph, table
+from ..layout import WIDE, Column, fields, paragraph, table
 from .phrases import SEVERITY_MARKS, bullets, osd_names, sections, titled
 
 _ACCEPTED = {True: 'accepted', False: 'NOT accepted', None: 'not known'}
@@ -83,7 +83,7 @@ def _in_effect(verdict: ReleaseVerdict) -> str:
         Column('WRITTEN', flexible=True, wrap=True),
         Column('IN EFFECT', flexible=True, wrap=True),
     )
-    return table(columns, rows, indent=2)
+    return table(columns, rows, indent=2, width=WIDE)
 
 
 def _problem(problem: Problem) -> str:
@@ -117,6 +117,7 @@ def option_list(options: Sequence[Union[OptionInfo, NeighbourInfo]]) -> str:
             )
             for info in options
         ),
+        width=WIDE,
     )
 
 
@@ -153,7 +154,9 @@ def explain(info: Union[OptionInfo, NeighbourInfo]) -> str:
         Column('DEFAULT', flexible=True, wrap=True),
         Column('NO EFFECT', flexible=True, wrap=True, min_width=20),
     )
-    return sections(fields(pairs), table(columns, rows), titled('Members', _members(info)))
+    return sections(
+        fields(pairs), table(columns, rows, width=WIDE), titled('Members', _members(info))
+    )
 
 
 def _neighbour(info: NeighbourInfo) -> str:
@@ -175,7 +178,7 @@ def _neighbour(info: NeighbourInfo) -> str:
         for release, text in info.defaults.items()
     ]
     columns = (Column('IN'), Column('DEFAULT', flexible=True, wrap=True))
-    return sections(fields(pairs), table(columns, rows))
+    return sections(fields(pairs), table(columns, rows, width=WIDE))
 
 
 def _members(info: OptionInfo) -> str:
@@ -195,7 +198,7 @@ def _members(info: OptionInfo) -> str:
         defaults = (f'{text or "(empty)"} ({", ".join(v)})' for text, v in by_default.items())
         kind = member.value_type.value if member.value_type else 'ignored'
         rows.append((member.name, kind, ', '.join(defaults)))
-    return table(columns, rows, indent=2)
+    return table(columns, rows, indent=2, width=WIDE)
 
 
 def _limits(info: OptionInfo) -> Iterable[tuple[str, str]]:
@@ -255,7 +258,7 @@ def comparison(compared: Comparison) -> str:
     return sections(
         head,
         bullets(untold),
-        table(columns, rows),
+        table(columns, rows, width=WIDE),
         titled('Why', '\n'.join(_reason(change) for change in compared.changes)),
     )
 

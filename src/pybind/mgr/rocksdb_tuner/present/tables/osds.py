@@ -49,6 +49,10 @@ from .phrases import (
     workload_cells,
 )
 
+#: The source, and so the name here, of the option string that a release has by itself.
+_RELEASE_DEFAULT = 'default'
+#: Between what is on the DB device and what is not.
+_SPILLED = '+'
 _SHARDED = {None: UNKNOWN, True: 'yes', False: 'no: RocksDB is not sharded'}
 _NO_SIGNALS = Signals(osd_id=-1)
 
@@ -62,20 +66,17 @@ def osds(snapshot: Snapshot) -> str:
         Column('HOST', flexible=True),
         Column('CLASS', flexible=True, min_width=5),
         Column('WORKLOAD', flexible=True, min_width=15),
-        Column('WR OP/S', 'r'),
-        Column('WR SIZE', 'r'),
+        Column('WR/S', 'r'),
         Column('KV SYNC', 'r'),
         Column('BUSY', 'r'),
-        Column('WAL/S', 'r'),
-        Column('WA', 'r'),
         Column('DB', 'r'),
-        Column('SLOW', 'r'),
         Column('OPTIONS', flexible=True, min_width=10),
     )
     domain = common_domain(facts.info.host for facts in snapshot.osds)
     text = table(columns, (_osd_cells(facts, domain) for facts in snapshot.osds))
     pending = options_in_use(snapshot.osds).pending_restart
-    return sections(text, pending_note(pending))
+    notes = (_spillover_note(snapshot.osds), pending_note(pending))
+    return sections(text, '\n'.join(note for note in notes if note))
 
 
 def osd(detail: OsdDetail) -> str:
@@ -181,28 +182,36 @@ def _osd_cells(facts: OsdFacts, domain: str) -> Sequence[str]:
         facts.info.device_class or UNKNOWN,
         _osd_workload_cells(facts)[0],
         format_count(signals.write_iops),
-        format_bytes_short(signals.write_bytes_avg),
         format_ms(signals.kv_sync_ms),
         format_percent(signals.kv_sync_busy),
-        format_bytes_short(signals.wal_bytes_per_s),
-        format_ratio(signals.db_write_amp),
         _db_used_cell(signals),
-        format_bytes_short(signals.slow_used_bytes),
         _profile_cell(facts.options),
     )
 
 
 def _db_used_cell(signals: Signals) -> str:
+    """How full the DB device is, or the size of a DB that shares its device; and what spilled."""
     if signals.db_used_bytes is None or not signals.db_total_bytes:
-        return format_bytes_short(signals.db_used_bytes)
-    return format_percent(signals.db_used_bytes / signals.db_total_bytes)
+        used = format_bytes_short(signals.db_used_bytes)
+    else:
+        used = format_percent(signals.db_used_bytes / signals.db_total_bytes)
+    spilled = signals.slow_used_bytes
+    return f'{used}{_SPILLED}{format_bytes_short(spilled)}' if spilled else used
+
+
+def _spillover_note(osds: Iterable[OsdFacts]) -> str:
+    if not any(facts.signals and facts.signals.slow_used_bytes for facts in osds):
+        return ''
+    return paragraph(f'{_SPILLED} spilled over to the slow device')
 
 
 def _profile_cell(options: Optional[OsdOptions]) -> str:
     if options is None:
         return UNKNOWN
-    mark = PENDING_MARK if options.pending_restart else ''
-    return f'{options.profile or UNNAMED_OPTIONS}{mark}'
+    # Which release's default that is says the release; those of other sources have their name.
+    by_default = options.profile is not None and options.source == _RELEASE_DEFAULT
+    name = _RELEASE_DEFAULT if by_default else options.profile or UNNAMED_OPTIONS
+    return name + (PENDING_MARK if options.pending_restart else '')
 
 
 def _osd_workload_cells(facts: OsdFacts) -> tuple[str, str, str]:

@@ -26,7 +26,7 @@ from ...units import (
     format_plural,
 )
 from ...workload.records import Workload, WorkloadClass
-from ..layout import WIDTH, Column, paragraph, shell_command, shorten, table
+from ..layout import WIDE, WIDTH, Column, paragraph, shell_command, shorten, table
 from ..summaries import osds_finished
 
 #: How an operator calls the module.
@@ -188,6 +188,7 @@ def changes_table(changes: Sequence[OptionDifference], before: str, after: str) 
             Column(after, flexible=True, wrap=True, min_width=16),
         ),
         ((c.option, option_value(c.value_from), option_value(c.value_to)) for c in changes),
+        width=WIDE,
     )
 
 

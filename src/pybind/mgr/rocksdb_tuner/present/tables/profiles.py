@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ...advise.profiles import Profile, PublishedEvidence, SuitabilityRule
 from ...units import UNKNOWN, format_percent_range, format_plural
-from ..layout import Column, fields, paragraph, table
+from ..layout import WIDE, Column, fields, paragraph, table
 from ..summaries import suited_workloads
 from .phrases import COMMAND, bullets, sections, titled
 
@@ -31,6 +31,7 @@ def profile_list(profiles: Sequence[Profile]) -> str:
             )
             for p in profiles
         ),
+        width=WIDE,
     )
     superseded = any(p.superseded is not None for p in profiles)
     note = (

@@ -10,6 +10,7 @@ from ...operations.rollout.records import RolloutState
 from ...operations.rollout.track_record import track_record
 from ...snapshot import Mode, Sampling, Snapshot
 from ...units import UNKNOWN, format_duration, format_ms, format_plural
+from ...workload.records import Workload
 from ..layout import Column, fields, paragraph, table
 from ..summaries import OptionsInUse, options_in_use
 from .phrases import (
@@ -29,10 +30,10 @@ from .phrases import (
 )
 
 _MODES = {
-    Mode.OFF: 'nothing is read, nothing is changed',
-    Mode.OBSERVE: 'measures and recognises the workload',
-    Mode.RECOMMEND: 'measures and advises; changes something only when asked to',
-    Mode.AUTO_APPLY: 'measures, advises, and applies recommendations of low risk by itself',
+    Mode.OFF: 'no sampling, no changes',
+    Mode.OBSERVE: 'samples OSDs and classifies workloads',
+    Mode.RECOMMEND: 'samples and advises; changes OSDs only on request',
+    Mode.AUTO_APPLY: 'also applies low-risk recommendations by itself',
 }
 
 
@@ -76,16 +77,18 @@ def _sampling(current: Mode, sampling: Sampling) -> str:
     if current is Mode.OFF:
         return 'off'
     parts = [
-        format_plural(sampling.osds, 'OSD'),
-        'from files'
-        if sampling.interval_s is None
-        else f'every {format_duration(sampling.interval_s)}',
+        format_plural(sampling.osds, 'OSD')
+        + (
+            ' from files'
+            if sampling.interval_s is None
+            else f' every {format_duration(sampling.interval_s)}'
+        ),
         'no sample yet'
         if sampling.last_sample_age_s is None
         else f'newest sample {format_duration(sampling.last_sample_age_s)} old',
     ]
     if sampling.tick_ms is not None:
-        parts.append(f'last tick took {format_ms(sampling.tick_ms)} of CPU')
+        parts.append(f'tick {format_ms(sampling.tick_ms)} CPU')
     return ', '.join(parts)
 
 
@@ -147,7 +150,7 @@ def _groups(snapshot: Snapshot) -> str:
             (
                 group.who,
                 str(len(group.osds)),
-                *workload_cells(group.workload),
+                _workload_cell(group.workload),
                 _options_cell(in_use),
                 _source_cell(in_use),
             )
@@ -156,8 +159,7 @@ def _groups(snapshot: Snapshot) -> str:
         Column('GROUP', flexible=True),
         Column('OSDS', 'r'),
         Column('WORKLOAD'),
-        Column('CONFIDENCE', 'r'),
-        Column('OPTIONS', flexible=True, wrap=True, min_width=20),
+        Column('OPTIONS', flexible=True, wrap=True, min_width=25),
         Column('SOURCE'),
     )
     in_no_group = [f.info.osd_id for f in snapshot.osds if f.info.device_class is None]
@@ -170,6 +172,11 @@ def _groups(snapshot: Snapshot) -> str:
         pending_note(pending),
         limits_of_groups(snapshot.groups),
     )
+
+
+def _workload_cell(found: Optional[Workload]) -> str:
+    workload_class, confidence = workload_cells(found)
+    return workload_class if confidence == UNKNOWN else f'{workload_class} ({confidence})'
 
 
 def _options_cell(in_use: OptionsInUse) -> str:

@@ -26,7 +26,7 @@ from ...units import (
     format_percent,
     format_ratio,
 )
-from ..layout import Column, fields, paragraph, table
+from ..layout import WIDE, Column, fields, paragraph, table
 from .estimates import estimated, objects_written_to
 from .phrases import bullets, changes_table, sections, titled
 
@@ -158,7 +158,7 @@ def _columns(model: TreeModel) -> str:
         Column('FULL FLUSH', 'r'),
     ]
     if all(family.share is None for family in families):
-        return table(columns, (_column(family) for family in families), indent=2)
+        return table(columns, (_column(family) for family in families), indent=2, width=WIDE)
     columns += [
         Column('SHARE', 'r'),
         Column('EXPECTED', 'r'),
@@ -168,7 +168,7 @@ def _columns(model: TreeModel) -> str:
         Column('EVERY', 'r'),
     ]
     rows = ((*_column(family), *_flush(family)) for family in families)
-    return '\n'.join((table(columns, rows, indent=2), paragraph(_held(), 2)))
+    return '\n'.join((table(columns, rows, indent=2, width=WIDE), paragraph(_held(), 2)))
 
 
 def _column(column: ColumnFamilyModel) -> tuple[str, ...]:
@@ -259,7 +259,7 @@ def _stalls(model: TreeModel) -> str:
         Column('HEADROOM', 'r'),
         Column('LASTS', 'r'),
     )
-    return table(columns, (_stall(stall) for stall in model.stalls), indent=2)
+    return table(columns, (_stall(stall) for stall in model.stalls), indent=2, width=WIDE)
 
 
 def _stall(stall: Stall) -> tuple[str, ...]:

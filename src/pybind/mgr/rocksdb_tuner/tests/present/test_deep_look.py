@@ -13,7 +13,7 @@ from rocksdb_tuner import present
 from rocksdb_tuner.deep.look import OPTIONS, DeepLook
 from rocksdb_tuner.observe.column_families import DeepStats, parse_deep_stats
 from rocksdb_tuner.present import render
-from rocksdb_tuner.present.layout import WIDTH
+from rocksdb_tuner.present.layout import WIDE
 
 from . import samples
 
@@ -39,7 +39,7 @@ def test_a_look_is_what_the_schema_says_and_fits_the_screen(release: str, name: 
     shown = {family['name'] for family in found['deep']['column_families']}
     assert shown == {family.name for family in seen.stats.column_families}
     text = render.osd(snapshot, 0, 'plain', seen)
-    assert all(len(line) <= WIDTH for line in text.splitlines())
+    assert all(len(line) <= WIDE for line in text.splitlines())
     for family in seen.stats.column_families:
         assert f'\n {family.name} ' in text or f'\n{family.name} ' in text
 

@@ -1,4 +1,4 @@
-"""Text fits a terminal of 120 columns, whatever it is, and loses nothing that matters."""
+"""Text fits a terminal of 80 columns, whatever it is, and loses nothing that matters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocksdb_tuner.present import layout
-from rocksdb_tuner.present.layout import WIDTH, Column
+from rocksdb_tuner.present.layout import WIDE, WIDTH, Column
 
 from .samples import LZ4
 
@@ -102,7 +102,7 @@ def test_a_short_command_stays_as_it_is() -> None:
 def test_a_long_command_is_broken_after_a_comma_and_means_the_same() -> None:
     command = f"ceph config set osd.0 bluestore_rocksdb_options '{LZ4}'"
     text = layout.shell_command(command)
-    assert widest(text) <= WIDTH
+    assert widest(text) <= WIDE
     assert all(line.endswith(",'\\") for line in text.split('\n')[:-1])
     assert run_by_a_shell(text) == [
         'ceph', 'config', 'set', 'osd.0', 'bluestore_rocksdb_options', LZ4,
@@ -120,7 +120,7 @@ SHELL_TEXT = st.text(
 def test_any_quoted_command_survives_the_shell(arguments: list[str]) -> None:
     """What is pasted from the terminal is what was meant."""
     text = layout.shell_command(' '.join(shlex.quote(argument) for argument in arguments))
-    assert widest(text) <= WIDTH
+    assert widest(text) <= WIDE
     assert all(line.isprintable() for line in text.split('\n'))
     assert run_by_a_shell(text) == arguments
 
@@ -131,5 +131,5 @@ def test_double_quotes_and_escapes_survive_the_shell(text: str) -> None:
     quoted = '"' + ''.join('\\' + c if c in '"\\$`' else c for c in text) + '"'
     escaped = ''.join('\\' + c for c in text)
     shown = layout.shell_command(f'{quoted} x{escaped}')
-    assert widest(shown) <= WIDTH
+    assert widest(shown) <= WIDE
     assert run_by_a_shell(shown) == [text, f'x{text}']
