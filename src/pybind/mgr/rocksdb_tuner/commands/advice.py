@@ -7,10 +7,16 @@ from .command import Answer, reads
 from .context import Context
 
 
-@reads('findings')
+@reads('findings', 'finding ls')
 def findings(context: Context) -> Answer:
-    """Show what an expert would point out, worst first"""
+    """List findings, worst first"""
     return lambda form: render.findings(context.snapshot, form)
+
+
+@reads('finding show')
+def finding_show(context: Context, finding_id: str) -> Answer:
+    """Show a finding in full, with evidence, remedy, commands and source"""
+    return lambda form: render.finding(context.snapshot, finding_id, form)
 
 
 @reads('recommend')

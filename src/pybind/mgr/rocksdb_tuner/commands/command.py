@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import inspect
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import (
@@ -78,14 +79,14 @@ COMMANDS: dict[str, Command] = {}
 _BY_PREFIX: dict[str, Command] = {}
 
 
-def reads(words: str) -> Callable[[_Handler], _Handler]:
-    """A command that changes nothing: who may read may send it."""
-    return _registered(words, CLIReadCommand)
+def reads(*names: str) -> Callable[[_Handler], _Handler]:
+    """A command that changes nothing, under each of ``names``: who may read may send it."""
+    return _registered(names, CLIReadCommand)
 
 
-def changes(words: str) -> Callable[[_Handler], _Handler]:
+def changes(*names: str) -> Callable[[_Handler], _Handler]:
     """A command that takes the permission to write."""
-    return _registered(words, CLIWriteCommand)
+    return _registered(names, CLIWriteCommand)
 
 
 def view(name: str) -> Callable[[_Handler], _Handler]:
@@ -120,9 +121,7 @@ def guarded(handle: Callable[[str, dict[str, Any]], Any], inbuf: str, cmd: dict[
         )
 
 
-def _registered(words: str, ceph: Decorator) -> Callable[[_Handler], _Handler]:
-    name = words.replace(' ', '_')
-
+def _registered(names: Sequence[str], ceph: Decorator) -> Callable[[_Handler], _Handler]:
     def register(handler: _Handler) -> _Handler:
         parameters = _parameters(handler)
         chosen = inspect.Parameter(
@@ -136,8 +135,10 @@ def _registered(words: str, ceph: Decorator) -> Callable[[_Handler], _Handler]:
         if given is not None:
             parameters[INPUT] = given
         run = _run(handler, parameters, Format.PLAIN)
-        COMMANDS[name] = _BY_PREFIX[f'{PREFIX} {words}'] = Command(name, run, parameters)
-        ceph(f'{PREFIX} {words}')(run)
+        for words in names:
+            name, prefix = words.replace(' ', '_'), f'{PREFIX} {words}'
+            COMMANDS[name] = _BY_PREFIX[prefix] = Command(name, run, parameters)
+            ceph(prefix)(run)
         return handler
 
     return register

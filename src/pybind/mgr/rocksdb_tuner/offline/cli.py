@@ -87,10 +87,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         'command',
         nargs='?',
-        choices=(*_RENDERERS, 'show'),
+        choices=(*_RENDERERS, 'show', 'finding'),
         help=f'as the commands of the module; without one: {", ".join(_OVERVIEW)}',
     )
-    parser.add_argument('subject', nargs='?', help='the OSD for "osd", the id for "show"')
+    parser.add_argument(
+        'subject', nargs='?', help='the OSD for "osd", the id for "show" and "finding"'
+    )
     parser.add_argument('--format', choices=FORMATS, default='plain')
     return parser
 
@@ -99,12 +101,16 @@ def _answer(
     judgement: Judgement, command: Optional[str], subject: Optional[str], output_format: str
 ) -> str:
     snapshot = judgement.snapshot
-    if subject is not None and command not in {'osd', 'show'}:
+    if subject is not None and command not in {'osd', 'show', 'finding'}:
         _parser().error(f'"{command}" takes nothing more: "{subject}"')
     if command is None:
         return overview(snapshot, output_format)
     if command == 'show':
         return _show(snapshot, subject, output_format)
+    if command == 'finding':
+        if subject is None:
+            _parser().error('"finding" needs the id of a finding')
+        return render.finding(snapshot, subject, output_format)
     if command == 'osd' and subject is not None:
         number = subject.removeprefix('osd.')
         if not (number.isascii() and number.isdigit()):

@@ -201,7 +201,12 @@ def workload(snapshot: Snapshot) -> JsonObject:
 
 def findings(snapshot: Snapshot) -> list[JsonObject]:
     """What an expert would point out, worst first."""
-    return [_finding(finding) for finding in worst_first(snapshot.findings)]
+    return finding(worst_first(snapshot.findings))
+
+
+def finding(found: Sequence[Finding]) -> list[JsonObject]:
+    """Findings as they stand: several may be of one id."""
+    return [_finding(one) for one in found]
 
 
 def recommend(snapshot: Snapshot) -> list[JsonObject]:

@@ -53,6 +53,7 @@ __all__ = [
     'derivation',
     'explain',
     'failing_checks',
+    'finding',
     'findings',
     'growth',
     'health_checks',
@@ -119,6 +120,13 @@ def workload(snapshot: Snapshot, output_format: str) -> str:
 
 def findings(snapshot: Snapshot, output_format: str) -> str:
     return _render(documents.findings, advice_tables.findings, snapshot, output_format)
+
+
+def finding(snapshot: Snapshot, finding_id: str, output_format: str) -> str:
+    """All findings of that id; raises PresentError (ENOENT) where there are none."""
+    check_format(output_format)
+    found = subjects.findings_of(snapshot, finding_id)
+    return _render(documents.finding, advice_tables.finding, found, output_format)
 
 
 def recommend(snapshot: Snapshot, output_format: str) -> str:

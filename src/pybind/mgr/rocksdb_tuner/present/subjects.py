@@ -17,6 +17,7 @@ from ..plan.records import ChangeRequest
 from ..snapshot import Snapshot
 from ..units import format_ids
 from .errors import PresentError
+from .summaries import worst_first
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,15 @@ def facts_of(snapshot: Snapshot, osd_id: int) -> OsdFacts:
         )
     known = format_ids(facts.info.osd_id for facts in snapshot.osds)
     raise PresentError(errno.ENOENT, f'osd.{osd_id} does not exist; OSDs of this cluster: {known}')
+
+
+def findings_of(snapshot: Snapshot, finding_id: str) -> tuple[Finding, ...]:
+    """The findings of one id, worst first; raises PresentError (ENOENT) if there are none."""
+    found = tuple(f for f in worst_first(snapshot.findings) if f.finding_id == finding_id)
+    if not found:
+        known = ', '.join(sorted({f.finding_id for f in snapshot.findings})) or 'none at present'
+        raise PresentError(errno.ENOENT, f'there is no finding "{finding_id}"; findings: {known}')
+    return found
 
 
 def plan(recommendation: Recommendation, soak: SoakPlan) -> Plan:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Optional
 
-from ...advise.records import Kind, Prediction, Reason, Recommendation
+from ...advise.records import Finding, Kind, Prediction, Reason, Recommendation, Severity
 from ...operations.gates import GATES
 from ...options.grammar import OptionDifference
 from ...plan.batches import PlannedBatch
@@ -21,7 +21,6 @@ from .phrases import (
     UNNAMED_OPTIONS,
     bullets,
     changes_table,
-    finding_line,
     finding_text,
     flushes_in,
     limited_by,
@@ -45,10 +44,40 @@ def findings(snapshot: Snapshot) -> str:
                 f'Nothing to point out so far; the options of {osd_names(unread)} are not known.'
             )
         return 'Nothing to point out.'
-    found = worst_first(snapshot.findings)
-    return sections(
-        '\n'.join(finding_line(finding) for finding in found),
-        *(finding_text(finding) for finding in found),
+    text = table(
+        (
+            # Typed again by whoever wants to see it in full, so never shortened.
+            Column('ID', flexible=True, wrap=True, min_width=28),
+            Column('SEVERITY'),
+            Column('OSDS', 'r'),
+            Column('SUMMARY', flexible=True, wrap=True, min_width=24),
+        ),
+        [_finding_row(alike) for alike in _alike(worst_first(snapshot.findings))],
+    )
+    return sections(text, f'Details, with evidence and remedy: {COMMAND} finding show <id>')
+
+
+def finding(found: Sequence[Finding]) -> str:
+    """The findings of one id in full."""
+    return sections(*(finding_text(one) for one in found))
+
+
+def _alike(found: Sequence[Finding]) -> Iterable[Sequence[Finding]]:
+    """Findings of one id and severity together: a row says how many OSDs they name."""
+    by_id: dict[tuple[str, Severity], list[Finding]] = {}
+    for one in found:
+        by_id.setdefault((one.finding_id, one.severity), []).append(one)
+    return by_id.values()
+
+
+def _finding_row(alike: Sequence[Finding]) -> tuple[str, str, str, str]:
+    first, others = alike[0], len(alike) - 1
+    osds = {osd_id for one in alike for osd_id in one.osds}
+    return (
+        first.finding_id,
+        first.severity.value,
+        str(len(osds)) if osds else UNKNOWN,
+        first.summary + (f' (and {others} more)' if others else ''),
     )
 
 

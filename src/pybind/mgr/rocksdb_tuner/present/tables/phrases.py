@@ -26,7 +26,7 @@ from ...units import (
     format_plural,
 )
 from ...workload.records import Workload, WorkloadClass
-from ..layout import WIDE, WIDTH, Column, paragraph, shell_command, shorten, table
+from ..layout import WIDE, Column, paragraph, shell_command, table
 from ..summaries import osds_finished
 
 #: How an operator calls the module.
@@ -165,12 +165,6 @@ def finding_text(finding: Finding) -> str:
         lines.append(paragraph(finding.do_not, 16, '    do not:'))
     lines.append(paragraph(finding.source, 16, '    source:'))
     return '\n'.join(lines)
-
-
-def finding_line(finding: Finding) -> str:
-    """The finding in one line, however many OSDs it names."""
-    mark = SEVERITY_MARKS[finding.severity.value]
-    return shorten(f'{mark} {finding.finding_id}: {finding.summary}', WIDTH)
 
 
 def _finding_evidence(evidence: FindingEvidence) -> str:

@@ -318,6 +318,7 @@ def test_every_broken_file_is_named(folder: Path, capsys: pytest.CaptureFixture[
         (('/nonexistent/x',), 1, 'No such file'),
         (('.', 'osd', '7'), 1, 'osd.7'),
         (('.', 'show', 'nope'), 1, '"nope"'),
+        (('.', 'finding', 'nope'), 1, 'there is no finding "nope"'),
     ],
 )
 def test_what_is_not_there_is_named(
@@ -334,7 +335,15 @@ def test_what_is_not_there_is_named(
 
 
 @pytest.mark.parametrize(
-    'words', [(), ('.', 'nope'), ('.', 'osd', 'x'), ('.', 'status', '3'), ('.', '--format', 'xml')]
+    'words',
+    [
+        (),
+        ('.', 'nope'),
+        ('.', 'osd', 'x'),
+        ('.', 'status', '3'),
+        ('.', 'finding'),
+        ('.', '--format', 'xml'),
+    ],
 )
 def test_a_wrong_command_line_is_refused_with_status_2(
     folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]

@@ -64,6 +64,10 @@ def documents(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
         ('osd', render.osds(snapshot, 'json')),
         ('workload', render.workload(snapshot, 'json')),
         ('findings', render.findings(snapshot, 'json')),
+        *(
+            ('findings', render.finding(snapshot, found.finding_id, 'json'))
+            for found in snapshot.findings
+        ),
         ('recommend', render.recommend(snapshot, 'json')),
         ('candidates', render.candidates(snapshot, 'json')),
         ('rollout', render.rollout(snapshot.rollout, snapshot.campaign, 'json')),
@@ -145,6 +149,13 @@ def test_rollouts_of_every_kind_are_what_their_schema_says(rollout: Any) -> None
     validator('rollout').validate(found)
     status = render.status(replace(samples.small_cluster(), rollout=rollout), 'json')
     validator('status').validate(json.loads(status))
+
+
+def test_a_finding_is_told_as_in_the_list_of_all() -> None:
+    snapshot = samples.small_cluster()
+    every = json.loads(render.findings(snapshot, 'json'))
+    for found in every:
+        assert json.loads(render.finding(snapshot, found['id'], 'json')) == [found]
 
 
 def test_all_profiles_are_what_their_schema_says() -> None:

@@ -45,6 +45,15 @@ def test_an_osd_that_does_not_exist_is_refused_with_those_that_do() -> None:
     assert 'osd.99 does not exist; OSDs of this cluster: 0-2' in str(refusal.value)
 
 
+def test_a_finding_that_is_not_there_is_refused_with_those_that_are() -> None:
+    with pytest.raises(PresentError) as refusal:
+        render.finding(samples.small_cluster(), 'spill', 'plain')
+    assert refusal.value.errno == errno.ENOENT
+    assert str(refusal.value) == (
+        'there is no finding "spill"; findings: different-options, spillover, unstartable-options'
+    )
+
+
 def test_before_the_first_map_no_osd_is_said_not_to_exist() -> None:
     with pytest.raises(PresentError) as refusal:
         render.osd(samples.empty_cluster(), 0, 'plain')

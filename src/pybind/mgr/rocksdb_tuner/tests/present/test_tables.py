@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.assessment import Assessment
+from rocksdb_tuner.advise.conditions.catalogue import conditions
 from rocksdb_tuner.advise.profiles import profiles
-from rocksdb_tuner.advise.records import Kind, Limit, OsdFacts, Resource
+from rocksdb_tuner.advise.records import Kind, Limit, OsdFacts, Resource, Severity
 from rocksdb_tuner.judge.records import Inconclusive, Judgement, SoakPlan, Verdict
 from rocksdb_tuner.mgr.records import FailureDomain, Place
 from rocksdb_tuner.observe.deep import RocksdbTimes
@@ -38,6 +39,8 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield 'osds', render.osds(snapshot, 'plain')
     yield 'workload', render.workload(snapshot, 'plain')
     yield 'findings', render.findings(snapshot, 'plain')
+    for found in snapshot.findings:
+        yield 'finding', render.finding(snapshot, found.finding_id, 'plain')
     yield 'recommend', render.recommend(snapshot, 'plain')
     yield 'candidates', render.candidates(snapshot, 'plain')
     yield 'rollout', render.rollout(snapshot.rollout, snapshot.campaign, 'plain')
@@ -52,7 +55,7 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 #: What an operator looks at first, on any terminal.
-READ_FIRST = ('status', 'osds', 'recommend', 'findings')
+READ_FIRST = frozenset({'status', 'osds', 'recommend', 'findings'})
 
 
 def too_wide(text: str, width: int = WIDE) -> list[str]:
@@ -176,9 +179,11 @@ def renamed(snapshot: Snapshot) -> Snapshot:
 def test_what_is_looked_at_first_fits_80_columns(state: str, names: str) -> None:
     """As `ceph -s` and `ceph health detail`, in every state, also with long names."""
     snapshot = samples.all_snapshots()[state]
-    shown = dict(answers(snapshot if names == 'short' else renamed(snapshot)))
-    for name in READ_FIRST:
-        assert too_wide(shown[name], 80) == [], name
+    shown = list(answers(snapshot if names == 'short' else renamed(snapshot)))
+    assert {name for name, _ in shown} >= READ_FIRST
+    for name, text in shown:
+        if name in READ_FIRST:
+            assert too_wide(text, 80) == [], name
 
 
 def test_long_names_leave_what_an_operator_types_and_compares() -> None:
@@ -352,12 +357,51 @@ def test_an_unknown_workload_has_no_confidence() -> None:
     assert row_of(text, 'osd/class:ssd')[2:] == ['unknown', '-', '-']
 
 
-def test_findings_give_evidence_remedy_and_source() -> None:
+def test_findings_are_a_short_list_worst_first() -> None:
+    """Id, severity, OSDs and summary of each; where the rest is to be had."""
     text = render.findings(samples.small_cluster(), 'plain')
-    assert text.index('[ERR]') < text.index('[WRN]') < text.index('[INF]')
+    ids = ('unstartable-options', 'spillover', 'different-options')
+    assert [row_of(text, name)[1:3] for name in ids] == [
+        ['error', '1'], ['warning', '1'], ['info', '1'],
+    ]  # fmt: skip
+    assert text.index(ids[0]) < text.index(ids[1]) < text.index(ids[2])
+    assert 'would not start again' in text
+    assert text.endswith('remedy: ceph rocksdb-tuner finding show <id>')
+    for detail in ('slow_used_bytes', 'ceph config rm', 'BLUEFS_SPILLOVER'):
+        assert detail not in text
+
+
+def test_findings_of_one_id_and_severity_share_a_row_and_are_shown_together() -> None:
+    """As where each of a hundred OSDs spills over."""
+    spilled = samples.FINDINGS[2]
+    others = tuple(replace(spilled, osds=(n, n + 1), summary=f'Of osd.{n}.') for n in (5, 6))
+    # Ceph does not tell of each of its health checks which OSDs it is about.
+    milder = replace(spilled, severity=Severity.INFO, osds=())
+    snapshot = replace(samples.small_cluster(), findings=(spilled, *others, milder))
+    text = render.findings(snapshot, 'plain')
+    rows = [line.split() for line in text.split('\n') if line.startswith('spillover')]
+    assert [row[:3] for row in rows] == [['spillover', 'warning', '4'], ['spillover', 'info', '-']]
+    assert '(and 2 more)' in ' '.join(text.split())
+    whole = render.finding(snapshot, 'spillover', 'plain')
+    assert [line[:5] for line in whole.split('\n') if line.startswith('[')] == [
+        *['[WRN]'] * 3, '[INF]',
+    ]  # fmt: skip
+
+
+def test_the_ids_of_findings_are_whole_in_the_list() -> None:
+    """`finding show` wants them."""
+    found = tuple(replace(samples.FINDINGS[0], finding_id=name) for name in conditions())
+    text = render.findings(replace(samples.small_cluster(), findings=found), 'plain')
+    assert set(conditions()) <= set(text.split())
+
+
+def test_a_finding_gives_evidence_remedy_and_source() -> None:
+    text = render.finding(samples.small_cluster(), 'spillover', 'plain')
+    assert text.startswith('[WRN] spillover: osd.0 keeps 3.2 GiB')
     assert 'slow_used_bytes 3.2 GiB' in text
-    assert 'ceph config rm osd.1 bluestore_rocksdb_options' in text
+    assert 'ceph tell osd.0 compact' in ' '.join(text.split())
     assert 'BLUEFS_SPILLOVER' in text
+    assert 'unstartable-options' not in text
 
 
 def test_no_finding_is_said_and_limited_to_what_is_known() -> None:
@@ -717,18 +761,16 @@ def test_an_osd_tells_how_long_it_was_away_as_exactly_as_that_is_known(
     assert re.search(rf'^Last start:? +{re.escape(told)}$', text, re.MULTILINE), text
 
 
-def test_findings_are_one_line_each_first_and_then_in_full() -> None:
+def test_a_finding_gives_its_commands_and_what_not_to_do() -> None:
     finding = replace(
         samples.FINDINGS[1],
         commands=('ceph config rm osd.1 x', 'ceph osd ok-to-stop 1'),
         do_not='Do not restart it.',
     )
-    text = render.findings(replace(samples.small_cluster(), findings=(finding,) * 2), 'plain')
-    lines = text.splitlines()
-    assert [line[:5] for line in lines[:2]] == ['[ERR]'] * 2
-    assert lines[2] == ''
+    snapshot = replace(samples.small_cluster(), findings=(finding,))
+    lines = render.finding(snapshot, finding.finding_id, 'plain').splitlines()
     assert 'ceph osd ok-to-stop 1' in lines
-    assert 'do not:     Do not restart it.' in text
+    assert '    do not:     Do not restart it.' in lines
 
 
 # -- candidates
