@@ -40,6 +40,7 @@ from ..options.grammar import OptionDifference
 from ..plan.batches import planned_batch, soak_for
 from ..snapshot import Mode, Snapshot
 from ..units import format_time, rounded
+from ..version import VERSION
 from ..workload.records import Evidence, Workload, WorkloadClass
 from .candidate_documents import candidates_of
 from .difference import difference
@@ -86,6 +87,7 @@ def status(snapshot: Snapshot) -> JsonObject:
         'time': format_time(snapshot.taken_s),
         'mode': snapshot.mode.value,
         'release': snapshot.release,
+        'version': VERSION,
         'sampling': {
             'interval_s': rounded(snapshot.sampling.interval_s),
             'osds': snapshot.sampling.osds,

@@ -10,9 +10,11 @@ from ...operations.rollout.records import RolloutState
 from ...operations.rollout.track_record import track_record
 from ...snapshot import Mode, Sampling, Snapshot
 from ...units import UNKNOWN, format_duration, format_ms, format_plural
+from ...version import VERSION
 from ...workload.records import Workload
 from ..layout import Column, fields, paragraph, table
 from ..summaries import OptionsInUse, options_in_use
+from .next_step import next_step
 from .phrases import (
     COMMAND,
     PENDING_MARK,
@@ -43,11 +45,13 @@ def status(snapshot: Snapshot) -> str:
         [
             ('Mode', f'{snapshot.mode.value} ({_MODES[snapshot.mode]})'),
             ('Release', snapshot.release or 'not known to this module'),
+            ('Module version', VERSION),
             ('Sampling', _sampling(snapshot.mode, snapshot.sampling)),
             ('Findings', _finding_counts(snapshot)),
             ('Recommendations', _recommendation_count(snapshot)),
             ('Rollout', _rollout_line(snapshot.rollout)),
             *_campaign_line(snapshot.campaign, snapshot.campaign_waits_for),
+            *_next_step(snapshot),
             ('Track record', track_record_line(track_record(snapshot.history))),
         ]
     )
@@ -138,6 +142,11 @@ def _campaign_line(
     )
     why = (text for text in (state.paused_reason, waits_for) if text is not None)
     return [('Compaction', '; '.join((told, *why)))]
+
+
+def _next_step(snapshot: Snapshot) -> list[tuple[str, str]]:
+    step = next_step(snapshot)
+    return [] if step is None else [('Next step', step)]
 
 
 def _groups(snapshot: Snapshot) -> str:

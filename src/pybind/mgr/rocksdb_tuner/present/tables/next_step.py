@@ -1,0 +1,105 @@
+"""What an operator does next while something is under way: a command, or what to wait for. Pure."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ...operations.compaction.machine import SLOW_WRITES
+from ...operations.compaction.records import CampaignState
+from ...operations.gates import NOT_ALLOWED, way_out
+from ...operations.phases import Phase
+from ...operations.rollout.alarm import why_failed
+from ...operations.rollout.batches import watched_batch
+from ...operations.rollout.records import Direction, RolloutState
+from ...operations.rollout.soak import undecided
+from ...operations.rollout.states import in_flight
+from ...plan.batches import planned_batch
+from ...snapshot import Snapshot
+from ...units import format_duration
+from .phrases import COMMAND
+
+__all__ = ['next_step']
+
+_RESUME = f'"{COMMAND} rollout resume"'
+_ABORT = f'"{COMMAND} rollout abort"'
+
+
+def next_step(snapshot: Snapshot) -> Optional[str]:
+    """In a sentence without a full stop; None while nothing is under way."""
+    rollout, campaign = snapshot.rollout, snapshot.campaign
+    if rollout is not None and not rollout.ended:
+        return _of_rollout(rollout)
+    if campaign is not None and not campaign.ended:
+        return _of_campaign(campaign, snapshot.campaign_waits_for)
+    if rollout is not None and why_failed(rollout) and not snapshot.rollout_acknowledged:
+        return (
+            f'see why with "{COMMAND} rollout status", then acknowledge with '
+            f'"{COMMAND} rollout ack"'
+        )
+    return None
+
+
+def _of_rollout(state: RolloutState) -> str:
+    recovering = state.direction is Direction.RECOVER
+    if state.paused_by is not None and not recovering:
+        return _paused()
+    if undecided(state):
+        return f'{_RESUME} changes the other OSDs, "{COMMAND} rollback" restores what was there'
+    if state.paused_reason is not None:
+        return _waiting(state.paused_reason)
+    return f'wait for {_step_of(state)}'
+
+
+def _step_of(state: RolloutState) -> str:
+    """What goes on by itself."""
+    at_work = in_flight(state)
+    if state.direction is not Direction.FORWARD:
+        return 'the rollback' if at_work is None else f'osd.{at_work.osd_id} to be restored'
+    if at_work is not None:
+        return f'osd.{at_work.osd_id} to restart and become clean'
+    watched = watched_batch(state)
+    if watched is not None:
+        soaked_s = state.batch_soaked_s if watched.number else state.soaked_s
+        least, most = (format_duration(s) for s in (watched.soak.least_s, watched.soak.most_s))
+        times = f'{least} to {most}' if watched.judged else least
+        return (
+            f'the verdict on batch {watched.number + 1}, after {format_duration(soaked_s)} of '
+            f'{times}'
+        )
+    if state.stage in {Phase.PLANNED, Phase.PREFLIGHT}:
+        needed_s = planned_batch(state.request, state.soak, 0).baseline_s
+        if needed_s > state.baseline_s:
+            return (
+                f'the baseline of osd.{state.request.order[0]}, after '
+                f'{format_duration(state.baseline_s)} of {format_duration(needed_s)}'
+            )
+        return f'osd.{state.request.order[0]} to be changed'
+    if state.stage is Phase.COLLAPSING:
+        return 'the entries of single OSDs to become one'
+    return 'the next OSD'
+
+
+def _of_campaign(state: CampaignState, waits_for: Optional[str]) -> str:
+    if state.paused_by is not None:
+        return _paused()
+    if state.paused_reason is not None:
+        return _waiting(state.paused_reason)
+    if waits_for is not None:
+        return f'wait: {waits_for}'
+    busy = ', '.join(f'osd.{osd.osd_id}' for osd in state.in_flight)
+    return f'wait for {busy or "the next OSD"} to be compacted'
+
+
+def _paused() -> str:
+    return f'{_RESUME} continues it, {_ABORT} ends it'
+
+
+def _waiting(reason: str) -> str:
+    """Of what waits for something else than a decision."""
+    if reason == NOT_ALLOWED:
+        return f'"{COMMAND} mode recommend" continues it, {_ABORT} ends it'
+    if reason.startswith(SLOW_WRITES):
+        return f'{_RESUME} accepts the latency of now, {_ABORT} ends it'
+    opened_by = way_out(reason)
+    hint = 'it continues by itself after that' if opened_by is None else opened_by
+    return f'{hint}; {_ABORT} ends it'

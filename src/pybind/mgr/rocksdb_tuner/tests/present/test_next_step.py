@@ -1,0 +1,169 @@
+"""`status` tells an operator what to wait for, or which command to give next."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.judge.records import Judgement, Verdict
+from rocksdb_tuner.operations.compaction.machine import SLOW_WRITES
+from rocksdb_tuner.operations.compaction.records import CampaignState, CompactionStep
+from rocksdb_tuner.operations.gates import NOT_ALLOWED
+from rocksdb_tuner.operations.phases import Phase
+from rocksdb_tuner.operations.rollout.records import (
+    Direction,
+    OsdProgress,
+    OsdStep,
+    RolloutState,
+)
+from rocksdb_tuner.present import render
+from rocksdb_tuner.present.tables.next_step import next_step
+from rocksdb_tuner.snapshot import Snapshot
+from rocksdb_tuner.version import VERSION
+
+from . import samples
+
+STATUS, RESUME, ABORT, ACK = (
+    f'"ceph rocksdb-tuner rollout {verb}"' for verb in ('status', 'resume', 'abort', 'ack')
+)
+
+
+def with_rollout(state: Optional[RolloutState]) -> Snapshot:
+    return replace(samples.small_cluster(), rollout=state)
+
+
+def with_campaign(state: CampaignState, waits_for: Optional[str] = None) -> Snapshot:
+    return replace(
+        samples.small_cluster(), rollout=None, campaign=state, campaign_waits_for=waits_for
+    )
+
+
+def watched(number: int) -> RolloutState:
+    """The OSDs of this batch, and of those before, are changed; it is watched."""
+    state = samples.rollout()
+    request = replace(state.request, batches=((0,), (1, 2)), controls=(1, 2))
+    steps = [OsdStep.VERIFIED, *[OsdStep.VERIFIED if number else OsdStep.PENDING] * 2]
+    return replace(
+        state,
+        request=request,
+        osds=tuple(OsdProgress(osd_id, step) for osd_id, step in enumerate(steps)),
+        stage=Phase.PROMOTING if number else Phase.SOAKING,
+        soak=samples.SOAK,
+        soaked_s=120.0,
+        batch_soaked_s=60.0,
+        verdicts=(Verdict.BETTER,) * number,
+    )
+
+
+ROLLOUTS = {
+    'restarting': (samples.rollout(), 'wait for osd.1 to restart and become clean'),
+    'canary watched': (watched(0), 'wait for the verdict on batch 1, after 2m of 10m to 1h'),
+    'batch watched': (watched(1), 'wait for the verdict on batch 2, after 60s of 5m'),
+    'begun': (
+        replace(samples.rollout(), osds=(OsdProgress(0),), stage=Phase.PREFLIGHT),
+        'wait for osd.0 to be changed',
+    ),
+    'paused': (
+        replace(samples.rollout(), paused_by='operator', paused_reason='paused by operator'),
+        f'{RESUME} continues it, {ABORT} ends it',
+    ),
+    'undecided': (
+        replace(
+            watched(0),
+            judgement=Judgement(Verdict.INCONCLUSIVE, missing=('client writes',)),
+            paused_reason='the verdict on osd.0 is inconclusive',
+        ),
+        f'{RESUME} changes the other OSDs, "ceph rocksdb-tuner rollback" restores what was there',
+    ),
+    'closed gate': (
+        replace(samples.rollout(), paused_reason='flags set on the cluster: noout'),
+        f'"ceph osd unset <flag>" once nobody needs it any more; {ABORT} ends it',
+    ),
+    'by hand': (
+        samples.waiting_rollout(),
+        f'it continues by itself after that; {ABORT} ends it',
+    ),
+    'switched off': (
+        replace(samples.rollout(), paused_reason=NOT_ALLOWED),
+        f'"ceph rocksdb-tuner mode recommend" continues it, {ABORT} ends it',
+    ),
+    'going back': (
+        replace(
+            samples.rollout(),
+            direction=Direction.BACK,
+            osds=(OsdProgress(0, OsdStep.RESTORING), OsdProgress(1, OsdStep.RESTORED)),
+        ),
+        'wait for osd.0 to be restored',
+    ),
+    'failed': (
+        samples.failed_rollout(),
+        f'see why with {STATUS}, then acknowledge with {ACK}',
+    ),
+    'done': (replace(samples.rollout(), stage=Phase.DONE), None),
+    'none': (None, None),
+}
+
+
+@pytest.mark.parametrize('name', ROLLOUTS)
+def test_the_next_step_of_a_rollout_is_told_in_each_of_its_states(name: str) -> None:
+    """What to wait for with how long it takes, or the commands there are to choose from."""
+    state, said = ROLLOUTS[name]
+    assert next_step(with_rollout(state)) == said
+
+
+def test_a_failure_that_was_acknowledged_asks_for_nothing() -> None:
+    failed = with_rollout(samples.failed_rollout())
+    assert next_step(replace(failed, rollout_acknowledged=True)) is None
+
+
+CAMPAIGN = samples.compacting()
+CAMPAIGNS = {
+    'compacting': (CAMPAIGN, None, 'wait for osd.0 to be compacted'),
+    'slowly': (
+        CAMPAIGN,
+        'osd.0 has been compacting for 2h',
+        'wait: osd.0 has been compacting for 2h',
+    ),
+    'between two': (
+        replace(
+            CAMPAIGN,
+            osds=tuple(replace(osd, step=CompactionStep.PENDING) for osd in CAMPAIGN.osds),
+        ),
+        None,
+        'wait for the next OSD to be compacted',
+    ),
+    'paused': (
+        replace(CAMPAIGN, paused_by='operator', paused_reason='paused by operator'),
+        None,
+        f'{RESUME} continues it, {ABORT} ends it',
+    ),
+    'slow writes': (
+        replace(CAMPAIGN, paused_reason=f'{SLOW_WRITES} 1.5 times the 2.0 ms of before'),
+        None,
+        f'{RESUME} accepts the latency of now, {ABORT} ends it',
+    ),
+    'ended': (replace(CAMPAIGN, stage=Phase.DONE), None, None),
+}
+
+
+@pytest.mark.parametrize('name', CAMPAIGNS)
+def test_the_next_step_of_a_campaign_is_told_in_each_of_its_states(name: str) -> None:
+    """The same of compactions."""
+    state, waits_for, said = CAMPAIGNS[name]
+    assert next_step(with_campaign(state, waits_for)) == said
+
+
+def test_status_has_the_next_step_only_while_there_is_one() -> None:
+    text = ' '.join(render.status(samples.small_cluster(), 'plain').split())
+    assert 'Next step: wait for osd.1 to restart and become clean' in text
+    assert 'Next step' not in render.status(with_rollout(None), 'plain')
+
+
+def test_status_tells_the_version_of_the_module() -> None:
+    """In a bug report it says which code it was."""
+    snapshot = samples.empty_cluster()
+    assert f'Module version:   {VERSION}\n' in render.status(snapshot, 'plain')
+    assert json.loads(render.status(snapshot, 'json'))['version'] == VERSION
