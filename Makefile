@@ -15,7 +15,7 @@ TAB_BYTES_MAX := 61440
 MIXIN := monitoring/ceph-mixin/rocksdb_tuner
 
 .PHONY: help demo check chaos fuzz check-releases check-faults lint mypy unit integration faults-short dashboard smoke \
-  campaign restarts advice oracle mutation mutation-sample bench bench-choice measurements mixin tab install install-dashboard install-monitoring clean
+  campaign restarts advice oracle mutation mutation-sample bench bench-choice measurements answers mixin tab install install-dashboard install-monitoring clean
 
 help:
 	@echo 'make demo     the main job on a real Pacific cluster, end to end (root, Debian 12)'
@@ -36,6 +36,7 @@ help:
 	@echo 'make bench-choice  hold limit, recommendation and predicted effect against real OSDs (root, an hour)'
 	@echo 'make measurements  write doc/dev/rocksdb_tuner/measurements.rst from qa/bench/results'
 	@echo 'make mixin    write the Grafana dashboard and the alert rules anew from their source'
+	@echo 'make answers  write the JSON Schemas and the types of the tab anew from the answers of the module'
 	@echo 'make tab      bundle the tab of the Ceph Dashboard (node and npm)'
 	@echo 'make install DESTDIR=...   lay the module out for a package'
 	@echo 'make install-dashboard DESTDIR=...   the same for the REST API and the tab in the Ceph Dashboard'
@@ -111,6 +112,9 @@ install:
 # ROCKSDB_TUNER_FUZZ_SECONDS=7200 for hours
 fuzz: $(TOX)
 	nice -n 10 $(TOX) run -e fuzz
+
+answers: $(TOX)
+	$(TOX) run -e answers
 
 mixin: $(TOX)
 	$(TOX) run -e mixin

@@ -13,6 +13,8 @@ from dashboard import mgr
 from dashboard.controllers import BaseController
 from dashboard.controllers import _rocksdb_tuner_tab as tab
 
+import answers
+
 PAGE = b'<html><body><cd-root></cd-root></body></html>'
 
 
@@ -154,3 +156,8 @@ def test_whoever_may_only_read_cannot_change_what_the_status_says() -> None:
     assert (unplaced.method, unplaced.permission) == ('POST', 'update')
     status: Any = tab.RocksDBTunerStatus.status
     assert (status.method, status.permission) == ('GET', 'read')
+
+
+def test_the_types_of_the_tab_are_those_of_the_answers() -> None:
+    """`make answers` writes the file anew."""
+    assert answers.TYPES.read_text() == answers.results()[answers.TYPES]

@@ -6,22 +6,22 @@ Only what `read` looks at is written: no address, no device's serial number, no 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Optional, Union
+from typing import Any, Optional
 
 from ..mgr.records import ClusterMap, ConfigEntry, CrushDraw, OsdInfo, RunningOption
 from ..observe.sharding import format_files
 from ..present import documents
+from ..present.answers.history import history_of
+from ..present.json_types import Json, JsonObject
+from ..present.to_json import to_json
 from .counters import format_perf_dump
 from .module_state import format_module_state
 from .names import Kind, file_name
 from .records import Collection, OsdCollection
 
-#: What a file holds: a JSON value, or text that is none.
-Content = Union[None, str, list[Any], dict[str, Any]]
 
-
-def files(collection: Collection) -> Iterator[tuple[str, Content]]:
-    """The name and content of every file."""
+def files(collection: Collection) -> Iterator[tuple[str, Json]]:
+    """The name of every file, and what it holds: a JSON value, or text that is none."""
     if collection.module is not None:
         yield file_name(Kind.MODULE), format_module_state(collection.module)
     yield file_name(Kind.OSD_DUMP), _osd_dump(collection.cluster_map)
@@ -33,16 +33,16 @@ def files(collection: Collection) -> Iterator[tuple[str, Content]]:
     if collection.entries is not None:
         yield file_name(Kind.CONFIG_DUMP), [_entry(entry) for entry in collection.entries]
     if collection.health_codes is not None:
-        checks = {code: {} for code in sorted(collection.health_codes)}  # type: dict[str, object]
+        checks: JsonObject = {code: {} for code in sorted(collection.health_codes)}
         yield file_name(Kind.HEALTH), {'checks': checks}
     if collection.module is not None:
-        yield file_name(Kind.HISTORY), list(documents.history(collection.history))
+        yield file_name(Kind.HISTORY), to_json(history_of(collection.history))
         yield file_name(Kind.ROLLOUT), documents.rollout(collection.rollout)
     for osd_id, osd in sorted(collection.osds.items()):
         yield from _osd_files(osd_id, osd)
 
 
-def _osd_files(osd_id: int, osd: OsdCollection) -> Iterator[tuple[str, Content]]:
+def _osd_files(osd_id: int, osd: OsdCollection) -> Iterator[tuple[str, Json]]:
     if osd.running is not None:
         shown = [_running(name, option) for name, option in osd.running.items()]
         yield file_name(Kind.CONFIG_SHOW, osd_id), shown

@@ -22,26 +22,24 @@ from ..advise.records import (
     Severity,
 )
 from ..deep.look import DeepLook
-from ..judge.predictions import Comparison
 from ..judge.records import Judgement, SignalVerdict, SoakPlan, Verdict
 from ..mgr.records import FailureDomain
-from ..observe.growth import Forecast
 from ..observe.latency import WriteLatency, bottleneck, parts
 from ..observe.signals import Signals
 from ..observe.starts import LastStart
 from ..operations.compaction.records import CampaignState
 from ..operations.gates import GATES
-from ..operations.history import HistoryRecord
 from ..operations.phases import Phase
 from ..operations.rollout.batches import batches
 from ..operations.rollout.records import RolloutState
-from ..operations.rollout.track_record import compared, track_record
+from ..operations.rollout.track_record import track_record
 from ..options.grammar import OptionDifference
 from ..plan.batches import planned_batch, soak_for
-from ..snapshot import Mode, Snapshot
+from ..snapshot import Snapshot
 from ..units import format_time, rounded
 from ..version import VERSION
 from ..workload.records import Evidence, Workload, WorkloadClass
+from .answers.growth import forecast_of
 from .candidate_documents import candidates_of
 from .difference import difference
 from .estimates import estimate, working_set
@@ -54,6 +52,7 @@ from .summaries import (
     suited_workloads,
     worst_first,
 )
+from .to_json import to_json
 
 #: Signals that every row of `osd` has; all others stand in `osd <id>` only.
 _ROW_SIGNALS = (
@@ -157,7 +156,7 @@ def osd(detail: OsdDetail) -> JsonObject:
         'sharded': facts.sharded,
         **_closer(facts),
         'write_latency': _write_latency(facts.write_latency),
-        'forecast': forecast(facts.forecast),
+        'forecast': to_json(forecast_of(facts.forecast)),
         'last_start': None if facts.last_start is None else _last_start(facts.last_start),
         'workload': _workload(facts.workload),
         'options': _osd_options(facts.options),
@@ -345,58 +344,6 @@ def _campaign(state: CampaignState, waits_for: Optional[str]) -> JsonObject:
     }
 
 
-def history(records: Sequence[HistoryRecord]) -> list[JsonObject]:
-    """Every change, oldest first."""
-    return [
-        {
-            'id': record.rollout_id,
-            'time': format_time(record.time_s),
-            'recommendation': record.recommendation_id,
-            'who': record.who,
-            'option': record.option,
-            'from': record.options_from,
-            'to': record.options_to,
-            'actor': record.actor,
-            'outcome': record.outcome.value,
-            'reason': record.reason,
-            'prediction': record.prediction,
-            'predicted_effect': None
-            if record.predicted is None
-            else {
-                'metric': record.predicted.metric,
-                'low_percent': rounded(record.predicted.low_percent),
-                'high_percent': rounded(record.predicted.high_percent),
-            },
-            'measured': record.measured,
-            **_verdict(None if record.judgement is None else record.judgement.verdict),
-            'measured_effects': [_signal_verdict(one) for one in record.judgement.signals]
-            if record.judgement
-            else [],
-            'comparison': _comparison(compared(record)),
-        }
-        for record in records
-    ]
-
-
-def _comparison(comparison: Optional[Comparison]) -> Optional[JsonObject]:
-    if comparison is None:
-        return None
-    return {
-        'signal': comparison.signal,
-        'predicted_low_percent': rounded(comparison.predicted_low_percent),
-        'predicted_high_percent': rounded(comparison.predicted_high_percent),
-        'measured_percent': rounded(comparison.measured_percent),
-        'measured_low_percent': rounded(comparison.measured_low_percent),
-        'measured_high_percent': rounded(comparison.measured_high_percent),
-        'result': comparison.rightness.value,
-    }
-
-
-def mode(current: Mode) -> JsonObject:
-    """The mode in force, and those that there are."""
-    return {'mode': current.value, 'possible': [m.value for m in Mode]}
-
-
 def profile_list(profiles: Sequence[Profile]) -> list[JsonObject]:
     """The known option sets, the best-tested first."""
     return [_profile_summary(profile) for profile in profiles]
@@ -533,24 +480,6 @@ def _write_latency(latency: Optional[WriteLatency]) -> Optional[JsonObject]:
             'share': rounded(found.share),
             'statement': found.statement,
         },
-    }
-
-
-def forecast(found: Optional[Forecast]) -> Optional[JsonObject]:
-    """When a DB device will be full; null where nobody can tell."""
-    if found is None:
-        return None
-    return {
-        'outlook': found.outlook.value,
-        'time': format_time(found.time_s),
-        'history_s': rounded(found.history_s),
-        'points': found.points,
-        'growth_bytes_per_day': rounded(found.growth_bytes_per_day),
-        'growth_low_bytes_per_day': rounded(found.growth_low_bytes_per_day),
-        'growth_high_bytes_per_day': rounded(found.growth_high_bytes_per_day),
-        'full_in_s': rounded(found.full_in_s),
-        'full_earliest_s': rounded(found.full_earliest_s),
-        'full_latest_s': rounded(found.full_latest_s),
     }
 
 

@@ -29,9 +29,12 @@ from ..options.neighbours import NeighbourInfo
 from ..options.verdict import Verdict
 from ..snapshot import Mode, Snapshot
 from . import candidate_documents, documents, option_documents, subjects, tree_documents, views
+from .answers.growth import growth_of
+from .answers.history import history_of
+from .answers.mode import mode_of
+from .answers.trend import trends_of
 from .errors import PresentError
 from .health import failing_checks, health_checks
-from .json_types import Json
 from .layout import harmless
 from .tables import advice as advice_tables
 from .tables import candidates as candidate_tables
@@ -41,6 +44,7 @@ from .tables import osds as osd_tables
 from .tables import profiles as profile_tables
 from .tables import status as status_tables
 from .tables import tree as tree_tables
+from .to_json import to_json
 
 __all__ = [
     'FORMATS',
@@ -179,11 +183,11 @@ def rollout(
 
 
 def history(snapshot: Snapshot, output_format: str) -> str:
-    return _render(documents.history, change_tables.history, snapshot.history, output_format)
+    return _render(history_of, change_tables.history, snapshot.history, output_format)
 
 
 def mode(current: Mode, output_format: str) -> str:
-    return _render(documents.mode, status_tables.mode, current, output_format)
+    return _render(mode_of, status_tables.mode, current, output_format)
 
 
 def profile_list(profiles: Sequence[Profile], output_format: str) -> str:
@@ -224,22 +228,22 @@ def osd_map(snapshot: Snapshot) -> str:
 
 
 def trend(osds: Sequence[tuple[int, Trend]], device_class: Optional[tuple[str, Trend]]) -> str:
-    return _json(views.trend(osds, device_class))
+    return _json(trends_of(osds, device_class))
 
 
 def growth(snapshot: Snapshot, osd_id: int, points: Optional[GrowthPoints]) -> str:
     """Raises PresentError (ENOENT) for an OSD that does not exist."""
     facts = subjects.facts_of(snapshot, osd_id)
-    return _json(views.growth(osd_id, points, facts.forecast))
+    return _json(growth_of(osd_id, points, facts.forecast))
 
 
-def _json(document: Json, indent: Optional[int] = None) -> str:
-    # NaN and infinity are no JSON: `documents` leaves none, and this would tell.
-    return json.dumps(document, indent=indent, allow_nan=False)
+def _json(answer: object, indent: Optional[int] = None) -> str:
+    # NaN and infinity are no JSON: `to_json` leaves none, and this would tell.
+    return json.dumps(to_json(answer), indent=indent, allow_nan=False)
 
 
 def _render(
-    document: Callable[[_Subject], Json],
+    answer: Callable[[_Subject], object],
     plain: Callable[[_Subject], str],
     subject: _Subject,
     output_format: str,
@@ -247,4 +251,4 @@ def _render(
     check_format(output_format)
     if output_format == 'plain':
         return harmless(plain(subject))
-    return _json(document(subject), 4 if output_format == 'json-pretty' else None)
+    return _json(answer(subject), 4 if output_format == 'json-pretty' else None)

@@ -7,16 +7,13 @@ By columns, so that ten thousand OSDs stay small: every list has as many items a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Optional
 
-from ..observe.growth import Forecast, GrowthPoints
-from ..observe.trend import TREND_SIGNALS, Trend
 from ..snapshot import Snapshot
-from ..units import format_time, rounded
+from ..units import format_time
 from ..workload.records import WorkloadClass
-from . import documents
-from .json_types import Json, JsonObject
+from .json_types import JsonObject
 
 #: A colour tells no more.
 _RATIO_DIGITS = 3
@@ -51,33 +48,6 @@ def osd_map(snapshot: Snapshot) -> JsonObject:
         'spilled': [None if not s or s.slow_used_bytes is None else s.slow_used_bytes > 0
                     for s in signals],
     }  # fmt: skip
-
-
-def trend(osds: Sequence[tuple[int, Trend]], device_class: Optional[tuple[str, Trend]]) -> Json:
-    """What was, for charts: of OSDs, or of a device class."""
-    series: list[tuple[Optional[int], Optional[str], Trend]] = [(i, None, t) for i, t in osds]
-    if device_class is not None:
-        series.append((None, *device_class))
-    return [
-        {
-            'osd': osd_id,
-            'device_class': name,
-            'time_s': [round(time_s) for time_s in found.times_s],
-            **{signal: [rounded(v) for v in found.values[signal]] for signal in TREND_SIGNALS},
-        }
-        for osd_id, name, found in series
-    ]
-
-
-def growth(osd_id: int, points: Optional[GrowthPoints], forecast: Optional[Forecast]) -> JsonObject:
-    """How the DB of an OSD grew on its device, and what follows from that."""
-    return {
-        'osd': osd_id,
-        'time_s': [round(time_s) for time_s in points.times_s] if points else [],
-        'used_bytes': list(points.used_bytes) if points else [],
-        'total_bytes': points.total_bytes if points else None,
-        'forecast': documents.forecast(forecast),
-    }
 
 
 def _named(texts: Iterable[Optional[str]]) -> JsonObject:

@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 #: From the lowest: a layer imports from those before it. What stands in one line is independent of
 #: each other, but for what '+' joins. Packages to come stand here too.
 LAYERS = (
-    'units version',
+    'units kinds version',
     'knowledge mgr',
     'store',
     'options',

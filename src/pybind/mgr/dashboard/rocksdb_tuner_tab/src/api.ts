@@ -1,5 +1,9 @@
 /** The REST API of the RocksDB Tuner: its answers are the JSON of the command line. */
 
+import type { SignalEffect } from './answers';
+
+export type { Change, Growth, SignalEffect, Trend } from './answers';
+
 export interface Workload {
   class: string;
   confidence: number;
@@ -190,18 +194,9 @@ export interface KnownOption {
   meaning: string;
 }
 
-/** By how much more than its controls an OSD moved. */
-export interface Effect {
-  signal: string;
-  effect: string;
-  change_percent: number | null;
-  low_percent: number | null;
-  high_percent: number | null;
-}
-
 export interface Judgement {
   better: boolean;
-  signals: Effect[];
+  signals: SignalEffect[];
   missing: string[];
   cause: string | null;
 }
@@ -266,32 +261,6 @@ export interface Campaign {
   osds: OsdCompaction[];
 }
 
-export interface Change {
-  id: string;
-  time: string | null;
-  who: string;
-  option: string;
-  from: string;
-  to: string;
-  actor: string;
-  outcome: string;
-  reason: string | null;
-  prediction: string | null;
-  measured: string | null;
-  verdict: string | null;
-  judged: string | null;
-  measured_effects: Effect[];
-  comparison: {
-    signal: string;
-    predicted_low_percent: number | null;
-    predicted_high_percent: number | null;
-    measured_percent: number | null;
-    measured_low_percent: number | null;
-    measured_high_percent: number | null;
-    result: string;
-  } | null;
-}
-
 export interface Named {
   names: (string | null)[];
   index: number[];
@@ -310,39 +279,6 @@ export interface OsdMap {
   kv_sync_busy: (number | null)[];
   db_used_ratio: (number | null)[];
   spilled: (boolean | null)[];
-}
-
-type Values = (number | null)[];
-
-export interface Trend {
-  osd: number | null;
-  device_class: string | null;
-  time_s: number[];
-  kv_sync_ms: Values;
-  kv_sync_busy: Values;
-  commit_ms: Values;
-  write_iops: Values;
-  wal_bytes_per_s: Values;
-  sst_bytes_per_s: Values;
-  compaction_bytes_per_s: Values;
-  db_write_amp: Values;
-  db_used_bytes: Values;
-}
-
-export interface Growth {
-  osd: number;
-  time_s: number[];
-  used_bytes: number[];
-  total_bytes: number | null;
-  forecast: {
-    outlook: string;
-    growth_bytes_per_day: number | null;
-    growth_low_bytes_per_day: number | null;
-    growth_high_bytes_per_day: number | null;
-    full_in_s: number | null;
-    full_earliest_s: number | null;
-    full_latest_s: number | null;
-  } | null;
 }
 
 export interface Access {

@@ -4,7 +4,7 @@ import { html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
-import type { Change, Effect, FailureDomain, Judgement, Rollout, Status } from './api';
+import type { Change, FailureDomain, Judgement, Rollout, SignalEffect, Status } from './api';
 import { duration, ids, moment, plural, signedPercent, who } from './format';
 import { commands, facts, flushes, judgedAs, label, PURPOSE, TABLE } from './parts';
 
@@ -158,7 +158,7 @@ function judgement(title: string, found: Judgement | null): TemplateResult | typ
 }
 
 function effects(
-  found: readonly Effect[],
+  found: readonly SignalEffect[],
   change = 'Change against the controls',
 ): TemplateResult | typeof nothing {
   if (!found.length) return nothing;

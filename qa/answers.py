@@ -1,0 +1,38 @@
+"""Writes what is made of the answers of the module: their JSON Schemas and the types of the tab.
+
+    python3 qa/answers.py      (make answers)
+
+Both are kept beside their source. Tests hold them against each other.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+_MGR = Path(__file__).resolve().parents[1] / 'src/pybind/mgr'
+if __name__ == '__main__':
+    sys.path[:0] = [str(_MGR), str(Path(__file__).resolve().parent / 'doubles')]
+
+from rocksdb_tuner.present.answers.catalogue import ANSWERS  # noqa: E402
+from rocksdb_tuner.present.json_schema import json_schema  # noqa: E402
+from rocksdb_tuner.present.typescript import typescript  # noqa: E402
+
+SCHEMAS = _MGR / 'rocksdb_tuner/present/schemas'
+TYPES = _MGR / 'dashboard/rocksdb_tuner_tab/src/answers.ts'
+
+
+def results() -> Mapping[Path, str]:
+    """The text of each file."""
+    schemas = {
+        SCHEMAS / f'{name}.schema.json': json.dumps(json_schema(name, answer), indent=2) + '\n'
+        for name, answer in ANSWERS.items()
+    }
+    return {**schemas, TYPES: typescript(ANSWERS.values())}
+
+
+if __name__ == '__main__':
+    for path, text in results().items():
+        path.write_text(text)

@@ -1,0 +1,102 @@
+"""What the types of records' fields mean, for those who write, read or describe any record.
+
+`Annotated` types keep their notes, which say what a type cannot: bounds, words, a description.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum, auto
+from functools import cache
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+
+class Form(Enum):
+    """What a value is, to JSON and to those who store it."""
+
+    TEXT = auto()
+    WHOLE = auto()
+    NUMBER = auto()
+    FLAG = auto()
+    #: Of any form.
+    ANYTHING = auto()
+    #: Its one part, or None.
+    OPTIONAL = auto()
+    #: One of the values of a Literal.
+    LITERAL = auto()
+    ENUM = auto()
+    #: Any number of its one part.
+    LIST = auto()
+    #: One value of each part.
+    FIXED = auto()
+    #: Its parts are those of a name and of a value.
+    MAPPING = auto()
+    #: A dataclass or named tuple: see `fields_of`.
+    RECORD = auto()
+
+
+class Kind(NamedTuple):
+    form: Form
+    #: Without its notes.
+    hint: Any
+    parts: tuple[Kind, ...] = ()
+    #: What `Annotated` adds, outermost last.
+    notes: tuple[Any, ...] = ()
+
+
+class Field(NamedTuple):
+    name: str
+    kind: Kind
+    metadata: Mapping[Any, Any]
+
+
+_PLAIN = {
+    str: Form.TEXT,
+    int: Form.WHOLE,
+    float: Form.NUMBER,
+    bool: Form.FLAG,
+    object: Form.ANYTHING,
+}
+
+
+@cache
+def kind_of(hint: Any) -> Kind:
+    """What a type means; raises TypeError for one that no record may have."""
+    if get_origin(hint) is Annotated:
+        bare, *notes = get_args(hint)
+        kind = kind_of(bare)
+        return kind._replace(notes=(*kind.notes, *notes))
+    if hint in _PLAIN:
+        return Kind(_PLAIN[hint], hint)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return Kind(Form.ENUM, hint)
+    if is_dataclass(hint) or hasattr(hint, '_fields'):
+        return Kind(Form.RECORD, hint)
+    return _composed(hint, get_origin(hint), get_args(hint))
+
+
+def _composed(hint: Any, origin: Any, arguments: tuple[Any, ...]) -> Kind:
+    if origin is Literal:
+        return Kind(Form.LITERAL, hint)
+    if origin in {dict, Mapping}:
+        return Kind(Form.MAPPING, hint, tuple(map(kind_of, arguments)))
+    if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
+        return Kind(Form.LIST, hint, (kind_of(arguments[0]),))
+    if origin is tuple:
+        return Kind(Form.FIXED, hint, tuple(map(kind_of, arguments)))
+    if origin is Union and len(arguments) == 2 and arguments[1] is type(None):
+        return Kind(Form.OPTIONAL, hint, (kind_of(arguments[0]),))
+    raise TypeError(f'{hint!r} is of no form that a record may have')
+
+
+@cache
+def fields_of(record: Any) -> tuple[Field, ...]:
+    """Those that its constructor takes."""
+    hints = get_type_hints(record, include_extras=True)
+    names: Mapping[str, Mapping[Any, Any]]
+    if is_dataclass(record):
+        names = {field.name: field.metadata for field in fields(record) if field.init}
+    else:
+        names = {name: {} for name in record._fields}
+    return tuple(Field(name, kind_of(hints[name]), names[name]) for name in names)

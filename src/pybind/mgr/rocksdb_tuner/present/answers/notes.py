@@ -1,0 +1,58 @@
+"""What a type alone does not say of a field of an answer: notes of its `Annotated` type.
+
+A note that is a text describes the field, in the JSON Schema and wherever that is shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, Optional, Union
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Of a number, both included."""
+
+    minimum: float
+    maximum: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Of a text, as a regular expression."""
+
+    regex: str
+
+
+@dataclass(frozen=True)
+class Among:
+    """Of all words only these."""
+
+    words: tuple[Union[str, Enum], ...]
+
+
+@dataclass(frozen=True)
+class NotEmpty:
+    """Of a list."""
+
+
+@dataclass(frozen=True)
+class Digits:
+    """As many behind the point, where a column is long."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class InPlace:
+    """Of a record: its fields stand where it would, and not below its name."""
+
+
+Count = Annotated[int, Bounds(0)]
+OsdId = Annotated[int, Bounds(0)]
+#: Of bytes, seconds, milliseconds: the name says of what.
+Amount = Annotated[float, Bounds(0)]
+Share = Annotated[float, Bounds(0, 1)]
+#: ISO 8601, UTC.
+Time = Annotated[str, Pattern(r'^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$')]

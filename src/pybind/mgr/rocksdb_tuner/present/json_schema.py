@@ -1,0 +1,135 @@
+"""The published JSON Schemas (draft 2020-12), made from the types of the answers.
+
+Each stands alone. All names are required and no others are allowed; what may be unknown may be
+null.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import Any, Union, get_args
+
+from ..kinds import Field, Form, Kind, fields_of, kind_of
+from .answers.catalogue import Answer
+from .answers.notes import Among, Bounds, NotEmpty, Pattern
+from .to_json import json_name, shown_in_place
+
+__all__ = ['description_of', 'json_schema', 'published_fields', 'words_of']
+
+#: What a keyword of JSON Schema holds.
+Schema = dict[str, Any]
+
+_TYPES: Mapping[Form, Union[str, list[str]]] = {
+    Form.TEXT: 'string',
+    Form.WHOLE: 'integer',
+    Form.NUMBER: 'number',
+    Form.FLAG: 'boolean',
+    Form.ANYTHING: ['number', 'string', 'boolean', 'array', 'object', 'null'],
+}
+
+
+def json_schema(name: str, answer: Answer) -> Schema:
+    """The document of one answer."""
+    defs: dict[str, Schema] = {}
+    schema = _inlined(_schema(kind_of(answer.kind), defs), defs)
+    described = {'description': answer.description} if answer.description else {}
+    document = {
+        '$schema': 'https://json-schema.org/draft/2020-12/schema',
+        '$id': f'urn:ceph:rocksdb-tuner:{name}',
+        'title': answer.title,
+        **schema,
+        **described,
+    }
+    return {**document, '$defs': dict(sorted(defs.items()))} if defs else document
+
+
+def published_fields(record: Any) -> Iterator[Field]:
+    """As they stand in JSON, with those of records that are shown in place."""
+    for field in fields_of(record):
+        if shown_in_place(field.kind):
+            yield from published_fields(field.kind.hint)
+        else:
+            yield field
+
+
+def description_of(kind: Kind) -> str:
+    """The outermost; empty where the type has none."""
+    return next((note for note in reversed(kind.notes) if isinstance(note, str)), '')
+
+
+def words_of(kind: Kind) -> tuple[str, ...]:
+    """Those that a text can be; none: any."""
+    for note in kind.notes:
+        if isinstance(note, Among):
+            return tuple(str(w.value) if isinstance(w, Enum) else w for w in note.words)
+    if kind.form is Form.LITERAL:
+        return get_args(kind.hint)
+    return tuple(member.value for member in kind.hint) if kind.form is Form.ENUM else ()
+
+
+def _inlined(schema: Schema, defs: dict[str, Schema]) -> Schema:
+    """The outermost record stands in the document itself."""
+    if '$ref' in schema:
+        return defs.pop(schema['$ref'].rpartition('/')[2])
+    if 'anyOf' in schema:
+        record, _ = schema['anyOf']
+        return {**_inlined(record, defs), 'type': ['object', 'null']}
+    return schema
+
+
+def _schema(kind: Kind, defs: dict[str, Schema]) -> Schema:
+    description = description_of(kind)
+    schema = _without_description(kind, defs)
+    return {'description': description, **schema} if description else schema
+
+
+def _without_description(kind: Kind, defs: dict[str, Schema]) -> Schema:
+    words = words_of(kind)
+    if words:
+        return {'enum': list(words)}
+    if kind.form is Form.OPTIONAL:
+        return _or_null(_schema(kind.parts[0], defs))
+    if kind.form is Form.LIST:
+        least = {'minItems': 1} if NotEmpty() in kind.notes else {}
+        return {'type': 'array', **least, 'items': _schema(kind.parts[0], defs)}
+    if kind.form is Form.MAPPING:
+        return {'type': 'object', 'additionalProperties': _schema(kind.parts[1], defs)}
+    if kind.form is Form.RECORD:
+        return _record(kind.hint, defs)
+    return _plain(kind)
+
+
+def _plain(kind: Kind) -> Schema:
+    schema: Schema = {'type': _TYPES[kind.form]}
+    for note in kind.notes:
+        if isinstance(note, Bounds):
+            schema['minimum'] = note.minimum
+            if note.maximum is not None:
+                schema['maximum'] = note.maximum
+        if isinstance(note, Pattern):
+            schema['pattern'] = note.regex
+    return schema
+
+
+def _or_null(schema: Schema) -> Schema:
+    if 'enum' in schema:
+        return {**schema, 'enum': [*schema['enum'], None]}
+    if 'type' in schema:
+        return {**schema, 'type': [schema['type'], 'null']}
+    return {'anyOf': [schema, {'type': 'null'}]}
+
+
+def _record(record: Any, defs: dict[str, Schema]) -> Schema:
+    name = record.__name__
+    if name not in defs:
+        fields = {json_name(field): field.kind for field in published_fields(record)}
+        defs[name] = {
+            'description': inspect.getdoc(record),
+            'type': 'object',
+            'additionalProperties': False,
+            'required': list(fields),
+            'properties': {name: _schema(kind, defs) for name, kind in fields.items()},
+        }
+    return {'$ref': f'#/$defs/{name}'}

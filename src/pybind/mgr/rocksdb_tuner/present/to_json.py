@@ -1,0 +1,108 @@
+"""Answers as JSON values, by their types alone.
+
+What is not known is null. A name that Python keeps for itself ("class", "from") is written with a
+"_" behind it in the code and without it in JSON.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from functools import cache
+from typing import Any, Callable, Optional
+
+from ..kinds import Field, Form, Kind, fields_of
+from ..units import rounded
+from .answers.notes import Digits, InPlace
+from .json_types import Json, JsonObject
+
+__all__ = ['json_name', 'plain', 'shown_in_place', 'to_json']
+
+_Write = Callable[[Any], Json]
+
+
+def to_json(answer: Any) -> Json:
+    """An answer: a dataclass, several, or null."""
+    if isinstance(answer, (tuple, list)):
+        return [to_json(item) for item in answer]
+    if answer is None or isinstance(answer, dict):
+        return answer
+    record: Any = type(answer)
+    return _object(record)(answer)
+
+
+def json_name(field: Field) -> str:
+    return field.name.rstrip('_')
+
+
+def shown_in_place(kind: Kind) -> bool:
+    return InPlace() in kind.notes
+
+
+def plain(value: object) -> Json:
+    """A value of any kind in what JSON has for it."""
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return rounded(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, Iterable):
+        return [plain(item) for item in value]
+    return str(value)
+
+
+@cache
+def _object(record: Any) -> Callable[[Any], JsonObject]:
+    parts = [
+        (field.name, None if shown_in_place(field.kind) else json_name(field), _write(field.kind))
+        for field in fields_of(record)
+    ]
+
+    def made_of(found: Any) -> JsonObject:
+        made: JsonObject = {}
+        for attribute, name, write in parts:
+            value = getattr(found, attribute)
+            if write is not None:
+                value = write(value)
+            if name is None:
+                made.update(value)
+            else:
+                made[name] = value
+        return made
+
+    return made_of
+
+
+@cache
+def _write(kind: Kind) -> Optional[_Write]:
+    """How a value is written; None: as it is."""
+    if kind.form is Form.NUMBER:
+        return next((_to_digits(n.number) for n in kind.notes if isinstance(n, Digits)), rounded)
+    if kind.form is Form.ANYTHING:
+        return plain
+    if kind.form is Form.ENUM:
+        return _value
+    if kind.form is Form.RECORD:
+        return to_json
+    if kind.form is Form.OPTIONAL:
+        inner = _write(kind.parts[0])
+        return inner and (lambda value: None if value is None else inner(value))
+    if kind.form is Form.LIST:
+        item = _write(kind.parts[0])
+        return list if item is None else lambda values: [item(value) for value in values]
+    if kind.form is Form.MAPPING:
+        named = _write(kind.parts[1]) or (lambda value: value)
+        return lambda values: {str(name): named(value) for name, value in values.items()}
+    return None
+
+
+def _value(member: Enum) -> Json:
+    return member.value  # type: ignore[no-any-return]
+
+
+def _to_digits(count: int) -> _Write:
+    return lambda value: round(value, count) if math.isfinite(value) else None

@@ -1,0 +1,212 @@
+"""Answers are declared once: their JSON, the published schemas and the tab's types follow."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, Literal, Optional
+
+import jsonschema
+import pytest
+
+from rocksdb_tuner import present
+from rocksdb_tuner.kinds import Form, Kind, kind_of
+from rocksdb_tuner.present.answers.catalogue import ANSWERS, Answer
+from rocksdb_tuner.present.answers.notes import (
+    Among,
+    Amount,
+    Count,
+    Digits,
+    InPlace,
+    NotEmpty,
+    Share,
+    Time,
+)
+from rocksdb_tuner.present.json_schema import json_schema, published_fields
+from rocksdb_tuner.present.to_json import to_json
+from rocksdb_tuner.present.typescript import typescript
+
+SCHEMAS = Path(present.__file__).parent / 'schemas'
+
+
+class Color(str, Enum):
+    RED = 'red'
+    GREEN = 'green'
+    BLUE = 'blue'
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A leaf."""
+
+    share: Annotated[Share, 'How much of it is there.']
+    color: Annotated[Color, Among((Color.RED, Color.GREEN))]
+
+
+@dataclass(frozen=True)
+class Weather:
+    """In place."""
+
+    wind_ms: Annotated[Optional[Amount], 'Of the wind.']
+    sky: Literal['clear', 'grey']
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A tree."""
+
+    class_: str
+    weather: Annotated[Weather, InPlace()]
+    leaves: Annotated[tuple[Leaf, ...], NotEmpty(), 'Of this year.']
+    newest: Annotated[Optional[Leaf], 'null: none.']
+    seen: Optional[Time]
+    color: Optional[Color]
+    heights: tuple[Optional[Annotated[float, Digits(1)]], ...]
+    birds: Mapping[str, Count]
+    found: object
+
+
+TREE = Tree(
+    'oak',
+    Weather(1 / 3, 'grey'),
+    (Leaf(0.5, Color.RED),),
+    None,
+    None,
+    Color.BLUE,
+    (12.345, math.nan, None),
+    {'tit': 2},
+    (math.inf, Color.RED, {1: 2.0000001}),
+)
+AS_JSON = {
+    'class': 'oak',
+    'wind_ms': 0.333333,
+    'sky': 'grey',
+    'leaves': [{'share': 0.5, 'color': 'red'}],
+    'newest': None,
+    'seen': None,
+    'color': 'blue',
+    'heights': [12.3, None, None],
+    'birds': {'tit': 2},
+    'found': [None, 'red', {'1': 2.0}],
+}
+SCHEMA = json_schema('tree', Answer('a tree', Tree))
+
+
+def test_an_answer_is_written_by_its_types() -> None:
+    """Rounded numbers, words of enums, null for what JSON has no number for."""
+    found = to_json(TREE)
+    assert found == AS_JSON
+    assert list(found) == list(AS_JSON)
+    assert json.loads(json.dumps(found, allow_nan=False)) == AS_JSON
+    assert to_json((TREE, TREE)) == [AS_JSON, AS_JSON]
+    assert to_json(None) is None
+
+
+def test_the_schema_takes_what_is_written() -> None:
+    """JSON and schema are made from one declaration, and go together."""
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.validate(AS_JSON, SCHEMA)
+    assert SCHEMA['description'] == 'A tree.'
+    assert SCHEMA['properties']['leaves']['description'] == 'Of this year.'
+    assert SCHEMA['$defs'].keys() == {'Leaf'}
+
+
+@pytest.mark.parametrize(
+    ('name', 'value'),
+    [
+        ('class', None),
+        ('wind_ms', -1),
+        ('sky', 'blue'),
+        ('leaves', []),
+        ('leaves', [{'share': 1.1, 'color': 'red'}]),
+        ('leaves', [{'share': 1, 'color': 'blue'}]),
+        ('leaves', [{'share': 1}]),
+        ('newest', {}),
+        ('seen', 'today'),
+        ('color', 'grey'),
+        ('heights', ['high']),
+        ('birds', {'tit': 0.5}),
+        ('unknown', 1),
+    ],
+)
+def test_the_schema_refuses_everything_else(name: str, value: Any) -> None:
+    """Bounds, words, patterns, nulls and names are as strict as the declaration."""
+    assert not jsonschema.Draft202012Validator(SCHEMA).is_valid({**AS_JSON, name: value})
+
+
+@pytest.mark.parametrize(
+    ('kind', 'value'), [(tuple[Leaf, ...], []), (Optional[Leaf], None)], ids=['list', 'null']
+)
+def test_a_list_and_what_may_be_null_have_a_description_of_their_own(kind: Any, value: Any) -> None:
+    """An answer need not be a record."""
+    schema = json_schema('leaves', Answer('leaves', kind, 'All of them.'))
+    assert schema['description'] == 'All of them.'
+    jsonschema.validate(value, schema)
+    assert not jsonschema.Draft202012Validator(schema).is_valid({})
+
+
+def test_the_tab_has_an_interface_for_each_record() -> None:
+    """Types in TypeScript say what the schema says, as far as they can."""
+    assert typescript([Answer('', Tree)]).partition('\n\n')[2] == (
+        '/** A leaf. */\n'
+        'export interface Leaf {\n'
+        '  /** How much of it is there. */\n'
+        '  share: number;\n'
+        "  color: 'red' | 'green';\n"
+        '}\n'
+        '\n'
+        '/** A tree. */\n'
+        'export interface Tree {\n'
+        '  class: string;\n'
+        '  /** Of the wind. */\n'
+        '  wind_ms: number | null;\n'
+        "  sky: 'clear' | 'grey';\n"
+        '  /** Of this year. */\n'
+        '  leaves: Leaf[];\n'
+        '  /** null: none. */\n'
+        '  newest: Leaf | null;\n'
+        '  seen: string | null;\n'
+        "  color: 'red' | 'green' | 'blue' | null;\n"
+        '  heights: (number | null)[];\n'
+        '  birds: Record<string, number>;\n'
+        '  found: unknown;\n'
+        '}\n'
+    )
+
+
+def test_two_records_of_one_name_are_refused() -> None:
+    """The tab could not tell them apart."""
+    other: Any = dataclass(frozen=True)(type('Leaf', (), {'__annotations__': {'size': 'int'}}))
+    with pytest.raises(TypeError, match='same name'):
+        typescript([Answer('', Leaf), Answer('', other)])
+
+
+@pytest.mark.parametrize('name', sorted(ANSWERS))
+def test_the_schema_that_is_kept_is_the_one_that_is_made(name: str) -> None:
+    """`make answers` writes it anew."""
+    kept = json.loads((SCHEMAS / f'{name}.schema.json').read_text())
+    assert kept == json_schema(name, ANSWERS[name])
+
+
+def records_of(kind: Kind) -> Iterator[Any]:
+    for part in kind.parts:
+        yield from records_of(part)
+    if kind.form is Form.RECORD:
+        yield kind.hint
+        for field in published_fields(kind.hint):
+            yield from records_of(field.kind)
+
+
+@pytest.mark.parametrize('name', sorted(ANSWERS))
+def test_every_record_of_an_answer_is_frozen_and_says_what_it_is(name: str) -> None:
+    """The docstring is what the schema, the REST API and the tab tell of it."""
+    found = set(records_of(kind_of(ANSWERS[name].kind)))
+    assert found
+    for record in found:
+        assert record.__dataclass_params__.frozen
+        # What `dataclass` writes where there is no docstring.
+        assert not record.__doc__.startswith(f'{record.__name__}(')
