@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Callable, Mapping, Optional
 
 from .audit import sender
@@ -29,8 +30,11 @@ class Actors:
         self._audit, self._questions, self._name_actor = audit, questions, name_actor
         self._clock, self._sleep = clock, sleep
 
-    def find(self, change_id: str, command: Mapping[str, object]) -> None:
-        """Find who sent ``command``, and name that client; only in the serve thread."""
+    def find(self, change_id: str, command: Mapping[str, Sequence[object]]) -> None:
+        """Find who sent ``command``, and name that client; only in the serve thread.
+
+        Of each argument it has one of the values given.
+        """
         taken_s = self._clock()
 
         def ask() -> Optional[str]:

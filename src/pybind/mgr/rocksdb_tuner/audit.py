@@ -6,7 +6,7 @@ The mgr writes each command with the name of its client to that log before it ru
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Mapping, Optional
 
 from .mgr.records import AuditLine
@@ -16,16 +16,17 @@ WAITED_S = 15.0
 
 
 def sender(
-    lines: Iterable[AuditLine], wanted: Mapping[str, object], taken_s: float
+    lines: Iterable[AuditLine], wanted: Mapping[str, Sequence[object]], taken_s: float
 ) -> Optional[str]:
-    """The client that sent a command with all of ``wanted``, which was taken at ``taken_s``.
+    """The client that sent a command with one of the ``wanted`` values of each argument.
 
-    None where there is none, or where more than one client sent such a command about then.
+    It was taken at ``taken_s``. None where there is none, or where more than one client sent such a
+    command about then.
     """
     found = {
         line.entity
         for line in lines
         if taken_s - WAITED_S <= line.time_s <= taken_s + 1.0
-        and all(line.command.get(name) == value for name, value in wanted.items())
+        and all(line.command.get(name) in values for name, values in wanted.items())
     }
     return found.pop() if len(found) == 1 else None

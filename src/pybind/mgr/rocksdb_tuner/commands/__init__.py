@@ -3,7 +3,7 @@
 A family is imported for its effect: `command.py` registers what it declares, with Ceph and here.
 """
 
-from . import advice, options, profiles, report, rollout, status, views
+from . import advice, operation, options, profiles, report, rollout, status, views
 from .command import COMMANDS, Command, guarded
 from .context import Context
 from .remote import answer_module
@@ -15,6 +15,7 @@ __all__ = [
     'advice',
     'answer_module',
     'guarded',
+    'operation',
     'options',
     'profiles',
     'report',

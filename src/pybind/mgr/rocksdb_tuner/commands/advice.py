@@ -19,21 +19,21 @@ def finding_show(context: Context, finding_id: str) -> Answer:
     return lambda form: render.finding(context.snapshot, finding_id, form)
 
 
-@reads('recommend')
+@reads('recommend', 'recommendation ls')
 def recommend(context: Context) -> Answer:
-    """Show what should change, or why nothing needs to"""
+    """List recommendations, or why there are none"""
     return lambda form: render.recommend(context.snapshot, form)
 
 
 @reads('candidates')
 def candidates(context: Context) -> Answer:
-    """Show the option sets that were weighed for each group, and what came of it"""
+    """Show the option sets weighed for each group, and the choice"""
     return lambda form: render.candidates(context.snapshot, form)
 
 
-@reads('show')
+@reads('show', 'recommendation show')
 def show(context: Context, recommendation_id: str) -> Answer:
-    """Show one recommendation in full, with the exact commands and the exact undo"""
+    """Show a recommendation in full, with its commands and their undo"""
     recommendation = context.recommendation(recommendation_id)
     soak = context.settings().soak
     return lambda form: render.show(recommendation, form, soak)

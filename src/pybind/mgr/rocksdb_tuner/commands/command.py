@@ -36,7 +36,7 @@ from ..present.render import Format
 from .context import Context
 from .errors import ANSWERED, CommandRefusedError
 
-__all__ = ['COMMANDS', 'Answer', 'Command', 'changes', 'guarded', 'reads', 'view']
+__all__ = ['COMMANDS', 'PREFIX', 'Answer', 'Command', 'changes', 'guarded', 'reads', 'view']
 
 log = logging.getLogger(__name__)
 

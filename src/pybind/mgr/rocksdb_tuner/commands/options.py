@@ -31,7 +31,7 @@ def model(
     key_size: Optional[str] = None,
     cfs: Optional[str] = None,
 ) -> Answer:
-    """Show what an option string makes of WAL, memory, levels, stalls, write amplification"""
+    """Model WAL, memory, levels and write amplification of options"""
     said = given(
         workload=workload,
         cores=cores,
@@ -61,7 +61,7 @@ def check(
     memory: Optional[str] = None,
     cfs: Optional[str] = None,
 ) -> Answer:
-    """Judge an option string: would an OSD start, what would it run, what is unwise"""
+    """Check an option string: would an OSD start, and what would it run"""
     asked = subjects(
         context.snapshot.osds,
         osd_id=osd_number_if_any(osd),
@@ -75,7 +75,7 @@ def check(
 
 @reads('explain')
 def explain(context: Context, option: Optional[str] = None) -> Answer:  # noqa: ARG001 - of no cluster
-    """List the options that are known, or explain one"""
+    """List known options, or explain one"""
     if option is None:
         return lambda form: render.option_list(tuple(all_options().values()), form)
     found = find_option(option)

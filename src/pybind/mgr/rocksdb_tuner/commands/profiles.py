@@ -20,13 +20,13 @@ from .errors import CommandRefusedError
 
 @reads('profile ls')
 def profile_ls(context: Context) -> Answer:
-    """List the known option sets"""
+    """List profiles"""
     return lambda form: render.profile_list(context.profiles.everything(), form)
 
 
 @reads('profile show')
 def profile_show(context: Context, name: str) -> Answer:
-    """Show one option set with its published evidence"""
+    """Show a profile with its published evidence"""
     profile = _profile(context, name)
     return lambda form: render.profile(profile, form)
 
@@ -39,7 +39,7 @@ def profile_diff(
     osd: Optional[str] = None,
     release: Optional[str] = None,
 ) -> Answer:
-    """Compare two option sets, or what an OSD runs with one, option by option"""
+    """Compare two profiles, or what an OSD runs with one"""
     osd_id = osd_number_if_any(osd)
     second = None if other is None else _profile(context, other)
     first = _profile(context, name)
@@ -58,7 +58,7 @@ def profile_derive(
     wal_size: Optional[str] = None,
     memory: Optional[str] = None,
 ) -> Answer:
-    """Derive an option set from the published goals, and say which published one it is"""
+    """Derive options for an OSD, and name the nearest profile"""
     said = given(workload=workload, cores=cores, db_size=db_size, wal_size=wal_size, memory=memory)
     osd_id = osd_number_if_any(osd)
     derived = derive(find_situation(context.snapshot.osds, osd_id, release, said))
@@ -67,7 +67,7 @@ def profile_derive(
 
 @changes('profile add')
 def profile_add(context: Context, inbuf: Optional[str] = None) -> Answer:
-    """Keep an option set of your own, from the JSON given with -i <file>"""
+    """Add a custom profile, from the JSON given with -i <file>"""
     own = decode_own_profile(inbuf)
     added = context.tuner.submit(lambda: context.profiles.add(own))
     return lambda form: render.profile(added, form)
@@ -75,7 +75,7 @@ def profile_add(context: Context, inbuf: Optional[str] = None) -> Answer:
 
 @changes('profile rm')
 def profile_rm(context: Context, name: str) -> Answer:
-    """Remove an option set of your own"""
+    """Remove a custom profile"""
     context.tuner.submit(lambda: context.profiles.remove(name))
     return lambda form: render.profile_list(context.profiles.everything(), form)
 

@@ -10,7 +10,7 @@ from .context import Context
 
 @reads('report')
 def report(context: Context, anonymous: bool = False) -> Answer:
-    """Show all that is known as one JSON document, to attach to a ticket or judge offline"""
+    """Show all that is known as one JSON document"""
     tuner = context.tuner
     published = tuner.published
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import errno
-from typing import Callable, Optional
+from typing import Optional
 
 from ..advise.records import Kind, Recommendation
 from ..present import render
-from .command import Answer, changes, reads
+from . import steering
+from .command import PREFIX, Answer, changes, reads
 from .context import OPERATOR, Context
 from .errors import CommandRefusedError
 
 #: Kinds of recommendations that a rollout or a compaction campaign can carry out.
 CARRIED_OUT = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE, Kind.COMPACT})
 
+#: The names of the command that begins a change.
+APPLY = ('apply', 'recommendation apply')
+
 
 @reads('history')
 def history(context: Context) -> Answer:
-    """Show every change that was made, by whom, and how it ended"""
+    """Show all changes, who made them and how they ended"""
     return lambda form: render.history(context.snapshot, form)
 
 
@@ -30,9 +34,9 @@ def rollout_status(context: Context) -> Answer:
     )
 
 
-@changes('apply')
+@changes(*APPLY)
 def apply(context: Context, recommendation_id: str, dry_run: bool = False) -> Answer:
-    """Carry out a recommendation, step by step; --dry-run only prints the plan"""
+    """Apply a recommendation step by step; --dry-run only prints the plan"""
     recommendation = context.recommendation(recommendation_id)
     if recommendation.kind not in CARRIED_OUT:
         raise CommandRefusedError(
@@ -50,43 +54,48 @@ def apply(context: Context, recommendation_id: str, dry_run: bool = False) -> An
     def begin() -> None:
         change_id = _begin(context, recommendation, actor)
         if actor == OPERATOR:
-            command = {'prefix': 'rocksdb-tuner apply', 'recommendation_id': recommendation_id}
-            context.tuner.actors.find(change_id, command)
+            prefixes = tuple(f'{PREFIX} {words}' for words in APPLY)
+            wanted = {'prefix': prefixes, 'recommendation_id': (recommendation_id,)}
+            context.tuner.actors.find(change_id, wanted)
 
-    return _changed(context, begin)
+    context.tuner.submit(begin)
+    return _now(context)
 
 
 @changes('rollback')
 def rollback(context: Context, rollout_id: Optional[str] = None) -> Answer:
-    """Restore exactly what was there before a rollout (default: the last one)"""
+    """Restore what was there before a rollout (default: the last one)"""
     actor = context.actor
-    return _changed(context, lambda: context.tuner.operating.rollback(rollout_id, actor))
+    context.tuner.submit(lambda: context.tuner.operating.rollback(rollout_id, actor))
+    return _now(context)
 
 
 @changes('rollout pause')
 def rollout_pause(context: Context) -> Answer:
-    """Let the rollout stand still once the OSD in flight is safe"""
-    actor = context.actor
-    return _changed(context, lambda: context.tuner.operating.pause(actor))
+    """Pause the rollout or campaign once the OSD in flight is safe"""
+    steering.pause(context)
+    return _now(context)
 
 
 @changes('rollout resume')
 def rollout_resume(context: Context) -> Answer:
-    """Go on with a paused rollout"""
-    return _changed(context, context.tuner.operating.resume)
+    """Resume a paused rollout or campaign"""
+    steering.resume(context)
+    return _now(context)
 
 
 @changes('rollout abort')
 def rollout_abort(context: Context) -> Answer:
-    """End the rollout where it is, with the OSD in flight brought to safety"""
-    actor = context.actor
-    return _changed(context, lambda: context.tuner.operating.abort(actor))
+    """End the rollout or campaign once the OSD in flight is safe"""
+    steering.abort(context)
+    return _now(context)
 
 
 @changes('rollout ack')
 def rollout_ack(context: Context) -> Answer:
-    """Take note of a rollout that failed or was rolled back: its health check clears"""
-    return _changed(context, context.tuner.operating.acknowledge)
+    """Acknowledge a failed or rolled-back rollout: its health check clears"""
+    steering.acknowledge(context)
+    return _now(context)
 
 
 def _begin(context: Context, recommendation: Recommendation, actor: str) -> str:
@@ -96,9 +105,7 @@ def _begin(context: Context, recommendation: Recommendation, actor: str) -> str:
     return context.tuner.operating.start(recommendation, actor).rollout_id
 
 
-def _changed(context: Context, work: Callable[[], object]) -> Answer:
-    """Have the serve thread do ``work``; answer with what is under way then."""
-    context.tuner.submit(work)
-    rollout, campaign = context.tuner.operating.changes
-    waits_for = context.tuner.operating.campaign_waits_for
-    return lambda form: render.rollout(rollout, campaign, form, waits_for)
+def _now(context: Context) -> Answer:
+    """What is under way after a change."""
+    last = steering.last_operations(context)
+    return lambda form: render.rollout(last.rollout, last.campaign, form, last.campaign_waits_for)

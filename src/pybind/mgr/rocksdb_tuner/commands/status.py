@@ -21,7 +21,7 @@ TAB_NOTICE = (
 
 @reads('status')
 def status(context: Context) -> Answer:
-    """Show mode, sampling, groups with their workload and options, and what is open"""
+    """Show mode, sampling, groups, findings, and what is under way"""
     snapshot = replace(context.snapshot, failing=context.tuner.steps.failing)
     if context.tab_is_missing:
         snapshot = replace(snapshot, notices=(*snapshot.notices, TAB_NOTICE))
@@ -30,7 +30,7 @@ def status(context: Context) -> Answer:
 
 @changes('mode')
 def mode(context: Context, mode: Optional[Mode] = None) -> Answer:
-    """Show or set how much the module may do"""
+    """Show or set what the module may do"""
     if mode is not None:
         context.set_mode(mode)
     now = context.mode() if mode is None else mode
@@ -39,7 +39,7 @@ def mode(context: Context, mode: Optional[Mode] = None) -> Answer:
 
 @reads('osd')
 def osd(context: Context, osd_id: Optional[str] = None, deep: bool = False) -> Answer:
-    """Show what every OSD does, or all that is known of one"""
+    """Show a row per OSD, or one OSD in full"""
     snapshot = context.snapshot
     if osd_id is None:
         if deep:
@@ -64,13 +64,13 @@ def osd(context: Context, osd_id: Optional[str] = None, deep: bool = False) -> A
 
 @changes('osd deep')
 def osd_deep(context: Context, osd_id: str) -> Answer:
-    """Show what the RocksDB of an OSD tells about itself"""
+    """Show the RocksDB statistics of an OSD"""
     return _deep_look(context, osd_number(osd_id))
 
 
 @reads('workload')
 def workload(context: Context) -> Answer:
-    """Show what the clients do, by device class and by OSD, with the evidence"""
+    """Show what clients do, by device class and by OSD"""
     return lambda form: render.workload(context.snapshot, form)
 
 

@@ -32,10 +32,12 @@ from . import candidate_documents, documents, option_documents, subjects, tree_d
 from .answers.growth import growth_of
 from .answers.history import history_of
 from .answers.mode import mode_of
+from .answers.operations import operation_in_view_of, operation_list_of
 from .answers.trend import trends_of
 from .errors import PresentError
 from .health import failing_checks, health_checks
 from .layout import harmless
+from .operations import LastOperations, operations
 from .tables import advice as advice_tables
 from .tables import candidates as candidate_tables
 from .tables import changes as change_tables
@@ -64,6 +66,8 @@ __all__ = [
     'history',
     'mode',
     'model',
+    'operation',
+    'operation_list',
     'option_list',
     'osd',
     'osd_map',
@@ -180,6 +184,22 @@ def rollout(
         (state, campaign, campaign_waits_for),
         output_format,
     )
+
+
+def operation_list(snapshot: Snapshot, output_format: str) -> str:
+    """What runs and what ran, rollouts and compaction campaigns."""
+    last = LastOperations(snapshot.rollout, snapshot.campaign)
+    return _render(
+        operation_list_of,
+        change_tables.operations,
+        operations(last, snapshot.history),
+        output_format,
+    )
+
+
+def operation(last: LastOperations, output_format: str) -> str:
+    """The operation under way, or the last one: also the answer to a command that changed it."""
+    return _render(operation_in_view_of, change_tables.operation, last, output_format)
 
 
 def history(snapshot: Snapshot, output_format: str) -> str:

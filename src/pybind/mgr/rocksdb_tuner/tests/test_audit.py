@@ -39,7 +39,8 @@ def line(entity: str = 'client.alice', time_s: float = 100.0, **changed: str) ->
     ],
 )
 def test_the_sender_is_named_where_there_is_one_only(lines: list[AuditLine], expected: str) -> None:
-    assert sender(lines, APPLY, 101.0) == expected
+    wanted = {name: (value,) for name, value in APPLY.items()}
+    assert sender(lines, wanted, 101.0) == expected
 
 
 def test_lines_of_the_log_are_read_as_16_2_15_writes_them() -> None:
@@ -70,19 +71,20 @@ def test_the_audit_log_is_asked_of_the_monitors() -> None:
     assert (command['prefix'], command['channel']) == ('log last', 'audit')
 
 
-def applied(world: World, actor: str = '') -> Any:
+def applied(world: World, actor: str = '', words: str = 'apply') -> Any:
     """`apply` on the command line, or by another module."""
     module: Any = Module('rocksdb_tuner', '', '')
     recommendation_id = world.recommended_for_rbd()
     module._tuner = world.tuner
-    command = {**APPLY, 'recommendation_id': recommendation_id}
+    command = {'prefix': f'rocksdb-tuner {words}', 'recommendation_id': recommendation_id}
     world.cluster.audit.append(AuditLine(world.cluster.now_s, 'client.alice', command))
 
     def send() -> None:
         if actor:
             module.remote_command('apply', {'recommendation_id': recommendation_id}, actor)
         else:
-            assert ask(module, 'apply', recommendation_id, format='json').retval == 0
+            name = words.replace(' ', '_')
+            assert ask(module, name, recommendation_id, format='json').retval == 0
 
     world.tuner.submit = lambda work: work()  # type: ignore[method-assign]
     send()
@@ -90,8 +92,9 @@ def applied(world: World, actor: str = '') -> Any:
     return world
 
 
-def test_the_history_names_the_client_that_sent_apply() -> None:
-    world = applied(World())
+@pytest.mark.parametrize('words', ['apply', 'recommendation apply'])
+def test_the_history_names_the_client_that_sent_apply(words: str) -> None:
+    world = applied(World(), words=words)
     (record,) = world.tuner.snapshot.history
     assert record.actor == 'client.alice'
     world.takeover()

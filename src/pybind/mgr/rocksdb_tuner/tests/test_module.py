@@ -12,6 +12,7 @@ from mgr_module import HandleCommandResult
 
 from rocksdb_tuner import Module
 from rocksdb_tuner.advise.conditions.catalogue import limit_options
+from rocksdb_tuner.commands import COMMANDS
 from rocksdb_tuner.commands.context import TAB_NOTICE_S
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.snapshot import Mode
@@ -36,6 +37,9 @@ READS: dict[str, Call] = {
     'recommend': lambda m: ask(m, 'recommend', 'json'),
     'history': lambda m: ask(m, 'history', 'json'),
     'rollout status': lambda m: ask(m, 'rollout_status', 'json'),
+    'recommendation ls': lambda m: ask(m, 'recommendation_ls', 'json'),
+    'operation ls': lambda m: ask(m, 'operation_ls', 'json'),
+    'operation status': lambda m: ask(m, 'operation_status', 'json'),
     'profile ls': lambda m: ask(m, 'profile_ls', 'json'),
     'profile show': lambda m: ask(m, 'profile_show', 'lz4-2025', 'json'),
     'profile diff': lambda m: ask(m, 'profile_diff', 'lz4-2025', 'variant-2022-d', format='json'),
@@ -71,6 +75,9 @@ def test_every_read_answers_before_the_first_tick(module: Any, name: str) -> Non
         (lambda m: ask(m, 'finding_show', 'nope'), errno.ENOENT, 'findings: none at present'),
         (lambda m: ask(m, 'finding_show', 'nope', 'xml'), errno.EINVAL, '"xml"'),
         (lambda m: ask(m, 'apply', 'nope'), errno.ENOENT, '"nope"'),
+        (lambda m: ask(m, 'recommendation_show', 'nope'), errno.ENOENT, '"nope"'),
+        (lambda m: ask(m, 'recommendation_apply', 'nope'), errno.ENOENT, '"nope"'),
+        (lambda m: ask(m, 'operation_status', 'xml'), errno.EINVAL, '"xml"'),
         (lambda m: ask(m, 'apply', 'nope', dry_run=True), errno.ENOENT, '"nope"'),
         (lambda m: ask(m, 'profile_show', 'nope'), errno.ENOENT, 'lz4-2025'),
         (lambda m: ask(m, 'profile_diff', 'nope', 'lz4-2025'), errno.ENOENT, 'lz4-2025'),
@@ -144,8 +151,62 @@ def test_thresholds_of_conditions_are_module_options(module: Any) -> None:
     assert module.context.settings().limits['db_used_limit'] == 0.5
 
 
+@pytest.mark.parametrize(
+    ('name', 'other'),
+    [
+        ('findings', 'finding_ls'),
+        ('recommend', 'recommendation_ls'),
+        ('show', 'recommendation_show'),
+        ('apply', 'recommendation_apply'),
+    ],
+)
+def test_other_names_of_a_command_run_the_same(name: str, other: str) -> None:
+    """Nothing is there twice that could drift apart."""
+    assert COMMANDS[name].run is COMMANDS[other].run
+    assert COMMANDS[name].parameters == COMMANDS[other].parameters
+
+
+HELP = {
+    name: command.run.__doc__ or ''
+    for name, command in COMMANDS.items()
+    if 'format' in command.parameters
+}
+
+
+@pytest.mark.parametrize('name', sorted(HELP))
+def test_the_help_of_each_command_reads_as_cephs(name: str) -> None:
+    """An imperative, in at most 70 characters, with no full stop."""
+    verb, text = HELP[name].split()[0], HELP[name]
+    assert verb in {
+        'Acknowledge', 'Add', 'Apply', 'Check', 'Compare', 'Derive', 'End', 'List', 'Model',
+        'Pause', 'Remove', 'Restore', 'Resume', 'Show',
+    }  # fmt: skip
+    assert len(text) <= 70
+    assert not text.endswith('.')
+
+
+@pytest.mark.parametrize('kind', ['rollout', 'operation'])
+@pytest.mark.parametrize('verb', ['pause', 'resume', 'abort', 'ack'])
+def test_an_operation_is_steered_by_either_name(
+    module: Any, monkeypatch: pytest.MonkeyPatch, kind: str, verb: str
+) -> None:
+    """Both names do the same to what is under way, and say what refuses it."""
+
+    def refused(*_: Any) -> Any:
+        raise OperationRefused(errno.ENOENT, f'nothing to {verb}')
+
+    monkeypatch.setattr(module._tuner, 'submit', lambda work: work())
+    method = 'acknowledge' if verb == 'ack' else verb
+    monkeypatch.setattr(module._tuner.operating, method, refused)
+    answer = ask(module, f'{kind}_{verb}')
+    assert (answer.retval, answer.stderr) == (-errno.ENOENT, f'nothing to {verb}')
+    monkeypatch.setattr(module._tuner.operating, method, lambda *_: None)
+    assert ask(module, f'{kind}_{verb}', 'json').stdout == 'null'
+
+
+@pytest.mark.parametrize('name', ['rollout_pause', 'operation_pause'])
 def test_who_asks_for_another_module_is_the_actor_and_only_for_that_command(
-    module: Any, monkeypatch: pytest.MonkeyPatch
+    module: Any, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     seen: list[str] = []
 
@@ -155,9 +216,9 @@ def test_who_asks_for_another_module_is_the_actor_and_only_for_that_command(
 
     monkeypatch.setattr(module._tuner, 'submit', lambda work: work())
     monkeypatch.setattr(module._tuner.operating, 'pause', pause)
-    assert module.remote_command('rollout_pause', {}, 'dashboard:alice')['retval'] == -errno.ENOENT
-    assert module.remote_command('rollout_pause', {})['retval'] == -errno.ENOENT
-    ask(module, 'rollout_pause')
+    assert module.remote_command(name, {}, 'dashboard:alice')['retval'] == -errno.ENOENT
+    assert module.remote_command(name, {})['retval'] == -errno.ENOENT
+    ask(module, name)
     assert seen == ['dashboard:alice', 'operator', 'operator']
 
 

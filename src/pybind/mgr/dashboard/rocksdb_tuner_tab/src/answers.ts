@@ -102,6 +102,84 @@ export interface ModeInForce {
   possible: ('off' | 'observe' | 'recommend' | 'auto-apply')[];
 }
 
+/** A rollout or a compaction campaign; null: not kept once others followed it. */
+export interface Operation {
+  /** As in history. */
+  id: string;
+  /** What is done to the OSDs. */
+  kind: 'rollout' | 'compaction';
+  /** Id of the recommendation that it applies. */
+  recommendation: string;
+  /** Mask of the config store. */
+  who: string;
+  /** Who asked for it. */
+  actor: string;
+  /** Whether it has not ended. */
+  under_way: boolean;
+  /** Where it stands. */
+  phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed' | null;
+  /** Why it waits; null where it does not. */
+  paused_reason: string | null;
+  /** How it ended; null while it is under way. */
+  outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
+  /** What happened, where it did not go as planned. */
+  failure: string | null;
+  /** OSDs that it is about. */
+  osds_total: number | null;
+  /** OSDs that it has dealt with. */
+  osds_finished: number | null;
+  /** When it started. */
+  started: string | null;
+  /** When it was last seen to change. */
+  updated: string | null;
+}
+
+/** The operation under way, or the last one. */
+export interface OperationInView {
+  /** As in history. */
+  id: string;
+  /** What is done to the OSDs. */
+  kind: 'rollout' | 'compaction';
+  /** Id of the recommendation that it applies. */
+  recommendation: string;
+  /** Mask of the config store. */
+  who: string;
+  /** Who asked for it. */
+  actor: string;
+  /** Whether it has not ended. */
+  under_way: boolean;
+  /** Where it stands. */
+  phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed' | null;
+  /** Why it waits; null where it does not. */
+  paused_reason: string | null;
+  /** How it ended; null while it is under way. */
+  outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
+  /** What happened, where it did not go as planned. */
+  failure: string | null;
+  /** OSDs that it is about. */
+  osds_total: number | null;
+  /** OSDs that it has dealt with. */
+  osds_finished: number | null;
+  /** When it started. */
+  started: string | null;
+  /** When it was last seen to change. */
+  updated: string | null;
+  /** What a campaign waits for that nothing holds up. */
+  waits_for: string | null;
+  /** In the order of the plan. */
+  osds: OsdInOperation[];
+}
+
+/** How far one OSD is. */
+export interface OsdInOperation {
+  /** Id of an OSD. */
+  osd: number;
+  /** As in rollout status, by the kind of the operation. */
+  step: string;
+  /** Why it was left as it is; null where it was not. */
+  reason: string | null;
+}
+
 /** A predicted change of one metric. */
 export interface PredictedEffect {
   /** What would change. */

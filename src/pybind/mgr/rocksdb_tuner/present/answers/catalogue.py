@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
-from . import growth, history, mode, trend
+from . import growth, history, mode, operations, trend
 
 
 class Answer(NamedTuple):
@@ -22,6 +22,16 @@ ANSWERS: Mapping[str, Answer] = {
         'ceph rocksdb-tuner history', tuple[history.Change, ...], 'Every change, oldest first.'
     ),
     'mode': Answer('ceph rocksdb-tuner mode', mode.ModeInForce),
+    'operation': Answer(
+        'ceph rocksdb-tuner operation status, and the answer to pause, resume, abort and ack',
+        Optional[operations.OperationInView],
+        'The operation under way, or the last one; null before the first.',
+    ),
+    'operation-ls': Answer(
+        'ceph rocksdb-tuner operation ls',
+        tuple[operations.Operation, ...],
+        'What is under way, then what ended, the newest first.',
+    ),
     'trend': Answer(
         'What OSDs, or those of a device class, did in the last hours',
         tuple[trend.Trend, ...],

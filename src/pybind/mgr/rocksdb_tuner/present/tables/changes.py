@@ -20,7 +20,9 @@ from ...plan.records import ANNEX
 from ...units import UNKNOWN, format_duration, format_ids, format_time
 from ..difference import difference
 from ..layout import Column, fields, paragraph, table
+from ..operations import LastOperations, Operation
 from .compaction import campaign as campaign_table
+from .next_step import next_step_of_campaign, next_step_of_rollout
 from .phrases import (
     flushes_in,
     option_value,
@@ -48,6 +50,60 @@ def rollout(
     if state is None:
         return told or 'There was no rollout yet.'
     return sections(_rollout(state), told)
+
+
+def operation(last: LastOperations) -> str:
+    """The operation under way, or the last one, with what comes next."""
+    state = last.in_view
+    if state is None:
+        return 'There was no operation yet.'
+    if isinstance(state, RolloutState):
+        text, following = _rollout(state), next_step_of_rollout(state)
+    else:
+        waits_for = last.campaign_waits_for
+        text, following = campaign_table(state, waits_for), next_step_of_campaign(state, waits_for)
+    return sections(text, '' if following is None else paragraph(following, 4, 'Next step: '))
+
+
+def operations(found: Sequence[Operation]) -> str:
+    """A row per rollout and compaction campaign."""
+    if not found:
+        return 'There was no operation yet.'
+    return table(
+        (
+            # Typed again by whoever rolls it back, so never shortened.
+            Column('ID', flexible=True, wrap=True, min_width=20),
+            Column('KIND'),
+            Column('WHO', flexible=True),
+            Column('OSDS', 'r'),
+            Column('STATE', flexible=True, wrap=True),
+            Column('STARTED'),
+        ),
+        [
+            (
+                one.operation_id,
+                one.kind.value,
+                one.who,
+                _dealt_with(one),
+                _state_of(one),
+                format_time(one.started_s) or UNKNOWN,
+            )
+            for one in found
+        ],
+    )
+
+
+def _dealt_with(one: Operation) -> str:
+    if one.osds is None:
+        return UNKNOWN
+    return f'{one.osds_finished}/{len(one.osds)}' if one.under_way else str(len(one.osds))
+
+
+def _state_of(one: Operation) -> str:
+    """How it ended, or how far it is."""
+    if one.under_way:
+        return UNKNOWN if one.phase is None else one.phase.value
+    return UNKNOWN if one.outcome is None else one.outcome.value
 
 
 def _rollout(state: RolloutState) -> str:

@@ -18,28 +18,31 @@ from ...snapshot import Snapshot
 from ...units import format_duration
 from .phrases import COMMAND
 
-__all__ = ['next_step']
+__all__ = ['next_step', 'next_step_of_campaign', 'next_step_of_rollout']
 
-_RESUME = f'"{COMMAND} rollout resume"'
-_ABORT = f'"{COMMAND} rollout abort"'
+_RESUME = f'"{COMMAND} operation resume"'
+_ABORT = f'"{COMMAND} operation abort"'
 
 
 def next_step(snapshot: Snapshot) -> Optional[str]:
     """In a sentence without a full stop; None while nothing is under way."""
     rollout, campaign = snapshot.rollout, snapshot.campaign
     if rollout is not None and not rollout.ended:
-        return _of_rollout(rollout)
+        return next_step_of_rollout(rollout)
     if campaign is not None and not campaign.ended:
-        return _of_campaign(campaign, snapshot.campaign_waits_for)
+        return next_step_of_campaign(campaign, snapshot.campaign_waits_for)
     if rollout is not None and why_failed(rollout) and not snapshot.rollout_acknowledged:
         return (
-            f'see why with "{COMMAND} rollout status", then acknowledge with '
-            f'"{COMMAND} rollout ack"'
+            f'see why with "{COMMAND} operation status", then acknowledge with '
+            f'"{COMMAND} operation ack"'
         )
     return None
 
 
-def _of_rollout(state: RolloutState) -> str:
+def next_step_of_rollout(state: RolloutState) -> Optional[str]:
+    """The same; None once it ended."""
+    if state.ended:
+        return None
     recovering = state.direction is Direction.RECOVER
     if state.paused_by is not None and not recovering:
         return _paused()
@@ -79,7 +82,10 @@ def _step_of(state: RolloutState) -> str:
     return 'the next OSD'
 
 
-def _of_campaign(state: CampaignState, waits_for: Optional[str]) -> str:
+def next_step_of_campaign(state: CampaignState, waits_for: Optional[str]) -> Optional[str]:
+    """The same; None once it ended."""
+    if state.ended:
+        return None
     if state.paused_by is not None:
         return _paused()
     if state.paused_reason is not None:

@@ -31,6 +31,7 @@ from rocksdb_tuner.offline.judge import judge as judge_files
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import find_option, judge
 from rocksdb_tuner.present import render
+from rocksdb_tuner.present.operations import LastOperations
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import WorkloadClass
 
@@ -57,6 +58,10 @@ def validator(name: str) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(SCHEMAS[name])
 
 
+def last_operations(snapshot: Snapshot) -> LastOperations:
+    return LastOperations(snapshot.rollout, snapshot.campaign, snapshot.campaign_waits_for)
+
+
 def documents(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
     """Every document that can be made of a snapshot, as it leaves the module."""
     answers: list[tuple[str, str]] = [
@@ -71,6 +76,8 @@ def documents(snapshot: Snapshot) -> Iterator[tuple[str, Any]]:
         ('recommend', render.recommend(snapshot, 'json')),
         ('candidates', render.candidates(snapshot, 'json')),
         ('rollout', render.rollout(snapshot.rollout, snapshot.campaign, 'json')),
+        ('operation-ls', render.operation_list(snapshot, 'json')),
+        ('operation', render.operation(last_operations(snapshot), 'json')),
         ('history', render.history(snapshot, 'json')),
         ('mode', render.mode(snapshot.mode, 'json')),
         ('osd-map', render.osd_map(snapshot)),

@@ -27,7 +27,7 @@ from rocksdb_tuner.version import VERSION
 from . import samples
 
 STATUS, RESUME, ABORT, ACK = (
-    f'"ceph rocksdb-tuner rollout {verb}"' for verb in ('status', 'resume', 'abort', 'ack')
+    f'"ceph rocksdb-tuner operation {verb}"' for verb in ('status', 'resume', 'abort', 'ack')
 )
 
 

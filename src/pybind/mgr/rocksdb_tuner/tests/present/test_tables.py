@@ -27,6 +27,7 @@ from rocksdb_tuner.operations.phases import Phase as PhaseOf
 from rocksdb_tuner.plan.records import ANNEX
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.layout import WIDE, WIDTH, display_width, paragraph
+from rocksdb_tuner.present.operations import LastOperations
 from rocksdb_tuner.snapshot import Mode, Snapshot
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
@@ -44,6 +45,9 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield 'recommend', render.recommend(snapshot, 'plain')
     yield 'candidates', render.candidates(snapshot, 'plain')
     yield 'rollout', render.rollout(snapshot.rollout, snapshot.campaign, 'plain')
+    last = LastOperations(snapshot.rollout, snapshot.campaign, snapshot.campaign_waits_for)
+    yield 'operation', render.operation(last, 'plain')
+    yield 'operations', render.operation_list(snapshot, 'plain')
     yield 'history', render.history(snapshot, 'plain')
     yield 'mode', render.mode(snapshot.mode, 'plain')
     for facts in snapshot.osds:
@@ -55,7 +59,7 @@ def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 #: What an operator looks at first, on any terminal.
-READ_FIRST = frozenset({'status', 'osds', 'recommend', 'findings'})
+READ_FIRST = frozenset({'status', 'osds', 'recommend', 'findings', 'operation', 'operations'})
 
 
 def too_wide(text: str, width: int = WIDE) -> list[str]:
