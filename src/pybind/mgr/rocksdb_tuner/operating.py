@@ -1,4 +1,4 @@
-"""What changes OSDs: the rollout and the compaction campaign, begun, driven and steered.
+"""What changes OSDs: an operation of each kind, begun, driven and steered.
 
 Only one of them at a time. Everything here is called in the serve thread.
 """
@@ -6,7 +6,7 @@ Only one of them at a time. Everything here is called in the serve thread.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Callable, Mapping, Optional, Protocol
 
@@ -18,12 +18,15 @@ from .mgr.protocols import ConfigStore, CounterReader, Orchestrator, Store
 from .observe.sample import Sample
 from .observe.signals import Signals
 from .observe.trouble import Trouble, read_trouble
-from .operations.compaction.driver import Allowed, CampaignCluster, CampaignDriver, Measured
+from .operations.allowed import Allowed
+from .operations.compaction.driver import CampaignCluster, CampaignDriver
 from .operations.compaction.history import record_of as campaign_record
 from .operations.compaction.offer import CAMPAIGN, campaign_request
 from .operations.compaction.records import CampaignState
+from .operations.compaction.view import Measured
 from .operations.errors import OperationRefused
-from .operations.rollout.announce import Announcer
+from .operations.operation import Operation
+from .operations.rollout.announce import RolloutAnnouncer
 from .operations.rollout.driver import Driver
 from .operations.rollout.records import RolloutState
 from .operations.rollout.rules import Limits
@@ -51,7 +54,7 @@ class Operating:
     ) -> None:
         self._cluster, self._current = cluster, current
         self._clock, self._monotonic = clock, monotonic
-        self._announcer = Announcer(cluster)
+        self._announcer = RolloutAnnouncer(cluster)
         self.driver = Driver(
             config=cluster,
             osds=cluster,
@@ -71,6 +74,8 @@ class Operating:
             switched_on=current.switched_on,
             guard=steps,
         )
+        #: Operators mean the first that is under way, or else the first.
+        self._operations: tuple[Operation, ...] = (self.driver, self.campaign)
 
     def announce_taken_over(self) -> None:
         """What an earlier manager left under way is announced by this one."""
@@ -78,12 +83,11 @@ class Operating:
 
     @property
     def rollout_under_way(self) -> bool:
-        state = self.driver.state
-        return state is not None and not state.ended
+        return self.driver.under_way
 
     @property
     def under_way(self) -> bool:
-        return self.rollout_under_way or self.campaign.under_way
+        return any(operation.under_way for operation in self._operations)
 
     @property
     def compacting(self) -> bool:
@@ -103,7 +107,7 @@ class Operating:
     @property
     def problems(self) -> tuple[str, ...]:
         """What is wrong with what is stored of them."""
-        return (*self.driver.problems, *self.campaign.problems)
+        return tuple(problem for operation in self._operations for problem in operation.problems)
 
     def shown_in(self, snapshot: Snapshot) -> Snapshot:
         """``snapshot`` with what is under way now."""
@@ -158,22 +162,18 @@ class Operating:
         return campaign.request.recommendation_id
 
     def name_actor(self, change_id: str, actor: str) -> None:
-        self.driver.name_actor(change_id, actor)
-        self.campaign.name_actor(change_id, actor)
+        for operation in self._operations:
+            operation.name_actor(change_id, actor)
 
     def start(self, recommendation: Recommendation, actor: str) -> RolloutState:
         """Begin to carry out ``recommendation``."""
-        if self.campaign.under_way:
-            raise OperationRefused(
-                errno.EBUSY, 'a compaction campaign is under way: wait for it, or abort it'
-            )
+        self._refuse_beside_others(self.driver)
         request = change_request(recommendation, actor)
         return self.driver.start(request, self._clock(), self._current.to_begin().soak)
 
     def compact(self, recommendation: Recommendation, actor: str) -> CampaignState:
         """Begin the compaction campaign of ``recommendation``."""
-        if self.rollout_under_way:
-            raise OperationRefused(errno.EBUSY, 'a rollout is under way: wait for it, or abort it')
+        self._refuse_beside_others(self.campaign)
         parallel = self._current.to_begin().compaction_parallel
         request = campaign_request(recommendation, actor, parallel)
         return self.campaign.start(CAMPAIGN + self.driver.next_number(), request, self._clock())
@@ -182,36 +182,37 @@ class Operating:
         """What compacts now goes on in its OSD; nothing more is compacted."""
         now_s = self._clock()
 
-        def end_campaign() -> None:
-            if self.campaign.under_way:
-                self.campaign.abort(actor, now_s)
+        def end_others() -> None:
+            for operation in self._others_under_way(self.driver):
+                operation.abort(actor, now_s)
 
-        return self.driver.rollback(rollout_id, actor, now_s, before=end_campaign)
+        return self.driver.rollback(rollout_id, actor, now_s, before=end_others)
 
     def pause(self, actor: str) -> None:
         """Pause what is under way."""
-        if self._campaign_is_meant():
-            self.campaign.pause(actor, self._clock())
-        else:
-            self.driver.pause(actor, self._clock())
+        self._meant().pause(actor, self._clock())
 
     def resume(self) -> None:
-        if self._campaign_is_meant():
-            self.campaign.resume(self._clock())
-        else:
-            self.driver.resume(self._clock())
+        self._meant().resume(self._clock())
 
     def abort(self, actor: str) -> None:
-        if self._campaign_is_meant():
-            self.campaign.abort(actor, self._clock())
-        else:
-            self.driver.abort(actor, self._clock())
+        self._meant().abort(actor, self._clock())
 
     def acknowledge(self) -> RolloutState:
         return self.driver.acknowledge()
 
-    def _campaign_is_meant(self) -> bool:
-        return self.campaign.under_way and not self.rollout_under_way
+    def _meant(self) -> Operation:
+        """What an operator steers."""
+        return next((o for o in self._operations if o.under_way), self._operations[0])
+
+    def _others_under_way(self, own: Operation) -> Iterator[Operation]:
+        return (o for o in self._operations if o is not own and o.under_way)
+
+    def _refuse_beside_others(self, own: Operation) -> None:
+        for other in self._others_under_way(own):
+            raise OperationRefused(
+                errno.EBUSY, f'a {other.KIND} is under way: wait for it, or abort it'
+            )
 
 
 def measured(signals: Mapping[int, Signals]) -> Measured:

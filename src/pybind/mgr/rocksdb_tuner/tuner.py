@@ -18,7 +18,7 @@ from typing import Callable, Optional, TypeVar
 from .collection.records import Collection
 from .material import Published
 from .observe.trend import Trends
-from .operations.compaction.driver import Allowed
+from .operations.allowed import Allowed
 from .parts import Parts
 from .requests import BusyError
 from .settings import Settings

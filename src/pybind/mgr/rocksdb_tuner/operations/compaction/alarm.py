@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Optional
 
 from ..gates import way_out
-from .machine import SLOW_WRITES
 from .records import CampaignState
+from .rules import SLOW_WRITES
 
 #: Load peaks and restarts are over sooner.
 ACTION_AFTER_S = 600.0

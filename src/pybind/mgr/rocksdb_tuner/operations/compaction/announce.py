@@ -1,4 +1,4 @@
-"""What a campaign tells the cluster while it goes on. Pure."""
+"""What a campaign tells the cluster while it goes on."""
 
 from __future__ import annotations
 
@@ -6,32 +6,49 @@ from collections.abc import Iterator
 from typing import Optional
 
 from ...units import format_bytes
+from ..announce import Announcer, Line, Progress
 from ..phases import Outcome
 from .records import CampaignState, CompactionStep, OsdCompaction
 
 
-def lines(before: Optional[CampaignState], after: CampaignState) -> Iterator[tuple[str, bool]]:
-    """Lines for the cluster log, each with whether it is a warning."""
+class CampaignAnnouncer(Announcer[CampaignState]):
+    def taken_over(self, state: Optional[CampaignState]) -> None:
+        super().taken_over(state)
+        if state is not None and state.ended:
+            # The manager before may have ended before it could end the event.
+            self._end(state)
+
+    def _lines(self, before: Optional[CampaignState], after: CampaignState) -> Iterator[Line]:
+        return transitions(before, after)
+
+    def _progress(self, state: CampaignState) -> Progress:
+        return progress(state)
+
+    def _failure(self, state: CampaignState) -> Optional[str]:
+        return state.failure if state.outcome is Outcome.FAILED else None
+
+
+def transitions(before: Optional[CampaignState], after: CampaignState) -> Iterator[Line]:
+    """Lines for the cluster log."""
     name = f'compaction campaign {after.campaign_id}'
     if before is None or before.campaign_id != after.campaign_id:
         request = after.request
-        yield f'{name}: {len(after.osds)} OSD(s) of {request.who} for {request.actor}', False
+        yield Line(f'{name}: {len(after.osds)} OSD(s) of {request.who} for {request.actor}')
         return
     for old, new in zip(before.osds, after.osds):
         if new.step is not old.step:
-            yield f'{name}: osd.{new.osd_id} {_told(new)}', new.step is CompactionStep.SKIPPED
+            yield Line(f'{name}: osd.{new.osd_id} {_told(new)}', new.step is CompactionStep.SKIPPED)
     if after.ended and not before.ended:
-        yield f'{name}: {in_words(after)}', after.outcome is Outcome.FAILED
+        yield Line(f'{name}: {in_words(after)}', after.outcome is Outcome.FAILED)
     elif after.paused_reason != before.paused_reason:
         reason = after.paused_reason
-        yield f'{name}: ' + ('goes on' if reason is None else f'waits: {reason}'), False
+        yield Line(f'{name}: ' + ('goes on' if reason is None else f'waits: {reason}'))
 
 
-def progress(state: CampaignState) -> tuple[str, float]:
-    """Message and share of the event of `ceph -s`."""
+def progress(state: CampaignState) -> Progress:
     where = f'{state.finished} of {len(state.osds)} OSDs, {state.phase.value}'
     message = f'Compacting the RocksDB of {state.request.who} ({where})'
-    return message, min(0.99, state.finished / len(state.osds))
+    return Progress(message, min(0.99, state.finished / len(state.osds)))
 
 
 def in_words(state: CampaignState) -> str:

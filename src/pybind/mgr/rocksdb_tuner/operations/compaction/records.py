@@ -99,6 +99,10 @@ class CampaignState:
     failure: Optional[str] = None
 
     @property
+    def operation_id(self) -> str:
+        return self.campaign_id
+
+    @property
     def phase(self) -> Phase:
         return self.stage if self.paused_reason is None else Phase.WAITING
 

@@ -56,6 +56,14 @@ def parse_probe(text: str, nonce: Optional[int]) -> Probe:
         ) from None
 
 
+class Measured(NamedTuple):
+    """What the module measured; see `View`."""
+
+    used_bytes: Mapping[int, int]
+    total_bytes: Mapping[int, int]
+    latency_ms: Optional[float]
+
+
 @dataclass(frozen=True)
 class View:
     """One look. What is not known is missing."""

@@ -1,15 +1,12 @@
-"""What a rollout tells the cluster while it goes on: the cluster log, and `ceph -s`.
-
-Both are for people who look: nothing is decided from them, and nothing waits for them.
-"""
+"""What a rollout tells the cluster while it goes on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, Optional
+from typing import Optional
 
 from ...judge.verdict import in_words
-from ...mgr.protocols import Announcements
+from ..announce import Announcer, Line, Progress
 from ..phases import Phase
 from ..texts import clip
 from .alarm import why_failed
@@ -37,32 +34,16 @@ _STEPS = {
 }
 
 
-class Line(NamedTuple):
-    """One line of the cluster log."""
-
-    text: str
-    warning: bool = False
-
-
-class Announcer:
-    """Tells of every change of a rollout once, as far as one manager saw it."""
-
-    def __init__(self, to: Announcements) -> None:
-        self._to = to
-
-    def taken_over(self, state: Optional[RolloutState]) -> None:
-        """This manager goes on with what another began: its progress is shown again."""
-        if state is not None and not state.ended:
-            self._to.show_progress(_event_id(state), _message(state), _share(state))
-
-    def changed(self, before: Optional[RolloutState], after: RolloutState) -> None:
-        """``before`` is the state that was stored last, of whatever rollout."""
+class RolloutAnnouncer(Announcer[RolloutState]):
+    def _lines(self, before: Optional[RolloutState], after: RolloutState) -> Iterator[Line]:
         for line in transitions(before, after):
-            self._to.log(f'rollout {after.rollout_id}: {clip(line.text)}', line.warning)
-        if not after.ended:
-            self._to.show_progress(_event_id(after), _message(after), _share(after))
-        elif before is None or before.rollout_id != after.rollout_id or not before.ended:
-            self._to.end_progress(_event_id(after), why_failed(after))
+            yield Line(f'rollout {after.rollout_id}: {clip(line.text)}', line.warning)
+
+    def _progress(self, state: RolloutState) -> Progress:
+        return Progress(_message(state), _share(state))
+
+    def _failure(self, state: RolloutState) -> Optional[str]:
+        return why_failed(state)
 
 
 def transitions(before: Optional[RolloutState], after: RolloutState) -> Iterator[Line]:
@@ -106,10 +87,6 @@ def _end(state: RolloutState) -> Line:
     if told is None and state.judgement is not None:
         told = state.judgement.cause
     return Line(f'{outcome}: {told}' if told else outcome, warning=failure is not None)
-
-
-def _event_id(state: RolloutState) -> str:
-    return f'rocksdb_tuner-{state.rollout_id}'
 
 
 def _message(state: RolloutState) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from ...plan.entries import own
 from ..phases import Outcome
-from ..texts import clip
+from ..texts import LOOKS_FIRST, clip
 from .back import back, recover
 from .batches import watched_batch
 from .foreign import changed_by_others, others_of_other_option, told_what_stays
@@ -35,7 +35,7 @@ class Machine(Rules):
         if state.ended:
             return Step(state)
         if seen.watched_s < self.limits.look_first_s:
-            result = Step(waiting(state, 'this manager has just become active and looks first'))
+            result = Step(waiting(state, LOOKS_FIRST))
         else:
             asked = None if seen.asked_over else state.asked
             result = _checked(self, replace(state, paused_reason=None, asked=asked), seen)

@@ -191,6 +191,10 @@ class RolloutState:
     failure: Optional[str] = None
 
     @property
+    def operation_id(self) -> str:
+        return self.rollout_id
+
+    @property
     def controls(self) -> tuple[int, ...]:
         return self.request.controls
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Callable, Optional
 
 from ...plan.actions import Action, RemoveEntry, RestartOsd, SetEntry
+from .. import step
 from ..gates import NOT_ALLOWED, closed_gate
 from ..texts import paused_text
 from .observation import Observation
@@ -43,11 +44,8 @@ class Limits:
     flaps: int = 2
 
 
-@dataclass(frozen=True)
-class Step:
-    state: RolloutState
-    #: At most one.
-    actions: tuple[Action, ...] = ()
+class Step(step.Step[RolloutState, Action]):
+    """The next state of a rollout, and at most one action."""
 
 
 @dataclass(frozen=True)

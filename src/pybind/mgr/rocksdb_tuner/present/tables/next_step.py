@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ...operations.compaction.machine import SLOW_WRITES
 from ...operations.compaction.records import CampaignState
+from ...operations.compaction.rules import SLOW_WRITES
 from ...operations.gates import NOT_ALLOWED, way_out
 from ...operations.phases import Phase
 from ...operations.rollout.alarm import why_failed

@@ -9,8 +9,8 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.judge.records import Judgement, Verdict
-from rocksdb_tuner.operations.compaction.machine import SLOW_WRITES
 from rocksdb_tuner.operations.compaction.records import CampaignState, CompactionStep
+from rocksdb_tuner.operations.compaction.rules import SLOW_WRITES
 from rocksdb_tuner.operations.gates import NOT_ALLOWED
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.records import (

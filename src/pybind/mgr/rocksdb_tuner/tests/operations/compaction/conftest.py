@@ -6,9 +6,11 @@ from typing import Callable, Optional
 
 import pytest
 
-from rocksdb_tuner.operations.compaction.driver import Allowed, CampaignDriver, Measured
-from rocksdb_tuner.operations.compaction.machine import Limits
+from rocksdb_tuner.operations.allowed import Allowed
+from rocksdb_tuner.operations.compaction.driver import CampaignDriver
 from rocksdb_tuner.operations.compaction.records import CampaignRequest, CampaignState
+from rocksdb_tuner.operations.compaction.rules import Limits
+from rocksdb_tuner.operations.compaction.view import Measured
 from rocksdb_tuner.present.health import HealthChecks, health_checks
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.tests.fake_cluster import FakeCluster, FakeStore

@@ -9,7 +9,12 @@ import pytest
 
 from rocksdb_tuner.judge.records import Effect, Judgement, Predicted, SignalVerdict, Verdict
 from rocksdb_tuner.mgr.records import FailureDomain, Place
-from rocksdb_tuner.operations.compaction.announce import change_percent, in_words, lines, progress
+from rocksdb_tuner.operations.compaction.announce import (
+    change_percent,
+    in_words,
+    progress,
+    transitions,
+)
 from rocksdb_tuner.operations.compaction.history import record_of
 from rocksdb_tuner.operations.compaction.records import (
     CampaignRequest,
@@ -130,7 +135,7 @@ TITLE = 'compaction campaign c7: '
 def test_the_cluster_log_is_told_of_what_is_new_and_warned_of_what_was_left(
     before: Optional[CampaignState], after: CampaignState, said: list[tuple[str, bool]]
 ) -> None:
-    assert list(lines(before, after)) == [(TITLE + text, warning) for text, warning in said]
+    assert list(transitions(before, after)) == [(TITLE + text, warning) for text, warning in said]
 
 
 @pytest.mark.parametrize(

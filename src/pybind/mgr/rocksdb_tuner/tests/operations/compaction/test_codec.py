@@ -17,7 +17,6 @@ from rocksdb_tuner.judge.records import Predicted
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import FailureDomain, Place
 from rocksdb_tuner.operations.compaction.codec import LAYOUT, VERSION
-from rocksdb_tuner.operations.compaction.machine import REASON_MAX
 from rocksdb_tuner.operations.compaction.records import (
     CampaignRequest,
     CampaignState,
@@ -25,6 +24,7 @@ from rocksdb_tuner.operations.compaction.records import (
     OsdCompaction,
     planned,
 )
+from rocksdb_tuner.operations.compaction.states import REASON_MAX
 from rocksdb_tuner.operations.compaction.storage import CURRENT, CampaignStorage
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.store.errors import StoredStateError

@@ -10,10 +10,11 @@ from typing import Callable, Optional, TypeVar
 import pytest
 
 from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
-from rocksdb_tuner.operations.compaction.driver import Allowed, CampaignDriver, Measured
+from rocksdb_tuner.operations.allowed import Allowed
+from rocksdb_tuner.operations.compaction.driver import CampaignDriver
 from rocksdb_tuner.operations.compaction.records import CompactionStep
 from rocksdb_tuner.operations.compaction.storage import CURRENT
-from rocksdb_tuner.operations.compaction.view import Probe, parse_probe
+from rocksdb_tuner.operations.compaction.view import Measured, Probe, parse_probe
 from rocksdb_tuner.operations.errors import OperationRefused
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.tests.fake_compaction import FakeAnswer
@@ -617,3 +618,25 @@ def test_a_step_that_was_stored_is_seen_as_such_by_the_next_manager() -> None:
     assert begun.nonce == run.cluster.osds[0].nonce
     run.fail_over()
     assert run.state.in_flight == (begun,)
+
+
+def test_another_campaign_begins_only_once_history_has_the_end_of_the_last() -> None:
+    """Its state takes the place of the last one, which would be lost."""
+    run = Run()
+    run.start()
+
+    def refuse(state: object) -> None:
+        raise CommandError(30, 'read-only')
+
+    kept, run.driver._on_end = run.driver._on_end, refuse
+    run.to_the_end()
+    run.tick()
+    with pytest.raises(
+        OperationRefused, match='cannot be stored now: read-only; try again'
+    ) as told:
+        run.driver.start('c99', run.state.request, run.cluster.now_s)
+    assert told.value.errno == 30
+    assert run.ended == []
+    last, run.driver._on_end = run.state, kept
+    run.driver.start('c99', last.request, run.cluster.now_s)
+    assert (run.ended, run.state.campaign_id) == ([last], 'c99')

@@ -10,17 +10,8 @@ import pytest
 
 from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.operations.cluster_view import ClusterView
-from rocksdb_tuner.operations.compaction.machine import (
-    Limits,
-    Step,
-    aborted,
-    ask_failed,
-    gated,
-    paused,
-    probed,
-    resumed,
-    step,
-)
+from rocksdb_tuner.operations.compaction.acts import aborted, ask_failed, paused, resumed
+from rocksdb_tuner.operations.compaction.machine import gated, probed, step
 from rocksdb_tuner.operations.compaction.records import (
     CampaignRequest,
     CampaignState,
@@ -28,6 +19,7 @@ from rocksdb_tuner.operations.compaction.records import (
     OsdCompaction,
     planned,
 )
+from rocksdb_tuner.operations.compaction.rules import Limits, Step
 from rocksdb_tuner.operations.compaction.view import Probe, View
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.tests.fake_cluster import FakeCluster

@@ -11,8 +11,8 @@ from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.observe.trouble import read_trouble
-from rocksdb_tuner.operations.rollout import driver
-from rocksdb_tuner.operations.rollout.announce import Announcer
+from rocksdb_tuner.operations import driver
+from rocksdb_tuner.operations.rollout.announce import RolloutAnnouncer
 from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.operations.rollout.rules import Limits
@@ -157,7 +157,7 @@ class Run:
         #: By how much the manager's clock is wrong.
         self.clock_offset_s = 0.0
         self.clients = Clients(self.cluster)
-        self.announcer = Announcer(self.cluster)
+        self.announcer = RolloutAnnouncer(self.cluster)
         self.driver = self.new_driver()
         # A manager that has been active for a while.
         for _ in range(10):

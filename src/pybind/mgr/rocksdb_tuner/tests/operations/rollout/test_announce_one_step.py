@@ -8,8 +8,9 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.judge.records import Judgement, Verdict
+from rocksdb_tuner.operations.announce import Line
 from rocksdb_tuner.operations.phases import Outcome, Phase
-from rocksdb_tuner.operations.rollout.announce import Announcer, Line, transitions
+from rocksdb_tuner.operations.rollout.announce import RolloutAnnouncer, transitions
 from rocksdb_tuner.operations.rollout.records import Direction, Ending, OsdStep, RolloutState
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
@@ -139,7 +140,7 @@ def test_a_wait_is_told_when_it_changes_and_one_for_a_verdict_as_a_warning() -> 
 
 def shown(state: RolloutState) -> tuple[str, float]:
     cluster = FakeCluster(3)
-    Announcer(cluster).changed(state, state)
+    RolloutAnnouncer(cluster).changed(state, state)
     assert list(cluster.progress) == ['rocksdb_tuner-r1']
     return cluster.progress['rocksdb_tuner-r1']
 
@@ -192,7 +193,7 @@ def test_the_event_of_a_rollout_ends_once(before: Optional[str]) -> None:
         'another': replace(ended, rollout_id='r0'),
         'ended': ended,
     }[before]
-    Announcer(cluster).changed(last, ended)
+    RolloutAnnouncer(cluster).changed(last, ended)
     assert cluster.progress_ended == (
         [] if before == 'ended' else [('rocksdb_tuner-r1', 'it died')]
     )
@@ -214,7 +215,7 @@ def test_who_takes_over_shows_what_is_under_way() -> None:
         (at(DONE), ['rocksdb_tuner-r1']),
     ):
         cluster = FakeCluster(3)
-        Announcer(cluster).taken_over(state)
+        RolloutAnnouncer(cluster).taken_over(state)
         assert list(cluster.progress) == events
         assert cluster.logged == []
         assert not events or cluster.progress['rocksdb_tuner-r1'][1] == 1 / 3

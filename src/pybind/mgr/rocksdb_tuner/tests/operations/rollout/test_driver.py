@@ -304,7 +304,7 @@ def test_other_limits_hold_from_the_next_tick(run: Run) -> None:
 def test_a_tick_ends_after_a_bounded_number_of_steps(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr('rocksdb_tuner.operations.rollout.driver.STEPS_PER_TICK', 2)
+    monkeypatch.setattr('rocksdb_tuner.operations.driver.STEPS_PER_TICK', 2)
     run.start()
     run.tick()
     assert run.cluster.commands == [c for c in run.cluster.commands if 'config set' in c]

@@ -139,7 +139,7 @@ def test_the_same_trouble_is_logged_once_and_told_until_it_is_over(
 def test_the_log_tells_what_was_done_what_failed_and_how_it_ended(
     run: Run, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level('INFO', logger='rocksdb_tuner.operations.rollout.driver')
+    caplog.set_level('INFO', logger='rocksdb_tuner.operations')
     run.start()
     run.cluster.errors['orch daemon'] = refusing('host is offline')
     run.until(lambda s: s.errors > 0)
@@ -175,7 +175,7 @@ def test_the_log_tells_what_could_not_be_kept(run: Run, caplog: pytest.LogCaptur
     run.start()
     told = [record.getMessage() for record in caplog.records]
     assert told == ['history of r1 cannot be stored: no space']
-    caplog.set_level('INFO', logger='rocksdb_tuner.operations.rollout.driver')
+    caplog.set_level('INFO', logger='rocksdb_tuner.operations')
 
     def changed(_: object, state: RolloutState) -> None:
         nonlocal on

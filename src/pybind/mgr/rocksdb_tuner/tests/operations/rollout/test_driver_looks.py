@@ -468,7 +468,7 @@ def test_nobody_asks_how_long_ago_it_ended_from_the_thirty_second_day_on(run: Wa
         run.cluster.now_s = ended_at_s + day * 86400.0 - 2.0
         run.tick()
         run.store.values.pop('rollout/clock', None)
-        run.driver._time_kept_s = -math.inf
+        run.driver._time._kept_s = -math.inf
         run.cluster.now_s = ended_at_s + day * 86400.0
         run.tick()
         assert ('rollout/clock' in run.store.values) is written

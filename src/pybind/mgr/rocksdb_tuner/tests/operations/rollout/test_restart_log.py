@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.operations.phases import Phase
-from rocksdb_tuner.operations.rollout.driver import KEEP_TIME_S
+from rocksdb_tuner.operations.rollout.kept_time import KEEP_TIME_S
 from rocksdb_tuner.operations.rollout.record_codec import decode_restarts, encode_restarts
 from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.operations.rollout.restart_log import DAY_S, Restart, RestartLog

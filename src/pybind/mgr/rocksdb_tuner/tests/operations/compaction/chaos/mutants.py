@@ -6,7 +6,16 @@ from dataclasses import replace
 from typing import Any, Callable, NamedTuple, Optional
 
 from rocksdb_tuner.operations import gates
-from rocksdb_tuner.operations.compaction import alarm, driver, machine
+from rocksdb_tuner.operations.compaction import (
+    acts,
+    alarm,
+    asking,
+    driver,
+    machine,
+    rules,
+    states,
+    watching,
+)
 from rocksdb_tuner.operations.compaction.records import CampaignState, CompactionStep
 from rocksdb_tuner.operations.compaction.storage import CampaignStorage
 from rocksdb_tuner.tests.chaos.mutants import Patch
@@ -54,18 +63,18 @@ def _any_number_at_once(patch: Patch) -> None:
 
 def _domains_of_the_plan(patch: Patch) -> None:
     patch.everywhere(
-        machine._together,
+        rules.together,
         lambda osds, _: len({o.domain for o in osds}) == 1,
     )
 
 
 def _done_once_it_began(patch: Patch) -> None:
     """A compaction that was seen to run counts as over."""
-    watched = machine._watched
+    watched = watching.watch
 
     def hasty(state: Any, osd: Any, view: Any, limits: Any) -> Any:
         if osd.step is CompactionStep.COMPACTING and view.in_step_s.get(osd.osd_id, 0.0) >= 4.0:
-            return machine._Watched(replace(osd, step=CompactionStep.DONE))
+            return watching.Watched(replace(osd, step=CompactionStep.DONE))
         return watched(state, osd, view, limits)
 
     patch.everywhere(watched, hasty)
@@ -93,21 +102,21 @@ def _first_counts_as_done_while_it_settles(patch: Patch) -> None:
 
 def _an_answer_is_enough(patch: Patch) -> None:
     """Whoever was asked counts as done at the next look, whatever its counters say."""
-    watched = machine._watched
+    watched = watching.watch
 
     def believed(state: Any, osd: Any, view: Any, limits: Any) -> Any:
         if osd.step is CompactionStep.COMPACTING and view.in_step_s.get(osd.osd_id, 0.0) > 0.0:
-            return machine._Watched(replace(osd, step=CompactionStep.SETTLING))
+            return watching.Watched(replace(osd, step=CompactionStep.SETTLING))
         return watched(state, osd, view, limits)
 
     patch.everywhere(watched, believed)
 
 
 def _counters_of_before_are_forgotten(patch: Patch) -> None:
-    asked = machine._not_begun
+    asked = watching._not_begun
 
     def done(state: Any, osd: Any, view: Any, limits: Any) -> Any:
-        return machine._Watched(replace(osd, step=CompactionStep.SETTLING))
+        return watching.Watched(replace(osd, step=CompactionStep.SETTLING))
 
     patch.everywhere(asked, done)
 
@@ -208,11 +217,11 @@ def _abort_forgotten(patch: Patch) -> None:
     def pauses(state: Any, actor: str, now_s: float) -> Any:
         return replace(state, updated_s=now_s)
 
-    patch.everywhere(machine.aborted, pauses)
+    patch.everywhere(acts.aborted, pauses)
 
 
 def _asked_again_after_an_abort(patch: Patch) -> None:
-    not_begun = machine._not_begun
+    not_begun = watching._not_begun
 
     def again(state: Any, osd: Any, view: Any, limits: Any) -> Any:
         return not_begun(replace(state, ending=None), osd, view, limits)
@@ -244,7 +253,7 @@ def _another_ends_the_first(patch: Patch) -> None:
 
     def instead(self: Any, campaign_id: str, request: Any, now_s: float) -> Any:
         if self.under_way:
-            self._keep(machine.aborted(self._state, 'another', now_s))
+            self._keep(acts.aborted(self._state, 'another', now_s))
         return start(self, campaign_id, request, now_s)
 
     patch.attribute(driver.CampaignDriver, 'start', instead)
@@ -303,15 +312,15 @@ def _saved_one_behind(patch: Patch) -> None:
 
 
 def _asked_again_and_again(patch: Patch) -> None:
-    patch.everywhere(machine._not_begun, lambda state, osd, *_: _once_more(osd))
+    patch.everywhere(watching._not_begun, lambda state, osd, *_: _once_more(osd))
 
 
 def _once_more(osd: Any) -> Any:
-    return machine._Watched(replace(osd, asked=osd.asked + 1), ask_again=True)
+    return watching.Watched(replace(osd, asked=osd.asked + 1), ask_again=True)
 
 
 def _a_third_time(patch: Patch) -> None:
-    not_begun = machine._not_begun
+    not_begun = watching._not_begun
 
     def patient(state: Any, osd: Any, view: Any, limits: Any) -> Any:
         return not_begun(state, osd, view, replace(limits, tries=3))
@@ -320,19 +329,19 @@ def _a_third_time(patch: Patch) -> None:
 
 
 def _asks_all(patch: Patch) -> None:
-    patch.attribute(driver, 'PROBE_PERIOD_S', 0.0)
+    patch.attribute(asking, 'PROBE_PERIOD_S', 0.0)
     patch.attribute(machine, 'probed', lambda state, _: tuple(o.osd_id for o in state.osds) * 4)
 
 
 def _asks_at_each_step(patch: Patch) -> None:
-    look_at = driver.CampaignDriver._look_at
+    look_at = asking.Asking.look_at
 
-    def many(self: Any, osd_id: int, nonce: Any, now_s: float) -> None:
+    def many(self: Any, osd_id: int, *args: Any) -> None:
         for _ in range(20):
-            self._cluster.ask(osd_id, 'perf dump', {})
-        look_at(self, osd_id, nonce, now_s)
+            self._osds.ask(osd_id, 'perf dump', {})
+        look_at(self, osd_id, *args)
 
-    patch.attribute(driver.CampaignDriver, '_look_at', many)
+    patch.attribute(asking.Asking, 'look_at', many)
 
 
 # -- the end
@@ -340,7 +349,7 @@ def _asks_at_each_step(patch: Patch) -> None:
 
 def _waits_for_whom_it_lost(patch: Patch) -> None:
     """An OSD that is gone is waited for."""
-    skipped = machine._skipped
+    skipped = states.skipped
 
     def kept(osd: Any, reason: str) -> Any:
         return osd if 'OSD map' in reason else skipped(osd, reason)
@@ -349,11 +358,11 @@ def _waits_for_whom_it_lost(patch: Patch) -> None:
 
 
 def _waits_for_whom_is_away(patch: Patch) -> None:
-    patch.never(machine._stays_away, answer=False)
+    patch.never(rules._stays_away, answer=False)
 
 
 def _never_ends(patch: Patch) -> None:
-    patch.everywhere(machine._end, lambda state: state)
+    patch.everywhere(states.concluded, lambda state: state)
 
 
 def _not_recorded(patch: Patch) -> None:
@@ -388,12 +397,12 @@ def _lost_with_the_manager(patch: Patch) -> None:
 
 
 def _left_without_a_word(patch: Patch) -> None:
-    skipped = machine._skipped
+    skipped = states.skipped
     patch.everywhere(skipped, lambda osd, reason: replace(skipped(osd, reason), reason=None))
 
 
 def _nobody_is_named(patch: Patch) -> None:
-    end = machine._end
+    end = states.concluded
     patch.everywhere(end, lambda state: replace(end(state), failure=None))
 
 

@@ -6,8 +6,8 @@ from collections import Counter
 from enum import Enum
 from typing import NoReturn, Optional
 
-from rocksdb_tuner.operations.compaction.machine import Limits
 from rocksdb_tuner.operations.compaction.records import FINISHED, CampaignState, CompactionStep
+from rocksdb_tuner.operations.compaction.rules import Limits
 from rocksdb_tuner.operations.compaction.storage import CampaignStorage
 from rocksdb_tuner.tests.chaos.world import DELAY_S
 

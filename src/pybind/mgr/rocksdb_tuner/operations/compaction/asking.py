@@ -1,0 +1,99 @@
+"""What OSDs are asked for a campaign; nobody waits for an answer.
+
+`compact` blocks on Pacific until it is done, minutes or hours, and whatever else an OSD of Pacific
+is asked meanwhile waits behind it: so both are sent, and their answers are looked for later.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Callable, Optional
+
+from ...mgr.protocols import Answer, CommandError, OsdQuestions
+from .view import COMPACT_COMMAND, PROBE_ARGUMENTS, PROBE_COMMAND, Probe, parse_probe
+
+log = logging.getLogger(__name__)
+
+#: The same OSD is not asked for its counters more often than this.
+PROBE_PERIOD_S = 5.0
+
+
+@dataclass
+class _Asked:
+    """What this manager sent to one OSD."""
+
+    #: The command to compact, and the process that it was sent to; None once it was answered.
+    compact: Optional[Answer] = None
+    compacting: Optional[int] = None
+    probe: Optional[Answer] = None
+    #: The process that the probe was sent to.
+    nonce: Optional[int] = None
+    probed_s: Optional[float] = None
+
+
+class Asking:
+    def __init__(self, osds: OsdQuestions) -> None:
+        self._osds = osds
+        self._asked: dict[int, _Asked] = {}
+        self._probes: dict[int, Probe] = {}
+
+    def probes(self, nonces: Mapping[int, Optional[int]]) -> dict[int, Probe]:
+        """What the OSDs said last, of the processes that they have now."""
+        return {n: p for n, p in self._probes.items() if p.nonce == nonces.get(n)}
+
+    def compact(self, osd_id: int, nonce: Optional[int]) -> None:
+        """``nonce`` is of the process that is asked."""
+        answer = self._osds.ask(osd_id, COMPACT_COMMAND, {})
+        self._asked[osd_id] = _Asked(compact=answer, compacting=nonce)
+
+    def forget(self, osd_id: int) -> None:
+        """What it said before says nothing of another compaction."""
+        self._probes.pop(osd_id, None)
+
+    def look_at(
+        self, osd_id: int, nonce: Optional[int], now_s: float, refused: Callable[[str], object]
+    ) -> None:
+        """Take the answers of one OSD, and ask it again once that is due.
+
+        ``refused`` hears why it did not compact; it may raise CommandError.
+        """
+        asked = self._asked.setdefault(osd_id, _Asked())
+        if nonce is not None and asked.compacting not in {None, nonce}:
+            # That process is gone, and what it was asked with it.
+            asked.compact = asked.compacting = None
+        if asked.compact is not None:
+            if not _answered(osd_id, asked.compact, refused):
+                # Behind a command that is not answered, another would wait too.
+                return
+            asked.compact = None
+        if asked.probe is not None:
+            self._take_probe(osd_id, asked, asked.probe)
+        if nonce is None or (asked.probe is not None and asked.nonce == nonce):
+            return
+        probed_s = asked.probed_s if asked.nonce == nonce else None
+        if probed_s is not None and now_s - probed_s < PROBE_PERIOD_S:
+            return
+        asked.nonce, asked.probed_s = nonce, now_s
+        asked.probe = self._osds.ask(osd_id, PROBE_COMMAND, PROBE_ARGUMENTS)
+
+    def _take_probe(self, osd_id: int, asked: _Asked, probe: Answer) -> None:
+        try:
+            output = probe.output()
+            if output is None:
+                return
+            self._probes[osd_id] = parse_probe(output, asked.nonce)
+        except (CommandError, ValueError) as error:
+            log.debug('osd.%d did not tell of its compactions: %s', osd_id, error)
+        asked.probe = None
+
+
+def _answered(osd_id: int, compact: Answer, refused: Callable[[str], object]) -> bool:
+    try:
+        if compact.output() is None:
+            return False
+    except CommandError as error:
+        log.warning('osd.%d did not compact: %s', osd_id, error.message)
+        refused(error.message)
+    return True

@@ -1,0 +1,246 @@
+"""Looks at the cluster for the machine, and counts for how long this manager has seen it so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Optional
+
+from ...mgr.protocols import (
+    ClusterReader,
+    CommandError,
+    ConfigStore,
+    Orchestrator,
+    OsdCommands,
+    Upgrades,
+)
+from ...mgr.records import ClusterMap, ConfigEntry, OrchestratedDaemon, RunningOption
+from ...plan.entries import as_mapping
+from ...plan.records import ANNEX, OPTION, ChangeRequest
+from ..errors import OperationRefused
+from ..leaving import absent_of
+from ..looking import answers, daemon_versions, ok_to_stop, orchestrated_upgrade
+from ..stopwatch import LastChange, Stopwatch
+from .batches import watched_batch
+from .machine import Machine, wait_key
+from .observation import RESTARTED_TOGETHER_S, Needs, Observation
+from .outstanding import cannot_happen
+from .recording import Found
+from .records import AskedRestart, OsdProgress, RolloutState
+from .soak import lost_process
+from .starting import REFRESH_S, SignsOfLife
+from .states import in_flight
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The parts of a cluster that a rollout works on."""
+
+    config: ConfigStore
+    osds: OsdCommands
+    orchestrator: Orchestrator
+    reader: ClusterReader
+    upgrades: Upgrades
+
+    def entries(self) -> Sequence[ConfigEntry]:
+        return self.config.entries((OPTION, ANNEX))
+
+    def entries_now(self) -> Sequence[ConfigEntry]:
+        """The entries, for an operator who waits for them; raises OperationRefused."""
+        try:
+            return self.entries()
+        except CommandError as error:
+            raise OperationRefused(
+                error.errno, f'the config store cannot be read now: {error.message}; try again'
+            ) from error
+
+    def running(
+        self, request: ChangeRequest, osd_ids: Iterable[int]
+    ) -> Mapping[int, RunningOption]:
+        option = request.option
+        return answers(osd_ids, lambda n: self.config.running(n, (option,))[option])
+
+    def resolved(self, request: ChangeRequest, osd_ids: Iterable[int]) -> Mapping[int, str]:
+        return answers(osd_ids, lambda n: self.config.resolved(n, request.option))
+
+
+class Tick(NamedTuple):
+    """What this tick goes by, beside the cluster."""
+
+    may_act: bool
+    not_now: Optional[str]
+    deaf: Optional[str]
+    #: How long this manager has been looking, and the time that managers saw pass.
+    watched_s: float
+    steady_s: float
+
+
+class _Down(NamedTuple):
+    """How long the OSD in flight is down, or was before it came up."""
+
+    down_s: float = 0.0
+    was_down_s: float = 0.0
+    lifeless_s: float = 0.0
+    alive: Optional[bool] = None
+
+
+class Looking:
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._waiting = Stopwatch()
+        self._down = Stopwatch()
+        self._absent = Stopwatch()
+        self._life = SignsOfLife()
+        self._lifeless = Stopwatch()
+        #: How often the orchestrator was asked to look at the OSD that is down.
+        self._refreshed = 0
+        #: The OSD in flight that was down last, and for how long.
+        self._was_down: tuple[Optional[int], float] = (None, 0.0)
+        self._osds_changed = LastChange()
+        self._moves: dict[int, LastChange] = {}
+        self._soaking = Stopwatch()
+        #: The restart that this manager asked for last.
+        self._asked: Optional[tuple[str, int]] = None
+        #: The request that may still be carried out: how long this manager knows of it, whether it
+        #: made it, and whether it has seen it among what is scheduled.
+        self._since_asked = Stopwatch()
+        self._request: Optional[AskedRestart] = None
+        self._scheduled: Optional[AskedRestart] = None
+
+    def begin(self) -> None:
+        """What changed while nobody looked did not change just now."""
+        self._osds_changed = LastChange()
+
+    def ask(self, state: RolloutState, osd_id: int) -> None:
+        """A restart is asked for now."""
+        self._asked = (state.rollout_id, osd_id)
+        # Anew, even where two requests look alike.
+        self._request, self._scheduled = state.asked, None
+        self._since_asked = Stopwatch()
+
+    def look_at_request(self, asked: Optional[AskedRestart], steady_s: float) -> None:
+        """Count on: what was asked for last may be carried out also after the end."""
+        self._since_asked.look(asked, steady_s)
+
+    def observe(
+        self, state: RolloutState, machine: Machine, found: Found, now: Tick
+    ) -> Observation:
+        steady_s = now.steady_s
+        waited_s = self._waiting.look(wait_key(state), steady_s)
+        cluster = self._cluster.reader.cluster_map()
+        away = absent_of(cluster, state.request.order)
+        absent_s = self._absent.look((state.rollout_id, away), steady_s)
+        needs = machine.needs(state, waited_s, frozenset(away))
+        watched, flying = watched_batch(state), in_flight(state)
+        if watched is not None and lost_process(state, watched, cluster) is not None:
+            needs = replace(needs, upgrade=True)
+        batch = None if watched is None or flying is not None else watched.number
+        soaking_s = self._soaking.look((state.rollout_id, batch), steady_s)
+        is_down = flying is not None and _is_down(cluster, flying.osd_id)
+        key = state.rollout_id, None if flying is None else flying.osd_id, is_down
+        down_s = self._down.look(key, steady_s)
+        processes = tuple((osd.osd_id, osd.up, osd.in_cluster, osd.nonce) for osd in cluster.osds)
+        changed_ago_s = self._osds_changed.look(processes, steady_s)
+        described = self._described(needs, down_s if is_down else 0.0)
+        down = self._of_down(flying, key, down_s, described, steady_s)
+        entries = self._cluster.entries()
+        gated = bool(needs.ok_to_stop or needs.upgrade)
+        limits = machine.limits
+        return Observation(
+            cluster=cluster,
+            pgs=self._cluster.reader.pg_summary(),
+            health=frozenset(self._cluster.reader.health_codes()),
+            entries=as_mapping(entries, state.request.option),
+            other_entries=as_mapping(entries, state.request.other_option),
+            running=self._cluster.running(state.request, needs.running),
+            ok_to_stop=ok_to_stop(self._cluster.osds, needs.ok_to_stop),
+            versions=daemon_versions(self._cluster.upgrades) if gated else None,
+            upgrade=orchestrated_upgrade(self._cluster.upgrades) if gated else None,
+            resolved=self._cluster.resolved(state.request, needs.resolved),
+            orchestrator_reason=self._orchestrator_reason(needs),
+            may_act=now.may_act,
+            not_now=now.not_now,
+            deaf=now.deaf,
+            moved=frozenset(
+                osd_id
+                for osd_id, *process in processes
+                if self._moves.setdefault(osd_id, LastChange()).look(tuple(process), steady_s)
+                < min(RESTARTED_TOGETHER_S, soaking_s)
+            ),
+            osds_moved=changed_ago_s < limits.report_s,
+            watched_s=now.watched_s,
+            waited_s=waited_s,
+            absent_s=absent_s,
+            described=described,
+            asked_over=self._asked_over(state.asked, described, steady_s, limits.restart_s),
+            down_s=down.down_s,
+            was_down_s=down.was_down_s,
+            alive=down.alive,
+            lifeless_s=down.lifeless_s,
+            before_s=found.before_s,
+            after_s=found.after_s,
+            judgement=found.judgement,
+            asked_by_us=flying is not None and self._asked == (state.rollout_id, flying.osd_id),
+        )
+
+    def _of_down(
+        self,
+        flying: Optional[OsdProgress],
+        key: tuple[str, Optional[int], bool],
+        down_s: float,
+        described: Mapping[int, OrchestratedDaemon],
+        steady_s: float,
+    ) -> _Down:
+        is_down = key[2]
+        told = None if flying is None else described.get(flying.osd_id)
+        alive = self._life.look(key, told)
+        lifeless_s = self._lifeless.look((*key, alive is True), steady_s)
+        if flying is None:
+            return _Down(lifeless_s=lifeless_s)
+        if is_down:
+            self._was_down = flying.osd_id, down_s
+            return _Down(down_s, lifeless_s=lifeless_s, alive=alive)
+        was_down_s = self._was_down[1] if self._was_down[0] == flying.osd_id else 0.0
+        return _Down(was_down_s=was_down_s, lifeless_s=lifeless_s)
+
+    def _orchestrator_reason(self, needs: Needs) -> Optional[str]:
+        return self._cluster.orchestrator.unavailable_reason() if needs.orchestrator else None
+
+    def _described(self, needs: Needs, down_s: float) -> Mapping[int, OrchestratedDaemon]:
+        """What the orchestrator reports; of an OSD in flight that is down, it is to look again."""
+        orchestrator = self._cluster.orchestrator
+        if not needs.described or orchestrator.unavailable_reason() is not None:
+            return {}
+        looks = int(down_s / REFRESH_S)
+        refresh = looks > self._refreshed
+        self._refreshed = looks
+        found = answers(needs.described, lambda n: orchestrator.describe_osd(n, refresh))
+        return {n: daemon for n, daemon in found.items() if daemon is not None}
+
+    def _asked_over(
+        self,
+        request: Optional[AskedRestart],
+        described: Mapping[int, OrchestratedDaemon],
+        now_s: float,
+        most_s: float,
+    ) -> bool:
+        if request is None:
+            return False
+        told = described.get(request.osd_id)
+        if told is not None and told.scheduled:
+            self._scheduled = request
+        if told is not None and told.paused:
+            # It has as long as ever once it is resumed.
+            self._since_asked = Stopwatch()
+        return cannot_happen(
+            request,
+            told,
+            by_this_manager=self._request == replace(request, refused=False),
+            seen_scheduled=self._scheduled == request,
+            watched_s=self._since_asked.look(request, now_s),
+            most_s=most_s,
+        )
+
+
+def _is_down(cluster: ClusterMap, osd_id: int) -> bool:
+    return any(osd.osd_id == osd_id and not osd.up for osd in cluster.osds)

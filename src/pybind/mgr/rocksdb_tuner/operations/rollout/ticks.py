@@ -1,0 +1,230 @@
+"""Goes on with a rollout at each tick: looks, and does what the machine decided."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Callable, Optional
+
+from ...mgr.protocols import (
+    ClusterReader,
+    CommandError,
+    ConfigStore,
+    Orchestrator,
+    OsdCommands,
+    Store,
+    Upgrades,
+)
+from ...observe.sample import Sample
+from ...observe.trouble import Trouble
+from ...plan.actions import Action, RemoveEntry, RestartOsd, SetEntry
+from ..driver import OperationDriver
+from ..gates import NOT_ALLOWED
+from ..guard import Guard
+from . import acts, alarm, machine
+from .history import record_of
+from .kept_time import KeptTime
+from .looking import Cluster, Looking, Tick
+from .machine import Machine
+from .observation import Observation
+from .past import Past
+from .recording import NOTHING_FOUND, Recording
+from .records import Direction, RolloutState
+from .rules import Limits, Step, stays_in_mode_off
+from .storage import RolloutStorage
+
+log = logging.getLogger(__name__)
+
+
+class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
+    """A rollout under way."""
+
+    KIND = 'rollout'
+    NONE_RUNNING = 'no rollout is running'
+
+    def __init__(
+        self,
+        config: ConfigStore,
+        osds: OsdCommands,
+        orchestrator: Orchestrator,
+        cluster: ClusterReader,
+        upgrades: Upgrades,
+        store: Store,
+        same_meaning: Callable[[str, str], bool],
+        limits: Optional[Limits] = None,
+        on_change: Callable[[Optional[RolloutState], RolloutState], None] = lambda *_: None,
+        switched_on: Callable[[], bool] = lambda: True,
+        guard: Optional[Guard] = None,
+    ) -> None:
+        """``on_change`` hears of every state once it is stored, with the one before it."""
+        super().__init__(switched_on, guard)
+        self._cluster = Cluster(config, osds, orchestrator, cluster, upgrades)
+        self._looking = Looking(self._cluster)
+        self._storage = RolloutStorage(store)
+        self._past = Past(self._storage)
+        self._time = KeptTime(self._storage)
+        self._recording = Recording(self._storage)
+        self._on_change = on_change
+        self._machine = Machine(same_meaning, limits or Limits())
+        #: The rollout whose end an operator has taken note of.
+        self._acknowledged: Optional[str] = None
+        self._problems: tuple[str, ...] = ()
+        #: Why no OSD may be begun now, though nothing is wrong.
+        self._not_now: Optional[str] = None
+        self._deaf: Optional[str] = None
+        self._unheard: Optional[str] = None
+
+    def wait_at_most(self, limits: Limits) -> None:
+        """From now on, wait for restarts and the like no longer than this."""
+        if limits != self._machine.limits:
+            self._machine = replace(self._machine, limits=limits)
+
+    def tick(
+        self,
+        now_s: float,
+        may_act: bool,
+        outside_window: Optional[str] = None,
+        restarts_per_day: int = 0,
+        deaf: Optional[str] = None,
+        unheard: Optional[str] = None,
+        monotonic_s: Optional[float] = None,
+    ) -> None:
+        """Look, decide, save, act; returns at once where nothing is being rolled out.
+
+        ``now_s`` is the time of day, for display; waiting is measured by ``monotonic_s``, a clock
+        that nobody sets (None: there is no other). ``may_act`` False is the kill switch: nothing
+        new is changed, only an OSD that failed gets its entry back, and is started if it is down.
+        ``outside_window`` says why no further OSD may be begun now; None if one may.
+        ``restarts_per_day`` 0 sets no limit. ``deaf`` says why the manager does not know how the
+        OSDs are; None if it does. ``unheard`` says why it cannot be told whether it does: what goes
+        back does not wait for that.
+        """
+        self.load()
+        steady_s = self._time.look(now_s if monotonic_s is None else monotonic_s)
+        asked = None if self._state is None else self._state.asked
+        self._looking.look_at_request(asked, steady_s)
+        self._not_now = outside_window or self._time.used_up(restarts_per_day, now_s)
+        self._time.keep(self._state)
+        self._deaf, self._unheard = deaf, unheard
+        watched_s = self._watching.look(None, steady_s)
+        if self._problems:
+            self._problems = self._storage.problems()
+        if self._state is not None:
+            self._go_on(
+                now_s,
+                lambda state: self._observe(state, may_act=may_act, watched_s=watched_s),
+                self._stuck_at,
+                steady_s,
+            )
+
+    def _stuck_at(self, state: RolloutState) -> object:
+        """Where it waits; another value each time where it does not, or where that was chosen."""
+        reason = state.paused_reason
+        chosen = state.paused_by is not None and state.direction is not Direction.RECOVER
+        if state.ended or reason is None or chosen or reason in {NOT_ALLOWED, self._not_now}:
+            return object()
+        return machine.wait_key(state), tuple(osd.step for osd in state.osds)
+
+    def observed(
+        self,
+        newest: Callable[[int], Optional[Sample]],
+        now_s: float,
+        trouble: Callable[[Iterable[int]], Mapping[int, Trouble]] = lambda _: {},
+    ) -> None:
+        """Take what was sampled just now: ``newest`` gives the last sample of an OSD.
+
+        ``trouble`` is asked for those that are compared, and only while they are.
+        """
+        state = self._state
+        if state is None or state.ended or state.soak.most_s <= 0:
+            return
+        self._recording.add(state, newest, now_s, self._not_now, trouble)
+
+    # -- one step
+
+    def _observe(self, state: RolloutState, *, may_act: bool, watched_s: float) -> Observation:
+        forward = state.direction is Direction.FORWARD
+        tick = Tick(
+            may_act=may_act and self._switched_on(),
+            not_now=self._not_now,
+            deaf=self._deaf or (self._unheard if forward else None),
+            watched_s=watched_s,
+            steady_s=self._time.now_s,
+        )
+        found = self._guard.value('judging', lambda: self._recording.found(state), NOTHING_FOUND)
+        return self._looking.observe(state, self._machine, found, tick)
+
+    def _decide(self, state: RolloutState, seen: Observation, now_s: float) -> Step:
+        return self._machine.step(state, seen, now_s)
+
+    def _before_acting(self, action: Action, now_s: float) -> None:
+        if isinstance(action, RestartOsd):
+            self._count_restart(now_s)
+
+    def _count_restart(self, now_s: float) -> None:
+        self._time.count_restart(now_s)
+
+    def _stays_in_mode_off(self, state: RolloutState, action: Action, seen: Observation) -> bool:
+        return stays_in_mode_off(state, action, seen)
+
+    def _in_mode_off(self, action: Action) -> str:
+        return f'rollout {self._last.rollout_id}: not sent in mode off: {action}'
+
+    def _act(self, state: RolloutState, action: Action, now_s: float) -> bool:
+        if isinstance(action, RestartOsd):
+            self._looking.ask(state, action.osd_id)
+        error = self._carry_out(action, state.request.option)
+        if error is None:
+            return True
+        log.warning('rollout %s: %s failed: %s', state.rollout_id, action, error)
+        self._save(acts.action_failed(state, action, error, now_s))
+        return False
+
+    def _carry_out(self, action: Action, option: str) -> Optional[str]:
+        """Why the cluster refused it; None if it did not."""
+        log.info('rollout: %s (%s)', action, option)
+        try:
+            if isinstance(action, SetEntry):
+                self._cluster.config.set(action.who, option, action.value)
+            elif isinstance(action, RemoveEntry):
+                self._cluster.config.remove(action.who, option)
+            else:
+                self._cluster.orchestrator.restart_osd(action.osd_id)
+        except CommandError as error:
+            return error.message
+        return None
+
+    # -- keeping
+
+    def _load(self) -> None:
+        # Whoever saw it fail to load does not expect it to go on by itself.
+        self._storage.take_back_readable(lambda s: acts.paused(s, 'the module', s.updated_s))
+        self._state = self._storage.load_current()
+        self._acknowledged = self._storage.load_acknowledged()
+        self._time.load()
+        self._past.load(self._state)
+        self._problems = self._storage.problems()
+        if self._state is not None and self._state.ended:
+            self._unrecorded = not self._past.holds(self._state)
+
+    def _store(self, state: RolloutState) -> None:
+        self._storage.save_current(state)
+
+    def _saved(self, before: Optional[RolloutState], state: RolloutState) -> None:
+        if state.ended and not (before is not None and before.ended):
+            self._time.ended_now(state.rollout_id)
+
+    def _announce(self, before: Optional[RolloutState], state: RolloutState) -> None:
+        self._on_change(before, state)
+
+    def _conclude(self, state: RolloutState) -> None:
+        log.info('rollout %s: %s %s', state.rollout_id, state.stage.value, state.failure or '')
+        self._storage.archive(state)
+        self._past.keep(record_of(state), state)
+        self._recording.end()
+
+    def _why_waiting(
+        self, state: RolloutState, waited_s: float, gate_alarm_after_s: float
+    ) -> Optional[str]:
+        return alarm.why_waiting(state, waited_s, gate_alarm_after_s)

@@ -1,0 +1,31 @@
+"""What every machine decides at once: the next state, and what is to be done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, Optional, Protocol, TypeVar
+
+
+class OperationState(Protocol):
+    """One operation at one time: immutable, everything that is stored."""
+
+    @property
+    def operation_id(self) -> str: ...
+
+    @property
+    def paused_reason(self) -> Optional[str]:
+        """Why it waits; None while it does not."""
+
+    @property
+    def ended(self) -> bool: ...
+
+
+StateT = TypeVar('StateT', bound=OperationState)
+ActionT = TypeVar('ActionT')
+
+
+@dataclass(frozen=True)
+class Step(Generic[StateT, ActionT]):
+    state: StateT
+    #: At most one.
+    actions: tuple[ActionT, ...] = ()

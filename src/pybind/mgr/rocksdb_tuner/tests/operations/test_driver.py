@@ -1,0 +1,206 @@
+"""The driver that all kinds of operation have in common, by a kind that only counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Optional
+
+import pytest
+
+from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.operations.driver import STEPS_PER_TICK, OperationDriver
+from rocksdb_tuner.operations.errors import OperationRefused
+from rocksdb_tuner.operations.step import Step
+
+
+@dataclass(frozen=True)
+class Count:
+    operation_id: str
+    number: int = 0
+    last: int = 3
+    paused_by: Optional[str] = None
+
+    @property
+    def paused_reason(self) -> Optional[str]:
+        return self.paused_by
+
+    @property
+    def ended(self) -> bool:
+        return self.number >= self.last
+
+
+@dataclass
+class Counting(OperationDriver[Count, int, int]):
+    """Says each number aloud, once it is stored."""
+
+    stored: Optional[Count] = None
+    #: What happened, in order.
+    log: list[str] = field(default_factory=list)
+    on: bool = True
+    #: Writes that fail, and whether they are done all the same.
+    refused_writes: int = 0
+    done_all_the_same: bool = False
+    refuses_ends: bool = False
+
+    KIND = 'count'
+    NONE_RUNNING = 'nobody counts'
+
+    def __post_init__(self) -> None:
+        super().__init__(lambda: self.on, None)
+
+    def start(self, count: Count) -> Count:
+        self.load()
+        self._conclude_the_last(count.operation_id)
+        return self._keep(count)
+
+    def tick(self, looks: int = 0) -> None:
+        self.load()
+        self._go_on(0.0, lambda _: looks, lambda state: state.number, 0.0)
+
+    @property
+    def trouble(self) -> Optional[str]:
+        return self._trouble
+
+    def _load(self) -> None:
+        self._state = self.stored
+        self._unrecorded = self.stored is not None and self.stored.ended
+
+    def _store(self, state: Count) -> None:
+        if self.refused_writes:
+            self.refused_writes -= 1
+            if self.done_all_the_same:
+                self.stored = state
+            raise CommandError(5, 'no quorum')
+        self.stored = state
+        self.log.append(f'stored {state.number}')
+
+    def _decide(self, state: Count, seen: int, now_s: float) -> Step[Count, int]:
+        if state.paused_by is not None:
+            return Step(state)
+        # A number that was reached is said again, as where an action is repeated.
+        reached = max(state.number, seen) if seen else state.number + 1
+        return Step(replace(state, number=reached), (reached,))
+
+    def _stays_in_mode_off(self, *_: object) -> bool:
+        return True
+
+    def _in_mode_off(self, action: int) -> str:
+        return f'{action} is not said'
+
+    def _act(self, state: Count, action: int, now_s: float) -> bool:
+        self.log.append(f'said {action}')
+        return True
+
+    def _announce(self, before: Optional[Count], state: Count) -> None:
+        self.log.append(f'announced {before and before.number} -> {state.number}')
+
+    def _conclude(self, state: Count) -> None:
+        if self.refuses_ends:
+            raise CommandError(30, 'read-only')
+        self.log.append(f'kept {state.operation_id}')
+
+    def _why_waiting(
+        self, state: Count, waited_s: float, gate_alarm_after_s: float
+    ) -> Optional[str]:
+        return f'{state.operation_id}: {waited_s:g} of {gate_alarm_after_s:g}'
+
+    def _paused(self, state: Count, actor: str, now_s: float) -> Count:
+        return replace(state, paused_by=actor)
+
+    def _resumed(self, state: Count, now_s: float) -> Count:
+        return replace(state, paused_by=None)
+
+    def _aborted(self, state: Count, actor: str, now_s: float) -> Count:
+        return replace(state, last=state.number)
+
+
+def test_each_state_is_stored_and_announced_before_it_is_acted_on_and_the_end_is_kept() -> None:
+    driver = Counting()
+    driver.start(Count('c1', last=2))
+    driver.tick()
+    assert driver.log == [
+        *('stored 0', 'announced None -> 0'),
+        *('stored 1', 'announced 0 -> 1', 'said 1'),
+        *('stored 2', 'announced 1 -> 2', 'said 2', 'kept c1'),
+    ]
+    assert not driver.under_way
+    driver.tick()
+    assert driver.log[-1] == 'kept c1'
+    assert driver.log.count('kept c1') == 1
+
+
+def test_what_could_not_be_stored_is_not_done_and_an_unsure_write_is_done_again() -> None:
+    driver = Counting()
+    driver.start(Count('c1'))
+    driver.log.clear()
+    driver.refused_writes, driver.done_all_the_same = 1, True
+    driver.tick()
+    assert (driver.log, driver.trouble) == ([], 'the count cannot go on now: no quorum')
+    # The state in memory already is what is to be: whether it is stored is not known.
+    driver.refused_writes = 1
+    with pytest.raises(OperationRefused, match='this cannot be stored now: no quorum; try again'):
+        driver.pause('client.ann', 0.0)
+    driver.tick(looks=-1)
+    assert driver.log[:2] == ['stored 0', 'announced 0 -> 0']
+    assert driver.log[2] == 'said 0'
+
+
+def test_a_tick_ends_after_so_many_steps() -> None:
+    driver = Counting()
+    driver.start(Count('c1', last=1000))
+    driver.tick()
+    assert driver.state is not None
+    assert driver.state.number == STEPS_PER_TICK
+
+
+def test_mode_off_after_the_write_stops_the_action_and_brings_the_state_back() -> None:
+    driver = Counting()
+    driver.start(Count('c1'))
+    driver.on = False
+    driver.tick()
+    assert driver.stored == driver.state == Count('c1')
+    assert not [line for line in driver.log if line.startswith('said')]
+
+
+def test_operators_steer_only_what_is_under_way() -> None:
+    driver = Counting()
+    with pytest.raises(OperationRefused, match='nobody counts'):
+        driver.pause('ann', 0.0)
+    with pytest.raises(OperationRefused, match='nobody counts'):
+        driver.resume(0.0)
+    driver.start(Count('c1'))
+    driver.pause('ann', 0.0)
+    driver.tick()
+    assert driver.state == Count('c1', paused_by='ann')
+    assert driver.why_waiting(60.0) == 'c1: 0 of 60'
+    driver.resume(0.0)
+    driver.abort('ann', 0.0)
+    assert not driver.under_way
+    with pytest.raises(OperationRefused, match='nobody counts'):
+        driver.abort('ann', 0.0)
+
+
+def test_another_begins_only_once_the_end_of_the_last_is_kept() -> None:
+    driver = Counting()
+    driver.start(Count('c1', last=1))
+    driver.refuses_ends = True
+    driver.tick()
+    with pytest.raises(OperationRefused, match='the end of c1 cannot be stored now: read-only'):
+        driver.start(Count('c2'))
+    assert driver.trouble == 'the count cannot go on now: read-only'
+    driver.refuses_ends = False
+    driver.start(Count('c2'))
+    assert driver.log.count('kept c1') == 1
+    assert driver.state == Count('c2')
+    # The new one has not ended.
+    driver.pause('ann', 0.0)
+    driver.tick()
+    assert 'kept c2' not in driver.log
+
+
+def test_a_manager_that_takes_over_keeps_an_end_that_may_not_be_kept() -> None:
+    driver = Counting(stored=Count('c1', number=3))
+    driver.tick()
+    assert driver.log == ['kept c1']
+    driver.load()
+    assert driver.state == Count('c1', number=3)
