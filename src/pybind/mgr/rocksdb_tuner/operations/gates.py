@@ -128,13 +128,6 @@ _REMEDIES = (
 )
 
 
-def remedy_of(reason: str) -> str:
-    """What to do about a reason to wait that does not go away."""
-    give_up = '"ceph rocksdb-tuner rollout abort" ends the rollout'
-    opened_by = way_out(reason)
-    return give_up if opened_by is None else f'{opened_by}; {give_up}'
-
-
 def way_out(reason: str) -> Optional[str]:
     """What opens a closed gate; None: nothing is known."""
     for begin, remedy in _REMEDIES:

@@ -1,20 +1,16 @@
 """When a compaction campaign requires operator action. Pure.
 
-A closed gate is no alarm at once: that is what gates are for. One that stays closed is, and so are
-slow writes of clients, which only an operator can accept, and an OSD that went down in the middle
-of its compaction, which nobody else starts.
+Slow writes of clients are an alarm, which only an operator can accept, and so is an OSD that went
+down in the middle of its compaction, which nobody else starts.
 """
 
 from __future__ import annotations
 
 from typing import Optional
 
-from ..gates import way_out
+from ..alarm import ACTION_AFTER_S, gate_stays_closed, with_remedy
 from .records import CampaignState
 from .rules import SLOW_WRITES
-
-#: Load peaks and restarts are over sooner.
-ACTION_AFTER_S = 600.0
 
 
 def why_waiting(
@@ -29,13 +25,11 @@ def why_waiting(
     if state.ended or reason is None or state.paused_by is not None:
         return None
     if not _needs_action(state, reason):
-        if not 0 < gate_alarm_after_s <= waited_s:
+        if not gate_stays_closed(waited_s, gate_alarm_after_s):
             return None
     elif waited_s < ACTION_AFTER_S:
         return None
-    give_up = '"ceph rocksdb-tuner rollout abort" ends the campaign'
-    parts = (reason, way_out(reason), None if state.ending is not None else give_up)
-    return '; '.join(part for part in parts if part is not None)
+    return with_remedy(reason, 'campaign', may_abort=state.ending is None)
 
 
 def _needs_action(state: CampaignState, reason: str) -> bool:

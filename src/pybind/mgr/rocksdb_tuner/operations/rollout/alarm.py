@@ -1,23 +1,15 @@
-"""When a rollout needs the operator: failed, rolled back by its verdict, or waiting for a hand.
-
-A gate that is closed while no OSD is in the middle of its change is no alarm at once: that is what
-gates are for. One that stays closed is: a rollout that waits for hours is not to do so in silence.
-"""
+"""When a rollout needs the operator: failed, rolled back by its verdict, or waiting for a hand."""
 
 from __future__ import annotations
 
 from typing import Optional
 
 from ...judge.records import Verdict
-from ..gates import remedy_of
+from ..alarm import ACTION_AFTER_S, gate_stays_closed, with_remedy
 from ..phases import Outcome, Phase
 from .records import Direction, RolloutState
 from .soak import undecided
 from .states import UNCHANGED, in_flight
-
-#: An OSD in the middle of its change waits this long for a gate before that is an alarm: the
-#: recovery after a restart, or a scrub that ok-to-stop minds, is over sooner.
-IN_THE_MIDDLE_S = 600.0
 
 
 def why_failed(state: RolloutState) -> Optional[str]:
@@ -44,9 +36,10 @@ def why_waiting(
     paused = state.paused_by is not None and state.direction is not Direction.RECOVER
     if state.ended or state.paused_reason is None or paused:
         return None
-    in_the_middle = in_flight(state) is not None and waited_s >= IN_THE_MIDDLE_S
+    # An OSD in the middle of its change does not wait as long for a gate as one before it.
+    in_the_middle = in_flight(state) is not None and waited_s >= ACTION_AFTER_S
     if undecided(state) or state.errors > 0 or in_the_middle:
         return state.paused_reason
-    if 0 < gate_alarm_after_s <= waited_s:
-        return f'{state.paused_reason}; {remedy_of(state.paused_reason)}'
+    if gate_stays_closed(waited_s, gate_alarm_after_s):
+        return with_remedy(state.paused_reason, 'rollout')
     return None

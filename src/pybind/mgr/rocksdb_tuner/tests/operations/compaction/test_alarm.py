@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from rocksdb_tuner.operations.compaction.alarm import ACTION_AFTER_S, why_waiting
+from rocksdb_tuner.operations.alarm import ACTION_AFTER_S
+from rocksdb_tuner.operations.compaction.alarm import why_waiting
 
 from .conftest import GATE_ALARM_S, WAITING, Run
 

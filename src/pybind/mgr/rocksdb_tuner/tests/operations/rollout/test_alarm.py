@@ -7,17 +7,17 @@ from dataclasses import replace
 import pytest
 
 from rocksdb_tuner.judge.records import Inconclusive, Verdict
+from rocksdb_tuner.operations.alarm import ACTION_AFTER_S, with_remedy
 from rocksdb_tuner.operations.errors import OperationRefused
-from rocksdb_tuner.operations.gates import remedy_of
 from rocksdb_tuner.operations.phases import Phase
-from rocksdb_tuner.operations.rollout.alarm import IN_THE_MIDDLE_S, why_failed, why_waiting
+from rocksdb_tuner.operations.rollout.alarm import why_failed, why_waiting
 from rocksdb_tuner.operations.rollout.records import OsdStep
 
 from .conftest import NEW, Run, refusing, set_profile
 from .test_soak import SOAK, soaking
 
 GATE_ALARM_S = 1800.0
-LONG_S = 10 * IN_THE_MIDDLE_S
+LONG_S = 10 * ACTION_AFTER_S
 
 
 def noted(run: Run) -> bool:
@@ -103,16 +103,18 @@ def test_what_the_operator_chose_to_wait_for_is_no_alarm(run: Run) -> None:
     ],
 )
 def test_each_gate_names_its_remedy(reason: str, remedy: str) -> None:
-    assert remedy in remedy_of(reason)
-    assert 'ceph rocksdb-tuner rollout abort' in remedy_of(reason)
+    found = with_remedy(reason, 'rollout')
+    assert found.startswith(f'{reason}; ')
+    assert remedy in found
+    assert found.endswith('"ceph rocksdb-tuner rollout abort" ends the rollout')
 
 
 def test_an_osd_that_is_kept_in_the_middle_is_an_alarm_after_a_while(run: Run) -> None:
     run.cluster.orchestrator_reason = 'No orchestrator configured'
     run.start()
     run.to_a_wait('systemctl')
-    assert waits(run, IN_THE_MIDDLE_S - 1) is None
-    assert 'systemctl restart ceph-osd@0' in str(waits(run, IN_THE_MIDDLE_S))
+    assert waits(run, ACTION_AFTER_S - 1) is None
+    assert 'systemctl restart ceph-osd@0' in str(waits(run, ACTION_AFTER_S))
     run.cluster.restart_by_hand(0)
     run.until(lambda state: state.osds[0].step is OsdStep.VERIFIED)
     assert waits(run, 60.0) is None

@@ -10,6 +10,7 @@ import pytest
 from rocksdb_tuner.judge.records import Judgement, Verdict
 from rocksdb_tuner.mgr.records import OrchestratedDaemon, RunningOption
 from rocksdb_tuner.operations import texts
+from rocksdb_tuner.operations.alarm import ACTION_AFTER_S
 from rocksdb_tuner.operations.leaving import Away, absent, absent_of, why_away
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout import states
@@ -19,7 +20,7 @@ from rocksdb_tuner.operations.rollout.acts import (
     resumed,
     waits_for_operator,
 )
-from rocksdb_tuner.operations.rollout.alarm import IN_THE_MIDDLE_S, why_failed, why_waiting
+from rocksdb_tuner.operations.rollout.alarm import why_failed, why_waiting
 from rocksdb_tuner.operations.rollout.failing import failing
 from rocksdb_tuner.operations.rollout.foreign import (
     changed_by_others,
@@ -617,7 +618,7 @@ def test_a_wait_is_an_alarm_where_it_needs_the_operator(
     after_s: float,
     told: Optional[str],
 ) -> None:
-    assert IN_THE_MIDDLE_S == 600.0
+    assert ACTION_AFTER_S == 600.0
     changes = dict(changes)
     state = rollout(cluster, changes.pop('step', OsdStep.RESTARTING))  # type: ignore[arg-type]
     state = replace(state, **{'paused_reason': 'it waits', **changes})  # type: ignore[arg-type]
