@@ -10,8 +10,8 @@ from typing import Any, Optional
 
 from ..mgr.records import ClusterMap, ConfigEntry, CrushDraw, OsdInfo, RunningOption
 from ..observe.sharding import format_files
-from ..present import documents
 from ..present.answers.history import history_of
+from ..present.answers.rollout import rollout_of
 from ..present.json_types import Json, JsonObject
 from ..present.to_json import to_json
 from .counters import format_perf_dump
@@ -37,7 +37,7 @@ def files(collection: Collection) -> Iterator[tuple[str, Json]]:
         yield file_name(Kind.HEALTH), {'checks': checks}
     if collection.module is not None:
         yield file_name(Kind.HISTORY), to_json(history_of(collection.history))
-        yield file_name(Kind.ROLLOUT), documents.rollout(collection.rollout)
+        yield file_name(Kind.ROLLOUT), to_json(rollout_of(collection.rollout))
     for osd_id, osd in sorted(collection.osds.items()):
         yield from _osd_files(osd_id, osd)
 

@@ -33,7 +33,9 @@ _TYPES: Mapping[Form, Union[str, list[str]]] = {
 def json_schema(name: str, answer: Answer) -> Schema:
     """The document of one answer."""
     defs: dict[str, Schema] = {}
-    schema = _inlined(_schema(kind_of(answer.kind), defs), defs)
+    kind = kind_of(answer.kind)
+    # The outermost record stands in the document itself.
+    schema = _object(kind.hint, defs) if kind.form is Form.RECORD else _schema(kind, defs)
     described = {'description': answer.description} if answer.description else {}
     document = {
         '$schema': 'https://json-schema.org/draft/2020-12/schema',
@@ -69,20 +71,10 @@ def words_of(kind: Kind) -> tuple[str, ...]:
     return tuple(member.value for member in kind.hint) if kind.form is Form.ENUM else ()
 
 
-def _inlined(schema: Schema, defs: dict[str, Schema]) -> Schema:
-    """The outermost record stands in the document itself."""
-    if '$ref' in schema:
-        return defs.pop(schema['$ref'].rpartition('/')[2])
-    if 'anyOf' in schema:
-        record, _ = schema['anyOf']
-        return {**_inlined(record, defs), 'type': ['object', 'null']}
-    return schema
-
-
 def _schema(kind: Kind, defs: dict[str, Schema]) -> Schema:
     description = description_of(kind)
     schema = _without_description(kind, defs)
-    return {'description': description, **schema} if description else schema
+    return {**schema, 'description': description} if description else schema
 
 
 def _without_description(kind: Kind, defs: dict[str, Schema]) -> Schema:
@@ -90,7 +82,7 @@ def _without_description(kind: Kind, defs: dict[str, Schema]) -> Schema:
     if words:
         return {'enum': list(words)}
     if kind.form is Form.OPTIONAL:
-        return _or_null(_schema(kind.parts[0], defs))
+        return _or_null(kind.parts[0], defs)
     if kind.form is Form.LIST:
         least = {'minItems': 1} if NotEmpty() in kind.notes else {}
         return {'type': 'array', **least, 'items': _schema(kind.parts[0], defs)}
@@ -113,23 +105,29 @@ def _plain(kind: Kind) -> Schema:
     return schema
 
 
-def _or_null(schema: Schema) -> Schema:
+def _or_null(kind: Kind, defs: dict[str, Schema]) -> Schema:
+    if kind.form is Form.RECORD:
+        # Not by reference: of two alternatives a validator tells only that neither fits.
+        return {**_object(kind.hint, defs), 'type': ['object', 'null']}
+    schema = _schema(kind, defs)
     if 'enum' in schema:
         return {**schema, 'enum': [*schema['enum'], None]}
-    if 'type' in schema:
-        return {**schema, 'type': [schema['type'], 'null']}
-    return {'anyOf': [schema, {'type': 'null'}]}
+    return {**schema, 'type': [schema['type'], 'null']}
 
 
 def _record(record: Any, defs: dict[str, Schema]) -> Schema:
     name = record.__name__
     if name not in defs:
-        fields = {json_name(field): field.kind for field in published_fields(record)}
-        defs[name] = {
-            'description': inspect.getdoc(record),
-            'type': 'object',
-            'additionalProperties': False,
-            'required': list(fields),
-            'properties': {name: _schema(kind, defs) for name, kind in fields.items()},
-        }
+        defs[name] = _object(record, defs)
     return {'$ref': f'#/$defs/{name}'}
+
+
+def _object(record: Any, defs: dict[str, Schema]) -> Schema:
+    fields = {json_name(field): field.kind for field in published_fields(record)}
+    return {
+        'description': inspect.getdoc(record),
+        'type': 'object',
+        'additionalProperties': False,
+        'required': list(fields),
+        'properties': {name: _schema(kind, defs) for name, kind in fields.items()},
+    }

@@ -28,12 +28,20 @@ from ..options.catalogue import OptionInfo
 from ..options.neighbours import NeighbourInfo
 from ..options.verdict import Verdict
 from ..snapshot import Mode, Snapshot
-from . import candidate_documents, documents, option_documents, subjects, tree_documents, views
+from . import documents, option_documents, subjects, tree_documents
+from .answers.advice import plan_of, recommendation_of, recommendations_of
+from .answers.candidates import decisions_of
+from .answers.findings import findings_of, found_of
 from .answers.growth import growth_of
 from .answers.history import history_of
 from .answers.mode import mode_of
 from .answers.operations import operation_in_view_of, operation_list_of
+from .answers.osd_map import osd_map_of
+from .answers.osds import detail_of, rows_of
+from .answers.rollout import rollout_of
+from .answers.status import status_of
 from .answers.trend import trends_of
+from .answers.workload import workloads_of
 from .errors import PresentError
 from .health import failing_checks, health_checks
 from .layout import harmless
@@ -106,11 +114,11 @@ def check_format(output_format: str) -> None:
 
 
 def status(snapshot: Snapshot, output_format: str) -> str:
-    return _render(documents.status, status_tables.status, snapshot, output_format)
+    return _render(status_of, status_tables.status, snapshot, output_format)
 
 
 def osds(snapshot: Snapshot, output_format: str) -> str:
-    return _render(documents.osds, osd_tables.osds, snapshot, output_format)
+    return _render(rows_of, osd_tables.osds, snapshot, output_format)
 
 
 def osd(
@@ -119,32 +127,30 @@ def osd(
     """Raises PresentError (ENOENT) for an OSD that does not exist."""
     check_format(output_format)
     detail = subjects.osd_detail(snapshot, osd_id, deep)
-    return _render(documents.osd, osd_tables.osd, detail, output_format)
+    return _render(detail_of, osd_tables.osd, detail, output_format)
 
 
 def workload(snapshot: Snapshot, output_format: str) -> str:
-    return _render(documents.workload, osd_tables.workload, snapshot, output_format)
+    return _render(workloads_of, osd_tables.workload, snapshot, output_format)
 
 
 def findings(snapshot: Snapshot, output_format: str) -> str:
-    return _render(documents.findings, advice_tables.findings, snapshot, output_format)
+    return _render(findings_of, advice_tables.findings, snapshot, output_format)
 
 
 def finding(snapshot: Snapshot, finding_id: str, output_format: str) -> str:
     """All findings of that id; raises PresentError (ENOENT) where there are none."""
     check_format(output_format)
     found = subjects.findings_of(snapshot, finding_id)
-    return _render(documents.finding, advice_tables.finding, found, output_format)
+    return _render(found_of, advice_tables.finding, found, output_format)
 
 
 def recommend(snapshot: Snapshot, output_format: str) -> str:
-    return _render(documents.recommend, advice_tables.recommend, snapshot, output_format)
+    return _render(recommendations_of, advice_tables.recommend, snapshot, output_format)
 
 
 def candidates(snapshot: Snapshot, output_format: str) -> str:
-    return _render(
-        candidate_documents.candidates, candidate_tables.candidates, snapshot, output_format
-    )
+    return _render(decisions_of, candidate_tables.candidates, snapshot, output_format)
 
 
 def show(
@@ -154,7 +160,7 @@ def show(
     check_format(output_format)
     planned = subjects.plan_if_any(recommendation, soak)
     return _render(
-        lambda r: documents.show(r, planned),
+        lambda r: recommendation_of(r, planned),
         lambda r: advice_tables.show(r, planned),
         recommendation,
         output_format,
@@ -168,7 +174,7 @@ def plan(recommendation: Recommendation, soak: SoakPlan, output_format: str) -> 
     if impossible is not None:
         raise PresentError(errno.EINVAL, impossible)
     planned = subjects.plan(recommendation, soak)
-    return _render(documents.plan, advice_tables.plan, planned, output_format)
+    return _render(plan_of, advice_tables.plan, planned, output_format)
 
 
 def rollout(
@@ -179,7 +185,7 @@ def rollout(
 ) -> str:
     """What is under way, or was last: also the answer to a command that changed it."""
     return _render(
-        lambda shown: documents.rollout(*shown),
+        lambda shown: rollout_of(*shown),
         lambda shown: change_tables.rollout(*shown),
         (state, campaign, campaign_waits_for),
         output_format,
@@ -244,7 +250,7 @@ def derivation(derived: Derivation, output_format: str) -> str:
 
 def osd_map(snapshot: Snapshot) -> str:
     """JSON only, as the two below: there is nothing of it that a person would read."""
-    return _json(views.osd_map(snapshot))
+    return _json(osd_map_of(snapshot))
 
 
 def trend(osds: Sequence[tuple[int, Trend]], device_class: Optional[tuple[str, Trend]]) -> str:

@@ -4,7 +4,7 @@ import { html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
-import type { Finding, Plan, Recommendation, RecommendationInFull } from './api';
+import type { Finding, Plan, Recommendation, RecommendationInFull } from './answers';
 import { duration, durations, evidence, ids, plural, signedPercent, who } from './format';
 import { commands, flushes, label, PURPOSE, TABLE } from './parts';
 

@@ -1,5 +1,109 @@
 // Made from the answers of the module: see `make answers`. Not to be changed by hand.
 
+/** The part that takes the most. */
+export interface Bottleneck {
+  /** Name of the part. */
+  part: string;
+  /** Its milliseconds. */
+  ms: number;
+  /** Of the whole, 0..1. */
+  share: number | null;
+  /** What that means. */
+  statement: string;
+}
+
+/** A compaction campaign: old data get what a change gave new ones. */
+export interface Campaign {
+  /** As in history. */
+  id: string;
+  /** Id of the recommendation that it applies. */
+  recommendation: string;
+  /** Whose OSDs are compacted. */
+  who: string;
+  /** Who asked for it. */
+  actor: string;
+  /** Where it is. */
+  phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed';
+  /** How many OSDs of one failure domain compact at once. */
+  parallel: number;
+  /** When it started. ISO 8601, UTC. */
+  started: string | null;
+  /** When it last changed. ISO 8601, UTC. */
+  updated: string | null;
+  /** Why no further OSD starts; null where nothing holds it up. */
+  paused_reason: string | null;
+  /** What it waits for, and how long so far: an OSD that compacts, or does not answer. null: nothing. */
+  waits_for: string | null;
+  /** How it ended; null before that. */
+  outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
+  /** What happened, where it did not go as planned. */
+  failure: string | null;
+  /** Client write latency before anything was compacted; null where nobody wrote. */
+  baseline_ms: number | null;
+  /** Of all OSDs that are measured before and after. */
+  used_before_bytes: number | null;
+  /** The same after. */
+  used_after_bytes: number | null;
+  /** How far each OSD is. */
+  osds: OsdCompaction[];
+}
+
+/** A compaction campaign under way. */
+export interface CampaignSummary {
+  /** As in history. */
+  id: string;
+  /** Id of the recommendation that it applies. */
+  recommendation: string;
+  /** Whose OSDs are compacted. */
+  who: string;
+  /** Where it is. */
+  phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed';
+  /** How many OSDs it is about. */
+  osds_total: number;
+  /** How many of them are compacted, or left as they are. */
+  osds_finished: number;
+  /** Why no further OSD starts; null where nothing holds it up. */
+  paused_reason: string | null;
+  /** What it waits for, and how long so far: an OSD that compacts, or does not answer. null: nothing. */
+  waits_for: string | null;
+}
+
+/** How long the first changed OSD is watched; most_s 0: not at all. */
+export interface CanarySoak {
+  /** At least this long. Of the first OSD: soak_min, and three times fill_s as far as soak_max allows. */
+  least_s: number | null;
+  /** At most this long; 0: not at all. */
+  most_s: number | null;
+  /** What follows where the time is over without a verdict. */
+  inconclusive: 'wait' | 'promote' | 'rollback';
+  /** From one flush of memtables to the next under the load at the time, by the model, in the slower of the two option strings; null: not known. */
+  fill_s: number | null;
+  /** What follows where the first changed OSD got no worse, but no better either. */
+  no_benefit: 'wait' | 'promote' | 'rollback';
+  /** The same for each batch after the first OSD; null: these are not watched. */
+  batches: SoakTime | null;
+}
+
+/** An option string that was weighed. */
+export interface Candidate {
+  /** Name of the profile; of a neighbor the option that differs. */
+  name: string;
+  /** "running": what runs; "default": of the release; "derived": from the published goals, for these OSDs; "neighbor": one option changed. */
+  origin: 'running' | 'default' | 'profile' | 'derived' | 'neighbor';
+  /** Name of the profile; null: it is none. */
+  profile: string | null;
+  /** Option string. */
+  options: string;
+  /** Whether it is the one that the group should run. */
+  chosen: boolean;
+  /** Why it is out of the question, in sentences; empty: it is not. */
+  infeasible: string[];
+  /** What it would do to each resource; empty for what runs and for what is infeasible. */
+  effects: ResourceEffect[];
+  /** Why it is not chosen, as a sentence; null for the chosen one, for what runs and for what is infeasible. */
+  short: string | null;
+}
+
 /** One change: by whom, from what to what, and what came of it. */
 export interface Change {
   /** Id of the rollout. */
@@ -56,6 +160,166 @@ export interface Comparison {
   result: 'right' | 'direction' | 'wrong';
 }
 
+/** What was weighed for one group, and the result. */
+export interface Decision {
+  /** Mask of the config store that addresses the group. */
+  who: string;
+  /** What is to be relieved; null: nothing was weighed. */
+  resource: 'kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory' | null;
+  /** The result, as a sentence. */
+  conclusion: string;
+  /** By so much less the resource must be used, with 80% probability. */
+  min_gain_percent: number;
+  /** By no more than this any other resource may be used more, with 80% probability. */
+  max_loss_percent: number;
+  /** Resources of which the OSDs may have plenty: more use of them keeps nothing back. */
+  unconstrained: ('kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory')[];
+  /** What was weighed. */
+  candidates: Candidate[];
+}
+
+/** What the RocksDB of an OSD says of itself. */
+export interface Deep {
+  /** When this was so. ISO 8601, UTC. */
+  time: string | null;
+  /** Since when RocksDB counts: it was opened this long ago. */
+  uptime_s: number | null;
+  /** For how long writes were held up. */
+  stalled_s: number | null;
+  /** In the block cache. */
+  block_cache_bytes: number | null;
+  /** In memtables. */
+  memtable_bytes: number | null;
+  /** RocksDB's own counts; null where the OSD started without rocksdb_perf. */
+  totals: Totals | null;
+  /** Those that the release shows: all from Tentacle on, before only "default". */
+  column_families: DeepColumnFamily[];
+  /** Options that were switched on for this look. */
+  switched_on: string[];
+  /** Those that could not be restored yet: it is tried again. */
+  not_put_back: string[];
+}
+
+/** One column family. */
+export interface DeepColumnFamily {
+  /** As in bluestore_rocksdb_cfs, with the shard: "O-0". */
+  name: string;
+  /** Files in all levels. */
+  files: number | null;
+  /** Their size. */
+  size_bytes: number | null;
+  /** Bytes that flushes and compaction wrote over bytes that flushes did; null where nothing was flushed. */
+  write_amp: number | null;
+  /** Written by flushes since the OSD started; null where that is less than RocksDB shows. */
+  flush_bytes: number | null;
+  /** Written by flushes and compaction; rounded by RocksDB. */
+  compaction_write_bytes: number | null;
+  /** Read by compaction; rounded by RocksDB. */
+  compaction_read_bytes: number | null;
+  /** How often writes were slowed or stopped, by RocksDB's reason. */
+  stalls: Record<string, number>;
+  /** Those that have files. */
+  levels: DeepLevel[];
+}
+
+/** One level of a column family. */
+export interface DeepLevel {
+  /** 0 is the level of flushes. */
+  level: number;
+  /** Files in it. */
+  files: number | null;
+  /** Their size. */
+  size_bytes: number | null;
+  /** Above 1 it waits for compaction. */
+  score: number | null;
+  /** Read by compaction since the OSD started; rounded by RocksDB. */
+  read_bytes: number | null;
+  /** Written by compaction, or by flushes, since the OSD started; rounded by RocksDB. */
+  write_bytes: number | null;
+  /** Bytes written over bytes that came from above. */
+  write_amp: number | null;
+  /** Since the OSD started. */
+  compactions: number | null;
+}
+
+/** A prediction with the interval that held 80% of the measurements. */
+export interface Estimate {
+  low: number;
+  value: number;
+  high: number;
+}
+
+/** A measured value that a conclusion rests on. */
+export interface Evidence {
+  /** Name of the signal, or "pools" for the applications of the pools. */
+  signal: string;
+  /** Measured value, in the given unit. */
+  value: number | null;
+  /** Unit of the value. */
+  unit: string;
+  /** Seconds over which it was measured. */
+  window_s: number | null;
+  /** What the value means, as a sentence. */
+  statement: string;
+}
+
+/** The CRUSH bucket in which a placement group has at most one copy. */
+export interface FailureDomain {
+  /** CRUSH type: host, rack, ...; osd where each OSD is a domain by itself. */
+  type: string;
+  /** Name of the bucket, or of the OSD. */
+  name: string;
+}
+
+/** An entry of the config store. */
+export interface FinalEntry {
+  /** Whom it is for. */
+  who: string;
+  /** null where the entry goes. */
+  value: string | null;
+}
+
+/** A condition that an expert would report. */
+export interface Finding {
+  /** Stable name of the condition. */
+  id: string;
+  /** How bad it is. */
+  severity: 'error' | 'warning' | 'info';
+  /** What was found, as a sentence. */
+  summary: string;
+  /** The OSDs concerned. */
+  osds: number[];
+  /** What it was found from. */
+  evidence: FindingEvidence[];
+  /** What to do about it. */
+  remedy: string;
+  /** The exact commands of the remedy, where there are any. */
+  commands: string[];
+  /** What would make it worse; null where nothing is known to. */
+  do_not: string | null;
+  /** Where the condition is documented or was measured. */
+  source: string;
+}
+
+/** How many findings there are, by severity. */
+export interface FindingCounts {
+  error: number;
+  warning: number;
+  info: number;
+}
+
+/** Something measured or read. */
+export interface FindingEvidence {
+  /** What was measured or read. */
+  signal: string;
+  /** The value, in the given unit; null if not known. */
+  value: unknown;
+  /** Unit or kind of the value. */
+  unit: string;
+  /** Seconds over which it was measured; null for a state. */
+  window_s: number | null;
+}
+
 /** When a DB device will be full. */
 export interface Forecast {
   /** What can be said. */
@@ -80,6 +344,43 @@ export interface Forecast {
   full_latest_s: number | null;
 }
 
+/** The OSDs of one device class. */
+export interface Group {
+  /** Mask of the config store that addresses the group. */
+  who: string;
+  /** Ids of OSDs. */
+  osds: number[];
+  workload: WorkloadSummary;
+  /** What bounds the clients of the group now. */
+  limit: Limit;
+  options: GroupOptions;
+  /** What was concluded for the group; says why where nothing is recommended. */
+  conclusion: string | null;
+}
+
+/** What the OSDs of a group run. */
+export interface GroupOptions {
+  /** Known profile that all of them run; null if they differ or run none that is known. */
+  profile: string | null;
+  /** What decides the running value: "default", "mon", "file", "env", "cmdline" or "override". null if that differs or is not known. */
+  source: string | null;
+  /** OSDs whose configured options need a restart to take effect. */
+  pending_restart: number[];
+  /** What runs, the most frequent first; OSDs whose options are not known are in none. */
+  variants: Variant[];
+}
+
+/** The clients of the OSDs of one device class. */
+export interface GroupWorkload {
+  /** Mask of the config store that addresses the group. */
+  who: string;
+  /** Ids of OSDs. */
+  osds: number[];
+  workload: Workload;
+  /** What bounds the clients of the group now. */
+  limit: Limit;
+}
+
 /** The points that the forecast is made of. */
 export interface Growth {
   /** Id of an OSD. */
@@ -94,12 +395,94 @@ export interface Growth {
   forecast: Forecast | null;
 }
 
+/** What a verdict rests on. */
+export interface Judgment {
+  /** Whether it was judged better. */
+  better: boolean;
+  /** What the change did to each signal. */
+  signals: SignalEffect[];
+  /** What a verdict lacks, in words. */
+  missing: string[];
+  /** What decided it beside the signals. */
+  cause: string | null;
+}
+
+/** The last absence that was watched from one process to the next. */
+export interface LastStart {
+  /** It was away for at least so long, in seconds. */
+  away_s: number | null;
+  /** And for at most so long. */
+  away_most_s: number | null;
+  /** Whether most OSDs of its host were away with it; null: no other one was there to tell. */
+  host_away: boolean | null;
+}
+
+/** One part of the way of a write. */
+export interface LatencyPart {
+  /** Stable name, "kv-queue". */
+  part: string;
+  /** The part that contains it; null for the whole. */
+  within: string | null;
+  /** Mean in milliseconds; null where the release does not send it. */
+  ms: number | null;
+  /** Of the whole; null where that is not known. */
+  share: number | null;
+  /** Where it comes from. */
+  signal: string;
+}
+
+/** What bounds clients now. */
+export interface Limit {
+  /** "none": of what is measured, nothing bounds them; "unknown": too little is known. */
+  resource: 'kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory' | 'data-device' | 'network' | 'none' | 'unknown';
+  /** 0..1; 0 for "unknown". */
+  confidence: number;
+  /** What was measured that supports it. */
+  evidence: Evidence[];
+}
+
+/** One ceph-mgr of the cluster. */
+export interface Manager {
+  /** The manager's name, without "mgr.". */
+  name: string;
+  /** Where it runs; null where it did not report that. */
+  host: string | null;
+  /** Whether it is the active one. */
+  active: boolean;
+  /** Whether it found the files of this module when it started. */
+  has_module: boolean;
+}
+
 /** How much the module may do. */
 export interface ModeInForce {
   /** The mode in force. */
   mode: 'off' | 'observe' | 'recommend' | 'auto-apply';
   /** All modes. */
   possible: ('off' | 'observe' | 'recommend' | 'auto-apply')[];
+}
+
+/** A text for every OSD. */
+export interface Named {
+  /** Each text that there is, once; null: not known, or none. */
+  names: (string | null)[];
+  /** Which of them each OSD has. */
+  index: number[];
+}
+
+/** A recommendation that auto-apply does not apply yet. */
+export interface NotApplied {
+  /** Its id. */
+  recommendation: string;
+  /** Why. */
+  not_yet_because: string;
+}
+
+/** Objects that clients write to. */
+export interface Objects {
+  /** Before anything was measured: up to what the database has room for. */
+  prior: Estimate;
+  /** With the write amplification that the OSD measured; null where that tells nothing. */
+  fitted: Estimate | null;
 }
 
 /** A rollout or a compaction campaign; null: not kept once others followed it. */
@@ -170,6 +553,182 @@ export interface OperationInView {
   osds: OsdInOperation[];
 }
 
+/** One option that differs. */
+export interface OptionChange {
+  /** Name of a RocksDB option. */
+  option: string;
+  /** Value before; null where it is not set. */
+  from: string | null;
+  /** Value after; null where it is not set. */
+  to: string | null;
+}
+
+/** What an OSD runs, and what it would run after its next start. */
+export interface OptionsInFull {
+  /** Name of the known profile that it runs; null if none or not known. */
+  profile: string | null;
+  /** True where the configured options need a restart to take effect. */
+  pending_restart: boolean | null;
+  /** What decides the running value: "default", "mon", "file", "env", "cmdline" or "override". */
+  source: string | null;
+  /** Effective option string that runs, annex included. */
+  running: string | null;
+  /** Option string that it would run after its next start; null if that cannot be told. */
+  next_start: string | null;
+  /** Entry of the config store that decides for it. */
+  deciding_who: string | null;
+  /** True where ceph.conf, the environment or the command line beats the config store. */
+  overruled: boolean | null;
+  /** Part of the strings that is bluestore_rocksdb_options_annex. */
+  annex: string | null;
+  /** What a restart would change; null if not known. */
+  difference: OptionChange[] | null;
+}
+
+/** How far one OSD is. */
+export interface OsdCompaction {
+  /** Id of an OSD. */
+  osd: number;
+  /** Name of its host. */
+  host: string | null;
+  /** Of the OSD; null: not known. */
+  failure_domain: FailureDomain | null;
+  /** How far it is. */
+  step: 'pending' | 'compacting' | 'settling' | 'done' | 'skipped';
+  /** Space used by its DB before. */
+  used_before_bytes: number | null;
+  /** And after. */
+  used_after_bytes: number | null;
+  /** The highest client write latency of the cluster while it compacted. */
+  latency_ms: number | null;
+  /** Why it was skipped. */
+  reason: string | null;
+}
+
+/** All that is known of one OSD. */
+export interface OsdDetail {
+  /** Id of an OSD. */
+  osd: number;
+  /** Name of its host. */
+  host: string | null;
+  /** Device class, from the CRUSH map. */
+  device_class: string | null;
+  /** Whether the OSD is up. */
+  up: boolean;
+  /** Whether the OSD is in. */
+  in_cluster: boolean;
+  /** By the CRUSH rules of the pools that store data on it, else its host; null: not known. */
+  failure_domain: FailureDomain | null;
+  /** Version, "16.2.15". */
+  version: string | null;
+  /** Release, "pacific". */
+  release: string | null;
+  /** Object store, "bluestore". */
+  objectstore: string | null;
+  /** Whether the DB has a dedicated device. */
+  dedicated_db: boolean | null;
+  /** Whether the WAL has a dedicated device. */
+  dedicated_wal: boolean | null;
+  /** Size of the dedicated DB device in bytes. */
+  db_device_bytes: number | null;
+  /** Age of the newest report that was used, in seconds. */
+  sample_age_s: number | null;
+  /** Mean duration of one round of the kv_sync thread, in milliseconds. */
+  kv_sync_ms: number | null;
+  /** Time inside kv_sync over wall time, 0..1. */
+  kv_sync_busy: number | null;
+  /** Mean time until a transaction is durable, in milliseconds. */
+  commit_ms: number | null;
+  /** Client writes per second. */
+  write_iops: number | null;
+  /** Client reads per second. */
+  read_iops: number | null;
+  /** Mean size of a client write, in bytes. */
+  write_bytes_avg: number | null;
+  /** Bytes that BlueFS wrote to RocksDB's WAL, per second. */
+  wal_bytes_per_s: number | null;
+  /** Bytes that BlueFS wrote to SST files, per second. */
+  sst_bytes_per_s: number | null;
+  /** Bytes that compaction wrote, per second. */
+  compaction_bytes_per_s: number | null;
+  /** How the bytes of compaction are known: from RocksDB's own statistics, or from SST and WAL bytes. */
+  compaction_source: 'measured' | 'estimated' | null;
+  /** (WAL + SST bytes) / WAL bytes over the long window. */
+  db_write_amp: number | null;
+  /** True where DB and data share a device, so that there is no limit of the DB alone. */
+  db_device_shared: boolean | null;
+  /** Bytes that the DB takes on its device. */
+  db_used_bytes: number | null;
+  /** Size of the DB device in bytes; null where it is shared with the data. */
+  db_total_bytes: number | null;
+  /** Bytes of the DB on the slow device. */
+  slow_used_bytes: number | null;
+  /** Length of the window of the rates and means, in seconds. */
+  window_s: number | null;
+  /** Mean duration of the device flush in kv_sync, in milliseconds. */
+  kv_flush_ms: number | null;
+  /** Client class calls that read and write, per second. */
+  rw_iops: number | null;
+  /** Bytes of client writes per second. */
+  write_bytes_per_s: number | null;
+  /** Bytes of client reads per second. */
+  read_bytes_per_s: number | null;
+  /** Bytes that client class calls wrote, per second. */
+  rw_bytes_per_s: number | null;
+  /** Mean size of a client read, in bytes. */
+  read_bytes_avg: number | null;
+  /** Mean latency of a client write, in milliseconds. */
+  op_w_latency_ms: number | null;
+  /** Recovery operations per second. */
+  recovery_ops_per_s: number | null;
+  /** Bytes of recovery per second. */
+  recovery_bytes_per_s: number | null;
+  /** Bytes of the WAL and SST files that went to the slow device, per second. */
+  slow_bytes_per_s: number | null;
+  /** WAL bytes per byte of client writes. */
+  wal_bytes_per_client_byte: number | null;
+  /** WAL bytes per client write. */
+  wal_bytes_per_write_op: number | null;
+  /** Seconds over which compaction was observed. */
+  compaction_window_s: number | null;
+  /** Length of the long window, in seconds. */
+  db_write_amp_window_s: number | null;
+  /** Bytes that the WAL takes on its device. */
+  wal_used_bytes: number | null;
+  /** Size of the WAL device in bytes. */
+  wal_total_bytes: number | null;
+  /** Size of the slow device in bytes. */
+  slow_total_bytes: number | null;
+  /** Whether its RocksDB is sharded into column families. */
+  sharded: boolean | null;
+  /** Mean time to place an iterator in RocksDB, in milliseconds; null before Reef. */
+  omap_seek_ms: number | null;
+  /** Memory that it has mapped; null without tcmalloc. */
+  memory_mapped_bytes: number | null;
+  /** Target of its memory autotuning. */
+  memory_target_bytes: number | null;
+  /** Share of the time in which RocksDB held up writes, 0..1; null without RocksDB's statistics. */
+  write_stall_share: number | null;
+  /** Where the time of a client's write goes; null before two close looks. */
+  write_latency: WriteLatency | null;
+  /** When its DB device will be full; null without a dedicated one. */
+  forecast: Forecast | null;
+  /** Its last absence that the active manager watched from one process to the next; null: none. */
+  last_start: LastStart | null;
+  workload: Workload;
+  options: OptionsInFull;
+  /** The findings that concern it. */
+  findings: Finding[];
+  /** Ids of the recommendations that concern it. */
+  recommendations: string[];
+  /** What its RocksDB says of itself; null unless requested by --deep. */
+  deep: Deep | null;
+  /** What the model says of the OSD as it runs; null where it has none of its options, its workload or its database. */
+  model: OsdModel | null;
+  /** What bounds the clients of this OSD now. */
+  limit: Limit;
+}
+
 /** How far one OSD is. */
 export interface OsdInOperation {
   /** Id of an OSD. */
@@ -180,6 +739,150 @@ export interface OsdInOperation {
   reason: string | null;
 }
 
+/** By columns: every list, and every index, has as many items as osds. */
+export interface OsdMap {
+  /** When this was so. ISO 8601, UTC. */
+  time: string | null;
+  /** Ids of OSDs. */
+  osds: number[];
+  /** Whether the OSD is up. */
+  up: boolean[];
+  /** Names of their hosts. */
+  hosts: Named;
+  /** Device classes, from the CRUSH map. */
+  device_classes: Named;
+  /** Workload classes. */
+  workloads: Named;
+  /** Names of the profiles that run. */
+  profiles: Named;
+  /** Where the options come from. */
+  sources: Named;
+  /** Whether the options in force need a restart to take effect. */
+  pending_restart: (boolean | null)[];
+  /** Mean duration of one round of the kv_sync thread. */
+  kv_sync_ms: (number | null)[];
+  /** Time inside kv_sync over wall time. */
+  kv_sync_busy: (number | null)[];
+  /** How full the DB device is; null where there is no dedicated one. */
+  db_used_ratio: (number | null)[];
+  /** Whether a part of the DB is on the slow device. */
+  spilled: (boolean | null)[];
+}
+
+/** What the model says of an OSD as it runs. */
+export interface OsdModel {
+  /** Predicted, beside db_write_amp. */
+  write_amplification: Estimate;
+  /** Objects that clients write to; null where what is written does not depend on them. */
+  objects: Objects | null;
+}
+
+/** What one OSD does. */
+export interface OsdRow {
+  /** Id of an OSD. */
+  osd: number;
+  /** Name of its host. */
+  host: string | null;
+  /** Device class, from the CRUSH map. */
+  device_class: string | null;
+  /** Whether the OSD is up. */
+  up: boolean;
+  workload: WorkloadSummary;
+  /** Age of the newest report that was used, in seconds. */
+  sample_age_s: number | null;
+  /** Mean duration of one round of the kv_sync thread, in milliseconds. */
+  kv_sync_ms: number | null;
+  /** Time inside kv_sync over wall time, 0..1. */
+  kv_sync_busy: number | null;
+  /** Mean time until a transaction is durable, in milliseconds. */
+  commit_ms: number | null;
+  /** Client writes per second. */
+  write_iops: number | null;
+  /** Client reads per second. */
+  read_iops: number | null;
+  /** Mean size of a client write, in bytes. */
+  write_bytes_avg: number | null;
+  /** Bytes that BlueFS wrote to RocksDB's WAL, per second. */
+  wal_bytes_per_s: number | null;
+  /** Bytes that BlueFS wrote to SST files, per second. */
+  sst_bytes_per_s: number | null;
+  /** Bytes that compaction wrote, per second. */
+  compaction_bytes_per_s: number | null;
+  /** How the bytes of compaction are known: from RocksDB's own statistics, or from SST and WAL bytes. */
+  compaction_source: 'measured' | 'estimated' | null;
+  /** (WAL + SST bytes) / WAL bytes over the long window. */
+  db_write_amp: number | null;
+  /** True where DB and data share a device, so that there is no limit of the DB alone. */
+  db_device_shared: boolean | null;
+  /** Bytes that the DB takes on its device. */
+  db_used_bytes: number | null;
+  /** Size of the DB device in bytes; null where it is shared with the data. */
+  db_total_bytes: number | null;
+  /** Bytes of the DB on the slow device. */
+  slow_used_bytes: number | null;
+  options: RunningOptions;
+}
+
+/** The clients of one OSD. */
+export interface OsdWorkload {
+  /** Id of an OSD. */
+  osd: number;
+  /** Name of its host. */
+  host: string | null;
+  /** Device class, from the CRUSH map. */
+  device_class: string | null;
+  /** Whether the OSD is up. */
+  up: boolean;
+  workload: Workload;
+}
+
+/** What `apply` would do. */
+export interface Plan {
+  /** Id of the recommendation. */
+  recommendation: string;
+  /** What it does. */
+  kind: 'set-profile' | 'remove-override';
+  /** Mask of the config store that holds the setting at the end. */
+  who: string;
+  /** Profile that would run; null where it is no known one. */
+  profile: string | null;
+  /** Of the change. */
+  risk: 'low' | 'medium' | 'high';
+  /** Option string that would run. */
+  options_to: string;
+  /** The exact commands, in order. */
+  commands: string[];
+  /** The exact commands that restore what was there before. */
+  undo_commands: string[];
+  /** OSDs in the order in which they would be changed, in batches of at most one failure domain; each is watched before the next. */
+  batches: PlannedBatch[];
+  /** The OSD that is changed first and judged; null: nothing is judged. */
+  canary: number | null;
+  /** Ids of the OSDs that it is compared with. */
+  controls: number[];
+  /** What the change is for: "gain" where one is predicted, which the first changed OSD has to show; else "safety". */
+  purpose: 'gain' | 'safety';
+  /** How long the first changed OSD is watched; most_s 0: not at all. */
+  soak: CanarySoak;
+  /** What must hold before each restart. */
+  gates: string[];
+  /** Seconds that it takes at least, if nothing has to wait. */
+  expected_duration_s: number;
+  /** The same where the soak takes as long as it may. */
+  expected_duration_most_s: number;
+}
+
+/** OSDs that would be changed before others follow. */
+export interface PlannedBatch {
+  /** Ids of OSDs. */
+  osds: number[];
+  /** The failure domain that all of them are in; null: not known. */
+  failure_domain: FailureDomain | null;
+  phase: 'planned';
+  /** Ids of the OSDs that it is compared with; empty: there are too few, and it is watched for crashes only. */
+  controls: number[];
+}
+
 /** A predicted change of one metric. */
 export interface PredictedEffect {
   /** What would change. */
@@ -188,6 +891,272 @@ export interface PredictedEffect {
   low_percent: number | null;
   /** The other end. */
   high_percent: number | null;
+}
+
+/** What a change does to one signal. */
+export interface Prediction {
+  /** What would change. */
+  metric: string;
+  /** As osd names what is measured of it. */
+  signal: string;
+  /** What is most likely, in percent. */
+  estimate_percent: number;
+  /** Lower end of the expected change, in percent. */
+  low_percent: number;
+  /** Upper end of the expected change, in percent. */
+  high_percent: number;
+  /** The published measurement, or the model, that it rests on. */
+  basis: string;
+}
+
+/** Why something should change. */
+export interface Reason {
+  /** One sentence. */
+  statement: string;
+  /** Where that is known from. */
+  source: string;
+}
+
+/** A recommendation, and what it was chosen from. */
+export interface Recommendation {
+  /** The same advice keeps its id. */
+  id: string;
+  /** Mask of the config store that holds the setting at the end. */
+  who: string;
+  /** "manual": a remedy that no configuration change gives. */
+  kind: 'set-profile' | 'remove-override' | 'compact' | 'manual';
+  /** Profile that would run; null where it is no known one. */
+  profile: string | null;
+  /** OSDs in the order in which they would be changed. */
+  osds: number[];
+  /** Option that is changed: the string, or the annex that OSDs append to it. */
+  option: string;
+  /** Option string that runs now. */
+  options_from: string;
+  /** Option string that would run. */
+  options_to: string;
+  /** Why. */
+  reasons: Reason[];
+  /** What the change does: first what was published of just this change, on such hardware and release, then what the model says; null where neither is known. */
+  prediction: Prediction[] | null;
+  /** Of the change. */
+  risk: 'low' | 'medium' | 'high';
+  /** In the workload that is the reason; null where no workload is. */
+  confidence: number | null;
+  /** What bounds the clients under the workload that was advised on; null where neither counted. */
+  limit: Limit | null;
+  /** Whether the OSDs must restart. */
+  restart_required: boolean;
+  /** The exact commands, in order. */
+  commands: string[];
+  /** The exact commands that restore what was there before. */
+  undo_commands: string[];
+  /** What it was chosen from, as "candidates" shows it; null where nothing was weighed for it. */
+  candidates: Candidate[] | null;
+}
+
+/** A recommendation, and how it would be applied. */
+export interface RecommendationInFull {
+  /** The same advice keeps its id. */
+  id: string;
+  /** Mask of the config store that holds the setting at the end. */
+  who: string;
+  /** "manual": a remedy that no configuration change gives. */
+  kind: 'set-profile' | 'remove-override' | 'compact' | 'manual';
+  /** Profile that would run; null where it is no known one. */
+  profile: string | null;
+  /** OSDs in the order in which they would be changed. */
+  osds: number[];
+  /** Option that is changed: the string, or the annex that OSDs append to it. */
+  option: string;
+  /** Option string that runs now. */
+  options_from: string;
+  /** Option string that would run. */
+  options_to: string;
+  /** Why. */
+  reasons: Reason[];
+  /** What the change does: first what was published of just this change, on such hardware and release, then what the model says; null where neither is known. */
+  prediction: Prediction[] | null;
+  /** Of the change. */
+  risk: 'low' | 'medium' | 'high';
+  /** In the workload that is the reason; null where no workload is. */
+  confidence: number | null;
+  /** What bounds the clients under the workload that was advised on; null where neither counted. */
+  limit: Limit | null;
+  /** Whether the OSDs must restart. */
+  restart_required: boolean;
+  /** The exact commands, in order. */
+  commands: string[];
+  /** The exact commands that restore what was there before. */
+  undo_commands: string[];
+  /** What each OSD shall run. */
+  targets: Target[];
+  /** What the config store holds at the end. */
+  final_entries: FinalEntry[];
+  /** What changes, option by option; null where one of the strings cannot be parsed. */
+  difference: OptionChange[] | null;
+  /** How apply would apply it; null where no rollout does. */
+  plan: Steps | null;
+}
+
+/** What an option string would do to the use of one resource. */
+export interface ResourceEffect {
+  /** What is used. */
+  resource: 'kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory';
+  /** Change of its use against what runs; negative: less is used, which is better. */
+  estimate_percent: number;
+  /** Lower end of the 80% interval. */
+  low_percent: number;
+  /** Upper end of the 80% interval. */
+  high_percent: number;
+}
+
+/** The rollout under way or the last one, and the compaction campaign. */
+export interface Rollout {
+  /** Id of the rollout. */
+  id: string;
+  /** Id of the recommendation that it applies. */
+  recommendation: string;
+  /** What it does. */
+  kind: 'set-profile' | 'remove-override';
+  /** Where it is. */
+  phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed';
+  /** Mask of the config store that the change is about. */
+  who: string;
+  /** Option that is changed: the string, or the annex that OSDs append to it. */
+  option: string;
+  /** Who asked for it. */
+  actor: string;
+  /** How many OSDs it is about. */
+  osds_total: number;
+  /** How many of them it has dealt with to the end. */
+  osds_finished: number;
+  /** null: nothing was judged, or not yet. */
+  verdict: 'pass' | 'fail' | 'inconclusive' | 'no-data' | null;
+  /** What was judged: "better" where what was predicted improved, "no-worse" where nothing got worse and that is all; null: as for verdict. */
+  judged: 'better' | 'no-worse' | 'worse' | 'inconclusive' | 'no-data' | null;
+  /** When it started. ISO 8601, UTC. */
+  started: string | null;
+  /** When it last changed. ISO 8601, UTC. */
+  updated: string | null;
+  /** Why it waits; null while it does not. */
+  paused_reason: string | null;
+  /** How it ended; null before that. */
+  outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
+  /** What happened, where it did not go as planned. */
+  failure: string | null;
+  /** OSDs in the order in which they are changed, in batches; each is watched before the next. */
+  batches: RolloutBatch[];
+  /** What the change is for: "gain" where one is predicted, which the first changed OSD has to show; else "safety". */
+  purpose: 'gain' | 'safety';
+  /** How long the first changed OSD is watched; most_s 0: not at all. */
+  soak: Watch;
+  /** What the verdict rests on; null: nothing was judged. */
+  judgement: Judgment | null;
+  /** The same for the batch after the first OSD that is watched; null: nothing was judged of it yet. */
+  batch_judgement: Judgment | null;
+  /** "recover": one OSD failed and is restored; "back": everything is rolled back. */
+  direction: 'forward' | 'recover' | 'back';
+  /** Who asked for a pause. */
+  paused_by: string | null;
+  /** What the last failed action answered. */
+  last_error: string | null;
+  /** How far each OSD is. */
+  osds: RolloutOsd[];
+  /** The compaction campaign under way or the last one; null before the first. */
+  campaign: Campaign | null;
+}
+
+/** OSDs that are changed before others follow. */
+export interface RolloutBatch {
+  /** Ids of OSDs. */
+  osds: number[];
+  /** The failure domain that all of them are in; null: not known. */
+  failure_domain: FailureDomain | null;
+  /** Where it is. */
+  phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed';
+  /** null: nothing was judged, or not yet. */
+  verdict: 'pass' | 'fail' | 'inconclusive' | 'no-data' | null;
+  /** What was judged: "better" where what was predicted improved, "no-worse" where nothing got worse and that is all; null: as for verdict. */
+  judged: 'better' | 'no-worse' | 'worse' | 'inconclusive' | 'no-data' | null;
+  /** Ids of the OSDs that it is compared with; empty: there are too few, and it is watched for crashes only. */
+  controls: number[];
+}
+
+/** How far one OSD is. */
+export interface RolloutOsd {
+  /** Id of an OSD. */
+  osd: number;
+  /** How far it is. */
+  step: 'pending' | 'setting' | 'restart-due' | 'restarting' | 'checking' | 'settling' | 'verified' | 'collapsing' | 'shielding' | 'collapsed' | 'restoring' | 'restored' | 'left-behind';
+  /** Why the rollout goes on without it; null where it does not. */
+  left_reason: string | null;
+  /** Option string that it ran before. */
+  from: string | null;
+  /** Option string that it shall run. */
+  to: string | null;
+  /** How often a restart was requested. */
+  restarts_asked: number;
+  /** How often it went down again after it had come up. */
+  flaps: number;
+}
+
+/** The rollout under way or the last one. */
+export interface RolloutSummary {
+  /** Id of the rollout. */
+  id: string;
+  /** Id of the recommendation that it applies. */
+  recommendation: string;
+  /** What it does. */
+  kind: 'set-profile' | 'remove-override';
+  /** Where it is. */
+  phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed';
+  /** Mask of the config store that the change is about. */
+  who: string;
+  /** Option that is changed: the string, or the annex that OSDs append to it. */
+  option: string;
+  /** Who asked for it. */
+  actor: string;
+  /** How many OSDs it is about. */
+  osds_total: number;
+  /** How many of them it has dealt with to the end. */
+  osds_finished: number;
+  /** null: nothing was judged, or not yet. */
+  verdict: 'pass' | 'fail' | 'inconclusive' | 'no-data' | null;
+  /** What was judged: "better" where what was predicted improved, "no-worse" where nothing got worse and that is all; null: as for verdict. */
+  judged: 'better' | 'no-worse' | 'worse' | 'inconclusive' | 'no-data' | null;
+  /** When it started. ISO 8601, UTC. */
+  started: string | null;
+  /** When it last changed. ISO 8601, UTC. */
+  updated: string | null;
+  /** Why it waits; null while it does not. */
+  paused_reason: string | null;
+  /** How it ended; null before that. */
+  outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
+  /** What happened, where it did not go as planned. */
+  failure: string | null;
+}
+
+/** What an OSD runs. */
+export interface RunningOptions {
+  /** Name of the known profile that it runs; null if none or not known. */
+  profile: string | null;
+  /** True where the configured options need a restart to take effect. */
+  pending_restart: boolean | null;
+  /** What decides the running value: "default", "mon", "file", "env", "cmdline" or "override". */
+  source: string | null;
+}
+
+/** How OSDs are sampled. */
+export interface Sampling {
+  /** Seconds between two samples; null where nothing is sampled, as by offline. */
+  interval_s: number | null;
+  /** OSDs with at least one usable sample. */
+  osds: number;
+  /** Age of the newest sample, in seconds. */
+  last_sample_age_s: number | null;
+  /** CPU time of the last sampling and evaluating, in milliseconds. */
+  tick_ms: number | null;
 }
 
 /** What a change did to one signal. */
@@ -202,6 +1171,111 @@ export interface SignalEffect {
   low_percent: number | null;
   /** The other end of the interval. */
   high_percent: number | null;
+}
+
+/** How long OSDs are watched after a change. */
+export interface SoakTime {
+  /** At least this long. Of the first OSD: soak_min, and three times fill_s as far as soak_max allows. */
+  least_s: number | null;
+  /** At most this long; 0: not at all. */
+  most_s: number | null;
+  /** What follows where the time is over without a verdict. */
+  inconclusive: 'wait' | 'promote' | 'rollback';
+}
+
+/** The whole on one screen. */
+export interface Status {
+  /** When this was so. ISO 8601, UTC. */
+  time: string | null;
+  /** How much the module may do. */
+  mode: 'off' | 'observe' | 'recommend' | 'auto-apply';
+  /** Release of the active mgr; null where the module does not know it. */
+  release: string | null;
+  /** Version of the module. */
+  version: string;
+  sampling: Sampling;
+  /** OSDs by device class. */
+  groups: Group[];
+  /** Number of findings by severity. */
+  findings: FindingCounts;
+  /** Number of recommendations. */
+  recommendations: number;
+  /** The rollout under way or the last one; null before the first. */
+  rollout: RolloutSummary | null;
+  /** The compaction campaign under way; null where none is. */
+  campaign: CampaignSummary | null;
+  /** In mode auto-apply: why each recommendation is not applied by itself yet. */
+  auto_apply: NotApplied[];
+  /** Predictions against outcomes of all changes that ended. */
+  track_record: TrackRecord;
+  /** The active manager and the standbys, as far as they are known. */
+  managers: Manager[];
+  /** What an operator must know of the module itself. */
+  notices: string[];
+}
+
+/** How a recommendation would be applied. */
+export interface Steps {
+  /** OSDs in the order in which they would be changed, in batches of at most one failure domain; each is watched before the next. */
+  batches: PlannedBatch[];
+  /** The OSD that is changed first and judged; null: nothing is judged. */
+  canary: number | null;
+  /** Ids of the OSDs that it is compared with. */
+  controls: number[];
+  /** What the change is for: "gain" where one is predicted, which the first changed OSD has to show; else "safety". */
+  purpose: 'gain' | 'safety';
+  /** How long the first changed OSD is watched; most_s 0: not at all. */
+  soak: CanarySoak;
+  /** What must hold before each restart. */
+  gates: string[];
+  /** Seconds that it takes at least, if nothing has to wait. */
+  expected_duration_s: number;
+  /** The same where the soak takes as long as it may. */
+  expected_duration_most_s: number;
+}
+
+/** What one OSD shall run. */
+export interface Target {
+  /** Id of an OSD. */
+  osd: number;
+  /** Option string that it shall run. */
+  options: string;
+  /** Of the OSD; null: not known. */
+  failure_domain: FailureDomain | null;
+}
+
+/** RocksDB's own counts. */
+export interface Totals {
+  /** Over all column families, since the OSD started. */
+  compact_read_bytes: number | null;
+  /** Over all column families, since the OSD started. */
+  compact_write_bytes: number | null;
+  /** Over all column families, since the OSD started. */
+  flush_write_bytes: number | null;
+  /** Over all column families, since the OSD started. */
+  wal_bytes: number | null;
+}
+
+/** Predictions against outcomes of all changes that ended. */
+export interface TrackRecord {
+  /** Changes that ended. */
+  changes: number;
+  /** Those with a prediction and a measurement that can be compared with it. */
+  compared: number;
+  /** The measured interval meets the predicted one. */
+  right: number;
+  /** It does not, but the change went the way that was predicted. */
+  direction: number;
+  /** Neither. */
+  wrong: number;
+  /** Measured values that lay in the predicted interval. */
+  held: number;
+  /** Width of the predicted intervals, in points of percent; null where none was compared. */
+  mean_width_percent: number | null;
+  /** Mean interval score of the predictions at 80%: width, and ten times what a measured value lies outside. Less is better. */
+  interval_score: number | null;
+  /** The same of a forecast that nothing changes. */
+  naive_interval_score: number | null;
 }
 
 /** What one OSD, or those of one device class, did. */
@@ -230,4 +1304,76 @@ export interface Trend {
   db_write_amp: (number | null)[];
   /** Used on the DB device. */
   db_used_bytes: (number | null)[];
+}
+
+/** OSDs that run the same profile from the same source. */
+export interface Variant {
+  /** Known profile; null if it is none that is known. */
+  profile: string | null;
+  /** What decides the running value: "default", "mon", "file", "env", "cmdline" or "override". */
+  source: string;
+  /** Ids of OSDs. */
+  osds: number[];
+}
+
+/** How long OSDs are watched, and how long they were so far. */
+export interface Watch {
+  /** At least this long. Of the first OSD: soak_min, and three times fill_s as far as soak_max allows. */
+  least_s: number | null;
+  /** At most this long; 0: not at all. */
+  most_s: number | null;
+  /** What follows where the time is over without a verdict. */
+  inconclusive: 'wait' | 'promote' | 'rollback';
+  /** From one flush of memtables to the next under the load at the time, by the model, in the slower of the two option strings; null: not known. */
+  fill_s: number | null;
+  /** What follows where the first changed OSD got no worse, but no better either. */
+  no_benefit: 'wait' | 'promote' | 'rollback';
+  /** The same for each batch after the first OSD; null: these are not watched. */
+  batches: SoakTime | null;
+  /** How long the first OSD and the controls were measured before it was changed, as far as this manager has seen: 0 from then on after a failover. */
+  baseline_s: number | null;
+  /** How long they are measured before; 0: not at all. */
+  baseline_least_s: number | null;
+  /** How long it was watched so far, without interruptions. */
+  soaked_s: number | null;
+  /** The same of the batch after it that is watched. */
+  batch_soaked_s: number | null;
+  /** Ids of the OSDs that it is compared with. */
+  controls: number[];
+}
+
+/** What the clients do, and how that is known. */
+export interface Workload {
+  /** What the clients do; "unknown" where not enough is known to tell. */
+  class: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
+  /** 0..1; 0 for the class "unknown". */
+  confidence: number;
+  /** What was measured that supports the class. */
+  evidence: Evidence[];
+}
+
+/** What the clients do. */
+export interface WorkloadSummary {
+  /** What the clients do; "unknown" where not enough is known to tell. */
+  class: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
+  /** 0..1; 0 for the class "unknown". */
+  confidence: number;
+}
+
+/** What the clients do, by group and by OSD, with the evidence. */
+export interface Workloads {
+  /** By device class. */
+  groups: GroupWorkload[];
+  /** By OSD. */
+  osds: OsdWorkload[];
+}
+
+/** Where the time of a client's write goes. */
+export interface WriteLatency {
+  /** Seconds between the two looks. */
+  window_s: number | null;
+  /** In the order of the way. */
+  parts: LatencyPart[];
+  /** The part that takes the most; null without writes, or where too little is known. */
+  bottleneck: Bottleneck | null;
 }

@@ -3,7 +3,7 @@
 import { html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
 
-import type { Campaign, OsdCompaction } from './api';
+import type { Campaign, OsdCompaction } from './answers';
 import { bytes, milliseconds, moment, plural, signedPercent, who } from './format';
 import { facts, label, TABLE } from './parts';
 import { OUTCOME, underWay } from './rollout';

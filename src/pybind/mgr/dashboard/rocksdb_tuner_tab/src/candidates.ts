@@ -4,7 +4,7 @@ import { html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
-import type { Candidate, Decision } from './api';
+import type { Candidate, Decision } from './answers';
 import { inOrder } from './decision';
 import type { Weighed } from './decision';
 import { plural, resourceName, signedPercent, spanned, who } from './format';

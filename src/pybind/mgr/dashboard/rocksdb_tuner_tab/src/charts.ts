@@ -1,6 +1,6 @@
 /** What the trends of an OSD or a device class look like. */
 
-import type { Growth, Trend } from './api';
+import type { Growth, Trend } from './answers';
 import { COLORS } from './chart';
 import type { Picture } from './chart';
 import { bytes, duration, number, percent } from './format';

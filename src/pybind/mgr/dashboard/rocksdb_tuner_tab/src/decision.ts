@@ -1,6 +1,6 @@
 /** Where the candidates of a decision lie in its picture, and what is written there. Pure. */
 
-import type { Candidate, Decision, ResourceEffect } from './api';
+import type { Candidate, Decision, ResourceEffect } from './answers';
 
 /** In percent; 80% of what may come lies from low to high. */
 export interface Span {

@@ -1,7 +1,7 @@
 import { LitElement, html, nothing } from 'lit';
 import type { PropertyValues, TemplateResult } from 'lit';
 
-import type { Named, OsdMap } from './api';
+import type { Named, OsdMap } from './answers';
 import { number, percent } from './format';
 
 export type Colouring = 'workloads' | 'kv_sync_busy' | 'db_used_ratio' | 'profiles';

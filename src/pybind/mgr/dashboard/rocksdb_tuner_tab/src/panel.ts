@@ -4,6 +4,7 @@ import type { TemplateResult } from 'lit';
 import { findings, recommendations } from './advice';
 import type { AdviceHost, Reading } from './advice';
 import { Api, ApiError } from './api';
+import type { KnownOption } from './api';
 import type {
   Campaign,
   Change,
@@ -12,7 +13,6 @@ import type {
   Growth,
   Group,
   Limit,
-  KnownOption,
   OsdMap,
   Plan,
   Recommendation,
@@ -20,7 +20,7 @@ import type {
   Rollout,
   Status,
   Trend,
-} from './api';
+} from './answers';
 import { decisions } from './candidates';
 import type { Picture } from './chart';
 import { campaignSection, finished, inFlight } from './campaign';

@@ -4,7 +4,7 @@ import { html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
 
-import type { Change, FailureDomain, Judgement, Rollout, SignalEffect, Status } from './api';
+import type { Change, FailureDomain, Judgment, Rollout, SignalEffect, Status } from './answers';
 import { duration, ids, moment, plural, signedPercent, who } from './format';
 import { commands, facts, flushes, judgedAs, label, PURPOSE, TABLE } from './parts';
 
@@ -149,7 +149,7 @@ function soak({ phase, soak: found }: Rollout): TemplateResult | typeof nothing 
   </p>`;
 }
 
-function judgement(title: string, found: Judgement | null): TemplateResult | typeof nothing {
+function judgement(title: string, found: Judgment | null): TemplateResult | typeof nothing {
   if (!found) return nothing;
   return html`<h4>${title}</h4>
     ${effects(found.signals)}

@@ -1,7 +1,7 @@
 import { LitElement, html, nothing, svg } from 'lit';
 import type { SVGTemplateResult, TemplateResult } from 'lit';
 
-import type { Decision } from './api';
+import type { Decision } from './answers';
 import { FONT_PX, inOrder, isNeighbor, labelOf, layout } from './decision';
 import type { Box, Label, Layout, Mark } from './decision';
 import { plural, resourceName, signedPercent, spanned, who } from './format';

@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Optional
 
-from . import growth, history, mode, operations, trend
+from . import (
+    advice,
+    candidates,
+    findings,
+    growth,
+    history,
+    mode,
+    operations,
+    osd_map,
+    osds,
+    rollout,
+    status,
+    trend,
+    workload,
+)
 
 
 class Answer(NamedTuple):
@@ -17,6 +31,8 @@ class Answer(NamedTuple):
 
 
 ANSWERS: Mapping[str, Answer] = {
+    'candidates': Answer('ceph rocksdb-tuner candidates', tuple[candidates.Decision, ...]),
+    'findings': Answer('ceph rocksdb-tuner findings', tuple[findings.Finding, ...], 'Worst first.'),
     'growth': Answer('How the DB of an OSD grew on its device', growth.Growth),
     'history': Answer(
         'ceph rocksdb-tuner history', tuple[history.Change, ...], 'Every change, oldest first.'
@@ -32,6 +48,24 @@ ANSWERS: Mapping[str, Answer] = {
         tuple[operations.Operation, ...],
         'What is under way, then what ended, the newest first.',
     ),
+    'osd': Answer('ceph rocksdb-tuner osd', tuple[osds.OsdRow, ...], 'A row per OSD.'),
+    'osd-detail': Answer('ceph rocksdb-tuner osd <id>', osds.OsdDetail),
+    'osd-map': Answer('The map of all OSDs in the Ceph Dashboard', osd_map.OsdMap),
+    'plan': Answer('ceph rocksdb-tuner apply <id> --dry-run', advice.Plan),
+    'recommend': Answer(
+        'ceph rocksdb-tuner recommend',
+        tuple[advice.Recommendation, ...],
+        'Empty where no change is recommended.',
+    ),
+    'rollout': Answer(
+        'ceph rocksdb-tuner rollout status, and the answer to apply, rollback, rollout pause, '
+        'resume and abort',
+        Optional[rollout.Rollout],
+        'The rollout under way or the last one, and the compaction campaign; null before the first '
+        'rollout.',
+    ),
+    'show': Answer('ceph rocksdb-tuner show <id>', advice.RecommendationInFull),
+    'status': Answer('ceph rocksdb-tuner status', status.Status),
     'trend': Answer(
         'What OSDs, or those of a device class, did in the last hours',
         tuple[trend.Trend, ...],
@@ -39,4 +73,5 @@ ANSWERS: Mapping[str, Answer] = {
         'time_s; null: not known at that time. Of a class: the median over its OSDs of times, '
         'shares and ratios, the mean of all others.',
     ),
+    'workload': Answer('ceph rocksdb-tuner workload', workload.Workloads),
 }

@@ -16,6 +16,7 @@ import pytest
 from rocksdb_tuner import present
 from rocksdb_tuner.kinds import Form, Kind, kind_of
 from rocksdb_tuner.present.answers.catalogue import ANSWERS, Answer
+from rocksdb_tuner.present.answers.copies import like, like_if_any
 from rocksdb_tuner.present.answers.notes import (
     Among,
     Amount,
@@ -183,6 +184,15 @@ def test_two_records_of_one_name_are_refused() -> None:
     other: Any = dataclass(frozen=True)(type('Leaf', (), {'__annotations__': {'size': 'int'}}))
     with pytest.raises(TypeError, match='same name'):
         typescript([Answer('', Leaf), Answer('', other)])
+
+
+def test_an_answer_takes_over_what_a_record_has_under_the_same_name() -> None:
+    """And nothing that the record lacks goes unnoticed."""
+    assert like(Leaf, Weather(0.25, 'grey'), share=0.5, color=Color.RED) == TREE.leaves[0]
+    assert like(Leaf, TREE.leaves[0], share=0.25) == Leaf(0.25, Color.RED)
+    assert like_if_any(Leaf, None) is None
+    with pytest.raises(AttributeError, match='color'):
+        like(Leaf, Weather(0.25, 'grey'), share=0.5)
 
 
 @pytest.mark.parametrize('name', sorted(ANSWERS))

@@ -19,8 +19,9 @@ from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.batches import watched_batch
 from rocksdb_tuner.operations.rollout.record_codec import decode_evidence
 from rocksdb_tuner.operations.rollout.storage import EVIDENCE
-from rocksdb_tuner.present import documents
+from rocksdb_tuner.present.answers.advice import plan_of
 from rocksdb_tuner.present.subjects import plan
+from rocksdb_tuner.present.to_json import to_json
 from rocksdb_tuner.tests.advise.scenes import facts, group, osd_info, workload
 from rocksdb_tuner.tests.fake_cluster import DEFAULTS, OPTION, FakeCluster
 
@@ -93,7 +94,7 @@ def test_what_is_carried_out_is_what_was_shown(
     before = cluster.entries_of()
     run = Run(cluster)
     recommendation = recommended(cluster, [load for _, _, load in layout])
-    shown: dict[str, Any] = documents.plan(plan(recommendation, soak))
+    shown: Any = to_json(plan_of(plan(recommendation, soak)))
     run.start(change_request(recommendation, 'operator'), soak)
 
     watched: dict[int, tuple[list[int], list[int]]] = {}

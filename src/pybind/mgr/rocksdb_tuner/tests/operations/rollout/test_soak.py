@@ -20,8 +20,9 @@ from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.operations.rollout.storage import CURRENT, EVIDENCE
 from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
-from rocksdb_tuner.present import documents
+from rocksdb_tuner.present.answers.rollout import rollout_of
 from rocksdb_tuner.present.tables import changes
+from rocksdb_tuner.present.to_json import to_json
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 from .conftest import ALL, NEW, Run, refusing, set_profile
@@ -80,7 +81,7 @@ def test_a_gain_that_was_promised_and_came_lets_the_others_follow(run: Run) -> N
     assert run.cluster.entries_of() == {ALL: NEW}
     # Those after the canary promise nothing.
     assert set(state.verdicts) == {Verdict.BETTER}
-    document: Any = documents.rollout(state)
+    document: Any = to_json(rollout_of(state))
     assert (document['verdict'], document['judged'], document['purpose']) == (
         'pass',
         'better',
@@ -183,7 +184,8 @@ def test_the_status_says_what_is_measured_before_anything_is_changed(run: Run) -
     canary = state.request.order[0]
     told = changes.rollout(state)
     assert f'osd.{canary} is measured before it is changed, for 2m of 5m' in told
-    soak: Any = (documents.rollout(state) or {}).get('soak')
+    shown: Any = to_json(rollout_of(state))
+    soak = shown['soak']
     assert (soak['baseline_s'], soak['baseline_least_s']) == (120.0, 300.0)
 
 
