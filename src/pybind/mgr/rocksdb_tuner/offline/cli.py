@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import errno
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -131,13 +130,10 @@ _RENDERERS = {
 
 def overview(snapshot: Snapshot, output_format: str) -> str:
     """The answers to all commands that need no more words."""
+    if output_format != 'plain':
+        return render.overview(snapshot, output_format)
     answers = {name: _RENDERERS[name](snapshot, output_format) for name in _OVERVIEW}
-    if output_format == 'plain':
-        return '\n\n'.join(f'== {name}\n\n{text}' for name, text in answers.items())
-    return json.dumps(
-        {name: json.loads(text) for name, text in answers.items()},
-        indent=4 if output_format == 'json-pretty' else None,
-    )
+    return '\n\n'.join(f'== {name}\n\n{text}' for name, text in answers.items())
 
 
 def _show(snapshot: Snapshot, wanted: Optional[str], output_format: str) -> str:

@@ -102,6 +102,8 @@ def _plain(kind: Kind) -> Schema:
                 schema['maximum'] = note.maximum
         if isinstance(note, Pattern):
             schema['pattern'] = note.regex
+        if isinstance(note, NotEmpty):
+            schema['minLength'] = 1
     return schema
 
 

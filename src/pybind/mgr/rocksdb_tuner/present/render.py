@@ -28,16 +28,20 @@ from ..options.catalogue import OptionInfo
 from ..options.neighbours import NeighbourInfo
 from ..options.verdict import Verdict
 from ..snapshot import Mode, Snapshot
-from . import documents, option_documents, subjects, tree_documents
+from . import subjects
 from .answers.advice import plan_of, recommendation_of, recommendations_of
 from .answers.candidates import decisions_of
+from .answers.explain import check_of, comparison_of, known_options_of, option_of
 from .answers.findings import findings_of, found_of
 from .answers.growth import growth_of
 from .answers.history import history_of
 from .answers.mode import mode_of
+from .answers.model import derived_of, model_of
+from .answers.offline import overview_of
 from .answers.operations import operation_in_view_of, operation_list_of
 from .answers.osd_map import osd_map_of
 from .answers.osds import detail_of, rows_of
+from .answers.profiles import profile_of, profiles_of
 from .answers.rollout import rollout_of
 from .answers.status import status_of
 from .answers.trend import trends_of
@@ -80,6 +84,7 @@ __all__ = [
     'osd',
     'osd_map',
     'osds',
+    'overview',
     'plan',
     'profile',
     'profile_list',
@@ -217,35 +222,35 @@ def mode(current: Mode, output_format: str) -> str:
 
 
 def profile_list(profiles: Sequence[Profile], output_format: str) -> str:
-    return _render(documents.profile_list, profile_tables.profile_list, profiles, output_format)
+    return _render(profiles_of, profile_tables.profile_list, profiles, output_format)
 
 
 def profile(shown: Profile, output_format: str) -> str:
-    return _render(documents.profile, profile_tables.profile, shown, output_format)
+    return _render(profile_of, profile_tables.profile, shown, output_format)
 
 
 def check(verdict: Verdict, output_format: str) -> str:
-    return _render(option_documents.check, option_tables.check, verdict, output_format)
+    return _render(check_of, option_tables.check, verdict, output_format)
 
 
 def option_list(options: Sequence[Union[OptionInfo, NeighbourInfo]], output_format: str) -> str:
-    return _render(option_documents.option_list, option_tables.option_list, options, output_format)
+    return _render(known_options_of, option_tables.option_list, options, output_format)
 
 
 def explain(info: Union[OptionInfo, NeighbourInfo], output_format: str) -> str:
-    return _render(option_documents.explain, option_tables.explain, info, output_format)
+    return _render(option_of, option_tables.explain, info, output_format)
 
 
 def comparison(compared: Comparison, output_format: str) -> str:
-    return _render(option_documents.comparison, option_tables.comparison, compared, output_format)
+    return _render(comparison_of, option_tables.comparison, compared, output_format)
 
 
 def model(answer: TreeAnswer, output_format: str) -> str:
-    return _render(tree_documents.tree, tree_tables.tree, answer, output_format)
+    return _render(model_of, tree_tables.tree, answer, output_format)
 
 
 def derivation(derived: Derivation, output_format: str) -> str:
-    return _render(tree_documents.derivation, tree_tables.derivation, derived, output_format)
+    return _render(derived_of, tree_tables.derivation, derived, output_format)
 
 
 def osd_map(snapshot: Snapshot) -> str:
@@ -263,6 +268,16 @@ def growth(snapshot: Snapshot, osd_id: int, points: Optional[GrowthPoints]) -> s
     return _json(growth_of(osd_id, points, facts.forecast))
 
 
+def overview(snapshot: Snapshot, output_format: str) -> str:
+    """Several answers in one JSON document."""
+    check_format(output_format)
+    return _json(overview_of(snapshot), _indent(output_format))
+
+
+def _indent(output_format: str) -> Optional[int]:
+    return 4 if output_format == 'json-pretty' else None
+
+
 def _json(answer: object, indent: Optional[int] = None) -> str:
     # NaN and infinity are no JSON: `to_json` leaves none, and this would tell.
     return json.dumps(to_json(answer), indent=indent, allow_nan=False)
@@ -277,4 +292,4 @@ def _render(
     check_format(output_format)
     if output_format == 'plain':
         return harmless(plain(subject))
-    return _json(answer(subject), 4 if output_format == 'json-pretty' else None)
+    return _json(answer(subject), _indent(output_format))

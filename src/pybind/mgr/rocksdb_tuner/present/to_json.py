@@ -26,8 +26,8 @@ def to_json(answer: Any) -> Json:
     """An answer: a dataclass, several, or null."""
     if isinstance(answer, (tuple, list)):
         return [to_json(item) for item in answer]
-    if answer is None or isinstance(answer, dict):
-        return answer
+    if answer is None:
+        return None
     record: Any = type(answer)
     return _object(record)(answer)
 

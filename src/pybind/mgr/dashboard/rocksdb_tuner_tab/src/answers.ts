@@ -1,5 +1,11 @@
 // Made from the answers of the module: see `make answers`. Not to be changed by hand.
 
+/** Jobs that may run at once. */
+export interface Background {
+  flushes: number;
+  compactions: number;
+}
+
 /** The part that takes the most. */
 export interface Bottleneck {
   /** Name of the part. */
@@ -142,6 +148,144 @@ export interface Change {
   comparison: Comparison | null;
 }
 
+/** One option string, checked for the release where it does worst. */
+export interface Check {
+  /** The string as it was given. */
+  options: string;
+  /** The release that the answer is about. */
+  release: string;
+  /** Version of its RocksDB. */
+  rocksdb_version: string;
+  /** Whether an OSD would start with it; null where that cannot be told. */
+  accepted: boolean | null;
+  /** Every known option with the value that would be in effect; empty where the string is not accepted. */
+  effective: Record<string, string>;
+  /** Worst first. */
+  problems: Problem[];
+  /** All releases that were checked, the worst first. */
+  releases: CheckedRelease[];
+  /** What the answer assumes because it is not known, in sentences. */
+  assumptions: string[];
+}
+
+/** The result for one release. */
+export interface CheckedRelease {
+  /** Name of the release. */
+  release: string;
+  /** First point release with these defaults. */
+  since: string;
+  /** Version of its RocksDB. */
+  rocksdb_version: string;
+  /** As above. */
+  accepted: boolean | null;
+  /** How many problems are errors. */
+  errors: number;
+  /** How many are warnings. */
+  warnings: number;
+  /** The OSDs that run it; empty where the release was only requested. */
+  osds: number[];
+  /** bluestore_rocksdb_options_annex of these OSDs, which Ceph appends to the string; it is checked with it. */
+  annex: string;
+}
+
+/** One option of a derived string. */
+export interface Choice {
+  /** Name of the option. */
+  option: string;
+  /** Its value. */
+  value: string;
+  /** Why it was chosen. */
+  why: string;
+  /** Where that is known from. */
+  source: string;
+}
+
+/** The shards of one column. */
+export interface ColumnFamily {
+  /** Its name. */
+  column: string;
+  /** Column families of it. */
+  shards: number;
+  /** write_buffer_size */
+  write_buffer_bytes: number;
+  max_write_buffer_number: number;
+  min_write_buffer_number_to_merge: number;
+  /** Of one shard. */
+  memtable_ceiling_bytes: number;
+  /** Of memtables that are full. */
+  full_flush_bytes: Estimate;
+  /** Part of all writes that one shard gets. */
+  share: number | null;
+  /** Of one flush under this workload. */
+  expected_flush_bytes: Estimate | null;
+  /** What triggers flushes. */
+  flushed_by: 'memtables' | 'wal' | null;
+  /** Of a file in level 0. */
+  level0_file_bytes: Estimate | null;
+  /** Writes of clients to the OSD from one flush to the next. */
+  writes_per_flush: number | null;
+  /** Keys in one flush. */
+  keys_per_flush: number | null;
+  /** From one flush to the next. */
+  flush_every_s: number | null;
+}
+
+/** A column of the database, and into how many column families it is sharded. */
+export interface ColumnShards {
+  /** Its name; "default" for what is in no other. */
+  column: string;
+  /** Column families of it. */
+  shards: number;
+}
+
+/** Two option strings, option by option. */
+export interface Compared {
+  /** Release that they are compared for. */
+  release: string;
+  /** Version of its RocksDB. */
+  rocksdb_version: string;
+  from: ComparedSide;
+  to: ComparedSide;
+  /** Sides that no OSD of the release starts with. */
+  refused: string[];
+  /** Sides of which it cannot be told whether an OSD starts with them. */
+  not_judged: string[];
+  /** What differs. */
+  changes: ComparedOption[];
+}
+
+/** One option of two strings. */
+export interface ComparedOption {
+  /** Name of the option. */
+  option: string;
+  /** null: left at its default. */
+  written_from: string | null;
+  /** null: left at its default. */
+  written_to: string | null;
+  /** null: not known. */
+  effective_from: string | null;
+  /** null: not known. */
+  effective_to: string | null;
+  /** Both sides write the same of it: it follows from what else they write. */
+  follows: boolean;
+  /** null: the catalogue does not have the option. */
+  meaning: string | null;
+  /** When an expert would touch it. */
+  change_when: string | null;
+  /** When an expert would leave it alone. */
+  leave_when: string | null;
+  /** Where that is known from. */
+  source: string | null;
+}
+
+/** One of two option strings. */
+export interface ComparedSide {
+  /** Name of the profile, or of the OSD. */
+  name: string;
+  /** bluestore_rocksdb_options, of an OSD with the annex. */
+  options: string;
+}
+
 /** A prediction beside the measurement. */
 export interface Comparison {
   /** The signal in which the prediction shows. */
@@ -158,6 +302,50 @@ export interface Comparison {
   measured_high_percent: number | null;
   /** right: the intervals meet; direction: they do not, but it went the way that was predicted. */
   result: 'right' | 'direction' | 'wrong';
+}
+
+/** CPU time that RocksDB takes, in microseconds. */
+export interface Cpu {
+  /** For each KiB in the WAL. */
+  us_per_wal_kib: Estimate;
+  /** For each write of a client. */
+  us_per_write: Estimate;
+  /** Of the kv_sync thread. */
+  kv_sync_us_per_wal_kib: number;
+  /** Of flushes. */
+  flushes_us_per_wal_kib: number;
+  /** Of compactions. */
+  compactions_us_per_wal_kib: number;
+  /** Compressing and decompressing, in flushes and compactions. */
+  compression_us_per_wal_kib: number;
+}
+
+/** Why it is dangerous to set an option. */
+export interface Danger {
+  /** "forbidden": the module never sets it. */
+  level: 'forbidden' | 'caution';
+  /** Why. */
+  why: string;
+}
+
+/** What of the database is on its dedicated device. */
+export interface DbDevice {
+  /** Its size. */
+  total_bytes: number;
+  /** What BlueStore tells RocksDB of. */
+  usable_bytes: number;
+  /** The highest level that goes to it whole; null: none does. */
+  last_level: number | null;
+  /** Those levels with level 0. */
+  levels_bytes: number;
+  /** Open to higher levels, file by file. */
+  extra_bytes: number;
+  /** For neither. */
+  unused_bytes: number;
+  /** bluestore_volume_selection_policy */
+  policy: string;
+  /** Whether the present data fit. */
+  holds_data: boolean | null;
 }
 
 /** What was weighed for one group, and the result. */
@@ -240,6 +428,50 @@ export interface DeepLevel {
   write_amp: number | null;
   /** Since the OSD started. */
   compactions: number | null;
+}
+
+/** An option string with the reason of each choice. */
+export interface Derived {
+  /** bluestore_rocksdb_options */
+  options: string;
+  /** The profile that it means the same as. */
+  equals: string | null;
+  /** The profile that it differs least from. */
+  nearest: string;
+  /** From the nearest profile to here. */
+  differences: OptionChange[];
+  /** null: no OSD was named. */
+  osd: number | null;
+  /** Its release. */
+  release: string;
+  /** Version of its RocksDB. */
+  rocksdb_version: string;
+  /** What was known; null is not known. */
+  inputs: Inputs;
+  /** What is assumed in place of what is not known. */
+  assumptions: string[];
+  /** Each with its reason. */
+  choices: Choice[];
+}
+
+/** A level by its dynamic target. */
+export interface DynamicLevel {
+  /** From 1. */
+  level: number;
+  /** Its target. */
+  target_bytes: number;
+}
+
+/** level_compaction_dynamic_level_bytes */
+export interface DynamicLevels {
+  /** Whether the options ask for it. */
+  requested: boolean | null;
+  /** Whether it is in effect. */
+  in_effect: boolean | null;
+  /** Why it is not in effect although requested. */
+  why: string | null;
+  /** Targets for the present data if it were in effect. */
+  levels: DynamicLevel[];
 }
 
 /** A prediction with the interval that held 80% of the measurements. */
@@ -344,6 +576,16 @@ export interface Forecast {
   full_latest_s: number | null;
 }
 
+/** What a quantity is calculated from. */
+export interface Formula {
+  /** What is calculated. */
+  quantity: string;
+  /** How. */
+  formula: string;
+  /** Where that is known from. */
+  source: string;
+}
+
 /** The OSDs of one device class. */
 export interface Group {
   /** Mask of the config store that addresses the group. */
@@ -395,6 +637,38 @@ export interface Growth {
   forecast: Forecast | null;
 }
 
+/** What was known of the OSD; null: not known. */
+export interface Inputs {
+  /** What clients do. */
+  workload: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown' | null;
+  /** The measured load that stands for the workload. */
+  measured_as: string | null;
+  /** Bytes written into the database a second. */
+  wal_bytes_per_s: number | null;
+  /** Mean size of a key with its value. */
+  bytes_per_key: number | null;
+  /** All that BlueFS uses. */
+  data_bytes: number | null;
+  /** Objects that clients write to; null where what is written does not depend on them, or no OSD was named. */
+  objects: Objects | null;
+  /** osd_memory_target */
+  memory_target_bytes: number | null;
+  /** Of the OSD. */
+  cores: number | null;
+  /** Whether the DB has a dedicated device. */
+  dedicated_db: boolean | null;
+  /** Whether the WAL has a dedicated device. */
+  dedicated_wal: boolean | null;
+  /** Size of the DB device. */
+  db_device_bytes: number | null;
+  /** Size of the WAL device. */
+  wal_device_bytes: number | null;
+  /** Size of the data device. */
+  main_device_bytes: number | null;
+  /** As in bluestore_rocksdb_cfs. */
+  column_families: ColumnShards[];
+}
+
 /** What a verdict rests on. */
 export interface Judgment {
   /** Whether it was judged better. */
@@ -405,6 +679,32 @@ export interface Judgment {
   missing: string[];
   /** What decided it beside the signals. */
   cause: string | null;
+}
+
+/** An option that is known. */
+export interface KnownOption {
+  /** Name of the option. */
+  option: string;
+  /** "db": the whole database, "cf": each column family, "ceph": Ceph's own key of the string, "neighbour": an option beside the string. */
+  scope: 'db' | 'cf' | 'ceph' | 'neighbour';
+  /** Type of its value. */
+  type: string;
+  /** Unit of its value; null: none. */
+  unit: string | null;
+  /** What it does. */
+  meaning: string;
+  /** Whether it is dangerous to set; null: no. */
+  danger: 'forbidden' | 'caution' | null;
+}
+
+/** A value that an option may have. */
+export interface KnownValue {
+  /** As it is written. */
+  name: string;
+  /** Whether an OSD starts with it. */
+  starts: boolean;
+  /** First RocksDB version that has it; null: all known. */
+  since: string | null;
 }
 
 /** The last absence that was watched from one process to the next. */
@@ -431,6 +731,30 @@ export interface LatencyPart {
   signal: string;
 }
 
+/** A level by its static target. */
+export interface Level {
+  /** From 1. */
+  level: number;
+  /** Of one column family. */
+  target_bytes: number;
+  /** Level 1 to this one. */
+  cumulative_bytes: number;
+  /** With level 0, taken as large as level 1. */
+  cumulative_with_level0_bytes: number;
+  /** null: no dedicated DB device, or not known. */
+  on_db_device: boolean | null;
+}
+
+/** The level of flushes. */
+export interface Level0 {
+  /** Files that trigger a compaction. */
+  files: number;
+  /** write_buffer_size x min_write_buffer_number_to_merge x level0_file_num_compaction_trigger. */
+  bytes: number;
+  /** Its size over that of level 1. */
+  ratio_to_level1: number | null;
+}
+
 /** What bounds clients now. */
 export interface Limit {
   /** "none": of what is measured, nothing bounds them; "unknown": too little is known. */
@@ -453,12 +777,73 @@ export interface Manager {
   has_module: boolean;
 }
 
+/** Memory of memtables. */
+export interface Memtables {
+  /** By their number alone. */
+  ceiling_bytes: number;
+  /** What the limit of the WAL leaves of that. */
+  bounded_bytes: Estimate;
+  /** What gives that bound. */
+  bounded_by: 'max_write_buffer_number' | 'wal' | 'db_write_buffer_size';
+  /** osd_memory_target */
+  memory_target_bytes: number | null;
+  /** What they take of it. */
+  share_of_memory_target: number | null;
+}
+
 /** How much the module may do. */
 export interface ModeInForce {
   /** The mode in force. */
   mode: 'off' | 'observe' | 'recommend' | 'auto-apply';
   /** All modes. */
   possible: ('off' | 'observe' | 'recommend' | 'auto-apply')[];
+}
+
+/** What an option string makes of an OSD's RocksDB. */
+export interface Model {
+  /** bluestore_rocksdb_options */
+  options: string;
+  /** Name of the profile that the options are. */
+  profile: string | null;
+  /** null: no OSD was named. */
+  osd: number | null;
+  /** Its release. */
+  release: string;
+  /** Version of its RocksDB. */
+  rocksdb_version: string;
+  /** What was known; null is not known. */
+  inputs: Inputs;
+  /** What is assumed in place of what is not known. */
+  assumptions: string[];
+  wal: Wal;
+  memtables: Memtables;
+  /** By column. */
+  column_families: ColumnFamily[];
+  level0: Level0;
+  /** From level 1 on. */
+  levels: Level[];
+  dynamic_level_bytes: DynamicLevels;
+  /** null: no dedicated DB device, or not known. */
+  db_device: DbDevice | null;
+  /** When RocksDB would hold up writes. */
+  stalls: Stall[];
+  background: Background;
+  /** (WAL + flushes + compactions) / WAL bytes; the interval held 80% of the comparisons. */
+  write_amplification: Estimate | null;
+  /** Of the write amplification, what flushes write. */
+  flush_bytes_per_wal_byte: number | null;
+  /** Of the write amplification, what compactions write. */
+  compaction_bytes_per_wal_byte: number | null;
+  /** Of the kv_sync thread for a write, as a part of what it takes with memtables of 256 MiB; null where the workload is not known. */
+  kv_sync_time: Estimate | null;
+  /** Of the kv_sync thread, flushes and compactions, on the processor that was measured; null where workload or size of the database is not known, or the compression was not measured. */
+  cpu: Cpu | null;
+  /** SST bytes over what a full compaction leaves of them. */
+  space_amplification: Estimate | null;
+  /** How the quantities are calculated. */
+  sources: Formula[];
+  /** What the measured parameters and intervals come from. */
+  measured: string;
 }
 
 /** A text for every OSD. */
@@ -553,6 +938,52 @@ export interface OperationInView {
   osds: OsdInOperation[];
 }
 
+/** All that is known of one option. */
+export interface Option {
+  /** Name of the option. */
+  option: string;
+  /** "db": the whole database, "cf": each column family, "ceph": Ceph's own key of the string, "neighbour": an option beside the string. */
+  scope: 'db' | 'cf' | 'ceph' | 'neighbour';
+  /** Type of its value. */
+  type: string;
+  /** Unit of its value; null: none. */
+  unit: string | null;
+  /** What it does. */
+  meaning: string;
+  /** Whether it is dangerous to set; null: no. */
+  danger: Danger | null;
+  /** By RocksDB version, of an option beside the string by release; null where it is not known. */
+  defaults: Record<string, string | null>;
+  /** By RocksDB version, why setting it changes nothing; null where it has an effect. */
+  no_effect: Record<string, string | null>;
+  /** RocksDB moves smaller values up to this. */
+  minimum: number | null;
+  /** RocksDB moves larger values down to this. */
+  maximum: number | null;
+  /** Where it has a fixed set of values. */
+  values: KnownValue[];
+  /** Values that are wise; null: not known. */
+  sane: SaneRange | null;
+  /** Whether the module may set it at all. */
+  set_by_module: boolean;
+  /** Whether an OSD must restart for it. */
+  needs_restart: boolean;
+  /** Where that is known from. */
+  source: string;
+  /** When an expert would touch it. */
+  change_when: string;
+  /** When an expert would leave it alone. */
+  leave_when: string;
+  /** Since when it should not be used; null where it may be. */
+  deprecated: string | null;
+  /** RocksDB could change it while it runs; Ceph offers no way. */
+  mutable_in_rocksdb: boolean;
+  /** "restart": at the next start of the OSD; "mkfs": only when an OSD is made. */
+  takes_effect: 'at-once' | 'restart' | 'mkfs';
+  /** Of a struct. */
+  members: StructMember[];
+}
+
 /** One option that differs. */
 export interface OptionChange {
   /** Name of a RocksDB option. */
@@ -561,6 +992,14 @@ export interface OptionChange {
   from: string | null;
   /** Value after; null where it is not set. */
   to: string | null;
+}
+
+/** An option with a value. */
+export interface OptionValue {
+  /** Name of the option. */
+  option: string;
+  /** Its value. */
+  value: string;
 }
 
 /** What an OSD runs, and what it would run after its next start. */
@@ -836,6 +1275,15 @@ export interface OsdWorkload {
   workload: Workload;
 }
 
+/** The answers to several commands at once. */
+export interface Overview {
+  status: Status;
+  osd: OsdRow[];
+  workload: Workloads;
+  findings: Finding[];
+  recommend: Recommendation[];
+}
+
 /** What `apply` would do. */
 export interface Plan {
   /** Id of the recommendation. */
@@ -907,6 +1355,109 @@ export interface Prediction {
   high_percent: number;
   /** The published measurement, or the model, that it rests on. */
   basis: string;
+}
+
+/** Something that is wrong, or unwise, in an option string. */
+export interface Problem {
+  /** "error": an OSD would not start, or it is dangerous. */
+  severity: 'error' | 'warning' | 'info';
+  /** Id of the rule; stable. */
+  rule: string;
+  /** null where it is about the string as a whole. */
+  option: string | null;
+  /** What is wrong. */
+  message: string;
+  /** Where that is known from. */
+  source: string;
+}
+
+/** For what hardware a profile is. */
+export interface ProfileHardware {
+  /** With this many cores or fewer for each OSD a loss was published. */
+  loses_at_cores_per_osd: number | null;
+  /** What else is known. */
+  notes: string[];
+}
+
+/** A profile with whom it suits and what was published of it. */
+export interface ProfileInFull {
+  /** Name of the profile. */
+  name: string;
+  /** What it is, in a few words. */
+  title: string;
+  /** bluestore_rocksdb_options, word for word as published. */
+  options: string;
+  /** Releases whose default it is. */
+  release_defaults: string[];
+  /** Workloads for which it was made. */
+  workloads: ('idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown')[];
+  /** Why it should no longer be used; null where it may. */
+  superseded: string | null;
+  /** Where it was published. */
+  source: string;
+  /** An operator added it; the module never recommends it. */
+  own: boolean;
+  /** Releases that a custom profile is for; empty for a built-in one. */
+  own_releases: string[];
+  /** For what it is suited. */
+  suitability: Suitability[];
+  hardware: ProfileHardware;
+  /** What was measured and published. */
+  evidence: Published[];
+  /** What to look out for. */
+  cautions: string[];
+  /** RocksDB version from which it is superseded. */
+  superseded_from_rocksdb: string | null;
+}
+
+/** A profile, in short. */
+export interface ProfileSummary {
+  /** Name of the profile. */
+  name: string;
+  /** What it is, in a few words. */
+  title: string;
+  /** bluestore_rocksdb_options, word for word as published. */
+  options: string;
+  /** Releases whose default it is. */
+  release_defaults: string[];
+  /** Workloads for which it was made. */
+  workloads: ('idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown')[];
+  /** Why it should no longer be used; null where it may. */
+  superseded: string | null;
+  /** Where it was published. */
+  source: string;
+  /** An operator added it; the module never recommends it. */
+  own: boolean;
+  /** Releases that a custom profile is for; empty for a built-in one. */
+  own_releases: string[];
+}
+
+/** A published measurement. */
+export interface Published {
+  workload: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
+  /** What was measured. */
+  metric: string;
+  /** Unit of the values. */
+  unit: string;
+  /** What it was compared with. */
+  baseline: string;
+  /** null where only the change was published. */
+  baseline_value: number | null;
+  /** Options in effect in the baseline; a prediction goes by the figure only where they are in effect. */
+  baseline_options: OptionValue[];
+  /** What was measured. */
+  value: number;
+  /** Change against the baseline, in percent. */
+  change_percent: number;
+  /** Hardware and load of the measurement. */
+  setup: string;
+  /** Releases that it was measured on; empty where that is not known. */
+  releases: string[];
+  /** Hardware that it was measured on; empty where that is not known. */
+  hardware: ('nvme' | 'ssd-db+hdd' | 'hdd')[];
+  /** The figure that predictions go by. */
+  headline: boolean;
+  source: Source;
 }
 
 /** Why something should change. */
@@ -1159,6 +1710,14 @@ export interface Sampling {
   tick_ms: number | null;
 }
 
+/** Values that are wise. */
+export interface SaneRange {
+  minimum: number;
+  maximum: number;
+  /** Why not beyond. */
+  why: string;
+}
+
 /** What a change did to one signal. */
 export interface SignalEffect {
   /** A name of knowledge/judged_signals.json. */
@@ -1181,6 +1740,38 @@ export interface SoakTime {
   most_s: number | null;
   /** What follows where the time is over without a verdict. */
   inconclusive: 'wait' | 'promote' | 'rollback';
+}
+
+/** Where something was published. */
+export interface Source {
+  /** Title. */
+  title: string;
+  /** Author. */
+  author: string;
+  /** Year. */
+  year: number;
+  /** Where in it. */
+  section: string;
+  /** Address; null: none. */
+  url: string | null;
+}
+
+/** When RocksDB holds up writes. */
+export interface Stall {
+  /** Of what. */
+  cause: 'memtables' | 'level0-files' | 'pending-compaction-bytes';
+  /** What it does then. */
+  effect: 'slowdown' | 'stop';
+  /** From where on. */
+  limit: number;
+  /** Where it stands in normal work; null: the size of the database is not known. */
+  normal: number | null;
+  /** Between the two. */
+  headroom: number | null;
+  /** What the busiest column family takes before it comes, at least. */
+  headroom_bytes: number | null;
+  /** That, at the present rate, with flushes or compactions standing still. */
+  headroom_s: number | null;
 }
 
 /** The whole on one screen. */
@@ -1232,6 +1823,31 @@ export interface Steps {
   expected_duration_s: number;
   /** The same where the soak takes as long as it may. */
   expected_duration_most_s: number;
+}
+
+/** A member of an option that is a struct. */
+export interface StructMember {
+  /** Name of the member. */
+  name: string;
+  /** Type of its value; "ignored": RocksDB reads none. */
+  type: string;
+  /** By RocksDB version. */
+  defaults: Record<string, string>;
+}
+
+/** For what a profile is suited. */
+export interface Suitability {
+  workload: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
+  /** Oldest RocksDB version. */
+  rocksdb_min: string;
+  /** Newest RocksDB version; null for all later ones. */
+  rocksdb_max: string | null;
+  /** Holds only where it is the release's own default. */
+  only_as_release_default: boolean;
+  /** 0..1: compares profiles for one workload and release; no probability. */
+  score: number;
+  /** Why. */
+  reasons: string[];
 }
 
 /** What one OSD shall run. */
@@ -1314,6 +1930,24 @@ export interface Variant {
   source: string;
   /** Ids of OSDs. */
   osds: number[];
+}
+
+/** The write-ahead log. */
+export interface Wal {
+  /** RocksDB flushes what keeps the oldest WAL file at this size. */
+  limit_bytes: number;
+  /** What gives that limit. */
+  limited_by: 'max_total_wal_size' | 'memtables';
+  /** Preallocated for each WAL file. */
+  file_bytes: number;
+  /** What all WAL files take on their device. */
+  device_bytes: Estimate;
+  /** Of the device that holds the WAL. */
+  device_total_bytes: number | null;
+  /** Whether they fit. */
+  fits_device: boolean | null;
+  /** Until the limit is met, from an empty WAL. */
+  fill_s: number | null;
 }
 
 /** How long OSDs are watched, and how long they were so far. */

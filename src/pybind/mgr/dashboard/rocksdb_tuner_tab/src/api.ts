@@ -1,10 +1,5 @@
 /** The REST API of the RocksDB Tuner: its answers are the JSON of the command line. */
 
-export interface KnownOption {
-  option: string;
-  meaning: string;
-}
-
 export interface Access {
   available: boolean;
   may_change: boolean;

@@ -4,7 +4,6 @@ import type { TemplateResult } from 'lit';
 import { findings, recommendations } from './advice';
 import type { AdviceHost, Reading } from './advice';
 import { Api, ApiError } from './api';
-import type { KnownOption } from './api';
 import type {
   Campaign,
   Change,
@@ -12,6 +11,7 @@ import type {
   Finding,
   Growth,
   Group,
+  KnownOption,
   Limit,
   OsdMap,
   Plan,

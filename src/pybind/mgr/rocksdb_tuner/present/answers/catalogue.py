@@ -8,13 +8,17 @@ from typing import Any, NamedTuple, Optional
 from . import (
     advice,
     candidates,
+    explain,
     findings,
     growth,
     history,
     mode,
+    model,
+    offline,
     operations,
     osd_map,
     osds,
+    profiles,
     rollout,
     status,
     trend,
@@ -32,6 +36,11 @@ class Answer(NamedTuple):
 
 ANSWERS: Mapping[str, Answer] = {
     'candidates': Answer('ceph rocksdb-tuner candidates', tuple[candidates.Decision, ...]),
+    'check': Answer('ceph rocksdb-tuner check', explain.Check),
+    'explain': Answer('ceph rocksdb-tuner explain <option>', explain.Option),
+    'explain-ls': Answer(
+        'ceph rocksdb-tuner explain', tuple[explain.KnownOption, ...], 'A row per option.'
+    ),
     'findings': Answer('ceph rocksdb-tuner findings', tuple[findings.Finding, ...], 'Worst first.'),
     'growth': Answer('How the DB of an OSD grew on its device', growth.Growth),
     'history': Answer(
@@ -48,10 +57,20 @@ ANSWERS: Mapping[str, Answer] = {
         tuple[operations.Operation, ...],
         'What is under way, then what ended, the newest first.',
     ),
+    'model': Answer('ceph rocksdb-tuner model', model.Model),
+    'offline': Answer('python3 -m rocksdb_tuner.offline PATH --format json', offline.Overview),
     'osd': Answer('ceph rocksdb-tuner osd', tuple[osds.OsdRow, ...], 'A row per OSD.'),
     'osd-detail': Answer('ceph rocksdb-tuner osd <id>', osds.OsdDetail),
     'osd-map': Answer('The map of all OSDs in the Ceph Dashboard', osd_map.OsdMap),
     'plan': Answer('ceph rocksdb-tuner apply <id> --dry-run', advice.Plan),
+    'profile-derive': Answer('ceph rocksdb-tuner profile derive', model.Derived),
+    'profile-diff': Answer('ceph rocksdb-tuner profile diff', explain.Compared),
+    'profile-ls': Answer(
+        'ceph rocksdb-tuner profile ls',
+        tuple[profiles.ProfileSummary, ...],
+        'The best-tested first.',
+    ),
+    'profile-show': Answer('ceph rocksdb-tuner profile show <name>', profiles.ProfileInFull),
     'recommend': Answer(
         'ceph rocksdb-tuner recommend',
         tuple[advice.Recommendation, ...],

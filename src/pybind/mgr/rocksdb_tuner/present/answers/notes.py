@@ -34,7 +34,7 @@ class Among:
 
 @dataclass(frozen=True)
 class NotEmpty:
-    """Of a list."""
+    """Of a list, or a text."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,33 @@
+"""The answers to several commands at once, of a cluster that is judged from files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...snapshot import Snapshot
+from .advice import Recommendation, recommendations_of
+from .findings import Finding, findings_of
+from .osds import OsdRow, rows_of
+from .status import Status, status_of
+from .workload import Workloads, workloads_of
+
+
+@dataclass(frozen=True)
+class Overview:
+    """The answers to several commands at once."""
+
+    status: Status
+    osd: tuple[OsdRow, ...]
+    workload: Workloads
+    findings: tuple[Finding, ...]
+    recommend: tuple[Recommendation, ...]
+
+
+def overview_of(snapshot: Snapshot) -> Overview:
+    return Overview(
+        status_of(snapshot),
+        rows_of(snapshot),
+        workloads_of(snapshot),
+        findings_of(snapshot),
+        recommendations_of(snapshot),
+    )
