@@ -14,13 +14,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from enum import Enum
 from functools import cache
 from typing import (
     Any,
     Callable,
-    Literal,
     NamedTuple,
     NoReturn,
     Optional,
@@ -28,10 +25,9 @@ from typing import (
     Union,
     cast,
     get_args,
-    get_origin,
-    get_type_hints,
 )
 
+from ..kinds import Form, Kind, fields_of
 from .errors import StoredStateError
 
 #: For `field(metadata=...)`: the field has its default where a document does not have it.
@@ -167,31 +163,12 @@ def _wrong(found: object, wanted: str) -> NoReturn:
 
 
 @cache
-def _form(kind: Any) -> _Form:
-    origin, arguments = get_origin(kind), get_args(kind)
-    if kind in _PLAIN:
-        return _PLAIN[kind]
-    if origin is Union:
-        return _optional(kind, arguments)
-    if origin is Literal:
-        return _literal(arguments)
-    if origin is tuple:
-        if len(arguments) == 2 and arguments[1] is Ellipsis:
-            return _rows(arguments[0]) if _is_record(arguments[0]) else _list(arguments[0])
-        return _fixed(arguments)
-    if origin in {dict, Mapping}:
-        return _mapping(kind, *arguments)
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return _enum(kind)
-    if _is_record(kind):
-        return _record(kind).form
-    raise TypeError(f'no stored form for {kind!r}')
-
-
-def _is_record(kind: Any) -> bool:
-    return isinstance(kind, type) and (
-        is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, '_fields'))
-    )
+def _form(kind: Kind) -> _Form:
+    if kind.form in _PLAIN:
+        return _PLAIN[kind.form]
+    if kind.form not in _MADE:
+        raise TypeError(f'no stored form for {kind.hint!r}')
+    return _MADE[kind.form](kind)
 
 
 def _write_text(value: str, table: Optional[Table]) -> Union[str, int]:
@@ -235,26 +212,25 @@ def _as_it_is(value: Any, _: Optional[Table]) -> Any:
     return value
 
 
-_PLAIN: dict[Any, _Form] = {
-    str: _Form(_write_text, _read_text),
-    int: _Form(_as_it_is, _read_count),
-    float: _Form(_as_it_is, _read_number),
-    bool: _Form(_as_it_is, _read_flag),
+_PLAIN: Mapping[Form, _Form] = {
+    Form.TEXT: _Form(_write_text, _read_text),
+    Form.WHOLE: _Form(_as_it_is, _read_count),
+    Form.NUMBER: _Form(_as_it_is, _read_number),
+    Form.FLAG: _Form(_as_it_is, _read_flag),
 }
 
 
-def _optional(kind: Any, arguments: tuple[Any, ...]) -> _Form:
-    inner = [argument for argument in arguments if argument is not type(None)]
-    if len(inner) != 1 or len(arguments) != 2:
-        raise TypeError(f'no stored form for {kind!r}: which of them is meant cannot be told')
-    write, read = _form(inner[0])
+def _optional(kind: Kind) -> _Form:
+    write, read = _form(kind.parts[0])
     return _Form(
         lambda value, table: None if value is None else write(value, table),
         lambda value, source: None if value is None else read(value, source),
     )
 
 
-def _literal(values: tuple[Any, ...]) -> _Form:
+def _literal(kind: Kind) -> _Form:
+    values = get_args(kind.hint)
+
     def read(value: Any, _: _Source) -> Any:
         # True is 1 to Python, not to JSON.
         for known in values:
@@ -265,8 +241,8 @@ def _literal(values: tuple[Any, ...]) -> _Form:
     return _Form(_as_it_is, read)
 
 
-def _enum(kind: type[Enum]) -> _Form:
-    members = {member.value: member for member in kind}
+def _enum(kind: Kind) -> _Form:
+    members = {member.value: member for member in kind.hint}
     known = ', '.join(str(value) for value in members)
 
     def read(value: Any, source: _Source) -> Any:
@@ -298,7 +274,10 @@ def _read_each(values: list[Any], read: _Read, source: _Source) -> list[Any]:
         raise
 
 
-def _list(item: Any) -> _Form:
+def _list(kind: Kind) -> _Form:
+    (item,) = kind.parts
+    if item.form is Form.RECORD:
+        return _rows(item.hint)
     write, read = _form(item)
     return _Form(
         lambda values, table: [write(value, table) for value in values],
@@ -306,8 +285,8 @@ def _list(item: Any) -> _Form:
     )
 
 
-def _fixed(items: tuple[Any, ...]) -> _Form:
-    forms = [_form(item) for item in items]
+def _fixed(kind: Kind) -> _Form:
+    forms = [_form(part) for part in kind.parts]
 
     def read_all(value: Any, source: _Source) -> tuple[Any, ...]:
         values = _read_list(value)
@@ -327,10 +306,11 @@ def _fixed(items: tuple[Any, ...]) -> _Form:
     )
 
 
-def _mapping(kind: Any, key: Any, item: Any) -> _Form:
+def _mapping(kind: Kind) -> _Form:
+    key = kind.parts[0].hint
     if key not in {str, int}:
-        raise TypeError(f'no stored form for {kind!r}: JSON names are texts')
-    write, read_item = _form(item)
+        raise TypeError(f'no stored form for {kind.hint!r}: JSON names are texts')
+    write, read_item = _form(kind.parts[1])
 
     def read(value: Any, source: _Source) -> dict[Any, Any]:
         if type(value) is not dict:
@@ -364,12 +344,16 @@ class _Record:
 
     def __init__(self, kind: Any) -> None:
         self._kind = kind
-        hints = get_type_hints(kind)
         self.fields = [
-            _Field(name, _form_within(kind, hints[name]), required)
-            for name, required in _stored_fields(kind)
+            _Field(
+                field.name,
+                _form_within(kind, field.kind),
+                field.metadata.get('store') != ADDED_LATER['store'],
+            )
+            for field in fields_of(kind)
+            if field.metadata.get('store') != NOT_STORED['store']
         ]
-        self._arguments = [name for name, _ in _all_fields(kind)]
+        self._arguments = [field.name for field in fields_of(kind)]
         self._names = frozenset(field.name for field in self.fields)
         self.form = _Form(
             lambda record, table: self.write_some(record, table, frozenset()),
@@ -416,29 +400,15 @@ class _Record:
         return tuple(self._kind(**dict(zip(names, row))) for row in zip(*columns.values()))
 
 
-def _form_within(kind: Any, hint: Any) -> _Form:
+def _form_within(record: Any, kind: Kind) -> _Form:
     """That of a field, which may be of the record's own kind."""
-    if hint == Optional[kind]:
+    if kind.form is Form.OPTIONAL and kind.parts[0].hint is record:
+        known = _record
         return _Form(
-            lambda value, table: None if value is None else _form(kind).write(value, table),
-            lambda value, source: None if value is None else _form(kind).read(value, source),
+            lambda value, table: None if value is None else known(record).form.write(value, table),
+            lambda value, source: None if value is None else known(record).form.read(value, source),
         )
-    return _form(hint)
-
-
-def _all_fields(kind: Any) -> list[tuple[str, Mapping[Any, Any]]]:
-    if is_dataclass(kind):
-        return [(field.name, field.metadata) for field in fields(kind) if field.init]
-    return [(name, {}) for name in kind._fields]
-
-
-def _stored_fields(kind: Any) -> list[tuple[str, bool]]:
-    """The names of the fields that are stored, and whether each must be there."""
-    return [
-        (name, metadata.get('store') != ADDED_LATER['store'])
-        for name, metadata in _all_fields(kind)
-        if metadata.get('store') != NOT_STORED['store']
-    ]
+    return _form(kind)
 
 
 _KNOWN: dict[Any, _Record] = {}
@@ -484,3 +454,14 @@ def _rows(kind: Any) -> _Form:
         return record.made_of(columns)
 
     return _Form(write, read)
+
+
+_MADE: Mapping[Form, Callable[[Kind], _Form]] = {
+    Form.OPTIONAL: _optional,
+    Form.LITERAL: _literal,
+    Form.ENUM: _enum,
+    Form.LIST: _list,
+    Form.FIXED: _fixed,
+    Form.MAPPING: _mapping,
+    Form.RECORD: lambda kind: _record(kind.hint).form,
+}

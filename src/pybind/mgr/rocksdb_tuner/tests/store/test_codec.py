@@ -255,7 +255,7 @@ def test_types_that_cannot_be_told_apart_are_refused_before_anything_is_written(
         value: dict[float, str]
 
     for made in (Either('a'), Whatever('a'), Keyed({})):
-        with pytest.raises(TypeError, match='no stored form for'):
+        with pytest.raises(TypeError, match=r'no (stored )?form'):
             encode(made)
 
 
