@@ -48,10 +48,6 @@ def _type(schema: Dict[str, Any], defs: Dict[str, Any]) -> Any:
     """A type of Python, [a type], or what has names: {name: (type, description)}, [{...}]."""
     if '$ref' in schema:
         schema = {**defs[schema['$ref'].rsplit('/', 1)[1]], **_without_ref(schema)}
-    for key in ('anyOf', 'oneOf'):
-        if key in schema:
-            schema = next(part for part in schema[key] if part.get('type') != 'null')
-            return _type(schema, defs)
     kind = _kind(schema)
     if kind == 'object':
         names = schema.get('properties')
