@@ -96,14 +96,18 @@ def operations(last: LastOperations, history: Sequence[HistoryRecord]) -> tuple[
 
 
 def operation_of(state: Union[RolloutState, CampaignState]) -> Operation:
-    return _of_rollout(state) if isinstance(state, RolloutState) else _of_campaign(state)
-
-
-def _of_rollout(state: RolloutState) -> Operation:
+    if isinstance(state, RolloutState):
+        operation_id, kind = state.rollout_id, OperationKind.ROLLOUT
+        osds = tuple(OsdInOperation(o.osd_id, o.step.value, o.left_reason) for o in state.osds)
+        finished = osds_finished(state)
+    else:
+        operation_id, kind = state.campaign_id, OperationKind.COMPACTION
+        osds = tuple(OsdInOperation(o.osd_id, o.step.value, o.reason) for o in state.osds)
+        finished = state.finished
     request = state.request
     return Operation(
-        operation_id=state.rollout_id,
-        kind=OperationKind.ROLLOUT,
+        operation_id=operation_id,
+        kind=kind,
         recommendation_id=request.recommendation_id,
         who=request.who,
         actor=request.actor,
@@ -112,28 +116,8 @@ def _of_rollout(state: RolloutState) -> Operation:
         paused_reason=state.paused_reason,
         outcome=state.outcome,
         failure=state.failure,
-        osds=tuple(OsdInOperation(o.osd_id, o.step.value, o.left_reason) for o in state.osds),
-        osds_finished=osds_finished(state),
-        started_s=state.started_s,
-        updated_s=state.updated_s,
-    )
-
-
-def _of_campaign(state: CampaignState) -> Operation:
-    request = state.request
-    return Operation(
-        operation_id=state.campaign_id,
-        kind=OperationKind.COMPACTION,
-        recommendation_id=request.recommendation_id,
-        who=request.who,
-        actor=request.actor,
-        under_way=not state.ended,
-        phase=state.phase,
-        paused_reason=state.paused_reason,
-        outcome=state.outcome,
-        failure=state.failure,
-        osds=tuple(OsdInOperation(o.osd_id, o.step.value, o.reason) for o in state.osds),
-        osds_finished=state.finished,
+        osds=osds,
+        osds_finished=finished,
         started_s=state.started_s,
         updated_s=state.updated_s,
     )
