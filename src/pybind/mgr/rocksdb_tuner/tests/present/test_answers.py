@@ -193,6 +193,8 @@ def test_an_answer_takes_over_what_a_record_has_under_the_same_name() -> None:
     assert like_if_any(Leaf, None) is None
     with pytest.raises(AttributeError, match='color'):
         like(Leaf, Weather(0.25, 'grey'), share=0.5)
+    with pytest.raises(TypeError, match='size'):
+        like(Leaf, TREE.leaves[0], size=1)
 
 
 @pytest.mark.parametrize('name', sorted(ANSWERS))
