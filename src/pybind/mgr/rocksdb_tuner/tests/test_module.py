@@ -129,6 +129,13 @@ def test_an_unexpected_failure_is_no_traceback_to_the_user(
     assert 'secret detail' not in result.stderr
 
 
+def test_sections_are_kept_apart_by_a_line_that_is_not_empty(module: Any) -> None:
+    """Empty ones do not reach the terminal: `ceph -s` has a blank in each."""
+    text = ask(module, 'profile_show', 'lz4-2025').stdout
+    assert '\n \n' in text
+    assert '\n\n' not in text
+
+
 def test_the_constructor_asks_the_cluster_nothing(module: Any) -> None:
     assert module.mon_commands == []
     assert module.health_checks == {}
