@@ -9,6 +9,17 @@ from ..mgr.records import ManagerInfo
 from ..observe.growth import GrowthPoints
 from ..observe.pool_rates import PoolRates
 from ..observe.starts import LastStart
+from ..present.answers.copies import like
+from ..present.answers.report import (
+    KeptEvidence,
+    KeptGrowth,
+    KeptManager,
+    KeptMemory,
+    KeptPoolRates,
+    KeptStart,
+    KeptState,
+    KeptWorkload,
+)
 from ..shapes import NUMBER, Each, Shape, ShapeError, require
 from ..snapshot import Mode
 from ..workload.hysteresis import Memory
@@ -64,40 +75,19 @@ _SHAPE: Shape = {
 }
 
 
-def format_module_state(state: ModuleState) -> dict[str, Any]:
-    """The document, for `parse_module_state`."""
-    return {
-        'taken_s': state.taken_s,
-        'sampled_s': state.sampled_s,
-        'mode': state.mode.value,
-        'manager_version': state.manager_version,
-        'manager_release': state.manager_release,
-        'managers': [
-            {'name': m.name, 'host': m.host, 'active': m.active, 'has_module': m.has_module}
-            for m in state.managers
-        ],
-        'interval_s': state.interval_s,
-        'tick_ms': state.tick_ms,
-        'orchestrated': state.orchestrated,
-        'rollout_under_way': state.rollout_under_way,
-        'limits': dict(state.limits),
-        'notices': list(state.notices),
-        'pending_since_s': {str(i): since_s for i, since_s in state.pending_since_s.items()},
-        'advised_on': {name: _workload(w) for name, w in state.advised_on.items()},
-        'workloads_of_osds': {str(i): _memory(m) for i, m in state.memories.osds.items()},
-        'workloads_of_groups': {name: _memory(m) for name, m in state.memories.groups.items()},
-        'pool_rates': {str(i): rates._asdict() for i, rates in state.pool_rates.items()},
-        'growth': {
-            str(i): {
-                'times_s': list(points.times_s),
-                'used_bytes': list(points.used_bytes),
-                'total_bytes': points.total_bytes,
-                'slow_used_bytes': points.slow_used_bytes,
-            }
-            for i, points in state.growth.items()
-        },
-        'starts': {str(i): start._asdict() for i, start in state.starts.items()},
-    }
+def kept_state_of(state: ModuleState) -> KeptState:
+    """As it is written, for `parse_module_state`."""
+    return like(
+        KeptState,
+        state,
+        managers=tuple(like(KeptManager, manager) for manager in state.managers),
+        advised_on={name: _kept(found) for name, found in state.advised_on.items()},
+        workloads_of_osds={i: _kept_memory(m) for i, m in state.memories.osds.items()},
+        workloads_of_groups={n: _kept_memory(m) for n, m in state.memories.groups.items()},
+        pool_rates={i: like(KeptPoolRates, rates) for i, rates in state.pool_rates.items()},
+        growth={i: like(KeptGrowth, points) for i, points in state.growth.items()},
+        starts={i: like(KeptStart, start) for i, start in state.starts.items()},
+    )
 
 
 def parse_module_state(document: Any) -> ModuleState:
@@ -131,34 +121,17 @@ def parse_module_state(document: Any) -> ModuleState:
     )
 
 
-def _workload(workload: Workload) -> dict[str, Any]:
-    return {
-        'class': workload.workload_class.value,
-        'confidence': workload.confidence,
-        'evidence': [
-            {
-                'signal': e.signal,
-                'value': e.value,
-                'unit': e.unit,
-                'window_s': e.window_s,
-                'statement': e.statement,
-            }
-            for e in workload.evidence
-        ],
-    }
+def _kept(found: Workload) -> KeptWorkload:
+    evidence = tuple(like(KeptEvidence, one) for one in found.evidence)
+    return KeptWorkload(found.workload_class, found.confidence, evidence)
 
 
-def _memory(memory: Memory) -> dict[str, Any]:
+def _kept_memory(memory: Memory) -> KeptMemory:
     believed = memory.believed
     if memory.candidate is believed.workload_class:
         # The evidence follows from the same look once more.
-        believed = Workload(believed.workload_class, believed.confidence, ())
-    return {
-        'believed': _workload(believed),
-        'candidate': memory.candidate.value,
-        'since_s': memory.since_s,
-        'doubted_s': memory.doubted_s,
-    }
+        believed = believed._replace(evidence=())
+    return like(KeptMemory, memory, believed=_kept(believed))
 
 
 def _parse_workload(document: Mapping[str, Any]) -> Workload:

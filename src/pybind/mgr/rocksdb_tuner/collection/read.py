@@ -18,15 +18,13 @@ from ..mgr.parse import parse_cluster_map, parse_config_dump, parse_running_opti
 from ..mgr.records import RunningOption
 from ..observe.sharding import is_sharded
 from ..plan.records import ANNEX, OPTION
+from ..present.answers.report import FORMAT, VERSION
 from ..shapes import Each, Shape, ShapeError, require
 from .counters import parse_perf_dump
 from .module_state import parse_module_state
 from .names import COMMANDS, TIMED, FileName, Kind, parse_name
 from .records import Collection, CounterDump, KvStatsText, OsdCollection
 
-#: Of the document that holds all files.
-FORMAT = 'ceph-rocksdb-tuner-report'
-VERSION = 1
 #: More is no output of these commands, not of ten thousand OSDs.
 MAX_BYTES = 1 << 30
 

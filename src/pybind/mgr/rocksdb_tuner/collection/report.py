@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
+from ..present.answers.report import FORMAT, VERSION, ReportHead
+from ..present.to_json import to_json
 from .anonymous import anonymous as without_names
-from .read import FORMAT, VERSION
 from .records import Collection
 from .write import files
 
@@ -13,7 +14,8 @@ from .write import files
 def report(collection: Collection, *, anonymous: bool, pretty: bool = False) -> str:
     """The document, a file a line; ``anonymous``: without names of hosts and addresses."""
     shown = without_names(collection) if anonymous else collection
-    head = {'format': FORMAT, 'version': VERSION, 'anonymous': anonymous}
+    head = to_json(ReportHead(FORMAT, VERSION, anonymous))
+    assert isinstance(head, dict)
     if pretty:
         whole = {**head, 'files': dict(files(shown))}
         return json.dumps(whole, indent=4, allow_nan=False)

@@ -6,52 +6,59 @@ Only what `read` looks at is written: no address, no device's serial number, no 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import astuple
+from itertools import chain
 from typing import Any, Optional
 
 from ..mgr.records import ClusterMap, ConfigEntry, CrushDraw, OsdInfo, RunningOption
 from ..observe.sharding import format_files
 from ..present.answers.history import history_of
+from ..present.answers.report import ReportFiles
 from ..present.answers.rollout import rollout_of
-from ..present.json_types import Json, JsonObject
-from ..present.to_json import to_json
+from ..present.json_types import Json
+from ..present.to_json import field_to_json
 from .counters import format_perf_dump
-from .module_state import format_module_state
-from .names import Kind, file_name
+from .module_state import kept_state_of
+from .names import FileName, Kind, file_name
 from .records import Collection, OsdCollection
 
 
 def files(collection: Collection) -> Iterator[tuple[str, Json]]:
     """The name of every file, and what it holds: a JSON value, or text that is none."""
-    if collection.module is not None:
-        yield file_name(Kind.MODULE), format_module_state(collection.module)
-    yield file_name(Kind.OSD_DUMP), _osd_dump(collection.cluster_map)
-    yield file_name(Kind.CRUSH_DUMP), _crush_dump(collection.cluster_map)
-    yield (
-        file_name(Kind.OSD_METADATA),
-        [_metadata(osd) for osd in collection.cluster_map.osds],
+    of_cluster = ((FileName(kind), content) for kind, content in _of_cluster(collection))
+    of_osds = (
+        (FileName(kind, osd_id, time_s), content)
+        for osd_id, osd in sorted(collection.osds.items())
+        for kind, time_s, content in _of_osd(osd)
     )
-    if collection.entries is not None:
-        yield file_name(Kind.CONFIG_DUMP), [_entry(entry) for entry in collection.entries]
-    if collection.health_codes is not None:
-        checks: JsonObject = {code: {} for code in sorted(collection.health_codes)}
-        yield file_name(Kind.HEALTH), {'checks': checks}
+    for file, content in chain(of_cluster, of_osds):
+        yield file_name(*astuple(file)), field_to_json(ReportFiles, file.kind.value, content)
+
+
+def _of_cluster(collection: Collection) -> Iterator[tuple[Kind, object]]:
     if collection.module is not None:
-        yield file_name(Kind.HISTORY), to_json(history_of(collection.history))
-        yield file_name(Kind.ROLLOUT), to_json(rollout_of(collection.rollout))
-    for osd_id, osd in sorted(collection.osds.items()):
-        yield from _osd_files(osd_id, osd)
+        yield Kind.MODULE, kept_state_of(collection.module)
+    yield Kind.OSD_DUMP, _osd_dump(collection.cluster_map)
+    yield Kind.CRUSH_DUMP, _crush_dump(collection.cluster_map)
+    yield Kind.OSD_METADATA, [_metadata(osd) for osd in collection.cluster_map.osds]
+    if collection.entries is not None:
+        yield Kind.CONFIG_DUMP, [_entry(entry) for entry in collection.entries]
+    if collection.health_codes is not None:
+        yield Kind.HEALTH, {'checks': {code: {} for code in sorted(collection.health_codes)}}
+    if collection.module is not None:
+        yield Kind.HISTORY, history_of(collection.history)
+        yield Kind.ROLLOUT, rollout_of(collection.rollout)
 
 
-def _osd_files(osd_id: int, osd: OsdCollection) -> Iterator[tuple[str, Json]]:
+def _of_osd(osd: OsdCollection) -> Iterator[tuple[Kind, Optional[float], object]]:
     if osd.running is not None:
-        shown = [_running(name, option) for name, option in osd.running.items()]
-        yield file_name(Kind.CONFIG_SHOW, osd_id), shown
+        yield Kind.CONFIG_SHOW, None, [_running(*shown) for shown in osd.running.items()]
     if osd.sharded is not None:
-        yield file_name(Kind.BLUEFS_FILES, osd_id), format_files(sharded=osd.sharded)
+        yield Kind.BLUEFS_FILES, None, format_files(sharded=osd.sharded)
     for dump in osd.dumps:
-        yield file_name(Kind.PERF_DUMP, osd_id, dump.time_s), format_perf_dump(dump.points)
+        yield Kind.PERF_DUMP, dump.time_s, format_perf_dump(dump.points)
     for answer in osd.kv_stats:
-        yield file_name(Kind.KV_STATS, osd_id, answer.time_s), answer.text
+        yield Kind.KV_STATS, answer.time_s, answer.text
 
 
 def _osd_dump(cluster_map: ClusterMap) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The published JSON Schemas (draft 2020-12), made from the types of the answers.
 
-Each stands alone. All names are required and no others are allowed; what may be unknown may be
-null.
+Each stands alone. All names are required and no others are allowed, but for those that match where
+names are not known before; what may be unknown may be null.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping
 from enum import Enum
-from typing import Any, Union, get_args
+from typing import Any, Optional, Union, get_args
 
 from ..kinds import Field, Form, Kind, fields_of, kind_of
 from .answers.catalogue import Answer
-from .answers.notes import Among, Bounds, NotEmpty, Pattern
+from .answers.notes import Among, Bounds, Matching, NotEmpty, Pattern
 from .to_json import json_name, shown_in_place
 
-__all__ = ['description_of', 'json_schema', 'published_fields', 'words_of']
+__all__ = ['description_of', 'json_schema', 'matching', 'published_fields', 'words_of']
 
 #: What a keyword of JSON Schema holds.
 Schema = dict[str, Any]
@@ -50,7 +50,7 @@ def json_schema(name: str, answer: Answer) -> Schema:
 def published_fields(record: Any) -> Iterator[Field]:
     """As they stand in JSON, with those of records that are shown in place."""
     for field in fields_of(record):
-        if shown_in_place(field.kind):
+        if shown_in_place(field.kind) and field.kind.form is Form.RECORD:
             yield from published_fields(field.kind.hint)
         else:
             yield field
@@ -61,8 +61,13 @@ def description_of(kind: Kind) -> str:
     return next((note for note in reversed(kind.notes) if isinstance(note, str)), '')
 
 
-def words_of(kind: Kind) -> tuple[str, ...]:
-    """Those that a text can be; none: any."""
+def matching(field: Field) -> Optional[str]:
+    """What names match that stand where the field's own would; None: its own stands there."""
+    return next((note.regex for note in field.kind.notes if isinstance(note, Matching)), None)
+
+
+def words_of(kind: Kind) -> tuple[Union[str, int], ...]:
+    """Those that a value can be; none: any."""
     for note in kind.notes:
         if isinstance(note, Among):
             return tuple(str(w.value) if isinstance(w, Enum) else w for w in note.words)
@@ -72,25 +77,36 @@ def words_of(kind: Kind) -> tuple[str, ...]:
 
 
 def _schema(kind: Kind, defs: dict[str, Schema]) -> Schema:
+    return _described(kind, _without_description(kind, defs))
+
+
+def _described(kind: Kind, schema: Schema) -> Schema:
     description = description_of(kind)
-    schema = _without_description(kind, defs)
     return {**schema, 'description': description} if description else schema
 
 
 def _without_description(kind: Kind, defs: dict[str, Schema]) -> Schema:
     words = words_of(kind)
     if words:
-        return {'enum': list(words)}
+        constant = kind.form is Form.LITERAL and len(words) == 1
+        return {'const': words[0]} if constant else {'enum': list(words)}
     if kind.form is Form.OPTIONAL:
         return _or_null(kind.parts[0], defs)
     if kind.form is Form.LIST:
         least = {'minItems': 1} if NotEmpty() in kind.notes else {}
-        return {'type': 'array', **least, 'items': _schema(kind.parts[0], defs)}
+        items = {} if _is_anything(kind.parts[0]) else {'items': _schema(kind.parts[0], defs)}
+        return {'type': 'array', **least, **items}
     if kind.form is Form.MAPPING:
+        if _is_anything(kind.parts[1]):
+            return {'type': 'object'}
         return {'type': 'object', 'additionalProperties': _schema(kind.parts[1], defs)}
     if kind.form is Form.RECORD:
         return _record(kind.hint, defs)
     return _plain(kind)
+
+
+def _is_anything(kind: Kind) -> bool:
+    return kind.form is Form.ANYTHING
 
 
 def _plain(kind: Kind) -> Schema:
@@ -125,11 +141,19 @@ def _record(record: Any, defs: dict[str, Schema]) -> Schema:
 
 
 def _object(record: Any, defs: dict[str, Schema]) -> Schema:
-    fields = {json_name(field): field.kind for field in published_fields(record)}
+    named: dict[str, Schema] = {}
+    matched: dict[str, Schema] = {}
+    for field in published_fields(record):
+        regex = matching(field)
+        if regex is None:
+            named[json_name(field)] = _schema(field.kind, defs)
+        else:
+            matched[regex] = _described(field.kind, _schema(field.kind.parts[1], defs))
     return {
         'description': inspect.getdoc(record),
         'type': 'object',
         'additionalProperties': False,
-        'required': list(fields),
-        'properties': {name: _schema(kind, defs) for name, kind in fields.items()},
+        'required': list(named),
+        'properties': named,
+        **({'patternProperties': matched} if matched else {}),
     }

@@ -1,7 +1,7 @@
 """Answers as JSON values, by their types alone.
 
 What is not known is null. A name that Python keeps for itself ("class", "from") is written with a
-"_" behind it in the code and without it in JSON.
+"_" behind it in the code and without it in JSON; one that it would not take is a note, `Named`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any, Callable, Optional
 
 from ..kinds import Field, Form, Kind, fields_of
 from ..units import rounded
-from .answers.notes import Digits, InPlace
+from .answers.notes import Digits, Exact, InPlace, Matching, Named
 from .json_types import Json, JsonObject
 
-__all__ = ['json_name', 'plain', 'shown_in_place', 'to_json']
+__all__ = ['field_to_json', 'json_name', 'plain', 'shown_in_place', 'to_json']
 
 _Write = Callable[[Any], Json]
 
@@ -32,12 +32,26 @@ def to_json(answer: Any) -> Json:
     return _object(record)(answer)
 
 
+def field_to_json(record: Any, name: str, value: Any) -> Json:
+    """The value of one field of ``record``, where an answer is written in parts.
+
+    Of a mapping whose names stand in its place (`Matching`): the value of one name.
+    """
+    kind = next(field.kind for field in fields_of(record) if field.name == name)
+    if any(isinstance(note, Matching) for note in kind.notes):
+        kind = kind.parts[1]
+    write = _write(kind)
+    return value if write is None else write(value)
+
+
 def json_name(field: Field) -> str:
-    return field.name.rstrip('_')
+    named = (note.name for note in field.kind.notes if isinstance(note, Named))
+    return next(named, field.name.rstrip('_'))
 
 
 def shown_in_place(kind: Kind) -> bool:
-    return InPlace() in kind.notes
+    """Whether the names of a record or of a mapping stand where its own would."""
+    return any(isinstance(note, (InPlace, Matching)) for note in kind.notes)
 
 
 def plain(value: object) -> Json:
@@ -80,6 +94,8 @@ def _object(record: Any) -> Callable[[Any], JsonObject]:
 @cache
 def _write(kind: Kind) -> Optional[_Write]:
     """How a value is written; None: as it is."""
+    if Exact() in kind.notes:
+        return None
     if kind.form is Form.NUMBER:
         return next((_to_digits(n.number) for n in kind.notes if isinstance(n, Digits)), rounded)
     if kind.form is Form.ANYTHING:

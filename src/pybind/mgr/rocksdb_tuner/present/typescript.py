@@ -8,7 +8,7 @@ from typing import Any
 
 from ..kinds import Form, Kind, kind_of
 from .answers.catalogue import Answer
-from .json_schema import description_of, published_fields, words_of
+from .json_schema import description_of, matching, published_fields, words_of
 from .to_json import json_name
 
 __all__ = ['typescript']
@@ -47,8 +47,14 @@ def _collect(kind: Kind, records: dict[str, Any]) -> None:
 def _interface(record: Any) -> str:
     lines = [*_comment(inspect.getdoc(record) or '', ''), f'export interface {record.__name__} {{']
     for field in published_fields(record):
+        if matching(field) is not None:
+            continue
         lines += _comment(description_of(field.kind), '  ')
-        lines.append(f'  {json_name(field)}: {_type(field.kind)};')
+        name = json_name(field)
+        lines.append(f'  {name if name.isidentifier() else repr(name)}: {_type(field.kind)};')
+    if any(map(matching, published_fields(record))):
+        # Also the type of all others, to TypeScript.
+        lines.append('  [name: string]: unknown;')
     return '\n'.join(['', *lines, '}', ''])
 
 
@@ -59,7 +65,7 @@ def _comment(text: str, indent: str) -> list[str]:
 def _type(kind: Kind) -> str:
     words = words_of(kind)
     if words:
-        return ' | '.join(f"'{word}'" for word in words)
+        return ' | '.join(map(repr, words))
     if kind.form is Form.OPTIONAL:
         return f'{_type(kind.parts[0])} | null'
     if kind.form is Form.LIST:

@@ -681,6 +681,101 @@ export interface Judgment {
   cause: string | null;
 }
 
+/** A measured value that a class rests on. */
+export interface KeptEvidence {
+  signal: string;
+  value: number;
+  unit: string;
+  window_s: number;
+  statement: string;
+}
+
+/** How much of a DB device was used, oldest first, and the device at the last of the times. */
+export interface KeptGrowth {
+  times_s: number[];
+  used_bytes: number[];
+  total_bytes: number;
+  slow_used_bytes: number;
+}
+
+/** One ceph-mgr of the cluster. */
+export interface KeptManager {
+  name: string;
+  /** null: it has not told. */
+  host: string | null;
+  active: boolean;
+  /** Whether it found this module's files when it started. */
+  has_module: boolean;
+}
+
+/** What is believed, and what may replace it. */
+export interface KeptMemory {
+  believed: KeptWorkload;
+  candidate: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
+  /** Since when the candidate is seen. */
+  since_s: number;
+  /** Since when another class than the believed one is seen. */
+  doubted_s: number;
+}
+
+/** What clients did to a pool. */
+export interface KeptPoolRates {
+  reads_per_s: number;
+  read_bytes_per_s: number;
+  writes_per_s: number;
+  write_bytes_per_s: number;
+}
+
+/** The last absence of an OSD that was watched from one process to the next. */
+export interface KeptStart {
+  /** It was away for at least so long, in seconds. */
+  away_s: number;
+  /** And for at most so long. */
+  away_most_s: number;
+  /** Whether most OSDs of its host were away with it; null: no other one was there to tell. */
+  host_away: boolean | null;
+}
+
+/** What the module knows that no command of Ceph tells. */
+export interface KeptState {
+  /** Seconds since the epoch. */
+  taken_s: number;
+  /** When the OSDs were last sampled. */
+  sampled_s: number;
+  mode: 'off' | 'observe' | 'recommend' | 'auto-apply';
+  manager_version: string;
+  manager_release: string;
+  managers: KeptManager[];
+  interval_s: number;
+  tick_ms: number | null;
+  /** Whether an orchestrator can restart daemons. */
+  orchestrated: boolean;
+  rollout_under_way: boolean;
+  /** Thresholds of conditions, by module option. */
+  limits: Record<string, number>;
+  /** What is wrong with what the module keeps. */
+  notices: string[];
+  /** Since when OSDs have been waiting for a restart. */
+  pending_since_s: Record<string, number>;
+  /** The workload that is advised on, by device class. */
+  advised_on: Record<string, KeptWorkload>;
+  workloads_of_osds: Record<string, KeptMemory>;
+  workloads_of_groups: Record<string, KeptMemory>;
+  /** What clients did to each pool, by its id, when the OSDs were last sampled. */
+  pool_rates: Record<string, KeptPoolRates>;
+  /** Used bytes of DB devices, of which forecasts are made. */
+  growth: Record<string, KeptGrowth>;
+  /** The last absence of each OSD that was watched from one process to the next. */
+  starts: Record<string, KeptStart>;
+}
+
+/** What clients do, and how that is known. */
+export interface KeptWorkload {
+  class: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
+  confidence: number;
+  evidence: KeptEvidence[];
+}
+
 /** An option that is known. */
 export interface KnownOption {
   /** Name of the option. */
@@ -1548,6 +1643,38 @@ export interface RecommendationInFull {
   difference: OptionChange[] | null;
   /** How apply would apply it; null where no rollout does. */
   plan: Steps | null;
+}
+
+/** All that is known, as one document. */
+export interface Report {
+  /** What this document is. */
+  format: 'ceph-rocksdb-tuner-report';
+  /** Of this form. */
+  version: 1;
+  /** Whether the names of hosts and addresses were replaced. */
+  anonymous: boolean;
+  /** What a folder for `python3 -m rocksdb_tuner.offline` holds: content by name of the file. Only what is looked at is in it. */
+  files: ReportFiles;
+}
+
+/** The content of each file, by its name. */
+export interface ReportFiles {
+  'module.json': KeptState;
+  /** `ceph osd dump`, without addresses. */
+  'osd_dump.json': Record<string, unknown>;
+  /** `ceph osd crush dump`: device classes, buckets, and how rules choose among them. */
+  'osd_crush_dump.json': Record<string, unknown>;
+  /** `ceph osd metadata`. */
+  'osd_metadata.json': unknown[];
+  /** `ceph config dump`, of the options that are watched. */
+  'config_dump.json': unknown[];
+  /** `ceph health`: the codes of the checks that are raised. */
+  'health.json': Record<string, unknown>;
+  /** `ceph rocksdb-tuner history`. */
+  'history.json': Change[];
+  /** `ceph rocksdb-tuner rollout status`. */
+  'rollout.json': Rollout | null;
+  [name: string]: unknown;
 }
 
 /** What an option string would do to the use of one resource. */

@@ -19,6 +19,7 @@ from . import (
     osd_map,
     osds,
     profiles,
+    report,
     rollout,
     status,
     trend,
@@ -76,6 +77,7 @@ ANSWERS: Mapping[str, Answer] = {
         tuple[advice.Recommendation, ...],
         'Empty where no change is recommended.',
     ),
+    'report': Answer('ceph rocksdb-tuner report', report.Report),
     'rollout': Answer(
         'ceph rocksdb-tuner rollout status, and the answer to apply, rollback, rollout pause, '
         'resume and abort',

@@ -45,6 +45,25 @@ class Digits:
 
 
 @dataclass(frozen=True)
+class Exact:
+    """Of a figure, or of anything: with all its digits, for whoever goes on reckoning with it."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """Of a field: it has this name in JSON, which Python would not take."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Of a mapping: its names match, and stand where that of the mapping would."""
+
+    regex: str
+
+
+@dataclass(frozen=True)
 class InPlace:
     """Of a record: its fields stand where it would, and not below its name."""
 

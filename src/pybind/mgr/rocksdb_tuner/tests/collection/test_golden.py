@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Optional
@@ -13,7 +14,7 @@ from rocksdb_tuner.collection import vocabulary
 from rocksdb_tuner.collection.anonymous import Replacement, anonymous
 from rocksdb_tuner.collection.collect import collect
 from rocksdb_tuner.collection.counters import MEMTABLE_TIME
-from rocksdb_tuner.collection.names import Kind
+from rocksdb_tuner.collection.names import OF_AN_OSD, TIMED, Kind, file_name
 from rocksdb_tuner.collection.read import read, unpack
 from rocksdb_tuner.collection.records import (
     Collection,
@@ -24,6 +25,7 @@ from rocksdb_tuner.collection.records import (
 from rocksdb_tuner.collection.report import report
 from rocksdb_tuner.collection.vocabulary import ceph_words, words
 from rocksdb_tuner.collection.write import files
+from rocksdb_tuner.kinds import fields_of
 from rocksdb_tuner.mgr.records import (
     ClusterMap,
     ConfigEntry,
@@ -46,6 +48,9 @@ from rocksdb_tuner.observe.sample import Sample
 from rocksdb_tuner.observe.sharding import KeptFiles
 from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.plan.records import OPTION
+from rocksdb_tuner.present.answers.report import ReportFiles
+from rocksdb_tuner.present.json_schema import matching
+from rocksdb_tuner.present.to_json import json_name
 
 from ..observe.samples import osd_info
 from ..observe.samples import sample as sample_at
@@ -61,8 +66,21 @@ def test_a_report_is_written_as_it_was_recorded(name: str) -> None:
     written = report(whole(), anonymous=name == 'anonymous')
     assert written == (GOLDEN / f'{name}.json').read_text(encoding='utf-8').rstrip('\n')
     pretty = report(whole(), anonymous=name == 'anonymous', pretty=True)
-    assert json.loads(pretty) == json.loads(written)
-    assert pretty.startswith('{\n    "format": "ceph-rocksdb-tuner-report",\n    "version": 1,\n')
+    assert pretty == json.dumps(json.loads(written), indent=4)
+
+
+@pytest.mark.parametrize('kind', Kind)
+def test_every_file_is_declared_under_its_name(kind: Kind) -> None:
+    """Schema and types of the report know each file that is written, by the name that it gets."""
+    (field,) = (field for field in fields_of(ReportFiles) if field.name == kind.value)
+    regex = matching(field)
+    of_an_osd = file_name(kind, 7, 1795217600.25 if kind in TIMED else None)
+    if kind in OF_AN_OSD:
+        assert regex is not None
+        assert re.search(regex, of_an_osd)
+    else:
+        assert regex is None
+        assert json_name(field) == file_name(kind)
 
 
 def test_each_text_becomes_what_was_recorded() -> None:

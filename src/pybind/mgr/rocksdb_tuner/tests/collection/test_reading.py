@@ -17,7 +17,7 @@ from rocksdb_tuner.collection.counters import (
     parse_perf_dump,
     wanted_paths,
 )
-from rocksdb_tuner.collection.module_state import format_module_state, parse_module_state
+from rocksdb_tuner.collection.module_state import kept_state_of, parse_module_state
 from rocksdb_tuner.collection.names import FileName, Kind, file_name, parse_name
 from rocksdb_tuner.collection.read import (
     Problem,
@@ -30,6 +30,7 @@ from rocksdb_tuner.collection.read import (
 from rocksdb_tuner.collection.records import CounterDump, KvStatsText, OsdCollection
 from rocksdb_tuner.mgr.records import CounterPoint, RunningOption
 from rocksdb_tuner.plan.records import ANNEX, OPTION
+from rocksdb_tuner.present.to_json import to_json
 from rocksdb_tuner.shapes import ShapeError
 
 from .whole import whole
@@ -404,7 +405,7 @@ def test_names_that_are_written() -> None:
 def module_document(**changes: object) -> dict[str, Any]:
     module = whole().module
     assert module is not None
-    return {**json.loads(json.dumps(format_module_state(module))), **changes}
+    return {**json.loads(json.dumps(to_json(kept_state_of(module)))), **changes}
 
 
 GROWTH: Mapping[str, Any] = {

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
+import pytest
 from hypothesis import given, settings
 
 from rocksdb_tuner import present
@@ -16,7 +17,9 @@ from rocksdb_tuner.collection.report import report
 from rocksdb_tuner.collection.write import files
 from rocksdb_tuner.workload.records import Workload
 
+from ..present.samples import rollout
 from .samples import collections
+from .whole import GOLDEN
 
 SCHEMA = json.loads((Path(present.__file__).parent / 'schemas/report.schema.json').read_text())
 
@@ -79,5 +82,26 @@ def test_a_report_of_the_module_is_what_its_schema_says(
     collection: Collection,
 ) -> None:
     if collection.module is not None and collection.entries is not None:
-        whole = replace(collection, health_codes=frozenset())
+        whole = replace(collection, health_codes=frozenset(), rollout=rollout())
         jsonschema.validate(json.loads(report(whole, anonymous=True)), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ('name', 'content'),
+    [
+        ('history.json', [{'id': 'r1'}]),
+        ('rollout.json', {'phase': 'done'}),
+        ('module.json', {}),
+        ('osd_dump.json', []),
+        ('osd.3.config_show.json', {}),
+        ('osd.3.kv_stats.7.0.txt', 5),
+        ('notes.txt', 'x'),
+    ],
+)
+def test_the_schema_refuses_a_file_of_another_form(name: str, content: object) -> None:
+    """What the module itself says is described to the last name, as in its other answers."""
+    document = json.loads((GOLDEN / 'report.json').read_text())
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    assert validator.is_valid(document)
+    document['files'][name] = content
+    assert not validator.is_valid(document)
