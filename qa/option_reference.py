@@ -19,8 +19,8 @@ from rocksdb_tuner.options.catalogue import (  # noqa: E402 - after the path to 
     OptionInfo,
     catalogue,
 )
-from rocksdb_tuner.options.neighbours import NeighbourInfo, neighbours  # noqa: E402
 from rocksdb_tuner.options.problems import Rule, rules  # noqa: E402
+from rocksdb_tuner.options.related_options import RelatedOption, related_options  # noqa: E402
 from rocksdb_tuner.options.releases import known_releases  # noqa: E402
 
 PAGE = CHECKOUT / 'doc/mgr/rocksdb_tuner_options.rst'
@@ -60,7 +60,7 @@ def page() -> str:
     for scope, title in _SCOPES.items():
         chosen = [info for info in options if info.scope == scope]
         parts.append(_title(title, '=') + '\n' + '\n'.join(map(_option, chosen)))
-    known = map(_neighbour, neighbours().values())
+    known = map(_related_option, related_options().values())
     parts.append(_title("Ceph's options beside the string", '=') + '\n' + '\n'.join(known))
     return '\n'.join(parts)
 
@@ -94,7 +94,7 @@ def _option(info: OptionInfo) -> str:
     return '\n'.join(lines) + '\n'
 
 
-def _neighbour(info: NeighbourInfo) -> str:
+def _related_option(info: RelatedOption) -> str:
     told = [
         ('Type', info.value_type + (f', {info.unit}' if info.unit else '')),
         ('Default', _by_release(info.defaults)),

@@ -255,7 +255,7 @@ def test_a_module_that_does_not_answer_is_said_as_what_it_is(
         ('off', 'The mode is off'),
         ('stale', 'Nothing new is measured'),
         ('quiet', 'All is well'),
-        ('waiting', 'A rollout waits for you'),
+        ('waiting', 'A rollout requires operator action'),
         ('annex', 'Sets bluestore_rocksdb_options_annex, which OSDs append'),
         ('offer', 'Compact'),
         ('campaign', 'A compaction campaign is under way: 6 of 12 OSDs'),
@@ -329,7 +329,7 @@ def test_a_campaign_moves_osd_by_osd_and_is_controlled_behind_a_question(admin: 
         expect(item.get_by_role('button', name='Dry run')).to_have_count(0)
         item.get_by_role('button', name='Apply …').click()
         dialog = page.get_by_role('dialog')
-        expect(dialog).to_contain_text('cannot be taken back or stopped')
+        expect(dialog).to_contain_text('neither rolled back nor stopped')
         admin.shot('compact-dialog')
         assert admin.violations('dialog') == []
         page.route(f'{API}/recommendation/*/apply', change)
@@ -398,7 +398,7 @@ def test_the_map_shows_many_osds_and_answers(admin: Visitor, osds: int) -> None:
             began_s = time.monotonic()
             page.get_by_label('Color by').select_option(value)
             page.evaluate('new Promise((done) => requestAnimationFrame(done))')
-            print(f'{osds} OSDs coloured anew after {time.monotonic() - began_s:.3f} s')
+            print(f'{osds} OSDs colored anew after {time.monotonic() - began_s:.3f} s')
             admin.shot(f'map-{osds}-{value}')
         with page.expect_response('**/api/rocksdb_tuner/trend?osds=**'):
             canvas.click(position={'x': 4, 'y': 22})

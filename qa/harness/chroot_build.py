@@ -138,7 +138,7 @@ def _at_work(
             progress.say(f'{busy}: waiting')
             told = True
         ending.pause(0)
-        if work.cancelled.wait(1):
+        if work.canceled.wait(1):
             raise CancelledError(f'the chroot of {release.name} was given up')
 
     return held_path('chroot', chroot_path(release), wait_s=WAIT_S, busy=busy, pause=pause)
@@ -187,7 +187,7 @@ class _Work:
     """What runs for the chroots that are made side by side."""
 
     def __init__(self) -> None:
-        self.cancelled = threading.Event()
+        self.canceled = threading.Event()
         self._hosts: list[Host] = []
         self._lock = threading.Lock()
 
@@ -195,13 +195,13 @@ class _Work:
         """A host whose commands end with the work."""
         with self._lock:
             self._hosts.append(host)
-            if self.cancelled.is_set():
+            if self.canceled.is_set():
                 host.cancel()
         return host
 
     def cancel(self) -> None:
         with self._lock:
-            self.cancelled.set()
+            self.canceled.set()
             for host in self._hosts:
                 host.cancel()
 

@@ -278,9 +278,9 @@ def run_main(program: str, command: Callable[[], int], *, heed: bool = True) -> 
     except KeyboardInterrupt:
         _complain(f'{program}: interrupted')
         return 128 + signal.SIGINT
-    except Terminated as signalled:
-        _complain(f'{program}: ended by {signalled}')
-        return 128 + signalled.number
+    except Terminated as signaled:
+        _complain(f'{program}: ended by {signaled}')
+        return 128 + signaled.number
 
 
 def run_endable(

@@ -1,6 +1,6 @@
 """Measure, classify, recommend, apply, verify: on a real cluster, with real clients.
 
-Exits with 0 only if every step did what it claims: the workloads were recognised, the change was
+Exits with 0 only if every step did what it claims: the workloads were recognized, the change was
 carried out, every OSD runs the new value in a new process, and no client saw an error.
 """
 
@@ -34,7 +34,7 @@ POLL_S = 5.0
 
 @dataclass(frozen=True)
 class Job:
-    """A real client, and the workload that the module should recognise while it runs."""
+    """A real client, and the workload that the module should recognize while it runs."""
 
     title: str
     name: str
@@ -53,7 +53,7 @@ class Measured:
 
     client: dict[str, Any]
     osds: tuple[dict[str, Any], ...]
-    recognised: str | None
+    recognized: str | None
     confidence: float | None
 
 
@@ -101,15 +101,15 @@ class Demo:
                     client.wait(30)
         if client.returncode != 0:
             raise DemoError(f'qa/workload {job.name} ended with status {client.returncode}')
-        if best is None or best.recognised != job.expected:
+        if best is None or best.recognized != job.expected:
             raise DemoError(
-                f'{job.name} should be recognised as {job.expected}, and was seen as '
-                f'{best.recognised if best else None}'
+                f'{job.name} should be recognized as {job.expected}, and was seen as '
+                f'{best.recognized if best else None}'
             )
         if show:
             self._say(self._tuner('osd'))
             self._say(self._tuner('recommend'))
-        return Measured(json.loads(output), best.osds, best.recognised, best.confidence)
+        return Measured(json.loads(output), best.osds, best.recognized, best.confidence)
 
     def _look(self, job: Job, best: Measured | None) -> Measured | None:
         """Show what the module sees now; keep the last look at the expected workload."""
@@ -118,7 +118,7 @@ class Demo:
         osds = tuple(self._tuner_json('osd'))
         busy = [o['kv_sync_busy'] for o in osds if o['kv_sync_busy'] is not None]
         self.progress.say(
-            f'  recognised: {found["class"]} (confidence {found["confidence"]}), kv_sync busy '
+            f'  recognized: {found["class"]} (confidence {found["confidence"]}), kv_sync busy '
             f'{max(busy) if busy else None}'
         )
         if found['class'] != job.expected:
@@ -288,7 +288,7 @@ def main(argv: list[str] | None = None) -> int:
         print('\ninterrupted', file=sys.stderr)
         return 130
     else:
-        print('\nDone: measured, recognised, recommended, applied, verified.')
+        print('\nDone: measured, recognized, recommended, applied, verified.')
         return 0
     finally:
         if cluster is not None:

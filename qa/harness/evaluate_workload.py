@@ -1,4 +1,4 @@
-"""How well workloads are recognised, by the recordings of real clients, as tables."""
+"""How well workloads are recognized, by the recordings of real clients, as tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .recording_plan import HELD_OUT, SET
 
 
 def _gather(names: Sequence[str], *, of_osds: bool) -> tuple[list[Judged], list[Onset]]:
-    """The windows; of a device class also how each span was recognised."""
+    """The windows; of a device class also how each span was recognized."""
     judged: list[Judged] = []
     onsets: list[Onset] = []
     for name in names:

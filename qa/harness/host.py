@@ -67,7 +67,7 @@ class Host:
     def __init__(self, mark: str | None = None) -> None:
         self._mark = {} if mark is None else {MARK: mark}
         self._running: set[subprocess.Popen[str]] = set()
-        self._cancelled = False
+        self._canceled = False
 
     @property
     def root(self) -> Path:
@@ -98,20 +98,20 @@ class Host:
     def cancel(self) -> None:
         """End the running commands; those that would begin now raise CancelledError."""
         with _lock:
-            self._cancelled = True
+            self._canceled = True
             for process in self._running:
                 _kill_group(process)
 
     def resume(self) -> None:
         """Allow commands again, for the clearing up after `cancel`."""
         with _lock:
-            self._cancelled = False
+            self._canceled = False
 
     def _start(
         self, argv: Sequence[str], environment: Mapping[str, str] | None
     ) -> subprocess.Popen[str]:
         with _lock:
-            if self._cancelled or ending.told():
+            if self._canceled or ending.told():
                 raise CancelledError(f'{argv[0]}: not started, the work was given up')
             process = subprocess.Popen(
                 self.command(argv),
@@ -158,7 +158,7 @@ class Host:
             with _lock:
                 self._running.discard(process)
                 _everywhere.discard(process)
-        if self._cancelled or ending.told():
+        if self._canceled or ending.told():
             raise CancelledError(f'{argv[0]}: ended, the work was given up')
         if check and process.returncode != 0:
             raise CommandError(argv, process.returncode, stdout, stderr)

@@ -28,7 +28,7 @@ class Hosts:
         if record.spec.module:
             self._shared.append(Path(record.spec.module))
         self._made: dict[tuple[str, bool], Host] = {}
-        self._cancelled = False
+        self._canceled = False
         self._lock = threading.Lock()
 
     def follow(self, record: Record) -> None:
@@ -66,14 +66,14 @@ class Hosts:
     def cancel(self) -> None:
         """End the running commands of all hosts; those that would begin now are refused."""
         with self._lock:
-            self._cancelled = True
+            self._canceled = True
             for host in self._made.values():
                 host.cancel()
 
     def resume(self) -> None:
         """Allow commands again, for the clearing up after `cancel`."""
         with self._lock:
-            self._cancelled = False
+            self._canceled = False
             for host in self._made.values():
                 host.resume()
 
@@ -102,7 +102,7 @@ class Hosts:
             key = (release.name, with_machine and release.in_chroot)
             if key not in self._made:
                 self._made[key] = self._make(release, with_machine=with_machine)
-                if self._cancelled:
+                if self._canceled:
                     self._made[key].cancel()
             return self._made[key]
 

@@ -21,7 +21,7 @@ from rocksdb_tuner.advise.choice import Target
 from rocksdb_tuner.advise.objections import Name, Objection
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Reason, Recommendation
-from rocksdb_tuner.advise.strings import recognise, same_meaning
+from rocksdb_tuner.advise.strings import recognize, same_meaning
 from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.records import CounterPoint
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
@@ -80,7 +80,7 @@ def _wanted(case: Case) -> Target:
     name = _setting('favorite')
     if name is None or case.writer is None:
         default = case.release.default_options
-        return Target(default, recognise(default, case.release), ())
+        return Target(default, recognize(default, case.release), ())
     favorite = profile(name)
     return Target(favorite.options, favorite, ())
 

@@ -70,16 +70,16 @@ def test_a_disk_that_fills_ends_the_work_with_a_clear_error(
     tmp_path: Path, free: list[int]
 ) -> None:
     """The client that would wait for ever is ended, and the error says why."""
-    cancelled, resumed = threading.Event(), threading.Event()
+    canceled, resumed = threading.Event(), threading.Event()
 
     def work() -> None:
         free[0] = FLOOR_BYTES - 1
-        assert cancelled.wait(10)
+        assert canceled.wait(10)
         raise CancelledError('fio: ended, the work was given up')
 
     with (
         pytest.raises(FullError, match=r'nearly full: .*1\.0 GiB left, and OSDs abort'),
-        watched(tmp_path, cancelled.set, resumed.set),
+        watched(tmp_path, canceled.set, resumed.set),
     ):
         work()
     # Others go on with this cluster, on a disk that has space again

@@ -5,8 +5,8 @@ from __future__ import annotations
 import option_reference
 
 from rocksdb_tuner.options.catalogue import catalogue
-from rocksdb_tuner.options.neighbours import neighbours
 from rocksdb_tuner.options.problems import rules
+from rocksdb_tuner.options.related_options import related_options
 
 
 def test_the_committed_page_is_current() -> None:
@@ -16,7 +16,7 @@ def test_the_committed_page_is_current() -> None:
 
 def test_every_option_and_every_rule_is_there() -> None:
     page = option_reference.page()
-    for name in (*catalogue().options, *neighbours()):
+    for name in (*catalogue().options, *related_options()):
         assert f'.. describe:: {name}\n' in page
     for name in rules():
         assert f'``{name}`` (' in page

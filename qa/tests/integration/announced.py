@@ -97,7 +97,7 @@ def assert_announced(tuner: ModuleClient, state: Any, announced: Announced) -> N
     for osd in state['osds']:
         steps = [
             lines.index(f'osd.{osd["osd"]} {step}')
-            for step in ('is given its new options', 'is restarted', 'runs its new options')
+            for step in ('gets its new options', 'is restarted', 'runs its new options')
             if f'osd.{osd["osd"]} {step}' in lines
         ]
         # Without an entry of its own, where one entry alone is removed

@@ -89,8 +89,8 @@ def decision(
 
 
 NOT_ENOUGH = (
-    'The time of the kv_sync thread for a write changes by {:+.0f}% ({:+.0f}% to {:+.0f}%); '
-    'a gain of 10% is asked for.'
+    'The kv_sync thread time per write changes by {:+.0f}% ({:+.0f}% to {:+.0f}%); '
+    'a gain of 10% is required.'
 )
 NO_ROOM = 'Its WAL of up to 64 GiB is more than the 4.8 GiB that these OSDs have room for.'
 
@@ -126,14 +126,14 @@ def chosen() -> Decision:
             effect('kv-sync', -16.0, -23.0, -9.0),
             effect('db-device', -2.0, -8.0, 5.0),
             effect('db-space', -29.0, -35.0, -21.0),
-            short='It would do; variant-2022-d does better, or suits these clients better.',
+            short='It would qualify; variant-2022-d gains more, or suits these clients better.',
         ),
         candidate(
             'variant-2022-c',
             'profile',
             effect('kv-sync', -22.0, -29.0, -14.0),
             effect('db-device', 14.0, 6.0, 22.0),
-            short='The bytes that RocksDB writes for a write changes by +14% (+6% to +22%); '
+            short='The bytes that RocksDB writes per write changes by +14% (+6% to +22%); '
             'a loss of 5% is allowed.',
         ),
         candidate(
@@ -156,7 +156,8 @@ def chosen() -> Decision:
             'derived',
             effect('kv-sync', -17.0, -24.0, -10.0),
             effect('db-device', -3.0, -9.0, 3.0),
-            short='It would do; variant-2022-d does too, and is simpler or more widely run.',
+            short='It would qualify; variant-2022-d qualifies too, and is simpler or more widely '
+            'used.',
         ),
         candidate('lz4-2025', 'profile', infeasible=(NO_ROOM,)),
         candidate(
@@ -200,7 +201,7 @@ def nothing_chosen() -> Decision:
             effect('db-space', -1.0, -4.0, 3.0),
             effect('kv-sync', -8.0, -15.0, -1.0),
             short='The space that RocksDB takes changes by -1% (-4% to +3%); '
-            'a gain of 10% is asked for.',
+            'a gain of 10% is required.',
         ),
         candidate('rocksdb-default', 'profile', infeasible=('It has no limit of the WAL.',)),
     )
@@ -211,7 +212,7 @@ def not_weighed() -> Decision:
     return decision('osd/class:hdd', None, 'Nothing limits these OSDs: nothing to change.')
 
 
-def not_modelled() -> Decision:
+def not_modeled() -> Decision:
     """Limited by what the model knows nothing of."""
     return decision(
         'osd/class:qlc',
@@ -222,7 +223,7 @@ def not_modelled() -> Decision:
             'variant-2022-d',
             'profile',
             effect('kv-sync', -8.0, -15.0, -1.0),
-            short='What it does to the CPU time of RocksDB for a write is not known.',
+            short='What it does to the RocksDB CPU time per write is not known.',
         ),
     )
 
@@ -267,7 +268,7 @@ def crowd(count: int = 24) -> Decision:
             'profile',
             effect('kv-sync', -12 + rng.random(), -17, -8),
             effect('db-device', 2 + rng.random(), -1, 5),
-            short='It would do; another does better.',
+            short='It would qualify; another does better.',
         )
         for number in range(count)
     ]
@@ -288,4 +289,4 @@ def crowd(count: int = 24) -> Decision:
 
 
 def all_decisions() -> list[Decision]:
-    return [chosen(), nothing_chosen(), not_weighed(), not_modelled()]
+    return [chosen(), nothing_chosen(), not_weighed(), not_modeled()]

@@ -34,20 +34,20 @@ def ended(client: subprocess.Popen[str], within_s: float = 120) -> Any:
     return json.loads(output)
 
 
-def recognised_during(tuner: ModuleClient, name: str, expected: str, seconds: int) -> Any:
+def recognized_during(tuner: ModuleClient, name: str, expected: str, seconds: int) -> Any:
     """Run a client; the module must say ``expected`` within 60 s of its start."""
     client = run_workload(tuner.cluster, name, seconds)
     try:
         started_s = time.monotonic()
 
-        def recognised() -> Any:
+        def recognized() -> Any:
             workload = tuner.group_workload()
             if workload and workload['class'] == expected:
                 return workload
-            assert client.poll() is None, f'{name} has ended, last recognised was {workload}'
+            assert client.poll() is None, f'{name} has ended, last recognized was {workload}'
             return None
 
-        seen = tuner.wait_for(recognised, 60, f'{name} recognised as {expected}')
+        seen = tuner.wait_for(recognized, 60, f'{name} recognized as {expected}')
         print(f'{name}: {expected} after {time.monotonic() - started_s:.0f} s: {seen}')
         osds = tuner.osds()
         report = ended(client)

@@ -93,15 +93,15 @@ def tight(release: str) -> Iterator[ModuleClient]:
     yield from _tuner(ClusterSpec(release=release, db_size_bytes=SMALL_DB_BYTES, osd_conf=memory))
 
 
-def advice_under(tuner: ModuleClient, load: str, recognised_as: str) -> Advice:
+def advice_under(tuner: ModuleClient, load: str, recognized_as: str) -> Advice:
     """What is advised once a load has lasted."""
     client = run_workload(tuner.cluster, load, LOAD_S)
     try:
         # Some loads fill what they then read.
         tuner.wait_for(
-            lambda: (w := tuner.group_workload()) and w['class'] == recognised_as,
+            lambda: (w := tuner.group_workload()) and w['class'] == recognized_as,
             120,
-            f'{load} recognised as {recognised_as}',
+            f'{load} recognized as {recognized_as}',
         )
         time.sleep(SETTLED_S)
         assert client.poll() is None, f'{load} has ended'

@@ -18,7 +18,7 @@ from harness import Cluster, ClusterSpec, Progress
 from harness.layout import DEFAULT_MEMORY
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
 from omap_data import KEYS, POOL, leave_old_data
-from real_workload import recognised_during
+from real_workload import recognized_during
 
 pytestmark = [pytest.mark.integration, pytest.mark.campaign]
 
@@ -56,7 +56,7 @@ def uncompressed(tuner: ModuleClient, release: str) -> None:
 def compressed(tuner: ModuleClient, release: str) -> Any:
     """The module's own recommendation, carried out."""
     if release == 'pacific':
-        recognised_during(tuner, 's3-put', 'rgw-metadata', 60)
+        recognized_during(tuner, 's3-put', 'rgw-metadata', 60)
     kind = 'set-profile' if release == 'pacific' else 'remove-override'
     recommendation = tuner.wait_for_recommendation(kind, timeout_s=120)
     tuner.plain('apply', recommendation['id'])

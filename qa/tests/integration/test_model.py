@@ -46,7 +46,7 @@ def tuner(cluster: Cluster) -> ModuleClient:
     return ModuleClient(cluster)
 
 
-def test_an_osd_is_modelled_with_its_own_release_devices_and_memory(
+def test_an_osd_is_modeled_with_its_own_release_devices_and_memory(
     tuner: ModuleClient, release: str
 ) -> None:
     found = tuner.json('model', LZ4_2025, '--osd', 'osd.0', schema='model')
@@ -143,10 +143,10 @@ def test_an_osd_runs_with_what_is_derived_for_it(cluster: Cluster, tuner: Module
         pair.partition('=')[0] for pair in options.split(',')
     ]
     assert tuner.json('check', options, schema='check')['accepted'] is True
-    # What is derived is modelled to fit the device that it was derived for.
-    modelled = tuner.json('model', options, '--osd', '0', schema='model')
-    assert modelled['wal']['fits_device'] is True
-    assert modelled['memtables']['share_of_memory_target'] < 0.3
+    # What is derived is modeled to fit the device that it was derived for.
+    modeled = tuner.json('model', options, '--osd', '0', schema='model')
+    assert modeled['wal']['fits_device'] is True
+    assert modeled['memtables']['share_of_memory_target'] < 0.3
     assert 'Choices:' in tuner.plain('profile', 'derive', '--osd', '0')
     cluster.ceph('config', 'set', 'osd', OPTION, options)
     cluster.ceph('orch', 'daemon', 'restart', 'osd.0')

@@ -1,4 +1,4 @@
-"""The module in the mgr of a real cluster: measure, recognise, recommend, apply, undo.
+"""The module in the mgr of a real cluster: measure, recognize, recommend, apply, undo.
 
 The tests share one cluster and run in order; each leaves it as the next one finds it.
 """
@@ -16,7 +16,7 @@ from announced import Announced, assert_announced
 from harness import Cluster, ClusterSpec, Progress
 from harness.layout import DEFAULT_MEMORY
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
-from real_workload import recognised_during
+from real_workload import recognized_during
 
 pytestmark = pytest.mark.integration
 
@@ -82,19 +82,19 @@ def test_status_answers_and_names_what_it_does_not_know(tuner: ModuleClient, rel
 
 def test_a_fresh_cluster_needs_no_change(tuner: ModuleClient) -> None:
     assert tuner.wait_for(
-        lambda: (w := tuner.group_workload()) and w['class'] == 'idle', 60, 'idle recognised'
+        lambda: (w := tuner.group_workload()) and w['class'] == 'idle', 60, 'idle recognized'
     )
     assert tuner.recommendations() == []
     assert 'nothing to change' in ' '.join(tuner.plain('recommend').lower().split())
     assert tuner.status()['findings'] == {'error': 0, 'warning': 0, 'info': 0}
 
 
-def test_s3_puts_are_recognised_as_rgw_metadata(tuner: ModuleClient) -> None:
-    recognised_during(tuner, 's3-put', 'rgw-metadata', 45)
+def test_s3_puts_are_recognized_as_rgw_metadata(tuner: ModuleClient) -> None:
+    recognized_during(tuner, 's3-put', 'rgw-metadata', 45)
 
 
-def test_rbd_writes_are_recognised_and_measured(tuner: ModuleClient) -> None:
-    osds = recognised_during(tuner, 'rbd-randwrite', 'rbd-small-write', 60)
+def test_rbd_writes_are_recognized_and_measured(tuner: ModuleClient) -> None:
+    osds = recognized_during(tuner, 'rbd-randwrite', 'rbd-small-write', 60)
     assert len(osds) == 3
     for osd in osds:
         assert osd['up'] is True

@@ -1,4 +1,4 @@
-"""The main job in short: start, measure, recognise, apply to one OSD, verify, undo."""
+"""The main job in short: start, measure, recognize, apply to one OSD, verify, undo."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from announced import assert_announced, watched_rollout
 from harness import Cluster, ClusterSpec, Progress
 from harness.layout import DEFAULT_MEMORY
 from module_client import ALTERNATE_2019, OPTION, ModuleClient
-from real_workload import recognised_during
+from real_workload import recognized_during
 
 pytestmark = [pytest.mark.integration, pytest.mark.smoke]
 
@@ -76,8 +76,8 @@ def test_it_removes_a_stale_override_from_one_osd_and_puts_it_back(tuner: Module
     tuner.remove_entries()
 
 
-def test_it_recognises_rbd_writes_and_measures_them(tuner: ModuleClient) -> None:
-    for osd in recognised_during(tuner, 'rbd-randwrite', 'rbd-small-write', 50):
+def test_it_recognizes_rbd_writes_and_measures_them(tuner: ModuleClient) -> None:
+    for osd in recognized_during(tuner, 'rbd-randwrite', 'rbd-small-write', 50):
         assert osd['kv_sync_ms'] > 0
         assert osd['wal_bytes_per_s'] > 0
         assert osd['db_used_bytes'] > 0

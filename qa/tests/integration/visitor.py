@@ -53,7 +53,7 @@ class Visitor:
         return self.page.locator(f'{PANEL} tr', has=header)
 
     def shot(self, name: str) -> None:
-        """For people to look at: kept as an artefact."""
+        """For people to look at: kept as an artifact."""
         SHOTS.mkdir(parents=True, exist_ok=True)
         size = self.page.viewport_size
         assert size is not None

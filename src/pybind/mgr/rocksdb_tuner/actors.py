@@ -15,7 +15,7 @@ AUDIT_PAUSE_S = 2.0
 
 
 class Actors:
-    """Asks the monitors beside the serve thread; what cannot be told stays as it is."""
+    """Asks the monitors beside the serve thread; what is unknown stays as it is."""
 
     def __init__(
         self,

@@ -160,7 +160,7 @@ class Evaluation:
             limits=settings.limits,
             pending_since_s=self._pending_since_s,
             advised_on=self._advised_on,
-            memories=sampler.recogniser.memories,
+            memories=sampler.classifier.memories,
             pool_rates=sampler.pool_rates,
             starts=sampler.starts.starts,
         )

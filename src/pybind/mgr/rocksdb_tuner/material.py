@@ -18,7 +18,7 @@ from .observe.option_watch import KnownOptions
 from .observe.pool_rates import PoolRates
 from .observe.starts import LastStart
 from .snapshot import Snapshot
-from .workload.recogniser import Memories
+from .workload.classifier import Memories
 from .workload.records import Workload
 
 

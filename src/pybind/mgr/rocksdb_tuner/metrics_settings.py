@@ -12,7 +12,7 @@ from .metrics_endpoint import PATH, Address
 from .settings import METRICS_ADDRESS, METRICS_PORT, SERVED
 
 #: All addresses of the host, in IPv4 and IPv6.
-_ANY = frozenset({'0.0.0.0', '::'})  # noqa: S104 - recognised here, not listened on
+_ANY = frozenset({'0.0.0.0', '::'})  # noqa: S104 - recognized here, not listened on
 
 
 class Manager(Protocol):

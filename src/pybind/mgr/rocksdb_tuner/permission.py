@@ -60,11 +60,11 @@ class Permission:
         return outside(settings.maintenance, local.tm_wday, minute)
 
     def deaf(self, settings: Settings) -> tuple[Optional[str], Optional[str]]:
-        """Why this manager does not know how the OSDs are, and why that cannot be told."""
+        """Why this manager does not know how the OSDs are, and why that is unknown."""
         if settings.mode is Mode.OFF:
             return 'nothing is read in mode off', None
         if self._steps.fails('hearing'):
-            return None, 'whether OSDs report to this manager cannot be told'
+            return None, 'whether OSDs report to this manager is unknown'
         if self._hearing.silent_s >= max(DEAF_S, 3 * self._sampler.interval_s):
             return 'no OSD reports to this manager', None
         if not self._hearing.heard:

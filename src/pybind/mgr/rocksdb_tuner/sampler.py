@@ -14,7 +14,7 @@ from .observe.starts import StartWatch
 from .observe.trend import Trends
 from .settings import Settings
 from .steps import Steps
-from .workload.recogniser import Recogniser
+from .workload.classifier import Classifier
 from .workload.records import Recognition
 
 #: The least pause between two ticks.
@@ -44,7 +44,7 @@ class Sampler:
         self.trends = Trends()
         self._pools = PoolHistory()
         self.pool_rates: Mapping[int, PoolRates] = {}
-        self.recogniser = Recogniser()
+        self.classifier = Classifier()
         self.recognition = _NOTHING_RECOGNISED
         self._sampled_s: Optional[float] = None
         #: When the newest signals were made.
@@ -78,7 +78,7 @@ class Sampler:
             self.starts = StartWatch()
             self._pools = PoolHistory()
             self.pool_rates = {}
-            self.recogniser = Recogniser()
+            self.classifier = Classifier()
             self.recognition = _NOTHING_RECOGNISED
             self.trends.clear()
         self._sampled_s = now_s
@@ -103,7 +103,7 @@ class Sampler:
         run('evidence', lambda: self._record(self.observer.newest, now_s))
         run('trends', lambda: self._chart(now_s))
         run('pools', lambda: self._look_at_pools(now_s))
-        run('workload', lambda: self._recognise(now_s))
+        run('workload', lambda: self._recognize(now_s))
         osds = len(self.observer.signals())
         self.interval_s = choose_interval(osds, self.cost_s, settings.sample_interval_s)
         return True
@@ -122,10 +122,10 @@ class Sampler:
         self._pools.add(self._cluster.pool_counters(), now_s)
         self.pool_rates = self._pools.rates()
 
-    def _recognise(self, now_s: float) -> None:
-        # What was recognised before is not shown as if it still were.
+    def _recognize(self, now_s: float) -> None:
+        # What was recognized before is not shown as if it still were.
         self.recognition = _NOTHING_RECOGNISED
-        self.recognition = self.recogniser.recognise(
+        self.recognition = self.classifier.recognize(
             self.observer.signals(),
             self._cluster.cluster_map(),
             now_s,

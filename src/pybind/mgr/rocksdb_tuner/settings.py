@@ -136,109 +136,108 @@ def _threshold(limit: LimitOption) -> Setting[float]:
 _MODE = _choice(
     'mode',
     Mode.RECOMMEND,
-    'how much the module may do',
-    'off: nothing is read and a rollout stands still; observe: measure and recognise; recommend: '
-    'also advise, and apply what an operator asks for; auto-apply: also apply recommendations of '
-    'low risk that have stood long enough',
+    'what the module may do',
+    'off: read nothing and pause rollouts; observe: measure and classify workloads; recommend: '
+    'also recommend changes, and apply them on request; auto-apply: also apply low-risk '
+    'recommendations that have stood long enough',
 )
 _SAMPLE_INTERVAL = _seconds(
     'sample_interval',
     0,
     0,
     3600,
-    'seconds between two samples of every OSD; 0 chooses by the number of OSDs',
+    'seconds between two samples of every OSD; 0: chosen by the number of OSDs',
 )
 _AUTO_APPLY_AFTER = _seconds(
     'auto_apply_after',
     _DAY_S,
     60,
     _MONTH_S,
-    'how long a recommendation must have stood before auto-apply takes it',
+    'how long a recommendation must have stood before auto-apply applies it',
 )
 _AUTO_APPLY_COOLDOWN = _seconds(
     'auto_apply_cooldown',
     _DAY_S,
     0,
     _MONTH_S,
-    'how long after the end of any change auto-apply begins no other',
+    'how long auto-apply waits after the end of any change',
 )
 _AUTO_APPLY_CONFIDENCE = _share(
     'auto_apply_confidence',
     0.9,
     0.8,
     1.0,
-    'least confidence in the workload for which auto-apply changes anything',
+    'minimum confidence in the workload for auto-apply',
 )
 _RESTART_TIMEOUT = _seconds(
     'restart_timeout',
     300,
     30,
     3600,
-    'how long an OSD may take to restart before its setting is taken back',
+    'how long an OSD may take to restart before its setting is rolled back',
 )
 _GATE_ALARM_AFTER = _seconds(
     'gate_alarm_after',
     1800,
     0,
     7 * _DAY_S,
-    'how long a rollout or compaction campaign may wait for a gate before a health check; '
-    '0: forever',
+    'how long a rollout or compaction campaign may wait for a gate before a health check is '
+    'raised; 0: forever',
 )
 _SOAK_MIN = _seconds(
     'soak_min',
     600,
     0,
     7 * _DAY_S,
-    'how long the first changed OSD is watched at least, and all measured before',
+    'minimum time to watch the first changed OSD, and to measure it before the change',
 )
 _SOAK_MAX = _seconds(
     'soak_max',
     3600,
     0,
     _MONTH_S,
-    'how long it is watched at most for a verdict; 0: nothing is watched or judged',
+    'maximum time to wait for a verdict on it; 0: no soak and no verdict',
 )
 _SOAK_INCONCLUSIVE = _choice(
     'soak_inconclusive',
     Inconclusive.WAIT,
-    'what follows where that time is over without a verdict',
-    'wait: for the operator; promote: the other OSDs are changed all the same; rollback: the '
-    'changed OSD gets back what it had',
+    'action if there is no verdict by then',
+    'wait: for the operator; promote: change the other OSDs anyway; rollback: restore the changed '
+    'OSD',
 )
 _SOAK_NO_BENEFIT = _choice(
     'soak_no_benefit',
     NoBenefit.AUTO,
-    'what follows where the first changed OSD got no worse, but no better either',
-    'auto: rollback where a gain was predicted, promote where the change was made for safety; '
-    'wait: for the operator; promote: the other OSDs are changed; rollback: the changed OSD gets '
-    'back what it had',
+    'action if the first changed OSD became neither worse nor better',
+    'auto: rollback if a gain was predicted, promote if the change was made for safety; wait: for '
+    'the operator; promote: change the other OSDs; rollback: restore the changed OSD',
 )
 _BATCH_SOAK_MIN = _seconds(
     'batch_soak_min',
     300,
     0,
     7 * _DAY_S,
-    'how long each batch after that is watched at least; never longer than soak_min',
+    'minimum time to watch each batch after that; at most soak_min',
 )
 _BATCH_SOAK_MAX = _seconds(
     'batch_soak_max',
     900,
     0,
     _MONTH_S,
-    'how long at most for a verdict, never longer than soak_max; 0: not at all',
+    'maximum time to wait for a verdict on a batch; at most soak_max; 0: batches are not watched',
 )
 _BATCH_SOAK_INCONCLUSIVE = _choice(
     'batch_soak_inconclusive',
     Inconclusive.PROMOTE,
-    'what follows where that time is over without a verdict on a batch',
-    'promote: the next batch, since the first OSD was judged already; wait: for the operator; '
-    'rollback: everything gets back what it had',
+    'action if there is no verdict on a batch by then',
+    'promote: continue with the next batch, since the first OSD was judged already; wait: for the '
+    'operator; rollback: restore all changed OSDs',
 )
 _COMPACTION_PARALLEL = Setting(
     'compaction_parallel',
     'int',
     1,
-    'how many OSDs of one failure domain compact at once in a compaction campaign',
+    'maximum number of OSDs of one failure domain that compact at once',
     int,
     1,
     16,
@@ -246,41 +245,41 @@ _COMPACTION_PARALLEL = Setting(
 _MAINTENANCE_DAYS = _text(
     'maintenance_days',
     '',
-    'days on which OSDs may be changed, as in "sat,sun" or "mon-fri"; empty: any',
+    'days on which OSDs may be changed, for example "sat,sun" or "mon-fri"; empty: any',
 )
 _MAINTENANCE_HOURS = _text(
     'maintenance_hours',
     '',
-    'hours of those days, as in "22:00-04:00", in local time; empty: all',
+    'hours of those days, for example "22:00-04:00", in local time; empty: all',
 )
 _RESTARTS_PER_DAY = _count(
     'restarts_per_day',
     0,
     0,
     10000,
-    'no OSD is begun after so many restarts by this module in 24 hours; 0: no limit',
+    'maximum number of restarts by this module in 24 hours; 0: no limit',
 )
 _WORKLOAD_MEMORY = _seconds(
     'workload_memory',
     _DAY_S,
     0,
     _MONTH_S,
-    'how long the last client workload of a group that fell idle is advised on',
+    'how long recommendations use the last client workload of an idle group',
 )
 _MIN_GAIN = _share(
     'min_gain',
     choice_thresholds().min_gain,
     0.01,
     0.9,
-    'share by which a change must relieve what limits, with 80% probability, before it is '
-    'recommended for that',
+    'minimum relief of the limiting resource, as a share, with 80% probability, for a change to be '
+    'recommended',
 )
 _MAX_LOSS = _share(
     'max_loss',
     choice_thresholds().max_loss,
     0.0,
     1.0,
-    'share by which such a change may load anything else, with 80% probability',
+    'maximum additional use of any other resource, as a share, with 80% probability',
 )
 
 SERVED = Setting(
@@ -291,15 +290,15 @@ SERVED = Setting(
     bool,
 )
 METRICS_ADDRESS = _text(
-    'metrics_addr', '127.0.0.1', 'IP address on which metrics are served; :: for all of the host'
+    'metrics_addr', '127.0.0.1', 'IP address to serve metrics on; :: for all addresses of the host'
 )
-METRICS_PORT = _count('metrics_port', 9789, 1, 65535, 'port on which metrics are served')
+METRICS_PORT = _count('metrics_port', 9789, 1, 65535, 'port to serve metrics on')
 METRICS_OSD_LIMIT = _count(
     'metrics_osd_limit',
     3000,
     0,
     100000,
-    'with more OSDs than this there are metrics of device classes, but none of single OSDs',
+    'with more OSDs than this, metrics of single OSDs are omitted',
 )
 
 #: What an operator sets of the bars of a choice and of the thresholds of conditions, by name.

@@ -31,7 +31,7 @@ _T = TypeVar('_T')
 
 
 class Tuner(Parts):
-    """Measure, recognise, advise, carry out: one `tick` of it at a time."""
+    """Measure, recognize, advise, carry out: one `tick` of it at a time."""
 
     @property
     def snapshot(self) -> Snapshot:
@@ -143,7 +143,7 @@ class Tuner(Parts):
         self.requests.take()
 
     def _allowed(self, settings: Settings, now_s: float) -> tuple[Allowed, Optional[str]]:
-        """Whether a change may act and begin, and why that it is heard cannot be told."""
+        """Whether a change may act and begin, and why that it is heard is unknown."""
         permission = self.permission
         deaf, unheard = permission.deaf(settings)
         not_now = permission.not_now(settings, now_s)

@@ -148,7 +148,7 @@ def _ask(command: str, actor: Optional[str] = None, **arguments: Optional[object
             500,
             'module_outdated',
             'The files of the rocksdb_tuner module on this manager are of another version than '
-            'those in its dashboard: install both anew, then: ceph mgr fail',
+            'those in its dashboard: install both again, then: ceph mgr fail',
         ) from None
     except Exception:
         logger.exception('the rocksdb_tuner module failed')
@@ -299,7 +299,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/findings')
     @ReadPermission
     @EndpointDoc(
-        'What an expert would point out, worst first',
+        'Findings, worst first',
         responses=responses('findings'),
     )
     @_checked
@@ -639,7 +639,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('POST', path='/rollout/pause')
     @UpdatePermission
     @EndpointDoc(
-        'Let the rollout, or the compaction campaign, stand still once the OSD in flight is safe',
+        'Pause the rollout or the compaction campaign once the OSD in flight is safe',
         responses=responses('rollout', ACCEPTED),
     )
     @_checked
@@ -691,7 +691,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('PUT', path='/mode')
     @UpdatePermission
     @EndpointDoc(
-        'Set how much the module may do',
+        'Set what the module may do',
         parameters={'mode': (str, 'off, observe, recommend or auto-apply')},
         responses=responses('mode'),
     )

@@ -20,7 +20,7 @@ from .objections import METADATA, Name
 from .profiles import PublishedEffect, Storage, predict, profiles
 from .records import Resource
 from .situation import Situation
-from .strings import recognise, safe_to_apply, same_meaning, suits
+from .strings import recognize, safe_to_apply, same_meaning, suits
 from .usage import Usage, choice_thresholds, comparable, fused, holds_data, usages
 from .weighing import (
     RESOURCES,
@@ -155,7 +155,7 @@ def _remembered(question: _Question) -> Weighing:
 def _known_sets(case: Case, base: str) -> Iterator[OptionCandidate]:
     """Each meaning once, by the first name that it has."""
     release, taken = case.release, [base]
-    own = recognise(base, release)
+    own = recognize(base, release)
     yield OptionCandidate(
         own.name if own else 'what runs', Origin.RUNNING, base, own, _suitability(case, base)
     )
@@ -175,7 +175,7 @@ def _known_sets(case: Case, base: str) -> Iterator[OptionCandidate]:
             if not case.effective(text) or not is_new(text):
                 continue
             taken.append(text)
-            known = recognise(text, release)
+            known = recognize(text, release)
             name = known.name if known else ('derived', 'derived with LZ4')[number]
             only_packed = base != default and _only_compression_differs(case, base, text)
             yield OptionCandidate(
@@ -195,7 +195,7 @@ def _neighbors(
     """Of ``centers``; and what runs with other compression, where somebody composed it."""
     taken = [w.candidate.options for w in known]
     version = case.release.rocksdb_version
-    own = [base] if recognise(base, case.release) is None else []
+    own = [base] if recognize(base, case.release) is None else []
     for center in (*own, *centers):
         for name, text in neighbors(center, case.effective(center)):
             only_packed = center in own and name.startswith('compression=')
@@ -223,7 +223,7 @@ def _only_compression_differs(case: Case, a: str, b: str) -> bool:
 
 
 def _suitability(case: Case, text: str) -> float:
-    known = recognise(text, case.release)
+    known = recognize(text, case.release)
     if known is None or case.writer is None:
         return 0.0
     found = suits(known, case.writer.workload_class, case.release)
@@ -266,7 +266,7 @@ def _with_all_doubts(case: Case, found: Weighing) -> tuple[Weighed, ...]:
 
 def expected_usages(case: Case, options: str) -> tuple[Usage, ...]:
     """Of every resource that something is known of, after a change from what runs."""
-    candidate = OptionCandidate('', Origin.PROFILE, options, recognise(options, case.release))
+    candidate = OptionCandidate('', Origin.PROFILE, options, recognize(options, case.release))
     used = usages(case.running, options, case.situation)
     return _with_published(case, candidate, case.running, used)
 
@@ -313,7 +313,7 @@ def _infeasible(case: Case, candidate: OptionCandidate, base: str) -> tuple[str,
         found += [problem.message for problem in safe_to_apply(text, version)]
     found += [o.reason.statement for o in case.misfits(text)]
     if base != case.running and packs(case, case.running) and not packs(case, text):
-        found.append('What runs is compressed, and would grow without.')
+        found.append('The running data is compressed, and would grow without compression.')
     if not found and not fits(case, text):
         limit = int(case.effective(text).get('max_total_wal_size', '0'))
         room = format_bytes(wal_bound_bytes(case.situation))

@@ -103,7 +103,7 @@ class Case:
     @cached_property
     def hardware(self) -> tuple[Hardware, ...]:
         """Of each kind of OSD; what stands beside the string speaks for or against no string."""
-        return tuple(replace(hardware_of_osd(osd), neighbours=()) for osd in self._alike)
+        return tuple(replace(hardware_of_osd(osd), related_options=()) for osd in self._alike)
 
     def effective(self, text: str) -> Mapping[str, str]:
         """Empty where an OSD would not start with it."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import Optional
 
-from ..options.advice import NEIGHBOURS
+from ..options.advice import RELATED_OPTIONS
 from ..options.hardware import Hardware
 from ..options.releases import KnownRelease
 from ..options.syntax import OptionSet
@@ -108,8 +108,8 @@ def hardware_of_osd(facts: OsdFacts, said: Given = NOTHING) -> Hardware:
             wal_device_bytes=facts.info.wal_device_bytes,
             db_device_bytes=facts.info.db_device_bytes,
             families=_UNSHARDED if facts.sharded is False else None,
-            neighbours=tuple(
-                (name, settings[name].value) for name in NEIGHBOURS if name in settings
+            related_options=tuple(
+                (name, settings[name].value) for name in RELATED_OPTIONS if name in settings
             ),
         ),
         said,

@@ -20,7 +20,7 @@ from .derive import Choice, derive
 from .objections import Objection
 from .profiles import Profile, few_cores, profiles
 from .records import Reason
-from .strings import recognise, safe_to_apply, same_meaning, suits
+from .strings import recognize, safe_to_apply, same_meaning, suits
 from .weighing import OptionCandidate, Origin
 
 __all__ = [
@@ -103,7 +103,7 @@ def published_target(case: Case, writer: Writer) -> Target:
     default = default_target(case)
     best, suits_best = best_profile(writer.workload_class, case.release)
     of_default = score(
-        recognise(case.release.default_options, case.release), writer.workload_class, case.release
+        recognize(case.release.default_options, case.release), writer.workload_class, case.release
     )
     if suits_best - of_default < MIN_GAIN:
         best = default.profile
@@ -116,7 +116,7 @@ def published_target(case: Case, writer: Writer) -> Target:
 def default_target(case: Case) -> Target:
     """What these OSDs run where nobody chose anything."""
     text = case.release.default_options
-    return Target(text, recognise(text, case.release), ())
+    return Target(text, recognize(text, case.release), ())
 
 
 def _of_profile(case: Case, best: Profile, writer: Writer) -> Target:
@@ -130,7 +130,7 @@ def _compressed(case: Case, found: Target, writer: Writer) -> Target:
     if case.effective(found.options).get('compression') != NO_COMPRESSION:
         return found
     if case.effective(case.running).get('compression', NO_COMPRESSION) != NO_COMPRESSION:
-        short = 'What runs is compressed, and would grow without.'
+        short = 'The running data is compressed, and would grow without compression.'
     elif case.db_space_short is not None:
         short = case.db_space_short
     else:
@@ -172,7 +172,7 @@ def resized(case: Case) -> Optional[Target]:
 
     Whoever wrote the rest had a reason, and nothing speaks against it.
     """
-    if recognise(case.running, case.release) is not None:
+    if recognize(case.running, case.release) is not None:
         return None
     goals = {choice.option: choice for choice in derive(case.situation).choices}
     sizes: dict[str, Optional[str]] = {
@@ -193,7 +193,7 @@ def resized(case: Case) -> Optional[Target]:
                 'ceph rocksdb-tuner profile derive',
             )
             whys = tuple(_why(goals[name]) for name in _TOLD)
-            return Target(text, recognise(text, case.release), (why, *whys))
+            return Target(text, recognize(text, case.release), (why, *whys))
     return None
 
 
@@ -216,7 +216,7 @@ def _derived(case: Case, found: Target) -> Optional[Target]:
         'proposed; it was not tested as a whole.',
         'ceph rocksdb-tuner profile derive',
     )
-    return Target(text, recognise(text, case.release), (why, *whys))
+    return Target(text, recognize(text, case.release), (why, *whys))
 
 
 def _to_be_compressed(case: Case, found: Target) -> bool:
@@ -246,14 +246,15 @@ def only_compressed(case: Case) -> Optional[Target]:
         return None
     if safe_to_apply(text, case.release.rocksdb_version):
         return None
-    profile = recognise(text, case.release)
+    profile = recognize(text, case.release)
     if profile is not None and profile.superseded:
         return None
     return Target(text, profile, (_ONLY_COMPRESSED,))
 
 
 _ONLY_COMPRESSED = Reason(
-    'Nothing else speaks against what runs, so only compression changes.', 'rule of this module'
+    'There is no other objection to the running options, so only compression changes.',
+    'rule of this module',
 )
 
 
@@ -273,10 +274,10 @@ def repaired(case: Case, objections: Sequence[Objection]) -> Optional[Target]:
     if safe_to_apply(text, version) or case.standing(text):
         return None
     why = Reason(
-        'Only what is warned of changes, to what the release has; all else stays as it was set.',
+        "Only options with a warning change, to the release's values; all others stay.",
         'rule of this module',
     )
-    return Target(text, recognise(text, case.release), (why,))
+    return Target(text, recognize(text, case.release), (why,))
 
 
 def best_profile(

@@ -50,7 +50,7 @@ def group_cohort(
     releases = {release_of_osd(o.info) for o, _ in known}
     if None in releases:
         return (
-            'The release of at least one OSD is not known to this module: it measures, and '
+            'The release of at least one OSD is unknown to this module: it measures, but '
             'recommends nothing.'
         )
     if len(releases) > 1:
@@ -71,7 +71,7 @@ def group_cohort(
         text
         for ids, text in (
             (overruled, 'ceph.conf, the environment or the command line decides for {}.'),
-            (shadowed, 'An entry of their own decides for {}.'),
+            (shadowed, 'Their own entries decide for {}.'),
         )
         if ids
         for text in [text.format(name_osds(ids))]
@@ -103,26 +103,26 @@ def _blocker(options: Sequence[OsdOptions]) -> Optional[str]:
         return _annex_is_set(annexed)
     untold = [o.osd_id for o in options if o.next_start is None]
     if untold:
-        return f'What {name_osds(untold)} would run after a restart cannot be told.'
+        return f'What {name_osds(untold)} would run after a restart is unknown.'
     pending = [o.osd_id for o in options if o.pending_restart]
     if pending:
         return (
-            f'{name_osds(pending)} did not yet restart with the configured options: what they do '
-            'now says nothing about these.'
+            f'{name_osds(pending)} have not yet restarted with the configured options, so '
+            'measurements do not apply to these.'
         )
     # By an entry that changes nothing now, or nothing at all.
     annexed = [o.osd_id for o in options if o.annex_who]
     if annexed:
         return _annex_is_set(annexed)
     if len({(o.running, o.deciding_who) for o in options}) > 1:
-        return 'The OSDs of the group run different options: make them alike first.'
+        return 'The OSDs of the group run different options: make them the same first.'
     return None
 
 
 def _annex_is_set(osd_ids: Sequence[int]) -> str:
     return (
         f'bluestore_rocksdb_options_annex is set for {name_osds(osd_ids)}: it would be appended to '
-        'whatever is recommended, so nothing else is while it is set.'
+        'whatever is recommended, so nothing else is recommended while it is set.'
     )
 
 

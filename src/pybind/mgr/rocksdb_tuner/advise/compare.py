@@ -9,7 +9,7 @@ from typing import Optional
 
 from ..options.catalogue import OptionInfo, catalogue
 from ..options.effective import as_read_by
-from ..options.grammar import diff, normalise
+from ..options.grammar import diff, normalize
 from ..options.releases import KnownRelease
 from ..options.syntax import OptionSet, OptionSyntaxError, parse
 from ..options.verdict import BadQuestionError, find_release, judge, releases_to_judge
@@ -56,7 +56,7 @@ class Comparison:
     changes: tuple[OptionChange, ...]
     #: Sides that no OSD of the release starts with: of those nothing is known to be in effect.
     refused: tuple[str, ...]
-    #: Sides of which it cannot be told whether an OSD starts with them, nor what is in effect.
+    #: Sides of which it is unknown whether an OSD starts with them, nor what is in effect.
     not_judged: tuple[str, ...] = ()
 
 
@@ -114,7 +114,7 @@ def compare(side_from: Side, side_to: Side, release: KnownRelease) -> Comparison
         pairs = zip((side_from, side_to), results)
         return tuple(side.name for side, result in pairs if result.accepted is accepted)
 
-    plain_from, plain_to = (normalise(one) for one in written)
+    plain_from, plain_to = (normalize(one) for one in written)
     return Comparison(
         release,
         side_from,

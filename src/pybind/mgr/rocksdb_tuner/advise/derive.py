@@ -27,7 +27,7 @@ from .profiles import (
     default_for_few_cores,
     few_cores,
     profiles,
-    recognise,
+    recognize,
 )
 from .records import Reason
 from .situation import Assumptions, Situation
@@ -113,7 +113,7 @@ def derive(situation: Situation) -> Derivation:
     choices = _choices(situation)
     option_set = OptionSet(tuple((c.option, c.value) for c in choices))
     text = format(option_set)
-    equal = recognise(text, situation.release)
+    equal = recognize(text, situation.release)
     candidates = [p for p in profiles() if p.options]
     nearest = equal or min(candidates, key=lambda p: _distance(p, option_set))
     return Derivation(
@@ -178,14 +178,14 @@ def _everywhere(wal_bytes: int, wal_why: str, wal_source: str) -> tuple[Choice, 
         Choice(
             'compaction_readahead_size',
             '2MB',
-            'Compactions read in order; without it each key was a read of its own.',
+            'Compactions read sequentially; without it each key is a separate read.',
             'ceph/ceph#14932',
         ),
         Choice('max_total_wal_size', str(wal_bytes), wal_why, wal_source),
         Choice(
             'writable_file_max_buffer_size',
             '0',
-            'BlueFS needs no copy in a buffer of RocksDB.',
+            'BlueFS has its own buffer, so RocksDB needs none.',
             f'{_DEEP_DIVE}, Modern Ceph',
         ),
     )
@@ -226,8 +226,8 @@ def _tuned(situation: Situation) -> tuple[Choice, ...]:
         Choice(
             'level0_file_num_compaction_trigger',
             str(_TRIGGER),
-            'Eight files in level 0 took most of what smaller memtables add to write amplification '
-            'away again.',
+            'Eight files in level 0 undo most of the write amplification that smaller memtables '
+            'add.',
             f'{_DEEP_DIVE}, Pacific Testing (RBD)',
         ),
         Choice(
@@ -285,7 +285,7 @@ def _wal(situation: Situation) -> tuple[int, str, str]:
                 devices.db_bytes // _WAL_PART_OF_DB,
                 (
                     'A quarter of the DB device, which is small: levels 0 and 1 are each about as '
-                    'large as the WAL, and a compaction writes both anew.'
+                    'large as the WAL, and a compaction rewrites both.'
                     if devices.dedicated_wal
                     else 'A quarter of the DB device, which holds the WAL too, and is small.'
                 ),
@@ -373,7 +373,7 @@ def _compression(situation: Situation) -> tuple[str, str, str]:
             NO_COMPRESSION,
             (
                 f'The OSD has {format_plural(cores, "core")}: with 2 cores all tuned sets lost at '
-                'listing buckets, and compression is the work that can be left out.'
+                'listing buckets, and compression is the work to leave out.'
             ),
             _LIMITED_CPU,
         )

@@ -120,7 +120,7 @@ def kv_sync_reason(ratio: Estimate) -> Reason:
 def kv_sync_prediction(ratio: Estimate) -> Prediction:
     """The same in percent; the thread is as much less busy with the same writes."""
     return Prediction(
-        metric='time of the kv_sync thread for a write',
+        metric='kv_sync thread time per write',
         signal='kv_sync_busy',
         estimate_percent=(ratio.value - 1) * 100,
         low_percent=(ratio.low - 1) * 100,
@@ -142,7 +142,7 @@ def space_prediction(ratio: Estimate) -> Prediction:
         high_percent=(ratio.high - 1) * 100,
         basis=(
             'The model of the tree ("ceph rocksdb-tuner model"), of the data that there is once '
-            'compactions have written all of it anew.'
+            'compactions have rewritten all of it.'
         ),
     )
 

@@ -15,7 +15,7 @@ from .objections import AGAINST_OWN_ENTRIES
 from .overrides import by_hand, others_it_decides_for, redundant_annex_entry, redundant_entry
 from .proposal import recommendation
 from .records import GroupFacts, Kind, OsdFacts, Recommendation, Risk
-from .strings import recognise
+from .strings import recognize
 
 
 def own_entries_advice(
@@ -59,7 +59,7 @@ def annex_advice(
                 Kind.REMOVE_OVERRIDE,
                 who=cohort.group.who if len(cohort.deciding_entries) > 1 else who,
                 options_to=text,
-                profile=recognise(text, cohort.release),
+                profile=recognize(text, cohort.release),
                 reasons=(reason,),
                 predictions=(),
                 risk=Risk.LOW,

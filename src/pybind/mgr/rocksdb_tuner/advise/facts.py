@@ -7,14 +7,14 @@ from functools import lru_cache
 from typing import Mapping, Optional
 
 from ..mgr.records import ConfigEntry, OsdInfo, Place, RunningOption
-from ..options.advice import NEIGHBOURS
+from ..options.advice import RELATED_OPTIONS
 from ..options.grammar import in_force
 from ..options.releases import KnownRelease, release_of
 from ..plan.precedence import UnknownMaskError, deciding_entry, entry_in_force, is_own_entry
 from ..plan.records import ANNEX, OPTION
 from ..workload.records import Workload
 from .records import GroupFacts, OsdFacts, OsdOptions, Setting
-from .strings import check, recognise, same_meaning
+from .strings import check, recognize, same_meaning
 
 #: Options that conditions are about beside the strings. Read as each column family is opened.
 COMPACT_ON_DELETION = 'rocksdb_cf_compact_on_deletion'
@@ -36,7 +36,7 @@ WATCHED_IF_SET = (
     SELECTION_POLICY,
     RESERVED_FACTOR,
     RESERVED,
-    *NEIGHBOURS,
+    *RELATED_OPTIONS,
 )
 
 
@@ -64,7 +64,7 @@ def osd_options(
     if overruled:
         next_start = text
     version = release.rocksdb_version if release else None
-    profile = recognise(text, release)
+    profile = recognize(text, release)
     return OsdOptions(
         osd_id=osd.osd_id,
         running=text,

@@ -6,7 +6,7 @@ from typing import NamedTuple, Optional
 
 from ..lsm.fit import Fit, fitting_levels, holds
 from ..lsm.levels import paths, told_bytes
-from ..lsm.tree_options import NotModelledError, tree_options
+from ..lsm.tree_options import NotModeledError, tree_options
 from ..options.syntax import format, parse  # noqa: A004
 from ..units import format_bytes
 from .facts import release_of_osd
@@ -62,7 +62,7 @@ def level_sizes(facts: OsdFacts) -> Proposal:
         values = {_BASE: str(fit.level_base_bytes), _MULTIPLIER: str(fit.level_multiplier)}
         before = _write_amplification(situation, options.running)
         after = _write_amplification(situation, format(running.replaced(values)))
-    except NotModelledError:
+    except NotModeledError:
         return unknown
     return _proposal(fit, usable_bytes, before, after, compact)
 

@@ -172,7 +172,7 @@ def _of_spillover(seen: _Seen, limits: LimitThresholds) -> Optional[Limit]:
 def _of_stalls(seen: _Seen, limits: LimitThresholds) -> Optional[Limit]:
     if seen.stalled is None or seen.stalled < limits.stall_share:
         return None
-    text = 'RocksDB holds up writes for {:.0f}% of the time.'
+    text = 'RocksDB stalls writes for {:.0f}% of the time.'
     evidence = Evidence(
         'stall_share', seen.stalled, 'ratio', seen.window_s, text, (100 * seen.stalled,)
     )

@@ -11,7 +11,7 @@ from .limit import limit_thresholds
 from .objections import has_large_memtables
 from .profiles import Profile
 from .records import Limit, Resource
-from .strings import recognise
+from .strings import recognize
 from .weighing import RESOURCES, Weighing
 
 #: Workloads that are no client's work, or no clear one: no reason to change anything for them,
@@ -28,24 +28,24 @@ NO_ADVICE_FOR = frozenset(
 
 def beyond_rocksdb(limit: Limit) -> str:
     what = {
-        Resource.DATA_DEVICE: 'the data devices bound these clients',
-        Resource.NETWORK: 'the network bounds these clients',
+        Resource.DATA_DEVICE: 'the data devices limit these clients',
+        Resource.NETWORK: 'the network limits these clients',
     }[limit.resource]
     evidence = ' '.join(e.statement for e in limit.evidence)
-    return f'Nothing to change: {what}, and no option of RocksDB relieves those. {evidence}'.strip()
+    return f'Nothing to change: {what}, which no RocksDB option relieves. {evidence}'.strip()
 
 
 def none_gains(weighed: Weighing) -> str:
     """The best of the candidates, and by how much it falls short."""
     what = RESOURCES[weighed.resource]
     text = (
-        f'Nothing to change: of {len(weighed.weighed) - 1} option sets that were weighed, none is '
-        f'sure to lower the {what} by {weighed.bars.min_gain:.0%} at the cost of at most '
+        f'Nothing to change: of {len(weighed.weighed) - 1} option sets considered, none is '
+        f'certain to lower the {what} by {weighed.bars.min_gain:.0%} at the cost of at most '
         f'{weighed.bars.max_loss:.0%} of anything else.'
     )
     best = weighed.best
     if best is None:
-        return f'{text} None that fits lowers it at all.'
+        return f'{text} No fitting one lowers it at all.'
     return f'{text} The best is {best.candidate.name}: {best.short}'
 
 
@@ -56,18 +56,19 @@ def why_nothing(case: Case, own_profiles: Sequence[Profile]) -> str:
     writer = writer_of(workload)
     if writer is None:
         if workload is None or workload.workload_class is WorkloadClass.UNKNOWN:
-            return 'Nothing to change yet: no workload was recognised that lasted.'
+            return 'Nothing to change yet: no workload has lasted long enough.'
         name = workload.workload_class.value
         if workload.workload_class in NO_ADVICE_FOR:
             return (
-                f'Nothing to change: the workload is {name}, which no option set is known to help.'
+                f'Nothing to change: the workload is {name}, for which no option set is known to '
+                'help.'
             )
         return _no_better(case, title, name)
     name = writer.workload_class.value
     if writer.confidence < MIN_CONFIDENCE:
         return (
             f'Nothing to change yet: the workload looks like {name}, with a confidence of '
-            f'{writer.confidence:.2f}; advice needs {MIN_CONFIDENCE:.2f}.'
+            f'{writer.confidence:.2f}; recommendations need {MIN_CONFIDENCE:.2f}.'
         )
     effective = case.effective(case.running)
     small_writes = writer.workload_class is WorkloadClass.RBD_SMALL_WRITE
@@ -75,18 +76,18 @@ def why_nothing(case: Case, own_profiles: Sequence[Profile]) -> str:
         if case.busy is None:
             return (
                 'Nothing to change yet: how busy the kv_sync threads are is not known, and '
-                'smaller memtables relieve nothing else.'
+                'smaller memtables have no other benefit.'
             )
         return (
             f'Nothing to change: the kv_sync threads are {case.busy.value:.0%} busy, and smaller '
-            'memtables relieve nothing else. From '
+            'memtables have no other benefit. From '
             f'{limit_thresholds().kv_sync_idle:.0%} on clients would notice.'
         )
     return _no_better(case, title, name)
 
 
 def _title(case: Case, own_profiles: Sequence[Profile]) -> str:
-    known = recognise(case.running, case.release)
+    known = recognize(case.running, case.release)
     if known is not None:
         return known.title
     for own in own_profiles:
@@ -96,12 +97,12 @@ def _title(case: Case, own_profiles: Sequence[Profile]) -> str:
 
 
 def _no_better(case: Case, title: str, workload: str) -> str:
-    if recognise(case.running, case.release) is None:
-        return f'Nothing to change: nothing known speaks against {title} for {workload}.'
-    return f'Nothing to change: {title} suits {workload} best of what is known.'
+    if recognize(case.running, case.release) is None:
+        return f'Nothing to change: there is no known objection to {title} for {workload}.'
+    return f'Nothing to change: {title} suits {workload} best among the known option sets.'
 
 
 def suits_best(case: Case) -> str:
     assert case.writer is not None
     name = case.writer.workload_class.value
-    return f'Nothing to change: {_title(case, ())} suits {name} best of what is known.'
+    return f'Nothing to change: {_title(case, ())} suits {name} best among the known option sets.'

@@ -19,7 +19,7 @@ from ..workload.records import Evidence, WorkloadClass
 from ..workload.writer import Writer
 from .limit import limit_thresholds
 from .records import Reason
-from .strings import check, recognise
+from .strings import check, recognize
 
 __all__ = [
     'METADATA',
@@ -99,7 +99,7 @@ def standing_objections(text: str, release: KnownRelease) -> tuple[Objection, ..
 
     Worst first: superseded, refused by the checks, warned of by them.
     """
-    profile = recognise(text, release)
+    profile = recognize(text, release)
     found = []
     if profile is not None and profile.superseded:
         reason = Reason(f'{profile.title}: {profile.superseded}', profile.source)

@@ -41,7 +41,7 @@ def redundant_annex_entry(cohort: Cohort) -> Reason:
     holder = f'The entry for {entries[0]}' if len(entries) == 1 else 'Each of their own entries'
     return Reason(
         f'{holder} sets {ANNEX} to {cohort.annex}, which {cohort.release.label} has by '
-        'default: it changes nothing now, and would silently overrule the better default of a '
+        'default: it changes nothing now, and would silently override the better default of a '
         'later release.',
         RELEASE_DEFAULT_SOURCE,
     )

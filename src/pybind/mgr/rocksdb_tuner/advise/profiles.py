@@ -27,7 +27,7 @@ __all__ = [
     'predict',
     'profile',
     'profiles',
-    'recognise',
+    'recognize',
     'suits',
 ]
 
@@ -122,7 +122,7 @@ class Profile:
     hardware: Hardware
     evidence: tuple[PublishedEvidence, ...]
     cautions: tuple[str, ...]
-    #: Why it should no longer be used; None where it may. `recognise` sets it for the release.
+    #: Why it should no longer be used; None where it may. `recognize` sets it for the release.
     superseded: Optional[str]
     #: The RocksDB version from which that holds.
     superseded_from_rocksdb: Optional[str]
@@ -190,7 +190,7 @@ def default_for_few_cores() -> Profile:
 
 # Asked for every OSD at every tick, about a handful of strings.
 @lru_cache(maxsize=128)
-def recognise(options_text: str, release: Optional[KnownRelease]) -> Optional[Profile]:
+def recognize(options_text: str, release: Optional[KnownRelease]) -> Optional[Profile]:
     """The profile that means the same as an option string, None where none does.
 
     A string that is the release's default is reported as that default, even where it equals a

@@ -83,7 +83,7 @@ def _weighed(case: Case) -> Optional[Weighing]:
     if case.why_no_tuning is not None or case.misfits(case.running):
         return None
     if not case.effective(case.running):
-        # What RocksDB makes of it cannot be told.
+        # What RocksDB makes of it is unknown.
         return None
     return weighed_for(case, objectives(case))
 
@@ -192,8 +192,8 @@ def _in_place_of(case: Case, standing: Sequence[Objection]) -> Union[Target, str
         if all(o.name is Name.HARMFUL for o in standing) and found is None:
             return (
                 'Nothing is recommended: the checks warn of what runs '
-                f'({standing[0].reason.statement}), and what else is in it is not known to be '
-                'worse than any other set: mend it by hand, see "ceph rocksdb-tuner findings".'
+                f'({standing[0].reason.statement}), and the rest of it is not known to be '
+                'worse than any other set: fix it manually, see "ceph rocksdb-tuner findings".'
             )
     return target_for(case)
 

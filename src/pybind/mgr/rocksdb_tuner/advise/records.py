@@ -77,7 +77,7 @@ class OsdOptions:
     running: str
     #: "default", "mon", "file", "env", "cmdline" or "override" (of the main option)
     source: str
-    #: What this OSD would run after its next start; None if that cannot be told.
+    #: What this OSD would run after its next start; None if that is unknown.
     next_start: Optional[str]
     #: The config store's entry that decides for this OSD, None if there is none.
     deciding_who: Optional[str]
@@ -165,7 +165,7 @@ class FindingEvidence:
 
 @dataclass(frozen=True)
 class Finding:
-    """A condition that an expert would point out."""
+    """A condition that deserves attention."""
 
     #: Name of the condition, "restart-pending"; stable, used in silences and documents.
     finding_id: str

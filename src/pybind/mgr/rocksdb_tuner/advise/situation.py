@@ -54,7 +54,7 @@ class Assumptions:
 
 @dataclass(frozen=True)
 class Situation:
-    """One OSD, or one that is imagined; None is "not known"."""
+    """One OSD, or a hypothetical one; None is "not known"."""
 
     release: KnownRelease
     workload: Optional[WorkloadClass] = None
@@ -137,7 +137,7 @@ def situation_without_osd(release: KnownRelease, given: Given = NOTHING) -> Situ
     """An OSD of this release of which nothing is known but what was said."""
     measured = _measured_workload(given.workload)
     devices = _devices(Devices(), given)
-    common = [f'No OSD was named: one of {release.label} is imagined.']
+    common = [f'No OSD was named: a hypothetical OSD of {release.label} is assumed.']
     if devices.dedicated_db is None and devices.dedicated_wal is None:
         common.append(
             'No DB and no WAL device is known; --db-size and --wal-size name them, or --osd an OSD.'
@@ -180,7 +180,7 @@ def situation_of_osd(facts: OsdFacts, release: KnownRelease, given: Given = NOTH
     if used is not None and signals is not None and given.data_bytes is None:
         load = replace(load, data_bytes=float(used + (signals.slow_used_bytes or 0)))
         of_model.append(
-            'All that BlueFS uses is taken for SST files; what of it is the WAL is not told.'
+            'All that BlueFS uses is assumed to be SST files; the share of the WAL is unknown.'
         )
     target = given.memory_bytes or (details.memory_target_bytes if details else None)
     if target is None:
@@ -350,8 +350,8 @@ def _about_workload(workload: Optional[WorkloadClass], measured: Optional[str]) 
     if measured is not None:
         return (
             (
-                f'The parts of the column families, and what of the writes lasts, are as measured '
-                f'with {measured}.'
+                'The shares of the column families, and the share of writes that lasts, are as '
+                f'measured with {measured}.'
             ),
         )
     name = 'not known' if workload is None else f'{workload.value}, which was not measured'

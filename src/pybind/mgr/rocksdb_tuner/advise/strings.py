@@ -14,7 +14,7 @@ from . import profiles
 _remembered = lru_cache(maxsize=1024)
 
 check = _remembered(checks.check)
-recognise = _remembered(profiles.recognise)
+recognize = _remembered(profiles.recognize)
 safe_to_apply = _remembered(checks.safe_to_apply)
 same_meaning = _remembered(grammar.same_meaning)
 parse = _remembered(syntax.parse)

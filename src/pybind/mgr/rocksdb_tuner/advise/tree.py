@@ -10,12 +10,12 @@ from typing import Optional
 from ..lsm.columns import options_of
 from ..lsm.model import amplification_of, model, packing
 from ..lsm.records import Amplification, TreeModel
-from ..lsm.tree_options import NotModelledError
+from ..lsm.tree_options import NotModeledError
 from ..options.checks import CheckResult
 from ..options.releases import KnownRelease
 from ..options.syntax import format, parse  # noqa: A004
 from ..options.verdict import BadQuestionError, judge
-from .profiles import recognise
+from .profiles import recognize
 from .situation import Situation
 
 __all__ = ['TreeAnswer', 'amplification_in', 'model_in', 'packed', 'packing_in', 'tree']
@@ -52,9 +52,9 @@ def tree(options: str, situation: Situation) -> TreeAnswer:
     _check_columns(situation, options)
     try:
         found = model_in(situation, options)
-    except NotModelledError as refusal:
+    except NotModeledError as refusal:
         raise BadQuestionError(errno.EINVAL, f'there is no model of {refusal}') from None
-    named = recognise(options, release)
+    named = recognize(options, release)
     return TreeAnswer(options, situation, named.name if named else None, found)
 
 
@@ -103,7 +103,7 @@ def _check_columns(situation: Situation, options: str) -> None:
 
 
 def _does_not_start(result: CheckResult, release: KnownRelease, options: str) -> str:
-    """That it does not, or that it cannot be told."""
+    """That it does not, or that it is unknown."""
     if result.accepted is False:
         return f'an OSD of {release.label} would not start with {options}'
-    return f'whether an OSD of {release.label} starts with {options} cannot be told'
+    return f'whether an OSD of {release.label} starts with {options} is unknown'

@@ -62,18 +62,18 @@ def at_most(ratio: Estimate) -> float:
     return ratio.value * math.exp(_SURE * max(0.0, math.log(ratio.high / ratio.value)) / _END)
 
 
-def fused(modelled: Estimate, published: float, deviation: float) -> Estimate:
+def fused(modeled: Estimate, published: float, deviation: float) -> Estimate:
     """Both together, each with the weight of its precision.
 
     ``published`` is a single figure; ``deviation`` is how far such figures lie from what another
     cluster sees, in logarithms. Each end of the model keeps its own distance.
     """
-    down, up = (abs(math.log(end / modelled.value)) / _END for end in (modelled.low, modelled.high))
-    # What the model may be wrong by towards the figure.
-    own = up if published > modelled.value else down
-    middle = math.log(modelled.value)
+    down, up = (abs(math.log(end / modeled.value)) / _END for end in (modeled.low, modeled.high))
+    # What the model may be wrong by toward the figure.
+    own = up if published > modeled.value else down
+    middle = math.log(modeled.value)
     if own:
-        middle += math.log(published / modelled.value) / (1 + (deviation / own) ** 2)
+        middle += math.log(published / modeled.value) / (1 + (deviation / own) ** 2)
     low, high = (
         middle + sign * _END * side / math.hypot(1, side / deviation)
         for sign, side in ((-1, down), (1, up))

@@ -35,9 +35,9 @@ __all__ = [
 
 #: What an option set uses of each, in words that a percentage follows or precedes.
 RESOURCES = {
-    Resource.KV_SYNC: 'time of the kv_sync thread for a write',
-    Resource.CORES: 'CPU time of RocksDB for a write',
-    Resource.DB_DEVICE: 'bytes that RocksDB writes for a write',
+    Resource.KV_SYNC: 'kv_sync thread time per write',
+    Resource.CORES: 'RocksDB CPU time per write',
+    Resource.DB_DEVICE: 'bytes that RocksDB writes per write',
     Resource.DB_SPACE: 'space that RocksDB takes',
     Resource.WAL_SPACE: 'space that the WAL takes',
     Resource.MEMORY: 'memory with that of memtables',
@@ -211,9 +211,9 @@ def _short(
     if ratio is None:
         return f'What it does to the {RESOURCES[resource]} is not known.'
     if not weighed.gains(resource, bars):
-        text = f'{_change(ratio, resource)}; a gain of {bars.min_gain:.0%} is asked for'
+        text = f'{_change(ratio, resource)}; a gain of {bars.min_gain:.0%} is required'
         unsure = ratio.value <= 1 - bars.min_gain
-        return text + (', and not certain enough.' if unsure else '.')
+        return text + (', but not certain enough.' if unsure else '.')
     losses = weighed.losses(resource, bars)
     if losses:
         worst = max(losses, key=lambda u: at_most(u.ratio))
@@ -221,10 +221,17 @@ def _short(
         text = f'{_change(worst.ratio, worst.resource)}; a loss of {bars.max_loss:.0%} is allowed'
         return text + (', and more cannot be ruled out.' if unsure else '.')
     if weighed.candidate.untried or chosen is None:
-        return 'It would do by the model alone: nobody ran it, which is a case for an experiment.'
+        return (
+            'It would qualify by the model alone, but nobody has run it: try it in an experiment.'
+        )
     if chosen.candidate.origin is weighed.candidate.origin:
-        return f'It would do; {chosen.candidate.name} does better, or suits these clients better.'
-    return f'It would do; {chosen.candidate.name} does too, and is simpler or more widely run.'
+        return (
+            f'It would qualify; {chosen.candidate.name} gains more, or suits these clients better.'
+        )
+    return (
+        f'It would qualify; {chosen.candidate.name} qualifies too, and is simpler or more widely '
+        'used.'
+    )
 
 
 def _change(ratio: Estimate, resource: Resource) -> str:

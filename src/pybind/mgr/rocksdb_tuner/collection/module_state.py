@@ -22,8 +22,8 @@ from ..present.answers.report import (
 )
 from ..shapes import NUMBER, Each, Shape, ShapeError, require
 from ..snapshot import Mode
+from ..workload.classifier import Memories
 from ..workload.hysteresis import Memory
-from ..workload.recogniser import Memories
 from ..workload.records import Evidence, Workload, WorkloadClass
 from .records import ModuleState
 

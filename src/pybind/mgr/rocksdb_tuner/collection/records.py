@@ -12,7 +12,7 @@ from ..observe.starts import LastStart
 from ..operations.history import HistoryRecord
 from ..operations.rollout.records import RolloutState
 from ..snapshot import Mode
-from ..workload.recogniser import Memories
+from ..workload.classifier import Memories
 from ..workload.records import Workload
 
 

@@ -1,4 +1,4 @@
-"""Option strings and single options: judged, modelled, explained."""
+"""Option strings and single options: judged, modeled, explained."""
 
 from __future__ import annotations
 

@@ -104,8 +104,8 @@ class DeepLooker:
         if osd.osd_id in self._notes and not self._put_back(self._notes[osd.osd_id]):
             raise DeepLookRefused(
                 errno.EAGAIN,
-                f'what was switched on in osd.{osd.osd_id} before could not be put back yet: it is '
-                'tried again, look later',
+                f'what was switched on in osd.{osd.osd_id} before could not be restored yet: the '
+                'module retries, try again later',
             )
         off = self._switched_off(osd.osd_id)
         note = Note(osd.osd_id, osd.nonce, now_s, off)

@@ -58,7 +58,7 @@ def shown_by(metric: str) -> Optional[Shows]:
 def compared_with(
     predicted: Optional[Predicted], judgement: Optional[Judgement]
 ) -> Optional[Comparison]:
-    """None where there was no prediction, or it cannot be told whether it came true."""
+    """None where there was no prediction, or it is unknown whether it came true."""
     shown = None if predicted is None else shown_by(predicted.metric)
     if predicted is None or shown is None or judgement is None:
         return None

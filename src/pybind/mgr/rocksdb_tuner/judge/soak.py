@@ -39,7 +39,7 @@ def contradiction(soak: SoakPlan) -> Optional[str]:
         if plan is not None and 0 < plan.most_s < plan.least_s:
             return (
                 f'{prefix}soak_min ({plan.least_s:g} s) is above {prefix}soak_max '
-                f'({plan.most_s:g} s), so that nothing could pass: set one of them, as in "ceph '
-                f'config set mgr mgr/rocksdb_tuner/{prefix}soak_max {plan.least_s:g}"'
+                f'({plan.most_s:g} s), so that no verdict could pass: change one of them, for '
+                f'example "ceph config set mgr mgr/rocksdb_tuner/{prefix}soak_max {plan.least_s:g}"'
             )
     return None

@@ -54,11 +54,11 @@ def _inflation(before: Sequence[float], after: Sequence[float]) -> float:
     (1 + r) / (1 - r) of a process of the first order, r with Kendall's correction for short
     series: r is found too small by (1 + 4 r) / n.
     """
-    centred = [[v - fmean(part) for v in part] for part in (before, after)]
-    variance = sum(v * v for part in centred for v in part)
+    centered = [[v - fmean(part) for v in part] for part in (before, after)]
+    variance = sum(v * v for part in centered for v in part)
     if variance == 0:
         return 1.0
-    products = sum(a * b for part in centred for a, b in zip(part, part[1:]))
+    products = sum(a * b for part in centered for a, b in zip(part, part[1:]))
     found = products / variance
     shortest = min(len(before), len(after))
     r = min(max(found + (1 + 4 * found) / shortest, 0.0), _MOST_CORRELATED)

@@ -110,7 +110,7 @@ def _nothing_flushed(evidence: Evidence) -> Optional[str]:
     if not written or any(written):
         return None
     found = ', '.join(f'osd.{n}' for n in evidence.changed)
-    return f'{found} flushed nothing to SST files while watched'
+    return f'{found} flushed nothing to SST files during the soak'
 
 
 def _judge_signal(

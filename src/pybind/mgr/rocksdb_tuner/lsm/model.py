@@ -59,7 +59,7 @@ class TreeInputs:
 def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
     """The tree that RocksDB makes of the options.
 
-    ``known`` is what was measured, by default what is installed. Raises NotModelledError for a
+    ``known`` is what was measured, by default what is installed. Raises NotModeledError for a
     tree that is none of levels, KeyError for a workload that was not measured, and what
     `options.effective` raises for options that no OSD starts with.
     """

@@ -9,12 +9,12 @@ from typing import Optional
 from ..options.effective import effective
 from ..options.syntax import OptionSet
 
-__all__ = ['NotModelledError', 'TreeOptions', 'tree_options']
+__all__ = ['NotModeledError', 'TreeOptions', 'tree_options']
 
 _LEVEL_STYLE = 'kCompactionStyleLevel'
 
 
-class NotModelledError(ValueError):
+class NotModeledError(ValueError):
     """An option set that RocksDB may take, and whose tree this model does not know."""
 
 
@@ -80,21 +80,21 @@ class TreeOptions:
 def tree_options(option_set: OptionSet, rocksdb_version: str) -> TreeOptions:
     """The tree's options of one column family.
 
-    Raises NotModelledError for another compaction style, without compactions, and for levels that
+    Raises NotModeledError for another compaction style, without compactions, and for levels that
     do not grow by a number, and what `effective` raises.
     """
     values = effective(option_set, rocksdb_version)
     style = values.get('compaction_style')
     if style != _LEVEL_STYLE:
-        raise NotModelledError(f'compaction_style={style}: only {_LEVEL_STYLE} is modelled')
+        raise NotModeledError(f'compaction_style={style}: only {_LEVEL_STYLE} is modeled')
     if values.get('disable_auto_compactions') == 'true':
-        raise NotModelledError('disable_auto_compactions=true: without compactions no level fills')
+        raise NotModeledError('disable_auto_compactions=true: without compactions no level fills')
 
     def text(name: str) -> str:
         try:
             return values[name]
         except KeyError:
-            raise NotModelledError(
+            raise NotModeledError(
                 f'{name}: what RocksDB {rocksdb_version} makes of it is not known'
             ) from None
 
@@ -103,9 +103,7 @@ def tree_options(option_set: OptionSet, rocksdb_version: str) -> TreeOptions:
 
     multiplier = float(text('max_bytes_for_level_multiplier'))
     if not math.isfinite(multiplier):
-        raise NotModelledError(
-            f'max_bytes_for_level_multiplier={multiplier:g}: no level has a size'
-        )
+        raise NotModeledError(f'max_bytes_for_level_multiplier={multiplier:g}: no level has a size')
     dynamic = values.get('level_compaction_dynamic_level_bytes')
     return TreeOptions(
         write_buffer_bytes=number('write_buffer_size'),

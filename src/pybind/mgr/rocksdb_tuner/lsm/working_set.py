@@ -119,15 +119,15 @@ def _evenly(most: float, steps: int) -> list[float]:
 
 
 class _Predicted:
-    """Write amplification by the number of objects: modelled for some, between them smooth."""
+    """Write amplification by the number of objects: modeled for some, between them smooth."""
 
     def __init__(self, inputs: TreeInputs, most: float) -> None:
         numbers = _evenly(most, _STEPS)
         self._step = math.log(numbers[1] / numbers[0])
-        self._logarithms = [math.log(self._modelled(inputs, number)) for number in numbers]
+        self._logarithms = [math.log(self._modeled(inputs, number)) for number in numbers]
 
     @staticmethod
-    def _modelled(inputs: TreeInputs, objects: float) -> float:
+    def _modeled(inputs: TreeInputs, objects: float) -> float:
         load = replace(inputs.load, objects=objects)
         write = amplification_of(replace(inputs, load=load)).write
         # The workload and the size of the database are known here.

@@ -50,11 +50,11 @@ LatestCounter = Callable[[str, str, str], 'dict[str, Any]']
 
 
 def latest_counter_reader(module: Any) -> LatestCounter:
-    """The cheapest call that returns the newest point of one unlabelled counter.
+    """The cheapest call that returns the newest point of one unlabeled counter.
 
-    Tentacle kept the name ``get_latest_counter`` for labelled counters, with another signature:
+    Tentacle kept the name ``get_latest_counter`` for labeled counters, with another signature:
     the new name must be looked for first.
     """
-    unlabelled = getattr(module, 'get_latest_unlabeled_counter', None)
-    reader: LatestCounter = unlabelled or module.get_latest_counter
+    unlabeled = getattr(module, 'get_latest_unlabeled_counter', None)
+    reader: LatestCounter = unlabeled or module.get_latest_counter
     return reader

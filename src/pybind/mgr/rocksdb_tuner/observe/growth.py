@@ -32,7 +32,7 @@ class Outlook(str, Enum):
     """What can be said of a DB device."""
 
     NOT_ENOUGH_HISTORY = 'not-enough-history'
-    #: The growth cannot be told from none.
+    #: The growth is unknown from none.
     NOT_GROWING = 'not-growing'
     #: It grows, but too slowly for this history to tell when it is full.
     BEYOND_HORIZON = 'beyond-horizon'

@@ -9,7 +9,7 @@ from .sample import Sample
 from .window import MIN_WINDOW_S, Window, comparable, window
 
 #: The short window reaches back this far: long enough to smooth, short enough that a workload is
-#: recognised within a minute of its start.
+#: recognized within a minute of its start.
 SHORT_WINDOW_S = 30.0
 #: Points of the long window are this far apart, and as many are kept: two hours.
 ANCHOR_SPACING_S = 600.0

@@ -24,7 +24,7 @@ KV_STATS_COMMAND = 'dump_objectstore_kv_stats'
 #: And, where the OSD has such statistics, the one that completes them.
 PERF_DUMP_COMMAND = 'perf dump'
 PERF_DUMP_ARGUMENTS = {'logger': 'rocksdb'}
-#: Neighbours in the OSD map are reckoned in different ticks: a prime number of seconds apart.
+#: Related options in the OSD map are reckoned in different ticks: a prime number of seconds apart.
 _STAGGER_S = 37
 
 

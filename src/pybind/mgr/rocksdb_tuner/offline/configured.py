@@ -38,7 +38,7 @@ def configured(
     if running is None:
         return Configured()
     if entries is None:
-        # Who decides at the next start cannot be told, and so not whether one is pending.
+        # Who decides at the next start is unknown, and so not whether one is pending.
         options = replace(
             osd_options(osd, (), running), next_start=None, deciding_who=None, pending_restart=None
         )

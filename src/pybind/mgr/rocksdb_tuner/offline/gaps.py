@@ -57,7 +57,7 @@ _OF_OSDS = (
     ),
     _Gap(
         lambda o: o.configured.options is None,
-        'What options {} run cannot be told, so nothing is said of them.',
+        'What options {} run is unknown, so nothing is reported for them.',
     ),
     _Gap(
         lambda o: not o.collected.kv_stats,
@@ -92,7 +92,7 @@ def _of_cluster(reading: Reading) -> Iterator[str]:
         yield (
             'These files are of one time and were not written by the module: when a DB device will '
             'be full, for how long a restart has been pending, how OSDs last started, and what '
-            'clients did before cannot be told, and thresholds are the defaults.'
+            'clients did before is unknown, and thresholds are the defaults.'
         )
 
 

@@ -19,8 +19,8 @@ from ..observe.details import Details
 from ..observe.signals import Signals
 from ..options.releases import KnownRelease, known_releases, release_of
 from ..snapshot import Mode, Sampling, Snapshot
+from ..workload.classifier import Classifier
 from ..workload.hysteresis import CONFIRM_S
-from ..workload.recogniser import Recogniser
 from ..workload.records import Recognition, Workload, WorkloadClass
 from .configured import configured
 from .gaps import gaps
@@ -54,7 +54,7 @@ def _snapshot(reading: Reading) -> Snapshot:
     now_s = taken_s or 0.0
     seen = {o.info.osd_id: o.measured.signals for o in judged if o.measured.signals}
     looks = {o.info.osd_id: o.measured.details for o in judged}
-    recognition = _recognise(collection, seen, looks, now_s)
+    recognition = _recognize(collection, seen, looks, now_s)
     facts = tuple(_facts(o, recognition.per_osd.get(o.info.osd_id), module) for o in judged)
     if module is not None and module.mode is Mode.OFF:
         facts = ()
@@ -136,7 +136,7 @@ def _facts(
     )
 
 
-def _recognise(
+def _recognize(
     collection: Collection,
     seen: Mapping[int, Signals],
     looks: Mapping[int, Optional[Details]],
@@ -145,14 +145,14 @@ def _recognise(
     module = collection.module
     if module is not None:
         # The same look once more, with what was believed before it.
-        recogniser = Recogniser(module.memories)
-        return recogniser.recognise(
+        classifier = Classifier(module.memories)
+        return classifier.recognize(
             seen, collection.cluster_map, module.sampled_s, module.pool_rates, looks.get
         )
     # One look is all there is: it is not a change of what was believed.
-    recogniser = Recogniser()
-    recogniser.recognise(seen, collection.cluster_map, now_s - CONFIRM_S)
-    return recogniser.recognise(seen, collection.cluster_map, now_s, details=looks.get)
+    classifier = Classifier()
+    classifier.recognize(seen, collection.cluster_map, now_s - CONFIRM_S)
+    return classifier.recognize(seen, collection.cluster_map, now_s, details=looks.get)
 
 
 def _advised_on(facts: Iterable[OsdFacts], recognition: Recognition) -> Mapping[str, Workload]:

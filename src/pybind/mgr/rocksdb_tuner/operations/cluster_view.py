@@ -21,7 +21,7 @@ class ClusterView:
     ok_to_stop: Mapping[int, Optional[str]] = field(default_factory=dict)
     #: What runs now, by kind of daemon; None: not asked for, or no answer.
     versions: Optional[tuple[DaemonVersions, ...]] = None
-    #: What the orchestrator upgrades to, or why that cannot be told; None: it upgrades nothing.
+    #: What the orchestrator upgrades to, or why that is unknown; None: it upgrades nothing.
     upgrade: Optional[str] = None
     #: False: the operator switched changes off.
     may_act: bool = True

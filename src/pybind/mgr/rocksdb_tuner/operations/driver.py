@@ -168,7 +168,7 @@ class OperationDriver(ABC, Generic[StateT, SeenT, ActionT]):
                 self._conclude(self._last)
                 self._unrecorded = False
         except (CommandError, OperationRefused) as error:
-            trouble = f'the {self.KIND} cannot go on now: {error.message}'
+            trouble = f'the {self.KIND} cannot continue now: {error.message}'
             if trouble != self._trouble:
                 log.warning(trouble)
             self._trouble = trouble

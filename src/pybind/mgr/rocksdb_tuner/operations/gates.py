@@ -89,14 +89,14 @@ _UPGRADED_TOGETHER = frozenset({'mon', 'mgr', 'osd'})
 #: The same in words, in the order in which they are asked.
 GATES = (
     'the mode of the module allows changes, and nobody paused the rollout',
-    'it is within maintenance_days and maintenance_hours, where these are set',
-    'restarts_per_day is not used up, where it is set',
+    'the time is within maintenance_days and maintenance_hours, if set',
+    'restarts_per_day is not exhausted, if set',
     'OSDs report to this manager',
-    'no OSD of the cluster is down, and this one has told its version',
-    'none came, went or restarted since the placement groups were reported',
+    'no OSD of the cluster is down, and this one has reported its version',
+    'no OSD joined, left or restarted since placement groups were last reported',
     'no flag such as noout or nobackfill is set, nor on single OSDs',
     'no health check of space, redundancy or quorum (nearfull, PG_DEGRADED, MON_DOWN)',
-    'all placement groups are active+clean, and none recovers or is damaged',
+    'all placement groups are active+clean, and none is recovering or damaged',
     'Ceph is not being upgraded, and all daemons run one version',
     'ok-to-stop agrees',
 )
@@ -112,7 +112,7 @@ _REMEDIES = (
     (r'cluster health', '"ceph health detail" says what is wrong'),
     (
         r'(the states of the )?placement groups',
-        '"ceph pg dump_stuck" and "ceph -s" show what holds them up',
+        '"ceph pg dump_stuck" and "ceph -s" show what blocks them',
     ),
     (r'Ceph is being upgraded', 'finish the upgrade: "ceph orch upgrade status"'),
     (
@@ -124,7 +124,7 @@ _REMEDIES = (
         '"ceph osd ok-to-stop" says which placement groups it would hurt',
     ),
     (r'the (version|address) of osd', '"ceph osd metadata" shows what OSDs reported'),
-    (r'an OSD came, went or restarted', 'OSDs flap: "ceph log last cluster" shows which'),
+    (r'an OSD joined, left or restarted', 'OSDs flap: "ceph log last cluster" shows which'),
 )
 
 
@@ -156,7 +156,7 @@ def _moved(seen: ClusterView) -> Optional[str]:
     # the next report, and until then they look as clean as before (seen on 16.2.15).
     if not seen.osds_moved:
         return None
-    return 'an OSD came, went or restarted just now: placement groups are to be reported first'
+    return 'an OSD joined, left or restarted just now: waiting for placement groups to be reported'
 
 
 def placement_groups(seen: ClusterView) -> Optional[str]:

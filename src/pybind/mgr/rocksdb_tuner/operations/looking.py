@@ -33,8 +33,8 @@ def daemon_versions(upgrades: Upgrades) -> Optional[tuple[DaemonVersions, ...]]:
 
 
 def orchestrated_upgrade(upgrades: Upgrades) -> Optional[str]:
-    """What the orchestrator upgrades to, or why that cannot be told."""
+    """What the orchestrator upgrades to, or why that is unknown."""
     try:
         return upgrades.orchestrated_upgrade()
     except CommandError as error:
-        return f'its state cannot be told ({error.message})'
+        return f'its state is unknown ({error.message})'

@@ -5,7 +5,7 @@ from __future__ import annotations
 #: Texts in the state are cut to this many characters: they come from other programs.
 TEXT_MAX = 600
 
-LOOKS_FIRST = 'this manager has just become active and looks first'
+LOOKS_FIRST = 'this manager has just become active and samples first'
 
 
 def paused_text(actor: str) -> str:

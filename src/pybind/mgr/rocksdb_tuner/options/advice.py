@@ -25,7 +25,7 @@ from .syntax import OptionSet
 from .values import ValueRefusedError
 from .wal import Wal, wal_of
 
-__all__ = ['NEIGHBOURS', 'advice', 'related_options_advice']
+__all__ = ['RELATED_OPTIONS', 'advice', 'related_options_advice']
 
 _GIB = 1 << 30
 #: Where nobody said how many cores an OSD has: published clusters gave it 6 to 10.
@@ -50,7 +50,7 @@ _USUAL_PERIOD_S = 30 * 24 * 3600
 _PG_LOG_LEAST = 100
 
 #: Ceph options that published tunings change together with the string.
-NEIGHBOURS = (
+RELATED_OPTIONS = (
     'osd_min_pg_log_entries',
     'osd_max_pg_log_entries',
     'bluestore_cache_autotune',
@@ -74,7 +74,7 @@ def advice(
         yield from _memtables_beyond_memory(option_set, values, version, hardware)
         yield from _wal_beyond_device(option_set, values, version, hardware)
         yield from _levels_beyond_device(values, hardware)
-    yield from related_options_advice(dict(hardware.neighbours))
+    yield from related_options_advice(dict(hardware.related_options))
 
 
 def _jobs_switched_off(option_set: OptionSet, values: Mapping[str, str]) -> Iterator[Problem]:
@@ -332,8 +332,8 @@ def related_options_advice(settings: Mapping[str, str]) -> Iterator[Problem]:
                 'short-pg-log',
                 name,
                 f'{settings[name]} entries: an OSD that restarts has missed more than its PGs '
-                'remember, and is filled anew instead of catching up; published benchmarks that '
-                'set 10 restarted nothing',
+                'remember, and needs a backfill instead of recovering from the log; published '
+                'benchmarks that set 10 restarted nothing',
             )
     dups = natural(settings.get('osd_pg_log_dups_tracked'))
     if dups is not None and dups < _PG_LOG_LEAST:

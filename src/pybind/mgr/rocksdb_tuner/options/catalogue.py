@@ -2,7 +2,7 @@
 
 Kept by RocksDB version (major and minor), since daemons of one cluster can run different ones
 during an upgrade. A version between two measured ones (Quincy's 6.15) is described by what both
-neighbours agree on; nothing is claimed of a version outside the measured range.
+neighbors agree on; nothing is claimed of a version outside the measured range.
 """
 
 from __future__ import annotations
@@ -110,13 +110,13 @@ class ObjectRule:
     #: Regular expressions that a whole value has to match.
     accepted: str
     refused: str
-    #: For any other plain name; None where that cannot be told.
+    #: For any other plain name; None where that is unknown.
     otherwise: Optional[bool]
-    #: For a value with members of its own, ``{id=...;...}``; None where that cannot be told.
+    #: For a value with members of its own, ``{id=...;...}``; None where that is unknown.
     with_members: Optional[bool]
 
     def takes(self, value: str) -> Optional[bool]:
-        """Whether a daemon opens its database with ``value``; None where that cannot be told."""
+        """Whether a daemon opens its database with ``value``; None where that is unknown."""
         if re.fullmatch(self.refused, value, re.ASCII):
             return False
         if re.fullmatch(self.accepted, value, re.ASCII):
@@ -180,7 +180,7 @@ class Catalogue:
     options: Mapping[str, OptionInfo]
 
     def versions_for(self, rocksdb_version: str) -> tuple[str, ...]:
-        """The measured versions that together describe this one: itself, or its two neighbours.
+        """The measured versions that together describe this one: itself, or its two neighbors.
 
         Takes "7.9" as well as "7.9.2". Raises `UnknownRocksDBVersionError` for one that is older
         or newer than all measured ones.
@@ -200,7 +200,7 @@ class Catalogue:
         )
 
     def get(self, name: str, rocksdb_version: str) -> Optional[OptionInfo]:
-        """The option, None where (a neighbour of) this version does not know the name."""
+        """The option, None where (a neighbor of) this version does not know the name."""
         info = self.options.get(name)
         if info and all(v in info.versions for v in self.versions_for(rocksdb_version)):
             return info

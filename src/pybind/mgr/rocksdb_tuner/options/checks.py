@@ -23,7 +23,7 @@ TEXT_MAX_BYTES = 8192
 NOTHING_KNOWN = Hardware()
 #: The rule for what is neither known to be accepted nor to be refused.
 NOT_JUDGED = 'not-judged'
-#: With these alone it cannot be told whether, or with what in effect, an OSD starts.
+#: With these alone it is unknown whether, or with what in effect, an OSD starts.
 _NOT_TOLD = frozenset({NOT_JUDGED, 'ambiguous'})
 #: Rules whose problems do not keep an OSD from starting, but keep the module from applying.
 _BLOCKING_WARNINGS = frozenset(
@@ -38,7 +38,7 @@ _BLOCKING_WARNINGS = frozenset(
 class CheckResult:
     """The answer for one string and one RocksDB version."""
 
-    #: Whether an OSD would start with it; None where that, or what it would run, cannot be told.
+    #: Whether an OSD would start with it; None where that, or what it would run, is unknown.
     accepted: Optional[bool]
     #: What would be in effect by option (``option.member`` of structs); empty where it is not
     #: known to be accepted.
@@ -184,7 +184,7 @@ def _ambiguities(option_set: OptionSet, version: str) -> Iterator[Problem]:
             'ambiguous',
             name,
             'Given in two ways at once, and which one RocksDB reads last follows from a hash '
-            'table: what would be in effect cannot be told',
+            'table: the effective value is unknown',
         )
 
 
@@ -218,7 +218,7 @@ def _not_judged(name: Optional[str], why: str) -> Problem:
     return problem(
         NOT_JUDGED,
         name,
-        f'{why}: whether the OSD would start cannot be told, so the module does not set it',
+        f'{why}: whether the OSD would start is unknown, so the module does not set it',
     )
 
 

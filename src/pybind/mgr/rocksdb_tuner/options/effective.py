@@ -121,7 +121,7 @@ def effective(option_set: OptionSet, rocksdb_version: str) -> Mapping[str, str]:
     """Every catalogued option with the value that is in effect, by name.
 
     Numbers come in full (``2MB`` is ``2097152``), booleans as true and false, enums by the names
-    that RocksDB's parser takes. Options whose value cannot be told are left out, and so are
+    that RocksDB's parser takes. Options whose value is unknown are left out, and so are
     options of the set that the catalogue does not know. For a version between two measured ones
     only what both agree on is returned, and so it is where it is not known which value wins.
 

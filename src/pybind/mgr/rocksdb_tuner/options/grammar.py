@@ -22,7 +22,7 @@ __all__ = [
     'diff',
     'format',
     'in_force',
-    'normalise',
+    'normalize',
     'parse',
     'same_meaning',
 ]
@@ -37,18 +37,18 @@ class OptionDifference:
     value_to: Optional[str]
 
 
-def normalise(option_set: OptionSet) -> OptionSet:
+def normalize(option_set: OptionSet) -> OptionSet:
     """The same set with each value in one form and the names in order: ``2MB`` is ``2097152``.
 
     Values that would be refused, and those of options that are not in the catalogue, stay as they
     are. Nothing is clamped: see `effective` for that.
     """
     return OptionSet(
-        tuple(sorted((name, _normalised(name, value)) for name, value in option_set.items))
+        tuple(sorted((name, _normalized(name, value)) for name, value in option_set.items))
     )
 
 
-def _normalised(name: str, value: str) -> str:
+def _normalized(name: str, value: str) -> str:
     info = catalogue().options.get(name)
     if info is None:
         return value
@@ -63,7 +63,7 @@ def diff(a: OptionSet, b: OptionSet) -> tuple[OptionDifference, ...]:
 
     Two ways to write one value are no difference.
     """
-    plain_a, plain_b = normalise(a).as_dict(), normalise(b).as_dict()
+    plain_a, plain_b = normalize(a).as_dict(), normalize(b).as_dict()
     return tuple(
         OptionDifference(name, a.get(name), b.get(name))
         for name in sorted({*plain_a, *plain_b})
@@ -99,7 +99,7 @@ def same_meaning(a: str, b: str, rocksdb_version: Optional[str]) -> bool:
 @lru_cache(maxsize=512)
 def _plain(text: str) -> Optional[OptionSet]:
     try:
-        return normalise(parse(text))
+        return normalize(parse(text))
     except OptionSyntaxError:
         return None
 
@@ -113,7 +113,7 @@ def _meaning(text: str, rocksdb_version: str) -> tuple[Mapping[str, str], Option
     _refuse_what_is_refused(option_set, rocksdb_version)
     rest = tuple(
         (name, value)
-        for name, value in normalise(option_set).items
+        for name, value in normalize(option_set).items
         if name not in values and not known.is_without_effect(name, rocksdb_version)
     )
     return values, OptionSet(rest)

@@ -24,7 +24,7 @@ class Hardware:
     #: The own options of each column family, each shard by itself.
     families: Optional[tuple[OptionSet, ...]] = None
     #: (name, value) of the options beside the string that somebody set.
-    neighbours: tuple[tuple[str, str], ...] = ()
+    related_options: tuple[tuple[str, str], ...] = ()
 
     def weakest(self, other: Hardware) -> Hardware:
         """What holds of two OSDs of which either may run a string: the least of both."""
@@ -34,7 +34,7 @@ class Hardware:
             wal_device_bytes=_least(self.wal_device_bytes, other.wal_device_bytes),
             db_device_bytes=_least(self.db_device_bytes, other.db_device_bytes),
             families=self.families if self.families is not None else other.families,
-            neighbours=tuple(dict.fromkeys((*self.neighbours, *other.neighbours))),
+            related_options=tuple(dict.fromkeys((*self.related_options, *other.related_options))),
         )
 
     @property

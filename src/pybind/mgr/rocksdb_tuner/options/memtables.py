@@ -1,7 +1,7 @@
 """The most memory that memtables take, by the options in effect. Pure.
 
 A bound, for rules that say whether a string can be afforded. What they take under a load is
-modelled in `lsm/memory.py`, which also knows how much larger than the WAL they are.
+modeled in `lsm/memory.py`, which also knows how much larger than the WAL they are.
 """
 
 from __future__ import annotations

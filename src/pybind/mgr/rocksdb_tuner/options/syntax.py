@@ -219,7 +219,7 @@ def combine(main: str, annex: str) -> str:
 def in_force(main: str, annex: str) -> str:
     """The same as `combine` without what the annex overrules in ``main``: that is its purpose.
 
-    Texts that are refused, or of which it cannot be told what wins, stay as an OSD parses them.
+    Texts that are refused, or of which it is unknown what wins, stay as an OSD parses them.
     """
     whole = combine(main, annex)
     if not annex or '{' in whole:

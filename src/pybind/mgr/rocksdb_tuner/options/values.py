@@ -47,7 +47,7 @@ class ValueRefusedError(ValueError):
 
 
 class ValueNotJudgedError(ValueRefusedError):
-    """A value of a form that is not modelled here: whether it is refused cannot be told."""
+    """A value of a form that is not modeled here: whether it is refused is unknown."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ..units import natural
 from .catalogue import OptionInfo, catalogue
 from .checks import NOTHING_KNOWN, TEXT_MAX_BYTES, CheckResult, check
 from .hardware import Hardware
-from .neighbours import NeighbourInfo, neighbours
+from .related_options import RelatedOption, related_options
 from .releases import KnownRelease, announced_release, known_releases
 from .syntax import combine
 
@@ -43,7 +43,7 @@ class BadQuestionError(ValueError):
 
 @dataclass(frozen=True)
 class Subject:
-    """OSDs of one release that would run an option string, or one that is imagined."""
+    """OSDs of one release that would run an option string, or a hypothetical one."""
 
     release: KnownRelease
     #: Empty where only the release was asked for.
@@ -158,12 +158,12 @@ def _numbers(release: KnownRelease) -> tuple[int, ...]:
     return tuple(map(int, release.since.split('.')))
 
 
-def all_options() -> Mapping[str, Union[OptionInfo, NeighbourInfo]]:
+def all_options() -> Mapping[str, Union[OptionInfo, RelatedOption]]:
     """Those of the string, then Ceph's own beside it."""
-    return {**catalogue().options, **neighbours()}
+    return {**catalogue().options, **related_options()}
 
 
-def find_option(name: str) -> Union[OptionInfo, NeighbourInfo]:
+def find_option(name: str) -> Union[OptionInfo, RelatedOption]:
     """An option of the string, or of Ceph beside it; raises BadQuestionError with like ones."""
     options = all_options()
     if name in options:

@@ -18,17 +18,17 @@ _SECTIONS = {'global': 0, 'osd': 1}
 
 
 class UnknownMaskError(Exception):
-    """The entry has a mask of which it cannot be told whether the OSD starts with it."""
+    """The entry has a mask of which it is unknown whether the OSD starts with it."""
 
     def __init__(self, who: str) -> None:
-        super().__init__(f'it cannot be told whether OSDs start with the entry for {who}')
+        super().__init__(f'it is unknown whether OSDs start with the entry for {who}')
         self.who = who
 
 
 def deciding_entry(entries: Iterable[ConfigEntry], osd: OsdInfo) -> Optional[ConfigEntry]:
     """The entry among ``entries`` (all of one option) that ``osd`` starts with; None if none.
 
-    Raises UnknownMaskError where that cannot be told.
+    Raises UnknownMaskError where that is unknown.
     """
     matching = [(rank, entry) for entry in entries if (rank := _rank(entry.who, osd)) is not None]
     return max(matching, key=lambda ranked: ranked[0])[1] if matching else None

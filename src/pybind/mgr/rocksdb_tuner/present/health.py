@@ -23,7 +23,7 @@ OPTIONS_CONFLICT = 'ROCKSDB_TUNER_OPTIONS_CONFLICT'
 ROLLOUT_FAILED = 'ROCKSDB_TUNER_ROLLOUT_FAILED'
 ROLLOUT_WAITING = 'ROCKSDB_TUNER_ROLLOUT_WAITING'
 COMPACTION_WAITING = 'ROCKSDB_TUNER_COMPACTION_WAITING'
-_ACKNOWLEDGE = '"ceph rocksdb-tuner rollout ack" takes note of it'
+_ACKNOWLEDGE = '"ceph rocksdb-tuner rollout ack" acknowledges it'
 METRICS_UNAVAILABLE = 'ROCKSDB_TUNER_METRICS_UNAVAILABLE'
 STEP_FAILED = 'ROCKSDB_TUNER_STEP_FAILED'
 #: Monitors refuse commands for a moment now and then.
@@ -101,7 +101,7 @@ def _rollout_checks(rollout: RolloutState, snapshot: Snapshot) -> HealthChecks:
         return {}
     left = who_was_left(rollout)
     detail = [snapshot.rollout_waits] + ([] if left is None else [f'left behind: {left}'])
-    return {ROLLOUT_WAITING: _check(f'{name} waits for you', detail)}
+    return {ROLLOUT_WAITING: _check(f'{name} requires operator action', detail)}
 
 
 def _campaign_checks(snapshot: Snapshot) -> HealthChecks:

@@ -1,6 +1,6 @@
 """A snapshot as Prometheus metrics.
 
-Names are Prometheus' (base units, the unit last) below Ceph's prefix, and OSDs are labelled
+Names are Prometheus' (base units, the unit last) below Ceph's prefix, and OSDs are labeled
 ``ceph_daemon`` as Ceph's own metrics label them, so that both can be joined. All are gauges: rates
 and means were worked out between two reports of an OSD. What is not known has no sample.
 
@@ -223,7 +223,7 @@ def _advice(snapshot: Snapshot) -> Iterable[Metric]:
     yield _metric(
         'findings',
         'Conditions that are met now.',
-        [_labelled(severities[s], severity=s.value) for s in Severity],
+        [_labeled(severities[s], severity=s.value) for s in Severity],
     )
     affected: dict[tuple[str, str], set[int]] = {}
     for finding in snapshot.findings:
@@ -233,7 +233,7 @@ def _advice(snapshot: Snapshot) -> Iterable[Metric]:
         'finding_osds',
         'OSDs on which a condition is met; 0 where it is of no single OSD.',
         [
-            _labelled(len(osds), finding=finding_id, severity=severity)
+            _labeled(len(osds), finding=finding_id, severity=severity)
             for (finding_id, severity), osds in sorted(affected.items())
         ],
     )
@@ -241,7 +241,7 @@ def _advice(snapshot: Snapshot) -> Iterable[Metric]:
     yield _metric(
         'recommendations',
         'Changes that are recommended now.',
-        [_labelled(kinds[kind], kind=kind.value) for kind in Kind],
+        [_labeled(kinds[kind], kind=kind.value) for kind in Kind],
     )
 
 
@@ -266,7 +266,7 @@ def _device_classes(groups: Sequence[GroupFacts]) -> Iterable[Metric]:
         'device_class_info',
         'What the OSDs of a device class do and run.',
         [
-            _labelled(
+            _labeled(
                 1,
                 device_class=group.device_class,
                 workload=_workload(group.workload),
@@ -278,7 +278,7 @@ def _device_classes(groups: Sequence[GroupFacts]) -> Iterable[Metric]:
     yield _metric(
         'device_class_osds',
         'OSDs of a device class.',
-        [_labelled(len(group.osds), device_class=group.device_class) for group in groups],
+        [_labeled(len(group.osds), device_class=group.device_class) for group in groups],
     )
     for figure in _CLASS_FIGURES:
         samples = []
@@ -286,7 +286,7 @@ def _device_classes(groups: Sequence[GroupFacts]) -> Iterable[Metric]:
             read = [figure.read(osd.signals) for osd in group.osds if osd.signals]
             known = [value for value in read if value is not None]
             if known:
-                samples.append(_labelled(figure.combine(known), device_class=group.device_class))
+                samples.append(_labeled(figure.combine(known), device_class=group.device_class))
         yield _metric(figure.name, figure.help, samples)
 
 
@@ -295,7 +295,7 @@ def _osds(osds: Sequence[OsdFacts], taken_s: Optional[float]) -> Iterable[Metric
         'osd_info',
         'What an OSD does and runs.',
         [
-            _labelled(
+            _labeled(
                 1,
                 ceph_daemon=_daemon(osd),
                 device_class=osd.info.device_class or '',
@@ -365,21 +365,21 @@ def _of_osds(
     return _metric(
         name,
         text,
-        [_labelled(value, ceph_daemon=_daemon(osd)) for osd, value in values if value is not None],
+        [_labeled(value, ceph_daemon=_daemon(osd)) for osd, value in values if value is not None],
     )
 
 
 def _states(name: str, text: str, states: Sequence[str], current: str) -> Metric:
     """One sample for each state, as Prometheus has no enumerations."""
     label = name.rsplit('_', 1)[-1]
-    return _metric(name, text, [_labelled(s == current, **{label: s}) for s in states])
+    return _metric(name, text, [_labeled(s == current, **{label: s}) for s in states])
 
 
 def _one(name: str, text: str, value: Optional[float]) -> Metric:
-    return _metric(name, text, [] if value is None else [_labelled(value)])
+    return _metric(name, text, [] if value is None else [_labeled(value)])
 
 
-def _labelled(value: float, **labels: str) -> Sample:
+def _labeled(value: float, **labels: str) -> Sample:
     # A bool is an int to Python; its text would not be a number to Prometheus.
     return Sample(tuple(labels.items()), float(value))
 

@@ -25,7 +25,7 @@ from ..observe.trend import Trend
 from ..operations.compaction.records import CampaignState
 from ..operations.rollout.records import RolloutState
 from ..options.catalogue import OptionInfo
-from ..options.neighbours import NeighbourInfo
+from ..options.related_options import RelatedOption
 from ..options.verdict import Verdict
 from ..snapshot import Mode, Snapshot
 from . import subjects
@@ -233,11 +233,11 @@ def check(verdict: Verdict, output_format: str) -> str:
     return _render(check_of, option_tables.check, verdict, output_format)
 
 
-def option_list(options: Sequence[Union[OptionInfo, NeighbourInfo]], output_format: str) -> str:
+def option_list(options: Sequence[Union[OptionInfo, RelatedOption]], output_format: str) -> str:
     return _render(known_options_of, option_tables.option_list, options, output_format)
 
 
-def explain(info: Union[OptionInfo, NeighbourInfo], output_format: str) -> str:
+def explain(info: Union[OptionInfo, RelatedOption], output_format: str) -> str:
     return _render(option_of, option_tables.explain, info, output_format)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from ..advise.limit import limit_of_osd
-from ..advise.modelled import Modelled, modelled
+from ..advise.modeled import Modeled, modeled
 from ..advise.records import UNKNOWN_LIMIT, Finding, Limit, OsdFacts, Recommendation
 from ..deep.look import DeepLook
 from ..judge.records import SoakPlan
@@ -30,7 +30,7 @@ class OsdDetail:
     #: What its RocksDB says of itself, where it was asked.
     deep: Optional[DeepLook] = None
     #: What the model says of it; None where it has none.
-    modelled: Optional[Modelled] = None
+    modeled: Optional[Modeled] = None
     #: What bounds its clients.
     limit: Limit = UNKNOWN_LIMIT
 
@@ -63,7 +63,7 @@ def osd_detail(snapshot: Snapshot, osd_id: int, deep: Optional[DeepLook] = None)
         findings=tuple(f for f in snapshot.findings if osd_id in f.osds),
         recommendations=tuple(r for r in snapshot.recommendations if osd_id in r.osds),
         deep=deep,
-        modelled=modelled(facts),
+        modeled=modeled(facts),
         limit=limit_of_osd(facts),
     )
 

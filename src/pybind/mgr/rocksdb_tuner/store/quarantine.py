@@ -39,21 +39,21 @@ class Quarantine:
 
     def set_aside(self, key: str, text: str, reason: str) -> None:
         """Never raises: where the store refuses it now, the next manager tries again."""
-        log.warning('%s cannot be read and is set aside: %s', key, reason)
+        log.warning('%s cannot be read and is quarantined: %s', key, reason)
         self._reasons[key] = reason
         try:
             self._store.set(BROKEN + key, text)
             self._store.set(key, None)
         except CommandError as error:
-            log.warning('%s could not be set aside: %s', key, error.message)
+            log.warning('%s could not be quarantined: %s', key, error.message)
 
     def problems(self) -> tuple[str, ...]:
         """One sentence for each stored text that could not be read, until it is removed."""
         aside = [key[len(BROKEN) :] for key in self._store.keys(BROKEN)]
         return tuple(
-            f'the stored "{key}" could not be read and was set aside: '
+            f'the stored "{key}" could not be read and was quarantined: '
             f'{self._reasons.get(key, "see the log of the manager that read it")}; "ceph '
-            f'config-key rm mgr/rocksdb_tuner/{BROKEN}{key}" once it is not needed any more'
+            f'config-key rm mgr/rocksdb_tuner/{BROKEN}{key}" once it is no longer needed'
             for key in sorted({*aside, *self._reasons})
             if key in aside or self._store.get(key) is not None
         )
@@ -76,6 +76,6 @@ class Quarantine:
             except StoredStateError:
                 continue
             except CommandError as error:
-                log.warning('%s could not be taken back: %s', key, error.message)
+                log.warning('%s could not be restored: %s', key, error.message)
             else:
-                log.info('%s, which had been set aside, can be read again', key)
+                log.info('%s, which had been quarantined, can be read again', key)

@@ -34,7 +34,7 @@ BREAK: dict[str, tuple[str, Callable[[World], None]]] = {
     'verdict': ('judging', lambda w: setattr(w.tuner.operating.driver._recording, 'found', broken)),
     'trends': ('trends', lambda w: setattr(w.tuner.trends, 'add', broken)),
     'pools': ('pools', lambda w: setattr(w.cluster, 'pool_counters', broken)),
-    'workload': ('workload', lambda w: setattr(w.tuner.sampler.recogniser, 'recognise', broken)),
+    'workload': ('workload', lambda w: setattr(w.tuner.sampler.classifier, 'recognize', broken)),
     'facts': ('evaluation', lambda w: setattr(w.tuner.evaluation, '_facts', broken)),
     'advice': ('advice', lambda w: setattr(w.tuner.evaluation, '_conclude', broken)),
     'starts': ('starts of OSDs', lambda w: setattr(w.tuner.sampler.starts, 'look', broken)),

@@ -214,7 +214,7 @@ export function layout(
     y: y.ticks(Y_SPACE),
     region,
     marks,
-    labels: labelled(marks, plot, lines, measure),
+    labels: labeled(marks, plot, lines, measure),
   };
 }
 
@@ -258,7 +258,7 @@ function scale(values: readonly number[], bar: number, from: number, to: number)
 }
 
 /** Labels of all that have a name, none over another; one without room is left out. */
-function labelled(
+function labeled(
   marks: readonly Mark[],
   plot: Box,
   axes: readonly Box[],

@@ -4,16 +4,16 @@ import type { PropertyValues, TemplateResult } from 'lit';
 import type { Named, OsdMap } from './answers';
 import { number, percent } from './format';
 
-export type Colouring = 'workloads' | 'kv_sync_busy' | 'db_used_ratio' | 'profiles';
+export type Coloring = 'workloads' | 'kv_sync_busy' | 'db_used_ratio' | 'profiles';
 
-export const COLOURINGS: Record<Colouring, string> = {
+export const COLOURINGS: Record<Coloring, string> = {
   workloads: 'Workload',
   kv_sync_busy: 'kv_sync busyness',
   db_used_ratio: 'DB use',
   profiles: 'Option set',
 };
 
-/** Okabe and Ito's colours, which can be told apart with any kind of colour vision. */
+/** Okabe and Ito's colors, which can be told apart with any kind of color vision. */
 const WORKLOADS: Record<string, string> = {
   idle: '#c8c8c8',
   'rbd-small-write': '#0072b2',
@@ -45,13 +45,13 @@ interface Entry {
 export class RocksDbTunerMap extends LitElement {
   static override properties = {
     osdMap: { attribute: false },
-    colouring: { attribute: false },
+    coloring: { attribute: false },
     selected: { attribute: false },
     hovered: { state: true },
   };
 
   osdMap: OsdMap | null = null;
-  colouring: Colouring = 'workloads';
+  coloring: Coloring = 'workloads';
   selected: number | null = null;
   private hovered: Place | null = null;
   private cell = 16;
@@ -84,7 +84,7 @@ export class RocksDbTunerMap extends LitElement {
           tabindex="0"
           role="application"
           aria-roledescription="map of OSDs"
-          aria-label=${`${osdMap.osds.length} OSDs by ${COLOURINGS[this.colouring]}: ${said}. Arrow keys choose an OSD.`}
+          aria-label=${`${osdMap.osds.length} OSDs by ${COLOURINGS[this.coloring]}: ${said}. Arrow keys choose an OSD.`}
           @mousemove=${(event: MouseEvent) => {
             this.hovered = this.under(event);
           }}
@@ -219,7 +219,7 @@ export class RocksDbTunerMap extends LitElement {
 
   private color(osdMap: OsdMap, at: number): string {
     if (!osdMap.up[at]) return DOWN;
-    switch (this.colouring) {
+    switch (this.coloring) {
       case 'workloads':
         return WORKLOADS[named(osdMap.workloads, at) ?? ''] ?? UNKNOWN;
       case 'profiles': {
@@ -227,7 +227,7 @@ export class RocksDbTunerMap extends LitElement {
         return setColor(names, index[at] ?? 0);
       }
       default: {
-        const value = osdMap[this.colouring][at];
+        const value = osdMap[this.coloring][at];
         return value === null || value === undefined ? UNKNOWN : (STEPS[step(value)] ?? UNKNOWN);
       }
     }
@@ -240,7 +240,7 @@ export class RocksDbTunerMap extends LitElement {
       found.set(label, made);
       return made;
     };
-    if (this.colouring === 'kv_sync_busy' || this.colouring === 'db_used_ratio') {
+    if (this.coloring === 'kv_sync_busy' || this.coloring === 'db_used_ratio') {
       STEPS.forEach((color, i) => entry(`${i * 20}–${(i + 1) * 20}%`, color));
     }
     osdMap.osds.forEach((_, at) => {
@@ -252,11 +252,11 @@ export class RocksDbTunerMap extends LitElement {
 
   private label(osdMap: OsdMap, at: number): string {
     if (!osdMap.up[at]) return 'down';
-    if (this.colouring === 'workloads') return named(osdMap.workloads, at) ?? 'unknown';
-    if (this.colouring === 'profiles') return named(osdMap.profiles, at) ?? 'none that is known';
-    const value = osdMap[this.colouring][at];
+    if (this.coloring === 'workloads') return named(osdMap.workloads, at) ?? 'unknown';
+    if (this.coloring === 'profiles') return named(osdMap.profiles, at) ?? 'none that is known';
+    const value = osdMap[this.coloring][at];
     if (value === null || value === undefined) {
-      return this.colouring === 'db_used_ratio' ? 'no DB device of its own' : 'not known';
+      return this.coloring === 'db_used_ratio' ? 'no DB device of its own' : 'not known';
     }
     const i = step(value);
     return `${i * 20}–${(i + 1) * 20}%`;
@@ -308,7 +308,7 @@ export class RocksDbTunerMap extends LitElement {
 }
 
 const LABEL = 18;
-/** With more of them the numbers are a grey noise. */
+/** With more of them the numbers are a gray noise. */
 const NUMBERED_MAX = 400;
 const names = new Intl.Collator(undefined, { numeric: true });
 
@@ -329,7 +329,7 @@ function step(ratio: number): number {
   return Math.max(0, Math.min(STEPS.length - 1, Math.floor(ratio * STEPS.length)));
 }
 
-/** Of the known sets in the order of their names, so that a colour stays with its set. */
+/** Of the known sets in the order of their names, so that a color stays with its set. */
 function setColor(names: (string | null)[], index: number): string {
   const name = names[index];
   if (name === null || name === undefined) return UNKNOWN;

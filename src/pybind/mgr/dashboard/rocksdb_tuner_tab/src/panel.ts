@@ -29,7 +29,7 @@ import { canaryPicture, growthPicture, pictures } from './charts';
 import type { Question, RocksDbTunerDialog } from './dialog';
 import { duration, durations, ids, moment, plural, who } from './format';
 import { COLOURINGS } from './map';
-import type { Colouring } from './map';
+import type { Coloring } from './map';
 import { facts, label, TABLE } from './parts';
 import { history, rolloutSection, underWay } from './rollout';
 import type { Control } from './rollout';
@@ -49,8 +49,8 @@ const CONTROLS_MAX = 12;
 export const RETURN_KEY = 'rocksdb-tuner-return';
 
 const MODES: Record<string, string> = {
-  off: 'nothing is read, and a rollout stands still',
-  observe: 'measure and recognise',
+  off: 'nothing is read, and rollouts are paused',
+  observe: 'measure and classify',
   recommend: 'also advise, and apply what an operator asks for',
   'auto-apply': 'also apply recommendations of low risk that have stood long enough',
 };
@@ -77,7 +77,7 @@ export class RocksDbTunerPanel extends LitElement {
     data: { state: true },
     error: { state: true },
     now: { state: true },
-    colouring: { state: true },
+    coloring: { state: true },
     subject: { state: true },
     trend: { state: true },
     growth: { state: true },
@@ -101,7 +101,7 @@ export class RocksDbTunerPanel extends LitElement {
   private decisionsAt = 0;
   private timer: number | undefined;
   private abort: AbortController | null = null;
-  private colouring: Colouring = 'workloads';
+  private coloring: Coloring = 'workloads';
   private subject: Subject | null = null;
   private trend: Trend | null = null;
   private growth: Growth | null = null;
@@ -403,12 +403,12 @@ export class RocksDbTunerPanel extends LitElement {
           <select
             class="form-control form-select custom-select"
             @change=${(event: Event) => {
-              this.colouring = (event.currentTarget as HTMLSelectElement).value as Colouring;
+              this.coloring = (event.currentTarget as HTMLSelectElement).value as Coloring;
             }}
           >
             ${Object.entries(COLOURINGS).map(
               ([value, text]) =>
-                html`<option value=${value} ?selected=${value === this.colouring}>${text}</option>`,
+                html`<option value=${value} ?selected=${value === this.coloring}>${text}</option>`,
             )}
           </select>
         </label>
@@ -420,7 +420,7 @@ export class RocksDbTunerPanel extends LitElement {
       </div>
       <rocksdb-tuner-map
         .osdMap=${osdMap}
-        .colouring=${this.colouring}
+        .coloring=${this.coloring}
         .selected=${chosen}
         @choose=${(event: CustomEvent<number>) => this.choose({ osd: event.detail })}
       ></rocksdb-tuner-map>`;
@@ -592,7 +592,7 @@ export class RocksDbTunerPanel extends LitElement {
       lines: [
         `${plural(r.osds.length, 'OSD')} (${ids(r.osds)}) are compacted, ${ids(r.osds.slice(0, 1))} first, alone; then host by host. None is restarted, and no option is changed.`,
         'An OSD is slower while it compacts. No other begins while writes of clients take longer than before, or the cluster is not healthy enough for it.',
-        'A compaction cannot be taken back or stopped: pause and abort keep the next from beginning.',
+        'A compaction can be neither rolled back nor stopped: pause and abort prevent the next one.',
       ],
       command: `ceph rocksdb-tuner apply ${r.id}`,
       action: 'Compact',
@@ -737,7 +737,7 @@ function state(status: Status, rollout: Rollout | null): [string, string] {
   if (rollout && underWay(rollout)) {
     const progress = `${rollout.osds_finished} of ${plural(rollout.osds_total, 'OSD')}`;
     return rollout.phase === 'waiting'
-      ? ['warning', `A rollout waits for you: ${rollout.paused_reason ?? ''} (${progress})`]
+      ? ['warning', `A rollout requires operator action: ${rollout.paused_reason ?? ''} (${progress})`]
       : ['busy', `A rollout is under way: ${rollout.phase}, ${progress}`];
   }
   const campaign = rollout?.campaign ?? null;

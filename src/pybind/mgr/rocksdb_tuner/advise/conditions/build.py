@@ -17,7 +17,7 @@ _Version = tuple[int, ...]
 
 
 def unoptimised_build(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Packages of Debian and Ubuntu whose RocksDB was built without optimisation."""
+    """Packages of Debian and Ubuntu whose RocksDB was built without optimization."""
     fixed = {numbers_of(text)[:1]: text for text in condition.values['fixed']}
     affected: dict[tuple[str, str], list[int]] = {}
     for osd in cluster.osds:
@@ -31,7 +31,7 @@ def unoptimised_build(cluster: ClusterFacts, condition: Condition) -> Iterable[F
     for (text, needed), ids in affected.items():
         yield condition.finding(
             f'{name_osds(ids)} run {text} from packages of their distribution, whose RocksDB was '
-            'probably built without optimisation',
+            'probably built without optimization',
             tuple(ids),
             (FindingEvidence('ceph_version', text, 'version', None),),
             fixed=needed,

@@ -101,7 +101,7 @@ def bluefs_small_units(cluster: ClusterFacts, condition: Condition) -> Iterable[
     worst = worst_of(measured)
     if worst:
         yield condition.finding(
-            f'BlueFS of {worst.names} had to take smaller pieces of a fragmented device',
+            f'BlueFS of {worst.names} had to use smaller units of a fragmented device',
             worst.ids,
             worst.evidence,
         )

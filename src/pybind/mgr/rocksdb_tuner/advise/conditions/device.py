@@ -44,7 +44,7 @@ def spillover(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
             yield condition.finding(
                 f'{worst.names} '
                 + ('keeps' if len(worst.ids) == 1 else 'keep')
-                + ' RocksDB data on the device of the data',
+                + ' RocksDB data on the data device',
                 worst.ids,
                 worst.evidence,
                 severity=severity,

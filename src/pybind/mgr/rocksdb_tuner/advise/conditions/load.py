@@ -149,7 +149,7 @@ def kv_sync_bound(cluster: ClusterFacts, condition: Condition) -> Iterable[Findi
     worst = worst_of(measured)
     if worst:
         yield condition.finding(
-            f'the kv_sync thread of {worst.names} bounds small writes', worst.ids, worst.evidence
+            f'the kv_sync thread of {worst.names} limits small writes', worst.ids, worst.evidence
         )
 
 
@@ -242,7 +242,7 @@ def write_stalls(cluster: ClusterFacts, condition: Condition) -> Iterable[Findin
     worst = worst_of(measured)
     if worst:
         yield condition.finding(
-            f'RocksDB holds up writes of {worst.names}', worst.ids, worst.evidence
+            f'RocksDB stalls writes of {worst.names}', worst.ids, worst.evidence
         )
 
 

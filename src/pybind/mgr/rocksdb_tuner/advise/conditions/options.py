@@ -29,7 +29,7 @@ from ..facts import redundant_annex, release_of_osd
 from ..naming import name_osds
 from ..profiles import Profile
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
-from ..strings import check, recognise, same_meaning
+from ..strings import check, recognize, same_meaning
 from .catalogue import Condition
 from .facts import ClusterFacts, RunningString
 
@@ -74,11 +74,11 @@ def unjudged_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Fi
             unjudged.setdefault((who, text, runs), []).append(osd.info.osd_id)
     for (who, text, runs), ids in unjudged.items():
         yield condition.finding(
-            f'the options set for {who} are of a form that this module cannot judge: '
+            f'the options set for {who} are of a form that this module cannot validate: '
             + (
                 f'{name_osds(ids)} started with them, and what is in effect is not known'
                 if runs
-                else f'whether {name_osds(ids)} would start again cannot be told'
+                else f'whether {name_osds(ids)} would start again is unknown'
             ),
             tuple(ids),
             (FindingEvidence(OPTION, text, 'option string', None),),
@@ -89,7 +89,7 @@ def unjudged_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Fi
 
 
 def _next_start(osd: OsdFacts, entries: Sequence[ConfigEntry]) -> Optional[tuple[str, str]]:
-    """(who, string) that the config store gives it; None if nothing, or that cannot be told."""
+    """(who, string) that the config store gives it; None if nothing, or that is unknown."""
     options = osd.options
     if options is not None:
         if options.overruled or options.next_start is None or options.deciding_who is None:
@@ -299,7 +299,7 @@ def superseded_options(cluster: ClusterFacts, condition: Condition) -> Iterable[
 
 
 def published_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """A known string from a publication, recognised by its name."""
+    """A known string from a publication, recognized by its name."""
     for profile, ids in _published(cluster):
         if not profile.superseded:
             yield condition.finding(
@@ -315,7 +315,7 @@ def _published(cluster: ClusterFacts) -> list[tuple[Profile, tuple[int, ...]]]:
     using: dict[str, tuple[Profile, list[int]]] = {}
     for running in cluster.chosen_strings:
         release = running.release
-        profile = recognise(running.text, release)
+        profile = recognize(running.text, release)
         if profile is None or (
             release is not None
             and same_meaning(running.text, release.default_options, release.rocksdb_version)
@@ -350,7 +350,7 @@ def too_many_compactions(cluster: ClusterFacts, condition: Condition) -> Iterabl
 
 def _with_rule(cluster: ClusterFacts, condition: Condition, rule: str) -> Iterable[Finding]:
     for running in cluster.chosen_strings:
-        profile = recognise(running.text, running.release)
+        profile = recognize(running.text, running.release)
         # A superseded string is pointed out as a whole.
         if profile is None or not profile.superseded:
             problems = _problems(running, None, frozenset({rule}))
@@ -366,7 +366,7 @@ _WITHOUT_EFFECT = frozenset(
 def options_without_effect(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Values that RocksDB changes silently, or ignores."""
     for running in cluster.chosen_strings:
-        if recognise(running.text, running.release) is None:
+        if recognize(running.text, running.release) is None:
             problems = _problems(running, None, _WITHOUT_EFFECT)
             if problems:
                 yield _of_problems(condition, running, problems)
@@ -446,7 +446,7 @@ def unwise_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Find
         if release is None or alone is None or not alone.accepted:
             continue
         # A published string is reported as a whole; what it does to this hardware is not.
-        known = recognise(running.text, release) is not None
+        known = recognize(running.text, release) is not None
         by_problems: dict[tuple[Problem, ...], list[OsdFacts]] = {}
         for osd in running.osds:
             result = check(running.text, release.rocksdb_version, hardware_of_osd(osd))

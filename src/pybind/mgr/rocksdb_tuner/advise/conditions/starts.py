@@ -36,7 +36,7 @@ def slow_start(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]
             summary = f'{worst.names} were away for long before they were up again, '
             summary += f'osd.{worst.ids[0]} for at least {away}'
         if alone:
-            summary += f'; whether the host of {name_osds(alone)} rebooted cannot be told: no '
+            summary += f'; whether the host of {name_osds(alone)} rebooted is unknown: no '
             summary += 'other OSD of it was seen up'
         yield condition.finding(summary, worst.ids, worst.evidence)
 

@@ -85,7 +85,7 @@ class Asking:
                 return
             self._probes[osd_id] = parse_probe(output, asked.nonce)
         except (CommandError, ValueError) as error:
-            log.debug('osd.%d did not tell of its compactions: %s', osd_id, error)
+            log.debug('osd.%d did not report its compactions: %s', osd_id, error)
         asked.probe = None
 
 

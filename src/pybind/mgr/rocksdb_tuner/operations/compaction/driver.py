@@ -216,7 +216,7 @@ class CampaignDriver(OperationDriver[CampaignState, View, Compact]):
             self._state = self._storage.load()
         except StoredStateError as error:
             self._problem = (
-                f'the stored "{CURRENT}" could not be read and was set aside: {error}; a '
+                f'the stored "{CURRENT}" could not be read and was quarantined: {error}; a '
                 'compaction that runs goes on in its OSD'
             )
         if self._state is None:

@@ -123,10 +123,10 @@ def _begin(state: CampaignState, osd: OsdCompaction, view: View, limits: Limits)
     if probe is None:
         return Step(state, waits_for=f'osd.{n} has not answered for its counters')
     if probe.running:
-        return Step(waiting(state, f'osd.{n} compacts already, by somebody else'))
+        return Step(waiting(state, f'osd.{n} is already compacting, started by somebody else'))
     used, total = view.used_bytes.get(n), view.total_bytes.get(n)
     if used is not None and total is not None and 2 * used > total:
-        reason = 'its DB device has no room for a second copy of what is compacted'
+        reason = 'its DB device has no room for a second copy of the compacted data'
         return Step(with_osd(state, skipped(osd, reason)))
     return _asked(state, osd, probe, used)
 
@@ -169,7 +169,7 @@ def _slower(state: CampaignState, view: View, limits: Limits) -> Optional[str]:
     # Without the figure of now: the text would change, and be stored, at every look.
     return (
         f'{SLOW_WRITES} {limits.slower:g} times the {state.baseline_ms:.1f} ms of before; '
-        '"ceph rocksdb-tuner rollout resume" takes the latency of then for the usual one'
+        '"ceph rocksdb-tuner rollout resume" accepts the present latency as the new baseline'
     )
 
 

@@ -9,7 +9,7 @@ from ...advise.facts import places, release_of_osd, write_iops
 from ...advise.proposal import predicted_effect, prediction_text, recommendation_id
 from ...advise.records import GroupFacts, Kind, OsdFacts, Prediction, Reason, Recommendation, Risk
 from ...advise.storage import storage_of
-from ...advise.strings import recognise, same_meaning
+from ...advise.strings import recognize, same_meaning
 from ...options.grammar import OptionSyntaxError, diff, parse
 from ...plan.steps import Change, ShownSteps
 from ...units import natural
@@ -151,7 +151,7 @@ def _runs(osd: OsdFacts, options: str) -> bool:
 def _predictions(osd: OsdFacts, change: HistoryRecord) -> tuple[Prediction, ...]:
     """What was published of a set's space against the same without compression."""
     release = release_of_osd(osd.info)
-    profile = recognise(change.options_to, release)
+    profile = recognize(change.options_to, release)
     figures = () if profile is None else profile.evidence
     for figure in figures:
         if (

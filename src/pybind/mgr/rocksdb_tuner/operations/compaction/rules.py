@@ -76,7 +76,7 @@ def probe_of(osd_id: int, view: View) -> Optional[Probe]:
 def why_lost(osd_id: int, view: View, limits: Limits) -> Optional[str]:
     """Why nobody waits for an OSD any more; None: it is there, or may come back."""
     if absent(view.cluster, osd_id) is Away.GONE:
-        return 'it is not in the OSD map any more'
+        return 'it is no longer in the OSD map'
     return f'it {Away.DOWN_AND_OUT.value}' if _stays_away(osd_id, view, limits) else None
 
 

@@ -75,7 +75,7 @@ def _not_begun(state: CampaignState, osd: OsdCompaction, view: View, limits: Lim
         told = f'{reason} ({state.last_error})' if state.last_error else reason
         return Watched(skipped(osd, told))
     if state.ending is not None:
-        return Watched(skipped(osd, 'it had not begun at the end'))
+        return Watched(skipped(osd, 'it had not started by the end'))
     closed = (
         why_held(state, view)
         or closed_gate(view.cluster, osd.osd_id)

@@ -25,10 +25,10 @@ _FINISHED = frozenset(
 )
 _FINISHED_BACK = UNCHANGED
 _STEPS = {
-    OsdStep.SETTING: 'is given its new options',
+    OsdStep.SETTING: 'gets its new options',
     OsdStep.RESTARTING: 'is restarted',
     OsdStep.VERIFIED: 'runs its new options',
-    OsdStep.RESTORING: 'is given back its old options',
+    OsdStep.RESTORING: 'gets its old options back',
     OsdStep.RESTORED: 'is as it was before',
     OsdStep.LEFT_BEHIND: 'is left behind',
 }
@@ -76,8 +76,8 @@ def transitions(before: Optional[RolloutState], after: RolloutState) -> Iterator
 
 def _turn(state: RolloutState) -> Line:
     if state.direction is Direction.RECOVER:
-        return Line(f'an OSD is put back: {the_ending(state).reason}', warning=True)
-    return Line(f'everything goes back: {state.failure}', warning=True)
+        return Line(f'an OSD is restored: {the_ending(state).reason}', warning=True)
+    return Line(f'everything is rolled back: {state.failure}', warning=True)
 
 
 def _end(state: RolloutState) -> Line:

@@ -57,7 +57,7 @@ class Past:
     no_orchestrator: Optional[str] = None
     #: OSDs are being compacted.
     campaign_under_way: bool = False
-    #: How long ago it ended, as far as managers saw time pass; None: that cannot be told.
+    #: How long ago it ended, as far as managers saw time pass; None: that is unknown.
     ended_ago_s: Optional[float] = None
     #: What is wrong with the stored state, in sentences.
     broken: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ def decide(
         if reason is None and chosen is None:
             chosen = recommendation
         else:
-            one_at_a_time = 'one recommendation is carried out at a time'
+            one_at_a_time = 'one recommendation is applied at a time'
             refusals.append(Refusal(recommendation.recommendation_id, reason or one_at_a_time))
     return Decision(chosen, tuple(refusals))
 
@@ -107,7 +107,7 @@ def _why_nothing(past: Past, policy: Policy) -> Optional[str]:
     last = past.last
     if past.broken:
         # What was tried, and how it ended, may be in what is lost.
-        return f'nothing begins by itself while stored state is broken: {past.broken[0]}'
+        return f'auto-apply starts nothing while stored state is broken: {past.broken[0]}'
     if past.impossible is not None:
         return past.impossible
     if past.no_orchestrator is not None:
@@ -120,8 +120,8 @@ def _why_nothing(past: Past, policy: Policy) -> Optional[str]:
         return f'rollout {last.rollout_id} is under way'
     if why_failed(last) is not None and not past.acknowledged:
         return (
-            f'rollout {last.rollout_id} did not succeed: "ceph rocksdb-tuner rollout ack" takes '
-            'note of it'
+            f'rollout {last.rollout_id} did not succeed: "ceph rocksdb-tuner rollout ack" '
+            'acknowledges it'
         )
     left_s = policy.cooldown_s - (past.ended_ago_s or 0.0)
     if left_s > 0:
@@ -140,7 +140,9 @@ def _why_not(
     policy: Policy,
 ) -> Optional[str]:
     if recommendation.risk is not Risk.LOW:
-        return f'its risk is {recommendation.risk.value}, and only what is of low risk is taken'
+        return (
+            f'its risk is {recommendation.risk.value}, and auto-apply applies only low-risk changes'
+        )
     confidence = recommendation.confidence
     if confidence is not None and confidence < policy.least_confidence:
         return (
@@ -150,8 +152,8 @@ def _why_not(
     tried = next((r for r in history if _is_same(r, recommendation)), None)
     if tried is not None:
         return (
-            f'the same was tried in {tried.rollout_id} ({tried.outcome.value}): a second time is '
-            'for you to decide'
+            f'the same was tried in {tried.rollout_id} ({tried.outcome.value}): applying it '
+            'again requires operator action'
         )
     since_s = standing.since_s(recommendation.recommendation_id)
     stood_s = 0.0 if since_s is None else now_s - since_s

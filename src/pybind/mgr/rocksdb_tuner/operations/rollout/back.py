@@ -215,10 +215,10 @@ def _checking(rules: Rules, state: RolloutState, osd: OsdProgress, seen: Observa
     found = 'what it runs cannot be read'
     if running is not None:
         found = f'it runs {shlex.quote(running.value)} (source {running.source})'
-    reason = f'osd.{n} was restarted on the way back, but {found}'
+    reason = f'osd.{n} was restarted during the rollback, but {found}'
     if others_changed(state, n):
         # Ending here would leave them as they are.
-        return Step(waiting(state, f'{reason}; put that right and restart it'))
+        return Step(waiting(state, f'{reason}; correct it and restart the OSD'))
     if state.ending is not None:
         reason = f'{state.ending.reason}; {reason}'
     return Step(ended(state, Ending(Outcome.FAILED, reason)))

@@ -146,7 +146,7 @@ class Driver(RolloutTicks):
             raise OperationRefused(
                 errno.EBUSY,
                 f'rollout {self._state.rollout_id} has not ended '
-                f'({self._state.phase.value}): there is nothing to take note of yet',
+                f'({self._state.phase.value}): there is nothing to acknowledge yet',
             )
         self._save_acknowledged(self._state.rollout_id)
         return self._state
@@ -162,7 +162,7 @@ class Driver(RolloutTicks):
         if state.direction is Direction.RECOVER and not acts.something_follows(state):
             raise OperationRefused(
                 errno.EBUSY,
-                'an OSD is being put back to what it had; that is not interrupted',
+                'an OSD is being restored; that cannot be interrupted',
             )
         return acts.paused(state, actor, now_s)
 

@@ -142,7 +142,7 @@ def _begin(state: RolloutState, osd: OsdProgress, seen: Observation) -> Step:
 def _not_as_planned(state: RolloutState, reason: str) -> Step:
     """Somebody made the plan wrong: it ends, or waits where part of it is carried out."""
     if others_changed(state):
-        return Step(waiting(state, f'{reason}; or take back what was changed: "{_ROLLBACK}"'))
+        return Step(waiting(state, f'{reason}; or roll back: "{_ROLLBACK}"'))
     return Step(ended(state, Ending(Outcome.FAILED, reason)))
 
 

@@ -248,7 +248,7 @@ def _still_starting(rules: Rules, osd_id: int, down_s: float) -> str:
         return f'osd.{osd_id} is not up yet: its process runs, and is left alone'
     return (
         f'osd.{osd_id} is not up after {rules.limits.boot_most_s / 60:.0f} minutes, though its '
-        'process runs: its log tells what it does; if it hangs, '
+        'process runs: see its log; if it hangs, '
         f'"systemctl restart ceph-osd@{osd_id}"'
     )
 
@@ -263,7 +263,7 @@ def by_hand(osd_id: int, info: Optional[OsdInfo], reason: str) -> str:
     host = f' on {info.host}' if info is not None and info.host else ''
     return (
         f'{verb} osd.{osd_id} next: "systemctl {verb} ceph-osd@{osd_id}"{host}; '
-        f'the rollout goes on by itself then ({reason})'
+        f'the rollout continues after that ({reason})'
     )
 
 

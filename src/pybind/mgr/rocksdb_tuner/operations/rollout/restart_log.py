@@ -30,7 +30,7 @@ class RestartLog:
     def looked_at(self, steady_s: float) -> RestartLog:
         """Without what is older than a day.
 
-        What cannot be told, or lies ahead because the stored clock was lost, is taken for just now:
+        What is unknown, or lies ahead because the stored clock was lost, is taken for just now:
         it holds restarts back for a day at most, and never forever.
         """
         known = (
@@ -50,4 +50,4 @@ class RestartLog:
         at_s = self.restarts[-per_day].steady_s
         left_s = DAY_S if at_s is None else at_s + DAY_S - steady_s
         until = format_time(now_s + left_s) or UNKNOWN
-        return f'restarts_per_day ({per_day}) is used up until {until}'
+        return f'restarts_per_day ({per_day}) is exhausted until {until}'

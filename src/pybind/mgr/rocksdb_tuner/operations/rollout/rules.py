@@ -87,7 +87,7 @@ def why_closed(state: RolloutState, osd_id: int, seen: Observation) -> Optional[
 def trouble_of(rules: Rules, state: RolloutState) -> Optional[str]:
     if state.errors < rules.limits.tries:
         return None
-    return f'{state.errors} attempts failed, it goes on trying: {state.last_error}'
+    return f'{state.errors} attempts failed, retrying: {state.last_error}'
 
 
 def with_trouble(rules: Rules, state: RolloutState) -> RolloutState:

@@ -98,7 +98,7 @@ def _without_its_process(
         return Step(leaving(state, osd, gone))
     restarted = _restarted_with_others(batch, seen)
     if restarted is None:
-        cause = f'the process of osd.{osd.osd_id} ended while it was watched'
+        cause = f'the process of osd.{osd.osd_id} ended during the soak'
         return Step(_failed(state, batch, Judgement(Verdict.WORSE, cause=cause)))
     if osd.flaps >= MOST_RESTARTS:
         missing = f'a time without restarts: osd.{osd.osd_id} was restarted again ({restarted})'
@@ -145,8 +145,8 @@ def _without_verdict(state: RolloutState, batch: PlannedBatch, judgement: Judgem
         waiting(
             judged,
             f'the verdict on {_named(batch)} is {judgement.verdict.words}: '
-            '"ceph rocksdb-tuner rollout resume" changes the others all the same, "ceph '
-            f'rocksdb-tuner rollback" takes it back; missing is {lacks}',
+            '"ceph rocksdb-tuner rollout resume" changes the others anyway, "ceph '
+            f'rocksdb-tuner rollback" undoes it; missing is {lacks}',
         )
     )
 
@@ -166,7 +166,7 @@ def _without_benefit(state: RolloutState, batch: PlannedBatch, judgement: Judgem
         waiting(
             judged,
             f'the verdict on {_named(batch)} is {judgement.verdict.words}, but no gain was '
-            'measured: "ceph rocksdb-tuner rollout resume" changes the others all the same, "ceph '
+            'measured: "ceph rocksdb-tuner rollout resume" changes the others anyway, "ceph '
             f'rocksdb-tuner rollback" undoes it; {told}',
         )
     )

@@ -97,7 +97,7 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         new is changed, only an OSD that failed gets its entry back, and is started if it is down.
         ``outside_window`` says why no further OSD may be begun now; None if one may.
         ``restarts_per_day`` 0 sets no limit. ``deaf`` says why the manager does not know how the
-        OSDs are; None if it does. ``unheard`` says why it cannot be told whether it does: what goes
+        OSDs are; None if it does. ``unheard`` says why it is unknown whether it does: what goes
         back does not wait for that.
         """
         self.load()

@@ -31,7 +31,7 @@ class TrackRecord(NamedTuple):
 
 
 def compared(record: HistoryRecord) -> Optional[Comparison]:
-    """None where there was no prediction, or it cannot be told whether it came true."""
+    """None where there was no prediction, or it is unknown whether it came true."""
     return compared_with(record.predicted, record.judgement)
 
 

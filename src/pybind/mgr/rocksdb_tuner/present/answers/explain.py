@@ -9,13 +9,13 @@ from typing import Annotated, Optional, Union
 from ...advise.compare import Comparison, Side
 from ...options.catalogue import Danger as FoundDanger
 from ...options.catalogue import Member, OptionInfo
-from ...options.neighbours import NeighbourInfo
 from ...options.problems import Problem as FoundProblem
+from ...options.related_options import RelatedOption
 from ...options.verdict import ReleaseVerdict, Verdict
 from .copies import like, like_if_any
 from .notes import Among, Count, InPlace, NotEmpty, OsdId, Pattern
 
-_Info = Union[OptionInfo, NeighbourInfo]
+_Info = Union[OptionInfo, RelatedOption]
 _Level = Annotated[str, Among(('forbidden', 'caution'))]
 #: The one option that a rollout changes.
 _SET_BY_MODULE = frozenset({'bluestore_rocksdb_options'})
@@ -240,7 +240,7 @@ def known_options_of(options: Sequence[_Info]) -> tuple[KnownOption, ...]:
 
 
 def option_of(info: _Info) -> Option:
-    return _neighbour(info) if isinstance(info, NeighbourInfo) else _option(info)
+    return _related_option(info) if isinstance(info, RelatedOption) else _option(info)
 
 
 def comparison_of(compared: Comparison) -> Compared:
@@ -289,8 +289,8 @@ def _checked_release(one: ReleaseVerdict) -> CheckedRelease:
 def _head(info: _Info) -> OptionHead:
     return OptionHead(
         option=info.name,
-        scope='neighbour' if isinstance(info, NeighbourInfo) else info.scope,
-        type=info.value_type if isinstance(info, NeighbourInfo) else info.value_type.value,
+        scope='neighbour' if isinstance(info, RelatedOption) else info.scope,
+        type=info.value_type if isinstance(info, RelatedOption) else info.value_type.value,
         unit=info.unit,
         meaning=info.meaning,
     )
@@ -323,7 +323,7 @@ def _member(member: Member) -> StructMember:
     return StructMember(member.name, value_type, dict(member.defaults))
 
 
-def _neighbour(info: NeighbourInfo) -> Option:
+def _related_option(info: RelatedOption) -> Option:
     """What an option beside the string does not have is null or empty."""
     return like(
         Option,

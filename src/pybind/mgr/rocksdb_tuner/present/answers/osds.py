@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal, Optional
 
-from ...advise.modelled import Modelled
+from ...advise.modeled import Modeled
 from ...advise.records import OsdFacts
 from ...observe.signals import Signals as FoundSignals
 from ...snapshot import Snapshot
@@ -226,7 +226,7 @@ def detail_of(detail: FoundDetail) -> OsdDetail:
         findings=found_of(detail.findings),
         recommendations=tuple(r.recommendation_id for r in detail.recommendations),
         deep=deep_of(detail.deep),
-        model=_model(detail.modelled),
+        model=_model(detail.modeled),
         limit=limit_of(detail.limit),
     )
 
@@ -245,7 +245,7 @@ def _signals(facts: OsdFacts) -> FoundSignals:
     return facts.signals or FoundSignals(facts.info.osd_id)
 
 
-def _model(found: Optional[Modelled]) -> Optional[OsdModel]:
+def _model(found: Optional[Modeled]) -> Optional[OsdModel]:
     if found is None:
         return None
     return OsdModel(estimate_of(found.write_amplification), objects_of(found.working_set))

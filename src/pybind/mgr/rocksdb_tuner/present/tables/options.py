@@ -9,7 +9,7 @@ from ...advise.compare import Comparison, OptionChange
 from ...options.catalogue import OptionInfo
 from ...options.checks import Problem
 from ...options.effective import as_read_by
-from ...options.neighbours import NeighbourInfo
+from ...options.related_options import RelatedOption
 from ...options.syntax import OptionSyntaxError, parse
 from ...options.verdict import ReleaseVerdict, Verdict
 from ...units import UNKNOWN
@@ -97,7 +97,7 @@ def _problem(problem: Problem) -> str:
     )
 
 
-def option_list(options: Sequence[Union[OptionInfo, NeighbourInfo]]) -> str:
+def option_list(options: Sequence[Union[OptionInfo, RelatedOption]]) -> str:
     """A row per option."""
     columns = (
         Column('OPTION', flexible=True, min_width=50),
@@ -121,16 +121,16 @@ def option_list(options: Sequence[Union[OptionInfo, NeighbourInfo]]) -> str:
     )
 
 
-def _kind(info: Union[OptionInfo, NeighbourInfo]) -> tuple[str, str]:
-    if isinstance(info, NeighbourInfo):
+def _kind(info: Union[OptionInfo, RelatedOption]) -> tuple[str, str]:
+    if isinstance(info, RelatedOption):
         return 'osd', info.value_type
     return info.scope, info.value_type.value
 
 
-def explain(info: Union[OptionInfo, NeighbourInfo]) -> str:
+def explain(info: Union[OptionInfo, RelatedOption]) -> str:
     """All that is known of one option."""
-    if isinstance(info, NeighbourInfo):
-        return _neighbour(info)
+    if isinstance(info, RelatedOption):
+        return _related_option(info)
     unit = f' of {info.unit}' if info.unit else ''
     pairs = [
         ('Option', info.name),
@@ -159,7 +159,7 @@ def explain(info: Union[OptionInfo, NeighbourInfo]) -> str:
     )
 
 
-def _neighbour(info: NeighbourInfo) -> str:
+def _related_option(info: RelatedOption) -> str:
     """An option of Ceph beside the string."""
     unit = f' of {info.unit}' if info.unit else ''
     pairs = [

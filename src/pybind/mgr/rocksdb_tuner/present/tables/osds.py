@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Optional
 
-from ...advise.modelled import Modelled
+from ...advise.modeled import Modeled
 from ...advise.records import OsdFacts, OsdOptions, Recommendation
 from ...observe.growth import Forecast, Outlook
 from ...observe.latency import WriteLatency, bottleneck, parts
@@ -107,7 +107,7 @@ def osd(detail: OsdDetail) -> str:
         _evidence(facts.workload),
         _signal_fields(signals, facts) if facts.signals else _not_measured(facts),
         _latency_table(facts.write_latency),
-        _model_fields(detail.modelled) if detail.modelled else '',
+        _model_fields(detail.modeled) if detail.modeled else '',
         deep_look(detail.deep, sharded=facts.sharded) if detail.deep else '',
         _option_fields(facts.options),
         '\n'.join(finding_text(finding) for finding in worst_first(detail.findings)),
@@ -115,7 +115,7 @@ def osd(detail: OsdDetail) -> str:
     )
 
 
-def _model_fields(found: Modelled) -> str:
+def _model_fields(found: Modeled) -> str:
     return fields(
         [
             ('Model', ''),

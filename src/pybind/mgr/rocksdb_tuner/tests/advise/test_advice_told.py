@@ -195,7 +195,7 @@ SCENES = (
     ),
     Scene('an annex', (facts(osd_info(0), annex='ttl=60'), facts(osd_info(1)))),
     Scene(
-        'what cannot be told of the next start',
+        'what is unknown of the next start',
         (facts(osd_info(0)), facts(osd_info(1), entries=(entry('osd/rack:r1', LZ4),))),
     ),
     Scene('a restart that is due', (facts(osd_info(0), entries=(entry('osd', LZ4),)),)),

@@ -241,7 +241,7 @@ def test_an_annex_that_changes_nothing_is_recommended_for_removal_without_a_rest
     assert (found.options_to, found.profile) == (LATER_DEFAULT, 'bluestore-default-reef')
     (reason,) = found.reasons
     assert f'sets {ANNEX} to {LZ4}, which Reef (from 18.2.4) has by default' in reason.statement
-    assert 'would silently overrule the better default of a later release' in reason.statement
+    assert 'would silently override the better default of a later release' in reason.statement
     # Whatever clients do.
     assert only(assess(group(*members), members)) == found
 
@@ -278,7 +278,7 @@ def test_annexes_of_single_osds_go_in_one_recommendation() -> None:
         upgraded(entry(ALL, LZ4, ANNEX), entry(ALL, LATER_DEFAULT), source='mon'),
         # Another would take its place.
         upgraded(entry('osd.0', LZ4, ANNEX), entry(ALL, 'ttl=7', ANNEX)),
-        # Whether one would cannot be told.
+        # Whether one would is unknown.
         upgraded(entry(ALL, LZ4, ANNEX), entry('osd/rack:r1', 'ttl=7', ANNEX)),
         # OSDs did not start with it yet, or with another.
         upgraded(annex=''),

@@ -102,7 +102,7 @@ def test_where_room_is_short_nothing_may_take_more_of_it() -> None:
     assert 'compression=kLZ4Compression' in found.chosen.candidate.options
 
 
-def test_each_set_is_modelled_once_in_a_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_set_is_modeled_once_in_a_decision(monkeypatch: pytest.MonkeyPatch) -> None:
     """However sure the working set of the OSDs makes it, and however often it is asked for."""
     asked: list[TreeInputs] = []
 
@@ -130,8 +130,8 @@ def test_what_was_published_of_just_this_change_counts_as_one_more_measurement()
     here = case(osd(), does=workload(RBD))
     published = {u.resource: u.ratio for u in expected_usages(here, D.options)}[KV]
     of_another = case(osd(release='quincy', version='17.2.7'), does=workload(WorkloadClass.IDLE))
-    modelled = {u.resource: u.ratio for u in expected_usages(of_another, D.options)}
-    assert KV not in modelled or modelled[KV] != published
+    modeled = {u.resource: u.ratio for u in expected_usages(of_another, D.options)}
+    assert KV not in modeled or modeled[KV] != published
     alone = {u.resource: u.ratio for u in weighing(here, KV).weighed[0].usages}
     assert alone == {}
     # 19.9% more operations: 0.834 of the time for each.
@@ -182,7 +182,7 @@ def test_what_runs_compressed_is_not_replaced_by_what_would_grow() -> None:
     here = case(osd(text=text), does=workload(RBD))
     against_default = weighing(here, KV, PACIFIC)
     assert named(against_default, D.name).infeasible == (
-        'What runs is compressed, and would grow without.',
+        'The running data is compressed, and would grow without compression.',
     )
 
 
@@ -227,14 +227,14 @@ def test_cores_keep_a_set_back_only_where_it_is_known_how_many_there_are() -> No
     assert costs is not None
     assert at_most(costs) > 1.05
     assert unknown.short is None or 'CPU' not in unknown.short
-    assert 'CPU time of RocksDB' in (known.short or '')
+    assert 'RocksDB CPU time' in (known.short or '')
 
 
 def test_cores_that_bound_clients_keep_back_what_costs_cpu() -> None:
     """LZ4 saves space, which clients would not notice as much as the CPU that it takes."""
     plain = osd(text=UNCOMPRESSED)
     short = case(plain, does=workload(RGW), limit=Limit(Resource.CORES, 0.6))
-    assert 'CPU time of RocksDB' in (named(weighing(short, SPACE), LZ4.name).short or '')
+    assert 'RocksDB CPU time' in (named(weighing(short, SPACE), LZ4.name).short or '')
     found = weighing(short, Resource.CORES)
     assert found.resource is Resource.CORES
     compressed = named(found, LZ4.name).of(Resource.CORES)

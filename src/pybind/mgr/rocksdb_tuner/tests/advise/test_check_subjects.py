@@ -97,7 +97,7 @@ def test_what_stands_beside_the_string_is_judged() -> None:
         settings={'osd_max_pg_log_entries': Setting('10', 'osd')}, sharded=False
     )
     (subject,) = subjects([found])
-    assert subject.hardware.neighbours == (('osd_max_pg_log_entries', '10'),)
+    assert subject.hardware.related_options == (('osd_max_pg_log_entries', '10'),)
     assert subject.hardware.families is not None
     rules = {p.rule for p in judge_for('ttl=1', [subject]).worst.result.problems}
     assert 'short-pg-log' in rules
@@ -181,7 +181,7 @@ def test_each_device_is_the_one_that_was_said_or_is_known(
         db,
         memory,
     )
-    assert (found.families, found.neighbours) == (None, ())
+    assert (found.families, found.related_options) == (None, ())
     assert hardware_of_osd(osd(0)).memory_target_bytes is None
     assert hardware_of_osd(osd(0)._replace(sharded=True)).families is None
     unsharded = hardware_of_osd(osd(0)._replace(sharded=False)).families

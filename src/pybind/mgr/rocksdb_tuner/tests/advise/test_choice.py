@@ -337,7 +337,7 @@ def test_with_a_default_of_which_nothing_is_known_and_no_better_set_it_stays(
 ) -> None:
     found = case(osd(), does=workload(RBD))
     monkeypatch.setattr('rocksdb_tuner.advise.choice.profiles', tuple)
-    monkeypatch.setattr('rocksdb_tuner.advise.choice.recognise', lambda *_: None)
+    monkeypatch.setattr('rocksdb_tuner.advise.choice.recognize', lambda *_: None)
     assert by_publication(found) == Target(PACIFIC, None, ())
 
 
@@ -516,7 +516,7 @@ def test_what_is_warned_of_is_put_to_what_the_release_has(
     if found is not None and to != PACIFIC:
         assert found.profile is None
         assert [r.statement for r in found.reasons] == [
-            'Only what is warned of changes, to what the release has; all else stays as it was set.'
+            "Only options with a warning change, to the release's values; all others stay."
         ]
     if to == PACIFIC:
         assert found == default_target(case(osd()))
@@ -556,7 +556,7 @@ def test_a_set_that_was_superseded_is_not_what_compression_leads_to(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stale = replace(D_LZ4, superseded='something better is known')
-    monkeypatch.setattr('rocksdb_tuner.advise.choice.recognise', lambda *_: stale)
+    monkeypatch.setattr('rocksdb_tuner.advise.choice.recognize', lambda *_: stale)
     assert only_compressed(case(osd(text=D.options))) is None
 
 

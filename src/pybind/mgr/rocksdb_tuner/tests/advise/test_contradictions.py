@@ -19,12 +19,12 @@ from rocksdb_tuner.advise.conditions import ClusterFacts, findings
 from rocksdb_tuner.advise.conditions.catalogue import conditions
 from rocksdb_tuner.advise.derive import derive
 from rocksdb_tuner.advise.limit import with_limit
-from rocksdb_tuner.advise.profiles import profiles, recognise
+from rocksdb_tuner.advise.profiles import profiles, recognize
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Finding, GroupFacts, OsdFacts, Severity
 from rocksdb_tuner.advise.situation import situation_of_osd
 from rocksdb_tuner.advise.tree import model_in
-from rocksdb_tuner.lsm.tree_options import NotModelledError
+from rocksdb_tuner.lsm.tree_options import NotModeledError
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.options.checks import CheckResult, check
 from rocksdb_tuner.options.grammar import diff, same_meaning
@@ -153,7 +153,7 @@ def test_what_check_warns_of_is_a_finding_and_no_finding_warns_of_what_check_doe
     assume(result.accepted)
     names = found(osd)
     warned = {p.rule for p in result.problems if p.severity == 'warning'}
-    published = recognise(running(osd), release_of(osd)) is not None
+    published = recognize(running(osd), release_of(osd)) is not None
     for rule in warned:
         expected = REPORTED.get(rule, 'unwise-options')
         if rule in OF_HARDWARE or not published:
@@ -189,7 +189,7 @@ def test_a_wal_that_does_not_fit_by_the_model_fits_by_nothing_else(osd: OsdFacts
     assume(result.accepted)
     try:
         tree = model_in(situation_of_osd(osd, release_of(osd)), running(osd))
-    except NotModelledError:
+    except NotModeledError:
         return
     if tree.wal.fits_device is None:
         return
@@ -218,7 +218,7 @@ def test_no_difference_means_equal_and_equal_means_the_same_judgment(
 def test_a_derived_string_has_no_warning_against_it_for_the_same_facts(osd: OsdFacts) -> None:
     release = release_of(osd)
     derived = derive(situation_of_osd(osd, release)).options
-    hardware = replace(hardware_of_osd(osd), neighbours=())
+    hardware = replace(hardware_of_osd(osd), related_options=())
     problems = check(derived, release.rocksdb_version, hardware).problems
     assert [p for p in problems if p.severity != 'info'] == []
 

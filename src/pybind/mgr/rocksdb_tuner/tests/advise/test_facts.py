@@ -276,7 +276,7 @@ def test_osds_that_no_entry_for_the_group_reaches_are_named_and_left_out() -> No
     assert [o.info.osd_id for o in found.osds] == [0]
     assert found.remarks == (
         'ceph.conf, the environment or the command line decides for osd.1.',
-        'An entry of their own decides for osd.2.',
+        'Their own entries decide for osd.2.',
     )
     none = reachable(in_file, own)
     assert isinstance(none, str)

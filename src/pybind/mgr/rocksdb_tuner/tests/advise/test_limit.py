@@ -225,7 +225,7 @@ def threads(
 
 LARGE = workload(WorkloadClass.LARGE_WRITE, busy=None)
 ON_DISK = {**DISK, **DB}
-STALLED = 'stall_share {} ratio in 30 s: RocksDB holds up writes for {}% of the time.'
+STALLED = 'stall_share {} ratio in 30 s: RocksDB stalls writes for {}% of the time.'
 MAPPED = (
     'memory_mapped_bytes {} ratio in 30 s: Half of the OSDs have mapped {} times their '
     'osd_memory_target, or more.'
@@ -344,7 +344,7 @@ def test_how_sure_it_is_and_what_speaks_for_it_is_told(
         # A thread that waits for a core looks busy, and its commits look slow.
         (threads(round_ms=9.0), Resource.CORES),
         (threads(busy=0.25), Resource.CORES),
-        # It is not nothing, but what it is cannot be told.
+        # It is not nothing, but what it is is unknown.
         (threads(busy=0.24), Resource.UNKNOWN),
         # Onodes may be read from RocksDB, or from the disk, meanwhile.
         (threads(misses=6), Resource.UNKNOWN),

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.own_profiles import PROFILES_MAX, OwnProfiles, decode_own_profile
-from rocksdb_tuner.advise.profiles import UnknownProfileError, profiles, recognise
+from rocksdb_tuner.advise.profiles import UnknownProfileError, profiles, recognize
 from rocksdb_tuner.knowledge import loader
 from rocksdb_tuner.options.verdict import BadQuestionError
 from rocksdb_tuner.present import render
@@ -174,7 +174,7 @@ def test_what_is_stored_and_cannot_be_read_is_left_out_and_can_be_removed(text: 
 def test_a_profile_of_one_s_own_names_no_running_string() -> None:
     """What runs is named by what was published."""
     own = decoded()
-    assert recognise(own.options, None) is None
+    assert recognize(own.options, None) is None
 
 
 #: Characters of every kind, the unprintable ones as often as all others.

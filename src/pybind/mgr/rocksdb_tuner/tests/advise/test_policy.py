@@ -411,7 +411,7 @@ def test_an_annex_goes_with_the_release_that_has_by_default_what_it_sets() -> No
                 f"ceph config set osd {ANNEX} 'compression=kLZ4Compression'",
             )
             (reason,) = advice.reasons
-            assert 'changes nothing now, and would silently overrule' in reason.statement
+            assert 'changes nothing now, and would silently override' in reason.statement
 
 
 def test_the_rows_of_the_issue() -> None:

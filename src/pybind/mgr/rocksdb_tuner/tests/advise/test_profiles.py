@@ -1,4 +1,4 @@
-"""Profiles are the published strings, recognised by meaning, and suggested where published."""
+"""Profiles are the published strings, recognized by meaning, and suggested where published."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rocksdb_tuner.advise.profiles import (
     predict,
     profile,
     profiles,
-    recognise,
+    recognize,
     suits,
 )
 from rocksdb_tuner.options.checks import check, safe_to_apply
@@ -65,11 +65,11 @@ def test_without_a_release_a_string_means_what_the_newest_rocksdb_makes_of_it() 
     """There levels of a dynamic size are the default, before 8.4 they were not."""
     text = profile('lz4-2025').options
     dynamic = f'{text},level_compaction_dynamic_level_bytes'
-    assert recognise(text, None) == profile('lz4-2025')
-    assert recognise(f'{dynamic}=true', None) == profile('lz4-2025')
-    assert recognise(f'{dynamic}=false', None) is None
-    assert recognise(f'{dynamic}=true', REEF) is None
-    assert recognise(f'{dynamic}=false', REEF) is not None
+    assert recognize(text, None) == profile('lz4-2025')
+    assert recognize(f'{dynamic}=true', None) == profile('lz4-2025')
+    assert recognize(f'{dynamic}=false', None) is None
+    assert recognize(f'{dynamic}=true', REEF) is None
+    assert recognize(f'{dynamic}=false', REEF) is not None
 
 
 @pytest.mark.parametrize(('cores', 'few'), [(None, False), (1, True), (2, True), (3, False)])
@@ -110,8 +110,8 @@ def test_the_published_table(name: str, buffers: str, merge: str, size_mib: int)
 
 
 @pytest.mark.parametrize('on', RELEASES, ids=lambda r: r.since)
-def test_a_default_is_recognised_as_the_default_of_its_release(on: KnownRelease) -> None:
-    found = recognise(on.default_options, on)
+def test_a_default_is_recognized_as_the_default_of_its_release(on: KnownRelease) -> None:
+    found = recognize(on.default_options, on)
     assert found is not None
     assert on.name in found.release_defaults
     assert found.superseded is None
@@ -119,7 +119,7 @@ def test_a_default_is_recognised_as_the_default_of_its_release(on: KnownRelease)
 
 def test_the_same_string_is_a_tuning_on_pacific_and_the_default_on_reef() -> None:
     text = profile('lz4-2025').options
-    found = [recognise(text, on) for on in (PACIFIC, REEF_OLD, REEF, None)]
+    found = [recognize(text, on) for on in (PACIFIC, REEF_OLD, REEF, None)]
     assert [p and p.name for p in found] == [
         'lz4-2025',
         'lz4-2025',
@@ -132,20 +132,20 @@ def test_recognition_goes_by_meaning() -> None:
     respelled = ' ;'.join(reversed(profile('variant-2022-d').options.split(','))).replace(
         '2MB', '2m'
     )
-    found = recognise(respelled, PACIFIC)
+    found = recognize(respelled, PACIFIC)
     assert found is not None
     assert found.name == 'variant-2022-d'
 
 
 @pytest.mark.parametrize('text', ['write_buffer_size=123MB', 'foo=1', 'a=1,,', ' '])
 def test_anything_else_is_no_profile(text: str) -> None:
-    assert recognise(text, PACIFIC) is None
-    assert recognise(text, None) is None
+    assert recognize(text, PACIFIC) is None
+    assert recognize(text, None) is None
 
 
 def test_an_old_default_is_superseded_only_where_a_newer_one_is_built_in() -> None:
     text = profile('bluestore-default-pacific').options
-    on_pacific, on_reef = recognise(text, PACIFIC), recognise(text, REEF)
+    on_pacific, on_reef = recognize(text, PACIFIC), recognize(text, REEF)
     assert on_pacific is not None
     assert on_pacific.superseded is None
     assert on_reef is not None
@@ -155,7 +155,7 @@ def test_an_old_default_is_superseded_only_where_a_newer_one_is_built_in() -> No
 @pytest.mark.parametrize('name', ['alternate-2019', 'rocksdb-default'])
 def test_stale_strings_are_superseded_everywhere(name: str) -> None:
     for on in RELEASES:
-        found = recognise(profile(name).options, on)
+        found = recognize(profile(name).options, on)
         assert found is not None
         assert (found.name, bool(found.superseded)) == (name, True)
 
@@ -373,9 +373,9 @@ def test_from_its_version_on_a_profile_is_superseded(
 ) -> None:
     old = replace(profile('variant-2022-a'), superseded='it is old', superseded_from_rocksdb=since)
     monkeypatch.setattr('rocksdb_tuner.advise.profiles.profiles', lambda: (old,))
-    recognise.cache_clear()
-    found = recognise(old.options, on)
-    recognise.cache_clear()
+    recognize.cache_clear()
+    found = recognize(old.options, on)
+    recognize.cache_clear()
     assert found is not None
     assert found.superseded == ('it is old' if superseded else None)
 

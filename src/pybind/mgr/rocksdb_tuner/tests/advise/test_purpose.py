@@ -11,7 +11,7 @@ from rocksdb_tuner.advise.records import Prediction
 from rocksdb_tuner.plan.records import Purpose
 
 IOPS, WRITES = '4 KiB random write IOPS', 'DB writes'
-KV_SYNC = 'time of the kv_sync thread for a write'
+KV_SYNC = 'kv_sync thread time per write'
 
 
 def predicted(metric: str, signal: str, low: float, value: float, high: float) -> Prediction:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rocksdb_tuner.advise.assessment import Assessment
 from rocksdb_tuner.advise.choice import MIN_GAIN, score
 from rocksdb_tuner.advise.no_change import NO_ADVICE_FOR
-from rocksdb_tuner.advise.profiles import Profile, profile, profiles, recognise
+from rocksdb_tuner.advise.profiles import Profile, profile, profiles, recognize
 from rocksdb_tuner.advise.proposal import change_request
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Kind, OsdFacts, Recommendation, Risk
@@ -90,7 +90,7 @@ def test_what_the_model_predicts_of_write_amplification_is_a_reason() -> None:
     assert found is not None
     assert 1 <= float(found[1]) < float(found[2])
     assert [p.metric for p in recommended.predictions] == [
-        'time of the kv_sync thread for a write',
+        'kv_sync thread time per write',
         'write amplification of RocksDB',
     ]
 
@@ -310,7 +310,7 @@ def test_osds_that_no_mask_reaches_are_left_out_and_named() -> None:
             ),
             'different options',
         ),
-        ((facts(osd_info(0), entries=(entry('osd/rack:r1', ALTERNATE),)),), 'cannot be told'),
+        ((facts(osd_info(0), entries=(entry('osd/rack:r1', ALTERNATE),)),), 'is unknown'),
         ((facts(osd_info(0), entries=(entry('osd', 'ttl=1', ANNEX),)),), 'did not yet restart'),
     ],
 )
@@ -454,7 +454,7 @@ OWN = f'{PACIFIC},ttl=60'
 
 
 def test_where_no_profile_suits_what_runs_is_best(monkeypatch: pytest.MonkeyPatch) -> None:
-    nothing = 'Nothing to change: {} suits cephfs-metadata best of what is known.'
+    nothing = 'Nothing to change: {} suits cephfs-metadata best among the known option sets.'
     for catalogue in ((), (scored(0.0),)):
         with_catalogue(monkeypatch, *catalogue)
         found = on_pacific(CEPHFS)
@@ -472,7 +472,7 @@ def test_a_profile_that_is_better_by_a_fifth_is_worth_a_restart(
     """Than the default of Pacific."""
     pacific = release_of('16.2.15', None)
     assert pacific is not None
-    of_default = score(recognise(PACIFIC, pacific), WorkloadClass.CEPHFS_METADATA, pacific)
+    of_default = score(recognize(PACIFIC, pacific), WorkloadClass.CEPHFS_METADATA, pacific)
     with_catalogue(monkeypatch, scored(of_default + MIN_GAIN + beyond))
     assert bool(on_pacific(CEPHFS).recommendations) == advised
 
@@ -495,7 +495,7 @@ def test_the_check_of_a_profile_keeps_what_may_lose_data_from_being_recommended(
     assert refused.recommendations == ()
     assert refused.conclusion == (
         f'{unsafe.title} would suit, but does not pass the checks for RocksDB 6.8: A crash loses '
-        'writes that clients were told are safe.'
+        'acknowledged writes.'
     )
 
 

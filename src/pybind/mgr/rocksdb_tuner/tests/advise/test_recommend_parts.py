@@ -13,7 +13,7 @@ from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.choice import Target, default_target
 from rocksdb_tuner.advise.effect import Change
 from rocksdb_tuner.advise.objections import Name, Objection
-from rocksdb_tuner.advise.profiles import profile, recognise
+from rocksdb_tuner.advise.profiles import profile, recognize
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Kind, OsdFacts, Reason, Recommendation, Risk
 from rocksdb_tuner.lsm.records import Estimate
@@ -159,7 +159,7 @@ def test_what_is_mended_must_suit_what_clients_do() -> None:
     ('confidence', 'said'),
     [
         (0.8, 'the kv_sync threads are 5% busy'),
-        (0.79, 'with a confidence of 0.79; advice needs 0.80.'),
+        (0.79, 'with a confidence of 0.79; recommendations need 0.80.'),
     ],
 )
 def test_what_is_just_sure_enough_is_taken_for_sure(confidence: float, said: str) -> None:
@@ -283,7 +283,7 @@ def test_what_may_be_lost_was_measured_in_iops_on_this_release_against_what_runs
     changes: dict[str, Any], told: bool
 ) -> None:
     here: Case = case(osd())
-    default = recognise(PACIFIC, here.release)
+    default = recognize(PACIFIC, here.release)
     assert default is not None
     measured = next(f for f in D.evidence if f.unit == 'IOPS' and f.releases)
     fields: dict[str, Any] = {

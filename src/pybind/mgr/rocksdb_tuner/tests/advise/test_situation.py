@@ -33,7 +33,7 @@ PACIFIC = release_of('16.2.15', None)
 assert PACIFIC is not None
 
 MEASURED = (
-    'The parts of the column families, and what of the writes lasts, are as measured with '
+    'The shares of the column families, and the share of writes that lasts, are as measured with '
     'omap-heavy.'
 )
 
@@ -77,7 +77,7 @@ def test_of_an_osd_that_is_known_nothing_is_assumed_but_what_its_bluefs_holds() 
     assert found.assumptions.common == ()
     assert found.assumptions.derivation == ()
     assert [text.split(';')[0] for text in found.assumptions.model] == [
-        'All that BlueFS uses is taken for SST files',
+        'All that BlueFS uses is assumed to be SST files',
         (
             'The release that made it is not known: its column families are taken to be those of '
             'the default of Pacific (from 16.2.0).'
@@ -276,7 +276,7 @@ def test_an_osd_that_is_imagined_has_what_was_said_and_the_rest_is_assumed_aloud
     assert found.osd_id is None
     assert (found.devices, found.memory_target_bytes) == (Devices(), 4 * GIB)
     assert found.assumptions.common == (
-        'No OSD was named: one of Pacific (from 16.2.0) is imagined.',
+        'No OSD was named: a hypothetical OSD of Pacific (from 16.2.0) is assumed.',
         'No DB and no WAL device is known; --db-size and --wal-size name them, or --osd an OSD.',
         'osd_memory_target is taken to be 4 GiB, its default; --memory names it.',
     )
@@ -296,10 +296,10 @@ def test_an_osd_that_is_imagined_has_what_was_said_and_the_rest_is_assumed_aloud
         ),
     )
     assert said.assumptions.common == (
-        'No OSD was named: one of Pacific (from 16.2.0) is imagined.',
+        'No OSD was named: a hypothetical OSD of Pacific (from 16.2.0) is assumed.',
     )
     assert [text.split(',')[0] for text in said.assumptions.model] == [
-        'The parts of the column families'
+        'The shares of the column families'
     ]
     assert said.assumptions.derivation == ()
     assert (said.memory_target_bytes, said.cores) == (2 * GIB, 2)

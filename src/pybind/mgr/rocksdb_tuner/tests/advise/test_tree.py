@@ -51,7 +51,7 @@ def ask(
     return find_situation(facts, osd_id, release, given(**said))
 
 
-def test_an_osd_is_modelled_with_what_is_known_of_it() -> None:
+def test_an_osd_is_modeled_with_what_is_known_of_it() -> None:
     answer = tree(LZ4, ask(FACTS, osd_id=3))
     situation, model = answer.situation, answer.model
     assert answer.profile == 'bluestore-default-reef'
@@ -64,7 +64,7 @@ def test_an_osd_is_modelled_with_what_is_known_of_it() -> None:
     assert any(stall.headroom_s for stall in model.stalls)
 
 
-def test_an_operator_s_word_comes_before_what_was_recognised() -> None:
+def test_an_operator_s_word_comes_before_what_was_recognized() -> None:
     situation = ask(
         FACTS, osd_id=3, workload=WorkloadClass.RBD_SMALL_WRITE, cores=8, release='tentacle'
     )
@@ -156,7 +156,7 @@ def test_an_osd_of_an_unknown_release_needs_one_to_be_named() -> None:
     assert ask(newer, osd_id=3, release='tentacle').release.name == 'tentacle'
 
 
-def test_what_an_operator_says_of_devices_memory_and_load_is_modelled() -> None:
+def test_what_an_operator_says_of_devices_memory_and_load_is_modeled() -> None:
     """Without any OSD: all inputs that the model has."""
     situation = ask(
         release='reef',
@@ -200,7 +200,7 @@ def test_options_of_a_column_that_cannot_be_judged_are_not_called_refused() -> N
     with pytest.raises(BadQuestionError) as refusal:
         tree(LZ4, ask(release='reef', cfs='O P=block_based_table_factory={block_size=16384}'))
     assert str(refusal.value).startswith(
-        'whether an OSD of Reef (from 18.2.4) starts with these options of column P cannot be told:'
+        'whether an OSD of Reef (from 18.2.4) starts with these options of column P is unknown:'
     )
 
 
@@ -224,7 +224,7 @@ def test_a_volume_selection_that_is_no_number_is_that_of_the_default(
 
 
 @pytest.mark.parametrize('multiplier', ['1e308', '0x1p1023', '1e19', '-1e308', '5e-324'])
-def test_levels_that_grow_beyond_every_device_are_modelled(multiplier: str) -> None:
+def test_levels_that_grow_beyond_every_device_are_modeled(multiplier: str) -> None:
     found = tree(f'max_bytes_for_level_multiplier={multiplier}', ask(FACTS, osd_id=3)).model
     assert found.db_device is not None
     assert 0 <= found.db_device.unused_bytes <= 60 * GIB

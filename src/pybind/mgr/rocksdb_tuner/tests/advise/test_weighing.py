@@ -118,7 +118,7 @@ def test_of_sets_as_simple_as_each_other_what_suits_best_by_publication_is_chose
 def test_what_nobody_ran_is_never_chosen_and_is_called_a_case_for_an_experiment() -> None:
     untried = candidate('untried', surely(0.5), origin=Origin.NEIGHBOR, untried=True)
     assert chosen(untried) is None
-    assert told(untried).endswith('nobody ran it, which is a case for an experiment.')
+    assert told(untried).endswith('nobody has run it: try it in an experiment.')
     assert weigh((RUNNING, untried), KV, BARS).best is not None
 
 
@@ -133,14 +133,13 @@ def test_what_is_ruled_out_is_never_chosen_nor_the_best() -> None:
 
 def test_why_one_is_not_chosen_is_said_with_the_figure_that_keeps_it() -> None:
     assert told(candidate('a', surely(0.95))) == (
-        'The time of the kv_sync thread for a write changes by -5% (-5% to -5%); a gain of 10% is '
-        'asked for.'
+        'The kv_sync thread time per write changes by -5% (-5% to -5%); a gain of 10% is required.'
     )
     assert told(candidate('a', within(0.88, 1.1))).endswith(
-        '; a gain of 10% is asked for, and not certain enough.'
+        '; a gain of 10% is required, but not certain enough.'
     )
     assert told(candidate('a', surely(0.8), surely(1.2))) == (
-        'The bytes that RocksDB writes for a write changes by +20% (+20% to +20%); a loss of 5% '
+        'The bytes that RocksDB writes per write changes by +20% (+20% to +20%); a loss of 5% '
         'is allowed.'
     )
     assert told(candidate('a', surely(0.8), within(1.04, 1.1))).endswith(
@@ -210,12 +209,12 @@ def test_four_of_five_lie_below_what_an_estimate_does_not_exceed() -> None:
 
 
 def test_a_published_figure_counts_as_much_as_it_is_precise() -> None:
-    modelled = within(0.8, math.exp(1.2815515655446004 * 0.1))
-    same = fused(modelled, 0.9, 0.1)
+    modeled = within(0.8, math.exp(1.2815515655446004 * 0.1))
+    same = fused(modeled, 0.9, 0.1)
     assert same.value == pytest.approx(math.sqrt(0.8 * 0.9))
     assert math.log(same.high / same.value) == pytest.approx(1.2815515655446004 * 0.1 / 2**0.5)
-    assert fused(modelled, 0.9, 1e-6).value == pytest.approx(0.9)
-    assert fused(modelled, 0.9, 1e6).value == pytest.approx(0.8)
+    assert fused(modeled, 0.9, 1e-6).value == pytest.approx(0.9)
+    assert fused(modeled, 0.9, 1e6).value == pytest.approx(0.8)
     assert fused(surely(0.8), 0.9, 0.1) == surely(0.8)
 
 

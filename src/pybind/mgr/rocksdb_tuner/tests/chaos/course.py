@@ -239,7 +239,7 @@ class Course:
                 continue
             if state.phase is Phase.WAITING and not cluster.osds[n].coming:
                 cluster.start_osd(n)
-        wrong = re.search(r'osd.(\d+) (?:was restarted on the way back|comes from)', reason)
+        wrong = re.search(r'osd.(\d+) (?:was restarted during the rollback|comes from)', reason)
         resumes = any(hand in reason for hand in ('systemctl restart', 'the verdict on'))
         if not (wrong or resumes) or not self._told(reason):
             return

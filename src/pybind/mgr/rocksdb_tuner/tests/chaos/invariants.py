@@ -735,7 +735,7 @@ class Watch:
         failure = state.failure or ''
         by_an_operator = state.outcome is Outcome.ABORTED or 'aborted by' in failure
         # One that does not run what it had, though it was restarted with that, is no mixture.
-        alone = len(changed) == 1 and 'on the way back' in failure
+        alone = len(changed) == 1 and 'during the rollback' in failure
         left = len([o for o in state.osds if o.step is not OsdStep.LEFT_BEHIND])
         self.require(
             Rule.ALL_OR_NONE,

@@ -47,8 +47,8 @@ from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.plan.records import ANNEX, OPTION
 from rocksdb_tuner.snapshot import Mode
+from rocksdb_tuner.workload.classifier import Memories
 from rocksdb_tuner.workload.hysteresis import Memory
-from rocksdb_tuner.workload.recogniser import Memories
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
 _T = TypeVar('_T')

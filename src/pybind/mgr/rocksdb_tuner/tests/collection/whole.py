@@ -37,8 +37,8 @@ from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
 from rocksdb_tuner.plan.records import ANNEX, OPTION
 from rocksdb_tuner.snapshot import Mode
+from rocksdb_tuner.workload.classifier import Memories
 from rocksdb_tuner.workload.hysteresis import Memory
-from rocksdb_tuner.workload.recogniser import Memories
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 
 #: What `report` writes of it, with names and without, and what becomes of texts.

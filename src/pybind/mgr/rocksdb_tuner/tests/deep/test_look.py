@@ -186,7 +186,7 @@ def test_an_osd_that_stops_answering_is_tried_again_until_it_does(
     assert store.keys(NOTES) == [f'{NOTES}osd.0']
     looker.put_back(a_map(osds.info()), 1001.0)
     assert osds.override != {}
-    with pytest.raises(DeepLookRefused, match='tried again'):
+    with pytest.raises(DeepLookRefused, match='the module retries'):
         looker.look(osds.info(), 1002.0)
     osds.silent_after = None
     looker.put_back(a_map(osds.info()), 1040.0)

@@ -107,11 +107,11 @@ def _sample(recording: Recording, report: Report) -> Optional[Sample]:
 def _track(signal: str, columns: Sequence[Sequence[Measured]]) -> Track:
     length = min(map(len, columns))
     logs = [[math.log(getattr(m, signal)) for m in column[:length]] for column in columns]
-    centred = [[v - median(column) for v in column] for column in logs]
-    common = [fmean(at) for at in zip(*centred)]
+    centered = [[v - median(column) for v in column] for column in logs]
+    common = [fmean(at) for at in zip(*centered)]
     # The mean of k columns holds a k-th of each: what is left of one varies too little by that.
     stretch = math.sqrt(len(columns) / (len(columns) - 1))
-    own = [[stretch * (v - c) for v, c in zip(column, common)] for column in centred]
+    own = [[stretch * (v - c) for v, c in zip(column, common)] for column in centered]
     return Track(fmean(median(column) for column in logs), common, own)
 
 

@@ -284,7 +284,7 @@ def test_a_pass_in_which_nothing_was_flushed_is_no_data_and_says_why() -> None:
     before, after = wobble(12), wobble(10)
     never = judge(evidence(before, flushing(after, *[0] * 10)))
     assert never.verdict is Verdict.NO_DATA
-    assert never.cause == 'osd.0 flushed nothing to SST files while watched'
+    assert never.cause == 'osd.0 flushed nothing to SST files during the soak'
     assert 'a flush of memtables' in never.missing[0]
     assert of(never, 'op_w_latency_ms').effect is Effect.SAME
     gains = judge(evidence(before, flushing(wobble(10, factor=0.7), *[0] * 10)))

@@ -12,17 +12,17 @@ import jsonschema
 import pytest
 
 from rocksdb_tuner.knowledge import loader
-from rocksdb_tuner.options.advice import NEIGHBOURS
+from rocksdb_tuner.options.advice import RELATED_OPTIONS
 from rocksdb_tuner.options.catalogue import catalogue
 from rocksdb_tuner.options.checks import check
 from rocksdb_tuner.options.effective import read_member, read_option
-from rocksdb_tuner.options.neighbours import neighbours
+from rocksdb_tuner.options.related_options import related_options
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.syntax import parse
 from rocksdb_tuner.options.values import ValueType
 
 FOLDER = Path(loader.__file__).parent
-FILES = ['options', 'releases', 'profiles', 'check_rules', 'neighbours', 'judged_signals']
+FILES = ['options', 'releases', 'profiles', 'check_rules', 'related_options', 'judged_signals']
 
 
 def schema(name: str) -> Any:
@@ -69,7 +69,7 @@ def test_every_default_is_a_value_that_its_option_takes() -> None:
                     assert read_member(info, member, default).text == default, info.name
 
 
-def test_what_the_releases_file_says_of_defaults_the_neighbours_say_too() -> None:
+def test_what_the_releases_file_says_of_defaults_the_related_options_say_too() -> None:
     newest = {release.name: release for release in known_releases()}
     for name, release in newest.items():
         for option, text in (
@@ -77,15 +77,15 @@ def test_what_the_releases_file_says_of_defaults_the_neighbours_say_too() -> Non
             ('bluestore_rocksdb_options_annex', release.default_annex),
             ('bluestore_rocksdb_cfs', release.default_cfs),
         ):
-            assert neighbours()[option].defaults.get(name, text) == text
+            assert related_options()[option].defaults.get(name, text) == text
 
 
-def test_every_neighbour_that_is_judged_is_explained() -> None:
-    assert set(NEIGHBOURS) < set(neighbours())
+def test_every_related_option_that_is_judged_is_explained() -> None:
+    assert set(RELATED_OPTIONS) < set(related_options())
 
 
-def test_no_neighbour_is_an_option_of_the_string() -> None:
-    assert not set(neighbours()) & set(catalogue().options)
+def test_no_related_option_is_an_option_of_the_string() -> None:
+    assert not set(related_options()) & set(catalogue().options)
 
 
 def test_ceph_s_own_four_keys_are_there() -> None:
@@ -145,8 +145,8 @@ def texts_of(content: Any) -> Iterator[str]:
     ('file', 'name', 'section'),
     [
         ('check_rules', 'short-pg-log', 'Afterword'),
-        ('neighbours', 'osd_min_pg_log_entries', 'Afterword'),
-        ('neighbours', 'osd_max_pg_log_entries', 'Afterword'),
+        ('related_options', 'osd_min_pg_log_entries', 'Afterword'),
+        ('related_options', 'osd_max_pg_log_entries', 'Afterword'),
         ('conditions', 'kv-sync-bound', 'Profiling an OSD'),
     ],
 )

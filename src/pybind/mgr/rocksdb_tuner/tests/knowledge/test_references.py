@@ -17,8 +17,8 @@ import pytest
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.knowledge import loader
 from rocksdb_tuner.options.catalogue import catalogue
-from rocksdb_tuner.options.grammar import normalise
-from rocksdb_tuner.options.neighbours import neighbours
+from rocksdb_tuner.options.grammar import normalize
+from rocksdb_tuner.options.related_options import related_options
 from rocksdb_tuner.options.syntax import parse
 
 REFERENCES = json.loads(
@@ -57,7 +57,7 @@ def test_each_is_kept_where_the_list_says_or_left_out_for_a_reason(entry: dict[s
 
 @pytest.mark.parametrize('entry', ENTRIES)
 def test_each_option_that_is_named_is_explained(entry: dict[str, Any]) -> None:
-    known = {*catalogue().options, *neighbours()}
+    known = {*catalogue().options, *related_options()}
     text = f'{entry["what"]} {entry.get("options", "")}'
     names = re.findall(
         r'\b(?:bluestore|osd|bluefs|rocksdb)_[a-z0-9_]+|\b(?:max|min|level0|target)_[a-z0-9_]+',
@@ -70,8 +70,8 @@ def test_each_option_that_is_named_is_explained(entry: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize('entry', [e for e in ENTRIES if 'options' in e.values[0]])  # type: ignore[operator]
 def test_each_published_string_is_a_profile(entry: dict[str, Any]) -> None:
-    published = normalise(parse(entry['options']))
-    same = {p.name for p in profiles() if normalise(parse(p.options)) == published}
+    published = normalize(parse(entry['options']))
+    same = {p.name for p in profiles() if normalize(parse(p.options)) == published}
     assert {place['name'] for place in entry['kept']} & same
 
 

@@ -14,7 +14,7 @@ from rocksdb_tuner.lsm.calibration import calibration
 from rocksdb_tuner.lsm.columns import columns
 from rocksdb_tuner.lsm.model import TreeInputs, model
 from rocksdb_tuner.lsm.records import Devices, Load, TreeModel, VolumeSelection
-from rocksdb_tuner.lsm.tree_options import NotModelledError
+from rocksdb_tuner.lsm.tree_options import NotModeledError
 from rocksdb_tuner.options.syntax import OptionSet, parse
 
 from .samples import GIB, MIB, PACIFIC_CFS, REEF_CFS
@@ -256,15 +256,15 @@ def test_a_full_memtable_is_near_its_size(size: int, version: str) -> None:
 
 
 @given(st.sampled_from(['kCompactionStyleUniversal', 'kCompactionStyleNone']))
-def test_another_compaction_style_is_not_modelled(style: str) -> None:
-    with pytest.raises(NotModelledError, match='kCompactionStyleLevel is modelled'):
+def test_another_compaction_style_is_not_modeled(style: str) -> None:
+    with pytest.raises(NotModeledError, match='kCompactionStyleLevel is modeled'):
         model(TreeInputs(OptionSet((('compaction_style', style),)), '7.9', columns('')))
 
 
 @pytest.mark.parametrize('multiplier', ['nan', 'inf'])
-def test_levels_that_have_no_size_are_not_modelled(multiplier: str) -> None:
+def test_levels_that_have_no_size_are_not_modeled(multiplier: str) -> None:
     options = OptionSet((('max_bytes_for_level_multiplier', multiplier),))
-    with pytest.raises(NotModelledError, match='no level has a size'):
+    with pytest.raises(NotModeledError, match='no level has a size'):
         model(TreeInputs(options, '7.9', columns('')))
 
 
@@ -332,7 +332,7 @@ def test_no_number_that_rocksdb_takes_is_too_large_for_the_model(
     )
     try:
         found = model(inputs)
-    except NotModelledError:
+    except NotModeledError:
         found = None
     if found is None:
         assert multiplier in {'inf', 'nan'}

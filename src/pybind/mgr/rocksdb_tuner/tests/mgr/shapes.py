@@ -92,7 +92,7 @@ class _MgrStandbyModule:
     def __init__(self, module_name: str, capsule: object) -> None: ...
 
 
-class _UnlabelledCounters(_MgrModule):
+class _UnlabeledCounters(_MgrModule):
     def get_latest_counter(self, svc_type: str, svc_name: str, path: str) -> dict[str, Any]:
         return {path: POINT}
 
@@ -106,7 +106,7 @@ class _LabelledCounters(_MgrModule):
         sub_counter_name: str,
         labels: list[tuple[str, str]],
     ) -> dict[str, Any]:
-        raise AssertionError('labelled counters were asked for')
+        raise AssertionError('labeled counters were asked for')
 
     def get_latest_unlabeled_counter(
         self, svc_type: str, svc_name: str, path: str
@@ -188,8 +188,8 @@ def _shape(parts: dict[str, Any], mgr_module: type, option: type, *, notify: boo
 
 #: A new mgr_module at each call, by release.
 SHAPES: dict[str, Callable[[], Any]] = {
-    'early': lambda: _shape(_global_commands(), _UnlabelledCounters, _Option, notify=False),
-    'pacific': lambda: _shape(_global_commands(), _UnlabelledCounters, _Option),
-    'reef': lambda: _shape(_global_commands(), _UnlabelledCounters, _OptionWithLevel),
+    'early': lambda: _shape(_global_commands(), _UnlabeledCounters, _Option, notify=False),
+    'pacific': lambda: _shape(_global_commands(), _UnlabeledCounters, _Option),
+    'reef': lambda: _shape(_global_commands(), _UnlabeledCounters, _OptionWithLevel),
     'tentacle': lambda: _shape(_commands_of_each_module(), _LabelledCounters, _OptionWithLevel),
 }

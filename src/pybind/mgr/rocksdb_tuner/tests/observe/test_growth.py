@@ -122,7 +122,7 @@ def test_ten_thousand_samples_of_a_day_leave_a_point_each_half_hour() -> None:
     assert _points(grown) == POINTS
 
 
-def test_neighbours_are_reckoned_at_different_times() -> None:
+def test_neighbors_are_reckoned_at_different_times() -> None:
     def reckoned_s(stagger_s: float) -> list[float]:
         grown, seen, before = GrowthHistory(), [], None
         for step in range(400):

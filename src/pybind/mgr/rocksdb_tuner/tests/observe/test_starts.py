@@ -125,7 +125,7 @@ def test_an_osd_that_was_purged_is_forgotten_and_one_made_anew_is_another() -> N
 
 
 def test_an_osd_without_a_nonce_is_not_known() -> None:
-    """Which process is up cannot be told."""
+    """Which process is up is unknown."""
     watch = StartWatch()
     for n, nonce in enumerate((1, None, 2)):
         watch.look([osd_info(0, nonce)], n * TEN_S, TEN_S)

@@ -277,7 +277,7 @@ BROKEN: dict[str, tuple[Callable[[Path], str], str]] = {
         _change(AFTER, lambda d: {**d, 'osd': {**d['osd'], 'op_w': -1}}),
         '"osd.op_w" is neither',
     ),
-    'labelled counters': (
+    'labeled counters': (
         _change(AFTER, lambda d: {name: [{'counters': c}] for name, c in d.items()}),
         'none of the counters',
     ),

@@ -135,7 +135,7 @@ def test_what_could_not_be_stored_is_not_done_and_an_unsure_write_is_done_again(
     driver.log.clear()
     driver.refused_writes, driver.done_all_the_same = 1, True
     driver.tick()
-    assert (driver.log, driver.trouble) == ([], 'the count cannot go on now: no quorum')
+    assert (driver.log, driver.trouble) == ([], 'the count cannot continue now: no quorum')
     # The state in memory already is what is to be: whether it is stored is not known.
     driver.refused_writes = 1
     with pytest.raises(OperationRefused, match='this cannot be stored now: no quorum; try again'):
@@ -187,7 +187,7 @@ def test_another_begins_only_once_the_end_of_the_last_is_kept() -> None:
     driver.tick()
     with pytest.raises(OperationRefused, match='the end of c1 cannot be stored now: read-only'):
         driver.start(Count('c2'))
-    assert driver.trouble == 'the count cannot go on now: read-only'
+    assert driver.trouble == 'the count cannot continue now: read-only'
     driver.refuses_ends = False
     driver.start(Count('c2'))
     assert driver.log.count('kept c1') == 1

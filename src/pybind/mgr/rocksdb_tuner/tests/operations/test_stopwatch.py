@@ -78,7 +78,7 @@ def test_the_day_is_used_up_until_the_restart_that_many_ago_is_a_day_old(
 ) -> None:
     log = RestartLog((Restart(0.0, 1030.0), Restart(0.0, 1100.0)))
     told = log.used_up(per_day, 200.0, 1200.0)
-    assert told == (until and f'restarts_per_day ({per_day}) is used up until {until}')
+    assert told == (until and f'restarts_per_day ({per_day}) is exhausted until {until}')
 
 
 def test_what_cannot_be_told_is_a_day_from_now_or_not_named() -> None:

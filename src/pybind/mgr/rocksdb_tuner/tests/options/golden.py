@@ -67,7 +67,7 @@ def osds() -> Mapping[str, Hardware]:
             wal_device_bytes=2 * _GIB,
         ),
         'short logs, no autotuning': Hardware(
-            neighbours=(
+            related_options=(
                 ('osd_min_pg_log_entries', '99'),
                 ('osd_max_pg_log_entries', '10'),
                 ('bluestore_cache_autotune', 'False'),
@@ -76,15 +76,15 @@ def osds() -> Mapping[str, Hardware]:
             )
         ),
         'logs of 100, autotuning': Hardware(
-            neighbours=(
+            related_options=(
                 ('osd_min_pg_log_entries', '100'),
                 ('osd_max_pg_log_entries', 'many'),
                 ('bluestore_cache_autotune', '1'),
                 ('bluestore_cache_kv_ratio', '0.2'),
             )
         ),
-        'a ratio alone': Hardware(neighbours=(('bluestore_cache_meta_ratio', '0.7'),)),
-        'autotuning by 0': Hardware(neighbours=(('bluestore_cache_autotune', '0'),)),
+        'a ratio alone': Hardware(related_options=(('bluestore_cache_meta_ratio', '0.7'),)),
+        'autotuning by 0': Hardware(related_options=(('bluestore_cache_autotune', '0'),)),
     }
 
 

@@ -29,7 +29,7 @@ SCATTERED = Catalogue(('6.8', '6.12', '10.2', '10.10'), {})
         ('10.3', ('10.2', '10.10')),
     ],
 )
-def test_a_version_is_described_by_itself_or_by_its_nearest_neighbours(
+def test_a_version_is_described_by_itself_or_by_its_nearest_neighbors(
     version: str, measured: tuple[str, ...]
 ) -> None:
     assert SCATTERED.versions_for(version) == measured

@@ -16,7 +16,7 @@ from rocksdb_tuner.options.grammar import (
     combine,
     diff,
     format,  # noqa: A004
-    normalise,
+    normalize,
     parse,
     same_meaning,
 )
@@ -130,9 +130,9 @@ def test_format_and_parse_are_each_others_inverse(pairs: list[tuple[str, str]]) 
 
 
 @given(PAIRS)
-def test_normalise_twice_is_normalise_once(pairs: list[tuple[str, str]]) -> None:
-    once = normalise(OptionSet.of(pairs))
-    assert normalise(once) == once
+def test_normalize_twice_is_normalize_once(pairs: list[tuple[str, str]]) -> None:
+    once = normalize(OptionSet.of(pairs))
+    assert normalize(once) == once
 
 
 @pytest.mark.parametrize('version', VERSIONS)
@@ -155,7 +155,7 @@ def test_comparing_garbage_never_raises_and_is_symmetric(a: str, b: str, version
 def test_what_is_written_alike_means_the_same_in_every_version(
     a: list[tuple[str, str]], b: list[tuple[str, str]]
 ) -> None:
-    alike = normalise(OptionSet.of(a)) == normalise(OptionSet.of(b))
+    alike = normalize(OptionSet.of(a)) == normalize(OptionSet.of(b))
     for version in VERSIONS:
         assert same_meaning(text_of(a), text_of(b), version) or not alike
 

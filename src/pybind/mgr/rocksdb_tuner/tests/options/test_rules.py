@@ -41,7 +41,7 @@ def fired(text: str, version: str, hardware: Hardware) -> set[tuple[str, Optiona
 
 
 def set_beside(name: str, value: str) -> Hardware:
-    return Hardware(neighbours=((name, value),))
+    return Hardware(related_options=((name, value),))
 
 
 #: (rule, option, string where it speaks, string where not, version)
@@ -367,7 +367,7 @@ BY_HARDWARE = [
         GOOD,
         set_beside('bluestore_cache_size_ssd', '8589934592'),
         Hardware(
-            neighbours=(
+            related_options=(
                 ('bluestore_cache_size_ssd', '8589934592'),
                 ('bluestore_cache_autotune', 'false'),
             )
@@ -467,7 +467,7 @@ def test_a_published_tuning_on_hardware_that_it_was_made_for_has_no_problem(vers
         memory_target_bytes=4 * GIB,
         wal_device_bytes=2 * GIB,
         db_device_bytes=60 * GIB,
-        neighbours=(('osd_max_pg_log_entries', '10000'), ('bluestore_cache_autotune', 'true')),
+        related_options=(('osd_max_pg_log_entries', '10000'), ('bluestore_cache_autotune', 'true')),
     )
     assert check(GOOD, version, hardware).problems == ()
 
@@ -478,14 +478,14 @@ def test_what_holds_of_two_osds_is_the_least_of_both() -> None:
         memory_target_bytes=8 * GIB,
         wal_device_bytes=3 * GIB,
         families=(OptionSet(()),),
-        neighbours=(('x', '1'), ('y', '1')),
+        related_options=(('x', '1'), ('y', '1')),
     )
     b = Hardware(
         memory_target_bytes=4 * GIB,
         wal_device_bytes=2 * GIB,
         db_device_bytes=GIB,
         families=(OptionSet(()),) * 2,
-        neighbours=(('y', '1'), ('x', '2')),
+        related_options=(('y', '1'), ('x', '2')),
     )
     least = Hardware(
         cores=4,
@@ -493,7 +493,7 @@ def test_what_holds_of_two_osds_is_the_least_of_both() -> None:
         wal_device_bytes=2 * GIB,
         db_device_bytes=GIB,
         families=(OptionSet(()),),
-        neighbours=(('x', '1'), ('y', '1'), ('x', '2')),
+        related_options=(('x', '1'), ('y', '1'), ('x', '2')),
     )
     assert a.weakest(b) == least
     assert NOTHING.weakest(b).families == b.families

@@ -603,7 +603,7 @@ def partial_cluster() -> Snapshot:
         assessments=(
             Assessment(
                 'osd/class:ssd',
-                'Nothing to change yet: no workload was recognised that lasted.',
+                'Nothing to change yet: no workload has lasted long enough.',
                 (),
             ),
         ),

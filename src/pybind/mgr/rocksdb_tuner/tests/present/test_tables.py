@@ -415,7 +415,7 @@ def test_no_finding_is_said_and_limited_to_what_is_known() -> None:
 
 
 def test_nothing_to_change_is_an_answer_with_its_reason_for_each_group() -> None:
-    reason = 'Nothing to change: the BlueStore default suits idle best of what is known.'
+    reason = 'Nothing to change: the BlueStore default suits idle best among the known option sets.'
     snapshot = replace(
         samples.large_cluster(),
         assessments=tuple(Assessment(f'osd/class:{c}', reason, ()) for c in ('hdd', 'ssd')),
@@ -690,7 +690,7 @@ def test_evidence_is_printed_in_its_unit(unit: str, value: float, shown: str) ->
     assert f'So it is. ({shown})' in text
 
 
-def test_no_answer_is_coloured() -> None:
+def test_no_answer_is_colored() -> None:
     for _, text in answers(samples.large_cluster()):
         assert '\x1b' not in text
 
@@ -782,7 +782,7 @@ def test_a_finding_gives_its_commands_and_what_not_to_do() -> None:
 
 def test_candidates_are_told_with_gain_worst_loss_and_why_not() -> None:
     text = render.candidates(samples.large_cluster(), 'plain')
-    assert 'To be lowered: the time of the kv_sync thread for a write, by at least 10%' in text
+    assert 'To be lowered: the kv_sync thread time per write, by at least 10%' in text
     chosen = next(line for line in text.splitlines() if line.endswith('recommended'))
     assert chosen.split()[:4] == ['variant-2022-d', '19%', '(13', 'to']
     assert '-21% (-27 to -15)' in chosen

@@ -1,4 +1,4 @@
-"""How well workloads are recognised: recordings through the module's own pipeline. Pure.
+"""How well workloads are recognized: recordings through the module's own pipeline. Pure.
 
 Judged are windows that lie within one span of a recording, so that what they hold has one true
 name, and of those what the module shows: after its hysteresis, with its confidence.
@@ -17,7 +17,7 @@ from typing import Optional
 from rocksdb_tuner.observe.pool_rates import PoolHistory
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.workload.activity import Activity, activity
-from rocksdb_tuner.workload.recogniser import Recogniser
+from rocksdb_tuner.workload.classifier import Classifier
 
 from .replay import DEVICE_CLASS, Recording, Span
 
@@ -72,7 +72,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Onset:
-    """How a span of at least `DUE_S` was recognised."""
+    """How a span of at least `DUE_S` was recognized."""
 
     run: str
     span: Span
@@ -103,11 +103,11 @@ class Score:
 
 def watch(recording: Recording, offset_s: float = 0.0, osd_id: Optional[int] = None) -> list[Seen]:
     """What is shown of the device class, or of one OSD, at every sampling."""
-    recogniser, pools = Recogniser(), PoolHistory()
+    classifier, pools = Classifier(), PoolHistory()
     shown = []
     for look in recording.looks(offset_s):
         pools.add(look.pool_counters, look.now_s)
-        found = recogniser.recognise(look.signals, look.cluster_map, look.now_s, pools.rates())
+        found = classifier.recognize(look.signals, look.cluster_map, look.now_s, pools.rates())
         if osd_id is None:
             workload, of = found.per_group.get(DEVICE_CLASS), list(look.signals.values())
         else:

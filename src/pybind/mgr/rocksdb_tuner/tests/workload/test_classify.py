@@ -15,10 +15,10 @@ from rocksdb_tuner.observe.pool_rates import PoolRates
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.tests.observe.samples import osd_info
 from rocksdb_tuner.workload.activity import activity
+from rocksdb_tuner.workload.classifier import Classifier
 from rocksdb_tuner.workload.classify import classify
 from rocksdb_tuner.workload.hysteresis import Memory, remember
 from rocksdb_tuner.workload.pools import PoolContext, Share, leading, pool_context
-from rocksdb_tuner.workload.recogniser import Recogniser
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 from rocksdb_tuner.workload.thresholds import Thresholds, thresholds
 
@@ -107,27 +107,27 @@ def test_a_group_is_what_its_primaries_do() -> None:
     assert group.workload_class is WorkloadClass.RBD_SMALL_WRITE
 
 
-def recognised(replica: Signals, *others: Signals) -> tuple[str, str]:
+def recognized(replica: Signals, *others: Signals) -> tuple[str, str]:
     """(class of the first OSD, class of the group) when both have settled."""
     osds = tuple(osd_info(i) for i in range(1 + len(others)))
     pool = PoolInfo(1, 'rbd', ('rbd',), 3, 2, (), cephfs_metadata=False, crush_rule=0)
     cluster_map = ClusterMap(1, frozenset(), None, osds, (pool,))
-    recogniser = Recogniser()
+    classifier = Classifier()
     for now_s in (0.0, 10.0, 20.0, 30.0):
-        found = recogniser.recognise(dict(enumerate((replica, *others))), cluster_map, now_s)
+        found = classifier.recognize(dict(enumerate((replica, *others))), cluster_map, now_s)
     return found.per_osd[0].workload_class.value, found.per_group['ssd'].workload_class.value
 
 
 def test_an_osd_that_only_replicates_does_what_its_group_does() -> None:
     replica = signals()._replace(wal_bytes_per_s=2e6)
-    assert recognised(replica, signals(write_iops=500.0)) == ('rbd-small-write',) * 2
-    assert recognised(replica, signals(recovery=20.0)) == ('recovery',) * 2
-    assert recognised(replica, signals()) == ('idle',) * 2
+    assert recognized(replica, signals(write_iops=500.0)) == ('rbd-small-write',) * 2
+    assert recognized(replica, signals(recovery=20.0)) == ('recovery',) * 2
+    assert recognized(replica, signals()) == ('idle',) * 2
 
 
 def test_an_osd_that_does_nothing_is_idle_whatever_its_group_does() -> None:
     still = signals()._replace(wal_bytes_per_s=20e3)
-    assert recognised(still, signals(write_iops=500.0)) == ('idle', 'rbd-small-write')
+    assert recognized(still, signals(write_iops=500.0)) == ('idle', 'rbd-small-write')
 
 
 def test_little_work_is_named_with_less_confidence() -> None:

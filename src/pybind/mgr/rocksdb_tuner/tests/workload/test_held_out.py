@@ -1,4 +1,4 @@
-"""How well workloads are recognised that set no threshold: the bars that a release must reach.
+"""How well workloads are recognized that set no threshold: the bars that a release must reach.
 
 The windows are those of recordings of real clients (data/README.md), split by run: a held-out run
 was never looked at to choose a threshold. `qa/evaluate-workload` prints the same as tables.
@@ -74,7 +74,7 @@ def test_of_the_windows_named_with_a_confidence_of_90_percent_nine_in_ten_are_ri
 def test_the_right_class_is_there_within_60_s(name: str) -> None:
     for onset in judged()[1]:
         if onset.run == name:
-            assert onset.right_after_s is not None, f'{onset.span.what} was never recognised'
+            assert onset.right_after_s is not None, f'{onset.span.what} was never recognized'
             assert onset.right_after_s <= 60
 
 

@@ -10,8 +10,8 @@ from rocksdb_tuner.mgr.records import ClusterMap
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.observe.latency import WriteLatency
 from rocksdb_tuner.observe.signals import Signals
+from rocksdb_tuner.workload.classifier import Classifier
 from rocksdb_tuner.workload.pressure import PRESSURE, with_pressure
-from rocksdb_tuner.workload.recogniser import Recogniser
 from rocksdb_tuner.workload.records import Workload, WorkloadClass
 
 from ..advise.scenes import osd_info
@@ -96,9 +96,9 @@ def test_how_long_writes_wait_for_threads_is_kept_with_the_workload_of_the_group
     """Like how busy the kv_sync threads are: by night it says nothing of the clients of the day."""
     osd = osd_info(0)
     cluster_map = ClusterMap(1, frozenset(), 'pacific', (osd,), ())
-    recogniser = Recogniser()
+    classifier = Classifier()
     for now_s in (0.0, 10.0):
-        found = recogniser.recognise(
+        found = classifier.recognize(
             {0: busy()}, cluster_map, now_s, details={0: look()}.get
         ).per_group['ssd']
     assert {e.signal for e in found.evidence} & PRESSURE == {'kv_sync_busy', 'osd_thread_share'}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocksdb_tuner.workload.recogniser import Recogniser
+from rocksdb_tuner.workload.classifier import Classifier
 from rocksdb_tuner.workload.records import WorkloadClass
 
 from . import replay
@@ -37,10 +37,10 @@ def named(name: str, offset_s: float = 0.0) -> list[tuple[float, WorkloadClass, 
 def seen_in(
     recording: replay.Recording, offset_s: float = 0.0
 ) -> list[tuple[float, WorkloadClass, float]]:
-    recogniser, cluster_map = Recogniser(), recording.cluster_map()
+    classifier, cluster_map = Classifier(), recording.cluster_map()
     looks = []
     for now_s, signals in recording.play(offset_s):
-        found = recogniser.recognise(signals, cluster_map, now_s).per_group
+        found = classifier.recognize(signals, cluster_map, now_s).per_group
         if replay.DEVICE_CLASS in found:
             workload = found[replay.DEVICE_CLASS]
             since_s = now_s - recording.load_start_s
@@ -122,10 +122,10 @@ def test_cephfs_is_named_once_its_journal_is_trimmed() -> None:
 def test_an_osd_that_only_replicates_is_believed_to_do_what_its_group_does() -> None:
     """Objects of 8 MiB were put; no primary of their data was on osd.2."""
     recording = replay.load('s3-large-put')
-    recogniser, cluster_map = Recogniser(), recording.cluster_map()
+    classifier, cluster_map = Classifier(), recording.cluster_map()
     inherited = []
     for now_s, signals in recording.play():
-        found = recogniser.recognise(signals, cluster_map, now_s)
+        found = classifier.recognize(signals, cluster_map, now_s)
         workload = found.per_osd.get(2)
         if workload and workload.evidence and workload.evidence[0].signal == 'wal_bytes_per_s':
             inherited.append((workload, found.per_group[replay.DEVICE_CLASS]))

@@ -12,10 +12,10 @@ from rocksdb_tuner.observe.pool_rates import PoolRates
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.tests.observe.samples import osd_info
 from rocksdb_tuner.workload.activity import Activity, activity
+from rocksdb_tuner.workload.classifier import Classifier, Memories
 from rocksdb_tuner.workload.classify import UNKNOWN, classify
 from rocksdb_tuner.workload.hysteresis import remember
 from rocksdb_tuner.workload.pools import PoolContext, Share, leading, pool_context
-from rocksdb_tuner.workload.recogniser import Memories, Recogniser
 from rocksdb_tuner.workload.records import Evidence, Workload, WorkloadClass
 from rocksdb_tuner.workload.thresholds import thresholds
 
@@ -502,7 +502,7 @@ def test_what_is_sure_follows_mixed_at_once() -> None:
     assert shown(*mixed, (21.0, READS, 0.89)) is WorkloadClass.MIXED
 
 
-def recognised(
+def recognized(
     own: Signals, *, classes: tuple[Optional[str], ...] = ('ssd', 'ssd')
 ) -> tuple[Workload, Optional[Workload]]:
     """What is said of the first of two OSDs, the second of which is busy, and of its group."""
@@ -511,10 +511,10 @@ def recognised(
     )
     osds = tuple(replace(osd_info(n), device_class=c) for n, c in enumerate(classes))
     cluster_map = ClusterMap(1, frozenset(), None, osds, (pool(1, 'rbd'),))
-    recogniser = Recogniser()
+    classifier = Classifier()
     for now_s in (0.0, 10.0, 20.0):
-        found = recogniser.recognise({0: own, 1: busy}, cluster_map, now_s)
-    again = Recogniser(Memories(*recogniser.memories)).recognise(
+        found = classifier.recognize({0: own, 1: busy}, cluster_map, now_s)
+    again = Classifier(Memories(*classifier.memories)).recognize(
         {0: own, 1: busy}, cluster_map, 20.0
     )
     assert again == found
@@ -536,29 +536,29 @@ STILL = WINDOW._replace(
 
 def test_an_osd_that_writes_for_others_inherits_its_groups_class_with_less_confidence() -> None:
     enough = LIMITS.replica_wal_bytes_per_s
-    replica, group = recognised(STILL._replace(wal_bytes_per_s=enough))
+    replica, group = recognized(STILL._replace(wal_bytes_per_s=enough))
     assert group is not None
     assert replica.workload_class is group.workload_class is RBD_WRITE
     assert replica.confidence == pytest.approx(0.6 * group.confidence)
     assert f'{enough / 1024:.0f} KiB/s of WAL' in replica.evidence[0].statement
     for wal in (enough * 0.99, None):
-        alone, _ = recognised(STILL._replace(wal_bytes_per_s=wal))
+        alone, _ = recognized(STILL._replace(wal_bytes_per_s=wal))
         assert alone.workload_class is WorkloadClass.IDLE
 
 
 def test_an_osd_without_a_device_class_belongs_to_no_group_and_no_pools() -> None:
-    still, _ = recognised(STILL._replace(wal_bytes_per_s=1e9), classes=(None, 'ssd'))
+    still, _ = recognized(STILL._replace(wal_bytes_per_s=1e9), classes=(None, 'ssd'))
     assert still.workload_class is WorkloadClass.IDLE
     keys = STILL._replace(write_iops=500.0)
     small = keys._replace(write_bytes_per_s=500 * 4096.0)
     for own in (keys, small):
-        unknown, _ = recognised(own, classes=(None, 'ssd'))
+        unknown, _ = recognized(own, classes=(None, 'ssd'))
         assert unknown == UNKNOWN._replace(evidence=unknown.evidence)
 
 
 def test_an_osd_with_work_of_its_own_is_not_taken_for_a_replica() -> None:
     reading = STILL._replace(read_iops=100.0, wal_bytes_per_s=1e9)
-    own, group = recognised(reading)
+    own, group = recognized(reading)
     assert group is not None
     assert group.workload_class is RBD_WRITE
     assert own.workload_class is READS
@@ -569,13 +569,13 @@ def test_what_an_osd_writes_in_an_idle_group_is_no_replicas_work() -> None:
     """It trims, or scrubs."""
     trimming = STILL._replace(wal_bytes_per_s=1e9)
     cluster_map = ClusterMap(1, frozenset(), None, (osd_info(0),), (pool(1, 'rbd'),))
-    found = Recogniser().recognise({0: trimming}, cluster_map, 0.0).per_osd[0]
+    found = Classifier().recognize({0: trimming}, cluster_map, 0.0).per_osd[0]
     assert (found.workload_class, found.confidence) == (WorkloadClass.IDLE, 0.95)
     assert [evidence.signal for evidence in found.evidence] == ['write_iops']
 
 
 def test_the_wal_of_a_replica_is_said_in_kib() -> None:
-    replica, _ = recognised(STILL._replace(wal_bytes_per_s=2048000.0))
+    replica, _ = recognized(STILL._replace(wal_bytes_per_s=2048000.0))
     assert replica.evidence[0].statement.startswith('2000 KiB/s of WAL without clients')
 
 
@@ -587,9 +587,9 @@ def test_what_pools_do_is_weighed_against_the_changes_of_the_whole_class() -> No
     pools = (pool(1, 'rbd'), pool(2, 'rgw'))
     cluster_map = ClusterMap(1, frozenset(), None, (osd_info(0), osd_info(1)), pools)
     rates = {1: PoolRates(0.0, 0.0, 40.0, 4e5), 2: PoolRates(0.0, 0.0, 9000.0, 4e5)}
-    recogniser = Recogniser()
+    classifier = Classifier()
     for now_s in (0.0, 10.0):
-        found = recogniser.recognise({0: calls, 1: calls}, cluster_map, now_s, rates)
+        found = classifier.recognize({0: calls, 1: calls}, cluster_map, now_s, rates)
     group = found.per_group['ssd']
     assert group.workload_class is WorkloadClass.RGW_METADATA
     assert group.evidence[0].statement.endswith("90% of the object gateway's, 10% of RBD's.")

@@ -28,7 +28,7 @@ from .scenes import found, seen
         ('16.2.9-1', 'debian', '16.2.15'),
     ],
 )
-def test_packages_built_without_optimisation(
+def test_packages_built_without_optimization(
     version: Optional[str], distribution: Optional[str], fixed: Optional[str]
 ) -> None:
     names = found(seen(info={'version': version, 'distribution': distribution}))

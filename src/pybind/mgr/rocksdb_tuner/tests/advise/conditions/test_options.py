@@ -113,7 +113,7 @@ def test_a_removed_override_that_still_runs_is_pending() -> None:
     assert 'restart-pending' in found(facts(osd_info(0), ALTERNATE, 'mon'))
 
 
-def test_the_2019_string_is_recognised_by_name() -> None:
+def test_the_2019_string_is_recognized_by_name() -> None:
     entries = (entry(ALL, ALTERNATE),)
     finding = found(facts(osd_info(0), ALTERNATE, 'mon', entries), entries=entries)[
         'superseded-options'
@@ -178,7 +178,7 @@ def test_an_override_that_equals_the_default_may_go() -> None:
         # Without it another one would decide.
         ((entry('osd.0', PACIFIC), entry('osd', LZ4)), PACIFIC),
         ((entry('osd', PACIFIC), entry('global', LZ4)), PACIFIC),
-        # Whether it would cannot be told.
+        # Whether it would is unknown.
         ((entry('osd', PACIFIC), entry('osd/rack:r1', LZ4)), PACIFIC),
     ],
 )
@@ -190,7 +190,7 @@ def test_an_override_that_does_something_stays(
 
 
 def test_an_override_stays_where_a_new_entry_may_decide_without_it() -> None:
-    """It came after the OSD was asked: what it covers cannot be told."""
+    """It came after the OSD was asked: what it covers is unknown."""
     before = (entry('osd', PACIFIC),)
     osd = facts(osd_info(0), PACIFIC, 'mon', before)
     assert 'redundant-override' in found(osd, entries=before)
@@ -217,7 +217,7 @@ def test_what_loses_data_is_an_error_whatever_else_is_wrong() -> None:
     )
 
 
-def test_a_published_string_is_recognised_by_name() -> None:
+def test_a_published_string_is_recognized_by_name() -> None:
     entries = (entry('osd', LZ4),)
     finding = found(facts(osd_info(0), LZ4, 'mon', entries), entries=entries)['published-options']
     assert finding.severity is Severity.INFO

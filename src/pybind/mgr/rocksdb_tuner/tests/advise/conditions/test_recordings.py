@@ -19,7 +19,7 @@ from rocksdb_tuner.advise.profiles import profile, profiles
 from rocksdb_tuner.advise.records import Finding, OsdFacts, Severity
 from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.options.releases import known_releases
-from rocksdb_tuner.workload.recogniser import Recogniser
+from rocksdb_tuner.workload.classifier import Classifier
 
 from ...fake_cluster import VERSIONS
 from ...workload import replay
@@ -37,13 +37,13 @@ def seen_in(name: str, chosen: Optional[str] = None) -> tuple[tuple[Finding, ...
     """
     recording = replay.load(name)
     defaults = {r.name: r.default_options for r in known_releases()}
-    cluster_map, recogniser = recording.cluster_map(), Recogniser()
+    cluster_map, classifier = recording.cluster_map(), Classifier()
     entries = () if chosen is None else (entry('osd', chosen),)
     runs = running(defaults[recording.release]) if chosen is None else running(chosen, 'mon')
     state: HoldState = {}
     ticks = []
     for now_s, signals in recording.play():
-        recognition = recogniser.recognise(signals, cluster_map, now_s)
+        recognition = classifier.recognize(signals, cluster_map, now_s)
         osds = []
         for info in cluster_map.osds:
             known = as_it_was(info, recording.release)

@@ -506,7 +506,7 @@ SCENES = (
     # -- builds
     Scene(
         'unoptimised-build',
-        'packages built without optimisation',
+        'packages built without optimization',
         (
             seen(0, info={'version': '16.2.11', 'distribution': 'debian'}),
             seen(1, info={'version': '16.2.11', 'distribution': 'ubuntu'}),
@@ -578,7 +578,7 @@ SCENES = (
     ),
     Scene(
         'options-outside-config-store',
-        'an entry of which cannot be told whether ceph.conf overrules it',
+        'an entry of which is unknown whether ceph.conf overrules it',
         (facts(osd_info(1), LZ4, 'file'),),
         (entry('osd/rack:r1', LZ4),),
     ),

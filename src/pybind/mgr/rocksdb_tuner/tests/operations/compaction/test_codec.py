@@ -333,7 +333,7 @@ def test_a_broken_campaign_is_set_aside_and_told_and_nothing_is_done_from_it() -
         run.tick()
     assert run.driver.state is None
     assert run.store.values == {BROKEN + CURRENT: '{"version":1,"osds":'}
-    assert 'set aside' in run.driver.problems[0]
+    assert 'quarantined' in run.driver.problems[0]
     assert run.cluster.compactions.told == []
 
 

@@ -220,7 +220,7 @@ def test_an_answer_of_no_use_is_asked_for_again(
     for _ in range(12):
         run.tick(1.0)
     assert asking.times(0, 'perf dump') == [0.0, 5.0, 10.0]
-    assert any('osd.0 did not tell of its compactions: ' in text for text in caplog.messages)
+    assert any('osd.0 did not report its compactions: ' in text for text in caplog.messages)
     asking.answers.clear()
     assert run.to_the_end().outcome is Outcome.DONE
 
@@ -327,7 +327,7 @@ def test_ten_osds_at_most_are_gone_through_in_a_tick() -> None:
     [
         ('osd ok-to-stop', 'whether osd.0 may stop is not known yet'),
         ('versions', 'whether all daemons run one version is not known yet'),
-        ('orch upgrade status', 'Ceph is being upgraded: its state cannot be told (no answer)'),
+        ('orch upgrade status', 'Ceph is being upgraded: its state is unknown (no answer)'),
     ],
 )
 def test_what_does_not_answer_keeps_the_next_from_beginning(failing: str, reason: str) -> None:
@@ -462,7 +462,7 @@ def test_an_end_that_could_not_be_kept_is_kept_later_and_trouble_is_logged_once(
     run.to_the_end()
     for _ in range(5):
         run.tick()
-    trouble = 'the compaction campaign cannot go on now: read-only'
+    trouble = 'the compaction campaign cannot continue now: read-only'
     assert list(run.driver.problems) == [trouble]
     assert caplog.messages.count(trouble) == 1
     run.driver._on_end = kept
@@ -558,10 +558,10 @@ def test_a_broken_campaign_is_told_with_what_is_wrong_and_kept_aside(
     run.fail_over()
     (problem,) = run.driver.problems
     assert problem == (
-        'the stored "campaign/current" could not be read and was set aside: it is not a JSON '
+        'the stored "campaign/current" could not be read and was quarantined: it is not a JSON '
         'object; a compaction that runs goes on in its OSD'
     )
-    reason = 'campaign/current cannot be read and is set aside: it is not a JSON object'
+    reason = 'campaign/current cannot be read and is quarantined: it is not a JSON object'
     assert reason in caplog.messages
     run.start()
     assert run.state.stage is Phase.PREFLIGHT

@@ -134,7 +134,7 @@ def test_a_manager_that_just_became_active_looks_for_ten_seconds(cluster: FakeCl
     state = campaign(cluster, DONE)
     early = after(state, looking(cluster, watched_s=9.9))
     assert (early.compact, early.state.osds) == (None, state.osds)
-    assert 'looks first' in (early.state.paused_reason or '')
+    assert 'samples first' in (early.state.paused_reason or '')
     assert after(state, looking(cluster, watched_s=10.0)).compact == 1
 
 
@@ -201,7 +201,7 @@ def test_an_osd_of_which_is_not_known_what_it_does_is_not_asked(cluster: FakeClu
         assert (found.compact, found.state) == (None, state)
     busy = after(state, with_probe(view, 0, probe(cluster, 0, running=True)))
     assert busy.compact is None
-    assert busy.state.paused_reason == 'osd.0 compacts already, by somebody else'
+    assert busy.state.paused_reason == 'osd.0 is already compacting, started by somebody else'
 
 
 def test_an_osd_that_is_gone_is_left_and_the_next_one_follows(cluster: FakeCluster) -> None:
@@ -209,7 +209,7 @@ def test_an_osd_that_is_gone_is_left_and_the_next_one_follows(cluster: FakeClust
     found = after(campaign(cluster), gone)
     assert (first(found).step, first(found).reason) == (
         SKIPPED,
-        'it is not in the OSD map any more',
+        'it is no longer in the OSD map',
     )
     assert after(found.state, gone).compact == 1
 
@@ -373,7 +373,7 @@ def test_an_osd_that_is_down_is_waited_for_and_one_that_is_gone_is_left(
     down = after(state, with_osd(view, 0, up=False))
     assert (first(down).step, down.state.paused_reason) == (COMPACTING, 'osd.0 is down')
     gone = after(state, without(view, 0))
-    assert (first(gone).step, first(gone).reason) == (SKIPPED, 'it is not in the OSD map any more')
+    assert (first(gone).step, first(gone).reason) == (SKIPPED, 'it is no longer in the OSD map')
 
 
 def test_another_process_is_taken_note_of_and_asked_anew(cluster: FakeCluster) -> None:
@@ -450,7 +450,7 @@ def test_an_abort_ends_at_once_where_nothing_runs_and_after_what_runs(
     # What had not begun at the end is not asked any more.
     left = after(waits, view)
     assert (left.state.outcome, left.compact) == (Outcome.ABORTED, None)
-    assert left.state.failure == 'aborted by client.ann; osd.0: it had not begun at the end'
+    assert left.state.failure == 'aborted by client.ann; osd.0: it had not started by the end'
 
 
 def test_a_pause_is_shown_before_all_else_and_looks_at_no_further_osd(

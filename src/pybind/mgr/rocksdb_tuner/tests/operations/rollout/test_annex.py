@@ -253,7 +253,7 @@ def test_an_annex_is_not_removed_where_an_osd_would_miss_it(changes: dict[str, o
     assert cluster.entries_of(ANNEX) == {ALL: LZ4}
 
 
-def test_an_annex_stays_where_an_osd_was_not_restarted_or_a_neighbour_needs_it() -> None:
+def test_an_annex_stays_where_an_osd_was_not_restarted_or_a_neighbor_needs_it() -> None:
     cluster = annexed(annex=LZ4)
     cluster.operator_sets(ALL, ZSTD)
     cluster.restart_by_hand(1)

@@ -44,12 +44,12 @@ def test_what_begins_is_told_once_and_nothing_else_of_it() -> None:
         ({'stage': Phase.SOAKING}, [Line('canary -> soaking')]),
         (
             {'direction': Direction.RECOVER, 'ending': Ending(Outcome.FAILED, 'it died')},
-            [Line('an OSD is put back: it died', warning=True)],
+            [Line('an OSD is restored: it died', warning=True)],
         ),
         (
             {'direction': Direction.BACK, 'stage': Phase.ROLLING_BACK, 'failure': 'by client.ann'},
             [
-                Line('everything goes back: by client.ann', warning=True),
+                Line('everything is rolled back: by client.ann', warning=True),
                 Line('canary -> rolling-back'),
             ],
         ),
@@ -96,12 +96,12 @@ def test_one_change_and_what_is_told_of_it(changes: dict[str, object], told: lis
     ('step', 'told'),
     [
         (OsdStep.PENDING, None),
-        (OsdStep.SETTING, 'is given its new options'),
+        (OsdStep.SETTING, 'gets its new options'),
         (OsdStep.RESTART_DUE, None),
         (OsdStep.RESTARTING, 'is restarted'),
         (OsdStep.CHECKING, None),
         (OsdStep.VERIFIED, 'runs its new options'),
-        (OsdStep.RESTORING, 'is given back its old options'),
+        (OsdStep.RESTORING, 'gets its old options back'),
         (OsdStep.RESTORED, 'is as it was before'),
         (OsdStep.LEFT_BEHIND, 'is left behind'),
     ],

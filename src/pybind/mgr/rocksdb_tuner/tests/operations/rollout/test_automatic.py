@@ -191,7 +191,7 @@ def test_at_most_one_is_taken_and_each_other_is_told_why(
     [
         (
             Past(broken=('this is lost', 'and that'), impossible='x'),
-            'nothing begins by itself while stored state is broken: this is lost',
+            'auto-apply starts nothing while stored state is broken: this is lost',
         ),
         (Past(impossible='the plans do not fit', no_orchestrator='x'), 'the plans do not fit'),
         (
@@ -206,7 +206,7 @@ def test_of_several_reasons_the_gravest_is_told(past: Past, said: str) -> None:
     # What speaks against one recommendation comes before what speaks against all.
     risky = replace(ADVICE, risk=Risk.HIGH)
     assert reason(decided(risky, past=past)) == (
-        'its risk is high, and only what is of low risk is taken'
+        'its risk is high, and auto-apply applies only low-risk changes'
     )
 
 
@@ -219,7 +219,7 @@ def test_how_long_it_cools_down_is_told() -> None:
     failed = Past(last=ended_rollout(breaks=True), acknowledged=True, ended_ago_s=1.0)
     assert 'ended less than' in reason(decided(ADVICE, past=failed))
     assert reason(decided(ADVICE, past=replace(failed, acknowledged=False))) == (
-        'rollout r1 did not succeed: "ceph rocksdb-tuner rollout ack" takes note of it'
+        'rollout r1 did not succeed: "ceph rocksdb-tuner rollout ack" acknowledges it'
     )
 
 
@@ -230,7 +230,7 @@ def test_what_speaks_against_one_is_told_with_its_figures() -> None:
     assert decided(ADVICE, past=past).chosen == ADVICE
     again = Past(history=(*past.history, tried(ADVICE, Outcome.ABORTED)))
     assert reason(decided(ADVICE, past=again)) == (
-        'the same was tried in r4 (aborted): a second time is for you to decide'
+        'the same was tried in r4 (aborted): applying it again requires operator action'
     )
     assert reason(decided(ADVICE, stood_s=7200.0)) == 'it has stood for 2h of 24h'
     assert decide([ADVICE], Standing(), Past(), NOW_S, POLICY).refusals[0].reason == (
@@ -253,7 +253,7 @@ def test_of_two_the_first_is_taken_and_the_other_waits_for_it() -> None:
     decision = decided(ADVICE, other)
     assert decision.chosen == ADVICE
     (refusal,) = decision.refusals
-    assert refusal == ('other', 'one recommendation is carried out at a time')
+    assert refusal == ('other', 'one recommendation is applied at a time')
     risky = replace(ADVICE, risk=Risk.MEDIUM)
     assert decided(risky, other).chosen == other
 

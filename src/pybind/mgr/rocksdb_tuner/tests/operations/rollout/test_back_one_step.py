@@ -263,7 +263,7 @@ def test_trouble_with_the_entry_of_what_failed_is_told_and_it_goes_on_trying(err
     state = replace(state, before=replace(state.before, entries=(('osd.0', OLD),)))
     step = MACHINE.step(state, observed(FakeCluster(4), entries={'osd.0': NEW}), 2.0)
     assert step.actions == (SetEntry('osd.0', OLD),)
-    told = '3 attempts failed, it goes on trying: EROFS'
+    told = '3 attempts failed, retrying: EROFS'
     assert step.state.paused_reason == (told if errors == 3 else None)
 
 
@@ -301,7 +301,7 @@ def test_on_the_way_back_a_process_is_believed_after_five_seconds_and_given_up_a
     late = MACHINE.step(state, replace(seen, running=wrong, waited_s=60.0), 2.0).state
     assert (late.stage, late.outcome) == (Phase.FAILED, Outcome.FAILED)
     found = f'it runs {NEW} (source mon)' if known else 'what it runs cannot be read'
-    reason = f'osd.0 was restarted on the way back, but {found}'
+    reason = f'osd.0 was restarted during the rollback, but {found}'
     assert reason in (late.failure or '')
     assert (late.failure or '').startswith('it failed; ') == (direction == 'recover')
 
@@ -315,8 +315,8 @@ def test_what_runs_something_else_is_not_given_up_while_others_are_changed(
     found = runs(state, observed(cluster, entries={}), 'write_buffer_size=1 a', 'file', 60.0)
     assert (found.ended, found.osds) == (False, state.osds)
     assert found.paused_reason == (
-        "osd.0 was restarted on the way back, but it runs 'write_buffer_size=1 a' (source file); "
-        'put that right and restart it'
+        "osd.0 was restarted during the rollback, but it runs 'write_buffer_size=1 a' "
+        '(source file); correct it and restart the OSD'
     )
 
 

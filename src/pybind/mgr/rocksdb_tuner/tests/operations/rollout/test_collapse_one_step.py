@@ -298,7 +298,7 @@ def test_what_is_shielded_has_an_entry_of_its_own_again(
     paused = of(replace(state, paused_by='client.ann'), seen)
     assert paused.actions == (() if ending is None else (SetEntry('osd.0', value),))
     tried = of(replace(state, errors=3, last_error='EROFS'), seen).state
-    assert tried.paused_reason == '3 attempts failed, it goes on trying: EROFS'
+    assert tried.paused_reason == '3 attempts failed, retrying: EROFS'
     there = of(state, observed(cluster, entries={'osd.0': value}))
     assert (there.actions, canary(there).step) == ((), VERIFIED)
     assert (there.state.stage is Phase.FAILED) == (ending is not None)

@@ -77,7 +77,7 @@ def test_resume_of_what_is_not_paused_says_what_it_waits_for(run: Run) -> None:
 def test_an_osd_that_is_being_put_back_is_not_paused(run: Run) -> None:
     run.start(set_profile(run.cluster, 'foo'))
     run.until(lambda s: s.stage is Phase.ROLLING_BACK)
-    with refused(errno.EBUSY, 'not interrupted'):
+    with refused(errno.EBUSY, 'cannot be interrupted'):
         run.driver.pause('client.ann', run.cluster.now_s)
 
 
@@ -265,7 +265,7 @@ def test_a_broken_state_never_stops_the_module_and_nothing_of_it_is_done(run: Ru
         run.tick()
     assert run.driver.state is None
     assert len(run.cluster.commands) == done
-    assert 'could not be read and was set aside' in run.driver.problems[0]
+    assert 'could not be read and was quarantined' in run.driver.problems[0]
     (record,) = run.driver.history
     assert (record.outcome, record.reason) == (
         Outcome.FAILED,

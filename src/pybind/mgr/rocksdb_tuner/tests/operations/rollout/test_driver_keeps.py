@@ -125,12 +125,12 @@ def test_the_same_trouble_is_logged_once_and_told_until_it_is_over(
     run.cluster.errors['config dump'] = refusing('no quorum')
     for _ in range(3):
         run.tick()
-    told = 'the rollout cannot go on now: no quorum'
+    told = 'the rollout cannot continue now: no quorum'
     assert run.driver.problems == (told,)
     assert [r.getMessage() for r in caplog.records].count(told) == 1
     run.cluster.errors['config dump'] = refusing('timeout')
     run.tick()
-    assert run.driver.problems == ('the rollout cannot go on now: timeout',)
+    assert run.driver.problems == ('the rollout cannot continue now: timeout',)
     run.cluster.errors.clear()
     run.tick()
     assert not run.driver.problems

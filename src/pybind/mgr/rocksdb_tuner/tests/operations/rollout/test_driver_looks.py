@@ -290,7 +290,7 @@ def test_no_osd_is_begun_now_outside_the_window_or_beyond_the_limit(
     if window is not None:
         assert told == window
     elif used_up:
-        assert (told or '').startswith('restarts_per_day (1) is used up')
+        assert (told or '').startswith('restarts_per_day (1) is exhausted')
     else:
         assert told is None
 
@@ -300,7 +300,7 @@ def test_restarts_of_the_last_day_count_for_the_manager_that_takes_over(run: Wat
     run.until(lambda state: state.osds[0].step is OsdStep.VERIFIED)
     run.fail_over()
     run.restarts_per_day = 1
-    assert (run.look().not_now or '').startswith('restarts_per_day (1) is used up')
+    assert (run.look().not_now or '').startswith('restarts_per_day (1) is exhausted')
 
 
 def test_an_action_that_is_repeated_is_followed_by_a_look_in_the_same_tick(run: Watched) -> None:
@@ -348,7 +348,7 @@ def test_what_does_not_answer_is_missing_and_nothing_else(run: Watched) -> None:
     run.cluster.errors['osd ok-to-stop'] = refusing('no answer')
     lost = run.look()
     assert lost.versions is None
-    assert lost.upgrade in {None, 'its state cannot be told (no answer)'}
+    assert lost.upgrade in {None, 'its state is unknown (no answer)'}
     assert 0 not in lost.running
 
 

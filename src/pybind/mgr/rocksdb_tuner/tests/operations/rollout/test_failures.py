@@ -265,7 +265,7 @@ def test_an_osd_that_does_not_tell_what_it_runs_is_put_back(run: Run) -> None:
     run.until(lambda s: s.direction is Direction.RECOVER)
     state = run.to_the_end()
     assert 'osd.0 was restarted, but what it runs cannot be read' in (state.failure or '')
-    assert 'osd.0 was restarted on the way back, but what it runs cannot be read' in (
+    assert 'osd.0 was restarted during the rollback, but what it runs cannot be read' in (
         state.failure or ''
     )
     assert run.cluster.runs(0) == DEFAULT
@@ -324,7 +324,7 @@ def test_an_orchestrator_that_refuses_is_asked_on_and_the_operator_told_why(run:
     run.cluster.errors['orch daemon'] = run.refusal
     run.start()
     state = run.to_a_wait('systemctl restart ceph-osd@0')
-    assert 'attempts failed, it goes on trying: read-only file system' in state.paused_reason  # type: ignore[operator]
+    assert 'attempts failed, retrying: read-only file system' in state.paused_reason  # type: ignore[operator]
     asked = len(run.cluster.commands)
     for _ in range(60):
         run.tick()
@@ -412,7 +412,7 @@ def test_a_pause_also_holds_further_requests_on_the_way_back() -> None:
 def test_a_monitor_that_refuses_is_asked_on_and_named(run: Run, prefix: str) -> None:
     run.cluster.errors[prefix] = run.refusal
     run.start()
-    state = run.to_a_wait('it goes on trying: read-only file system')
+    state = run.to_a_wait('retrying: read-only file system')
     assert state.phase is Phase.WAITING
     del run.cluster.errors[prefix]
     assert run.to_the_end().phase is Phase.DONE
@@ -426,7 +426,7 @@ def test_a_config_store_that_cannot_be_read_stops_everything_until_it_can(run: R
     for _ in range(60):
         run.tick()
     assert len(run.cluster.commands) == done
-    assert run.driver.problems == ('the rollout cannot go on now: read-only file system',)
+    assert run.driver.problems == ('the rollout cannot continue now: read-only file system',)
     run.cluster.errors.clear()
     assert run.to_the_end().phase is Phase.DONE
     assert not run.driver.problems
@@ -439,7 +439,7 @@ def test_a_state_that_cannot_be_stored_is_not_acted_on(run: Run) -> None:
     for _ in range(30):
         run.tick()
     assert run.cluster.commands == []
-    assert run.driver.problems == ('the rollout cannot go on now: read-only file system',)
+    assert run.driver.problems == ('the rollout cannot continue now: read-only file system',)
     run.store.error = None
     assert run.to_the_end().phase is Phase.DONE
 

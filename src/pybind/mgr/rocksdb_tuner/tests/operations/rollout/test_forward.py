@@ -141,7 +141,7 @@ def test_a_manager_that_just_became_active_looks_before_it_acts(run: Run) -> Non
     run.fail_over()
     run.tick()
     assert run.state.phase is Phase.WAITING
-    assert 'looks first' in (run.state.paused_reason or '')
+    assert 'samples first' in (run.state.paused_reason or '')
     assert run.cluster.commands == []
     assert run.to_the_end().phase is Phase.DONE
 
@@ -301,7 +301,7 @@ def test_an_upgrade_that_begins_in_the_middle_is_waited_out_between_two_osds(run
     ('command', 'says'),
     [
         ('versions', 'one version is not known'),
-        ('orch upgrade status', 'its state cannot be told (read-only file system)'),
+        ('orch upgrade status', 'its state is unknown (read-only file system)'),
     ],
 )
 def test_an_upgrade_that_cannot_be_ruled_out_holds_the_rollout(
@@ -600,7 +600,7 @@ def test_a_rollback_that_finds_an_osd_overruled_on_its_way_waits_and_says_so(run
     run.to_the_end()
     run.cluster.osds[0].conf_file[OPTION] = OLD
     run.driver.rollback(None, 'client.ann', run.cluster.now_s)
-    state = run.to_a_wait('osd.0 was restarted on the way back, but it runs')
+    state = run.to_a_wait('osd.0 was restarted during the rollback, but it runs')
     assert '(source file)' in (state.paused_reason or '')
     assert state.direction is Direction.BACK
     run.cluster.osds[0].conf_file.clear()

@@ -272,9 +272,7 @@ def test_what_is_not_as_planned_ends_it_or_waits_where_part_of_it_is_done(
             assert (step.state.outcome, step.state.failure) == (Outcome.FAILED, told)
         else:
             assert not step.state.ended
-            assert reason(step) == (
-                f'{told}; or take back what was changed: "ceph rocksdb-tuner rollback"'
-            )
+            assert reason(step) == (f'{told}; or roll back: "ceph rocksdb-tuner rollback"')
 
 
 # -- an OSD in the middle of its change
@@ -380,7 +378,7 @@ def test_a_restart_is_due_once_the_entry_was_seen_and_counts_from_the_process_th
 
 
 def test_trouble_with_an_entry_is_told_after_three_attempts(cluster: FakeCluster) -> None:
-    for errors, told in ((2, ''), (3, '3 attempts failed, it goes on trying: EROFS')):
+    for errors, told in ((2, ''), (3, '3 attempts failed, retrying: EROFS')):
         state = rollout(cluster, OsdStep.SETTING, errors=errors, last_error='EROFS')
         step = stepped(state, look(cluster, state, entries={}))
         assert (step.actions, reason(step)) == ((SetEntry('osd.0', NEW),), told)

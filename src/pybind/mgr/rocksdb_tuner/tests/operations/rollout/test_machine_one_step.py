@@ -172,7 +172,7 @@ def test_a_manager_that_became_active_looks_for_ten_seconds_first(
     state = rollout(cluster, OsdStep.SETTING)
     step = MACHINE.step(state, observed(cluster, entries={}, watched_s=watched_s), 2.0)
     assert step.actions == ((SetEntry('osd.0', NEW),) if acts else ())
-    told = 'this manager has just become active and looks first'
+    told = 'this manager has just become active and samples first'
     assert step.state.paused_reason == (None if acts else told)
     assert step.state.updated_s == (1.0 if acts else 2.0)
 

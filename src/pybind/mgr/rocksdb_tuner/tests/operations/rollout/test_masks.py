@@ -69,7 +69,7 @@ def test_an_osd_that_keeps_the_new_string_is_not_called_restored_for_a_mask() ->
     assert run.to_the_end().phase is Phase.DONE
     cluster.osds[1].stubborn = RunningOption(NEW, 'mon', ignores_mon=False)
     run.driver.rollback(None, 'client.ann', cluster.now_s)
-    state = run.to_a_wait('osd.1 was restarted on the way back, but it runs')
+    state = run.to_a_wait('osd.1 was restarted during the rollback, but it runs')
     assert state.osds[1].step is not OsdStep.RESTORED
 
 

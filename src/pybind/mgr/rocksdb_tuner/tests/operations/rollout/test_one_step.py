@@ -113,7 +113,7 @@ def test_a_canary_with_another_process_fails_though_it_was_never_seen_down(
         failed = soaked(state, lost)
         assert failed.direction is Direction.BACK
         assert failed.verdict is Verdict.WORSE
-        assert 'the process of osd.0 ended while it was watched' in (failed.failure or '')
+        assert 'the process of osd.0 ended during the soak' in (failed.failure or '')
 
 
 def test_only_the_osds_of_the_batch_are_watched_for_another_process(cluster: FakeCluster) -> None:

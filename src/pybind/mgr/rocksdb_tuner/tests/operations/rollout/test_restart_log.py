@@ -24,9 +24,9 @@ def test_a_used_up_day_names_the_option_and_when_the_next_one_may_begin() -> Non
     log = RestartLog((Restart(NOW_S - 7200.0, 800.0), Restart(NOW_S - 3600.0, 4400.0)))
     assert log.used_up(0, NOW_S, 8000.0) is None
     assert log.used_up(3, NOW_S, 8000.0) is None
-    used_up = 'restarts_per_day (2) is used up until 2023-11-15T20:13:20Z'
+    used_up = 'restarts_per_day (2) is exhausted until 2023-11-15T20:13:20Z'
     assert log.used_up(2, NOW_S, 8000.0) == used_up
-    used_up = 'restarts_per_day (1) is used up until 2023-11-15T21:13:20Z'
+    used_up = 'restarts_per_day (1) is exhausted until 2023-11-15T21:13:20Z'
     assert log.used_up(1, NOW_S, 8000.0) == used_up
 
 
@@ -141,7 +141,7 @@ def test_the_limit_holds_over_rollouts_and_managers_and_lets_a_rollback_through(
     run.to_the_end()
     run.fail_over()
     run.start(set_profile(run.cluster, OLD, recommendation_id='other'))
-    state = run.to_a_wait('restarts_per_day (4) is used up until')
+    state = run.to_a_wait('restarts_per_day (4) is exhausted until')
     assert [osd.step.value for osd in state.osds] == ['verified', 'pending', 'pending']
     run.fail_over()
     for _ in range(50):

@@ -199,7 +199,7 @@ def test_an_osd_is_given_up_when_it_was_down_for_longer_than_those_before_it_tel
 
 STARTING = 'osd.0 is not up yet: its process runs, and is left alone'
 HANGS = (
-    'osd.0 is not up after 60 minutes, though its process runs: its log tells what it does; if it '
+    'osd.0 is not up after 60 minutes, though its process runs: see its log; if it '
     'hangs, "systemctl restart ceph-osd@0"'
 )
 
@@ -318,8 +318,8 @@ def test_without_an_orchestrator_the_operator_is_asked(
     step = stepped(state, look(cluster, state, orchestrator_reason='none', waited_s=9999.0))
     assert (step.actions, canary(step).step) == ((), OsdStep.RESTART_DUE)
     assert reason(step) == (
-        'restart osd.0 next: "systemctl restart ceph-osd@0" on node0; the rollout goes on by '
-        'itself then (none)'
+        'restart osd.0 next: "systemctl restart ceph-osd@0" on node0; the rollout continues '
+        'after that (none)'
     )
 
 
@@ -327,7 +327,7 @@ def test_an_operator_is_told_to_start_what_is_down_and_where_it_is_as_far_as_tha
     cluster: FakeCluster,
 ) -> None:
     info = cluster.cluster_map().osds[0]
-    goes_on = 'the rollout goes on by itself then (none)'
+    goes_on = 'the rollout continues after that (none)'
     assert by_hand(0, replace(info, up=False), 'none') == (
         f'start osd.0 next: "systemctl start ceph-osd@0" on node0; {goes_on}'
     )
@@ -355,7 +355,7 @@ def test_a_refused_restart_is_asked_for_again_and_its_trouble_told_beside_that(
     assert step.actions == ((RestartOsd(0),) if asks else ())
     # Only what comes up ends a row of errors.
     assert step.state.errors == errors
-    assert ('attempts failed, it goes on trying: EBUSY' in reason(step)) == told
+    assert ('attempts failed, retrying: EBUSY' in reason(step)) == told
 
 
 @pytest.mark.parametrize('direction', [FORWARD, BACK, RECOVER])
@@ -417,8 +417,8 @@ def test_where_others_are_changed_a_restart_is_asked_for_three_times_and_then_of
     assert canary(step).restarts_asked == (asked + 1 if asks else asked)
     if not asks:
         assert reason(step) == (
-            'restart osd.0 next: "systemctl restart ceph-osd@0" on node0; the rollout goes on by '
-            'itself then (osd.0 was not restarted when asked)'
+            'restart osd.0 next: "systemctl restart ceph-osd@0" on node0; the rollout continues '
+            'after that (osd.0 was not restarted when asked)'
         )
     # Gates hold it, and where nobody can do it that is why it is not done.
     closed = stepped(state, replace(seen, health=frozenset({'MON_DOWN'})))
@@ -437,8 +437,8 @@ def test_what_does_not_come_up_on_the_way_back_is_left_to_the_operator_after_thr
     step = stepped(state, down(seen))
     assert (step.actions, canary(step).step) == ((), OsdStep.RESTARTING)
     assert reason(step) == (
-        'start osd.0 next: "systemctl start ceph-osd@0" on node0; the rollout goes on by itself '
-        'then (osd.0 did not come up again)'
+        'start osd.0 next: "systemctl start ceph-osd@0" on node0; the rollout continues '
+        'after that (osd.0 did not come up again)'
     )
     for gone in (out(seen), out(seen, orchestrator_reason='none')):
         assert canary(stepped(state, gone)).left_reason == 'osd.0 is down and out'

@@ -93,7 +93,7 @@ def test_in_mode_off_only_what_brings_back_an_osd_that_failed_is_sent(
 @pytest.mark.parametrize(('errors', 'told'), [(0, False), (2, False), (3, True), (4, True)])
 def test_what_failed_three_times_in_a_row_is_told(errors: int, told: bool) -> None:
     state = rollout(FakeCluster(), errors=errors, last_error='no answer')
-    text = f'{errors} attempts failed, it goes on trying: no answer' if told else None
+    text = f'{errors} attempts failed, retrying: no answer' if told else None
     assert trouble_of(RULES, state) == text
     assert with_trouble(RULES, state) == replace(state, paused_reason=text)
     tried = write(RULES, state, observed(FakeCluster()), 'osd.0', None)

@@ -154,7 +154,7 @@ def test_a_canary_that_flushed_nothing_waits_for_a_flush(run: Run) -> None:
     state = run.to_a_wait('the verdict on osd.0 is no-data')
     assert 'missing is a flush of memtables' in (state.paused_reason or '')
     assert state.judgement is not None
-    assert state.judgement.cause == 'osd.0 flushed nothing to SST files while watched'
+    assert state.judgement.cause == 'osd.0 flushed nothing to SST files during the soak'
     run.clients.flushes = True
     assert run.to_the_end().verdict is Verdict.NO_WORSE
 
@@ -224,7 +224,7 @@ def test_a_canary_that_crashes_while_it_is_watched_fails_at_once(run: Run) -> No
     run.cluster.restart_by_hand(0)
     state = run.to_the_end()
     assert (state.phase, state.verdict) == (Phase.ROLLED_BACK, Verdict.WORSE)
-    assert 'the process of osd.0 ended while it was watched' in (state.failure or '')
+    assert 'the process of osd.0 ended during the soak' in (state.failure or '')
     assert state.soaked_s < SOAK.least_s
     assert changed(run) == set()
 

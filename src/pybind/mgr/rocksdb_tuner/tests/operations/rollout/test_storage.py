@@ -77,7 +77,7 @@ def test_a_broken_state_is_set_aside_reported_and_not_applied(store: FakeStore, 
     assert storage.load_current() is None
     assert store.values == {BROKEN + CURRENT: text}
     (problem,) = storage.problems()
-    assert f'the stored "{CURRENT}" could not be read and was set aside: it ' in problem
+    assert f'the stored "{CURRENT}" could not be read and was quarantined: it ' in problem
     assert f'ceph config-key rm mgr/rocksdb_tuner/{BROKEN}{CURRENT}' in problem
 
 
@@ -399,9 +399,9 @@ def test_the_log_of_the_manager_has_the_reasons(
     told = [(record.levelname, record.getMessage()) for record in caplog.records]
     begun = [(level, text.partition(': ')[0]) for level, text in told]
     assert begun == [
-        ('WARNING', f'{CURRENT} cannot be read and is set aside'),
-        ('WARNING', f'{CURRENT} could not be set aside'),
+        ('WARNING', f'{CURRENT} cannot be read and is quarantined'),
+        ('WARNING', f'{CURRENT} could not be quarantined'),
         ('WARNING', 'history of r1 cannot be read'),
-        ('WARNING', f'{CLOCK} could not be taken back'),
-        ('INFO', f'{CLOCK}, which had been set aside, can be read again'),
+        ('WARNING', f'{CLOCK} could not be restored'),
+        ('INFO', f'{CLOCK}, which had been quarantined, can be read again'),
     ]

@@ -31,7 +31,7 @@ class Memories(NamedTuple):
     groups: Mapping[str, Memory]
 
 
-class Recogniser:
+class Classifier:
     """Times are seconds of one clock. One thread drives it.
 
     ``known`` is what another one believed, and why.
@@ -46,7 +46,7 @@ class Recogniser:
         """What is believed; with it, the same look gives the same answer."""
         return Memories(self._osds, self._groups)
 
-    def recognise(
+    def recognize(
         self,
         signals: Mapping[int, Signals],
         cluster_map: ClusterMap,

@@ -12,18 +12,18 @@ from .records import OsdFacts
 from .situation import situation_of_osd
 from .tree import model_in
 
-__all__ = ['Modelled', 'modelled']
+__all__ = ['Modeled', 'modeled']
 
 
 @dataclass(frozen=True)
-class Modelled:
+class Modeled:
     #: Of the options that it runs.
     write_amplification: Estimate
     #: Objects that clients write to; None where what is written does not depend on them.
     working_set: Optional[WorkingSet]
 
 
-def modelled(facts: OsdFacts) -> Optional[Modelled]:
+def modeled(facts: OsdFacts) -> Optional[Modeled]:
     """None where its options, its workload or the size of its database has no model."""
     release = release_of_osd(facts.info)
     if release is None or facts.options is None:
@@ -35,4 +35,4 @@ def modelled(facts: OsdFacts) -> Optional[Modelled]:
         write = model_in(situation, facts.options.running).amplification.write
     except ValueError:
         return None
-    return None if write is None else Modelled(write, situation.working_set)
+    return None if write is None else Modeled(write, situation.working_set)

@@ -9,11 +9,11 @@ from typing import Mapping, Optional
 from ..knowledge import loader
 from .catalogue import Danger
 
-__all__ = ['NeighbourInfo', 'neighbours']
+__all__ = ['RelatedOption', 'related_options']
 
 
 @dataclass(frozen=True)
-class NeighbourInfo:
+class RelatedOption:
     name: str
     #: As Ceph calls it: "bool", "uint64".
     value_type: str
@@ -31,10 +31,10 @@ class NeighbourInfo:
 
 
 @lru_cache(maxsize=1)
-def neighbours() -> Mapping[str, NeighbourInfo]:
+def related_options() -> Mapping[str, RelatedOption]:
     """All that are known, by name."""
     return {
-        entry['name']: NeighbourInfo(
+        entry['name']: RelatedOption(
             name=entry['name'],
             value_type=entry['type'],
             unit=entry['unit'],
@@ -48,5 +48,5 @@ def neighbours() -> Mapping[str, NeighbourInfo]:
             else None,
             source=entry['source'],
         )
-        for entry in loader.load('neighbours')['neighbours']
+        for entry in loader.load('related_options')['related_options']
     }

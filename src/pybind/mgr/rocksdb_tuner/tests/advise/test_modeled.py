@@ -9,7 +9,7 @@ import pytest
 
 from rocksdb_tuner.advise.effect import predicted_write_amplification
 from rocksdb_tuner.advise.given import given
-from rocksdb_tuner.advise.modelled import modelled
+from rocksdb_tuner.advise.modeled import modeled
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import OsdFacts, Setting
 from rocksdb_tuner.advise.situation import Situation, situation_of_osd
@@ -114,7 +114,7 @@ def test_of_options_that_make_no_levels_there_is_no_number_and_no_model() -> Non
         options=replace(found.options, running='compaction_style=kCompactionStyleUniversal')
     )
     assert situation(odd).working_set is None
-    assert modelled(odd) is None
+    assert modeled(odd) is None
 
 
 def test_a_prediction_is_as_wide_as_what_was_measured_leaves_open() -> None:
@@ -131,11 +131,11 @@ def test_a_prediction_is_as_wide_as_what_was_measured_leaves_open() -> None:
 
 
 def test_the_model_of_an_osd_stands_beside_what_it_measured() -> None:
-    found = modelled(osd(1.4))
+    found = modeled(osd(1.4))
     assert found is not None
     assert found.write_amplification.low <= 1.4 <= found.write_amplification.high
     assert objects_written_to(found.working_set).endswith('by what was written for them')
-    unmeasured = modelled(osd(None))
+    unmeasured = modeled(osd(None))
     assert unmeasured is not None
     assert objects_written_to(unmeasured.working_set).startswith('any number up to ')
     assert objects_written_to(None) == '-'
@@ -152,7 +152,7 @@ def test_the_model_of_an_osd_stands_beside_what_it_measured() -> None:
     ids=['options', 'workload', 'size of the database', 'release'],
 )
 def test_an_osd_of_which_something_is_not_known_has_no_model(found: OsdFacts) -> None:
-    assert modelled(found) is None
+    assert modeled(found) is None
 
 
 @pytest.mark.parametrize(
