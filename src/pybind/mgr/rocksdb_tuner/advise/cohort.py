@@ -107,8 +107,8 @@ def _blocker(options: Sequence[OsdOptions]) -> Optional[str]:
     pending = [o.osd_id for o in options if o.pending_restart]
     if pending:
         return (
-            f'{name_osds(pending)} have not yet restarted with the configured options, so '
-            'measurements do not apply to these.'
+            f'{name_osds(pending)}: the configured options take effect only after a restart, so '
+            'what is measured now does not apply to them.'
         )
     # By an entry that changes nothing now, or nothing at all.
     annexed = [o.osd_id for o in options if o.annex_who]

@@ -82,7 +82,7 @@ def test_a_side_that_cannot_be_judged_is_not_called_refused() -> None:
         assert {c.option for c in found.changes} == {'block_based_table_factory'}
         plain = render.comparison(found, 'plain')
         assert 'no OSD starts with it' not in plain
-        assert 'A: whether an OSD starts with it is unknown.' in plain
+        assert 'A: whether an OSD starts with it cannot be told.' in plain
         document = json.loads(render.comparison(found, 'json'))
         assert (document['refused'], document['not_judged']) == ([], ['a'])
     assert compared('foo=1', LZ4.options).not_judged == ()

@@ -286,11 +286,14 @@ def test_osds_that_no_entry_for_the_group_reaches_are_named_and_left_out() -> No
 @pytest.mark.parametrize(
     ('osds', 'text'),
     [
-        ((plain(0), plain(1, release=None)), 'release of at least one OSD is not known'),
+        ((plain(0), plain(1, release=None)), 'release of at least one OSD is unknown'),
         ((plain(0), plain(1, DEFAULTS['reef'], release='reef')), 'run different releases'),
         ((plain(0), plain(1, annex='ttl=5')), 'annex is set for osd.1'),
         ((plain(0), plain(1, entries=(entry('osd/host:node1', LZ4),))), 'What osd.1 would run'),
-        ((plain(0), plain(1, entries=(entry('osd', LZ4),))), 'osd.1 did not yet restart'),
+        (
+            (plain(0), plain(1, entries=(entry('osd', LZ4),))),
+            'osd.1: the configured options take effect only after a restart',
+        ),
         (
             (plain(0), plain(1, LZ4, 'mon', entries=(entry('osd', LZ4),))),
             'The OSDs of the group run different options',

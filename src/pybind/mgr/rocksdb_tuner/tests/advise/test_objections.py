@@ -140,7 +140,7 @@ def test_an_objection_names_its_option_where_it_is_about_one() -> None:
     title = profile('alternate-2019').title
     assert stale.reason.statement.startswith(f'{title}: ')
     (unsafe,) = standing_objections(f'{PACIFIC},disableWAL=true', release('16.2.15'))
-    assert unsafe.reason.statement.startswith('disableWAL: A crash loses writes')
+    assert unsafe.reason.statement.startswith('disableWAL: A crash loses acknowledged writes')
     whole = Problem('warning', 'wal-beyond-device', None, 'too large', 'a source')
     (misfit,) = misfit_objections([whole])
     assert (misfit.name, misfit.option) == (Name.MISFIT, None)

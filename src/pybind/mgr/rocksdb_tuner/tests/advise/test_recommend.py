@@ -296,7 +296,7 @@ def test_osds_that_no_mask_reaches_are_left_out_and_named() -> None:
         ((facts(osd_info(0), PACIFIC, 'file'),), 'ceph.conf'),
         (
             (facts(osd_info(0), entries=(entry(ALL, 'compression=kLZ4Compression'),)),),
-            'did not yet restart',
+            'only after a restart',
         ),
         (
             (
@@ -311,7 +311,7 @@ def test_osds_that_no_mask_reaches_are_left_out_and_named() -> None:
             'different options',
         ),
         ((facts(osd_info(0), entries=(entry('osd/rack:r1', ALTERNATE),)),), 'is unknown'),
-        ((facts(osd_info(0), entries=(entry('osd', 'ttl=1', ANNEX),)),), 'did not yet restart'),
+        ((facts(osd_info(0), entries=(entry('osd', 'ttl=1', ANNEX),)),), 'only after a restart'),
     ],
 )
 def test_nothing_is_recommended_where_something_is_unclear(

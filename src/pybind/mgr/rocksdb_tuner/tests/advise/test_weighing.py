@@ -146,9 +146,9 @@ def test_why_one_is_not_chosen_is_said_with_the_figure_that_keeps_it() -> None:
         'and more cannot be ruled out.'
     )
     assert 'is not known' in told(candidate('a', None))
-    assert 'does better' in told(candidate('a', surely(0.8)), candidate('b', surely(0.7)))
+    assert 'gains more' in told(candidate('a', surely(0.8)), candidate('b', surely(0.7)))
     default = candidate('default', surely(0.8), origin=Origin.DEFAULT)
-    assert 'simpler or more widely run' in told(candidate('a', surely(0.8)), default)
+    assert 'simpler or more widely used' in told(candidate('a', surely(0.8)), default)
 
 
 def test_the_best_is_what_relieves_most_and_nothing_where_nothing_relieves() -> None:
