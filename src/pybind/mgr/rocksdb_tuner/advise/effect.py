@@ -135,7 +135,7 @@ def kv_sync_prediction(ratio: Estimate) -> Prediction:
 def space_prediction(ratio: Estimate) -> Prediction:
     """Of what RocksDB takes once compactions have written anew what is there."""
     return Prediction(
-        metric='space that RocksDB takes',
+        metric='space taken by RocksDB',
         signal='db_used_bytes',
         estimate_percent=(ratio.value - 1) * 100,
         low_percent=(ratio.low - 1) * 100,

@@ -37,10 +37,10 @@ __all__ = [
 RESOURCES = {
     Resource.KV_SYNC: 'kv_sync thread time per write',
     Resource.CORES: 'RocksDB CPU time per write',
-    Resource.DB_DEVICE: 'bytes that RocksDB writes per write',
-    Resource.DB_SPACE: 'space that RocksDB takes',
-    Resource.WAL_SPACE: 'space that the WAL takes',
-    Resource.MEMORY: 'memory with that of memtables',
+    Resource.DB_DEVICE: 'RocksDB write volume per write',
+    Resource.DB_SPACE: 'space taken by RocksDB',
+    Resource.WAL_SPACE: 'space taken by the WAL',
+    Resource.MEMORY: 'memory including memtables',
 }
 #: One step in each direction.
 _STEPS: Mapping[str, tuple[float, ...]] = {
@@ -235,7 +235,7 @@ def _short(
 
 
 def _change(ratio: Estimate, resource: Resource) -> str:
-    """ "the space that RocksDB takes changes by -29% (-35 to -21%)" """
+    """ "the space taken by RocksDB changes by -29% (-35 to -21%)" """
     return f'The {RESOURCES[resource]} changes by {_percent(ratio)}'
 
 

@@ -139,7 +139,7 @@ def test_why_one_is_not_chosen_is_said_with_the_figure_that_keeps_it() -> None:
         '; a gain of 10% is required, but not certain enough.'
     )
     assert told(candidate('a', surely(0.8), surely(1.2))) == (
-        'The bytes that RocksDB writes per write changes by +20% (+20% to +20%); a loss of 5% '
+        'The RocksDB write volume per write changes by +20% (+20% to +20%); a loss of 5% '
         'is allowed.'
     )
     assert told(candidate('a', surely(0.8), within(1.04, 1.1))).endswith(
