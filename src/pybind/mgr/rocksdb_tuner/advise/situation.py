@@ -18,6 +18,7 @@ from ..lsm.working_set import Measured, WorkingSet, working_set
 from ..options.releases import KnownRelease
 from ..options.verdict import BadQuestionError, find_release, releases_to_judge
 from ..units import natural
+from ..workload.limits import limit_thresholds
 from ..workload.records import WorkloadClass
 from .column_families import KnownColumns, column_families
 from .facts import RESERVED, RESERVED_FACTOR, SELECTION_POLICY, release_of_osd
@@ -175,6 +176,7 @@ def situation_of_osd(facts: OsdFacts, release: KnownRelease, given: Given = NOTH
         wal_bytes_per_s=signals.wal_bytes_per_s if signals else None,
         log_entries=_log_entries(facts.settings or {}),
         write_bytes=_write_bytes(facts) if given.workload in (None, _workload_of(facts)) else None,
+        thread_waits=_thread_waits(facts),
     )
     used = signals.db_used_bytes if signals else None
     if used is not None and signals is not None and given.data_bytes is None:
@@ -224,6 +226,11 @@ def _write_bytes(facts: OsdFacts) -> Optional[float]:
     """Mean size of a write, to a power of two: what clients mostly write, from tick to tick."""
     mean = facts.signals.write_bytes_avg if facts.signals else None
     return None if not mean or mean < 1 else float(2 ** round(math.log2(mean)))
+
+
+def _thread_waits(facts: OsdFacts) -> bool:
+    round_ms = facts.signals.kv_sync_ms if facts.signals else None
+    return round_ms is not None and round_ms >= limit_thresholds().slow_round_ms
 
 
 def _workload_of(facts: OsdFacts) -> Optional[WorkloadClass]:

@@ -97,7 +97,7 @@ def usages(
         Resource.KV_SYNC: kv_sync_change(
             before.column_families,
             after.column_families,
-            calibration().inserts_of(asked.load.workload),
+            calibration().inserts_of(asked.load.workload, thread_waits=asked.load.thread_waits),
         ),
         Resource.CORES: cpu_change(before, after),
         Resource.DB_DEVICE: _written(options_from, options_to, asked, before, after, surely),

@@ -6,7 +6,7 @@ workloads that were measured; `qa/bench/bench_model.py` measures it, and how far
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Mapping, Optional
@@ -213,12 +213,17 @@ class Calibration:
     #: Under writes of few keys, and by the workload where that was measured to be otherwise.
     inserts: Inserts
     inserts_by_workload: Mapping[str, Inserts]
+    #: By the workload, of a thread that waits for its device for long in each round.
+    waiting_inserts: Mapping[str, Inserts]
     cpu: CpuCalibration
     formulas: tuple[Formula, ...]
     source: str
 
-    def inserts_of(self, workload: Optional[str]) -> Inserts:
-        return self.inserts_by_workload.get(workload or '', self.inserts)
+    def inserts_of(self, workload: Optional[str], *, thread_waits: bool = False) -> Inserts:
+        """``thread_waits``: for its device, so long that memtables leave the caches meanwhile."""
+        name = workload or ''
+        busy = self.inserts_by_workload.get(name, self.inserts)
+        return self.waiting_inserts.get(name, busy) if thread_waits else busy
 
 
 @lru_cache(maxsize=1)
@@ -260,16 +265,21 @@ def parse_calibration(content: Mapping[str, Any]) -> Calibration:
         },
         overlap=content['overlap'],
         inserts=inserts,
-        inserts_by_workload={
-            entry['workload']: replace(
-                inserts, share=Estimate(**entry['share']), source=entry['source']
-            )
-            for entry in content['inserts']['workloads']
-        },
+        inserts_by_workload=_inserts_of(inserts, content['inserts']['workloads']),
+        waiting_inserts=_inserts_of(inserts, content['inserts']['waiting']),
         cpu=parse_cpu(content['cpu']),
         formulas=tuple(Formula(**entry) for entry in content['formulas']),
         source=content['source'],
     )
+
+
+def _inserts_of(inserts: Inserts, entries: Sequence[Mapping[str, Any]]) -> dict[str, Inserts]:
+    return {
+        entry['workload']: replace(
+            inserts, share=Estimate(**entry['share']), source=entry['source']
+        )
+        for entry in entries
+    }
 
 
 def parse_cpu(content: Mapping[str, Any]) -> CpuCalibration:

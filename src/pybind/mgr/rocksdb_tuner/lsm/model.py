@@ -96,7 +96,9 @@ def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
         db_device=db_device(database, inputs.devices, inputs.selection, all_shards),
         stalls=_stalls(version, families, columns, of_shards, load),
         amplification=amplification(families, columns, workload, held, of_shards, known),
-        kv_sync_time=kv_sync_time(columns, known.inserts_of(load.workload)),
+        kv_sync_time=kv_sync_time(
+            columns, known.inserts_of(load.workload, thread_waits=load.thread_waits)
+        ),
         cpu=cpu(
             cpu_work(families, columns, workload, held, of_shards, known),
             columns,

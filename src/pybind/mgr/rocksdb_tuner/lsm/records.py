@@ -86,6 +86,8 @@ class Load:
     write_bytes: Optional[float] = None
     #: That an object ever got, of those that clients write to; None: all its blocks were written.
     writes_per_object: Optional[float] = None
+    #: In each round the kv_sync thread waits for its device for long: see `Calibration.inserts_of`.
+    thread_waits: bool = False
 
 
 @dataclass(frozen=True)

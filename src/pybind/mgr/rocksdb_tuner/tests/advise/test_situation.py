@@ -106,6 +106,14 @@ def test_writes_are_as_large_as_those_of_its_own_clients(
 
 
 @pytest.mark.parametrize(
+    ('round_ms', 'waits'), [(None, False), (0.5, False), (4.9, False), (5.0, True), (12.0, True)]
+)
+def test_slow_rounds_of_kv_sync_wait_for_the_device(round_ms: Optional[float], waits: bool) -> None:
+    osd = known(signals=Signals(osd_id=3, kv_sync_ms=round_ms))
+    assert situation(osd).load.thread_waits is waits
+
+
+@pytest.mark.parametrize(
     ('changes', 'data_bytes'),
     [
         ({'signals': None}, None),
