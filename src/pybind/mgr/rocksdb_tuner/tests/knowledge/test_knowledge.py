@@ -22,7 +22,15 @@ from rocksdb_tuner.options.syntax import parse
 from rocksdb_tuner.options.values import ValueType
 
 FOLDER = Path(loader.__file__).parent
-FILES = ['options', 'releases', 'profiles', 'check_rules', 'related_options', 'judged_signals']
+FILES = [
+    'options',
+    'releases',
+    'profiles',
+    'check_rules',
+    'related_options',
+    'judged_signals',
+    'experiments',
+]
 
 
 def schema(name: str) -> Any:

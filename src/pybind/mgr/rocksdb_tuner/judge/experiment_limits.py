@@ -1,0 +1,29 @@
+"""How certain an experiment has to be: the knowledge behind it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from ..knowledge import loader
+
+
+class ExperimentLimits(NamedTuple):
+    """Meaning and source of each field stand in ``knowledge/experiments.json``."""
+
+    error_rate: float
+    guard_share: float
+    event_share: float
+    power: float
+    persistent: float
+    spread: float
+    least_arm_osds: int
+    most_controls: int
+    unsafe: float
+    unsafe_blocks: int
+
+
+@lru_cache(maxsize=1)
+def experiment_limits() -> ExperimentLimits:
+    values = {entry['name']: entry['value'] for entry in loader.load('experiments')['experiments']}
+    return ExperimentLimits(**values)

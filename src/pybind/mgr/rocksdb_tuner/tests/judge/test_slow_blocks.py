@@ -1,0 +1,69 @@
+"""Slow requests of arms beside those of controls."""
+
+from __future__ import annotations
+
+import random
+from typing import Optional
+
+from rocksdb_tuner.judge.evidence import Block, Measured
+from rocksdb_tuner.judge.records import Effect, SignalVerdict
+from rocksdb_tuner.judge.signals import judged_signals
+from rocksdb_tuner.judge.slow_blocks import slow_blocks
+
+SIGNAL = next(signal for signal in judged_signals() if signal.name == 'slow_ops')
+ARM = (0, 1)
+CONTROLS = (2, 3, 4, 5)
+RATE = 0.0005
+
+
+def judged(before: list[Block], after: list[Block]) -> SignalVerdict:
+    return slow_blocks(SIGNAL, before, [(block, ARM) for block in after], CONTROLS, RATE)
+
+
+def blocks(count: int, arm: Optional[float], controls: Optional[float]) -> list[Block]:
+    by_osd = {n: Measured(slow_ops=arm) for n in ARM}
+    by_osd.update({n: Measured(slow_ops=controls) for n in CONTROLS})
+    return [Block(by_osd)] * count
+
+
+def test_slow_requests_of_an_arm_alone_end_it() -> None:
+    """In every block, and in none of the controls."""
+    found = judged(blocks(4, 0, 0), blocks(8, 3, 0))
+    assert (found.effect, found.change_percent) == (Effect.WORSE, 100)
+
+
+def test_one_block_is_not_enough() -> None:
+    """It may happen by chance."""
+    assert judged(blocks(4, 0, 0), blocks(1, 3, 0)).effect is Effect.SAME
+
+
+def test_what_is_slow_for_all_or_was_before_is_not_the_arm_s() -> None:
+    """Neither beside others nor against before does it stand out."""
+    assert judged(blocks(4, 0, 0), blocks(20, 3, 3)).effect is Effect.SAME
+    assert judged(blocks(4, 1, 0), blocks(20, 3, 0)).effect is Effect.UNCLEAR
+
+
+def test_fewer_are_not_held_against_it() -> None:
+    """Only the controls are slow."""
+    found = judged(blocks(4, 0, 0), blocks(20, 0, 3))
+    assert (found.effect, found.change_percent) == (Effect.SAME, -100)
+
+
+def test_what_is_not_known_counts_for_nothing() -> None:
+    """Pacific knows of no slow commits."""
+    assert judged(blocks(4, None, None), blocks(9, None, None)).effect is Effect.UNCLEAR
+
+
+def test_without_a_difference_it_is_seldom_called_worse() -> None:
+    """A tenth of all blocks of all OSDs, often at the same times, looked at 30 times."""
+    rng = random.Random(3)
+    wrong = 0
+    for _ in range(200):
+        after = []
+        for _ in range(30):
+            rate = rng.choice((0.0, 0.0, 0.3))
+            after.append(
+                Block({n: Measured(slow_ops=rng.random() < rate) for n in (*ARM, *CONTROLS)})
+            )
+        wrong += judged(blocks(4, 0, 0), after).effect is Effect.WORSE
+    assert wrong <= 1
