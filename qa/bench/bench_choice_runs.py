@@ -30,10 +30,10 @@ from harness.verdict_run import set_module_options
 from rocksdb_tuner.advise.candidates import expected_usages
 from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.cohort import Cohort, group_cohort
-from rocksdb_tuner.advise.fill import fill_s
 from rocksdb_tuner.advise.strings import safe_to_apply
 from rocksdb_tuner.advise.usage import Usage
 from rocksdb_tuner.advise.weighing import neighbors
+from rocksdb_tuner.advise.whatif.fill import fill_s
 from rocksdb_tuner.collection.read import read, unpack
 from rocksdb_tuner.offline.judge import judge
 from rocksdb_tuner.plan.records import OPTION

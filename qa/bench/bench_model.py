@@ -28,10 +28,10 @@ sys.path[:0] = [
 import bench_model_compare as comparing  # noqa: E402 - after the path to it
 import bench_model_runs as running  # noqa: E402
 
-from rocksdb_tuner.advise.derive import derive  # noqa: E402
-from rocksdb_tuner.advise.given import given  # noqa: E402
-from rocksdb_tuner.advise.situation import situation_without_osd  # noqa: E402
-from rocksdb_tuner.advise.tree import tree  # noqa: E402
+from rocksdb_tuner.advise.whatif.derive import derive  # noqa: E402
+from rocksdb_tuner.advise.whatif.given import given  # noqa: E402
+from rocksdb_tuner.advise.whatif.situation import situation_without_osd  # noqa: E402
+from rocksdb_tuner.advise.whatif.tree import tree  # noqa: E402
 from rocksdb_tuner.lsm.calibration import calibration  # noqa: E402
 from rocksdb_tuner.options.releases import known_releases  # noqa: E402
 from rocksdb_tuner.present import render  # noqa: E402

@@ -14,24 +14,15 @@ from ..options.syntax import format, parse  # noqa: A004
 from ..units import format_bytes
 from ..workload.records import WorkloadClass
 from .case import Case, fits
-from .derive import derive, wal_bound_bytes
 from .limit import limit_thresholds
 from .objections import METADATA, Name
 from .profiles import PublishedEffect, Storage, predict, profiles
 from .records import Resource
-from .situation import Situation
 from .strings import recognize, safe_to_apply, same_meaning, suits
 from .usage import Usage, choice_thresholds, comparable, fused, holds_data, usages
-from .weighing import (
-    RESOURCES,
-    Bars,
-    OptionCandidate,
-    Origin,
-    Weighed,
-    Weighing,
-    neighbors,
-    weigh,
-)
+from .weighing import RESOURCES, Bars, OptionCandidate, Origin, Weighed, Weighing, neighbors, weigh
+from .whatif.derive import derive, wal_bound_bytes
+from .whatif.situation import Situation
 
 __all__ = [
     'BEYOND_ROCKSDB',

@@ -12,13 +12,10 @@ from ..options.releases import KnownRelease
 from ..units import format_plural
 from ..workload.records import Evidence
 from ..workload.writer import Writer, writer_of
-from .check_subjects import hardware_of_osd
 from .cohort import Cohort
 from .conditions.build import deferred_write_regression, unoptimised_build
 from .conditions.catalogue import condition
 from .conditions.facts import ClusterFacts
-from .derive import wal_bound_bytes
-from .given import Given
 from .limit import kv_sync_busy, limit_of, limit_thresholds
 from .naming import name_osds
 from .objections import (
@@ -30,10 +27,13 @@ from .objections import (
 )
 from .profiles import Storage, few_cores
 from .records import UNKNOWN_LIMIT, Limit, OsdFacts, Reason
-from .situation import Situation, situation_of_osd
 from .storage import common_storage
 from .strings import check, same_meaning
 from .weighing import Bars
+from .whatif.check_subjects import hardware_of_osd
+from .whatif.derive import wal_bound_bytes
+from .whatif.given import Given
+from .whatif.situation import Situation, situation_of_osd
 
 __all__ = ['MIN_CONFIDENCE', 'Case', 'fits']
 

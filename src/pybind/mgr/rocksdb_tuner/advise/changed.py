@@ -11,9 +11,7 @@ from .annex import annex_for, why_annex
 from .candidates import expected_usages
 from .case import Case, fits
 from .choice import Target
-from .derive import agreement
 from .effect import predicted_write_amplification, reason_of
-from .fill import fill_s
 from .objections import Objection
 from .overrides import by_hand, others_it_decides_for
 from .predictions import predictions_of
@@ -31,6 +29,8 @@ from .reasons import (
 from .records import Kind, OsdFacts, Prediction, Reason, Recommendation, Risk
 from .strings import safe_to_apply
 from .weighing import Weighing
+from .whatif.derive import agreement
+from .whatif.fill import fill_s
 
 #: Whom an entry for the whole cluster addresses.
 ALL_OSDS = 'osd'

@@ -16,12 +16,12 @@ from ..workload.records import WorkloadClass
 from ..workload.writer import Writer
 from .candidates import objectives, packs, resource_of_writer, weighed_for
 from .case import Case, fits
-from .derive import Choice, derive
 from .objections import Objection
 from .profiles import Profile, few_cores, profiles
 from .records import Reason
 from .strings import recognize, safe_to_apply, same_meaning, suits
 from .weighing import OptionCandidate, Origin
+from .whatif.derive import Choice, derive
 
 __all__ = [
     'MIN_GAIN',

@@ -9,8 +9,8 @@ from typing import Optional
 from ..lsm.calibration import calibration
 from ..lsm.records import Estimate
 from .records import Prediction, Reason
-from .situation import Situation
-from .tree import model_in, packed
+from .whatif.situation import Situation
+from .whatif.tree import model_in, packed
 
 __all__ = [
     'Change',

@@ -15,8 +15,8 @@ from ..lsm.kv_sync import kv_sync_change
 from ..lsm.records import Estimate, TreeModel
 from ..lsm.working_set import WorkingSet
 from .records import Resource
-from .situation import Assumptions, Situation
-from .tree import amplification_in, model_in, packed, packing_in
+from .whatif.situation import Assumptions, Situation
+from .whatif.tree import amplification_in, model_in, packed, packing_in
 
 __all__ = [
     'ChoiceThresholds',

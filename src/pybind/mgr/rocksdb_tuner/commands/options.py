@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ..advise.check_subjects import subjects
-from ..advise.given import given
-from ..advise.situation import find_situation
-from ..advise.tree import tree
+from ..advise.whatif.check_subjects import subjects
+from ..advise.whatif.given import given
+from ..advise.whatif.situation import find_situation
+from ..advise.whatif.tree import tree
 from ..options.verdict import all_options, find_option, judge_for
 from ..present import render
 from ..workload.records import WorkloadClass

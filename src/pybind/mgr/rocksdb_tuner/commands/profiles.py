@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 from typing import Optional
 
-from ..advise.compare import compare, sides
-from ..advise.derive import derive
-from ..advise.given import given
 from ..advise.own_profiles import decode_own_profile
 from ..advise.profiles import Profile, UnknownProfileError
-from ..advise.situation import find_situation
+from ..advise.whatif.compare import compare, sides
+from ..advise.whatif.derive import derive
+from ..advise.whatif.given import given
+from ..advise.whatif.situation import find_situation
 from ..present import render
 from ..workload.records import WorkloadClass
 from .command import Answer, changes, reads

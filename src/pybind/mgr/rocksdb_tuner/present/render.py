@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Callable, Optional, TypeVar, Union
 
-from ..advise.compare import Comparison
-from ..advise.derive import Derivation
 from ..advise.profiles import Profile
 from ..advise.records import Recommendation
-from ..advise.tree import TreeAnswer
+from ..advise.whatif.compare import Comparison
+from ..advise.whatif.derive import Derivation
+from ..advise.whatif.tree import TreeAnswer
 from ..deep.look import DeepLook
 from ..judge.records import SoakPlan
 from ..judge.soak import contradiction

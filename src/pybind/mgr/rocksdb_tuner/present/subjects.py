@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Optional
 
 from ..advise.limit import limit_of_osd
-from ..advise.modeled import Modeled, modeled
 from ..advise.records import UNKNOWN_LIMIT, Finding, Limit, OsdFacts, Recommendation
+from ..advise.whatif.modeled import Modeled, modeled
 from ..deep.look import DeepLook
 from ..judge.records import SoakPlan
 from ..plan.batches import PlannedBatch, planned_batches, soak_for

@@ -22,9 +22,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from rocksdb_tuner import Module
-from rocksdb_tuner.advise.given import given as said
-from rocksdb_tuner.advise.situation import find_situation
-from rocksdb_tuner.advise.tree import tree
+from rocksdb_tuner.advise.whatif.given import given as said
+from rocksdb_tuner.advise.whatif.situation import find_situation
+from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.collection.read import UnreadableError, read, unpack
 from rocksdb_tuner.collection.report import report
 from rocksdb_tuner.commands import COMMANDS

@@ -17,12 +17,12 @@ from ...options.releases import KnownRelease
 from ...options.syntax import OptionSyntaxError, format, parse  # noqa: A004
 from ...options.wal import Wal, wal_of
 from ...units import format_bytes
-from ..column_families import column_families
 from ..facts import release_of_osd
-from ..level_sizes import level_sizes
 from ..naming import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
 from ..strings import check
+from ..whatif.column_families import column_families
+from ..whatif.level_sizes import level_sizes
 from .catalogue import Condition
 from .facts import ClusterFacts, Measured, effective_options, worst_of
 from .subjects import METADATA_WORK

@@ -24,12 +24,12 @@ from ...plan.precedence import (
     reaches,
 )
 from ...plan.records import ANNEX, OPTION
-from ..check_subjects import hardware_of_osd
 from ..facts import redundant_annex, release_of_osd
 from ..naming import name_osds
 from ..profiles import Profile
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
 from ..strings import check, recognize, same_meaning
+from ..whatif.check_subjects import hardware_of_osd
 from .catalogue import Condition
 from .facts import ClusterFacts, RunningString
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Optional, Union
 
-from ...advise.compare import Comparison, Side
+from ...advise.whatif.compare import Comparison, Side
 from ...options.catalogue import Danger as FoundDanger
 from ...options.catalogue import Member, OptionInfo
 from ...options.problems import Problem as FoundProblem

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
-from ...advise.derive import Derivation
-from ...advise.situation import Situation as FoundSituation
-from ...advise.tree import TreeAnswer
+from ...advise.whatif.derive import Derivation
+from ...advise.whatif.situation import Situation as FoundSituation
+from ...advise.whatif.tree import TreeAnswer
 from ...lsm.calibration import calibration
 from ...lsm.records import (
     ColumnFamilyModel,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal, Optional
 
-from ...advise.modeled import Modeled
 from ...advise.records import OsdFacts
+from ...advise.whatif.modeled import Modeled
 from ...observe.signals import Signals as FoundSignals
 from ...snapshot import Snapshot
 from ..subjects import OsdDetail as FoundDetail

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Optional, Union
 
-from ...advise.compare import Comparison, OptionChange
+from ...advise.whatif.compare import Comparison, OptionChange
 from ...options.catalogue import OptionInfo
 from ...options.checks import Problem
 from ...options.effective import as_read_by

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Optional
 
-from ...advise.modeled import Modeled
 from ...advise.records import OsdFacts, OsdOptions, Recommendation
+from ...advise.whatif.modeled import Modeled
 from ...observe.growth import Forecast, Outlook
 from ...observe.latency import WriteLatency, bottleneck, parts
 from ...observe.signals import Signals

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Optional
 
-from ...advise.derive import Derivation
-from ...advise.situation import Situation
-from ...advise.tree import TreeAnswer
+from ...advise.whatif.derive import Derivation
+from ...advise.whatif.situation import Situation
+from ...advise.whatif.tree import TreeAnswer
 from ...lsm.calibration import calibration
 from ...lsm.records import (
     Amplification,

@@ -15,9 +15,9 @@ from rocksdb_tuner.advise.candidates import (
 )
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Limit, Resource
-from rocksdb_tuner.advise.situation import Situation
 from rocksdb_tuner.advise.usage import at_most, comparable
 from rocksdb_tuner.advise.weighing import Origin, Weighed, Weighing
+from rocksdb_tuner.advise.whatif.situation import Situation
 from rocksdb_tuner.lsm.model import TreeInputs, model
 from rocksdb_tuner.lsm.records import Estimate, TreeModel
 from rocksdb_tuner.lsm.working_set import WorkingSet
@@ -110,7 +110,7 @@ def test_each_set_is_modeled_once_in_a_decision(monkeypatch: pytest.MonkeyPatch)
         asked.append(inputs)
         return model(inputs)
 
-    monkeypatch.setattr('rocksdb_tuner.advise.tree.model', counted)
+    monkeypatch.setattr('rocksdb_tuner.advise.whatif.tree.model', counted)
     seen = {
         'db_used_bytes': 37 * GIB,
         'wal_bytes_per_s': 2e6,

@@ -146,7 +146,7 @@ def test_only_the_osd_whose_load_counts_is_fitted(monkeypatch: pytest.MonkeyPatc
         asked.append(inputs)
         return working_set(inputs, measured)
 
-    monkeypatch.setattr('rocksdb_tuner.advise.situation.working_set', counted)
+    monkeypatch.setattr('rocksdb_tuner.advise.whatif.situation.working_set', counted)
     kinds = [
         osd(n, dedicated_db=True, db_device_bytes=(n + 1) * 100 * GIB)._replace(
             workload=workload(RBD)

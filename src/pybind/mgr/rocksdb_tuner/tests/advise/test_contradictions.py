@@ -14,16 +14,16 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.check_subjects import hardware_of_osd
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
 from rocksdb_tuner.advise.conditions.catalogue import conditions
-from rocksdb_tuner.advise.derive import derive
 from rocksdb_tuner.advise.limit import with_limit
 from rocksdb_tuner.advise.profiles import profiles, recognize
 from rocksdb_tuner.advise.recommend import assess
 from rocksdb_tuner.advise.records import Finding, GroupFacts, OsdFacts, Severity
-from rocksdb_tuner.advise.situation import situation_of_osd
-from rocksdb_tuner.advise.tree import model_in
+from rocksdb_tuner.advise.whatif.check_subjects import hardware_of_osd
+from rocksdb_tuner.advise.whatif.derive import derive
+from rocksdb_tuner.advise.whatif.situation import situation_of_osd
+from rocksdb_tuner.advise.whatif.tree import model_in
 from rocksdb_tuner.lsm.tree_options import NotModeledError
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.options.checks import CheckResult, check

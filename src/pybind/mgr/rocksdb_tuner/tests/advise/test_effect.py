@@ -15,8 +15,8 @@ from rocksdb_tuner.advise.effect import (
     reason_of,
 )
 from rocksdb_tuner.advise.profiles import profile
-from rocksdb_tuner.advise.situation import Situation
-from rocksdb_tuner.advise.tree import packed
+from rocksdb_tuner.advise.whatif.situation import Situation
+from rocksdb_tuner.advise.whatif.tree import packed
 from rocksdb_tuner.lsm.calibration import calibration
 from rocksdb_tuner.lsm.records import Estimate, Load
 from rocksdb_tuner.lsm.working_set import WorkingSet

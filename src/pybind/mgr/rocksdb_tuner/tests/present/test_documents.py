@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from rocksdb_tuner import present
-from rocksdb_tuner.advise.compare import Side, compare
-from rocksdb_tuner.advise.derive import derive
-from rocksdb_tuner.advise.given import Given
 from rocksdb_tuner.advise.profiles import profiles
 from rocksdb_tuner.advise.records import FindingEvidence, Kind, Limit, Resource
-from rocksdb_tuner.advise.situation import situation_without_osd
-from rocksdb_tuner.advise.tree import tree
+from rocksdb_tuner.advise.whatif.compare import Side, compare
+from rocksdb_tuner.advise.whatif.derive import derive
+from rocksdb_tuner.advise.whatif.given import Given
+from rocksdb_tuner.advise.whatif.situation import situation_without_osd
+from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.collection.read import read, unpack
 from rocksdb_tuner.collection.report import report
 from rocksdb_tuner.observe.growth import GrowthPoints

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.derive import derive
 from rocksdb_tuner.advise.profiles import Profile, profiles
-from rocksdb_tuner.advise.situation import Situation
-from rocksdb_tuner.advise.tree import tree
+from rocksdb_tuner.advise.whatif.derive import derive
+from rocksdb_tuner.advise.whatif.situation import Situation
+from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.lsm.calibration import calibration
 from rocksdb_tuner.lsm.records import Devices, Load
 from rocksdb_tuner.options.checks import check

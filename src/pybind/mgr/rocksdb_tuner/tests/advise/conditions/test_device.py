@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.facts import release_of_osd
 from rocksdb_tuner.advise.records import Setting, Severity
-from rocksdb_tuner.advise.situation import situation_of_osd
 from rocksdb_tuner.advise.strings import check
-from rocksdb_tuner.advise.tree import model_in
+from rocksdb_tuner.advise.whatif.situation import situation_of_osd
+from rocksdb_tuner.advise.whatif.tree import model_in
 from rocksdb_tuner.lsm.fit import fitting_levels
 from rocksdb_tuner.lsm.tree_options import tree_options
 from rocksdb_tuner.observe.growth import Forecast, Outlook

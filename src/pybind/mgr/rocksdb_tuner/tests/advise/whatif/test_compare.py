@@ -8,13 +8,13 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.advise.compare import Comparison, Side, compare, sides
 from rocksdb_tuner.advise.profiles import Profile, profile, profiles
+from rocksdb_tuner.advise.whatif.compare import Comparison, Side, compare, sides
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import BadQuestionError, find_release
 from rocksdb_tuner.present import render
 
-from .scenes import facts, osd_info
+from ..scenes import facts, osd_info
 
 REEF = find_release('reef')
 LZ4 = profile('lz4-2025')

@@ -8,16 +8,16 @@ from typing import Any, Optional
 import pytest
 
 from rocksdb_tuner.advise.facts import RESERVED, RESERVED_FACTOR, SELECTION_POLICY
-from rocksdb_tuner.advise.given import NOTHING, given
 from rocksdb_tuner.advise.records import OsdFacts, Setting
-from rocksdb_tuner.advise.situation import (
+from rocksdb_tuner.advise.whatif.given import NOTHING, given
+from rocksdb_tuner.advise.whatif.situation import (
     DEFAULT_MEMORY_TARGET_BYTES,
     Situation,
     find_situation,
     situation_of_osd,
     situation_without_osd,
 )
-from rocksdb_tuner.advise.tree import model_in
+from rocksdb_tuner.advise.whatif.tree import model_in
 from rocksdb_tuner.lsm.columns import columns
 from rocksdb_tuner.lsm.records import Devices, VolumeSelection
 from rocksdb_tuner.observe.details import Details
@@ -26,7 +26,7 @@ from rocksdb_tuner.options.releases import known_releases, release_of
 from rocksdb_tuner.options.verdict import BadQuestionError
 from rocksdb_tuner.workload.records import WorkloadClass
 
-from .scenes import facts, osd_info, workload
+from ..scenes import facts, osd_info, workload
 
 GIB = 1 << 30
 PACIFIC = release_of('16.2.15', None)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple, Optional
 
-from ..lsm.columns import Column, ColumnsSyntaxError, columns
-from ..options.releases import KnownRelease, release_of
-from ..options.syntax import OptionSyntaxError
-from .records import OsdFacts
+from ...lsm.columns import Column, ColumnsSyntaxError, columns
+from ...options.releases import KnownRelease, release_of
+from ...options.syntax import OptionSyntaxError
+from ..records import OsdFacts
 
 __all__ = ['KnownColumns', 'column_families']
 

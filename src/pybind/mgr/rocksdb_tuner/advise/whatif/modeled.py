@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional
 
-from ..lsm.records import Estimate
-from ..lsm.working_set import WorkingSet
-from .facts import release_of_osd
-from .records import OsdFacts
+from ...lsm.records import Estimate
+from ...lsm.working_set import WorkingSet
+from ..facts import release_of_osd
+from ..records import OsdFacts
 from .situation import situation_of_osd
 from .tree import model_in
 

@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass
 from typing import Optional
 
-from ..lsm.columns import Column, ColumnsSyntaxError, columns
-from ..options.syntax import OptionSyntaxError
-from ..options.verdict import BadQuestionError
-from ..workload.records import WorkloadClass
+from ...lsm.columns import Column, ColumnsSyntaxError, columns
+from ...options.syntax import OptionSyntaxError
+from ...options.verdict import BadQuestionError
+from ...workload.records import WorkloadClass
 
 __all__ = ['NOTHING', 'Given', 'given']
 

@@ -7,14 +7,14 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.advise.check_subjects import hardware_of_osd, subjects
-from rocksdb_tuner.advise.given import given
 from rocksdb_tuner.advise.records import OsdFacts, Setting
+from rocksdb_tuner.advise.whatif.check_subjects import hardware_of_osd, subjects
+from rocksdb_tuner.advise.whatif.given import given
 from rocksdb_tuner.observe.details import Details
 from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.verdict import BadQuestionError, judge_for
 
-from .scenes import facts, osd_info
+from ..scenes import facts, osd_info
 
 GIB = 1 << 30
 

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Optional
 
-from ..options.catalogue import OptionInfo, catalogue
-from ..options.effective import as_read_by
-from ..options.grammar import diff, normalize
-from ..options.releases import KnownRelease
-from ..options.syntax import OptionSet, OptionSyntaxError, parse
-from ..options.verdict import BadQuestionError, find_release, judge, releases_to_judge
-from .facts import release_of_osd
-from .profiles import Profile
-from .records import OsdFacts
+from ...options.catalogue import OptionInfo, catalogue
+from ...options.effective import as_read_by
+from ...options.grammar import diff, normalize
+from ...options.releases import KnownRelease
+from ...options.syntax import OptionSet, OptionSyntaxError, parse
+from ...options.verdict import BadQuestionError, find_release, judge, releases_to_judge
+from ..facts import release_of_osd
+from ..profiles import Profile
+from ..records import OsdFacts
 from .situation import osd_by_id
 
 __all__ = ['Comparison', 'OptionChange', 'Side', 'compare', 'sides']

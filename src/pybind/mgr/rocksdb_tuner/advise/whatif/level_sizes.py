@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple, Optional
 
-from ..lsm.fit import Fit, fitting_levels, holds
-from ..lsm.levels import paths, told_bytes
-from ..lsm.tree_options import NotModeledError, tree_options
-from ..options.syntax import format, parse  # noqa: A004
-from ..units import format_bytes
-from .facts import release_of_osd
-from .records import FindingEvidence, OsdFacts
+from ...lsm.fit import Fit, fitting_levels, holds
+from ...lsm.levels import paths, told_bytes
+from ...lsm.tree_options import NotModeledError, tree_options
+from ...options.syntax import format, parse  # noqa: A004
+from ...units import format_bytes
+from ..facts import release_of_osd
+from ..records import FindingEvidence, OsdFacts
+from ..strings import check
 from .situation import Situation, situation_of_osd
-from .strings import check
 from .tree import model_in
 
 __all__ = ['Proposal', 'level_sizes']

@@ -8,14 +8,14 @@ from dataclasses import replace
 from functools import reduce
 from typing import Optional
 
-from ..options.advice import RELATED_OPTIONS
-from ..options.hardware import Hardware
-from ..options.releases import KnownRelease
-from ..options.syntax import OptionSet
-from ..options.verdict import BadQuestionError, Subject, find_release, releases_to_judge
-from .facts import release_of_osd
+from ...options.advice import RELATED_OPTIONS
+from ...options.hardware import Hardware
+from ...options.releases import KnownRelease
+from ...options.syntax import OptionSet
+from ...options.verdict import BadQuestionError, Subject, find_release, releases_to_judge
+from ..facts import release_of_osd
+from ..records import OsdFacts
 from .given import NOTHING, Given
-from .records import OsdFacts
 from .situation import osd_by_id
 
 __all__ = ['hardware_of_osd', 'subjects']

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.derive import agreement, derive
 from rocksdb_tuner.advise.profiles import profile
-from rocksdb_tuner.advise.situation import Situation
-from rocksdb_tuner.advise.tree import tree
+from rocksdb_tuner.advise.whatif.derive import agreement, derive
+from rocksdb_tuner.advise.whatif.situation import Situation
+from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.lsm.columns import columns, options_of
 from rocksdb_tuner.lsm.records import Devices
 from rocksdb_tuner.lsm.tree_options import TreeOptions, tree_options

@@ -12,24 +12,18 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Optional
 
-from ..lsm.records import Load
-from ..lsm.tree_options import TreeOptions, tree_options
-from ..options.catalogue import catalogue
-from ..options.compression import NO_COMPRESSION
-from ..options.grammar import OptionDifference, diff, same_meaning
-from ..options.releases import KnownRelease
-from ..options.syntax import OptionSet, format, parse  # noqa: A004
-from ..units import format_plural
-from ..workload.records import WorkloadClass
-from .objections import METADATA
-from .profiles import (
-    Profile,
-    default_for_few_cores,
-    few_cores,
-    profiles,
-    recognize,
-)
-from .records import Reason
+from ...lsm.records import Load
+from ...lsm.tree_options import TreeOptions, tree_options
+from ...options.catalogue import catalogue
+from ...options.compression import NO_COMPRESSION
+from ...options.grammar import OptionDifference, diff, same_meaning
+from ...options.releases import KnownRelease
+from ...options.syntax import OptionSet, format, parse  # noqa: A004
+from ...units import format_plural
+from ...workload.records import WorkloadClass
+from ..objections import METADATA
+from ..profiles import Profile, default_for_few_cores, few_cores, profiles, recognize
+from ..records import Reason
 from .situation import Assumptions, Situation
 
 __all__ = ['Choice', 'Derivation', 'agreement', 'derive', 'wal_bound_bytes']

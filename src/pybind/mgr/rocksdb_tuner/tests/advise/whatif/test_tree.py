@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from rocksdb_tuner.advise.facts import RESERVED, RESERVED_FACTOR, SELECTION_POLICY
-from rocksdb_tuner.advise.given import given
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import OsdFacts, Setting
-from rocksdb_tuner.advise.situation import Situation, find_situation
-from rocksdb_tuner.advise.tree import tree
+from rocksdb_tuner.advise.whatif.given import given
+from rocksdb_tuner.advise.whatif.situation import Situation, find_situation
+from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.mgr.records import OsdInfo
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.verdict import BadQuestionError

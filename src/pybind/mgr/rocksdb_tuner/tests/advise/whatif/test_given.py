@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given as for_any
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.given import NOTHING, Given, given
+from rocksdb_tuner.advise.whatif.given import NOTHING, Given, given
 from rocksdb_tuner.options.verdict import BadQuestionError
 from rocksdb_tuner.workload.records import WorkloadClass
 

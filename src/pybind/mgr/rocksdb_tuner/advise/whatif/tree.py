@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Optional
 
-from ..lsm.columns import options_of
-from ..lsm.model import amplification_of, model, packing
-from ..lsm.records import Amplification, TreeModel
-from ..lsm.tree_options import NotModeledError
-from ..options.checks import CheckResult
-from ..options.releases import KnownRelease
-from ..options.syntax import format, parse  # noqa: A004
-from ..options.verdict import BadQuestionError, judge
-from .profiles import recognize
+from ...lsm.columns import options_of
+from ...lsm.model import amplification_of, model, packing
+from ...lsm.records import Amplification, TreeModel
+from ...lsm.tree_options import NotModeledError
+from ...options.checks import CheckResult
+from ...options.releases import KnownRelease
+from ...options.syntax import format, parse  # noqa: A004
+from ...options.verdict import BadQuestionError, judge
+from ..profiles import recognize
 from .situation import Situation
 
 __all__ = ['TreeAnswer', 'amplification_in', 'model_in', 'packed', 'packing_in', 'tree']

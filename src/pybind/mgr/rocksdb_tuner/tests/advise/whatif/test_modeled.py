@@ -8,18 +8,18 @@ from typing import Any, Optional
 import pytest
 
 from rocksdb_tuner.advise.effect import predicted_write_amplification
-from rocksdb_tuner.advise.given import given
-from rocksdb_tuner.advise.modeled import modeled
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import OsdFacts, Setting
-from rocksdb_tuner.advise.situation import Situation, situation_of_osd
-from rocksdb_tuner.advise.tree import model_in
+from rocksdb_tuner.advise.whatif.given import given
+from rocksdb_tuner.advise.whatif.modeled import modeled
+from rocksdb_tuner.advise.whatif.situation import Situation, situation_of_osd
+from rocksdb_tuner.advise.whatif.tree import model_in
 from rocksdb_tuner.observe.signals import Signals
 from rocksdb_tuner.options.releases import release_of
 from rocksdb_tuner.present.tables.estimates import objects_written_to
 from rocksdb_tuner.workload.records import WorkloadClass
 
-from .scenes import PACIFIC, facts, osd_info, workload
+from ..scenes import PACIFIC, facts, osd_info, workload
 
 GIB = 1 << 30
 RELEASE = release_of('16.2.15', None)

@@ -9,23 +9,23 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Mapping, Optional
 
-from ..lsm.calibration import calibration, workload_of_class
-from ..lsm.columns import Column, columns
-from ..lsm.model import TreeInputs
-from ..lsm.population import LOG_ENTRIES
-from ..lsm.records import Devices, Load, VolumeSelection
-from ..lsm.working_set import Measured, WorkingSet, working_set
-from ..options.releases import KnownRelease
-from ..options.verdict import BadQuestionError, find_release, releases_to_judge
-from ..units import natural
-from ..workload.limits import limit_thresholds
-from ..workload.records import WorkloadClass
+from ...lsm.calibration import calibration, workload_of_class
+from ...lsm.columns import Column, columns
+from ...lsm.model import TreeInputs
+from ...lsm.population import LOG_ENTRIES
+from ...lsm.records import Devices, Load, VolumeSelection
+from ...lsm.working_set import Measured, WorkingSet, working_set
+from ...options.releases import KnownRelease
+from ...options.verdict import BadQuestionError, find_release, releases_to_judge
+from ...units import natural
+from ...workload.limits import limit_thresholds
+from ...workload.records import WorkloadClass
+from ..facts import RESERVED, RESERVED_FACTOR, SELECTION_POLICY, release_of_osd
+from ..naming import name_osds
+from ..records import OsdFacts, Setting
+from ..strings import parse
 from .column_families import KnownColumns, column_families
-from .facts import RESERVED, RESERVED_FACTOR, SELECTION_POLICY, release_of_osd
 from .given import NOTHING, Given
-from .naming import name_osds
-from .records import OsdFacts, Setting
-from .strings import parse
 
 __all__ = [
     'DEFAULT_MEMORY_TARGET_BYTES',
