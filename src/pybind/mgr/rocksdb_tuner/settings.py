@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Callable, Generic, Mapping, Optional, TypeVar, Union
 
-from .advise.conditions.catalogue import LimitOption, limit_options
+from .advise.conditions.declaration import LimitOption
+from .advise.conditions.registry import limit_options
 from .advise.usage import choice_thresholds
 from .judge.records import Inconclusive, NoBenefit, SoakPlan
 from .operations.rollout.automatic import Policy

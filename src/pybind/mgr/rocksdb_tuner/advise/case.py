@@ -14,7 +14,6 @@ from ..workload.records import Evidence
 from ..workload.writer import Writer, writer_of
 from .cohort import Cohort
 from .conditions.build import deferred_write_regression, unoptimised_build
-from .conditions.catalogue import condition
 from .conditions.facts import ClusterFacts
 from .limit import kv_sync_busy, limit_of, limit_thresholds
 from .naming import name_osds
@@ -136,11 +135,8 @@ class Case:
         """Why no option set brings these OSDs anything; None where one may."""
         cores = self.cohort.group.cores
         cluster = ClusterFacts(tuple(self.osds), ())
-        for name, look in (
-            ('unoptimised-build', unoptimised_build),
-            ('deferred-write-regression', deferred_write_regression),
-        ):
-            for found in look(cluster, condition(name)):
+        for known in (unoptimised_build, deferred_write_regression):
+            for found in known.look(cluster):
                 return Reason(f'{found.summary}: no option set helps. {found.remedy}', found.source)
         if self.storage is Storage.HDD:
             return Reason(

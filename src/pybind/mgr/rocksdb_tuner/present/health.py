@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Optional, Union
 
-from ..advise.conditions.catalogue import condition
+from ..advise.conditions.registry import conditions
 from ..advise.records import Finding, Severity
 from ..operations.phases import Phase
 from ..operations.rollout.alarm import why_failed
@@ -60,11 +60,12 @@ def health_checks(snapshot: Snapshot, metrics_problem: Optional[str] = None) -> 
     for finding in snapshot.alarms:
         by_condition.setdefault(finding.finding_id, []).append(finding)
     for condition_id, findings in by_condition.items():
-        policy = condition(condition_id).health
+        known = conditions()[condition_id]
+        policy = known.health
         if policy is not None:
             osds = {osd_id for finding in findings for osd_id in finding.osds}
             worst = Severity.ERROR in {finding.severity for finding in findings}
-            checks[policy.code] = _check(
+            checks[known.health_code] = _check(
                 f'{len(osds)} OSD(s) {policy.summary}',
                 [line for finding in findings for line in _detail(finding)],
                 count=len(osds),

@@ -1,89 +1,33 @@
-"""Conditions that an expert would point out: one function and one data entry each. Pure.
+"""Conditions that an expert would point out: one declared function each. Pure.
 
 A condition says nothing where a signal that it needs is not known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Mapping, NamedTuple, Optional
 
 from ..records import Finding, OsdFacts, Severity
-from . import build, caches, device, load, options, settings, starts
-from .catalogue import condition
-from .facts import ClusterFacts, ConditionFunction
-from .subjects import Least, Subject, least_of, subjects_of_the_present, subjects_of_the_setup
+from .declaration import Condition
+from .facts import ClusterFacts
+from .presence import Least, least_of, subjects_of_the_present, subjects_of_the_setup
+from .registry import conditions
+from .subjects import Subject
 
 __all__ = ['OF_THE_PRESENT', 'OF_THE_SETUP', 'ClusterFacts', 'SetupFindings', 'findings']
 
 _ORDER = {severity: rank for rank, severity in enumerate(Severity)}
 
-#: By the id of the data entry: conditions of what OSDs are, and of what is set for them.
-OF_THE_SETUP: Mapping[str, ConditionFunction] = {
-    'unstartable-options': options.unstartable_options,
-    'unjudged-options': options.unjudged_options,
-    'options-outside-config-store': options.options_outside_config_store,
-    'class-entry-without-effect': options.class_entry_without_effect,
-    'different-options': options.different_options,
-    'own-entry-shadows': options.own_entry_shadows,
-    'redundant-override': options.redundant_override,
-    'superseded-options': options.superseded_options,
-    'published-options': options.published_options,
-    'dangerous-options': options.dangerous_options,
-    'unlimited-wal': options.unlimited_wal,
-    'too-many-compactions': options.too_many_compactions,
-    'options-without-effect': options.options_without_effect,
-    'periodic-rewrites': options.periodic_rewrites,
-    'unwise-options': options.unwise_options,
-    'wal-device-small': device.wal_device_small,
-    'large-min-alloc-size': device.large_min_alloc_size,
-    'unsharded': device.unsharded,
-    'outdated-sharding': device.outdated_sharding,
-    'buffered-io-off': load.buffered_io_off,
-    'iterator-bounds-off': settings.iterator_bounds_off,
-    'compact-on-start': settings.compact_on_start,
-    'short-pg-log': settings.short_pg_log,
-    'cache-autotune-off': settings.cache_autotune_off,
-    'cache-ratios': settings.cache_ratios,
-    'unoptimised-build': build.unoptimised_build,
-    'deferred-write-regression': build.deferred_write_regression,
-    'unknown-release': build.unknown_release,
-}
+#: Conditions of what OSDs are, and of what is set for them.
+OF_THE_SETUP: tuple[Condition, ...] = tuple(
+    known for known in conditions().values() if known.subject is None
+)
 #: And those of what they do now, or have done for some time, by what they are about: to fetch a
 #: function into a processor that was busy with something else costs as much as 20 OSDs do in it.
-OF_THE_PRESENT: Mapping[Subject, Mapping[str, ConditionFunction]] = {
-    Subject.PENDING_RESTART: {'restart-pending': options.restart_pending},
-    Subject.CHOSEN_STRING: {'memtables-exceed-memory': options.memtables_exceed_memory},
-    Subject.SMALL_MEMORY_TARGET: {'memory-target-small': options.memory_target_small},
-    Subject.DB_DEVICE: {
-        'spillover': device.spillover,
-        'level-does-not-fit': device.level_does_not_fit,
-        'db-device-small': device.db_device_small,
-        'db-device-nearly-full': device.db_device_nearly_full,
-        'db-device-filling': device.db_device_filling,
-    },
-    Subject.METADATA_WORK: {
-        'uncompressed-metadata': load.uncompressed_metadata,
-        'compact-on-deletion-off': load.compact_on_deletion_off,
-        'hot-index-shard': load.hot_index_shard,
-    },
-    Subject.STATISTICS: {
-        'write-stalls': load.write_stalls,
-        'kv-cache-misses': caches.kv_cache_misses,
-    },
-    Subject.CACHE_MISSES: {'onode-cache-misses': caches.onode_cache_misses},
-    Subject.SMALL_UNITS: {'bluefs-small-units': caches.bluefs_small_units},
-    Subject.HEALTH_CHECK: {
-        'legacy-omap': load.legacy_omap,
-        'slow-op-alert': load.slow_op_alert,
-        'large-omap-objects': load.large_omap_objects,
-    },
-    Subject.LARGE_DB: {'metadata-fills-device': device.metadata_fills_device},
-    Subject.BUSY_KV_SYNC: {'kv-sync-bound': load.kv_sync_bound},
-    Subject.SLOW_SEEKS: {'slow-iterators': load.slow_iterators},
-    Subject.MANY_SST_BYTES: {'compaction-storm': load.compaction_storm},
-    Subject.SLOW_KV_SYNC: {'slow-sync': load.slow_sync},
-    Subject.LONG_ABSENCE: {'slow-start': starts.slow_start},
+OF_THE_PRESENT: Mapping[Subject, tuple[Condition, ...]] = {
+    subject: tuple(known for known in conditions().values() if known.subject is subject)
+    for subject in Subject
 }
 
 
@@ -134,11 +78,9 @@ def findings(
     return tuple(sorted(found, key=lambda f: (_ORDER[f.severity], f.finding_id, f.osds)))
 
 
-def _look_for(
-    functions: Mapping[str, ConditionFunction], cluster: ClusterFacts
-) -> Iterator[Finding]:
-    for condition_id, function in functions.items():
-        yield from function(cluster, condition(condition_id))
+def _look_for(known: Iterable[Condition], cluster: ClusterFacts) -> Iterator[Finding]:
+    for condition in known:
+        yield from condition.look(cluster)
 
 
 def _setup_of(cluster: ClusterFacts) -> ClusterFacts:

@@ -8,11 +8,52 @@ from typing import Optional
 
 from ...observe.deep import RocksdbTimes
 from ...observe.details import Details
-from ..records import Finding, FindingEvidence, OsdFacts
-from .catalogue import Condition
+from ..records import Finding, FindingEvidence, OsdFacts, Severity
+from .declaration import Condition, Threshold, condition
 from .facts import ClusterFacts, Measured, worst_of
+from .subjects import Subject
 
 
+@condition(
+    'onode-cache-misses',
+    title='Most onodes are read from RocksDB',
+    severity=Severity.INFO,
+    subject=Subject.CACHE_MISSES,
+    thresholds={
+        'hit_share': Threshold(
+            0.5,
+            'share of lookups',
+            'with more hits the cache does its work',
+            source=(
+                'chosen; 16.2.15, 18.2.7 and 20.2.4 under clients that write new objects: '
+                '0.65 to 0.86'
+            ),
+        ),
+        'lookups': Threshold(
+            1000,
+            'lookups in a window',
+            'fewer have no share',
+            source='chosen',
+        ),
+        'memory_share': Threshold(
+            0.85,
+            'share of osd_memory_target',
+            'with less in use the caches still grow',
+            source='chosen: BlueStore keeps what it maps within some percent of the target',
+        ),
+    },
+    remedy=(
+        'Give these OSDs more memory if the hosts have it: ceph config set osd osd_memory_target '
+        '<bytes>. Many small objects need more onodes, and so do random reads over more objects '
+        'than the cache holds.'
+    ),
+    commands=('ceph config get osd.{osd} osd_memory_target',),
+    source=(
+        'src/os/bluestore/BlueStore.cc, onode_hits and onode_misses, sent by default since '
+        'Pacific; Ceph documentation, Automatic Cache Sizing'
+    ),
+    tests=('tests/advise/conditions/test_caches.py',),
+)
 def onode_cache_misses(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Most onodes are read from RocksDB, and the caches have no room left to grow."""
     limit = condition.limit('hit_share', cluster.limits)
@@ -40,6 +81,45 @@ def _onodes(details: Details, share: float) -> tuple[FindingEvidence, ...]:
     )
 
 
+@condition(
+    'kv-cache-misses',
+    title='Most RocksDB blocks are read from the device',
+    severity=Severity.INFO,
+    subject=Subject.STATISTICS,
+    thresholds={
+        'hit_share': Threshold(
+            0.3,
+            'share of lookups',
+            'with more hits the cache does its work',
+            source=(
+                'chosen; healthy OSDs of 16.2.15, 18.2.7 and 20.2.4 after a short load: 0.52, '
+                '0.72 and 0.33'
+            ),
+        ),
+        'lookups': Threshold(
+            1000,
+            'lookups in a window',
+            'fewer have no share',
+            source='chosen',
+        ),
+        'memory_share': Threshold(
+            0.85,
+            'share of osd_memory_target',
+            'with less in use the caches still grow',
+            source='chosen: BlueStore keeps what it maps within some percent of the target',
+        ),
+    },
+    remedy=(
+        'Give these OSDs more memory if the hosts have it: ceph config set osd osd_memory_target '
+        '<bytes>. Check that bluestore_cache_autotune is enabled and no cache ratio is set.'
+    ),
+    commands=('ceph config get osd.{osd} osd_memory_target',),
+    source=(
+        'RocksDB, tickers block.cache.hit and block.cache.miss; known only while rocksdb_perf and '
+        'rocksdb_collect_extended_stats are on'
+    ),
+    tests=('tests/advise/conditions/test_caches.py',),
+)
 def kv_cache_misses(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """The same of RocksDB's blocks, where its own statistics are on."""
     limit = condition.limit('hit_share', cluster.limits)
@@ -91,6 +171,29 @@ def _memory(details: Details) -> tuple[FindingEvidence, ...]:
     )
 
 
+@condition(
+    'bluefs-small-units',
+    title='BlueFS had to use smaller allocation units',
+    severity=Severity.INFO,
+    subject=Subject.SMALL_UNITS,
+    remedy=(
+        'The free space of the device is fragmented: RocksDB files consist of many small pieces, '
+        'which take time to find. Keep the OSD emptier, keep rocksdb_cf_compact_on_deletion '
+        'enabled, or redeploy the OSD; a dedicated DB device does not have this problem. For the '
+        'score, run: ceph tell osd.{osd} bluestore allocator score block'
+    ),
+    commands=('ceph tell osd.{osd} bluestore allocator score block',),
+    do_not=(
+        'Do not raise bluefs_shared_alloc_size after it was lowered, and do not return to a '
+        'release without 4 KiB units: BlueFS could not read its files.'
+    ),
+    source=(
+        'ceph/ceph#48854 (BlueFS falls back to min_alloc_size) and #53250 (such OSDs had slow '
+        'operations until bluefs_shared_alloc_size was 4096 and compaction on deletion was on); '
+        '#57015 (the size may only shrink)'
+    ),
+    tests=('tests/advise/conditions/test_caches.py',),
+)
 def bluefs_small_units(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """BlueFS found no free piece of its usual size on the device that it shares with the data."""
     measured = [

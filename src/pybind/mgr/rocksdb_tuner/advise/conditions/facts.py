@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Callable, Mapping, NamedTuple, Optional
@@ -12,9 +12,8 @@ from ...options.checks import CheckResult
 from ...options.releases import KnownRelease
 from ..facts import release_of_osd
 from ..naming import name_osds
-from ..records import Finding, FindingEvidence, OsdFacts
+from ..records import FindingEvidence, OsdFacts
 from ..strings import check
-from .catalogue import Condition
 
 #: RocksDB of the first release that compacts on deletion by default.
 _COMPACTS_ON_DELETION_FROM = 7
@@ -115,9 +114,6 @@ class ClusterFacts:
 def compacts_on_deletion(release: KnownRelease) -> bool:
     """Whether OSDs of this release compact on deletion where nobody set it."""
     return int(release.rocksdb_version.split('.')[0]) >= _COMPACTS_ON_DELETION_FROM
-
-
-ConditionFunction = Callable[[ClusterFacts, Condition], Iterable[Finding]]
 
 
 def worst_of(measured: Sequence[Measured]) -> Optional[Worst]:

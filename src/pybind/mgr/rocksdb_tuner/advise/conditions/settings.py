@@ -11,16 +11,24 @@ from typing import Mapping, NamedTuple, Optional
 
 from ...options.advice import related_options_advice
 from ...options.problems import Problem
-from ..facts import COMPACT_ON_START, ITERATOR_BOUNDS
+from ..facts import (
+    BUFFERED_IO,
+    COMPACT_ON_START,
+    ITERATOR_BOUNDS,
+)
 from ..naming import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts, Setting, Severity
-from .catalogue import Condition
+from .declaration import Condition, HealthPolicy, condition
 from .facts import ClusterFacts
 
 AUTOTUNE = 'bluestore_cache_autotune'
+
+
 #: BlueStore::_set_cache_sizes() ends the start of an OSD where one is no part of 1, or where these
 #: two together are more.
 _RATIOS = ('bluestore_cache_kv_ratio', 'bluestore_cache_meta_ratio')
+
+
 #: The default of both in all releases.
 _RATIO = 0.45
 
@@ -33,6 +41,119 @@ class _Set(NamedTuple):
     who: Optional[str]
 
 
+@condition(
+    'buffered-io-off',
+    title='bluefs_buffered_io is disabled',
+    severity=Severity.WARNING,
+    remedy='ceph config rm {who} bluefs_buffered_io, and disable swap on the hosts.',
+    commands=('ceph config rm {who} bluefs_buffered_io',),
+    source=(
+        'v14.2.22 and v15.2.13 release notes: the default went back to true because iterating '
+        'omap was slow without it'
+    ),
+    health=HealthPolicy('read RocksDB without the page cache', raise_after_s=300, clear_after_s=60),
+    tests=(
+        'tests/advise/conditions/test_load.py',
+        'qa/tests/integration/test_conditions.py',
+    ),
+)
+def buffered_io_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """BlueFS reads around the page cache."""
+    by_who: dict[Optional[str], list[int]] = {}
+    for osd in cluster.osds:
+        setting = osd.settings.get(BUFFERED_IO) if osd.settings else None
+        if setting is not None and _is_off(setting.value):
+            by_who.setdefault(setting.who, []).append(osd.info.osd_id)
+    for who, ids in by_who.items():
+        yield condition.finding(
+            f'{name_osds(ids)} read RocksDB without the page cache',
+            tuple(ids),
+            (FindingEvidence(BUFFERED_IO, 'false', 'option', None),),
+            who=who or '<who>',
+        )
+
+
+@condition(
+    'iterator-bounds-off',
+    title='Omap iterators have no bounds',
+    severity=Severity.WARNING,
+    remedy='ceph config rm {who} osd_rocksdb_iterator_bounds_enabled; it takes effect at once.',
+    commands=('ceph config rm {who} osd_rocksdb_iterator_bounds_enabled',),
+    source=(
+        'ceph/ceph#45904 and #45963 (Pacific): without bounds an iterator steps over the range '
+        'tombstones of other objects, as a bucket reshard leaves them'
+    ),
+    health=HealthPolicy('iterate over omap without bounds', raise_after_s=300, clear_after_s=60),
+    tests=(
+        'tests/advise/conditions/test_settings.py',
+        'qa/tests/integration/test_conditions.py',
+    ),
+)
+def iterator_bounds_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Iterators over omap step over the tombstones of neighboring objects."""
+    for option, ids in _set_to(cluster, ITERATOR_BOUNDS, off=True).items():
+        yield condition.finding(
+            f'{name_osds(ids)} iterate over omap without bounds',
+            tuple(ids),
+            (FindingEvidence(option.name, 'false', 'option', None),),
+            who=option.who or '<who>',
+        )
+
+
+@condition(
+    'compact-on-start',
+    title='osd_compact_on_start is still enabled',
+    severity=Severity.WARNING,
+    remedy=(
+        'ceph config rm {who} osd_compact_on_start. To compact, run: ceph tell osd.{osd} compact, '
+        'which keeps the OSD up.'
+    ),
+    commands=('ceph config rm {who} osd_compact_on_start',),
+    do_not=(
+        'Do not restart many of these OSDs at once: each is down for as long as its compaction '
+        'takes.'
+    ),
+    source=(
+        'src/common/options/osd.yaml.in, osd_compact_on_start; OSD::init() compacts before the '
+        'OSD is up. It is meant for one restart'
+    ),
+    health=HealthPolicy('compact at every start', raise_after_s=86400, clear_after_s=60),
+    tests=(
+        'tests/advise/conditions/test_settings.py',
+        'qa/tests/integration/test_conditions.py',
+    ),
+)
+def compact_on_start(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Each start of an OSD waits for a full compaction."""
+    for option, ids in _set_to(cluster, COMPACT_ON_START, off=False).items():
+        yield condition.finding(
+            f'{name_osds(ids)} compact RocksDB at every start, before they are up',
+            tuple(ids),
+            (FindingEvidence(option.name, 'true', 'option', None),),
+            who=option.who or '<who>',
+        )
+
+
+@condition(
+    'short-pg-log',
+    title='PG logs are very short',
+    severity=Severity.WARNING,
+    remedy='ceph config rm {who} {option}; the logs grow again as clients write.',
+    commands=('ceph config rm {who} {option}',),
+    do_not='Do not restart these OSDs for another reason first: each restart causes a backfill.',
+    source=(
+        'K. Singh and D. Parkes, BlueStore (Default vs. Tuned), 2019: 10 entries, for less write '
+        'amplification in a benchmark, with the drawback named; Ceph documentation, Log Based PG: '
+        'an OSD that missed more than the log holds is backfilled'
+    ),
+    health=HealthPolicy(
+        'have PG logs that are too short for recovery', raise_after_s=300, clear_after_s=60
+    ),
+    tests=(
+        'tests/advise/conditions/test_settings.py',
+        'qa/tests/integration/test_conditions.py',
+    ),
+)
 def short_pg_log(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """PG logs cut as in benchmarks: an OSD that restarts is backfilled."""
     for option, ids in _complained_of(cluster, 'short-pg-log').items():
@@ -45,6 +166,25 @@ def short_pg_log(cluster: ClusterFacts, condition: Condition) -> Iterable[Findin
         )
 
 
+@condition(
+    'cache-autotune-off',
+    title='bluestore_cache_autotune is disabled',
+    severity=Severity.WARNING,
+    remedy='ceph config rm {who} bluestore_cache_autotune, then restart the OSDs one at a time.',
+    commands=('ceph config rm {who} bluestore_cache_autotune',),
+    source=(
+        'K. Singh and D. Parkes, BlueStore (Default vs. Tuned), 2019, set it for a benchmark; '
+        'Ceph documentation, BlueStore Configuration Reference, Automatic Cache Sizing: without '
+        'it bluestore_cache_size bounds the caches, and osd_memory_target nothing'
+    ),
+    health=HealthPolicy(
+        'do not size their caches by osd_memory_target', raise_after_s=300, clear_after_s=60
+    ),
+    tests=(
+        'tests/advise/conditions/test_settings.py',
+        'qa/tests/integration/test_conditions.py',
+    ),
+)
 def cache_autotune_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """The caches do not follow osd_memory_target."""
     for option, ids in _complained_of(cluster, 'cache-autotune-off').items():
@@ -57,6 +197,31 @@ def cache_autotune_off(cluster: ClusterFacts, condition: Condition) -> Iterable[
         )
 
 
+@condition(
+    'cache-ratios',
+    title='Cache ratios were changed',
+    severity=Severity.ERROR,
+    remedy=(
+        'Remove both ratios together, since one of them with the default of the other may add up '
+        'to more than 1: {command}. Then restart the OSDs one at a time. Autotuning moves memory '
+        'to the cache with more hits.'
+    ),
+    commands=(
+        'ceph config rm {kv_who} bluestore_cache_kv_ratio',
+        'ceph config rm {meta_who} bluestore_cache_meta_ratio',
+    ),
+    do_not='Do not restart these OSDs while the ratios are out of range.',
+    source=(
+        'src/os/bluestore/BlueStore.cc, _set_cache_sizes(): the OSD does not start where '
+        'bluestore_cache_meta_ratio or bluestore_cache_kv_ratio is no part of 1, or where both '
+        'add up to more than 1'
+    ),
+    health=HealthPolicy('have changed cache ratios', raise_after_s=300, clear_after_s=60),
+    tests=(
+        'tests/advise/conditions/test_settings.py',
+        'qa/tests/integration/test_conditions.py',
+    ),
+)
 def cache_ratios(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
     """Shares of the cache that somebody set: an error where BlueStore takes none of them."""
     alike: dict[tuple[_Set, ...], list[int]] = {}
@@ -95,28 +260,6 @@ def _judge_ratios(values: Mapping[str, str]) -> tuple[Severity, str]:
     if _is_off(values.get(AUTOTUNE, 'true')):
         return Severity.WARNING, 'keep fixed shares for their caches, since autotuning is off'
     return Severity.INFO, 'start with cache ratios of their own, until autotuning moves them'
-
-
-def iterator_bounds_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Iterators over omap step over the tombstones of neighboring objects."""
-    for option, ids in _set_to(cluster, ITERATOR_BOUNDS, off=True).items():
-        yield condition.finding(
-            f'{name_osds(ids)} iterate over omap without bounds',
-            tuple(ids),
-            (FindingEvidence(option.name, 'false', 'option', None),),
-            who=option.who or '<who>',
-        )
-
-
-def compact_on_start(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
-    """Each start of an OSD waits for a full compaction."""
-    for option, ids in _set_to(cluster, COMPACT_ON_START, off=False).items():
-        yield condition.finding(
-            f'{name_osds(ids)} compact RocksDB at every start, before they are up',
-            tuple(ids),
-            (FindingEvidence(option.name, 'true', 'option', None),),
-            who=option.who or '<who>',
-        )
 
 
 def _complained_of(cluster: ClusterFacts, rule: str) -> Mapping[_Set, list[int]]:

@@ -21,6 +21,8 @@ from rocksdb_tuner.options.releases import known_releases
 from rocksdb_tuner.options.syntax import parse
 from rocksdb_tuner.options.values import ValueType
 
+from .texts import texts_of_conditions
+
 FOLDER = Path(loader.__file__).parent
 FILES = [
     'options',
@@ -132,12 +134,14 @@ SECTIONS = {
 
 def test_every_section_that_is_cited_exists() -> None:
     cited = 0
-    for path in FOLDER.glob('*.json'):
-        for text in texts_of(loader.load(path.stem)):
+    contents = {path.stem: loader.load(path.stem) for path in FOLDER.glob('*.json')}
+    contents['conditions'] = texts_of_conditions()
+    for name, content in contents.items():
+        for text in texts_of(content):
             for title, sections in SECTIONS.items():
                 for rest in text.split(f'{title}, ')[1:]:
                     cited += 1
-                    assert rest.startswith(sections), (path.stem, text)
+                    assert rest.startswith(sections), (name, text)
     assert cited > 30
 
 
@@ -161,6 +165,6 @@ def texts_of(content: Any) -> Iterator[str]:
 def test_the_section_that_is_cited_is_the_one_that_says_so(
     file: str, name: str, section: str
 ) -> None:
-    entries = loader.load(file)[file]
+    entries = texts_of_conditions() if file == 'conditions' else loader.load(file)[file]
     (source,) = [e['source'] for e in entries if name in (e.get('name'), e.get('id'))]
     assert f'Deep-Dive, 2022, {section}' in source

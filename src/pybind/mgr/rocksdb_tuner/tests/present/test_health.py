@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from rocksdb_tuner.advise.conditions.catalogue import Condition, conditions
+from rocksdb_tuner.advise.conditions.declaration import Condition
+from rocksdb_tuner.advise.conditions.registry import conditions
 from rocksdb_tuner.advise.records import Severity
 from rocksdb_tuner.operations.rollout.records import OsdStep
 from rocksdb_tuner.present import health, render
@@ -121,7 +122,7 @@ def test_thousands_of_osds_do_not_fill_the_monitor() -> None:
 
 def test_every_health_check_is_in_the_manual() -> None:
     manual = (Path(__file__).parents[6] / 'doc/mgr/rocksdb_tuner.rst').read_text()
-    codes = [known.health.code for known in conditions().values() if known.health]
+    codes = [known.health_code for known in conditions().values() if known.health]
     codes += [
         health.OPTIONS_CONFLICT,
         health.STATE_BROKEN,

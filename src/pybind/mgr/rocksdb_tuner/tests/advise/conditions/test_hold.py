@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.conditions.catalogue import condition
 from rocksdb_tuner.advise.conditions.hold import HoldState, hold, raised, since
+from rocksdb_tuner.advise.conditions.registry import conditions
 from rocksdb_tuner.advise.records import Severity
 
 LASTING = 'slow-iterators'
-POLICY = condition(LASTING).health
+POLICY = conditions()[LASTING].health
 assert POLICY is not None
 RAISE_S, CLEAR_S = POLICY.raise_after_s, POLICY.clear_after_s
-FINDING = condition(LASTING).finding('It is so.', (0,), ())
+FINDING = conditions()[LASTING].finding('It is so.', (0,), ())
 
 
 def played(moments: list[tuple[float, bool]]) -> list[bool]:
@@ -51,7 +51,7 @@ def test_what_is_raised_does_not_flap() -> None:
 
 
 def test_an_error_that_waits_for_the_next_restart_is_raised_at_once() -> None:
-    finding = condition('unstartable-options').finding(
+    finding = conditions()['unstartable-options'].finding(
         'It is so.', (0,), (), who='osd', option='bluestore_rocksdb_options'
     )
     assert raised(hold({}, [finding], 5.0)) == (finding,)
@@ -64,7 +64,7 @@ def test_what_is_only_worth_knowing_is_no_health_check() -> None:
 
 
 def test_what_has_no_health_check_is_not_held_however_bad_it_is() -> None:
-    finding = condition('spillover').finding('It is so.', (0,), ())
+    finding = conditions()['spillover'].finding('It is so.', (0,), ())
     assert finding.severity is Severity.WARNING
     assert hold({}, [finding], 0.0) == {}
 
@@ -125,7 +125,7 @@ def test_since_when_something_is_there_is_forgotten_when_it_goes() -> None:
 
 
 def test_what_ceph_raises_itself_in_newer_releases_is_not_raised_beside_it() -> None:
-    finding = condition('unsharded').finding('It is so.', (0,), (), sharding='m(3)')
+    finding = conditions()['unsharded'].finding('It is so.', (0,), (), sharding='m(3)')
     alert = frozenset({'BLUESTORE_NO_DB_SHARDING'})
     state: HoldState = {}
     for at_s in (0.0, 600.0, 1200.0):

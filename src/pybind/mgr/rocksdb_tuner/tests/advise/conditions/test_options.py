@@ -7,8 +7,7 @@ from typing import Optional
 import pytest
 
 from rocksdb_tuner.advise.conditions import ClusterFacts, findings
-from rocksdb_tuner.advise.conditions.catalogue import condition
-from rocksdb_tuner.advise.conditions.options import _of_problems
+from rocksdb_tuner.advise.conditions.checked import _of_problems, unwise_options
 from rocksdb_tuner.advise.profiles import profile
 from rocksdb_tuner.advise.records import Finding, OsdFacts, Severity
 from rocksdb_tuner.mgr.records import ConfigEntry
@@ -201,7 +200,7 @@ def test_an_override_stays_where_a_new_entry_may_decide_without_it() -> None:
 def test_a_problem_of_the_string_as_a_whole_names_the_string() -> None:
     (running,) = ClusterFacts((facts(osd_info(0), 'ttl=60', 'file'),), ()).strings
     whole = Problem('warning', 'a-rule', None, 'it is odd', 'a source')
-    told = _of_problems(condition('unwise-options'), running, (whole, whole))
+    told = _of_problems(unwise_options, running, (whole, whole))
     assert told.summary == 'osd.0: the string: it is odd (and 1 more)'
     assert [e.signal for e in told.evidence] == ['bluestore_rocksdb_options'] * 3
     assert [e.value for e in told.evidence] == ['it is odd', 'it is odd', 'ttl=60']

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocksdb_tuner.advise.conditions import OF_THE_PRESENT, ClusterFacts
-from rocksdb_tuner.advise.conditions.catalogue import condition, conditions
-from rocksdb_tuner.advise.conditions.subjects import (
+from rocksdb_tuner.advise.conditions.presence import (
     Least,
-    Subject,
     least_of,
     subjects_of_the_present,
     subjects_of_the_setup,
 )
+from rocksdb_tuner.advise.conditions.registry import conditions
+from rocksdb_tuner.advise.conditions.subjects import Subject
 from rocksdb_tuner.advise.records import OsdFacts
 from rocksdb_tuner.observe.deep import RocksdbTimes
 from rocksdb_tuner.observe.details import Details
@@ -86,10 +86,10 @@ def clusters(draw: Any) -> ClusterFacts:
 def test_a_condition_is_not_found_without_its_subject(cluster: ClusterFacts) -> None:
     of_present = subjects_of_the_present(cluster, least_of(cluster.limits))
     there_are = subjects_of_the_setup(cluster.osds) | of_present
-    for subject, functions in OF_THE_PRESENT.items():
-        for condition_id, function in functions.items():
+    for subject, about in OF_THE_PRESENT.items():
+        for known in about:
             if subject not in there_are:
-                assert list(function(cluster, condition(condition_id))) == []
+                assert list(known.look(cluster)) == []
 
 
 PLAIN = seen()

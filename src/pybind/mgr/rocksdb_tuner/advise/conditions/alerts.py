@@ -1,0 +1,118 @@
+"""Conditions that Ceph's own health checks report, explained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..records import Finding, FindingEvidence, Severity
+from .declaration import Condition, condition
+from .facts import ClusterFacts
+from .subjects import Subject
+
+
+@condition(
+    'slow-op-alert',
+    title='Ceph warns of slow operations in BlueStore',
+    severity=Severity.INFO,
+    subject=Subject.HEALTH_CHECK,
+    remedy=(
+        'One operation per day raises it: "ceph rocksdb-tuner osd" shows OSDs that are slow now. '
+        'If the cluster is healthy, raise the threshold: ceph config set osd '
+        'bluestore_slow_ops_warn_threshold 10'
+    ),
+    commands=(
+        'ceph health detail',
+        'ceph config set osd bluestore_slow_ops_warn_threshold 10',
+    ),
+    do_not='Do not tune RocksDB because of this alone.',
+    source=(
+        'Ceph documentation, BLUESTORE_SLOW_OP_ALERT; bluestore_slow_ops_warn_threshold is 1 in '
+        '86400 s on 18.2.7 and 20.2.4'
+    ),
+    ceph_checks=('BLUESTORE_SLOW_OP_ALERT',),
+    tests=('tests/advise/conditions/test_load.py',),
+)
+def slow_op_alert(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Ceph's own alert of slow operations, explained."""
+    yield from _explained(cluster, condition, 'one slow operation in a day raises it')
+
+
+@condition(
+    'legacy-omap',
+    title='Omap has the format of an older release',
+    severity=Severity.WARNING,
+    subject=Subject.HEALTH_CHECK,
+    remedy=(
+        'Ceph raises its own warning. Convert one stopped OSD at a time: ceph-bluestore-tool '
+        'repair --path /var/lib/ceph/osd/ceph-<id>; it takes minutes to hours.'
+    ),
+    commands=(
+        'ceph health detail',
+        'ceph-bluestore-tool repair --path /var/lib/ceph/osd/ceph-<id>',
+    ),
+    do_not=(
+        'Never convert before 16.2.7: earlier versions could damage omap keys. Do not set '
+        'bluestore_fsck_quick_fix_on_mount for all OSDs at once: each start then takes as long.'
+    ),
+    source=(
+        'Ceph documentation, BLUESTORE_NO_PER_POOL_OMAP and BLUESTORE_NO_PER_PG_OMAP; v16.2.7 '
+        'release notes'
+    ),
+    ceph_checks=('BLUESTORE_NO_PER_POOL_OMAP', 'BLUESTORE_NO_PER_PG_OMAP'),
+    tests=(
+        'tests/advise/conditions/test_load.py',
+        'qa/tests/integration/test_conditions.py',
+    ),
+)
+def legacy_omap(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Ceph's own alerts of an old omap format, explained."""
+    yield from _explained(
+        cluster, condition, 'omap of these OSDs is in a format that cannot be counted by pool or PG'
+    )
+
+
+@condition(
+    'large-omap-objects',
+    title='Objects have too many omap keys',
+    severity=Severity.WARNING,
+    subject=Subject.HEALTH_CHECK,
+    remedy=(
+        'Ceph raises its own warning, and its cluster log names the objects. For bucket indexes '
+        'run: radosgw-admin bucket limit check, then reshard the listed buckets. To find '
+        'leftovers of an earlier reshard run: radosgw-admin reshard stale-instances list. The '
+        'alert clears with the next deep scrub of the placement group.'
+    ),
+    commands=(
+        'ceph health detail',
+        'radosgw-admin bucket limit check',
+        'radosgw-admin reshard stale-instances list',
+    ),
+    do_not=(
+        'Do not raise osd_deep_scrub_large_omap_object_key_threshold to silence it. Do not remove '
+        'stale instances in a multisite setup.'
+    ),
+    source=(
+        'Ceph documentation, LARGE_OMAP_OBJECTS: more than 200000 keys or 1 GiB in one object, '
+        'found by deep scrub; Dynamic Bucket Index Resharding'
+    ),
+    ceph_checks=('LARGE_OMAP_OBJECTS',),
+    tests=('tests/advise/conditions/test_load.py',),
+)
+def large_omap_objects(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Ceph's own alert of objects with too many keys, explained."""
+    yield from _explained(
+        cluster,
+        condition,
+        'mostly bucket index shards that have outgrown one OSD each, which slow every list, '
+        'recovery and compaction of theirs down',
+    )
+
+
+def _explained(cluster: ClusterFacts, condition: Condition, what: str) -> Iterable[Finding]:
+    raised = [code for code in condition.ceph_checks if code in cluster.health_codes]
+    if raised:
+        yield condition.finding(
+            f'Ceph warns of {" and ".join(raised)}: {what}',
+            (),
+            tuple(FindingEvidence(code, 'raised', 'health check', None) for code in raised),
+        )

@@ -1,0 +1,262 @@
+"""Conditions of what `check` says of the strings that OSDs run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Optional
+
+from ...options.checks import Problem
+from ...plan.records import OPTION
+from ..naming import name_osds
+from ..records import Finding, FindingEvidence, OsdFacts, Severity
+from ..strings import check, recognize
+from ..whatif.check_subjects import hardware_of_osd
+from .declaration import Condition, HealthPolicy, condition
+from .facts import ClusterFacts, RunningString
+
+
+@condition(
+    'dangerous-options',
+    title='OSDs run dangerous options',
+    severity=Severity.ERROR,
+    remedy=(
+        'Remove {culprit} from the string, or return to the default of the release: ceph config '
+        'rm {who} {option}. Restart one OSD at a time, each after "ceph osd ok-to-stop <id>".'
+    ),
+    commands=('ceph config rm {who} {option}',),
+    source='The option catalogue of this module, with the source of each option',
+    health=HealthPolicy('run dangerous RocksDB options', raise_after_s=60, clear_after_s=60),
+    tests=(
+        'tests/advise/conditions/test_options.py',
+        'qa/tests/integration/test_conditions.py',
+    ),
+)
+def dangerous_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """What the checks forbid, in a string that OSDs do run."""
+    for running in cluster.chosen_strings:
+        problems = _problems(running, 'error', None)
+        if problems:
+            # What makes it an error is told first.
+            problems = tuple(sorted(problems, key=lambda p: p.rule != 'forbidden'))
+            forbidden = problems[0].rule == 'forbidden'
+            yield _of_problems(
+                condition, running, problems, Severity.ERROR if forbidden else Severity.WARNING
+            )
+
+
+@condition(
+    'unlimited-wal',
+    title='The WAL has no size limit',
+    severity=Severity.WARNING,
+    remedy=(
+        'Add max_total_wal_size=1073741824 to the string, the default of every release since '
+        'Pacific, or remove the override. Restart one OSD at a time, each after "ceph osd '
+        'ok-to-stop <id>".'
+    ),
+    source=(
+        'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Modern Ceph; ceph/ceph#35277: without it '
+        'RocksDB let WALs grow to 16 GiB'
+    ),
+    health=HealthPolicy(
+        'run RocksDB without a WAL size limit', raise_after_s=300, clear_after_s=60
+    ),
+    tests=(
+        'tests/advise/conditions/test_options.py',
+        'qa/tests/integration/test_conditions.py',
+    ),
+)
+def unlimited_wal(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """max_total_wal_size is not set."""
+    yield from _with_rule(cluster, condition, 'no-wal-limit')
+
+
+@condition(
+    'too-many-compactions',
+    title='An OSD has more compaction threads than cores',
+    severity=Severity.WARNING,
+    remedy=(
+        'Lower {culprit}, or remove the override: the default is 2 to 4. Restart one OSD at a '
+        'time, each after "ceph osd ok-to-stop <id>".'
+    ),
+    source=(
+        'M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Alternate Tuning: OSDs have 6 to 10 cores'
+    ),
+    health=HealthPolicy(
+        'run more RocksDB compaction threads than they have cores',
+        raise_after_s=300,
+        clear_after_s=60,
+    ),
+    tests=(
+        'tests/advise/conditions/test_options.py',
+        'qa/tests/integration/test_conditions.py',
+    ),
+)
+def too_many_compactions(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """More compactions at once than OSDs have cores."""
+    yield from _with_rule(cluster, condition, 'many-threads')
+
+
+def _with_rule(cluster: ClusterFacts, condition: Condition, rule: str) -> Iterable[Finding]:
+    for running in cluster.chosen_strings:
+        profile = recognize(running.text, running.release)
+        # A superseded string is pointed out as a whole.
+        if profile is None or not profile.superseded:
+            problems = _problems(running, None, frozenset({rule}))
+            if problems:
+                yield _of_problems(condition, running, problems)
+
+
+_WITHOUT_EFFECT = frozenset(
+    {'clamped', 'duplicate', 'jobs-switched-off', 'lenient-number', 'no-effect', 'removed-option'}
+)
+
+
+@condition(
+    'options-without-effect',
+    title='RocksDB silently changes or ignores options',
+    severity=Severity.INFO,
+    remedy=(
+        "Set the intended value, or remove it: ceph rocksdb-tuner check '<options>' shows the "
+        'effective values.'
+    ),
+    source='Measured on 16.2.15, 18.2.7 and 20.2.4: RocksDB clamps without a word',
+    tests=(
+        'tests/advise/conditions/test_options.py',
+        'qa/tests/integration/test_conditions.py',
+    ),
+)
+def options_without_effect(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Values that RocksDB changes silently, or ignores."""
+    for running in cluster.chosen_strings:
+        if recognize(running.text, running.release) is None:
+            problems = _problems(running, None, _WITHOUT_EFFECT)
+            if problems:
+                yield _of_problems(condition, running, problems)
+
+
+def _problems(
+    running: RunningString, severity: Optional[str], rules: Optional[frozenset[str]]
+) -> tuple[Problem, ...]:
+    checked = running.checked
+    # A string that runs and "would not start" is one that the catalogue does not know.
+    if checked is None or not checked.accepted:
+        return ()
+    return tuple(
+        problem
+        for problem in checked.problems
+        if severity in (None, problem.severity) and (rules is None or problem.rule in rules)
+    )
+
+
+def _of_problems(
+    condition: Condition,
+    running: RunningString,
+    problems: Sequence[Problem],
+    severity: Optional[Severity] = None,
+) -> Finding:
+    names = tuple(dict.fromkeys(p.option for p in problems if p.option))
+    first = problems[0]
+    more = f' (and {len(problems) - 1} more)' if len(problems) > 1 else ''
+    return condition.finding(
+        f'{name_osds(running.ids)}: {first.option or "the string"}: {first.message}{more}',
+        running.ids,
+        (
+            *(FindingEvidence(p.option or OPTION, p.message, p.rule, None) for p in problems),
+            FindingEvidence(OPTION, running.text, 'option string', None),
+        ),
+        severity=severity,
+        culprit=' and '.join(names) or 'the cause',
+        who=running.who,
+        option=OPTION,
+    )
+
+
+@condition(
+    'periodic-rewrites',
+    title='ttl or periodic compaction rewrites the database',
+    severity=Severity.WARNING,
+    remedy=(
+        'Remove {culprit} from the string, or remove the override; rocksdb_cf_compact_on_deletion '
+        'serves this purpose since Reef. Restart one OSD at a time, each after "ceph osd '
+        'ok-to-stop <id>".'
+    ),
+    source=(
+        'ceph/ceph#51821: it "tends to introduce write-amplification over time"; RocksDB\'s own '
+        'default is 30 days'
+    ),
+    health=HealthPolicy('rewrite their RocksDB periodically', raise_after_s=300, clear_after_s=60),
+    tests=(
+        'tests/advise/conditions/test_options.py',
+        'qa/tests/integration/test_conditions.py',
+    ),
+)
+def periodic_rewrites(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """ttl or periodic compaction where compaction on deletion does its job."""
+    for running in cluster.chosen_strings:
+        problems = _problems(running, None, frozenset({'periodic-rewrites'}))
+        names = [problem.option for problem in problems if problem.option]
+        if running.checked is None or not names:
+            continue
+        seconds = {name: int(running.checked.effective[name]) for name in names}
+        yield condition.finding(
+            f'{name_osds(running.ids)} rewrite all of RocksDB every {min(seconds.values())} s, '
+            'needed or not',
+            running.ids,
+            tuple(FindingEvidence(name, value, 's', None) for name, value in seconds.items()),
+            culprit=' and '.join(names),
+            who=running.who,
+            option=OPTION,
+        )
+
+
+#: Warnings of `check` that another condition reports, or that say what `check` cannot know.
+_REPORTED_ELSEWHERE = frozenset(
+    {
+        *_WITHOUT_EFFECT,
+        *('no-wal-limit', 'many-threads', 'periodic-rewrites', 'memtables-beyond-memory'),
+        *('wal-beyond-device', 'not-judged', 'ambiguous', 'unknown-version'),
+        *('short-pg-log', 'cache-autotune-off'),
+    }
+)
+
+
+@condition(
+    'unwise-options',
+    title='OSDs run options that "check" warns of',
+    severity=Severity.WARNING,
+    remedy=(
+        'Change {culprit}, or remove the override: "ceph rocksdb-tuner check" explains why. '
+        'Restart one OSD at a time, each after "ceph osd ok-to-stop <id>".'
+    ),
+    commands=('ceph config rm {who} {option}',),
+    source='The checks of this module, with the source of each',
+    health=HealthPolicy(
+        'run RocksDB options that "ceph rocksdb-tuner check" warns of',
+        raise_after_s=300,
+        clear_after_s=60,
+    ),
+    tests=('tests/advise/conditions/test_options.py',),
+)
+def unwise_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Everything else that `check` warns of, on the OSD that runs it."""
+    for running in cluster.chosen_strings:
+        release, alone = running.release, running.checked
+        if release is None or alone is None or not alone.accepted:
+            continue
+        # A published string is reported as a whole; what it does to this hardware is not.
+        known = recognize(running.text, release) is not None
+        by_problems: dict[tuple[Problem, ...], list[OsdFacts]] = {}
+        for osd in running.osds:
+            result = check(running.text, release.rocksdb_version, hardware_of_osd(osd))
+            problems = tuple(
+                problem
+                for problem in result.problems
+                if problem.severity == 'warning'
+                and problem.rule not in _REPORTED_ELSEWHERE
+                and not (known and problem in alone.problems)
+            )
+            if problems:
+                by_problems.setdefault(problems, []).append(osd)
+        for problems, osds in by_problems.items():
+            yield _of_problems(condition, replace(running, osds=tuple(osds)), problems)

@@ -1,0 +1,339 @@
+"""Conditions of clients that write and delete metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from statistics import median
+from typing import Optional
+
+from ...observe.details import Details
+from ...observe.signals import Signals
+from ...options.compression import NO_COMPRESSION
+from ...workload.records import Workload
+from ..facts import COMPACT_ON_DELETION, release_of_osd
+from ..naming import name_osds
+from ..records import Finding, FindingEvidence, OsdFacts, Severity
+from .build import numbers_of
+from .declaration import Condition, HealthPolicy, ModuleOption, Threshold, condition
+from .facts import ClusterFacts, Measured, compacts_on_deletion, effective_options, worst_of
+from .subjects import METADATA_WORK, Subject
+
+
+@condition(
+    'uncompressed-metadata',
+    title='Metadata-heavy workload on an uncompressed DB',
+    severity=Severity.INFO,
+    subject=Subject.METADATA_WORK,
+    thresholds={
+        'confidence': Threshold(
+            0.8,
+            'confidence',
+            'an uncertain workload is not a reason',
+            source='as for recommendations',
+        ),
+    },
+    remedy=(
+        'Set compression=kLZ4Compression, restart each OSD, and compact eventually. "ceph '
+        'rocksdb-tuner recommend" shows whether this is recommended here, and the commands; "ceph '
+        'rocksdb-tuner profile derive --osd {osd}" prints a string with it.'
+    ),
+    commands=(
+        'ceph rocksdb-tuner recommend',
+        'ceph rocksdb-tuner profile derive --osd {osd}',
+    ),
+    do_not=(
+        'Do not force it on OSDs with 2 cores or fewer: bucket listing became slower there (M. '
+        'Nelson, Ceph RocksDB Tuning Deep-Dive, 2022).'
+    ),
+    source=(
+        'ceph/ceph#53343 and #55197; D. A. Parkes, We Tested RocksDB LZ4 Compression, 2025: 2.68 '
+        'times less db_used_bytes, no loss of throughput'
+    ),
+    tests=(
+        'tests/advise/conditions/test_load.py',
+        'tests/advise/conditions/test_recordings.py',
+    ),
+)
+def uncompressed_metadata(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Metadata is what the clients write, and nothing compresses it."""
+    measured = []
+    for osd, workload in _with_metadata_work(cluster, condition):
+        effective = effective_options(osd)
+        if effective is not None and effective.get('compression') == NO_COMPRESSION:
+            used_bytes = osd.signals.db_used_bytes if osd.signals else None
+            evidence = partial(_uncompressed, workload, used_bytes)
+            measured.append(Measured(used_bytes or 0, osd, evidence))
+    worst = worst_of(measured)
+    if worst:
+        yield condition.finding(
+            f'{worst.names} keep metadata uncompressed', worst.ids, worst.evidence
+        )
+
+
+def _uncompressed(workload: Workload, used_bytes: Optional[int]) -> tuple[FindingEvidence, ...]:
+    return (
+        FindingEvidence('workload', workload.workload_class.value, 'class', None),
+        FindingEvidence('compression', NO_COMPRESSION, 'option', None),
+        FindingEvidence('db_used_bytes', used_bytes, 'bytes', None),
+    )
+
+
+def _with_metadata_work(
+    cluster: ClusterFacts, condition: Condition
+) -> Iterator[tuple[OsdFacts, Workload]]:
+    confidence = condition.limit('confidence', cluster.limits)
+    for osd in cluster.osds:
+        workload = osd.workload
+        if (
+            workload is not None
+            and workload.workload_class in METADATA_WORK
+            and workload.confidence >= confidence
+        ):
+            yield osd, workload
+
+
+@condition(
+    'slow-iterators',
+    title='Iterators are slow, as after a mass delete',
+    severity=Severity.WARNING,
+    subject=Subject.SLOW_SEEKS,
+    thresholds={
+        'seek_ms': Threshold(
+            20,
+            'ms',
+            'mean time to place an iterator; a healthy one takes 0.01 to 0.1 ms',
+            source='apache/ozone#8029; recorded on 18.2.7 and 20.2.4: 0.006 to 0.07 ms',
+            option=ModuleOption('slow_seek_ms', 1, 10000),
+        ),
+        'seek_rotational_ms': Threshold(
+            100,
+            'ms',
+            'the same where the DB lies on a rotating disk',
+            source='chosen: ten random reads of such a disk',
+        ),
+        'seeks': Threshold(
+            10,
+            'seeks in a window',
+            'fewer have no mean',
+            source='chosen',
+        ),
+    },
+    remedy=(
+        'Compact, one OSD at a time and one failure domain at a time: ceph tell osd.{osd} '
+        'compact. Keep rocksdb_cf_compact_on_deletion enabled to prevent this.'
+    ),
+    commands=('ceph tell osd.{osd} compact',),
+    do_not='Never compact all OSDs at once: reads wait for it, and OSDs get marked down.',
+    source=(
+        'ceph/ceph#47221 and #50893 (compaction on deletion); apache/ozone#8029: a seek took 20 '
+        'ms before, and below 2 ms after such a compaction'
+    ),
+    health=HealthPolicy('have slow RocksDB iterators', raise_after_s=300, clear_after_s=300),
+    tests=('tests/advise/conditions/test_load.py',),
+)
+def slow_iterators(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """To place an iterator takes RocksDB long, as it does behind many tombstones."""
+    usual_ms = condition.limit('seek_ms', cluster.limits)
+    # An operator who raises the one means the other too.
+    rotational_ms = max(usual_ms, condition.limit('seek_rotational_ms', cluster.limits))
+    seeks = condition.limit('seeks', cluster.limits)
+    measured = []
+    for osd in cluster.osds:
+        details = osd.details
+        if details is None or details.omap_seek_ms is None or details.omap_seeks is None:
+            continue
+        limit_ms = rotational_ms if osd.info.db_rotational else usual_ms
+        if details.omap_seeks >= seeks and details.omap_seek_ms >= limit_ms:
+            measured.append(Measured(details.omap_seek_ms, osd, partial(_seeks, details)))
+    worst = worst_of(measured)
+    if worst:
+        yield condition.finding(
+            f'RocksDB iterators of {worst.names} are slow, as after a mass delete',
+            worst.ids,
+            worst.evidence,
+        )
+
+
+def _seeks(details: Details) -> tuple[FindingEvidence, ...]:
+    window_s = details.latency.window_s if details.latency else None
+    return (
+        FindingEvidence('omap_seek_ms', details.omap_seek_ms, 'ms', window_s),
+        FindingEvidence('omap_seeks', details.omap_seeks, 'seeks', window_s),
+    )
+
+
+@condition(
+    'compact-on-deletion-off',
+    title='Compaction on deletion is disabled',
+    severity=Severity.INFO,
+    subject=Subject.METADATA_WORK,
+    thresholds={
+        'confidence': Threshold(
+            0.8,
+            'confidence',
+            'an uncertain workload is not a reason',
+            source='as for recommendations',
+        ),
+    },
+    values={'added': ('16.2.14', '17.2.7'), 'whole_database': ('17.2.8', '18.2.5', '19.2.0')},
+    remedy=(
+        '{before}ceph config set osd rocksdb_cf_compact_on_deletion true, then restart the OSDs '
+        'one at a time.'
+    ),
+    commands=('ceph config set osd rocksdb_cf_compact_on_deletion true',),
+    source=(
+        'ceph/ceph#47221; #50894 (Pacific, from 16.2.14, off by default; v16.2.14 release notes) '
+        'and #50893 (Quincy, from 17.2.7); default true since Reef. #55676 (#57404, #57402, '
+        '#57403): before 17.2.8, 18.2.5 and 19.2.0, and on Pacific, the default column family was '
+        'left out, which is all of an OSD without column families'
+    ),
+    tests=(
+        'tests/advise/conditions/test_load.py',
+        'tests/advise/conditions/test_recordings.py',
+    ),
+)
+def compact_on_deletion_off(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Clients delete and rewrite metadata, and tombstones stay until compaction comes by."""
+    by_need: dict[str, list[int]] = {}
+    values = set()
+    for osd, _ in _with_metadata_work(cluster, condition):
+        release = release_of_osd(osd.info)
+        if release is None or osd.settings is None:
+            continue
+        by_default = compacts_on_deletion(release)
+        setting = osd.settings.get(COMPACT_ON_DELETION)
+        if not (_is_true(setting.value) if setting else by_default):
+            by_need.setdefault(_before_compaction(osd, condition), []).append(osd.info.osd_id)
+            values.add('set' if setting else 'default')
+    for before, ids in by_need.items():
+        yield condition.finding(
+            f'{name_osds(ids)} do not compact when much was deleted',
+            tuple(ids),
+            (
+                FindingEvidence(COMPACT_ON_DELETION, 'false', 'option', None),
+                FindingEvidence('source', ', '.join(sorted(values)), 'config source', None),
+            ),
+            before=before,
+        )
+
+
+def _before_compaction(osd: OsdFacts, condition: Condition) -> str:
+    """What has to come first: the option, or that it reaches all of the database."""
+    version = numbers_of(osd.info.version)
+    added = _of_line(version, condition.values['added'])
+    if added is not None and version < numbers_of(added):
+        return f'Upgrade to at least {added}, which added the option. Then: '
+    whole = _of_line(version, condition.values['whole_database'])
+    if osd.sharded is False and whole is not None and version < numbers_of(whole):
+        return (
+            f'It does nothing for an OSD without column families before {whole}: upgrade, or '
+            'reshard the OSD first. Then: '
+        )
+    if osd.sharded is False and version[:1] == numbers_of(added or '')[:1] and whole is None:
+        return (
+            'It does nothing for an OSD without column families on this release: reshard the OSD '
+            'first. Then: '
+        )
+    return ''
+
+
+def _of_line(version: tuple[int, ...], texts: Sequence[str]) -> Optional[str]:
+    """The point release of the same major number."""
+    return next((text for text in texts if numbers_of(text)[:1] == version[:1]), None)
+
+
+def _is_true(value: str) -> bool:
+    return value.strip().lower() in {'true', '1', 'yes', 'on'}
+
+
+@condition(
+    'hot-index-shard',
+    title='One OSD writes far more metadata than the others',
+    severity=Severity.INFO,
+    subject=Subject.METADATA_WORK,
+    thresholds={
+        'confidence': Threshold(
+            0.8,
+            'confidence',
+            'an uncertain workload is not a reason',
+            source='as for recommendations',
+        ),
+        'times_median': Threshold(
+            4,
+            'times the median of the device class',
+            'how much more is more than chance',
+            source=(
+                'chosen: an index pool with too few placement groups alone gives an OSD two '
+                'or three times the shards of another'
+            ),
+        ),
+        'busy': Threshold(
+            0.5,
+            'share of time',
+            'a kv_sync thread with less to do holds nobody up',
+            source='chosen: half of kv-sync-bound',
+        ),
+        'least_osds': Threshold(
+            4,
+            'OSDs',
+            'fewer have no usual load',
+            source='chosen',
+        ),
+    },
+    remedy=(
+        'Look for a bucket with few index shards, or one that all clients write to: radosgw-admin '
+        'bucket limit check. Give it more shards, and the index pool enough placement groups for '
+        'all OSDs of the class. For CephFS, pin or fragment the busy directory.'
+    ),
+    commands=(
+        'radosgw-admin bucket limit check',
+        'ceph osd pool autoscale-status',
+    ),
+    do_not='Do not change RocksDB options: the OSDs that are not busy have the same.',
+    source=(
+        'Ceph documentation, Dynamic Bucket Index Resharding: all writes to a shard go to one '
+        'placement group, and so through one kv_sync thread'
+    ),
+    tests=('tests/advise/conditions/test_load.py',),
+)
+def hot_index_shard(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """One OSD writes far more metadata than others that hold the same pools."""
+    busy = condition.limit('busy', cluster.limits)
+    factor = condition.limit('times_median', cluster.limits)
+    least_osds = condition.limit('least_osds', cluster.limits)
+    by_class: dict[str, list[tuple[float, OsdFacts]]] = {}
+    for osd, _ in _with_metadata_work(cluster, condition):
+        rate = osd.signals.wal_bytes_per_s if osd.signals else None
+        if rate is not None and osd.info.device_class is not None:
+            by_class.setdefault(osd.info.device_class, []).append((rate, osd))
+    for device_class, rates in by_class.items():
+        if len(rates) < least_osds:
+            continue
+        usual = median(rate for rate, _ in rates)
+        worst = worst_of(
+            [
+                Measured(rate, osd, partial(_hot, osd.signals, usual))
+                for rate, osd in rates
+                if usual > 0
+                and rate >= factor * usual
+                and osd.signals is not None
+                and (osd.signals.kv_sync_busy or 0.0) >= busy
+            ]
+        )
+        if worst:
+            yield condition.finding(
+                f'{worst.names} {"writes" if len(worst.ids) == 1 else "write"} at least '
+                f'{factor:g} times the metadata that OSDs of class {device_class} do',
+                worst.ids,
+                worst.evidence,
+            )
+
+
+def _hot(signals: Signals, usual: float) -> tuple[FindingEvidence, ...]:
+    window_s = signals.window_s
+    return (
+        FindingEvidence('wal_bytes_per_s', signals.wal_bytes_per_s, 'bytes/s', window_s),
+        FindingEvidence('median of the class', usual, 'bytes/s', window_s),
+        FindingEvidence('kv_sync_busy', signals.kv_sync_busy, 'ratio', window_s),
+    )

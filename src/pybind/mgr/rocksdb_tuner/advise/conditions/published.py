@@ -1,0 +1,84 @@
+"""Conditions of published option strings, recognized by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...plan.records import OPTION
+from ..naming import name_osds
+from ..profiles import Profile
+from ..records import Finding, FindingEvidence, Severity
+from ..strings import recognize, same_meaning
+from .declaration import Condition, HealthPolicy, condition
+from .facts import ClusterFacts
+
+
+@condition(
+    'superseded-options',
+    title='A published option string that its authors no longer recommend',
+    severity=Severity.WARNING,
+    remedy='See "ceph rocksdb-tuner recommend", and "ceph rocksdb-tuner profile show {profile}".',
+    commands=('ceph rocksdb-tuner recommend',),
+    source='M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022, Alternate Tuning; ceph/ceph#35277',
+    health=HealthPolicy(
+        'run RocksDB options that their authors no longer recommend',
+        raise_after_s=300,
+        clear_after_s=60,
+    ),
+    tests=(
+        'tests/advise/conditions/test_options.py',
+        'qa/tests/integration/test_conditions.py',
+    ),
+)
+def superseded_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """A known string from a publication that its own authors no longer advise."""
+    for profile, ids in _published(cluster):
+        if profile.superseded:
+            yield condition.finding(
+                f'{name_osds(ids)} run {profile.title}: {profile.superseded}',
+                ids,
+                (FindingEvidence(OPTION, profile.options, 'option string', None),),
+                profile=profile.name,
+            )
+
+
+@condition(
+    'published-options',
+    title='A published option string',
+    severity=Severity.INFO,
+    remedy=(
+        'None if it is intended. Review it before the next upgrade: ceph rocksdb-tuner profile '
+        'show {profile}'
+    ),
+    commands=('ceph rocksdb-tuner profile show {profile}',),
+    source='M. Nelson, Ceph RocksDB Tuning Deep-Dive, 2022',
+    tests=(
+        'tests/advise/conditions/test_options.py',
+        'qa/tests/integration/test_conditions.py',
+    ),
+)
+def published_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """A known string from a publication, recognized by its name."""
+    for profile, ids in _published(cluster):
+        if not profile.superseded:
+            yield condition.finding(
+                f'{name_osds(ids)} run {profile.title}',
+                ids,
+                (FindingEvidence(OPTION, profile.options, 'option string', None),),
+                profile=profile.name,
+            )
+
+
+def _published(cluster: ClusterFacts) -> list[tuple[Profile, tuple[int, ...]]]:
+    """Known profiles that somebody chose, and that are not the default of the release."""
+    using: dict[str, tuple[Profile, list[int]]] = {}
+    for running in cluster.chosen_strings:
+        release = running.release
+        profile = recognize(running.text, release)
+        if profile is None or (
+            release is not None
+            and same_meaning(running.text, release.default_options, release.rocksdb_version)
+        ):
+            continue
+        using.setdefault(profile.name, (profile, []))[1].extend(running.ids)
+    return [(profile, tuple(sorted(ids))) for profile, ids in using.values()]

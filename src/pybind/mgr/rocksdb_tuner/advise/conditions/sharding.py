@@ -1,0 +1,157 @@
+"""Conditions of the column families of RocksDB."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Optional
+
+from ...lsm.columns import columns, options_of
+from ...options.releases import KnownRelease
+from ...options.syntax import OptionSyntaxError, format, parse  # noqa: A004
+from ..facts import release_of_osd
+from ..naming import name_osds
+from ..records import Finding, FindingEvidence, Severity
+from ..strings import check
+from ..whatif.column_families import column_families
+from .declaration import Condition, HealthPolicy, condition
+from .facts import ClusterFacts
+
+#: The column family of PG logs, and of omap of PGs' own objects.
+_PG_LOG = 'P'
+
+
+@condition(
+    'unsharded',
+    title='A RocksDB without column families, created before Pacific',
+    severity=Severity.WARNING,
+    values={'ceph_alerts': ('BLUESTORE_NO_DB_SHARDING',)},
+    remedy=(
+        'Reshard it, one host at a time, with the OSD stopped and noout set; with cephadm run '
+        'ceph-bluestore-tool in "cephadm shell --name osd.{osd}".'
+    ),
+    commands=(
+        'ceph osd ok-to-stop {osd}',
+        "ceph-bluestore-tool --path /var/lib/ceph/osd/ceph-{osd} --sharding='{sharding}' reshard",
+    ),
+    do_not=(
+        'Never interrupt a reshard: a crash in the middle loses the OSD. Never reshard in more '
+        'than one failure domain at a time.'
+    ),
+    source=(
+        'Ceph documentation, RocksDB Sharding; ceph/ceph#70735: a reshard cannot be interrupted '
+        'and resumed; seen by "bluefs files list" on 16.2.15 and 20.2.4'
+    ),
+    health=HealthPolicy(
+        'have a RocksDB without column families', raise_after_s=600, clear_after_s=600
+    ),
+    tests=(
+        'tests/advise/conditions/test_device.py',
+        'qa/tests/integration/test_conditions.py',
+    ),
+)
+def unsharded(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """RocksDB with the default column family only."""
+    by_release: dict[str, list[int]] = {}
+    for osd in cluster.osds:
+        if osd.sharded is False:
+            release = release_of_osd(osd.info)
+            by_release.setdefault(release.default_cfs if release else '', []).append(
+                osd.info.osd_id
+            )
+    for sharding, ids in by_release.items():
+        yield condition.finding(
+            f'the RocksDB of {name_osds(ids)} has no column families',
+            tuple(ids),
+            (FindingEvidence('sharding/def', 'not in BlueFS', 'file', None),),
+            sharding=sharding or '<bluestore_rocksdb_cfs of the release>',
+        )
+
+
+@condition(
+    'outdated-sharding',
+    title='The column families are those of the release that created the OSD',
+    severity=Severity.INFO,
+    remedy=(
+        'Consider resharding to the default of the release: offline, one OSD at a time, each '
+        'after all placement groups are active+clean, with these commands. Without an '
+        'orchestrator stop and start the OSD with systemctl; with cephadm run ceph-bluestore-tool '
+        'in "cephadm shell --name osd.{osd}". Show the sharding first, because an OSD that was '
+        'already resharded looks the same from outside, and again afterwards.'
+    ),
+    commands=(
+        'ceph osd ok-to-stop {osd}',
+        'ceph osd set-group noout osd.{osd}',
+        'ceph orch daemon stop osd.{osd}',
+        'ceph-bluestore-tool --path /var/lib/ceph/osd/ceph-{osd} show-sharding',
+        "ceph-bluestore-tool --path /var/lib/ceph/osd/ceph-{osd} --sharding='{sharding}' reshard",
+        'ceph-bluestore-tool --path /var/lib/ceph/osd/ceph-{osd} show-sharding',
+        'ceph orch daemon start osd.{osd}',
+        'ceph osd unset-group noout osd.{osd}',
+    ),
+    do_not=(
+        'Never interrupt a reshard: a crash in the middle loses the OSD. Never reshard in more '
+        'than one failure domain at a time.'
+    ),
+    source=(
+        'ceph/ceph#51821: L and P merge 32 memtables since Reef; Ceph documentation, RocksDB '
+        'Sharding; ceph/ceph#48298 (ceph_version_when_created); ceph/ceph#70735: a reshard cannot '
+        'be interrupted and resumed'
+    ),
+    tests=(
+        'tests/advise/conditions/test_device.py',
+        'qa/tests/integration/test_reshard.py',
+    ),
+)
+def outdated_sharding(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """Column families of the release that made the OSD, which the present one would make otherwise.
+
+    An OSD that was resharded since is known as such only where it reports its definition.
+    """
+    alike: dict[tuple[str, KnownRelease, Optional[str], Optional[str]], list[int]] = {}
+    for osd in cluster.osds:
+        release, known = release_of_osd(osd.info), column_families(osd)
+        if release is None or not known.definition or osd.sharded is not True:
+            continue
+        if known.columns != columns(release.default_cfs):
+            key = (
+                known.definition,
+                release,
+                osd.info.created_version,
+                osd.options.running if osd.options else None,
+            )
+            alike.setdefault(key, []).append(osd.info.osd_id)
+    for (definition, release, made_by, running), ids in alike.items():
+        present, version = release.default_cfs, release.rocksdb_version
+        yield condition.finding(
+            f'{name_osds(ids)} have column families as {made_by or "another release"} made them',
+            tuple(ids),
+            (
+                FindingEvidence('ceph_version_when_created', made_by, 'version', None),
+                FindingEvidence('column families', definition, 'definition', None),
+                FindingEvidence('default of the release', present, 'definition', None),
+                FindingEvidence(
+                    'flush of P', _flush_of(definition, running, version), 'bytes', None
+                ),
+                FindingEvidence(
+                    'flush of P then', _flush_of(present, running, version), 'bytes', None
+                ),
+            ),
+            sharding=present,
+        )
+
+
+def _flush_of(definition: str, running: Optional[str], rocksdb_version: str) -> Optional[int]:
+    """Memtables of the PG log that are flushed together; None where that is not known."""
+    found = [column for column in columns(definition) if column.name == _PG_LOG]
+    if running is None or not found:
+        return None
+    try:
+        checked = check(format(options_of(found[0], parse(running))), rocksdb_version)
+    except OptionSyntaxError:
+        return None
+    values = checked.effective
+    names = ('write_buffer_size', 'min_write_buffer_number_to_merge')
+    if not checked.accepted:
+        return None
+    return math.prod(int(values[name]) for name in names)

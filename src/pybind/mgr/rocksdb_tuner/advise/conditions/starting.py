@@ -1,0 +1,274 @@
+"""Conditions of the string that an OSD starts with next: whether it can, and what decides it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Optional
+
+from ...mgr.records import ConfigEntry, OsdInfo
+from ...options.grammar import in_force
+from ...plan.precedence import (
+    UnknownMaskError,
+    deciding_entry,
+    is_for_a_class,
+)
+from ...plan.records import ANNEX, OPTION
+from ..facts import release_of_osd
+from ..naming import name_osds
+from ..records import Finding, FindingEvidence, OsdFacts, Severity
+from ..strings import check
+from .declaration import Condition, HealthPolicy, ModuleOption, Threshold, condition
+from .facts import ClusterFacts
+from .subjects import Subject
+
+_PLACES = {'file': 'ceph.conf', 'cmdline': 'the command line', 'env': 'the environment'}
+
+
+@condition(
+    'unstartable-options',
+    title='OSDs would not start with their configured options',
+    severity=Severity.ERROR,
+    remedy='ceph config rm {who} {option}',
+    commands=('ceph config rm {who} {option}',),
+    do_not='Do not restart these OSDs before the entry is removed.',
+    source=(
+        'Measured on 16.2.15, 18.2.7 and 20.2.4: the monitor accepts any string, the OSD does not '
+        '(9 of 25 strings tried)'
+    ),
+    health=HealthPolicy(
+        'would not start again with their RocksDB options', raise_after_s=0, clear_after_s=0
+    ),
+    tests=(
+        'tests/advise/conditions/test_options.py',
+        'qa/tests/integration/test_module.py',
+    ),
+)
+def unstartable_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """An option string with which an OSD would not start again, or did not."""
+    doomed: dict[tuple[str, str, bool], list[int]] = {}
+    for osd in cluster.osds:
+        release = release_of_osd(osd.info)
+        given = _next_start(osd, cluster.entries) if release else None
+        if release is None or given is None:
+            continue
+        who, text = given
+        if check(text, release.rocksdb_version).accepted is False:
+            doomed.setdefault((who, text, osd.info.up), []).append(osd.info.osd_id)
+    for (who, text, up), ids in doomed.items():
+        yield condition.finding(
+            f'{name_osds(ids)} '
+            + ('would not start again' if up else 'went down, and cannot start')
+            + f' with the options set for {who}',
+            tuple(ids),
+            (FindingEvidence(OPTION, text, 'option string', None),),
+            who=who,
+            option=OPTION,
+        )
+
+
+@condition(
+    'unjudged-options',
+    title='It is unknown whether OSDs start with these options',
+    severity=Severity.WARNING,
+    remedy=(
+        'Try them on one OSD that may be down, or use options that "ceph rocksdb-tuner check" can '
+        'validate.'
+    ),
+    commands=("ceph rocksdb-tuner check '<options>'",),
+    source='The option catalogue of this module: forms of values that were not measured',
+    health=HealthPolicy(
+        'have RocksDB options that cannot be validated', raise_after_s=300, clear_after_s=60
+    ),
+    tests=('tests/advise/conditions/test_options.py',),
+)
+def unjudged_options(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """An option string of which nobody can tell whether an OSD would start with it."""
+    unjudged: dict[tuple[str, str, bool], list[int]] = {}
+    for osd in cluster.osds:
+        release = release_of_osd(osd.info)
+        given = _next_start(osd, cluster.entries) if release else None
+        if release is None or given is None:
+            continue
+        who, text = given
+        if check(text, release.rocksdb_version).accepted is None:
+            # What an OSD runs it did start with.
+            runs = osd.options is not None and osd.options.running == text
+            unjudged.setdefault((who, text, runs), []).append(osd.info.osd_id)
+    for (who, text, runs), ids in unjudged.items():
+        yield condition.finding(
+            f'the options set for {who} are of a form that this module cannot validate: '
+            + (
+                f'{name_osds(ids)} started with them, and what is in effect is not known'
+                if runs
+                else f'whether {name_osds(ids)} would start again is unknown'
+            ),
+            tuple(ids),
+            (FindingEvidence(OPTION, text, 'option string', None),),
+            severity=Severity.INFO if runs else Severity.WARNING,
+            who=who,
+            option=OPTION,
+        )
+
+
+def _next_start(osd: OsdFacts, entries: Sequence[ConfigEntry]) -> Optional[tuple[str, str]]:
+    """(who, string) that the config store gives it; None if nothing, or that is unknown."""
+    options = osd.options
+    if options is not None:
+        if options.overruled or options.next_start is None or options.deciding_who is None:
+            return None
+        return options.deciding_who, options.next_start
+    if osd.info.up or not entries:
+        return None
+    try:
+        deciding = deciding_entry((e for e in entries if e.name == OPTION), osd.info)
+        annex = deciding_entry((e for e in entries if e.name == ANNEX), osd.info)
+    except UnknownMaskError:
+        return None
+    if deciding is None:
+        return None
+    return deciding.who, in_force(deciding.value, annex.value if annex else '')
+
+
+@condition(
+    'options-outside-config-store',
+    title='ceph.conf or the command line overrides the config store',
+    severity=Severity.WARNING,
+    remedy=(
+        'Remove {option} from {place} on the hosts of these OSDs and restart them one at a time, '
+        'so that the config store takes effect.'
+    ),
+    do_not='Do not change the value in the config store: the OSDs do not read it.',
+    source=(
+        'Ceph documentation, Configuration Sources; measured on 16.2.15 and 20.2.4: "config show" '
+        'names the source'
+    ),
+    health=HealthPolicy(
+        'have RocksDB options that something overrides outside of the config store',
+        raise_after_s=60,
+        clear_after_s=60,
+    ),
+    tests=(
+        'tests/advise/conditions/test_options.py',
+        'qa/tests/integration/test_conditions.py',
+    ),
+)
+def options_outside_config_store(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """ceph.conf or the command line decides, so an entry of the config store has no effect."""
+    by_source: dict[str, list[OsdInfo]] = {}
+    for running in cluster.chosen_strings:
+        for osd in running.osds:
+            if osd.options and osd.options.overruled:
+                by_source.setdefault(osd.options.source, []).append(osd.info)
+    for source, infos in by_source.items():
+        place = _PLACES.get(source, source)
+        ids = tuple(sorted(info.osd_id for info in infos))
+        ignored = any(_has_entry(info, cluster.entries) for info in infos)
+        yield condition.finding(
+            f'{place} decides {OPTION} for {name_osds(ids)}'
+            + ('; the entry of the config store has no effect' if ignored else ''),
+            ids,
+            (FindingEvidence('source', source, 'config source', None),),
+            severity=Severity.WARNING if ignored else Severity.INFO,
+            place=place,
+            option=OPTION,
+        )
+
+
+def _has_entry(osd: OsdInfo, entries: Sequence[ConfigEntry]) -> bool:
+    try:
+        return deciding_entry((e for e in entries if e.name == OPTION), osd) is not None
+    except UnknownMaskError:
+        return True
+
+
+@condition(
+    'class-entry-without-effect',
+    title='A class-masked option is ignored at OSD startup',
+    severity=Severity.WARNING,
+    remedy='ceph config rm {who} {option}; set the option for osd or for single OSDs instead.',
+    commands=('ceph config rm {who} {option}',),
+    source=(
+        'Measured on 16.2.15, 18.2.7 and 20.2.4: an OSD with such an entry starts with the '
+        'default, restart after restart'
+    ),
+    health=HealthPolicy(
+        'have a class-masked entry that they ignore at startup', raise_after_s=60, clear_after_s=60
+    ),
+    tests=(
+        'tests/advise/conditions/test_options.py',
+        'qa/tests/integration/test_module.py',
+    ),
+)
+def class_entry_without_effect(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """An entry for a device class: the config store shows it, and no OSD ever starts with it."""
+    for entry in cluster.entries:
+        if entry.name != OPTION or not is_for_a_class(entry.who):
+            continue
+        device_class = entry.who.rpartition('class:')[2].partition('/')[0]
+        ids = [o.info.osd_id for o in cluster.osds if o.info.device_class == device_class]
+        yield condition.finding(
+            f'no OSD starts with the entry for {entry.who}: an OSD does not know its device class '
+            'when it reads the options that need a restart',
+            tuple(ids),
+            (FindingEvidence(OPTION, entry.value, 'option string', None),),
+            who=entry.who,
+            option=OPTION,
+        )
+
+
+@condition(
+    'restart-pending',
+    title='OSDs do not run their configured option string yet',
+    severity=Severity.WARNING,
+    subject=Subject.PENDING_RESTART,
+    thresholds={
+        'overdue_s': Threshold(
+            86400,
+            's',
+            (
+                'a restart pending for longer was probably forgotten; until then it is only '
+                'informational'
+            ),
+            source='chosen: a rolling restart of a large cluster takes hours, not days',
+            option=ModuleOption('restart_overdue_after', 60, 2678400),
+        ),
+    },
+    remedy=(
+        'Restart one OSD at a time, each after "ceph osd ok-to-stop <id>". With an orchestrator: '
+        '{command}'
+    ),
+    commands=(
+        'ceph osd ok-to-stop {osd}',
+        'ceph orch daemon restart osd.{osd}',
+    ),
+    do_not='Do not restart several OSDs at once.',
+    source='Ceph documentation: bluestore_rocksdb_options takes effect at start',
+    health=HealthPolicy(
+        'have not restarted since their RocksDB options changed', raise_after_s=0, clear_after_s=60
+    ),
+    tests=(
+        'tests/advise/conditions/test_options.py',
+        'qa/tests/integration/test_conditions.py',
+    ),
+)
+def restart_pending(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding]:
+    """A configured option string that running OSDs do not use yet; a warning after a day."""
+    overdue_s = condition.limit('overdue_s', cluster.limits)
+    pending = [o for o in cluster.osds if o.options and o.options.pending_restart]
+    overdue = [o for o in pending if cluster.pending_s.get(o.info.osd_id, 0.0) >= overdue_s]
+    recent = [o for o in pending if cluster.pending_s.get(o.info.osd_id, 0.0) < overdue_s]
+    for osds, severity in ((overdue, Severity.WARNING), (recent, Severity.INFO)):
+        if not osds:
+            continue
+        ids = tuple(sorted(osd.info.osd_id for osd in osds))
+        strings = {o.options.next_start or '' for o in osds if o.options}
+        seen_s = max(cluster.pending_s.get(osd_id, 0.0) for osd_id in ids)
+        yield condition.finding(
+            f'{name_osds(ids)} did not restart since {OPTION} was changed',
+            ids,
+            (
+                *(FindingEvidence('next_start', s, 'option string', None) for s in sorted(strings)),
+                FindingEvidence('pending', seen_s, 's', None),
+            ),
+            severity=severity,
+        )

@@ -1,0 +1,155 @@
+"""Every condition is declared once, is tested, and says what to do about it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Mapping
+
+import pytest
+
+from rocksdb_tuner.advise import conditions as package
+from rocksdb_tuner.advise.conditions import (
+    OF_THE_PRESENT,
+    OF_THE_SETUP,
+    ClusterFacts,
+    findings,
+)
+from rocksdb_tuner.advise.conditions.declaration import Condition
+from rocksdb_tuner.advise.conditions.registry import conditions
+
+from ...present.test_health import FILL
+
+ROOT = Path(__file__).parents[7]
+TESTS = Path(__file__).parent
+
+
+#: By the number of the list that the conditions were taken from.
+NUMBERS: Mapping[str, tuple[str, ...]] = {
+    'C1': ('spillover',),
+    'C2': ('level-does-not-fit',),
+    'C3': ('db-device-small',),
+    'C4': ('uncompressed-metadata',),
+    'C6': ('kv-sync-bound',),
+    'C7': (
+        'superseded-options',
+        'published-options',
+        'dangerous-options',
+        'unlimited-wal',
+        'too-many-compactions',
+        'unwise-options',
+    ),
+    'C8': ('unlimited-wal', 'wal-device-small'),
+    'C9': ('slow-iterators', 'compact-on-deletion-off'),
+    'C10': ('periodic-rewrites',),
+    'C11': ('compaction-storm',),
+    'C12': ('unoptimised-build',),
+    'C13': ('unsharded',),
+    'C14': ('memtables-exceed-memory', 'memory-target-small'),
+    'C15': ('unstartable-options', 'unjudged-options'),
+    'C16': (
+        'options-outside-config-store',
+        'class-entry-without-effect',
+        'restart-pending',
+        'options-without-effect',
+    ),
+    'C17': ('large-min-alloc-size',),
+    'C18': ('db-device-nearly-full', 'metadata-fills-device'),
+    'C19': ('deferred-write-regression',),
+    'C20': ('buffered-io-off',),
+    'C21': ('slow-op-alert',),
+    'C22': ('write-stalls',),
+    'C23': ('slow-sync',),
+}
+#: Of that list, with the reason.
+DROPPED = {
+    'C5': 'LZ4 on OSDs that lack CPU: how many cores an OSD may use is in no metadata and no '
+    'counter that reaches the manager. The page of the profile names it (profile show), and so '
+    'does uncompressed-metadata in what not to do.',
+}
+
+
+def test_every_declared_condition_is_registered_once() -> None:
+    """A module that nobody imports, or an id used twice, would lose a condition silently."""
+    declared = [
+        name
+        for path in Path(package.__file__).parent.glob('*.py')
+        for name in re.findall(r"^@condition\(\n    '([^']*)',$", path.read_text(), re.MULTILINE)
+    ]
+    assert sorted(declared) == sorted(conditions())
+
+
+def test_every_condition_is_looked_for_once() -> None:
+    of_the_present = [known for about in OF_THE_PRESENT.values() for known in about]
+    looked_for = [known.condition_id for known in (*OF_THE_SETUP, *of_the_present)]
+    assert sorted(looked_for) == sorted(conditions())
+
+
+def test_all_of_the_23_conditions_are_built_or_dropped_with_a_reason() -> None:
+    assert {*NUMBERS, *DROPPED} == {f'C{n}' for n in range(1, 24)}
+    assert not NUMBERS.keys() & DROPPED.keys()
+    assert {name for names in NUMBERS.values() for name in names} <= conditions().keys()
+
+
+@pytest.mark.parametrize('known', conditions().values(), ids=list(conditions()))
+def test_a_declaration_is_whole(known: Condition) -> None:
+    """Texts say something, names are of one form, and Ceph's own checks are not raised twice."""
+    assert re.fullmatch('[a-z]+(-[a-z]+)*', known.condition_id)
+    assert all((known.title, known.source, *known.commands))
+    assert not (known.ceph_checks and known.health)
+    for name, threshold in known.thresholds.items():
+        assert re.fullmatch('[a-z_]+', name)
+        assert all((threshold.unit, threshold.meaning, threshold.source)), name
+        if threshold.option is not None:
+            assert re.fullmatch('[a-z_]+', threshold.option.name)
+            assert threshold.option.minimum <= threshold.value <= threshold.option.maximum
+
+
+@pytest.mark.parametrize('known', conditions().values(), ids=list(conditions()))
+def test_the_tests_that_a_condition_names_are_about_it(known: Condition) -> None:
+    assert known.tests
+    for name in known.tests:
+        path = ROOT / name if name.startswith('qa/') else TESTS.parents[1] / name[len('tests/') :]
+        assert f"'{known.condition_id}'" in path.read_text(encoding='utf-8'), name
+
+
+@pytest.mark.parametrize('known', conditions().values(), ids=list(conditions()))
+def test_a_remedy_leaves_nothing_open(known: Condition) -> None:
+    finding = known.finding('It is so.', (3,), (), **FILL)
+    text = ' '.join((finding.remedy, *finding.commands))
+    assert not re.search(r'\{[a-z]+\}', text)
+    assert finding.remedy
+    assert finding.source
+
+
+@pytest.mark.parametrize('known', conditions().values(), ids=list(conditions()))
+def test_commands_are_commands(known: Condition) -> None:
+    finding = known.finding('It is so.', (3,), (), **FILL)
+    programs = ('ceph ', 'ceph-bluestore-tool ', 'radosgw-admin ')
+    assert all(command.startswith(programs) for command in finding.commands)
+
+
+def test_nothing_advises_to_compact_or_restart_all_at_once() -> None:
+    for known in conditions().values():
+        assert 'osd.*' not in ' '.join((known.remedy, *known.commands))
+
+
+def test_a_reshard_and_a_compaction_say_what_not_to_do() -> None:
+    assert 'Never interrupt a reshard' in (conditions()['unsharded'].do_not or '')
+    for known in conditions().values():
+        if any(command.endswith(' compact') for command in known.commands):
+            assert known.do_not, known.condition_id
+
+
+def test_the_manual_names_every_finding() -> None:
+    manual = (ROOT / 'doc/mgr/rocksdb_tuner.rst').read_text()
+    assert [name for name in conditions() if f'``{name}``' not in manual] == []
+
+
+def test_an_empty_cluster_has_nothing_to_point_out() -> None:
+    assert findings(ClusterFacts((), ())) == ()
+
+
+def test_a_condition_can_be_told_apart_in_a_set() -> None:
+    """It holds mappings, which cannot."""
+    assert len(set(conditions().values())) == len(conditions())
