@@ -9,7 +9,17 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum, auto
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Callable,
+    Literal,
+    NamedTuple,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 
 class Form(Enum):
@@ -45,10 +55,23 @@ class Kind(NamedTuple):
     notes: tuple[Any, ...] = ()
 
 
+class Only(NamedTuple):
+    """A note of a type: of its values only those that hold may be read."""
+
+    holds: Callable[[Any], object]
+    #: What such a value is, in words.
+    wanted: str
+
+
 class Field(NamedTuple):
     name: str
     kind: Kind
     metadata: Mapping[Any, Any]
+
+    @property
+    def json_name(self) -> str:
+        """A name that Python keeps for itself has a "_" behind it in the code only."""
+        return self.name.rstrip('_')
 
 
 _PLAIN = {

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import Any, Callable, Mapping, TypeVar
-
 from ..mgr.records import ManagerInfo
 from ..observe.growth import GrowthPoints
 from ..observe.pool_rates import PoolRates
@@ -20,59 +17,12 @@ from ..present.answers.report import (
     KeptState,
     KeptWorkload,
 )
-from ..shapes import NUMBER, Each, Shape, ShapeError, require
-from ..snapshot import Mode
+from ..shapes import ShapeError
+from ..store.codec import decode
 from ..workload.classifier import Memories
 from ..workload.hysteresis import Memory
-from ..workload.records import Evidence, Workload, WorkloadClass
+from ..workload.records import Evidence, Workload
 from .records import ModuleState
-
-_E = TypeVar('_E', bound=Enum)
-_T = TypeVar('_T')
-
-_WORKLOAD: Shape = {
-    'class': str,
-    'confidence': NUMBER,
-    'evidence': [
-        {'signal': str, 'value': NUMBER, 'unit': str, 'window_s': NUMBER, 'statement': str}
-    ],
-}
-_MEMORY: Shape = {
-    'believed': _WORKLOAD,
-    'candidate': str,
-    'since_s': NUMBER,
-    'doubted_s': NUMBER,
-}
-_POOL_RATES: Shape = {
-    'reads_per_s': NUMBER,
-    'read_bytes_per_s': NUMBER,
-    'writes_per_s': NUMBER,
-    'write_bytes_per_s': NUMBER,
-}
-_SHAPE: Shape = {
-    'taken_s': NUMBER,
-    'sampled_s': NUMBER,
-    'mode': str,
-    'manager_version': str,
-    'manager_release': str,
-    'managers': [{'name': str, 'host?': str, 'active': bool, 'has_module': bool}],
-    'interval_s': NUMBER,
-    'tick_ms?': NUMBER,
-    'orchestrated': bool,
-    'rollout_under_way': bool,
-    'limits': Each(NUMBER),
-    'notices': [str],
-    'pending_since_s': Each(NUMBER),
-    'advised_on': Each(_WORKLOAD),
-    'workloads_of_osds': Each(_MEMORY),
-    'workloads_of_groups': Each(_MEMORY),
-    'pool_rates': Each(_POOL_RATES),
-    'growth': Each(
-        {'times_s': [NUMBER], 'used_bytes': [int], 'total_bytes': int, 'slow_used_bytes': int}
-    ),
-    # Reports of before have none.
-    'starts?': Each({'away_s': NUMBER, 'away_most_s': NUMBER, 'host_away?': bool}),
-}
 
 
 def kept_state_of(state: ModuleState) -> KeptState:
@@ -90,34 +40,21 @@ def kept_state_of(state: ModuleState) -> KeptState:
     )
 
 
-def parse_module_state(document: Any) -> ModuleState:
-    """Raises ShapeError."""
-    require(document, _SHAPE)
-    return ModuleState(
-        taken_s=float(document['taken_s']),
-        sampled_s=float(document['sampled_s']),
-        mode=_member(Mode, document['mode'], 'mode'),
-        manager_version=document['manager_version'],
-        manager_release=document['manager_release'],
-        managers=tuple(
-            ManagerInfo(m['name'], m.get('host'), m['active'], m['has_module'])
-            for m in document['managers']
-        ),
-        interval_s=float(document['interval_s']),
-        tick_ms=document.get('tick_ms'),
-        orchestrated=document['orchestrated'],
-        rollout_under_way=document['rollout_under_way'],
-        limits={name: float(value) for name, value in document['limits'].items()},
-        notices=tuple(document['notices']),
-        pending_since_s=_by_id(document, 'pending_since_s', float),
-        advised_on={name: _parse_workload(w) for name, w in document['advised_on'].items()},
+def parse_module_state(document: object) -> ModuleState:
+    """Raises StoredStateError, or ShapeError where figures contradict each other."""
+    kept = decode(KeptState, document)
+    return like(
+        ModuleState,
+        kept,
+        managers=tuple(like(ManagerInfo, manager) for manager in kept.managers),
+        advised_on={name: _workload(found) for name, found in kept.advised_on.items()},
         memories=Memories(
-            _by_id(document, 'workloads_of_osds', _parse_memory),
-            {name: _parse_memory(m) for name, m in document['workloads_of_groups'].items()},
+            {i: _memory(found) for i, found in kept.workloads_of_osds.items()},
+            {name: _memory(found) for name, found in kept.workloads_of_groups.items()},
         ),
-        pool_rates=_by_id(document, 'pool_rates', _parse_pool_rates),
-        growth=_by_id(document, 'growth', _parse_growth),
-        starts=_by_id(document, 'starts', _parse_start),
+        pool_rates={i: like(PoolRates, rates) for i, rates in kept.pool_rates.items()},
+        growth={i: _growth(i, points) for i, points in kept.growth.items()},
+        starts={i: like(LastStart, start) for i, start in kept.starts.items()},
     )
 
 
@@ -134,58 +71,22 @@ def _kept_memory(memory: Memory) -> KeptMemory:
     return like(KeptMemory, memory, believed=_kept(believed))
 
 
-def _parse_workload(document: Mapping[str, Any]) -> Workload:
-    return Workload(
-        _member(WorkloadClass, document['class'], 'class'),
-        float(document['confidence']),
-        tuple(
-            Evidence(e['signal'], e['value'], e['unit'], e['window_s'], e['statement'])
-            for e in document['evidence']
-        ),
+def _workload(kept: KeptWorkload) -> Workload:
+    evidence = (
+        Evidence(one.signal, one.value, one.unit, one.window_s, one.statement)
+        for one in kept.evidence
     )
+    return Workload(kept.class_, kept.confidence, tuple(evidence))
 
 
-def _parse_memory(document: Mapping[str, Any]) -> Memory:
-    return Memory(
-        _parse_workload(document['believed']),
-        _member(WorkloadClass, document['candidate'], 'candidate'),
-        float(document['since_s']),
-        float(document['doubted_s']),
-    )
+def _memory(kept: KeptMemory) -> Memory:
+    return like(Memory, kept, believed=_workload(kept.believed))
 
 
-def _parse_pool_rates(document: Mapping[str, Any]) -> PoolRates:
-    return PoolRates(*(float(document[name]) for name in PoolRates._fields))
-
-
-def _parse_growth(document: Mapping[str, Any]) -> GrowthPoints:
-    times_s = tuple(float(t) for t in document['times_s'])
-    used_bytes = tuple(document['used_bytes'])
-    if not times_s or len(times_s) != len(used_bytes):
-        raise ShapeError('"growth" has not as many "used_bytes" as "times_s"')
+def _growth(osd_id: int, kept: KeptGrowth) -> GrowthPoints:
+    times_s = kept.times_s
+    if not times_s or len(times_s) != len(kept.used_bytes):
+        raise ShapeError(f'"growth.{osd_id}" has not as many "used_bytes" as "times_s"')
     if any(a >= b for a, b in zip(times_s, times_s[1:])):
-        raise ShapeError('"growth" has "times_s" that do not rise')
-    return GrowthPoints(times_s, used_bytes, document['total_bytes'], document['slow_used_bytes'])
-
-
-def _parse_start(document: Mapping[str, Any]) -> LastStart:
-    return LastStart(
-        float(document['away_s']), float(document['away_most_s']), document.get('host_away')
-    )
-
-
-def _by_id(document: Mapping[str, Any], name: str, read: Callable[[Any], _T]) -> dict[int, _T]:
-    found = {}
-    for key, value in (document.get(name) or {}).items():
-        if not (key.isascii() and key.isdigit()):
-            raise ShapeError(f'"{name}.{key}" is no id: names are numbers')
-        found[int(key)] = read(value)
-    return found
-
-
-def _member(members: type[_E], value: str, name: str) -> _E:
-    try:
-        return members(value)
-    except ValueError:
-        choices = ', '.join(str(m.value) for m in members)
-        raise ShapeError(f'"{name}" is "{value}" and should be one of: {choices}') from None
+        raise ShapeError(f'"growth.{osd_id}" has "times_s" that do not rise')
+    return like(GrowthPoints, kept)

@@ -20,6 +20,7 @@ from ..observe.sharding import is_sharded
 from ..plan.records import ANNEX, OPTION
 from ..present.answers.report import FORMAT, VERSION
 from ..shapes import Each, Shape, ShapeError, require
+from ..store.errors import StoredStateError
 from .counters import parse_perf_dump
 from .module_state import parse_module_state
 from .names import COMMANDS, TIMED, FileName, Kind, parse_name
@@ -383,7 +384,7 @@ def _refuse_constant(name: str) -> NoReturn:
 def _shaped(read_it: Callable[[], _T], kind: Kind) -> _T:
     try:
         return read_it()
-    except ShapeError as error:
+    except (ShapeError, StoredStateError) as error:
         raise _FileError(_foreign(str(error), kind)) from None
 
 

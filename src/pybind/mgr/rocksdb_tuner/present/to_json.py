@@ -46,7 +46,7 @@ def field_to_json(record: Any, name: str, value: Any) -> Json:
 
 def json_name(field: Field) -> str:
     named = (note.name for note in field.kind.notes if isinstance(note, Named))
-    return next(named, field.name.rstrip('_'))
+    return next(named, field.json_name)
 
 
 def shown_in_place(kind: Kind) -> bool:

@@ -27,7 +27,8 @@ from typing import (
     get_args,
 )
 
-from ..kinds import Form, Kind, fields_of
+from ..kinds import Form, Kind, Only, fields_of
+from ..units import natural
 from .errors import StoredStateError
 
 #: For `field(metadata=...)`: the field has its default where a document does not have it.
@@ -153,9 +154,10 @@ def _error(misfit: _MisfitError, place: str) -> StoredStateError:
 
 def _wrong(found: object, wanted: str) -> NoReturn:
     try:
-        shown = json.dumps(found)[:60]
+        shown = json.dumps(found)
     except (TypeError, ValueError, RecursionError):
         shown = type(found).__name__
+    shown = shown if len(shown) <= 60 else f'{shown[:60]}...'
     raise _MisfitError(f'is {shown} instead of {wanted}')
 
 
@@ -164,11 +166,24 @@ def _wrong(found: object, wanted: str) -> NoReturn:
 
 @cache
 def _form(kind: Kind) -> _Form:
-    if kind.form in _PLAIN:
-        return _PLAIN[kind.form]
-    if kind.form not in _MADE:
-        raise TypeError(f'no stored form for {kind.hint!r}')
-    return _MADE[kind.form](kind)
+    form = _PLAIN.get(kind.form)
+    if form is None:
+        if kind.form not in _MADE:
+            raise TypeError(f'no stored form for {kind.hint!r}')
+        form = _MADE[kind.form](kind)
+    only = [note for note in kind.notes if isinstance(note, Only)]
+    return form._replace(read=_read_only(form.read, only)) if only else form
+
+
+def _read_only(read_any: _Read, only: Sequence[Only]) -> _Read:
+    def read(value: Any, source: _Source) -> Any:
+        found = read_any(value, source)
+        for note in only:
+            if not note.holds(found):
+                _wrong(value, note.wanted)
+        return found
+
+    return read
 
 
 def _write_text(value: str, table: Optional[Table]) -> Union[str, int]:
@@ -317,10 +332,11 @@ def _mapping(kind: Kind) -> _Form:
             _wrong(value, 'an object')
         found: dict[Any, Any] = {}
         for name, one in value.items():
-            if key is int and not (name.isascii() and name.isdigit()):
+            known = natural(name) if key is int else name
+            if known is None:
                 raise _MisfitError('is no number').within(name)
             try:
-                found[key(name)] = read_item(one, source)
+                found[known] = read_item(one, source)
             except _MisfitError as misfit:
                 raise misfit.within(name) from None
         return found
@@ -335,6 +351,8 @@ def _mapping(kind: Kind) -> _Form:
 
 class _Field(NamedTuple):
     name: str
+    #: In a document.
+    key: str
     form: _Form
     required: bool
 
@@ -347,6 +365,7 @@ class _Record:
         self.fields = [
             _Field(
                 field.name,
+                field.json_name,
                 _form_within(kind, field.kind),
                 field.metadata.get('store') != ADDED_LATER['store'],
             )
@@ -354,7 +373,7 @@ class _Record:
             if field.metadata.get('store') != NOT_STORED['store']
         ]
         self._arguments = [field.name for field in fields_of(kind)]
-        self._names = frozenset(field.name for field in self.fields)
+        self._keys = frozenset(field.key for field in self.fields)
         self.form = _Form(
             lambda record, table: self.write_some(record, table, frozenset()),
             lambda value, source: self.read_some(value, source, {}),
@@ -367,8 +386,8 @@ class _Record:
         self, record: Any, table: Optional[Table], without: frozenset[str]
     ) -> dict[str, Any]:
         return {
-            name: form.write(getattr(record, name), table)
-            for name, form, _ in self.fields
+            key: form.write(getattr(record, name), table)
+            for name, key, form, _ in self.fields
             if name not in without
         }
 
@@ -376,21 +395,21 @@ class _Record:
         if type(value) is not dict:
             _wrong(value, 'an object')
         found = dict(given)
-        for name, form, required in self.fields:
-            if name in value:
+        for name, key, form, required in self.fields:
+            if key in value:
                 try:
-                    found[name] = form.read(value[name], source)
+                    found[name] = form.read(value[key], source)
                 except _MisfitError as misfit:
-                    raise misfit.within(name) from None
+                    raise misfit.within(key) from None
             elif required and name not in given:
-                raise _MisfitError('is missing').within(name)
+                raise _MisfitError('is missing').within(key)
         self.refuse_unknown(value, source)
         return self._kind(**found)
 
     def refuse_unknown(self, names: Mapping[str, Any], source: _Source) -> None:
-        if source.exact and not names.keys() <= self._names:
-            name = next(name for name in names if name not in self._names)
-            known = ', '.join(field.name for field in self.fields)
+        if source.exact and not names.keys() <= self._keys:
+            name = next(name for name in names if name not in self._keys)
+            known = ', '.join(field.key for field in self.fields)
             raise _MisfitError(f'is not known; known are {known}').within(name)
 
     def made_of(self, columns: Mapping[str, list[Any]]) -> tuple[Any, ...]:
@@ -428,28 +447,28 @@ def _rows(kind: Any) -> _Form:
         if len(rows) < COLUMNS_FROM:
             return [record.form.write(row, table) for row in rows]
         return {
-            name: [form.write(getattr(row, name), table) for row in rows]
-            for name, form, _ in record.fields
+            key: [form.write(getattr(row, name), table) for row in rows]
+            for name, key, form, _ in record.fields
         }
 
     def read(value: Any, source: _Source) -> tuple[Any, ...]:
         if type(value) is not dict:
             return tuple(_read_each(_read_list(value), record.form.read, source))
         columns: dict[str, list[Any]] = {}
-        for name, form, required in record.fields:
-            if name not in value:
+        for name, key, form, required in record.fields:
+            if key not in value:
                 if required:
-                    raise _MisfitError('is missing').within(name)
+                    raise _MisfitError('is missing').within(key)
                 continue
             try:
-                columns[name] = _read_each(_read_list(value[name]), form.read, source)
+                columns[name] = _read_each(_read_list(value[key]), form.read, source)
             except _MisfitError as misfit:
-                raise misfit.within(name) from None
+                raise misfit.within(key) from None
             if len(columns[name]) != len(next(iter(columns.values()))):
                 first, rows = next((other, len(column)) for other, column in columns.items())
                 raise _MisfitError(
                     f'has {len(columns[name])} values for {rows} of "{first}"'
-                ).within(name)
+                ).within(key)
         record.refuse_unknown(value, source)
         return record.made_of(columns)
 

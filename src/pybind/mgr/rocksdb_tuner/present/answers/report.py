@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal, Optional
 
+from ...kinds import Only
 from ...snapshot import Mode
+from ...store.codec import ADDED_LATER
 from ...workload.records import WorkloadClass
 from .history import Change
 from .notes import Bounds, Exact, InPlace, Matching, Named, OsdId
@@ -15,8 +17,10 @@ from .rollout import Rollout
 FORMAT: Final = 'ceph-rocksdb-tuner-report'
 VERSION: Final = 1
 
-_Figure = Annotated[float, Exact()]
-_Amount = Annotated[float, Bounds(0), Exact()]
+#: Ceph counts in 64 bits: no figure of it is larger.
+_OF_CEPH = Only(lambda figure: abs(figure) <= 1 << 64, 'a number that Ceph prints')
+_Figure = Annotated[float, Exact(), _OF_CEPH]
+_Amount = Annotated[_Figure, Bounds(0)]
 _TimeS = Annotated[_Figure, 'Seconds since the epoch.']
 #: As a command of Ceph prints it: its form is Ceph's.
 _Printed = Annotated[object, Exact()]
@@ -40,7 +44,7 @@ class KeptWorkload:
     """What clients do, and how that is known."""
 
     class_: WorkloadClass
-    confidence: Annotated[float, Bounds(0, 1), Exact()]
+    confidence: Annotated[_Figure, Bounds(0, 1)]
     evidence: tuple[KeptEvidence, ...]
 
 
@@ -130,7 +134,7 @@ class KeptState:
     starts: Annotated[
         Mapping[OsdId, KeptStart],
         'The last absence of each OSD that was watched from one process to the next.',
-    ]
+    ] = field(default_factory=dict, metadata=ADDED_LATER)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from rocksdb_tuner.mgr.records import CounterPoint, RunningOption
 from rocksdb_tuner.plan.records import ANNEX, OPTION
 from rocksdb_tuner.present.to_json import to_json
 from rocksdb_tuner.shapes import ShapeError
+from rocksdb_tuner.store.errors import StoredStateError
 
 from .whole import whole
 
@@ -420,46 +421,52 @@ START: Mapping[str, Any] = {'away_s': 5, 'away_most_s': 6, 'host_away': None}
 @pytest.mark.parametrize(
     ('changes', 'said'),
     [
-        ({'mode': 'x'}, '"mode" is "x" and should be one of: off, '),
+        ({'mode': 'x'}, '"mode" is "x" instead of one of off, '),
         (
             {'growth': {'x': GROWTH}},
-            '"growth.x" is no id: names are numbers',
+            '"growth.x" is no number',
         ),
-        ({'growth': {'\u0663': GROWTH}}, 'is no id: names are numbers'),
-        ({'pending_since_s': {'-1': 5}}, '"pending_since_s.-1" is no id: names are numbers'),
+        ({'growth': {'\u0663': GROWTH}}, 'is no number'),
+        ({'growth': {'9' * 5000: GROWTH}}, 'is no number'),
+        ({'pending_since_s': {'-1': 5}}, '"pending_since_s.-1" is no number'),
         (
             {'growth': {'1': {**GROWTH, 'times_s': [1]}}},
-            '"growth" has not as many "used_bytes" as "times_s"',
+            '"growth.1" has not as many "used_bytes" as "times_s"',
         ),
         (
             {'growth': {'1': {**GROWTH, 'times_s': [], 'used_bytes': []}}},
-            '"growth" has not as many "used_bytes" as "times_s"',
+            '"growth.1" has not as many "used_bytes" as "times_s"',
         ),
         (
             {'growth': {'1': {**GROWTH, 'times_s': [2, 1]}}},
-            '"growth" has "times_s" that do not rise',
+            '"growth.1" has "times_s" that do not rise',
         ),
         (
             {'growth': {'1': {**GROWTH, 'times_s': [1, 3, 2], 'used_bytes': [1, 2, 3]}}},
-            '"growth" has "times_s" that do not rise',
+            '"growth.1" has "times_s" that do not rise',
         ),
         (
             {'growth': {'1': {**GROWTH, 'times_s': [2, 2]}}},
-            '"growth" has "times_s" that do not rise',
+            '"growth.1" has "times_s" that do not rise',
         ),
         (
             {'advised_on': {'ssd': {'class': 'x', 'confidence': 1, 'evidence': []}}},
-            '"class" is "x" and should be one of: idle, rbd-small-write, ',
+            '"advised_on.ssd.class" is "x" instead of one of idle, rbd-small-write, ',
         ),
-        ({'interval_s': 'x'}, '"interval_s" is a text'),
-        ({'starts': {'x': START}}, '"starts.x" is no id: names are numbers'),
-        ({'starts': {'1': {**START, 'host_away': 1}}}, '"starts.1.host_away" is a whole number'),
+        ({'interval_s': 'x'}, '"interval_s" is "x" instead of a number'),
+        ({'interval_s': 1e300}, '"interval_s" is 1e+300 instead of a number that Ceph prints'),
+        ({'managers': [{'name': 'x'}]}, '"managers[0].host" is missing'),
+        ({'starts': {'x': START}}, '"starts.x" is no number'),
+        (
+            {'starts': {'1': {**START, 'host_away': 1}}},
+            '"starts.1.host_away" is 1 instead of true or false',
+        ),
     ],
 )
 def test_what_is_wrong_in_what_the_module_wrote_is_said(
     changes: dict[str, object], said: str
 ) -> None:
-    with pytest.raises(ShapeError) as error:
+    with pytest.raises((ShapeError, StoredStateError)) as error:
         parse_module_state(module_document(**changes))
     assert said in str(error.value)
 
@@ -493,3 +500,10 @@ def test_a_report_of_before_starts_were_watched_has_none() -> None:
     document = module_document()
     del document['starts']
     assert parse_module_state(document).starts == {}
+
+
+def test_what_a_later_module_added_is_no_matter() -> None:
+    """A report is read with an older release as far as that knows what is in it."""
+    document = module_document(added=1)
+    document['managers'][0]['added'] = 2
+    assert parse_module_state(document) == parse_module_state(module_document())

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Literal, NamedTuple, Optional, Union
+from typing import Annotated, Any, Literal, NamedTuple, Optional, Union
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rocksdb_tuner.kinds import Only
 from rocksdb_tuner.store.codec import (
     ADDED_LATER,
     COLUMNS_FROM,
@@ -175,6 +176,7 @@ WRONG: list[tuple[str, object, str]] = [
     ('numbers', [10**400], 'instead of a number'),
     ('by_id', [], '"by_id" is [] instead of an object'),
     ('by_id', {'x': {}}, '"by_id.x" is no number'),
+    ('by_id', {'9' * 5000: {}}, '" is no number'),
     ('by_id', {'1': {}}, '"by_id.1.name" is missing'),
     ('by_name', {'a': 'b'}, '"by_name.a" is "b" instead of a number'),
     ('side', True, '"side" is true instead of one of left, right, 1'),
@@ -182,6 +184,7 @@ WRONG: list[tuple[str, object, str]] = [
     ('good', 1, '"good" is 1 instead of true or false'),
     ('nested', [[1], [2, 'x']], '"nested[1][1]" is "x" instead of a number from 0 up'),
     ('inner', [], '"inner" is [] instead of an object'),
+    ('inner', 'x' * 99, '"inner" is "' + 'x' * 59 + '... instead of an object'),
 ]
 
 
@@ -230,6 +233,35 @@ def test_unknown_names_are_passed_over_or_refused() -> None:
     assert decode(Leaf, document) == Leaf('a')
     with pytest.raises(StoredStateError, match=r'"color" is not known; known are name, size, hue'):
         decode(Leaf, document, exact=True)
+
+
+@dataclass(frozen=True)
+class Kept:
+    class_: str
+    share: Annotated[float, Only(lambda share: share <= 1, 'a share')]
+    words: Annotated[tuple[str, ...], Only(len, 'a word at least')]
+
+
+def test_a_name_that_python_keeps_is_written_as_it_is_said() -> None:
+    """A record of a document that others read has the names of that document."""
+    document = {'class': 'ssd', 'share': 0.5, 'words': ['a']}
+    assert encode(Kept('ssd', 0.5, ('a',))) == document
+    assert decode(Kept, document, exact=True) == Kept('ssd', 0.5, ('a',))
+    assert decode_rows(Kept, {'class': ['x'], 'share': [1], 'words': [['a']]})[0].class_ == 'x'
+    with pytest.raises(StoredStateError, match=r'^"class" is missing$'):
+        decode(Kept, {'class_': 'ssd', **{n: v for n, v in document.items() if n != 'class'}})
+
+
+@pytest.mark.parametrize(
+    ('name', 'value', 'says'),
+    [('share', 1.5, '"share" is 1.5 instead of a share'), ('words', [], 'instead of a word at')],
+)
+def test_of_its_values_a_type_may_take_only_some(name: str, value: object, says: str) -> None:
+    """What is read is of the type first, and then one of those that hold."""
+    document = {'class': 'ssd', 'share': 0.5, 'words': ['a']}
+    with pytest.raises(StoredStateError) as error:
+        decode(Kept, {**document, name: value})
+    assert says in str(error.value)
 
 
 @pytest.mark.parametrize('value', [None, [], 3, 'x'])
