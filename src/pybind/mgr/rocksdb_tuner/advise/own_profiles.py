@@ -1,8 +1,8 @@
 """Operators' own profiles: what a document of one must be, and where they are kept.
 
-The document's JSON Schema is ``knowledge/schemas/own_profile.schema.json``. It is checked by hand,
-since no release's mgr has jsonschema; the tests hold the two together. A profile of one's own is
-never recommended: nothing was published of it.
+The document's JSON Schema is ``knowledge/schemas/own_profile.schema.json``. No release's mgr has
+jsonschema: what is read goes by `_Document`, and the tests hold the two together. A profile of
+one's own is never recommended: nothing was published of it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import errno
 import json
 import logging
 import re
-from dataclasses import dataclass
-from typing import Any, Mapping, Optional, Union
+from dataclasses import dataclass, field
+from typing import Annotated, Optional
 
+from ..kinds import Only
 from ..mgr.protocols import Store
 from ..options.releases import known_releases
 from ..options.verdict import BadQuestionError, judge
+from ..store.codec import ADDED_LATER, decode, encode
 from ..store.errors import StoredStateError
 from ..store.text import pack, unpack
 from .profiles import Hardware, Profile, UnknownProfileError, profiles
@@ -28,10 +30,40 @@ log = logging.getLogger(__name__)
 KEY = 'profile/'
 #: As many as anybody will tell apart.
 PROFILES_MAX = 100
-_NAME = re.compile(r'[a-z0-9][a-z0-9.-]{0,62}', re.ASCII)
-_TEXT_MAX_CHARS = 1000
-_CAUTIONS_MAX = 20
 _DOCUMENT_VERSION = 1
+
+_RELEASES = tuple(dict.fromkeys(release.name for release in known_releases()))
+#: It is shown on terminals and in logs as it is.
+_Line = Annotated[str, Only(str.isprintable, 'one line of printable characters')]
+_Text = Annotated[
+    _Line, Only(lambda text: 1 <= len(text) <= 1000, 'a text of 1 to 1000 characters')
+]
+
+
+@dataclass(frozen=True)
+class _Document:
+    """What an operator writes, and what is stored."""
+
+    name: Annotated[
+        str,
+        Only(
+            re.compile(r'[a-z0-9][a-z0-9.-]{0,62}', re.ASCII).fullmatch,
+            'a name: 1 to 63 of a-z, 0-9, "." and "-"',
+        ),
+    ]
+    title: _Text
+    options: _Line
+    releases: Annotated[
+        tuple[Annotated[str, Only(_RELEASES.__contains__, f'one of {", ".join(_RELEASES)}')], ...],
+        Only(
+            lambda names: len(names) == len(set(names)) > 0,
+            f'at least one of {", ".join(_RELEASES)}, each once',
+        ),
+    ]
+    source: _Text
+    cautions: Annotated[
+        tuple[_Text, ...], Only(lambda texts: len(texts) <= 20, 'at most 20 texts')
+    ] = field(default=(), metadata=ADDED_LATER)
 
 
 def decode_own_profile(text: Optional[str]) -> Profile:
@@ -55,84 +87,28 @@ def decode_own_profile(text: Optional[str]) -> Profile:
 
 
 def _profile(document: object) -> Profile:
-    entry = _object(document)
-    name = _text(entry, 'name')
-    if not _NAME.fullmatch(name):
-        raise _refused(
-            '/name', f'"{name}" is no name: 1 to 63 of a-z, 0-9, "." and "-" expected', name
-        )
-    if name in {built_in.name for built_in in profiles()}:
+    try:
+        own = decode(_Document, document, exact=True)
+    except StoredStateError as error:
+        raise BadQuestionError(errno.EINVAL, f'the profile is refused: {error}') from None
+    if own.name in {built_in.name for built_in in profiles()}:
         raise BadQuestionError(
-            errno.EEXIST, f'/name: "{name}" is a built-in profile, which stays as it is'
+            errno.EEXIST, f'"name" is "{own.name}", a built-in profile, which stays as it is'
         )
     return Profile(
-        name=name,
-        title=_text(entry, 'title'),
-        options=_text(entry, 'options', least=0, most=None),
+        name=own.name,
+        title=own.title,
+        options=own.options,
         release_defaults=(),
         suitability=(),
         hardware=Hardware(None, ()),
         evidence=(),
-        cautions=_texts(entry, 'cautions', _CAUTIONS_MAX),
+        cautions=own.cautions,
         superseded=None,
         superseded_from_rocksdb=None,
-        source=_text(entry, 'source'),
-        own_releases=_releases(entry),
+        source=own.source,
+        own_releases=own.releases,
     )
-
-
-def _object(document: object) -> Mapping[str, Any]:
-    if not isinstance(document, dict):
-        raise _refused('', 'an object expected', document)
-    required, optional = ('name', 'title', 'options', 'releases', 'source'), ('cautions',)
-    for key in document:
-        if key not in (*required, *optional):
-            known = ', '.join((*required, *optional))
-            raise BadQuestionError(errno.EINVAL, f'/{key}: not known; known are {known}')
-    for key in required:
-        if key not in document:
-            raise BadQuestionError(errno.EINVAL, f'/{key}: missing')
-    return document
-
-
-def _text(
-    entry: Mapping[str, Any], key: str, *, least: int = 1, most: Optional[int] = _TEXT_MAX_CHARS
-) -> str:
-    return _checked_text(entry[key], f'/{key}', least, most)
-
-
-def _checked_text(value: object, place: str, least: int, most: Optional[int]) -> str:
-    if not isinstance(value, str):
-        raise _refused(place, 'a text expected', value)
-    if len(value) < least or (most is not None and len(value) > most):
-        raise _refused(place, f'{least} to {most} characters expected', value)
-    # It is shown on terminals and in logs as it is.
-    if not value.isprintable():
-        raise _refused(place, 'one line of printable characters expected', value)
-    return value
-
-
-def _texts(entry: Mapping[str, Any], key: str, most: int) -> tuple[str, ...]:
-    values = entry.get(key, [])
-    if not isinstance(values, list) or len(values) > most:
-        raise _refused(f'/{key}', f'a list of at most {most} texts expected', values)
-    return tuple(
-        _checked_text(value, f'/{key}/{number}', 1, _TEXT_MAX_CHARS)
-        for number, value in enumerate(values)
-    )
-
-
-def _releases(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    known = tuple(dict.fromkeys(release.name for release in known_releases()))
-    names = _texts(entry, 'releases', len(known))
-    if not names:
-        raise _refused('/releases', f'at least one of {", ".join(known)} expected', list(names))
-    for number, name in enumerate(names):
-        if name not in known:
-            raise _refused(f'/releases/{number}', f'one of {", ".join(known)} expected', name)
-        if name in names[:number]:
-            raise _refused(f'/releases/{number}', 'each release once', name)
-    return names
 
 
 def _refuse_what_does_not_start(own: Profile) -> None:
@@ -145,26 +121,13 @@ def _refuse_what_does_not_start(own: Profile) -> None:
             about = '' if errors[0].option is None else f'{errors[0].option}: '
             raise BadQuestionError(
                 errno.EINVAL,
-                f'/options: refused for {release.label} ({errors[0].rule}): {about}'
+                f'"options" is refused for {release.label} ({errors[0].rule}): {about}'
                 f'{errors[0].message}',
             )
 
 
-def _refused(place: str, expected: str, value: object) -> BadQuestionError:
-    shown = json.dumps(value)
-    shown = shown if len(shown) <= 60 else shown[:60] + '...'
-    return BadQuestionError(errno.EINVAL, f'{place or "/"}: {expected}, not {shown}')
-
-
-def _document(own: Profile) -> dict[str, Union[str, list[str]]]:
-    return {
-        'name': own.name,
-        'title': own.title,
-        'options': own.options,
-        'releases': list(own.own_releases),
-        'source': own.source,
-        'cautions': list(own.cautions),
-    }
+def _document(own: Profile) -> _Document:
+    return _Document(own.name, own.title, own.options, own.own_releases, own.source, own.cautions)
 
 
 @dataclass(frozen=True)
@@ -202,7 +165,7 @@ class OwnProfiles:
             raise BadQuestionError(
                 errno.ENOSPC, f'there are {PROFILES_MAX} profiles already; remove one first'
             )
-        text = pack({'version': _DOCUMENT_VERSION, 'profile': _document(own)})
+        text = pack({'version': _DOCUMENT_VERSION, 'profile': encode(_document(own))})
         self.store.set(KEY + own.name, text)
         return own
 
