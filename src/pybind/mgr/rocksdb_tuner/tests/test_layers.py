@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ LAYERS = (
     'advise',
     'shapes steps',
     'operations',
-    'operations.rollout operations.compaction',
+    'operations.rollout operations.compaction operations.experiment',
     'snapshot',
     'evaluate settings',
     'present',
@@ -38,6 +39,7 @@ LAYERS = (
     'commands standby',
     'module',
 )
+KINDS_OF_OPERATION = ('rollout', 'compaction', 'experiment')
 #: Takes the time, the randomness and the cluster as arguments.
 PURE = frozenset({'options', 'lsm', 'workload', 'judge', 'plan', 'advise'})
 IMPURE = frozenset(
@@ -114,6 +116,14 @@ def test_imports_point_down() -> None:
         if not _points_down(module, imported)
     }
     assert sorted(found) == []
+
+
+@pytest.mark.parametrize(('one', 'other'), [*permutations(KINDS_OF_OPERATION, 2)])
+def test_kinds_of_operation_do_not_know_each_other(one: str, other: str) -> None:
+    """Each goes by what they have in common; a kind to come says so before it is there."""
+    assert not _points_down(f'operations.{one}.machine', f'operations.{other}.machine')
+    assert not _points_down('operations.driver', f'operations.{one}.machine')
+    assert _points_down(f'operations.{one}.machine', 'operations.driver')
 
 
 def test_no_file_imports_itself_by_way_of_others() -> None:
