@@ -52,9 +52,10 @@ class VersionFacts:
 
 @dataclass(frozen=True)
 class Bounds:
-    """RocksDB silently moves the value into these, both inclusive; None is no bound."""
+    """RocksDB silently moves the value into these, both inclusive."""
 
-    minimum: Optional[int]
+    minimum: int
+    #: None: there is none.
     maximum: Optional[int]
     #: A value that is left alone.
     exempt: Optional[int]

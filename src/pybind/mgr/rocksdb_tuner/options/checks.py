@@ -386,8 +386,7 @@ def _surprises(
         info = known.options[name]
         facts = info.versions[version]
         if not facts.value_read:
-            if facts.no_effect:
-                yield problem('removed-option', name, f'No effect: {facts.no_effect}', info.source)
+            yield problem('removed-option', name, f'No effect: {facts.no_effect}', info.source)
             continue
         reading = read_option(info, value, version)
         if reading.surprise:

@@ -245,8 +245,7 @@ class _Sanitiser:
         number = self._number(name)
         if number == bounds.exempt:
             return
-        if bounds.minimum is not None:
-            number = max(number, bounds.minimum)
+        number = max(number, bounds.minimum)
         if bounds.maximum is not None:
             number = min(number, bounds.maximum)
         self._set(name, number)

@@ -278,15 +278,13 @@ def _read_list(value: Any) -> list[Any]:
 
 
 def _read_each(values: list[Any], read: _Read, source: _Source) -> list[Any]:
+    found: list[Any] = []
     try:
-        return [read(value, source) for value in values]
-    except _MisfitError:
-        for index, value in enumerate(values):
-            try:
-                read(value, source)
-            except _MisfitError as misfit:
-                raise misfit.within(f'[{index}]') from None
-        raise
+        for value in values:
+            found.append(read(value, source))  # noqa: PERF401 - its length tells what was wrong
+    except _MisfitError as misfit:
+        raise misfit.within(f'[{len(found)}]') from None
+    return found
 
 
 def _list(kind: Kind) -> _Form:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Optional
 
 import pytest
@@ -122,3 +123,16 @@ def test_an_interval_scores_its_width_and_what_it_misses(
     low: float, high: float, measured: float, score: float
 ) -> None:
     assert interval_score(low, high, measured) == pytest.approx(score)
+
+
+def test_what_nothing_shows_is_not_compared() -> None:
+    """Without a prediction, a signal for it, a judgment, or a change that is clear."""
+    judged = Judgement(Verdict.NO_WORSE, (latency(5.0),))
+    iops = Predicted(IOPS, 0.0, 25.0)
+    assert compared_with(iops, judged) is not None
+    assert compared_with(None, judged) is None
+    assert compared_with(replace(iops, metric='the weather'), judged) is None
+    assert compared_with(iops, None) is None
+    assert compared_with(iops, Judgement(Verdict.NO_DATA)) is None
+    unclear = Judgement(Verdict.INCONCLUSIVE, (latency(5.0, effect=Effect.UNCLEAR),))
+    assert compared_with(iops, unclear) is None

@@ -51,3 +51,38 @@ def test_a_failure_ends_the_soak_at_once_a_pass_after_its_least_and_doubt_after_
 )
 def test_a_soak_that_is_off_or_as_long_as_it_may_be_is_no_contradiction(soak: SoakPlan) -> None:
     assert contradiction(soak) is None
+
+
+@pytest.mark.parametrize(
+    ('soak', 'names'),
+    [
+        (SoakPlan(601, 600), (' soak_min', ' soak_max', 'rocksdb_tuner/soak_max 601')),
+        (
+            SoakPlan(60, 600, batches=SoakPlan(300, 200)),
+            ('batch_soak_min', 'batch_soak_max', 'rocksdb_tuner/batch_soak_max 300'),
+        ),
+    ],
+)
+def test_a_soak_in_which_nothing_can_pass_names_the_options_and_a_remedy(
+    soak: SoakPlan, names: tuple[str, ...]
+) -> None:
+    """Those of the batches apart from those of the canary."""
+    told = f' {contradiction(soak)}'
+    assert [name for name in names if name not in told] == []
+
+
+@pytest.mark.parametrize(
+    ('verdict', 'harmless', 'stored', 'words'),
+    [
+        (Verdict.BETTER, True, 'pass', 'better'),
+        (Verdict.NO_WORSE, True, 'pass', 'no worse'),
+        (Verdict.WORSE, False, 'fail', 'worse'),
+        (Verdict.INCONCLUSIVE, False, 'inconclusive', 'inconclusive'),
+        (Verdict.NO_DATA, False, 'no-data', 'no-data'),
+    ],
+)
+def test_what_a_verdict_is_called(
+    verdict: Verdict, harmless: bool, stored: str, words: str
+) -> None:
+    """In what is stored and in texts; nothing passes for want of data."""
+    assert (verdict.harmless, verdict.pass_or_fail, verdict.words) == (harmless, stored, words)

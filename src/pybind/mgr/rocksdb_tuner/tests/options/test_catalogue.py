@@ -149,3 +149,15 @@ def test_what_the_file_says_is_what_the_catalogue_holds() -> None:
     members = {member.name: member for member in known['compaction_options_fifo'].members}
     assert members['ttl'].value_type is None
     assert members['max_table_files_size'].value_type is not None
+
+
+def test_a_value_that_is_not_read_has_a_reason_beside_it() -> None:
+    """The check tells it, whatever the option and the version."""
+    unread = [
+        (name, version, facts.no_effect)
+        for name, info in catalogue().options.items()
+        for version, facts in info.versions.items()
+        if not facts.value_read
+    ]
+    assert len(unread) > 50
+    assert [one for one in unread if not one[2]] == []

@@ -16,6 +16,7 @@ from rocksdb_tuner.options.grammar import (
     combine,
     diff,
     format,  # noqa: A004
+    in_force,
     normalize,
     parse,
     same_meaning,
@@ -229,3 +230,28 @@ def test_the_two_are_joined_as_real_osds_join_them(main: str, annex: str, starts
     else:
         with pytest.raises(OptionSyntaxError):
             parse(combine(main, annex))
+
+
+@pytest.mark.parametrize(
+    ('main', 'annex', 'whole'),
+    [
+        ('ttl=1,num_levels=7', '', 'ttl=1,num_levels=7'),
+        ('ttl=1,num_levels=7', 'ttl=2', 'num_levels=7,ttl=2'),
+        ('ttl=1', 'ttl=2', 'ttl=2'),
+        # Nothing of it is overruled: it stays as it was written.
+        (' ttl = 1;', 'num_levels=7', ' ttl = 1;,num_levels=7'),
+        (' ttl = 1,', 'num_levels=7', ' ttl = 1,num_levels=7'),
+        # It cannot be told what wins of what overrules itself, nor within braces.
+        ('ttl=1,ttl=3', 'ttl=2', 'ttl=1,ttl=3,ttl=2'),
+        ('ttl={1}', 'ttl=2', 'ttl={1},ttl=2'),
+        # Refused, apart or together.
+        ('ttl', 'ttl=2', 'ttl,ttl=2'),
+        ('ttl=1', 'ttl', 'ttl=1,ttl'),
+        ('ttl=1', ',ttl=2', 'ttl=1,,ttl=2'),
+    ],
+)
+def test_what_the_annex_overrules_is_left_out_where_that_can_be_told(
+    main: str, annex: str, whole: str
+) -> None:
+    """All else is the text that an OSD parses."""
+    assert in_force(main, annex) == whole

@@ -528,6 +528,16 @@ def test_an_answer_says_what_it_takes_for_granted_and_no_more(
     assert hardware.assumptions == assumed
 
 
+@pytest.mark.parametrize(('device_bytes', 'fits'), [(8 << 20, False), (32 << 20, True)])
+def test_of_a_device_that_holds_no_file_of_the_log_no_limit_is_told(
+    device_bytes: int, fits: bool
+) -> None:
+    """A file for memtables of 8 MiB takes 8.8 MiB, whatever the limit."""
+    problems = check(GOOD, '7.9', Hardware(wal_device_bytes=device_bytes)).problems
+    (told,) = (p.message for p in problems if p.rule == 'wal-beyond-device')
+    assert ('no limit fits' in told, 'a limit of up to ' in told) == (not fits, fits)
+
+
 def test_what_is_full_and_what_limits_it() -> None:
     values = {'write_buffer_size': '100', 'max_write_buffer_number': '3'}
     assert full_bytes(values) == 300

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
+from rocksdb_tuner.judge.records import Inconclusive, NoBenefit, SoakPlan
 from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.mgr.records import FailureDomain
-from rocksdb_tuner.plan.batches import count, planned_batch, planned_batches
+from rocksdb_tuner.plan.batches import count, planned_batch, planned_batches, soak_for
 from rocksdb_tuner.plan.order import in_batches
-from rocksdb_tuner.plan.records import ChangeRequest
+from rocksdb_tuner.plan.records import ChangeRequest, Purpose
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 from rocksdb_tuner.tests.operations.rollout.conftest import set_profile
 
@@ -155,3 +156,31 @@ def test_what_cannot_be_judged_is_watched_for_crashes_where_nobody_could_still_c
     )
     unwatched = replace(batch, soak=SoakPlan())
     assert (unwatched.judged, unwatched.watched_for_crashes) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ('said', 'purpose', 'follows'),
+    [
+        (NoBenefit.AUTO, Purpose.GAIN, NoBenefit.ROLLBACK),
+        (NoBenefit.AUTO, Purpose.SAFETY, NoBenefit.PROMOTE),
+        (NoBenefit.WAIT, Purpose.GAIN, NoBenefit.WAIT),
+        (NoBenefit.PROMOTE, Purpose.GAIN, NoBenefit.PROMOTE),
+        (NoBenefit.ROLLBACK, Purpose.SAFETY, NoBenefit.ROLLBACK),
+    ],
+)
+def test_what_follows_without_a_gain_is_the_operators_word_or_that_of_the_purpose(
+    said: NoBenefit, purpose: Purpose, follows: NoBenefit
+) -> None:
+    """A change that promised a gain and brought none does not spread by itself."""
+    soak = replace(SHORT_SOAK, no_benefit=said)
+    assert soak_for(plan(4, purpose=purpose), soak).no_benefit is follows
+
+
+@pytest.mark.parametrize(
+    ('fill_s', 'least_s'), [(None, 240.0), (80.0, 240.0), (81.0, 243.0), (900.0, 600.0)]
+)
+def test_the_canary_is_watched_for_three_flushes_where_there_is_time(
+    fill_s: Optional[float], least_s: float
+) -> None:
+    """Until then hardly anything of the options shows."""
+    assert soak_for(plan(4, fill_s=fill_s), SHORT_SOAK).least_s == least_s

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Optional
 
 import pytest
 
 from rocksdb_tuner.mgr.records import ConfigEntry
-from rocksdb_tuner.plan.entries import Scope, as_mapping, decided_by, masked_for
+from rocksdb_tuner.plan.entries import Scope, as_mapping, decided_by, masked_for, starts_with
 from rocksdb_tuner.plan.records import OPTION
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 from rocksdb_tuner.tests.operations.rollout.conftest import (
@@ -98,3 +99,19 @@ def test_in_doubt_an_entry_may_decide() -> None:
     scope = Scope.of(unknown, (0,))
     assert scope.may_cover('osd/class:hdd')
     assert scope.may_cover('osd/host:node1')
+
+
+@pytest.mark.parametrize(
+    ('entries', 'decides'),
+    [
+        ({'osd.0': 'a', 'osd': 'b', 'global': 'c', 'osd/class:ssd': 'd'}, ('osd.0', 'a')),
+        ({'osd.1': 'a', 'osd': 'b', 'global': 'c'}, ('osd', 'b')),
+        ({'osd/class:ssd': 'd', 'global': 'c'}, ('global', 'c')),
+        ({'osd.0/class:ssd': 'a', 'osd/host:node0': 'd', 'mon': 'e'}, None),
+    ],
+)
+def test_an_osd_starts_with_its_own_entry_or_a_shared_one_without_a_mask(
+    entries: dict[str, str], decides: Optional[tuple[str, str]]
+) -> None:
+    """It asks for its options before it says where it is."""
+    assert starts_with(entries, 0) == decides

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Optional
 
 import pytest
 from hypothesis import given
@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.mgr.records import FailureDomain, Place
 from rocksdb_tuner.plan.order import canary_first, matched_controls, typical_of
-from rocksdb_tuner.plan.records import ChangeKind
-from rocksdb_tuner.plan.steps import Change, ShownSteps
+from rocksdb_tuner.plan.records import ANNEX, OPTION, ChangeKind
+from rocksdb_tuner.plan.steps import Change, ShownSteps, Steps
 
 OSDS = 12
 PLACES = tuple(Place(host, FailureDomain('host', host)) for host in 'abc')
@@ -116,3 +116,44 @@ def test_the_last_thirty_two_changes_are_remembered() -> None:
     for number in range(31):
         shown.of(change(f'ttl={number}'), even(100.0))
     assert shown.of(change(), even(100.0)) is first
+
+
+def test_where_no_option_changes_only_the_order_counts() -> None:
+    """As of a compaction: there is nothing to write, to compare or to undo."""
+    steps = ShownSteps().of(change()._replace(kind=None), even(100.0, osd4=90.0))
+    assert steps == Steps(steps.order, (), None, (), ())
+    assert sorted(steps.order) == list(range(OSDS))
+    assert steps.order[0] == 4
+
+
+@pytest.mark.parametrize(
+    ('changes', 'final'),
+    [
+        ({}, (('osd', 'ttl=1'),)),
+        # No OSD starts with an entry for a class.
+        ({'who': 'osd/class:ssd'}, (('osd.0', 'ttl=1'), ('osd.1', 'ttl=1'))),
+        (
+            {'kind': ChangeKind.REMOVE_OVERRIDE, 'deciding_entries': ('osd', 'osd.1')},
+            (('osd', None), ('osd.1', None)),
+        ),
+        ({'annex': 'ttl=2'}, (('osd', 'ttl=2'),)),
+    ],
+)
+def test_at_the_end_the_config_store_holds_what_osds_start_with(
+    changes: dict[str, Any], final: tuple[tuple[str, Optional[str]], ...]
+) -> None:
+    """One entry where one can decide for them all, else one for each of them."""
+    request = ShownSteps().of(change('ttl=1', osds=2)._replace(**changes), {}).request
+    assert request is not None
+    assert tuple(sorted(request.final_entries)) == final
+    assert request.option == (ANNEX if 'annex' in changes else OPTION)
+
+
+def test_the_undo_of_a_removed_override_sets_it_again() -> None:
+    """With the string that decided before."""
+    removal = change('', osds=1)._replace(
+        kind=ChangeKind.REMOVE_OVERRIDE, options_from='ttl=1', deciding_entries=('osd',)
+    )
+    steps = ShownSteps().of(removal, {})
+    assert f'ceph config rm osd {OPTION}' in steps.commands
+    assert steps.undo_commands[0] == f"ceph config set osd {OPTION} 'ttl=1'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Annotated, Any, Literal, NamedTuple, Optional, Union
 
@@ -216,6 +216,33 @@ def test_a_wrong_row_is_named_in_its_column() -> None:
     del document['hue']
     with pytest.raises(StoredStateError, match=r'^"rows.hue" is missing'):
         decode_rows(Leaf, document, place='rows')
+
+
+@dataclass(frozen=True)
+class Reading:
+    place: str
+    drift: float = field(default=0.5, metadata=NOT_STORED)
+    value: int = 0
+    unit: Optional[str] = field(default=None, metadata=ADDED_LATER)
+
+
+def test_rows_without_what_came_later_or_is_not_stored_have_the_defaults() -> None:
+    """Also in columns, and where what is missing is not the last."""
+    rows = tuple(Reading(f'p{n}', 0.5, n, 'ms') for n in range(COLUMNS_FROM))
+    document = encode_rows(Reading, rows)
+    assert sorted(document) == ['place', 'unit', 'value']
+    assert decode_rows(Reading, document) == rows
+    del document['unit']
+    assert decode_rows(Reading, document) == tuple(replace(row, unit=None) for row in rows)
+
+
+def test_what_cannot_be_shown_is_named_by_its_type() -> None:
+    """Lists within lists, deeper than a text of them can be made."""
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(StoredStateError, match=r'^"name" is list instead of a text$'):
+        decode(Leaf, {'name': deep})
 
 
 def test_a_number_that_stands_for_no_text_is_named() -> None:

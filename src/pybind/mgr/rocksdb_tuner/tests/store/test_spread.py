@@ -258,6 +258,8 @@ def test_a_whole_text_is_read_back() -> None:
     assert of_whole_text(LAYOUT, whole_text(LAYOUT, record(40))) == record(40)
     with pytest.raises(StoredStateError, match='"name" is missing'):
         of_whole_text(LAYOUT, '{"version":2,"texts":[]}')
+    with pytest.raises(StoredStateError, match='"texts" is missing'):
+        of_whole_text(LAYOUT, '{"version":2}')
 
 
 def test_damage_is_named_by_its_key() -> None:

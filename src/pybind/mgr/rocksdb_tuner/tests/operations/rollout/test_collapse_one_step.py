@@ -160,6 +160,20 @@ def test_an_override_that_goes_reaches_those_that_would_start_with_it(
     assert looked(state, same).state.own_entries_stay is None
 
 
+@pytest.mark.parametrize('there', [True, False])
+def test_an_entry_of_its_own_that_is_gone_already_is_not_removed_again(
+    cluster: FakeCluster, there: bool
+) -> None:
+    """As by a manager whose answer was lost; what the OSD would get is looked at all the same."""
+    state = collapsing(cluster, *[VERIFIED] * 4)
+    single = (
+        dict(SINGLE) if there else {who: value for who, value in SINGLE.items() if '0' not in who}
+    )
+    step = looked(state, observed(cluster, entries={**single, ALL: NEW}))
+    assert step.state.osds[0].step is OsdStep.COLLAPSING
+    assert step.actions == ((RemoveEntry('osd.0'),) if there else ())
+
+
 # -- back to entries of single OSDs
 
 

@@ -7,10 +7,19 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.judge.records import Inconclusive, Judgement, SoakPlan, Verdict
+from rocksdb_tuner.judge.records import (
+    Effect,
+    Inconclusive,
+    Judgement,
+    NoBenefit,
+    SignalVerdict,
+    SoakPlan,
+    Verdict,
+)
 from rocksdb_tuner.judge.soak import contradiction
+from rocksdb_tuner.mgr.records import PgSummary
 from rocksdb_tuner.operations.phases import Phase
-from rocksdb_tuner.operations.rollout.records import OsdStep, RolloutState
+from rocksdb_tuner.operations.rollout.records import Direction, OsdStep, RolloutState
 from rocksdb_tuner.operations.rollout.soak import judgement_in_view, let_pass, soak, undecided
 from rocksdb_tuner.plan.batches import planned_batch
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
@@ -162,3 +171,128 @@ def test_a_watched_osd_that_was_made_again_is_left_behind_and_is_no_crash(
     left = soak(state, batch, other(seen, 0, nonce=99, device_class='hdd')).state
     assert (left.osds[0].step, left.judgement) == (OsdStep.RESTORING, None)
     assert 'osd.0 now has device class hdd' in (left.osds[0].left_reason or '')
+
+
+# -- what follows from a verdict
+
+UNCLEAN = {'pgs': PgSummary(total=8, active_clean=7, by_state=(('active+recovering', 1),))}
+SLOWER = SignalVerdict('op_w_latency_ms', Effect.SAME, 3.0, -2.0, 8.0)
+NO_GAIN = Judgement(Verdict.NO_WORSE, (SLOWER,))
+GAIN = Judgement(Verdict.BETTER, (SLOWER,))
+
+
+@pytest.mark.parametrize(
+    ('judgement', 'after_s', 'verdicts'),
+    [
+        (None, 900.0, ()),
+        (UNSURE, 599.9, ()),
+        (GAIN, 299.9, ()),
+        (GAIN, 300.0, (Verdict.BETTER,)),
+        (NO_GAIN, 299.9, ()),
+        (NO_GAIN, 300.0, (Verdict.NO_WORSE,)),
+    ],
+)
+def test_the_others_follow_once_the_time_is_over_and_the_verdict_lets_them(
+    cluster: FakeCluster,
+    judgement: Optional[Judgement],
+    after_s: float,
+    verdicts: tuple[Verdict, ...],
+) -> None:
+    """Without a judgment, or before its time, it goes on."""
+    state = rollout(cluster, OsdStep.VERIFIED)
+    batch = planned_batch(state.request, SOAK, 0)
+    step = soak(state, batch, observed(cluster, after_s=after_s, judgement=judgement))
+    assert (step.state.verdicts, step.actions) == (verdicts, ())
+    assert step.state.direction is Direction.FORWARD
+    assert step.state.paused_reason is None
+
+
+@pytest.mark.parametrize('stands', [False, True])
+@pytest.mark.parametrize(
+    ('policy', 'verdicts', 'direction', 'waits'),
+    [
+        (NoBenefit.PROMOTE, (Verdict.NO_WORSE,), Direction.FORWARD, False),
+        (NoBenefit.ROLLBACK, (), Direction.BACK, False),
+        (NoBenefit.WAIT, (), Direction.FORWARD, True),
+    ],
+)
+def test_what_follows_without_a_gain_was_laid_down_before(
+    cluster: FakeCluster,
+    policy: NoBenefit,
+    verdicts: tuple[Verdict, ...],
+    direction: Direction,
+    waits: bool,
+    stands: bool,
+) -> None:
+    """Also at the next look: what was found stands, whatever is measured later."""
+    state = rollout(cluster, OsdStep.VERIFIED, judgement=NO_GAIN if stands else None)
+    batch = planned_batch(state.request, replace(SOAK, no_benefit=policy), 0)
+    found = GAIN if stands else NO_GAIN
+    after = soak(state, batch, observed(cluster, after_s=310.0, judgement=found)).state
+    assert (after.judgement, after.verdicts, after.direction) == (NO_GAIN, verdicts, direction)
+    assert (after.paused_reason is not None) == waits
+    told = after.paused_reason or after.failure
+    if told is not None:
+        # What was measured, and what was promised.
+        assert state.request.prediction is not None
+        assert state.request.prediction in told
+        assert 'osd.0' in told
+        assert '+3' in told
+    unpromised = replace(state, request=replace(state.request, prediction=None))
+    after = soak(unpromised, batch, observed(cluster, after_s=310.0, judgement=found)).state
+    assert 'predicted' not in (after.paused_reason or after.failure or '')
+
+
+@pytest.mark.parametrize(('held', 'gate'), [({'may_act': False}, False), (UNCLEAN, True)])
+def test_while_it_is_held_or_placement_groups_are_not_clean_there_is_no_verdict(
+    cluster: FakeCluster, held: dict[str, object], gate: bool
+) -> None:
+    """And what was found before is dropped where recovery disturbed it."""
+    state = rollout(cluster, OsdStep.VERIFIED, judgement=UNSURE)
+    batch = planned_batch(state.request, SOAK, 0)
+    seen = observed(cluster, **{'after_s': 900.0, 'judgement': GAIN, **held})
+    after = soak(state, batch, seen).state
+    assert (after.verdicts, after.direction) == ((), Direction.FORWARD)
+    assert after.paused_reason is not None
+    assert after.judgement == (None if gate else UNSURE)
+
+
+@pytest.mark.parametrize(
+    ('osds', 'policy', 'direction'),
+    [
+        # Nothing to compare it with, and an answer to that: it need not be watched.
+        (1, Inconclusive.ROLLBACK, Direction.BACK),
+        # Somebody can still choose before others follow.
+        (2, Inconclusive.WAIT, Direction.FORWARD),
+    ],
+)
+def test_what_cannot_be_judged_ends_at_once_where_nobody_waits_for_a_crash(
+    osds: int, policy: Inconclusive, direction: Direction
+) -> None:
+    """By the policy for a soak without a verdict."""
+    cluster = FakeCluster(osds)
+    state = rollout(cluster, OsdStep.VERIFIED)
+    batch = planned_batch(state.request, replace(SOAK, inconclusive=policy), 0)
+    assert not batch.judged
+    after = soak(state, batch, observed(cluster, after_s=0.0)).state
+    assert after.judgement is not None
+    assert after.judgement.verdict is Verdict.INCONCLUSIVE
+    assert (after.verdicts, after.direction) == ((), direction)
+    assert (after.paused_reason is not None) == (direction is Direction.FORWARD)
+
+
+@pytest.mark.parametrize('upgrade', [None, 'Ceph is being upgraded'])
+def test_a_process_that_ends_during_an_upgrade_did_not_crash(
+    cluster: FakeCluster, upgrade: Optional[str]
+) -> None:
+    """Alone, and without one, it did: all goes back."""
+    state = rollout(cluster, OsdStep.VERIFIED)
+    seen = other(observed(cluster, after_s=40.0, upgrade=upgrade), 0, nonce=99)
+    after = soak(state, planned_batch(state.request, SOAK, 0), seen).state
+    if upgrade is None:
+        assert after.direction is Direction.BACK
+        assert after.judgement is not None
+        assert after.judgement.verdict is Verdict.WORSE
+    else:
+        assert (after.direction, after.judgement) == (Direction.FORWARD, None)
+        assert after.osds[0].step is OsdStep.RESTARTING

@@ -1,0 +1,113 @@
+"""What cannot be read is kept for an expert, is reported, and comes back once it can be read."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocksdb_tuner.mgr.protocols import CommandError
+from rocksdb_tuner.store.errors import StoredStateError
+from rocksdb_tuner.store.quarantine import BROKEN, Quarantine
+from rocksdb_tuner.tests.fake_cluster import FakeStore
+
+
+def number(text: str) -> int:
+    """What stands in the store here."""
+    if not text.isdigit():
+        raise StoredStateError(f'"{text}" is no number')
+    return int(text)
+
+
+def filled(**values: str) -> FakeStore:
+    store = FakeStore()
+    store.values.update(values)
+    return store
+
+
+def test_what_can_be_read_is_read_and_nothing_is_moved() -> None:
+    """A key that is not there is None, and no problem."""
+    store = filled(good='3')
+    quarantine = Quarantine(store)
+    assert (quarantine.read('good', number), quarantine.read('none', number)) == (3, None)
+    assert (store.values, quarantine.problems()) == ({'good': '3'}, ())
+
+
+def test_what_cannot_be_read_is_set_aside_whole_and_reported() -> None:
+    """With why, its key, and the key that removes it; no reader meets it again."""
+    store = filled(bad='x', good='3')
+    quarantine = Quarantine(store)
+    assert quarantine.read('bad', number) is None
+    assert store.values == {f'{BROKEN}bad': 'x', 'good': '3'}
+    (told,) = quarantine.problems()
+    assert [w for w in ('"bad"', '"x" is no number', f'{BROKEN}bad') if w not in told] == []
+    assert quarantine.read('bad', number) is None
+    # The manager that takes over does not know why, and reports it all the same.
+    (told,) = Quarantine(store).problems()
+    assert '"bad"' in told
+    assert '"x" is no number' not in told
+    del store.values[f'{BROKEN}bad']
+    assert quarantine.problems() == ()
+
+
+def test_where_the_store_refuses_it_stays_in_place_and_is_reported(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Nothing is done from it; the next manager tries again."""
+    store = filled(bad='x')
+    store.error = CommandError(30, 'read-only')
+    quarantine = Quarantine(store)
+    assert quarantine.read('bad', number) is None
+    assert store.values == {'bad': 'x'}
+    assert 'read-only' in caplog.text
+    (told,) = quarantine.problems()
+    assert '"x" is no number' in told
+    store.error = None
+    assert Quarantine(store).read('bad', number) is None
+    assert store.values == {f'{BROKEN}bad': 'x'}
+
+
+def test_what_can_be_read_again_is_taken_back() -> None:
+    """And only that: neither what still cannot, nor in place of what was stored since."""
+    store = FakeStore()
+    aside = {'again': '1', 'declined': '2', 'broken': 'x', 'newer': '4'}
+    store.values.update({BROKEN + key: text for key, text in aside.items()})
+    store.values['newer'] = '5'
+    seen = []
+
+    def restore(key: str, text: str) -> bool:
+        seen.append(key)
+        found = number(text)
+        if key == 'declined':
+            return False
+        store.set(key, str(found))
+        return True
+
+    Quarantine(store).take_back(restore)
+    assert sorted(seen) == ['again', 'broken', 'declined']
+    assert store.values == {
+        'again': '1',
+        'newer': '5',
+        **{f'{BROKEN}{key}': aside[key] for key in ('declined', 'broken', 'newer')},
+    }
+
+
+def test_what_cannot_be_stored_again_stays_set_aside(caplog: pytest.LogCaptureFixture) -> None:
+    """The others are taken back nevertheless."""
+    store = filled(**{f'{BROKEN}a': '1', f'{BROKEN}b': '2'})
+
+    def restore(key: str, text: str) -> bool:
+        if key == 'a':
+            raise CommandError(28, 'no space')
+        store.set(key, text)
+        return True
+
+    Quarantine(store).take_back(restore)
+    assert store.values == {f'{BROKEN}a': '1', 'b': '2'}
+    assert 'no space' in caplog.text
+
+
+def test_what_another_manager_removed_meanwhile_is_passed_over() -> None:
+    """Between the list of keys and the look at one of them."""
+    store = filled(**{f'{BROKEN}a': '1'})
+    store.get = lambda _: None  # type: ignore[assignment,method-assign]
+    Quarantine(store).take_back(lambda *_: pytest.fail('there is nothing to restore'))
+    assert store.values == {f'{BROKEN}a': '1'}
