@@ -1,0 +1,224 @@
+"""The plan of an experiment, or why there can be none and what it would take: pure.
+
+As few OSDs as tell the least effect apart in the time allowed, and as little time with these. More
+than two OSDs in an arm, or a crossover, are planned only where the noise of the group asks for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Optional, Union
+
+from ..judge.experiment_limits import experiment_limits
+from ..judge.noise import Noise
+from .experiment_osds import Candidate, choose, usable
+from .experiment_precision import Shape, detectable, unsafe_detectable
+
+#: Nobody waits longer, and a group is not the same any more after it.
+LONGEST_S = 14 * 86400.0
+#: Of more OSDs in an arm it is not reckoned how many it would take.
+MOST_ARM_OSDS = 32
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What is asked for."""
+
+    arms: tuple[str, ...]
+    #: The judged signal in which arms are to gain.
+    objective: str
+    #: At least three fill times of the slower of all option sets.
+    block_s: float
+    #: For which OSDs restart and warm up at the beginning of a period.
+    settle_s: float
+    min_effect: float = 0.1
+    max_duration_s: float = 43200.0
+    #: Of the group, that is ever off its old set at a time.
+    share: float = 0.25
+
+    @property
+    def settle_blocks(self) -> int:
+        return math.ceil(self.settle_s / self.block_s)
+
+
+@dataclass(frozen=True)
+class PlannedPeriod:
+    """Which OSDs run which arm; none do in the baseline."""
+
+    arms: tuple[tuple[str, tuple[int, ...]], ...]
+    blocks: int
+    #: Before them.
+    settle_blocks: int
+
+
+@dataclass(frozen=True)
+class ExperimentPlan:
+    #: The first is the baseline.
+    periods: tuple[PlannedPeriod, ...]
+    controls: tuple[int, ...]
+    block_s: float
+    shape: Shape
+    #: The share by which an arm has to differ to be told apart.
+    detectable: float
+    #: The worsening that ends an arm within the first blocks.
+    unsafe_detectable: float
+
+    @property
+    def duration_s(self) -> float:
+        return sum(p.blocks + p.settle_blocks for p in self.periods) * self.block_s
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why there is no plan, and what one would take; None: not known, or no number suffices."""
+
+    reason: str
+    #: What could be told apart with what there is.
+    detectable: Optional[float] = None
+    unsafe_detectable: Optional[float] = None
+    #: OSDs of the group with which it could be planned, in the time allowed.
+    osds: Optional[int] = None
+    #: Time in which it could be planned, with the OSDs that there are.
+    duration_s: Optional[float] = None
+
+
+def plan_experiment(
+    candidates: Sequence[Candidate], terms: Terms, noises: Mapping[str, Noise]
+) -> Union[ExperimentPlan, Refusal]:
+    """``candidates`` are all OSDs of the group, ``noises`` that of its signals.
+
+    They hold the objective, and every other signal whose worsening is to be seen soon.
+    """
+    arms = len(terms.arms)
+    least = experiment_limits().least_arm_osds
+    if not arms:
+        return Refusal('no arms are named')
+    ordered = usable(candidates)
+    most = int(len(candidates) * terms.share) // arms
+    if most < least:
+        return Refusal(
+            f'{arms} arms of {least} OSDs are more than {terms.share:.0%} of the '
+            f'{len(candidates)} OSDs of the group',
+            osds=_group(arms * least, terms),
+        )
+    if terms.objective not in noises:
+        return Refusal(f'the noise of {terms.objective} is not known')
+    sizes = [(n, c) for n in range(least, most + 1) if (c := _controls(len(ordered), arms, n))]
+    fitting = [(n, c) for n, c in sizes if choose(ordered, arms, n, c) is not None]
+    if not fitting:
+        return Refusal(
+            f'of the {len(candidates)} OSDs of the group, {len(ordered)} are alike enough: too '
+            f'few, or in too few failure domains, for {arms} arms of {least} OSDs and controls'
+        )
+    for arm_osds, controls in fitting:
+        shape = _shortest(arms, arm_osds, controls, terms, noises, terms.max_duration_s)
+        if shape is not None:
+            return _plan(ordered, shape, terms, noises)
+    return _too_imprecise(fitting[-1], terms, noises)
+
+
+def _plan(
+    ordered: Sequence[Candidate], shape: Shape, terms: Terms, noises: Mapping[str, Noise]
+) -> ExperimentPlan:
+    chosen = choose(ordered, shape.arms, shape.arm_osds, shape.controls)
+    told = detectable(shape, noises[terms.objective])
+    unsafe = unsafe_detectable(shape, noises, terms.objective)
+    assert chosen is not None
+    assert told is not None
+    assert unsafe is not None
+    periods = [PlannedPeriod((), shape.blocks, 0)]
+    for period in range(shape.periods):
+        arms = tuple(
+            (name, chosen.columns[(number + period) % shape.arms])
+            for number, name in enumerate(terms.arms)
+        )
+        periods.append(PlannedPeriod(arms, shape.blocks, terms.settle_blocks))
+    return ExperimentPlan(tuple(periods), chosen.controls, terms.block_s, shape, told, unsafe)
+
+
+def _controls(alike: int, arms: int, arm_osds: int) -> int:
+    """As many as are kept; 0: fewer than an arm has OSDs. They cost nothing but memory."""
+    found = min(experiment_limits().most_controls, alike - arms * arm_osds)
+    return found if found >= arm_osds else 0
+
+
+def _shapes(
+    arms: int, arm_osds: int, controls: int, terms: Terms, within_s: float
+) -> Iterator[tuple[int, Shape]]:
+    """With one period, and with as many as let each arm run on several OSDs' places."""
+    total = int(within_s / terms.block_s)
+    for periods in range(1, arms + 1):
+        blocks = (total - periods * terms.settle_blocks) // (periods + 1)
+        if blocks >= experiment_limits().unsafe_blocks:
+            yield blocks, Shape(arms, arm_osds, controls, blocks, periods)
+
+
+def _shortest(
+    arms: int,
+    arm_osds: int,
+    controls: int,
+    terms: Terms,
+    noises: Mapping[str, Noise],
+    within_s: float,
+) -> Optional[Shape]:
+    """The least time that suffices; None: none within ``within_s``."""
+    found: list[Shape] = []
+    for most, longest in _shapes(arms, arm_osds, controls, terms, within_s):
+        if not _suffices(longest, terms, noises):
+            continue
+        low, high = experiment_limits().unsafe_blocks, most
+        while low < high:
+            middle = (low + high) // 2
+            shape = Shape(arms, arm_osds, controls, middle, longest.periods)
+            low, high = (low, middle) if _suffices(shape, terms, noises) else (middle + 1, high)
+        found.append(Shape(arms, arm_osds, controls, low, longest.periods))
+    return min(found, key=lambda s: s.total_blocks(terms.settle_blocks), default=None)
+
+
+def _suffices(shape: Shape, terms: Terms, noises: Mapping[str, Noise]) -> bool:
+    told = detectable(shape, noises[terms.objective])
+    if told is None or told > terms.min_effect:
+        return False
+    unsafe = unsafe_detectable(shape, noises, terms.objective)
+    return unsafe is not None and unsafe <= experiment_limits().unsafe
+
+
+def _too_imprecise(most: tuple[int, int], terms: Terms, noises: Mapping[str, Noise]) -> Refusal:
+    arms = len(terms.arms)
+    arm_osds, controls = most
+    shapes = [s for _, s in _shapes(arms, *most, terms, terms.max_duration_s)]
+    told = [d for s in shapes if (d := detectable(s, noises[terms.objective])) is not None]
+    soon = [u for s in shapes if (u := unsafe_detectable(s, noises, terms.objective)) is not None]
+    if not shapes:
+        reason = 'there is no time for a baseline and one period'
+    elif min(told, default=math.inf) > terms.min_effect:
+        reason = f'a difference of {terms.min_effect:.0%} cannot be told apart'
+    else:
+        limits = experiment_limits()
+        reason = (
+            f'an arm that is {limits.unsafe:.0%} worse would not be noticed within '
+            f'{limits.unsafe_blocks} blocks'
+        )
+    longer = _shortest(arms, arm_osds, controls, terms, noises, LONGEST_S)
+    more = next(
+        (
+            n
+            for n in range(arm_osds + 1, MOST_ARM_OSDS + 1)
+            if _shortest(arms, n, _controls(2**31, arms, n), terms, noises, terms.max_duration_s)
+        ),
+        None,
+    )
+    return Refusal(
+        reason,
+        min(told, default=None),
+        min(soon, default=None),
+        None if more is None else _group(arms * more, terms),
+        None if longer is None else longer.total_blocks(terms.settle_blocks) * terms.block_s,
+    )
+
+
+def _group(changed: int, terms: Terms) -> int:
+    """The OSDs of a group of which so many may be off the old set."""
+    return math.ceil(changed / terms.share)

@@ -1,0 +1,239 @@
+"""Plans of experiments: which OSDs, how long, what can be told apart, and refusals."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Optional
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rocksdb_tuner.judge.experiment_limits import experiment_limits
+from rocksdb_tuner.judge.noise import Noise
+from rocksdb_tuner.mgr.records import FailureDomain
+from rocksdb_tuner.plan.experiment_design import (
+    ExperimentPlan,
+    Refusal,
+    Terms,
+    plan_experiment,
+)
+from rocksdb_tuner.plan.experiment_osds import Candidate, choose, usable
+from rocksdb_tuner.plan.experiment_precision import Shape, detectable, unsafe_detectable
+
+QUIET = Noise(0.01, 0.005)
+LOUD = Noise(0.02, 0.03)
+TERMS = Terms(('a', 'b'), 'kv_sync_ms_per_txn', 600.0, 300.0)
+
+
+def group(osds: int, hosts: int = 10) -> list[Candidate]:
+    return [
+        Candidate(
+            n, 'ssd', FailureDomain('host', f'h{n % hosts}'), 100.0 + n, 64 + n % 3, 0.33, 0.01
+        )
+        for n in range(osds)
+    ]
+
+
+def planned(
+    osds: int = 24,
+    terms: Terms = TERMS,
+    noise: Noise = QUIET,
+    candidates: Optional[Sequence[Candidate]] = None,
+) -> ExperimentPlan:
+    noises = {terms.objective: noise, 'op_w_latency_ms': noise}
+    found = plan_experiment(candidates or group(osds), terms, noises)
+    assert isinstance(found, ExperimentPlan), found
+    return found
+
+
+def refused(
+    osds: int = 24,
+    terms: Terms = TERMS,
+    noise: Noise = QUIET,
+    candidates: Optional[Sequence[Candidate]] = None,
+) -> Refusal:
+    noises = {terms.objective: noise, 'op_w_latency_ms': noise}
+    found = plan_experiment(candidates or group(osds), terms, noises)
+    assert isinstance(found, Refusal), found
+    return found
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.integers(8, 60),
+    st.integers(2, 12),
+    st.integers(1, 5),
+    st.floats(0.001, 0.05),
+    st.floats(0.0, 0.03),
+)
+def test_every_plan_keeps_its_terms(
+    osds: int, hosts: int, arms: int, block: float, persistent: float
+) -> None:
+    """Share, time, failure domains, controls, and what is to be told apart."""
+    terms = replace(TERMS, arms=tuple('abcde'[:arms]))
+    noises = {terms.objective: Noise(block, persistent)}
+    found = plan_experiment(group(osds, hosts), terms, noises)
+    if isinstance(found, Refusal):
+        assert found.reason
+        return
+    assert found.duration_s <= terms.max_duration_s
+    assert found.detectable <= terms.min_effect
+    assert found.unsafe_detectable <= experiment_limits().unsafe
+    assert found.periods[0].arms == ()
+    for period in found.periods[1:]:
+        columns = [of_arm for _, of_arm in period.arms]
+        changed = [n for column in columns for n in column]
+        assert tuple(name for name, _ in period.arms) == terms.arms
+        assert len(set(changed)) == len(changed) <= terms.share * osds
+        assert not set(changed) & set(found.controls)
+        for column in columns:
+            assert len(column) >= experiment_limits().least_arm_osds
+            assert len({n % hosts for n in column}) == len(column)
+    assert len(set(found.controls)) == len(found.controls) >= len(columns[0])
+
+
+def test_quiet_osds_need_no_more_than_the_least() -> None:
+    """Two OSDs in each arm, one period of three blocks."""
+    found = planned()
+    assert found.shape == Shape(2, 2, 16, 3, 1)
+    assert found.duration_s == (3 + 1 + 3) * 600
+
+
+def test_arms_swap_osds_where_the_noise_asks_for_it() -> None:
+    """What OSDs differ by cancels, at the price of time."""
+    found = planned(40, replace(TERMS, arms=tuple('abc')), LOUD._replace(persistent=0.022))
+    assert found.shape.periods > 1
+    first, second = (dict(period.arms) for period in found.periods[1:3])
+    assert set(first.values()) == set(second.values())
+    assert all(first[arm] != second[arm] for arm in first)
+
+
+def test_where_it_would_take_more_osds_it_says_how_many() -> None:
+    """With so many there is a plan."""
+    found = refused(24, noise=LOUD)
+    assert found.detectable is not None
+    assert found.detectable > TERMS.min_effect
+    assert found.reason == 'a difference of 10% cannot be told apart'
+    assert found.osds is not None
+    assert planned(found.osds, noise=LOUD).detectable <= TERMS.min_effect
+
+
+def test_where_it_would_take_more_time_it_says_how_long() -> None:
+    """Blocks that scatter average out; with so much time there is a plan."""
+    scattered = Noise(0.03, 0.0)
+    short = replace(TERMS, max_duration_s=7 * 600.0, min_effect=0.05)
+    found = refused(40, short, scattered)
+    assert found.duration_s is not None
+    assert planned(40, replace(short, max_duration_s=found.duration_s), scattered)
+
+
+def test_without_time_for_a_period_it_is_refused() -> None:
+    """A baseline and as many blocks again."""
+    found = refused(24, replace(TERMS, max_duration_s=600.0))
+    assert found.reason == 'there is no time for a baseline and one period'
+    assert found.detectable is None
+    assert found.duration_s == 7 * 600
+
+
+def test_where_an_unsafe_arm_would_run_for_long_it_is_refused() -> None:
+    """Though a long experiment would tell a small effect."""
+    found = refused(24, noise=Noise(0.08, 0.0))
+    assert found.reason == 'an arm that is 20% worse would not be noticed within 3 blocks'
+    assert found.unsafe_detectable is not None
+    assert found.unsafe_detectable > 0.2
+
+
+def test_nothing_helps_against_osds_that_go_their_own_ways() -> None:
+    """Neither OSDs nor time in any number that is worth a thought."""
+    found = refused(24, noise=Noise(0.5, 0.5))
+    assert (found.osds, found.duration_s) == (None, None)
+
+
+def test_groups_that_are_too_small_are_refused() -> None:
+    """A quarter of them has to hold all arms."""
+    found = refused(15)
+    assert found.osds == 16
+    assert '25%' in found.reason
+
+
+def test_without_arms_or_noise_there_is_nothing_to_plan() -> None:
+    """It says what is missing."""
+    assert refused(24, replace(TERMS, arms=())).reason == 'no arms are named'
+    found = plan_experiment(group(24), TERMS, {})
+    assert isinstance(found, Refusal)
+    assert found.reason == 'the noise of kv_sync_ms_per_txn is not known'
+
+
+def test_osds_that_are_not_alike_take_no_part() -> None:
+    """Another class or load, more noise, or an unknown place or noise."""
+    odd = group(30)
+    odd[0] = replace(odd[0], device_class='hdd')
+    odd[1] = replace(odd[1], domain=None)
+    odd[2] = replace(odd[2], write_iops=900.0)
+    odd[3] = replace(odd[3], noise=0.2)
+    odd[4] = replace(odd[4], noise=None)
+    found = {c.osd_id for c in usable(odd)}
+    assert found == set(range(5, 30))
+    assert usable([replace(c, noise=None, device_class=None) for c in odd]) == ()
+
+
+def test_too_few_alike_or_too_few_domains_are_refused() -> None:
+    """One host, or a group of which hardly any OSDs are known."""
+    assert 'failure domains' in refused(candidates=group(24, hosts=1)).reason
+    unknown = [c if c.osd_id < 5 else replace(c, noise=None) for c in group(24)]
+    assert '5 are alike enough' in refused(candidates=unknown).reason
+
+
+def test_the_most_typical_come_first_and_the_unknown_last() -> None:
+    """An unknown number of placement groups is taken to be unlike."""
+    found = [replace(c, write_iops=100.0, pgs=64) for c in group(9)]
+    found[3] = replace(found[3], pgs=70)
+    found[1] = replace(found[1], pgs=None)
+    found[5] = replace(found[5], primary_share=None)
+    order = [c.osd_id for c in usable(found)]
+    assert order == [0, 2, 4, 5, 6, 7, 8, 1, 3]
+
+
+def test_matched_osds_of_the_arms_share_a_failure_domain_where_it_has_enough() -> None:
+    """And controls are spread over the domains."""
+    chosen = choose(group(24, hosts=4), 3, 2, 8)
+    assert chosen is not None
+    for matched in zip(*chosen.columns):
+        assert len({n % 4 for n in matched}) == 1
+    assert set(Counter(n % 4 for n in chosen.controls).values()) == {2}
+
+
+def test_with_too_few_controls_left_none_are_chosen() -> None:
+    """All OSDs are in arms."""
+    assert choose(group(4), 2, 2, 1) is None
+
+
+@given(st.integers(1, 4), st.integers(2, 5), st.integers(4, 16), st.integers(3, 20))
+def test_more_of_anything_tells_smaller_effects(
+    arms: int, arm_osds: int, controls: int, blocks: int
+) -> None:
+    """OSDs, controls, and time."""
+    noise = Noise(0.03, 0.01)
+    shape = Shape(arms, arm_osds, controls, blocks, 1)
+    told = detectable(shape, noise)
+    if told is None:
+        return
+    for field in ('arm_osds', 'controls', 'blocks'):
+        more = detectable(replace(shape, **{field: getattr(shape, field) + 1}), noise)
+        assert more is not None
+        assert more < told * 1.001
+    assert detectable(shape, Noise(0.06, 0.02)) == pytest.approx(
+        math.expm1(2 * math.log1p(told)), rel=1e-6
+    )
+
+
+def test_with_too_few_osds_no_effect_is_told() -> None:
+    """No degrees of freedom are left, or there is nothing to compare with."""
+    noises = {'kv_sync_ms_per_txn': QUIET}
+    for shape in (Shape(1, 1, 1, 3, 1), Shape(1, 2, 0, 3, 1)):
+        assert detectable(shape, QUIET) is None
+        assert unsafe_detectable(shape, noises, 'kv_sync_ms_per_txn') is None
