@@ -78,7 +78,7 @@ def look(tuner: ModuleClient) -> Any:
     def answered() -> bool:
         code, text = tuner.answer(('osd', 'deep', '0', '--format', 'json'))
         assert code in (0, errno.EAGAIN), text
-        assert code == 0 or 'ask again in' in text
+        assert code == 0 or 'retry in' in text
         found[:] = [text]
         return code == 0
 
@@ -104,7 +104,7 @@ def test_a_deep_look_shows_levels_and_leaves_the_osd_as_it_was(
     assert overrides(cluster) == {}
     assert notes(cluster) == []
     code, text = tuner.refused('osd', 'deep', '0')
-    assert (code, 'ask again in' in text) == (errno.EAGAIN, True)
+    assert (code, 'retry in' in text) == (errno.EAGAIN, True)
     time.sleep(31)
     text = tuner.plain('osd', 'deep', '0')
     assert 'COLUMN FAMILY' in text

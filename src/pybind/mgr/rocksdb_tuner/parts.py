@@ -10,11 +10,11 @@ from .adoption import Adoption
 from .advise.own_profiles import OwnProfiles
 from .auto_apply import AutoApply
 from .current_settings import CurrentSettings
-from .deep.look import DeepLooker
+from .deep.reader import DeepStatsReader
+from .deep_stats import MAX_CONCURRENT, DeepStatsRequests
 from .evaluate import unknown_manager
 from .evaluation import Evaluation
 from .knowledge import loader
-from .looks import LOOKED_AT_ONCE, Looks
 from .mgr.protocols import (
     Announcements,
     Audit,
@@ -109,10 +109,10 @@ class Parts:
         self.osd_answers = OsdAnswers(
             cluster, self.steps, wall_clock, Questions(ASKED_AT_ONCE, ask_beside)
         )
-        self.looks = Looks(
-            DeepLooker(cluster, store),
+        self.deep_stats = DeepStatsRequests(
+            DeepStatsReader(cluster, store),
             cluster,
-            Questions(LOOKED_AT_ONCE, ask_beside),
+            Questions(MAX_CONCURRENT, ask_beside),
             clock=wall_clock,
             monotonic=monotonic,
             read_mode=self.current.mode,
@@ -133,7 +133,7 @@ class Parts:
                 'knowledge': loader.load_all,
                 'stored rollout': self.operating.driver.load,
                 'stored campaign': self.operating.campaign.load,
-                'stored notes': self.looks.load,
+                'stored notes': self.deep_stats.load,
                 'announcements': self.operating.announce_taken_over,
             },
         )

@@ -77,7 +77,7 @@ class Tuner(Parts):
     def close(self) -> None:
         """The module ends: nothing that was asked is waited for."""
         self.osd_answers.drop()
-        self.looks.drop()
+        self.deep_stats.drop()
         self.actors.drop()
 
     def submit(self, work: Callable[[], _T]) -> _T:
@@ -114,7 +114,7 @@ class Tuner(Parts):
         run('rollout', lambda: self._drive_rollout(settings, now_s))
         run('compaction campaign', lambda: self._drive_campaign(settings, now_s))
         # Also in mode off: what the module itself switched on is not left on.
-        run('recovery', lambda: self.looks.put_back(now_s))
+        run('recovery', lambda: self.deep_stats.restore(now_s))
         self.publication.show_changes(now_s)
         self.take_requests()
         # What the operation goes by, and can do without: each part asked and kept for a while

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..deep.look import DeepLookRefused
+from ..deep.reader import DeepStatsRefused
 from ..mgr.protocols import CommandError
 from ..operations.errors import OperationRefused
 from ..options.verdict import BadQuestionError
@@ -25,7 +25,7 @@ ANSWERED = (
     OperationRefused,
     CommandError,
     BusyError,
-    DeepLookRefused,
+    DeepStatsRefused,
     BadQuestionError,
     SettingError,
     PresentError,

@@ -77,5 +77,5 @@ def workload(context: Context) -> Answer:
 def _deep_look(context: Context, osd_id: int) -> Answer:
     # First what may be wrong with the question.
     subjects.facts_of(context.snapshot, osd_id)
-    look = context.tuner.looks.look(osd_id)
+    look = context.tuner.deep_stats.read(osd_id)
     return lambda form: render.osd(context.snapshot, osd_id, form, look)

@@ -1,1 +1,1 @@
-"""Looking at the RocksDB of one OSD on request, with what must be switched on for it."""
+"""RocksDB statistics of one OSD on request, with the options they need set temporarily."""

@@ -11,7 +11,7 @@ from ..advise.memory import LASTING_S
 from ..advise.records import OsdFacts
 from ..collection.read import Reading
 from ..collection.records import Collection, ModuleState, OsdCollection
-from ..deep.look import DeepLook
+from ..deep.reader import OsdDeepStats
 from ..evaluate import Circumstances, conclude, unknown_manager
 from ..mgr.records import OsdInfo
 from ..observe.column_families import DeepStats, parse_deep_stats
@@ -34,12 +34,14 @@ class Judgement:
 
     snapshot: Snapshot
     #: What RocksDB said of itself, of OSDs with files of that.
-    deep: Mapping[int, DeepLook]
+    deep: Mapping[int, OsdDeepStats]
 
 
 def judge(reading: Reading) -> Judgement:
     deep = {
-        osd_id: DeepLook(osd_id, osd.kv_stats[-1].time_s, parse_deep_stats(osd.kv_stats[-1].text))
+        osd_id: OsdDeepStats(
+            osd_id, osd.kv_stats[-1].time_s, parse_deep_stats(osd.kv_stats[-1].text)
+        )
         for osd_id, osd in reading.collection.osds.items()
         if osd.kv_stats
     }

@@ -17,7 +17,7 @@ from ..advise.records import Recommendation
 from ..advise.whatif.compare import Comparison
 from ..advise.whatif.derive import Derivation
 from ..advise.whatif.tree import TreeAnswer
-from ..deep.look import DeepLook
+from ..deep.reader import OsdDeepStats
 from ..judge.records import SoakPlan
 from ..judge.soak import contradiction
 from ..observe.growth import GrowthPoints
@@ -127,7 +127,7 @@ def osds(snapshot: Snapshot, output_format: str) -> str:
 
 
 def osd(
-    snapshot: Snapshot, osd_id: int, output_format: str, deep: Optional[DeepLook] = None
+    snapshot: Snapshot, osd_id: int, output_format: str, deep: Optional[OsdDeepStats] = None
 ) -> str:
     """Raises PresentError (ENOENT) for an OSD that does not exist."""
     check_format(output_format)

@@ -9,7 +9,7 @@ from typing import Optional
 from ..advise.limit import limit_of_osd
 from ..advise.records import UNKNOWN_LIMIT, Finding, Limit, OsdFacts, Recommendation
 from ..advise.whatif.modeled import Modeled, modeled
-from ..deep.look import DeepLook
+from ..deep.reader import OsdDeepStats
 from ..judge.records import SoakPlan
 from ..plan.batches import PlannedBatch, planned_batches, soak_for
 from ..plan.commands import expected_duration_s
@@ -28,7 +28,7 @@ class OsdDetail:
     findings: tuple[Finding, ...]
     recommendations: tuple[Recommendation, ...]
     #: What its RocksDB says of itself, where it was asked.
-    deep: Optional[DeepLook] = None
+    deep: Optional[OsdDeepStats] = None
     #: What the model says of it; None where it has none.
     modeled: Optional[Modeled] = None
     #: What bounds its clients.
@@ -55,7 +55,7 @@ class Plan:
         return bool(self.batches) and self.batches[0].judged
 
 
-def osd_detail(snapshot: Snapshot, osd_id: int, deep: Optional[DeepLook] = None) -> OsdDetail:
+def osd_detail(snapshot: Snapshot, osd_id: int, deep: Optional[OsdDeepStats] = None) -> OsdDetail:
     """All that the snapshot knows of one OSD; raises PresentError (ENOENT) if it is not there."""
     facts = facts_of(snapshot, osd_id)
     return OsdDetail(

@@ -28,7 +28,7 @@ from rocksdb_tuner.advise.whatif.tree import tree
 from rocksdb_tuner.collection.read import UnreadableError, read, unpack
 from rocksdb_tuner.collection.report import report
 from rocksdb_tuner.commands import COMMANDS
-from rocksdb_tuner.deep.note import decode as decode_note
+from rocksdb_tuner.deep.overrides import decode as decode_overrides
 from rocksdb_tuner.mgr.adapter import MgrCluster, counter_point, understood
 from rocksdb_tuner.mgr.parse import parse_upgrade
 from rocksdb_tuner.mgr.protocols import CommandError
@@ -364,7 +364,7 @@ def check_texts(text: str) -> None:
         with contextlib.suppress(ValueError):
             parse_probe(text, None)
         with contextlib.suppress(StoredStateError):
-            decode_note(text)
+            decode_overrides(text)
 
 
 TARGETS: Targets = {

@@ -30,7 +30,7 @@ LAYERS = (
     'present',
     'metrics+metrics_endpoint+metrics_settings+metrics_text collection',
     'requests questions audit shared_text',
-    'current_settings material actors surroundings osd_answers looks sampler',
+    'current_settings material actors surroundings osd_answers deep_stats sampler',
     'permission operating',
     'auto_apply',
     'evaluation publication adoption',

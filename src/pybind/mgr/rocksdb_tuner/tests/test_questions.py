@@ -10,9 +10,9 @@ from typing import Any, Callable
 
 import pytest
 
-from rocksdb_tuner import Module, looks
-from rocksdb_tuner.deep.look import DeepLookRefused
-from rocksdb_tuner.deep.rate import MOST, OSD_SPACING_S, WINDOW_S, LookRate
+from rocksdb_tuner import Module, deep_stats
+from rocksdb_tuner.deep.rate import MOST, OSD_SPACING_S, WINDOW_S, RateLimit
+from rocksdb_tuner.deep.reader import DeepStatsRefused
 from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.questions import Questions, in_a_thread
@@ -89,31 +89,31 @@ def test_what_was_asked_before_mode_off_is_nobodys_any_more() -> None:
 def test_a_look_that_takes_too_long_ends_and_what_it_left_on_is_put_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(looks, 'LOOK_WAIT_S', 0.2)
+    monkeypatch.setattr(deep_stats, 'ANSWER_WAIT_S', 0.2)
     world = Hanging(1)
     world.run(10)
-    with pytest.raises(DeepLookRefused, match='did not answer within') as refusal:
-        world.tuner.looks.look(1)
+    with pytest.raises(DeepStatsRefused, match='did not answer within') as refusal:
+        world.tuner.deep_stats.read(1)
     assert refusal.value.errno == errno.ETIMEDOUT
-    with pytest.raises(DeepLookRefused, match='did not answer yet'):
-        world.tuner.looks.look(1)
-    assert world.tuner.looks.look(2).osd_id == 2
+    with pytest.raises(DeepStatsRefused, match='did not answer yet'):
+        world.tuner.deep_stats.read(1)
+    assert world.tuner.deep_stats.read(2).osd_id == 2
     world.let_go.set()
-    wait_for(lambda: world.tuner.looks.free(1))
+    wait_for(lambda: world.tuner.deep_stats.free(1))
     world.cluster.advance(OSD_SPACING_S)
-    assert world.tuner.looks.look(1).not_put_back == ()
+    assert world.tuner.deep_stats.read(1).not_put_back == ()
     assert world.store.keys('deep/') == []
 
 
 def test_an_osd_is_looked_at_at_a_bounded_rate_and_the_refusal_says_when() -> None:
-    rate = LookRate()
+    rate = RateLimit()
     assert rate.take(0, 100.0) is None
-    assert rate.take(0, 110.0) == 'osd.0 was looked at 10 s ago: ask again in 20 s'
+    assert rate.take(0, 110.0) == 'osd.0 was queried 10s ago: retry in 20s'
     assert rate.take(0, 130.0) is None
     for osd_id in range(1, MOST - 1):
         assert rate.take(osd_id, 131.0) is None
     told = rate.take(99, 140.0)
-    assert told == '6 OSDs were looked at in the last 60 s: ask again in 20 s'
+    assert told == '6 OSDs were queried in the last 60s: retry in 20s'
     assert rate.take(99, 100.0 + WINDOW_S) is None
 
 
@@ -121,13 +121,13 @@ def test_a_refused_look_asks_the_osd_nothing() -> None:
     world = World()
     statistics_off(world)
     world.run(10)
-    world.tuner.looks.look(1)
+    world.tuner.deep_stats.read(1)
     world.cluster.told.clear()
-    with pytest.raises(DeepLookRefused, match='ask again in 30 s') as refusal:
-        world.tuner.looks.look(1)
+    with pytest.raises(DeepStatsRefused, match='retry in 30s') as refusal:
+        world.tuner.deep_stats.read(1)
     assert refusal.value.errno == errno.EAGAIN
     assert world.cluster.told == []
-    assert world.tuner.looks.look(2).osd_id == 2
+    assert world.tuner.deep_stats.read(2).osd_id == 2
 
 
 def test_only_so_many_questions_are_open_and_one_of_each_osd() -> None:

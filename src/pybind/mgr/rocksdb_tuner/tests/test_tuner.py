@@ -10,7 +10,7 @@ from typing import Callable, Optional
 import pytest
 
 from rocksdb_tuner.advise.records import Kind
-from rocksdb_tuner.deep.look import DeepLookRefused
+from rocksdb_tuner.deep.reader import DeepStatsRefused
 from rocksdb_tuner.judge.records import NoBenefit, SoakPlan, Verdict
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import CounterPoint, ManagerInfo
@@ -519,8 +519,8 @@ def test_while_osds_compact_nothing_else_is_asked_of_them_and_nothing_else_begin
     world.cluster.told.clear()
     world.run(700)
     assert world.cluster.told == []
-    with pytest.raises(DeepLookRefused, match='is being compacted'):
-        world.submit(lambda: world.tuner.looks.look(0))
+    with pytest.raises(DeepStatsRefused, match='is being compacted'):
+        world.submit(lambda: world.tuner.deep_stats.read(0))
     with pytest.raises(OperationRefused, match='campaign is under way'):
         world.apply(offered)
     with pytest.raises(OperationRefused, match='is under way'):
@@ -634,7 +634,7 @@ def test_a_deep_look_is_of_one_osd_and_leaves_nothing_stored(world: World) -> No
     statistics_off(world)
     world.run(10)
     world.cluster.told.clear()
-    look = world.tuner.looks.look(1)
+    look = world.tuner.deep_stats.read(1)
     assert look.stats.uptime_s == 12.5
     assert {osd_id for osd_id, _ in world.cluster.told} == {1}
     prefixes = [prefix for _, prefix in world.cluster.told]
@@ -656,8 +656,8 @@ def test_a_deep_look_is_refused_before_anything_is_asked(
     world = World(manager_version=version)
     statistics_off(world)
     world.settings = Settings(mode=mode)
-    with pytest.raises(DeepLookRefused) as refusal:
-        world.tuner.looks.look(osd_id)
+    with pytest.raises(DeepStatsRefused) as refusal:
+        world.tuner.deep_stats.read(osd_id)
     assert refusal.value.errno == code
     assert world.cluster.told == []
 
@@ -669,7 +669,7 @@ def test_what_a_manager_left_on_is_put_back_by_the_next_one(mode: Mode) -> None:
     statistics_off(world)
     world.run(10)
     world.cluster.errors['tell config unset'] = CommandError(errno.ETIMEDOUT, 'silent')
-    assert world.tuner.looks.look(1).not_put_back
+    assert world.tuner.deep_stats.read(1).not_put_back
     assert world.store.keys('deep/') == ['deep/osd.1']
     del world.cluster.errors['tell config unset']
     world.settings = Settings(mode=mode)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
-from ...deep.look import DeepLook
+from ...deep.reader import OsdDeepStats
 from ...observe.column_families import ColumnFamilyStats
 from ...units import format_time
 from .copies import like, like_if_any
@@ -93,7 +93,7 @@ class Deep:
     ]
 
 
-def deep_of(look: Optional[DeepLook]) -> Optional[Deep]:
+def deep_of(look: Optional[OsdDeepStats]) -> Optional[Deep]:
     if look is None:
         return None
     return like(

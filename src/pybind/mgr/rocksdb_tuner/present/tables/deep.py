@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Optional
 
-from ...deep.look import DeepLook
+from ...deep.reader import OsdDeepStats
 from ...observe.column_families import ColumnFamilyStats, DeepStats
 from ...units import UNKNOWN, format_bytes, format_count, format_duration, format_ratio
 from ..layout import WIDE, Column, fields, paragraph, table
 from .phrases import sections
 
 
-def deep_look(look: DeepLook, *, sharded: Optional[bool]) -> str:
+def deep_look(look: OsdDeepStats, *, sharded: Optional[bool]) -> str:
     """``sharded`` is whether there are more column families than "default"; None: not known."""
     stats = look.stats
     return sections(
@@ -102,7 +102,7 @@ def _levels(stats: DeepStats) -> str:
     return table(columns, rows, width=WIDE) if rows else ''
 
 
-def _remarks(look: DeepLook, *, sharded: Optional[bool]) -> list[str]:
+def _remarks(look: OsdDeepStats, *, sharded: Optional[bool]) -> list[str]:
     found = []
     only_default = [family.name for family in look.stats.column_families] == ['default']
     if only_default and sharded is not False:

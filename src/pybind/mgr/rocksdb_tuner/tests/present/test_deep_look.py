@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from rocksdb_tuner import present
-from rocksdb_tuner.deep.look import OPTIONS, DeepLook
+from rocksdb_tuner.deep.reader import OPTIONS, OsdDeepStats
 from rocksdb_tuner.observe.column_families import DeepStats, parse_deep_stats
 from rocksdb_tuner.present import render
 from rocksdb_tuner.present.layout import WIDE
@@ -26,9 +26,9 @@ ANSWERS = [
 ]
 
 
-def look(release: str, name: str) -> DeepLook:
+def look(release: str, name: str) -> OsdDeepStats:
     text = (DATA / release / f'{name}.txt').read_text()
-    return DeepLook(0, samples.NOW_S, parse_deep_stats(text), OPTIONS)
+    return OsdDeepStats(0, samples.NOW_S, parse_deep_stats(text), OPTIONS)
 
 
 @pytest.mark.parametrize(('release', 'name'), ANSWERS)
@@ -61,7 +61,7 @@ def test_what_is_still_on_is_said() -> None:
 
 
 def test_nothing_is_made_of_an_empty_answer() -> None:
-    seen = DeepLook(0, samples.NOW_S, DeepStats())
+    seen = OsdDeepStats(0, samples.NOW_S, DeepStats())
     found = json.loads(render.osd(samples.small_cluster(), 0, 'json', seen))
     jsonschema.validate(found, SCHEMA)
     assert found['deep']['uptime_s'] is None

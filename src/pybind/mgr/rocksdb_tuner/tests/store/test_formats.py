@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rocksdb_tuner.advise.own_profiles import OwnProfiles
-from rocksdb_tuner.deep import note
+from rocksdb_tuner.deep import overrides
 from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
 from rocksdb_tuner.judge.records import Predicted
 from rocksdb_tuner.mgr.records import FailureDomain, Place
@@ -148,13 +148,13 @@ def test_a_campaign_under_way_is_read() -> None:
 
 def test_a_note_and_a_custom_profile_are_read() -> None:
     """What is switched on in an OSD is put back, and no profile is lost."""
-    assert note.decode((FIRST / 'deep-osd.3.txt').read_text()) == note.Note(
+    assert overrides.decode((FIRST / 'deep-osd.3.txt').read_text()) == overrides.OsdOverrides(
         3,
         4294967295,
         1000.25,
         (
-            note.Switched('rocksdb_perf', None),
-            note.Switched('rocksdb_collect_memory_stats', 'false'),
+            overrides.Override('rocksdb_perf', None),
+            overrides.Override('rocksdb_collect_memory_stats', 'false'),
         ),
     )
     (own,) = OwnProfiles(stored(profile__ours='profile-ours')).all()

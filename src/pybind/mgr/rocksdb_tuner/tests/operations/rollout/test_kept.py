@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocksdb_tuner.deep.look import DeepLooker
+from rocksdb_tuner.deep.reader import DeepStatsReader
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.records import OsdStep
@@ -126,10 +126,10 @@ def test_a_refused_write_while_loading_forgets_no_note_of_a_deep_look() -> None:
     note = '{"version":1,"osd":%d,"nonce":7,"time_s":1.0,"switched":[]}'
     store.values.update({'deep/osd.0': 'no JSON', 'deep/osd.1': note % 1, 'deep/osd.2': note % 2})
     store.error = CommandError(28, 'no space')
-    looker = DeepLooker(FakeCluster(3), store)
-    looker.load()
-    noted = looker.unfinished
+    reader = DeepStatsReader(FakeCluster(3), store)
+    reader.load()
+    noted = reader.unfinished
     store.error = None
-    looker.put_back(FakeCluster(3).cluster_map(), 1000.0)
-    assert (noted, looker.unfinished) == (True, False)
+    reader.restore(FakeCluster(3).cluster_map(), 1000.0)
+    assert (noted, reader.unfinished) == (True, False)
     assert sorted(store.values) == ['deep/osd.0']

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rocksdb_tuner.deep.look import NOTES, OPTIONS, DeepLooker, DeepLookRefused
-from rocksdb_tuner.deep.note import Note, Switched, decode, encode
+from rocksdb_tuner.deep.overrides import OsdOverrides, Override, decode, encode
+from rocksdb_tuner.deep.reader import OPTIONS, OVERRIDES, DeepStatsReader, DeepStatsRefused
 from rocksdb_tuner.mgr.protocols import CommandError, TellArguments
 from rocksdb_tuner.mgr.records import ClusterMap, OsdInfo
 from rocksdb_tuner.store.errors import StoredStateError
@@ -101,7 +101,7 @@ def store() -> FakeStore:
 
 
 def test_a_look_switches_on_reads_and_leaves_all_as_it_was(osds: Osds, store: FakeStore) -> None:
-    look = DeepLooker(osds, store).look(osds.info(), 1000.0)
+    look = DeepStatsReader(osds, store).read(osds.info(), 1000.0)
     assert look.stats.uptime_s == 12.5
     assert look.switched_on == OPTIONS
     assert look.not_put_back == ()
@@ -111,7 +111,7 @@ def test_a_look_switches_on_reads_and_leaves_all_as_it_was(osds: Osds, store: Fa
 
 def test_what_is_on_already_is_not_touched(osds: Osds, store: FakeStore) -> None:
     osds.below = dict.fromkeys(OPTIONS, True)
-    look = DeepLooker(osds, store).look(osds.info(), 1000.0)
+    look = DeepStatsReader(osds, store).read(osds.info(), 1000.0)
     assert look.switched_on == ()
     assert osds.asked == ['config diff', 'dump_objectstore_kv_stats']
 
@@ -120,7 +120,7 @@ def test_what_an_operator_set_in_the_process_is_set_again(osds: Osds, store: Fak
     before = {'rocksdb_perf': False, 'rocksdb_collect_memory_stats': True}
     osds.override = dict(before)
     osds.below = {'rocksdb_perf': True}
-    DeepLooker(osds, store).look(osds.info(), 1000.0)
+    DeepStatsReader(osds, store).read(osds.info(), 1000.0)
     assert osds.override == before
 
 
@@ -131,14 +131,14 @@ def test_the_note_is_there_before_anything_is_changed(osds: Osds, store: FakeSto
         seen.append((key, 'config set' in osds.asked))
 
     store.on_set = on_set
-    DeepLooker(osds, store).look(osds.info(), 1000.0)
-    assert seen[0] == (f'{NOTES}osd.0', False)
+    DeepStatsReader(osds, store).read(osds.info(), 1000.0)
+    assert seen[0] == (f'{OVERRIDES}osd.0', False)
 
 
 def test_where_the_note_cannot_be_stored_nothing_is_changed(osds: Osds, store: FakeStore) -> None:
     store.error = CommandError(errno.EIO, 'no quorum')
     with pytest.raises(CommandError):
-        DeepLooker(osds, store).look(osds.info(), 1000.0)
+        DeepStatsReader(osds, store).read(osds.info(), 1000.0)
     assert osds.asked == ['config diff']
 
 
@@ -157,7 +157,7 @@ def test_a_manager_that_dies_anywhere_is_cleaned_up_after(
     osds.below, osds.override = below, dict(override)
     osds.dies_after = dies_after
     with contextlib.suppress(Died):
-        DeepLooker(osds, store).look(osds.info(), 1000.0)
+        DeepStatsReader(osds, store).read(osds.info(), 1000.0)
     osds.asked, osds.dies_after = [], again
     try:
         takeover(osds, store)
@@ -168,28 +168,28 @@ def test_a_manager_that_dies_anywhere_is_cleaned_up_after(
     assert store.values == {}
 
 
-def takeover(osds: Osds, store: FakeStore) -> DeepLooker:
-    looker = DeepLooker(osds, store)
-    looker.load()
-    looker.put_back(a_map(osds.info()), 2000.0)
-    return looker
+def takeover(osds: Osds, store: FakeStore) -> DeepStatsReader:
+    reader = DeepStatsReader(osds, store)
+    reader.load()
+    reader.restore(a_map(osds.info()), 2000.0)
+    return reader
 
 
 def test_an_osd_that_stops_answering_is_tried_again_until_it_does(
     osds: Osds, store: FakeStore
 ) -> None:
     osds.silent_after = 3
-    looker = DeepLooker(osds, store)
+    reader = DeepStatsReader(osds, store)
     with pytest.raises(CommandError):
-        looker.look(osds.info(), 1000.0)
+        reader.read(osds.info(), 1000.0)
     assert osds.override != {}
-    assert store.keys(NOTES) == [f'{NOTES}osd.0']
-    looker.put_back(a_map(osds.info()), 1001.0)
+    assert store.keys(OVERRIDES) == [f'{OVERRIDES}osd.0']
+    reader.restore(a_map(osds.info()), 1001.0)
     assert osds.override != {}
-    with pytest.raises(DeepLookRefused, match='the module retries'):
-        looker.look(osds.info(), 1002.0)
+    with pytest.raises(DeepStatsRefused, match='the module retries'):
+        reader.read(osds.info(), 1002.0)
     osds.silent_after = None
-    looker.put_back(a_map(osds.info()), 1040.0)
+    reader.restore(a_map(osds.info()), 1040.0)
     assert osds.override == {}
     assert store.values == {}
 
@@ -197,14 +197,14 @@ def test_an_osd_that_stops_answering_is_tried_again_until_it_does(
 def test_one_that_is_down_is_waited_for(osds: Osds, store: FakeStore) -> None:
     osds.dies_after = 3
     with pytest.raises(Died):
-        DeepLooker(osds, store).look(osds.info(), 1000.0)
+        DeepStatsReader(osds, store).read(osds.info(), 1000.0)
     osds.dies_after = None
-    looker = DeepLooker(osds, store)
-    looker.load()
+    reader = DeepStatsReader(osds, store)
+    reader.load()
     asked = list(osds.asked)
-    looker.put_back(a_map(osds.info(up=False)), 2000.0)
+    reader.restore(a_map(osds.info(up=False)), 2000.0)
     assert osds.asked == asked
-    assert store.keys(NOTES)
+    assert store.keys(OVERRIDES)
 
 
 @pytest.mark.parametrize('gone', [True, False])
@@ -213,53 +213,59 @@ def test_of_a_process_that_is_gone_there_is_nothing_to_put_back(
 ) -> None:
     osds.dies_after = 3
     with pytest.raises(Died):
-        DeepLooker(osds, store).look(osds.info(), 1000.0)
+        DeepStatsReader(osds, store).read(osds.info(), 1000.0)
     osds.dies_after, osds.asked = None, []
     osds.restart()
-    looker = DeepLooker(osds, store)
-    looker.load()
-    looker.put_back(a_map(*([] if gone else [osds.info()])), 2000.0)
+    reader = DeepStatsReader(osds, store)
+    reader.load()
+    reader.restore(a_map(*([] if gone else [osds.info()])), 2000.0)
     assert osds.asked == []
     assert store.values == {}
 
 
 def test_a_note_that_cannot_be_read_is_set_aside(osds: Osds, store: FakeStore) -> None:
-    store.values[f'{NOTES}osd.0'] = '{"version": 1, "osd"'
+    store.values[f'{OVERRIDES}osd.0'] = '{"version": 1, "osd"'
     takeover(osds, store)
     assert osds.asked == []
-    assert store.values == {f'broken/{NOTES}osd.0': '{"version": 1, "osd"'}
+    assert store.values == {f'broken/{OVERRIDES}osd.0': '{"version": 1, "osd"'}
 
 
 def test_an_osd_that_is_down_is_not_asked(osds: Osds, store: FakeStore) -> None:
-    with pytest.raises(DeepLookRefused, match=r'osd\.0 is down'):
-        DeepLooker(osds, store).look(osds.info(up=False), 1000.0)
+    with pytest.raises(DeepStatsRefused, match=r'osd\.0 is down'):
+        DeepStatsReader(osds, store).read(osds.info(up=False), 1000.0)
 
 
-NOTE_TEXT = encode(Note(3, 7, 1000.0, (Switched('rocksdb_perf', None),)))
+STORED_TEXT = encode(OsdOverrides(3, 7, 1000.0, (Override('rocksdb_perf', None),)))
 
 
 @given(
     st.builds(
-        Note,
+        OsdOverrides,
         st.integers(0, 1 << 31),
         st.integers(0, 1 << 32),
         st.floats(0, 1e10),
-        st.lists(st.builds(Switched, st.text(), st.none() | st.text())).map(tuple),
+        st.lists(st.builds(Override, st.text(), st.none() | st.text())).map(tuple),
     )
 )
-def test_a_note_is_read_as_it_was_written(note: Note) -> None:
+def test_a_note_is_read_as_it_was_written(note: OsdOverrides) -> None:
     assert decode(encode(note)) == note
 
 
-@given(st.integers(0, len(NOTE_TEXT) - 1))
+@given(st.integers(0, len(STORED_TEXT) - 1))
 def test_a_note_that_was_cut_off_is_refused(length: int) -> None:
     with pytest.raises(StoredStateError):
-        decode(NOTE_TEXT[:length])
+        decode(STORED_TEXT[:length])
 
 
 @pytest.mark.parametrize(
     'text',
-    ['[]', 'null', '{"version": 2}', NOTE_TEXT.replace('7', '"7"'), NOTE_TEXT.replace('null', '5')],
+    [
+        '[]',
+        'null',
+        '{"version": 2}',
+        STORED_TEXT.replace('7', '"7"'),
+        STORED_TEXT.replace('null', '5'),
+    ],
 )
 def test_another_text_is_refused(text: str) -> None:
     with pytest.raises(StoredStateError):

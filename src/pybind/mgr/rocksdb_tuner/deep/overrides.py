@@ -1,4 +1,4 @@
-"""What was switched on in an OSD, kept until it is as it was before. Pure."""
+"""Options that were enabled in an OSD, stored until they are restored. Pure."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ _FIRST_VERSION = 1
 
 
 @dataclass(frozen=True)
-class Switched:
-    """One option that was switched on."""
+class Override:
+    """One option that was enabled."""
 
     name: str
-    #: What somebody had set in the running OSD before; None: nothing, so the setting goes.
+    #: The override before; None: there was none, so it is removed.
     previous: Optional[str]
 
 
 @dataclass(frozen=True)
-class Note:
-    """The options of one process; they end with it."""
+class OsdOverrides:
+    """The options of one OSD process; a restart drops them."""
 
     osd_id: int
     nonce: int
     time_s: float
-    switched: tuple[Switched, ...]
+    switched: tuple[Override, ...]
 
 
-def encode(note: Note) -> str:
-    return pack({'version': VERSION, **codec.encode(note)})
+def encode(overrides: OsdOverrides) -> str:
+    return pack({'version': VERSION, **codec.encode(overrides)})
 
 
-def decode(text: str) -> Note:
+def decode(text: str) -> OsdOverrides:
     """Raises StoredStateError."""
     document = unpack(text, _FIRST_VERSION, VERSION)
     if document['version'] == _FIRST_VERSION and 'osd' in document:
         document['osd_id'] = document.pop('osd')
-    return codec.decode(Note, document)
+    return codec.decode(OsdOverrides, document)
