@@ -53,6 +53,16 @@ def test_only_metrics_and_labels_that_there_are_stand_in_it(name: str) -> None:
         assert set(re.findall(r'(\w+)(?:=~|!~|!=|=)"', matchers)) <= known[metric] | added
 
 
+def test_each_alert_links_to_a_section_of_the_manual() -> None:
+    """A heading that is renamed there would break the link silently."""
+    manual = (mixin.FOLDER.parents[2] / 'doc/mgr/rocksdb_tuner.rst').read_text(encoding='utf-8')
+    headings = re.findall(r'^(.+)\n(?:=+|-+)$', manual, re.MULTILINE)
+    anchors = {re.sub(r'[^a-z0-9]+', '-', heading.lower()) for heading in headings}
+    linked = re.findall(r'#([\w-]+)', mixin.results()[ALERTS])
+    assert linked
+    assert set(linked) <= anchors
+
+
 @pytest.fixture(scope='module')
 def dashboard() -> Any:
     return json.loads(mixin.results()[DASHBOARD])

@@ -5,7 +5,7 @@
   local classes = '%s, device_class=~"$device_class"' % cluster,
   local datasource = { type: 'prometheus', uid: '${datasource}' },
 
-  // A metric of OSDs, of the chosen ones only.
+  // A per-OSD metric, filtered by the variables of the dashboard.
   local ofOsds(name) =
     '%(metric)s{%(cluster)s, ceph_daemon=~"$osd"} * on (%(label)s, instance, ceph_daemon) group_left (device_class) %(info)s{%(classes)s}' % {
       metric: m(name),
@@ -14,7 +14,7 @@
       info: m('osd_info'),
       classes: classes,
     },
-  // Of thousands of lines none can be read.
+  // Thousands of lines would be unreadable.
   local worst(name) = 'topk(10, %s)' % ofOsds(name),
   local ofClasses(name) = 'max by (device_class) (%s{%s})' % [m(name), classes],
 
@@ -69,12 +69,12 @@
       title: 'Cluster',
       height: 4,
       panels: [
-        stat('Mode', 'How much the module may do.', '%s{%s} == 1' % [m('mode'), cluster], 'none', neutral, '{{mode}}'),
-        stat('Errors', 'Findings of severity error.', 'max(%s{%s, severity="error"})' % [m('findings'), cluster], 'none', bad('red')),
-        stat('Warnings', 'Findings of severity warning.', 'max(%s{%s, severity="warning"})' % [m('findings'), cluster], 'none', bad('orange')),
-        stat('Recommendations', 'Changes that are recommended.', 'max(sum by (instance) (%s{%s}))' % [m('recommendations'), cluster], 'none', bad('blue')),
-        stat('Rollout', 'The phase of the last rollout.', '%s{%s} == 1' % [m('rollout_phase'), cluster], 'none', neutral, '{{phase}}'),
-        stat('Age of this', 'Since the module last worked this out.', 'time() - max(%s{%s})' % [m('snapshot_timestamp_seconds'), cluster], 's', [
+        stat('Mode', 'Current mode of the module.', '%s{%s} == 1' % [m('mode'), cluster], 'none', neutral, '{{mode}}'),
+        stat('Errors', 'Findings with severity error.', 'max(%s{%s, severity="error"})' % [m('findings'), cluster], 'none', bad('red')),
+        stat('Warnings', 'Findings with severity warning.', 'max(%s{%s, severity="warning"})' % [m('findings'), cluster], 'none', bad('orange')),
+        stat('Recommendations', 'Recommended changes.', 'max(sum by (instance) (%s{%s}))' % [m('recommendations'), cluster], 'none', bad('blue')),
+        stat('Rollout', 'Phase of the last rollout.', '%s{%s} == 1' % [m('rollout_phase'), cluster], 'none', neutral, '{{phase}}'),
+        stat('Data age', 'Time since the last update by the module.', 'time() - max(%s{%s})' % [m('snapshot_timestamp_seconds'), cluster], 's', [
           { color: 'green', value: null },
           { color: 'orange', value: c.staleSeconds },
         ]),
@@ -84,17 +84,17 @@
       title: 'Device classes',
       height: 8,
       panels: [
-        panel('table', 'Workload and options', 'What the OSDs of each device class do and run.', [
+        panel('table', 'Workload and options', 'Workload and options of the OSDs in each device class.', [
           target('%s{%s}' % [m('device_class_info'), classes], '', 'table'),
         ], 'none') {
           transformations: [
             { id: 'organize', options: {
               excludeByName: { Time: true, Value: true, __name__: true, job: true, instance: true },
-              renameByName: { device_class: 'Device class', workload: 'Workload', profile: 'Option set' },
+              renameByName: { device_class: 'Device class', workload: 'Workload', profile: 'Profile' },
             } },
           ],
         },
-        panel('table', 'Findings', 'Conditions that are met, and on how many OSDs.', [
+        panel('table', 'Findings', 'Findings and the number of affected OSDs.', [
           target('max by (finding, severity) (%s{%s})' % [m('finding_osds'), cluster], '', 'table'),
         ], 'none') {
           transformations: [
@@ -110,35 +110,35 @@
       title: '',
       height: 8,
       panels: [
-        graph('Busiest kv_sync thread', 'At 1 this one thread bounds the writes of an OSD.', [
+        graph('Busiest kv_sync thread', 'At 100% this thread limits the writes of an OSD.', [
           target(ofClasses('device_class_kv_sync_busy_max_ratio'), '{{device_class}}'),
         ], 'percentunit', 1),
-        graph('Bytes written for RocksDB', 'By BlueFS, of all OSDs. Compaction is a part of SST.', [
+        graph('RocksDB writes', 'Bytes that BlueFS writes on all OSDs. SST includes compaction.', [
           target(ofClasses('device_class_wal_bytes_per_second'), '{{device_class}} WAL'),
           target(ofClasses('device_class_sst_bytes_per_second'), '{{device_class}} SST'),
           target(ofClasses('device_class_compaction_bytes_per_second'), '{{device_class}} compaction'),
         ], 'Bps'),
-        graph('Fullest DB device', 'Share of its DB device that RocksDB uses.', [
+        graph('Fullest DB device', 'Usage of the DB device by RocksDB.', [
           target(ofClasses('device_class_db_used_max_ratio'), '{{device_class}}'),
         ], 'percentunit', 1),
       ],
     },
     {
-      title: 'OSDs: the ten highest',
+      title: 'Top 10 OSDs',
       height: 8,
       panels: [
-        graph('kv_sync', 'Mean duration of one round of the kv_sync thread.', [target(worst('osd_kv_sync_seconds'), '{{ceph_daemon}}')], 's'),
-        graph('kv_sync busy', 'Time inside kv_sync over wall time.', [target(worst('osd_kv_sync_busy_ratio'), '{{ceph_daemon}}')], 'percentunit', 1),
-        graph('Commit', 'Mean time until a transaction is durable.', [target(worst('osd_commit_seconds'), '{{ceph_daemon}}')], 's'),
+        graph('kv_sync latency', 'Mean duration of a kv_sync round.', [target(worst('osd_kv_sync_seconds'), '{{ceph_daemon}}')], 's'),
+        graph('kv_sync busy', 'Share of time that the kv_sync thread is busy.', [target(worst('osd_kv_sync_busy_ratio'), '{{ceph_daemon}}')], 'percentunit', 1),
+        graph('Commit latency', 'Mean time until a transaction is durable.', [target(worst('osd_commit_seconds'), '{{ceph_daemon}}')], 's'),
       ],
     },
     {
       title: '',
       height: 8,
       panels: [
-        graph('Compaction', 'Bytes that compaction writes.', [target(worst('osd_compaction_bytes_per_second'), '{{ceph_daemon}}')], 'Bps'),
-        graph('Write amplification', 'WAL and SST bytes over WAL bytes.', [target(worst('osd_db_write_amplification_ratio'), '{{ceph_daemon}}')], 'none'),
-        graph('RocksDB on the slow device', 'Spillover.', [target(worst('osd_slow_used_bytes'), '{{ceph_daemon}}')], 'bytes'),
+        graph('Compaction', 'Bytes written by compaction.', [target(worst('osd_compaction_bytes_per_second'), '{{ceph_daemon}}')], 'Bps'),
+        graph('Write amplification', 'WAL and SST bytes divided by WAL bytes.', [target(worst('osd_db_write_amplification_ratio'), '{{ceph_daemon}}')], 'none'),
+        graph('Spillover', 'RocksDB data on the slow device.', [target(worst('osd_slow_used_bytes'), '{{ceph_daemon}}')], 'bytes'),
       ],
     },
     {
@@ -146,8 +146,8 @@
       height: 8,
       panels: [
         graph('Used', 'Bytes used by RocksDB.', [target(worst('osd_db_used_bytes'), '{{ceph_daemon}}')], 'bytes'),
-        graph('Size', 'Size of the DB device, where it is one of its own.', [target(worst('osd_db_total_bytes'), '{{ceph_daemon}}')], 'bytes'),
-        panel('table', 'Full soonest', 'As far as growth tells: until the DB device is full.', [
+        graph('Size', 'Size of the dedicated DB device.', [target(worst('osd_db_total_bytes'), '{{ceph_daemon}}')], 'bytes'),
+        panel('table', 'Full soonest', 'Forecast time until the DB device is full.', [
           target('bottomk(10, (%s) - time())' % ofOsds('osd_db_full_timestamp_seconds'), '', 'table'),
         ], 's') {
           transformations: [
@@ -185,7 +185,7 @@
     refresh: 2,
     multi: true,
     includeAll: true,
-    // Series without such a label are meant too.
+    // Also matches series without the label.
     allValue: '.*',
     current: { text: 'All', value: '$__all' },
     sort: 3,
