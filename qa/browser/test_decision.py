@@ -22,7 +22,7 @@ THEMES = {
     'light': {'ground': '#fff', 'ink': '#212121'},
     'dark': {'ground': '#262626', 'ink': '#f4f4f4'},
 }
-WIDTHS = (1280, 400)
+WIDTHS = (1280, 800, 400)
 
 Open = Callable[..., Page]
 
@@ -115,10 +115,10 @@ def test_the_chosen_one_what_runs_and_every_other_candidate_are_drawn(open_tab: 
     assert {'variant-2022-d (chosen)', 'alternate-2019 (running)', 'derived'} <= set(names)
     assert len(names) == 8
     # To those who do not see it, it is said.
-    said = ssd.get_by_role('img').get_attribute('aria-label') or ''
-    assert 'Chosen: variant-2022-d, gain +18% (+12 to +24%), worst loss 0% (-3 to +4%)' in said
+    label = ssd.get_by_role('img').get_attribute('aria-label') or ''
+    assert 'Chosen: variant-2022-d, gain +18% (+12 to +24%), worst loss 0% (-3 to +4%)' in label
     stays = of(page, 'osd/class:nvme').get_by_role('img').get_attribute('aria-label') or ''
-    assert 'bluestore-default-reef, which is running, is chosen.' in stays
+    assert 'Chosen: bluestore-default-reef, which is running.' in stays
 
 
 def test_the_estimate_of_the_chosen_lies_where_a_candidate_may_be_chosen(open_tab: Open) -> None:
@@ -146,7 +146,7 @@ def test_no_label_is_over_another_and_nothing_is_wider_than_the_page(
         assert overlapping(page, who) == [], who
     assert page.evaluate('document.documentElement.scrollWidth') <= width
     # What has no label is counted, and in the table.
-    expect(of(page, 'osd/class:crowd')).to_contain_text('without room for a name')
+    expect(of(page, 'osd/class:crowd')).to_contain_text('not labeled for lack of room')
 
 
 def test_it_is_drawn_again_where_the_window_gets_narrow(open_tab: Open) -> None:
@@ -186,7 +186,7 @@ def test_the_table_has_every_feasible_candidate_and_reasons_are_shown_on_demand(
     expect(reason).to_be_hidden()
     ssd.locator('summary', has_text='Infeasible').click()
     expect(reason).to_be_visible()
-    expect(ssd.locator('.rt-infeasible li')).to_have_count(2)
+    expect(ssd.locator('.rt-infeasible .rt-body > ul > li')).to_have_count(2)
     ssd.locator('summary', has_text='as a table').click()
     rows = ssd.get_by_role('rowheader')
     expect(rows).to_have_count(46)
@@ -195,6 +195,24 @@ def test_the_table_has_every_feasible_candidate_and_reasons_are_shown_on_demand(
     expect(row).to_contain_text('+22% (+14 to +29%)')
     expect(row).to_contain_text('writes to the DB device: +14% (+6 to +22%)')
     expect(row).to_contain_text('a loss of 5% is allowed')
+
+
+def test_each_reason_against_a_candidate_is_an_item_of_its_own(open_tab: Open) -> None:
+    """Sentences that run together read as one."""
+    ssd = of(open_tab(all_decisions()), 'osd/class:ssd')
+    ssd.locator('summary', has_text='Infeasible').click()
+    two = ssd.locator('.rt-infeasible .rt-body > ul > li').nth(1)
+    expect(two.locator('li')).to_have_count(2)
+
+
+@pytest.mark.parametrize('width', WIDTHS)
+def test_the_table_of_candidates_does_not_scroll_sideways(open_tab: Open, width: int) -> None:
+    """Not even in the narrow page of a tablet or a phone."""
+    ssd = of(open_tab(all_decisions(), width=width), 'osd/class:ssd')
+    ssd.locator('summary', has_text='as a table').click()
+    box = ssd.locator('.rt-candidates')
+    expect(box).to_be_visible()
+    assert box.evaluate('(e) => e.scrollWidth <= e.clientWidth')
 
 
 def test_where_nothing_was_weighed_there_is_only_the_conclusion(open_tab: Open) -> None:
@@ -208,8 +226,8 @@ def test_where_nothing_else_is_feasible_that_is_said_and_the_reasons_are_there(
 ) -> None:
     """And not that effects are not known: nobody looked at them."""
     small = of(open_tab([none_feasible()]), 'osd/class:small')
-    expect(small).to_contain_text('No other option set is feasible for these OSDs.')
-    expect(small).not_to_contain_text('is not known')
+    expect(small).to_contain_text('No other option string is feasible for these OSDs.')
+    expect(small).not_to_contain_text('is unknown')
     expect(small.locator('.rt-scatter')).to_have_count(0)
     expect(small.locator('summary', has_text='Infeasible')).to_contain_text('2 candidates')
 
@@ -218,7 +236,7 @@ def test_more_use_of_what_there_may_be_plenty_of_is_no_loss(open_tab: Open) -> N
     """The chosen lies where it may be chosen, and a note says what is left out."""
     page = open_tab([cores_unknown()])
     lz4 = of(page, 'osd/class:lz4')
-    expect(lz4).to_contain_text('More use of CPU is no loss here')
+    expect(lz4).to_contain_text('Additional use of CPU is not counted')
     region = lz4.locator('.rt-scatter .rt-region').bounding_box()
     mark = lz4.locator('.rt-scatter .rt-mark-chosen').bounding_box()
     assert region is not None
@@ -226,12 +244,12 @@ def test_more_use_of_what_there_may_be_plenty_of_is_no_loss(open_tab: Open) -> N
     assert mark['y'] > region['y']
     lz4.locator('summary', has_text='as a table').click()
     expect(lz4.get_by_role('row', name='lz4-2025')).to_contain_text('CPU +25%')
-    expect(of(open_tab(all_decisions()), 'osd/class:ssd')).not_to_contain_text('no loss here')
+    expect(of(open_tab(all_decisions()), 'osd/class:ssd')).not_to_contain_text('is not counted')
 
 
 def test_effects_that_are_not_known_are_not_drawn_as_none(open_tab: Open) -> None:
     qlc = of(open_tab(all_decisions()), 'osd/class:qlc')
-    expect(qlc).to_contain_text('What other option sets do to CPU is not known')
+    expect(qlc).to_contain_text('The effect of other option strings on CPU is unknown')
     expect(qlc.locator('.rt-scatter')).to_have_count(0)
     qlc.locator('summary', has_text='as a table').click()
     cells = qlc.get_by_role('row', name='variant-2022-d').get_by_role('cell')
@@ -249,8 +267,8 @@ def test_a_module_that_is_older_than_the_tab_has_no_decision(open_tab: Open) -> 
 def test_without_an_answer_everything_else_is_as_good_as_before(open_tab: Open) -> None:
     detail = 'The rocksdb_tuner module failed'
     page = open_tab([], status=500, json={'detail': detail})
-    expect(page.locator(PANEL)).to_contain_text(f'The candidates could not be read: {detail}')
-    expect(page.locator(f'{PANEL} .rt-headline')).to_contain_text('All is well')
+    expect(page.locator(PANEL)).to_contain_text(f'Cannot read the candidates: {detail}')
+    expect(page.locator(f'{PANEL} .rt-headline')).to_contain_text('No issues')
     expect(page.locator(f'{PANEL} .rt-charts canvas').first).to_be_visible()
     assert page.locator(f'{PANEL} .rt-old').count() == 0
 

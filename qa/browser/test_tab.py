@@ -77,7 +77,7 @@ def test_charts_come_with_the_first_refresh_that_has_some(admin: Visitor) -> Non
         page.route(f'{API}/map', count)
         page.route(re.compile('/api/rocksdb_tuner/trend'), trend)
         admin.open_tab()
-        expect(page.locator(PANEL)).to_contain_text('Nothing was measured over time yet')
+        expect(page.locator(PANEL)).to_contain_text('No history yet')
         expect(page.locator(f'{PANEL} .rt-charts canvas').first).to_be_visible()
         assert asked[:2] == [1, 2]
     assert admin.our_errors() == []
@@ -198,7 +198,7 @@ def test_a_read_only_user_sees_all_and_is_offered_no_change(
     with visitor.answering(answers(osds=3)):
         visitor.open_tab()
         visitor.page.click(f'{PANEL} summary:has-text("Set option set")')
-        expect(visitor.page.get_by_text('needs permission to update')).to_be_visible()
+        expect(visitor.page.get_by_text('requires update permission')).to_be_visible()
         expect(visitor.page.get_by_role('button', name='Dry run')).to_be_visible()
         for name in ('Apply …', 'Pause …', 'Abort …', 'Roll back …', 'recommend …'):
             expect(visitor.page.get_by_role('button', name=name)).to_have_count(0)
@@ -234,7 +234,7 @@ DISABLED = {'code': 'module_disabled', 'detail': 'The rocksdb_tuner module is no
     [
         ('error', 500, ERROR, 'the mgr log has the details'),
         ('disabled', 503, DISABLED, 'ceph mgr module enable rocksdb_tuner'),
-        ('no-permission', 403, {'detail': 'forbidden'}, 'permission to read OSDs'),
+        ('no-permission', 403, {'detail': 'forbidden'}, 'Read permission for OSDs'),
     ],
 )
 def test_a_module_that_does_not_answer_is_said_as_what_it_is(
@@ -251,15 +251,15 @@ def test_a_module_that_does_not_answer_is_said_as_what_it_is(
 @pytest.mark.parametrize(
     ('state', 'shown'),
     [
-        ('empty', 'Nothing has been measured yet'),
+        ('empty', 'No samples yet'),
         ('off', 'The mode is off'),
-        ('stale', 'Nothing new is measured'),
-        ('quiet', 'All is well'),
-        ('waiting', 'A rollout requires operator action'),
+        ('stale', 'Stale data'),
+        ('quiet', 'No issues'),
+        ('waiting', 'Rollout requires operator action'),
         ('annex', 'Sets bluestore_rocksdb_options_annex, which OSDs append'),
         ('offer', 'Compact'),
-        ('campaign', 'A compaction campaign is under way: 6 of 12 OSDs'),
-        ('campaign-waiting', 'A compaction campaign waits: writes of clients take'),
+        ('campaign', 'Compaction campaign in progress: 6 of 12 OSDs'),
+        ('campaign-waiting', 'Compaction campaign waiting: writes of clients take'),
         ('campaign-done', 'Last compaction campaign'),
         ('broken', 'Needs attention'),
     ],
@@ -284,7 +284,7 @@ def test_that_no_option_value_changes_is_said_where_an_annex_goes(admin: Visitor
         admin.open_tab()
         item = admin.page.locator(f'{PANEL} details[data-id]').first
         item.locator('summary').first.click()
-        expect(item).to_contain_text('No option value changes')
+        expect(item).to_contain_text('No option values change')
         admin.shot('state-annex-goes')
         assert admin.violations() == []
     assert admin.our_errors() == []
@@ -338,13 +338,16 @@ def test_a_campaign_moves_osd_by_osd_and_is_controlled_behind_a_question(admin: 
     page.route(f'{API}/rollout/*', change)
     with admin.answering(answers(osds=12, state='campaign')):
         # At the next refresh.
-        expect(page.locator(PANEL)).to_contain_text('Compaction campaign under way')
+        expect(page.locator(PANEL)).to_contain_text('Compaction campaign in progress')
         expect(admin.row(1)).to_contain_text('done')
         expect(admin.row(1)).to_contain_text('10 GiB (DB -33%)')
         expect(admin.row(6)).to_contain_text('compacting')
         expect(page.locator(PANEL)).to_contain_text('osd.6 has been compacting for 2h 10m and has')
         expect(admin.row(2)).to_contain_text('no room')
-        for name, told in (('Pause', 'osd 6 cannot be stopped'), ('Abort', '5 OSDs are left')):
+        for name, told in (
+            ('Pause', 'osd 6 cannot be stopped'),
+            ('Abort', '5 OSDs will not be compacted'),
+        ):
             page.get_by_role('button', name=f'{name} …').click()
             expect(dialog).to_contain_text(told)
             dialog.get_by_role('button', name=name, exact=True).click()
@@ -376,7 +379,7 @@ def test_while_loading_and_when_nothing_answers_any_more_it_says_so(admin: Visit
     page.route(f'{API}/map', lambda route: route.abort())
     # At the next refresh.
     alert = page.locator(f'{PANEL} [role=alert]')
-    expect(alert).to_contain_text('does not answer')
+    expect(alert).to_contain_text('does not respond')
     # What was read before stays, and can be told to be old.
     expect(page.locator(f'{PANEL} .rt-old .rt-headline')).to_be_visible()
     admin.shot('state-unreachable')
@@ -450,9 +453,9 @@ def test_a_recommendation_goes_from_dry_run_to_done_and_back(
     admin.open_tab()
     item = page.locator(f'{PANEL} details[data-id="{found["id"]}"]')
     item.locator('summary').click()
-    expect(item).to_contain_text('What changes')
+    expect(item).to_contain_text('Option changes')
     item.get_by_role('button', name='Dry run').click()
-    expect(item).to_contain_text('nothing was changed')
+    expect(item).to_contain_text('no changes were made')
     admin.shot('recommendation')
     assert admin.violations() == []
     assert tuner.rollout() is None or tuner.rollout()['recommendation'] != found['id']
@@ -469,7 +472,7 @@ def test_a_recommendation_goes_from_dry_run_to_done_and_back(
     assert tuner.entries() == [('osd.1', '', ALTERNATE_2019)]
     item.get_by_role('button', name='Apply …').click()
     _confirm(page, 'Apply')
-    expect(page.locator(PANEL)).to_contain_text('Rollout under way')
+    expect(page.locator(PANEL)).to_contain_text('Rollout in progress')
     admin.shot('rollout')
     expect(page.locator(PANEL)).to_contain_text('Last rollout', timeout=180_000)
     assert tuner.rollout()['phase'] == 'done'
@@ -477,7 +480,7 @@ def test_a_recommendation_goes_from_dry_run_to_done_and_back(
     expect(page.locator(PANEL)).to_contain_text('dashboard:the-administrator')
     admin.shot('rollout-done')
     page.get_by_role('button', name='Roll back …').click()
-    expect(page.get_by_role('dialog')).to_contain_text('Exactly what was there before')
+    expect(page.get_by_role('dialog')).to_contain_text('Restores exactly the configuration before')
     page.get_by_role('dialog').get_by_role('button', name='Roll back', exact=True).click()
     tuner.wait_for_phase('rolled-back', 'failed')
     assert tuner.entries() == [('osd.1', '', ALTERNATE_2019)]

@@ -38,7 +38,7 @@ def test_a_real_campaign_is_seen_osd_by_osd_and_held_and_resumed(
     item = page.locator(f'{PANEL} details[data-id="{offer["id"]}"]')
     item.locator('summary').click()
     answer('Apply …', 'Compact')
-    expect(headline).to_contain_text('A compaction campaign is under way: 0 of 3 OSDs')
+    expect(headline).to_contain_text('Compaction campaign in progress: 0 of 3 OSDs')
     first, *others = offer['osds']
     expect(admin.row(first)).to_contain_text(re.compile('compacting|settling'), timeout=OSD_MS)
     for osd in others:
@@ -46,10 +46,10 @@ def test_a_real_campaign_is_seen_osd_by_osd_and_held_and_resumed(
     admin.shot('real-campaign-first')
 
     answer('Pause …', 'Pause')
-    expect(headline).to_contain_text('A compaction campaign waits')
+    expect(headline).to_contain_text('Compaction campaign waiting')
     # What runs is watched to its end, and no other begins.
     expect(admin.row(first)).to_contain_text('done', timeout=OSD_MS)
-    expect(panel).to_contain_text('It waits: ')
+    expect(panel).to_contain_text('Waiting: ')
     tuner.wait_for(lambda: not {'compacting', 'settling'} & set(steps(tuner)), 120, 'nothing runs')
     held = steps(tuner)
     # On a slow machine the second had begun before the pause.
@@ -59,7 +59,7 @@ def test_a_real_campaign_is_seen_osd_by_osd_and_held_and_resumed(
     assert admin.violations() == []
 
     answer('Resume …', 'Resume')
-    expect(headline).to_contain_text('A compaction campaign is under way')
+    expect(headline).to_contain_text('Compaction campaign in progress')
     expect(headline).to_contain_text('2 of 3 OSDs', timeout=OSD_MS)
     expect(panel).to_contain_text('Last compaction campaign', timeout=OSD_MS)
     state = tuner.rollout()['campaign']
@@ -67,9 +67,9 @@ def test_a_real_campaign_is_seen_osd_by_osd_and_held_and_resumed(
     # Of 180 MB of values that LZ4 makes a twentieth of; what is left depends on what RocksDB
     # rewrote before by itself.
     assert state['used_before_bytes'] - state['used_after_bytes'] > 20e6
-    expect(panel).to_contain_text('Given back')
+    expect(panel).to_contain_text('Reclaimed')
     expect(page.locator(f'{PANEL} details[data-id="{offer["id"]}"]')).to_have_count(0)
-    page.locator(f'{PANEL} summary', has_text='in which they are compacted').click()
+    page.locator(f'{PANEL} summary', has_text='OSDs in compaction order').click()
     expect(admin.row(1)).to_contain_text('(DB -')
     admin.shot('real-campaign-done')
     assert admin.violations() == []

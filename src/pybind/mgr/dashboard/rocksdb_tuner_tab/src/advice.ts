@@ -11,15 +11,15 @@ import { commands, flushes, label, PURPOSE, TABLE } from './parts';
 const ANNEX = 'bluestore_rocksdb_options_annex';
 const SEVERITY = { error: 'danger', warning: 'warning', info: 'info' } as const;
 const KIND: Record<string, string> = {
-  'set-profile': 'Set option set',
+  'set-profile': 'Set profile',
   'remove-override': 'Remove override',
   compact: 'Compact',
-  manual: 'By hand',
+  manual: 'Manual',
 };
 
 export function findings(found: readonly Finding[]): TemplateResult {
   return html`<h3>Findings</h3>
-    ${found.length ? nothing : html`<p>None: nothing is worth attention.</p>`}
+    ${found.length ? nothing : html`<p>No findings.</p>`}
     ${repeat(
       found,
       (f) => `${f.id} ${f.summary}`,
@@ -34,7 +34,7 @@ export function findings(found: readonly Finding[]): TemplateResult {
           ${f.do_not ? html`<p><strong>Do not:</strong> ${f.do_not}</p>` : nothing}
           ${commands(f.commands, 'Remedy')} ${evidenceTable(f)}
           <p class="rt-note">
-            ${f.osds.length ? html`On ${ids(f.osds)}. ` : nothing}Source: ${f.source}
+            ${f.osds.length ? html`OSDs: ${ids(f.osds)}. ` : nothing}Source: ${f.source}
           </p>
         </div>
       </details>`,
@@ -45,7 +45,7 @@ function evidenceTable(finding: Finding): TemplateResult | typeof nothing {
   if (!finding.evidence.length) return nothing;
   return html`<div class="rt-scroll"><table class=${TABLE}>
     <thead>
-      <tr><th scope="col">Evidence</th><th scope="col">Value</th><th scope="col">Over</th></tr>
+      <tr><th scope="col">Evidence</th><th scope="col">Value</th><th scope="col">Window</th></tr>
     </thead>
     <tbody>
       ${finding.evidence.map(
@@ -66,7 +66,7 @@ export interface Reading {
 
 export interface AdviceHost {
   mayChange: boolean;
-  /** What is under way, beside which nothing else can begin. */
+  /** The operation in progress, which blocks all others. */
   busy: string | null;
   read: ReadonlyMap<string, Reading>;
   meanings: ReadonlyMap<string, string>;
@@ -85,7 +85,7 @@ export function recommendations(
       ? nothing
       : host.conclusions.length
         ? host.conclusions.map((text) => html`<p>${text}</p>`)
-        : html`<p>Nothing to change.</p>`}
+        : html`<p>No changes recommended.</p>`}
     ${repeat(
       found,
       (r) => r.id,
@@ -103,7 +103,7 @@ export function recommendations(
             ${who(r.who)}
           </span>
           <span class="rt-side">
-            ${plural(r.osds.length, 'OSD')}${r.restart_required ? ', each restarted' : ''}
+            ${plural(r.osds.length, 'OSD')}${r.restart_required ? ', restart required' : ''}
           </span>
         </summary>
         <div class="rt-body">${body(r, host)}</div>
@@ -114,7 +114,7 @@ export function recommendations(
 function body(r: Recommendation, host: AdviceHost): TemplateResult {
   const reading = host.read.get(r.id);
   const rolledOut = r.kind === 'set-profile' || r.kind === 'remove-override';
-  const carriedOut = rolledOut || r.kind === 'compact';
+  const executable = rolledOut || r.kind === 'compact';
   return html`
     <h4>Why</h4>
     <ul>
@@ -128,9 +128,9 @@ function body(r: Recommendation, host: AdviceHost): TemplateResult {
             <small class="rt-note">(${p.basis})</small>
           </li>`,
         )}</ul>`
-      : html`<p>Neither a published measurement nor the model lets one predict it.</p>`}
+      : html`<p>No prediction: no published measurement or model applies.</p>`}
     ${rolledOut ? optionLine(r) : nothing} ${difference(r, reading, host)}
-    ${carriedOut
+    ${executable
       ? html`<div class="rt-row">
           ${rolledOut
             ? html`<button class="btn btn-light" @click=${() => host.showPlan(r.id)}>Dry run</button>`
@@ -144,19 +144,19 @@ function body(r: Recommendation, host: AdviceHost): TemplateResult {
                 Apply …
               </button>`
             : html`<span class="rt-note">
-                Applying needs permission to update OSDs and the configuration.
+                Applying requires update permission for OSDs and the configuration.
               </span>`}
-          ${host.busy ? html`<span class="rt-note">A ${host.busy} is under way.</span>` : nothing}
+          ${host.busy ? html`<span class="rt-note">A ${host.busy} is in progress.</span>` : nothing}
         </div>`
       : nothing}
     ${reading?.plan ? plan(reading.plan) : nothing}
     <h4>Commands</h4>
-    ${commands(carriedOut ? [`ceph rocksdb-tuner apply ${r.id}`] : r.commands, 'Commands')}
-    ${carriedOut
+    ${commands(executable ? [`ceph rocksdb-tuner apply ${r.id}`] : r.commands, 'Commands')}
+    ${executable
       ? html`<p class="rt-note">
-            Or, by hand${r.undo_commands.length ? ', and back again' : ''}:
+            Or manually${r.undo_commands.length ? ', with the commands to undo it' : ''}:
           </p>
-          ${commands(r.commands, 'Commands by hand')} ${commands(r.undo_commands, 'Undo')}`
+          ${commands(r.commands, 'Manual commands')} ${commands(r.undo_commands, 'Undo')}`
       : nothing}
   `;
 }
@@ -165,7 +165,7 @@ function optionLine({ kind, option }: Recommendation): TemplateResult {
   return html`<p>
     ${kind === 'remove-override' ? 'Removes' : 'Sets'}
     <code>${option}</code>${option === ANNEX
-      ? ', which OSDs append to their option string'
+      ? ', which OSDs append to the option string'
       : nothing}.
   </p>`;
 }
@@ -181,15 +181,15 @@ function difference(
     return reading?.full
       ? html`<h4>Option string</h4>
           ${commands([r.options_to], 'New option string')}`
-      : html`<p role="status">Loading the differences …</p>`;
+      : html`<p role="status">Loading changes …</p>`;
   }
-  if (!changes.length) return html`<p>No option value changes.</p>`;
-  return html`<h4>What changes</h4>
+  if (!changes.length) return html`<p>No option values change.</p>`;
+  return html`<h4>Option changes</h4>
     <div class="rt-scroll"><table class=${TABLE}>
       <thead>
         <tr>
-          <th scope="col">Option</th><th scope="col">Now</th><th scope="col">Then</th>
-          <th scope="col">What it does</th>
+          <th scope="col">Option</th><th scope="col">Current</th><th scope="col">New</th>
+          <th scope="col">Description</th>
         </tr>
       </thead>
       <tbody>
@@ -209,31 +209,31 @@ function plan(planned: Plan): TemplateResult {
   const [first, ...rest] = planned.batches;
   const { soak, controls } = planned;
   return html`<div role="status">
-    <h4>Dry run: nothing was changed</h4>
+    <h4>Dry run: no changes were made</h4>
     <p>Purpose: ${PURPOSE[planned.purpose] ?? planned.purpose}.</p>
     <ol>
-      <li>${first ? ids(first.osds) : 'no OSD'} first, alone: the canary</li>
+      <li>Change the canary: ${first ? ids(first.osds) : 'no OSD'}</li>
       ${soak.most_s
         ? html`<li>
-            watched for ${durations(soak.least_s, soak.most_s)}${flushes(soak)}, and judged
-            ${controls.length
-              ? html`against ${ids(controls)}; without a verdict: ${soak.inconclusive}, if it gets
-                  no worse and no better: ${soak.no_benefit}`
+            Soak for ${durations(soak.least_s, soak.most_s)}${flushes(soak)}${controls.length
+              ? html` and compare with ${ids(controls)}; if inconclusive: ${soak.inconclusive}, if
+                  neither better nor worse: ${soak.no_benefit}`
               : nothing}
           </li>`
         : nothing}
       ${rest.length
         ? html`<li>
-            then ${plural(rest.length, 'batch', 'batches')} of at most one failure domain each:
+            Change ${plural(rest.length, 'batch', 'batches')} of at most one failure domain each:
             ${ids(rest.flatMap((b) => b.osds))}${soak.batches?.most_s
-              ? `, each watched for ${durations(soak.batches.least_s, soak.batches.most_s)}`
+              ? `; each soaks for ${durations(soak.batches.least_s, soak.batches.most_s)}`
               : nothing}
           </li>`
         : nothing}
-      <li>
-        expected to take ${durations(planned.expected_duration_s, planned.expected_duration_most_s)} without waiting
-      </li>
     </ol>
+    <p>
+      Expected duration without waiting:
+      ${durations(planned.expected_duration_s, planned.expected_duration_most_s)}.
+    </p>
     ${planned.gates.length
       ? html`<p>Before each step:</p>
           <ul>

@@ -1,11 +1,11 @@
-/** The REST API of the RocksDB Tuner: its answers are the JSON of the command line. */
+/** The REST API of the RocksDB Tuner: the same JSON as on the command line. */
 
 export interface Access {
   available: boolean;
   may_change: boolean;
 }
 
-/** What the dashboard answered instead; ``status`` 0: it did not answer. */
+/** An error response; ``status`` 0: no response. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -29,7 +29,7 @@ export class Api {
     return this.ask<T>(method, `api/rocksdb_tuner${path}`, body);
   }
 
-  /** What the user may do; nothing where the user may not even read. */
+  /** The permissions of the user; none if they cannot be read. */
   async access(): Promise<Access> {
     try {
       return await this.ask<Access>('GET', 'ui-api/rocksdb_tuner/status');
@@ -38,8 +38,8 @@ export class Api {
     }
   }
 
-  /** Let the module's status say that there is no place for the tab. */
-  async cannotBePlaced(): Promise<void> {
+  /** Report that the tab cannot be added, so that the module's status shows it. */
+  async reportTabMissing(): Promise<void> {
     await this.ask('POST', 'ui-api/rocksdb_tuner/unplaced', {}).catch(() => undefined);
   }
 
@@ -60,10 +60,10 @@ export class Api {
       });
     } catch (error) {
       if (signal?.aborted) throw error;
-      throw new ApiError(0, 'unreachable', 'The dashboard does not answer.');
+      throw new ApiError(0, 'unreachable', 'The dashboard does not respond.');
     }
     const text: { code?: string; detail?: string } | null = await response.json().catch(() => null);
-    if (signal?.aborted) throw new DOMException('Not needed any more.', 'AbortError');
+    if (signal?.aborted) throw new DOMException('No longer needed.', 'AbortError');
     if (!response.ok) {
       throw new ApiError(response.status, text?.code ?? '', text?.detail ?? response.statusText);
     }

@@ -1,4 +1,4 @@
-/** The compaction campaign under way, or the last one: OSD by OSD, with the space it gave back. */
+/** The current or last compaction campaign, with the space reclaimed per OSD. */
 
 import { html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
@@ -35,34 +35,34 @@ export function campaignSection(campaign: Campaign, host: CampaignHost): Templat
   const waiting = campaign.phase === 'waiting';
   const skipped = campaign.osds.filter((o) => o.step === 'skipped').length;
   const kind = going ? 'busy' : (OUTCOME[campaign.outcome ?? campaign.phase] ?? '');
-  return html`<h3>${going ? 'Compaction campaign under way' : 'Last compaction campaign'}</h3>
+  return html`<h3>${going ? 'Compaction campaign in progress' : 'Last compaction campaign'}</h3>
     ${waiting
-      ? html`<div class="alert alert-warning" role="status">It waits: ${campaign.paused_reason}</div>`
+      ? html`<div class="alert alert-warning" role="status">Waiting: ${campaign.paused_reason}</div>`
       : nothing}
-    ${campaign.waits_for ? html`<p>It waits for: ${campaign.waits_for}.</p>` : nothing}
+    ${campaign.waits_for ? html`<p>Waiting for: ${campaign.waits_for}.</p>` : nothing}
     ${campaign.failure ? html`<div class="alert alert-warning">${campaign.failure}</div>` : nothing}
     ${facts([
       ['Phase', label(campaign.outcome ?? campaign.phase, kind)],
-      ['For', who(campaign.who)],
+      ['Target', who(campaign.who)],
       [
         'OSDs',
-        `${finished(campaign)} of ${campaign.osds.length}${skipped ? `, ${skipped} of them skipped` : ''}`,
+        `${finished(campaign)} of ${campaign.osds.length}${skipped ? `, ${skipped} skipped` : ''}`,
       ],
-      ['Given back', givenBack(campaign.used_before_bytes, campaign.used_after_bytes)],
-      ['Client writes before', milliseconds(campaign.baseline_ms)],
-      ['By', campaign.actor],
+      ['Reclaimed', reclaimed(campaign.used_before_bytes, campaign.used_after_bytes)],
+      ['Client write latency before', milliseconds(campaign.baseline_ms)],
+      ['Started by', campaign.actor],
       ['Started', moment(campaign.started)],
       ['Updated', moment(campaign.updated)],
     ])}
     <progress
       max=${campaign.osds.length || 1}
       value=${finished(campaign)}
-      aria-label="OSDs that are compacted or skipped"
+      aria-label="Compacted or skipped OSDs"
     ></progress>
     ${controls(campaign, host, going, waiting)}
     <details class="rt-item" ?open=${going}>
       <summary>
-        <span class="rt-main">OSDs, in the order in which they are compacted</span>
+        <span class="rt-main">OSDs in compaction order</span>
         <span class="rt-side">${plural(campaign.osds.length, 'OSD')}</span>
       </summary>
       <div class="rt-body rt-scroll"><table class=${TABLE}>
@@ -70,7 +70,7 @@ export function campaignSection(campaign: Campaign, host: CampaignHost): Templat
           <tr>
             <th scope="col">OSD</th><th scope="col">Host</th><th scope="col">Step</th>
             <th scope="col">DB before</th><th scope="col">DB after</th>
-            <th scope="col">Given back</th><th scope="col">Client writes meanwhile, at most</th>
+            <th scope="col">Reclaimed</th><th scope="col">Maximum client write latency</th>
           </tr>
         </thead>
         <tbody>
@@ -84,7 +84,7 @@ export function campaignSection(campaign: Campaign, host: CampaignHost): Templat
               </td>
               <td class="rt-number">${bytes(osd.used_before_bytes)}</td>
               <td class="rt-number">${bytes(osd.used_after_bytes)}</td>
-              <td class="rt-number">${givenBack(osd.used_before_bytes, osd.used_after_bytes)}</td>
+              <td class="rt-number">${reclaimed(osd.used_before_bytes, osd.used_after_bytes)}</td>
               <td class="rt-number">${milliseconds(osd.latency_ms)}</td>
             </tr>`,
           )}
@@ -108,8 +108,8 @@ function controls(
   </div>`;
 }
 
-/** Less is better: what a DB takes more is a negative amount given back. */
-function givenBack(before: number | null, after: number | null): string {
+/** Negative if the DB grew. */
+function reclaimed(before: number | null, after: number | null): string {
   if (before === null || after === null) return '–';
   const share = before > 0 ? ` (DB ${signedPercent((after / before - 1) * 100)})` : '';
   return `${before < after ? '−' : ''}${bytes(Math.abs(before - after))}${share}`;

@@ -1,4 +1,4 @@
-/** How it was decided which option set a group should run. */
+/** The candidates that were compared for each device class, and the choice. */
 
 import { html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
@@ -15,7 +15,7 @@ const ORIGIN: Record<string, string> = {
   default: 'default of the release',
   profile: 'profile',
   derived: 'derived for these OSDs',
-  neighbor: 'one option changed',
+  neighbor: 'variant',
 };
 
 export function decisions(found: readonly Decision[], error: string): TemplateResult | typeof nothing {
@@ -23,7 +23,7 @@ export function decisions(found: readonly Decision[], error: string): TemplateRe
   return html`<h3>Decision</h3>
     ${error
       ? html`<div class="alert alert-warning" role="status">
-          The candidates could not be read: ${error}
+          Cannot read the candidates: ${error}
         </div>`
       : nothing}
     ${repeat(
@@ -65,13 +65,18 @@ function weighing(decision: Decision, resource: string): TemplateResult {
     ${infeasible.length
       ? html`<details class="rt-item rt-infeasible">
           <summary>
-            <span class="rt-main">Infeasible candidates, with the reasons</span>
+            <span class="rt-main">Infeasible candidates</span>
             <span class="rt-side">${plural(infeasible.length, 'candidate')}</span>
           </summary>
           <div class="rt-body">
             <ul>
               ${infeasible.map(
-                (c) => html`<li><strong>${c.name}</strong>: ${c.infeasible.join(' ')}</li>`,
+                (c) => html`<li>
+                  <strong>${c.name}</strong>
+                  <ul>
+                    ${c.infeasible.map((reason) => html`<li>${reason}</li>`)}
+                  </ul>
+                </li>`,
               )}
             </ul>
           </div>

@@ -6,7 +6,7 @@ export interface Line {
   label: string;
   values: (number | null)[];
   color: string;
-  /** Thin: one of many that are compared with. */
+  /** Thin: one of many controls. */
   faint?: boolean;
   dashed?: boolean;
 }
@@ -17,18 +17,18 @@ export interface Picture {
   time_s: number[];
   lines: Line[];
   format: (value: number | null) => string;
-  /** The axis reaches up to here at least. */
+  /** The y axis extends at least this far. */
   least?: number;
-  /** Bytes: the marks of the axis are powers of two. */
+  /** Bytes: axis ticks are powers of two. */
   binary?: boolean;
-  /** What to say below the title. */
+  /** Shown below the title. */
   note?: string;
 }
 
 const POWERS = Array.from({ length: 60 }, (_, i) => 2 ** i);
 const DAY_S = 86_400;
 const HEIGHT = 190;
-/** Of the variables that all three releases have, with what they hold there. */
+/** The values of CSS variables that all three releases define. */
 export const COLORS = {
   blue: '#0072b2',
   orange: '#d55e00',
@@ -37,7 +37,7 @@ export const COLORS = {
   red: '#c9190b',
 } as const;
 
-/** Lines over time, drawn by uPlot; said in words for those who do not see them. */
+/** A time series chart by uPlot, with a text alternative for screen readers. */
 export class RocksDbTunerChart extends LitElement {
   static override properties = { picture: { attribute: false } };
 
@@ -68,8 +68,8 @@ export class RocksDbTunerChart extends LitElement {
     return html`
       <h4 class="rt-chart-title">${picture.title}</h4>
       ${picture.note ? html`<p class="rt-note">${picture.note}</p>` : nothing}
-      <div class="rt-plot" role="img" aria-label=${words(picture)} ?hidden=${!known}></div>
-      ${known ? nothing : html`<p class="rt-empty">Nothing was measured yet.</p>`}
+      <div class="rt-plot" role="img" aria-label=${describe(picture)} ?hidden=${!known}></div>
+      ${known ? nothing : html`<p class="rt-empty">No measurements yet.</p>`}
     `;
   }
 
@@ -83,7 +83,7 @@ export class RocksDbTunerChart extends LitElement {
     const data = [picture.time_s, ...picture.lines.map((line) => line.values)] as uPlot.AlignedData;
     const shape = JSON.stringify(picture.lines.map((l) => [l.label, l.color, l.faint, l.dashed]));
     if (this.plot && shape === this.shape) {
-      // In place: the cursor and a zoom stay where they are.
+      // Update in place to keep the cursor and the zoom.
       this.plot.setData(data, this.plot.select.width === 0);
       return;
     }
@@ -120,7 +120,7 @@ function options(picture: Picture, width: number): uPlot.Options {
       y: { range: (_, __, most) => [0, Math.max(most > 0 ? most * 1.1 : 1, picture.least ?? 0)] },
     },
     axes: [
-      // Marks as far apart as a time with its seconds is wide.
+      // Ticks are at least as far apart as the width of a time with seconds.
       { ...axis, size: 42, space: 84, values: (_, splits, __, ___, step) => clock(splits, step) },
       {
         ...axis,
@@ -141,7 +141,7 @@ function options(picture: Picture, width: number): uPlot.Options {
           filter: (plot: uPlot, series: number) => alone(plot.data[series] ?? []),
           fill: line.color,
         },
-        // Where no cursor is, the newest.
+        // Without a cursor, the newest value.
         value: (plot: uPlot, value: number | null, series: number, at: number | null) =>
           picture.format(at === null ? newest(plot.data[series] ?? []) : value),
       })),
@@ -149,12 +149,12 @@ function options(picture: Picture, width: number): uPlot.Options {
   };
 }
 
-/** Some time before and after; by default a single point has years behind it. */
+/** Some time before and after: by default uPlot shows years around a single point. */
 function around(time_s: number): [number, number] {
   return [time_s - 50, time_s + 50];
 }
 
-/** Marks of the time axis: times of the day, with the date where it is another. */
+/** Ticks of the time axis: time of day, with the date where it changes. */
 function clock(times_s: number[], step_s: number): string[] {
   let before = '';
   return times_s.map((time_s) => {
@@ -176,20 +176,20 @@ function newest(values: ArrayLike<number | null | undefined>): number | null {
   return Array.from(values).reverse().find((value) => value != null) ?? null;
 }
 
-/** Where the values are that no line leads to or from: they are drawn as points. */
+/** Positions of isolated values, which are drawn as points. */
 function alone(values: ArrayLike<number | null | undefined>): number[] {
   return Array.from(values, (_, at) => at).filter(
     (at) => values[at] != null && values[at - 1] == null && values[at + 1] == null,
   );
 }
 
-/** The newest value of every line. */
-function words({ title, lines, format }: Picture): string {
-  const said = lines
+/** The text alternative: the newest value of every line. */
+function describe({ title, lines, format }: Picture): string {
+  const values = lines
     .filter((line) => !line.faint)
     .map((line) => {
       const value = newest(line.values);
-      return `${line.label} ${value === null ? 'not known' : format(value)}`;
+      return `${line.label} ${value === null ? 'unknown' : format(value)}`;
     });
-  return `${title}, newest values: ${said.join('; ')}`;
+  return `${title}, newest values: ${values.join('; ')}`;
 }

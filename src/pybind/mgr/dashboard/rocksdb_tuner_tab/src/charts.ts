@@ -1,4 +1,4 @@
-/** What the trends of an OSD or a device class look like. */
+/** Charts of an OSD or a device class. */
 
 import type { Growth, Trend } from './answers';
 import { COLORS } from './chart';
@@ -10,7 +10,7 @@ const COMPACT = new Intl.NumberFormat(undefined, {
   maximumFractionDigits: 1,
 } as Intl.NumberFormatOptions);
 const short = (value: number): string => (value < 1000 ? number(value) : COMPACT.format(value));
-/** With its unit, and without one where nothing is known. */
+/** The value with its unit; no unit if the value is unknown. */
 const unit =
   (text: string) =>
   (value: number | null): string =>
@@ -20,8 +20,8 @@ const rate = (value: number | null): string => bytes(value, '/s');
 
 export function pictures(trend: Trend): Picture[] {
   const { time_s } = trend;
-  const per = trend.osd === null ? 'Mean of an OSD.' : '';
-  const middle = trend.osd === null ? 'Median of the OSDs.' : '';
+  const per = trend.osd === null ? 'Mean per OSD.' : '';
+  const middle = trend.osd === null ? 'Median over OSDs.' : '';
   return [
     {
       title: 'kv_sync latency',
@@ -38,7 +38,7 @@ export function pictures(trend: Trend): Picture[] {
       note: middle,
       time_s,
       format: percent,
-      // Less than that is idle, whatever its curve.
+      // Anything below is idle.
       least: 0.05,
       lines: [{ label: 'busy', values: trend.kv_sync_busy, color: COLORS.blue }],
     },
@@ -72,18 +72,18 @@ export function pictures(trend: Trend): Picture[] {
 }
 
 const OUTLOOK: Record<string, string> = {
-  'not-enough-history': 'Not watched long enough for a forecast.',
-  'not-growing': 'It does not grow.',
-  'beyond-horizon': 'It grows, and too slowly to tell when it is full.',
-  spilled: 'What does not fit is on the slow device already.',
+  'not-enough-history': 'Not enough history for a forecast.',
+  'not-growing': 'Not growing.',
+  'beyond-horizon': 'Growing too slowly for a forecast.',
+  spilled: 'Already spilled over to the slow device.',
 };
 const DAY_S = 86400;
 
-/** How full a DB device is, with the forecast as lines beyond now, and the device's size. */
+/** Usage of a DB device, with its size and the forecast. */
 export function growthPicture(growth: Growth): Picture {
   const { time_s, used_bytes, total_bytes, forecast } = growth;
   const title = `DB of osd.${growth.osd}`;
-  const limit = { label: 'size of the device', color: COLORS.red, dashed: true };
+  const limit = { label: 'device size', color: COLORS.red, dashed: true };
   const used = { label: 'used', color: COLORS.blue };
   const now_s = time_s[time_s.length - 1];
   const now_bytes = used_bytes[used_bytes.length - 1];
@@ -93,7 +93,7 @@ export function growthPicture(growth: Growth): Picture {
       time_s,
       format: bytes,
       binary: true,
-      note: 'It has no DB device of its own.',
+      note: 'No dedicated DB device.',
       lines: [{ ...used, values: used_bytes }],
     };
   }
@@ -112,7 +112,7 @@ export function growthPicture(growth: Growth): Picture {
       ],
     };
   }
-  // As far ahead as it is filled, and no further than the history carries.
+  // Until the device is full, but no further than the history allows.
   const first_s = time_s[0] ?? now_s;
   const ahead_s = Math.min(forecast.full_in_s ?? 0, 3 * Math.max(now_s - first_s, DAY_S / 4));
   const times = [...time_s, now_s + ahead_s];
@@ -148,7 +148,7 @@ export function growthPicture(growth: Growth): Picture {
   };
 }
 
-/** One signal of the canary against each of the OSDs that it is compared with. */
+/** A signal of the canary and of its controls. */
 export function canaryPicture(
   trends: readonly Trend[],
   canary: readonly number[],
@@ -160,8 +160,8 @@ export function canaryPicture(
   const others = trends.filter((t) => !own.includes(t));
   const middle = first.time_s.map((_, i) => median(others.map((t) => t[signal][i] ?? null)));
   return {
-    title: signal === 'kv_sync_ms' ? 'kv_sync of the canary' : 'Commit of the canary',
-    note: others.length ? 'Against the OSDs that stay as they are for now.' : '',
+    title: signal === 'kv_sync_ms' ? 'kv_sync latency of the canary' : 'Commit latency of the canary',
+    note: others.length ? 'Compared with OSDs that are not changed yet.' : '',
     time_s: first.time_s,
     format: ms,
     lines: [

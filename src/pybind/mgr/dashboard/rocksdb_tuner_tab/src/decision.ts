@@ -1,8 +1,8 @@
-/** Where the candidates of a decision lie in its picture, and what is written there. Pure. */
+/** Layout of the scatter plot of candidates and its labels. Pure. */
 
 import type { Candidate, Decision, ResourceEffect } from './answers';
 
-/** In percent; 80% of what may come lies from low to high. */
+/** An estimate in percent with its 80% interval. */
 export interface Span {
   estimate: number;
   low: number;
@@ -11,11 +11,11 @@ export interface Span {
 
 export interface Weighed {
   candidate: Candidate;
-  /** How much less of the limiting resource is used; null: not known. */
+  /** Relief of the limiting resource; null if unknown. */
   gain: Span | null;
-  /** How much more is used of the resource that may lose most; null: not known. */
+  /** Additional use of the resource with the worst loss; null if unknown. */
   loss: Span | null;
-  /** That resource. */
+  /** The resource with the worst loss. */
   losesOn: string | null;
 }
 
@@ -34,7 +34,7 @@ export interface Mark extends Weighed {
   loss: Span;
   x: number;
   y: number;
-  /** Ends of the intervals. */
+  /** Bounds of the intervals. */
   left: number;
   right: number;
   top: number;
@@ -46,10 +46,10 @@ export interface Label {
   text: string;
   anchor: 'start' | 'middle' | 'end';
   x: number;
-  /** Of the line on which letters stand. */
+  /** The text baseline. */
   y: number;
-  /** Far enough from its mark to need a line to it. */
-  leads: boolean;
+  /** Far enough from its mark to need a leader line. */
+  hasLeader: boolean;
 }
 
 export interface Box {
@@ -63,7 +63,7 @@ export interface Layout {
   plot: Box;
   x: Tick[];
   y: Tick[];
-  /** Where a candidate may be chosen. */
+  /** The region in which a candidate can be chosen. */
   region: Box;
   marks: Mark[];
   labels: Label[];
@@ -73,7 +73,7 @@ export const FONT_PX = 12;
 const MARGIN = { left: 58, right: 12, top: 10, bottom: 26 };
 const X_SPACE = 50;
 const Y_SPACE = 22;
-/** Between a mark and a label. */
+/** Distances between a mark and its label. */
 const DISTANCES = [9, 15, 24, 36, 52, 72, 96, 124];
 const DIRECTIONS: readonly [number, number][] = [
   [1, 0],
@@ -85,8 +85,8 @@ const DIRECTIONS: readonly [number, number][] = [
   [0.8, 0.7],
   [-0.8, 0.7],
 ];
-const LEADS_FROM = 15;
-/** A label over a small point, or over a thin line, is as bad as one so much further away. */
+const LEADER_FROM = 15;
+/** The cost of a label over a point or a line, as additional distance. */
 const OVER_DOT = 14;
 const OVER_LINE = 8;
 const OVER_AXIS = 7;
@@ -94,13 +94,13 @@ const MARK_RADIUS = 7;
 const DOT_RADIUS = 3;
 const LABEL_SHARE = 0.55;
 const MAGNITUDES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
-/** Where no bar says what much is. */
+/** The linear range without a threshold. */
 const UNIT_PERCENT = 5;
-/** The name of what runs where it is no profile. */
+/** The name of running options that match no profile. */
 const UNNAMED = 'what runs';
 const NOTHING: Span = { estimate: 0, low: 0, high: 0 };
 
-/** `unconstrained`: resources that may be used more, so that none of them is a loss. */
+/** `unconstrained`: resources whose additional use is not a loss. */
 export function weighed(
   candidate: Candidate,
   resource: string,
@@ -133,7 +133,7 @@ function reversed({ estimate, low, high }: Span): Span {
   return { estimate: 0 - estimate, low: 0 - high, high: 0 - low };
 }
 
-/** The chosen first, then what runs, then what is known by a name, each by its gain. */
+/** The chosen candidate first, then the running options, then named ones, each by gain. */
 export function inOrder(
   { candidates, unconstrained }: Pick<Decision, 'candidates' | 'unconstrained'>,
   resource: string,
@@ -151,7 +151,7 @@ export function inOrder(
     );
 }
 
-/** One of dozens, so that it gets a point and no label. */
+/** One of dozens of variants: a point without a label. */
 export function isNeighbor(candidate: Candidate): boolean {
   return candidate.origin === 'neighbor' && !candidate.chosen;
 }
@@ -219,14 +219,13 @@ export function layout(
 }
 
 interface Scale {
-  /** Pixels of a value, at the edge where it is beyond. */
+  /** The pixel position of a value, clamped to the edges. */
   place(value: number): number;
   ticks(space: number): Tick[];
 }
 
 /**
- * Linear up to the bar and logarithmic beyond it: a change of 5% decides, and one of 300% is
- * there too.
+ * Linear up to the threshold and logarithmic beyond: 5% is decisive, and 300% still has to fit.
  */
 function scale(values: readonly number[], bar: number, from: number, to: number): Scale {
   const unit = bar > 0 ? bar : UNIT_PERCENT;
@@ -257,7 +256,7 @@ function scale(values: readonly number[], bar: number, from: number, to: number)
   };
 }
 
-/** Labels of all that have a name, none over another; one without room is left out. */
+/** Labels of named candidates without overlaps; a label without room is omitted. */
 function labeled(
   marks: readonly Mark[],
   plot: Box,
@@ -298,7 +297,7 @@ function labeled(
   return labels;
 }
 
-/** Everywhere around a mark, the nearest first. */
+/** Positions around a mark, nearest first. */
 function places(
   mark: Mark,
   text: string,
@@ -315,7 +314,7 @@ function places(
         anchor: right > 0 ? 'start' : right < 0 ? 'end' : 'middle',
         x,
         y: middle + FONT_PX * 0.35,
-        leads: distance > LEADS_FROM,
+        hasLeader: distance > LEADER_FROM,
       };
       const box = {
         left: left - 2,
@@ -333,12 +332,12 @@ function count(boxes: readonly Box[], box: Box): number {
 }
 
 export function labelOf({ name, origin, chosen }: Candidate): string {
-  const says = origin === 'running' && name !== UNNAMED;
-  const said = [says ? 'running' : '', chosen ? 'chosen' : ''].filter(Boolean);
-  return said.length ? `${name} (${said.join(', ')})` : name;
+  const showsRunning = origin === 'running' && name !== UNNAMED;
+  const notes = [showsRunning ? 'running' : '', chosen ? 'chosen' : ''].filter(Boolean);
+  return notes.length ? `${name} (${notes.join(', ')})` : name;
 }
 
-/** The whole label, else the name alone, else as much of it as fits. */
+/** The full label, or the name, or as much of the name as fits. */
 function fitted(
   candidate: Candidate,
   measure: (text: string) => number,

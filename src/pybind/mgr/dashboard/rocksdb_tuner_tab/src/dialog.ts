@@ -5,18 +5,18 @@ import { ApiError } from './api';
 
 export interface Question {
   title: string;
-  /** What will happen, one sentence each. */
+  /** The consequences, one sentence each. */
   lines: string[];
-  /** Something to choose before. */
+  /** An input, if there is something to select. */
   choice?: TemplateResult;
-  /** What the same is on the command line. */
+  /** The equivalent command. */
   command?: string;
-  /** The words of the button that does it. */
+  /** The label of the confirmation button. */
   action: string;
   run: () => Promise<void>;
 }
 
-/** Asks before anything is changed; stays open, with the reason, where the change is refused. */
+/** Confirms every change; stays open with the error if the change is refused. */
 export class RocksDbTunerDialog extends LitElement {
   static override properties = {
     question: { state: true },
@@ -56,7 +56,7 @@ export class RocksDbTunerDialog extends LitElement {
             </ul>
             ${question.choice ?? nothing}
             ${question.command
-              ? html`<p class="rt-note">The same on the command line: <code>${question.command}</code></p>`
+              ? html`<p class="rt-note">CLI equivalent: <code>${question.command}</code></p>`
               : nothing}
             ${refusal ? html`<div class="alert alert-danger" role="alert">${refusal}</div>` : nothing}
             <div class="rt-row">

@@ -4,7 +4,7 @@ import { RocksDbTunerMap } from './map';
 import { RocksDbTunerPanel } from './panel';
 import { RocksDbTunerScatter } from './scatter';
 
-/** Make the elements known to the browser; again, it does nothing. */
+/** Register the custom elements once. */
 export function define(): void {
   if (customElements.get('rocksdb-tuner-panel')) return;
   customElements.define('rocksdb-tuner-chart', RocksDbTunerChart);

@@ -1,4 +1,4 @@
-/** Numbers with their units, and times in the browser's zone. */
+/** Numbers with units, and times in the browser's time zone. */
 
 const UNKNOWN = '–';
 const IEC = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi'];
@@ -54,7 +54,7 @@ const RESOURCES: Record<string, string> = {
   memory: 'memory',
 };
 
-/** What clients may be limited by, within a sentence. */
+/** The name of a limiting resource, for use in a sentence. */
 export function resourceName(resource: string): string {
   return RESOURCES[resource] ?? resource;
 }
@@ -67,13 +67,13 @@ export function duration(seconds: number | null | undefined): string {
   return `${Math.round(seconds / 86400)} days`;
 }
 
-/** From the least to the most that it may be. */
+/** A range of durations. */
 export function durations(least_s: number | null | undefined, most_s: number | null | undefined): string {
   const [least, most] = [duration(least_s), duration(most_s)];
   return least === most ? least : `${least} to ${most}`;
 }
 
-/** A point in time, ISO 8601, in the browser's zone. */
+/** An ISO 8601 timestamp in the browser's time zone. */
 export function moment(iso: string | null): string {
   return iso === null ? UNKNOWN : new Date(iso).toLocaleString();
 }
@@ -82,12 +82,12 @@ export function plural(count: number, noun: string, nouns = `${noun}s`): string 
   return `${count.toLocaleString()} ${count === 1 ? noun : nouns}`;
 }
 
-/** "osd/class:ssd" as its device class, anything else as it is. */
+/** The device class of "osd/class:ssd"; any other mask unchanged. */
 export function who(mask: string): string {
   return mask.startsWith('osd/class:') ? `device class ${mask.slice(10)}` : mask;
 }
 
-/** Ids as ranges, at most as many as can be read: "0–3, 7 and 12 more". */
+/** Ids as ranges, shortened: "0–3, 7 and 12 more". */
 export function ids(osds: readonly number[], limit = 12): string {
   const ranges: [number, number][] = [];
   for (const id of [...osds].sort((a, b) => a - b)) {
@@ -101,7 +101,7 @@ export function ids(osds: readonly number[], limit = 12): string {
   return `osd ${text.join(', ')}${rest ? ` and ${rest} more` : ''}`;
 }
 
-/** A value of a finding's evidence, with its unit. */
+/** The value of a piece of evidence with its unit. */
 export function evidence(value: unknown, unit: string): string {
   if (value === null || value === undefined) return UNKNOWN;
   if (typeof value === 'number') {

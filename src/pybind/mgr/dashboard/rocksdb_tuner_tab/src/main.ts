@@ -5,7 +5,7 @@ import { RocksDbTunerPanel } from './panel';
 import style from './style.css';
 import { watch } from './tab';
 
-// The dashboard may lie below a prefix; this file then does as well.
+// The dashboard may be served below a URL prefix, and this file with it.
 const script = document.currentScript as HTMLScriptElement;
 const base = script.src.split('ui-api/')[0] ?? '/';
 

@@ -6,14 +6,14 @@ import { number, percent } from './format';
 
 export type Coloring = 'workloads' | 'kv_sync_busy' | 'db_used_ratio' | 'profiles';
 
-export const COLOURINGS: Record<Coloring, string> = {
+export const COLORINGS: Record<Coloring, string> = {
   workloads: 'Workload',
-  kv_sync_busy: 'kv_sync busyness',
-  db_used_ratio: 'DB use',
-  profiles: 'Option set',
+  kv_sync_busy: 'kv_sync utilization',
+  db_used_ratio: 'DB usage',
+  profiles: 'Profile',
 };
 
-/** Okabe and Ito's colors, which can be told apart with any kind of color vision. */
+/** The Okabe-Ito palette, which is safe for color-blind users. */
 const WORKLOADS: Record<string, string> = {
   idle: '#c8c8c8',
   'rbd-small-write': '#0072b2',
@@ -24,7 +24,7 @@ const WORKLOADS: Record<string, string> = {
   recovery: '#d55e00',
   mixed: '#f0e442',
 };
-const SETS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442', '#8c564b'];
+const PROFILES = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442', '#8c564b'];
 const STEPS = ['#dbe9f4', '#9ecae1', '#4f9bcb', '#2166ac', '#08306b'];
 const UNKNOWN = '#ffffff';
 const DOWN = '#4a4a4a';
@@ -41,7 +41,7 @@ interface Entry {
   count: number;
 }
 
-/** All OSDs as squares, by device class and host. */
+/** A map of all OSDs as squares, by device class and host. */
 export class RocksDbTunerMap extends LitElement {
   static override properties = {
     osdMap: { attribute: false },
@@ -77,14 +77,14 @@ export class RocksDbTunerMap extends LitElement {
     const { osdMap, hovered } = this;
     if (!osdMap) return nothing;
     const legend = this.legend(osdMap);
-    const said = legend.map((e) => `${e.count} ${e.label}`).join(', ');
+    const counts = legend.map((e) => `${e.count} ${e.label}`).join(', ');
     return html`
       <div class="rt-map">
         <canvas
           tabindex="0"
           role="application"
           aria-roledescription="map of OSDs"
-          aria-label=${`${osdMap.osds.length} OSDs by ${COLOURINGS[this.coloring]}: ${said}. Arrow keys choose an OSD.`}
+          aria-label=${`${osdMap.osds.length} OSDs by ${COLORINGS[this.coloring]}: ${counts}. Use the arrow keys to select an OSD.`}
           @mousemove=${(event: MouseEvent) => {
             this.hovered = this.under(event);
           }}
@@ -99,7 +99,7 @@ export class RocksDbTunerMap extends LitElement {
               class="rt-tooltip"
               style="left:${hovered.x + this.cell}px;top:${hovered.y + this.cell}px"
             >
-              ${this.words(osdMap, hovered.at)}
+              ${this.describe(osdMap, hovered.at)}
             </div>`
           : nothing}
       </div>
@@ -112,7 +112,7 @@ export class RocksDbTunerMap extends LitElement {
         )}
       </ul>
       <p class="visually-hidden sr-only" role="status">
-        ${this.selected === null ? '' : this.words(osdMap, osdMap.osds.indexOf(this.selected))}
+        ${this.selected === null ? '' : this.describe(osdMap, osdMap.osds.indexOf(this.selected))}
       </p>
     `;
   }
@@ -172,7 +172,7 @@ export class RocksDbTunerMap extends LitElement {
     }
   }
 
-  /** Where every OSD is drawn; returns the height of all. */
+  /** Assign a position to every OSD; returns the total height. */
   private arrange(osdMap: OsdMap): number {
     const { device_classes: classes, hosts } = osdMap;
     const [classRank, hostRank] = [ranks(classes.names), ranks(hosts.names)];
@@ -224,7 +224,7 @@ export class RocksDbTunerMap extends LitElement {
         return WORKLOADS[named(osdMap.workloads, at) ?? ''] ?? UNKNOWN;
       case 'profiles': {
         const { names, index } = osdMap.profiles;
-        return setColor(names, index[at] ?? 0);
+        return profileColor(names, index[at] ?? 0);
       }
       default: {
         const value = osdMap[this.coloring][at];
@@ -253,24 +253,24 @@ export class RocksDbTunerMap extends LitElement {
   private label(osdMap: OsdMap, at: number): string {
     if (!osdMap.up[at]) return 'down';
     if (this.coloring === 'workloads') return named(osdMap.workloads, at) ?? 'unknown';
-    if (this.coloring === 'profiles') return named(osdMap.profiles, at) ?? 'none that is known';
+    if (this.coloring === 'profiles') return named(osdMap.profiles, at) ?? 'custom';
     const value = osdMap[this.coloring][at];
     if (value === null || value === undefined) {
-      return this.coloring === 'db_used_ratio' ? 'no DB device of its own' : 'not known';
+      return this.coloring === 'db_used_ratio' ? 'no dedicated DB device' : 'unknown';
     }
     const i = step(value);
     return `${i * 20}–${(i + 1) * 20}%`;
   }
 
-  private words(osdMap: OsdMap, at: number): string {
+  private describe(osdMap: OsdMap, at: number): string {
     if (at < 0) return '';
     const parts = [
       `osd.${osdMap.osds[at]}`,
-      named(osdMap.hosts, at) ?? 'host not known',
+      named(osdMap.hosts, at) ?? 'unknown host',
       osdMap.up[at] ? named(osdMap.workloads, at) : 'down',
       `kv_sync ${number(osdMap.kv_sync_ms[at])} ms, ${percent(osdMap.kv_sync_busy[at])} busy`,
       `DB ${percent(osdMap.db_used_ratio[at])}${osdMap.spilled[at] ? ', spilled' : ''}`,
-      named(osdMap.profiles, at) ?? 'no known option set',
+      named(osdMap.profiles, at) ?? 'custom options',
     ];
     if (osdMap.pending_restart[at]) parts.push('restart pending');
     return parts.join(' · ');
@@ -308,11 +308,11 @@ export class RocksDbTunerMap extends LitElement {
 }
 
 const LABEL = 18;
-/** With more of them the numbers are a gray noise. */
+/** With more OSDs the numbers are unreadable. */
 const NUMBERED_MAX = 400;
 const names = new Intl.Collator(undefined, { numeric: true });
 
-/** The place of each name in their order: "node10" comes after "node2". */
+/** The rank of each name in natural order: "node10" comes after "node2". */
 function ranks(found: (string | null)[]): number[] {
   const order = found.map((_, i) => i);
   order.sort((a, b) => names.compare(found[a] ?? '', found[b] ?? ''));
@@ -329,12 +329,12 @@ function step(ratio: number): number {
   return Math.max(0, Math.min(STEPS.length - 1, Math.floor(ratio * STEPS.length)));
 }
 
-/** Of the known sets in the order of their names, so that a color stays with its set. */
-function setColor(names: (string | null)[], index: number): string {
+/** Colors are assigned in the order of names, so that a profile keeps its color. */
+function profileColor(names: (string | null)[], index: number): string {
   const name = names[index];
   if (name === null || name === undefined) return UNKNOWN;
   const known = names.filter((n) => n !== null).sort();
-  return SETS[known.indexOf(name) % SETS.length] ?? UNKNOWN;
+  return PROFILES[known.indexOf(name) % PROFILES.length] ?? UNKNOWN;
 }
 
 function readable(color: string): string {

@@ -28,31 +28,31 @@ import type { CampaignControl } from './campaign';
 import { canaryPicture, growthPicture, pictures } from './charts';
 import type { Question, RocksDbTunerDialog } from './dialog';
 import { duration, durations, ids, moment, plural, who } from './format';
-import { COLOURINGS } from './map';
+import { COLORINGS } from './map';
 import type { Coloring } from './map';
 import { facts, label, TABLE } from './parts';
 import { history, rolloutSection, underWay } from './rollout';
 import type { Control } from './rollout';
 
 const REFRESH_MS = 10_000;
-/** While something moves. */
+/** While an operation is in progress. */
 const ROLLOUT_REFRESH_MS = 4_000;
 const TREND_REFRESH_MS = 30_000;
-/** Workloads and hardware seldom change, and dozens of option sets are weighed for an answer. */
+/** Workloads and hardware seldom change, and an answer compares dozens of option strings. */
 const DECISION_REFRESH_MS = 60_000;
-/** Older than this, what is shown is said to be old. */
+/** Data older than this is marked as stale. */
 const STALE_MS = 60_000;
-/** Samples older than this many intervals are said to be old. */
+/** Samples older than this many intervals are marked as stale. */
 const STALE_INTERVALS = 5;
 const CONTROLS_MAX = 12;
-/** Set when the login was lost while the tab was open; read by `tab.ts`. */
+/** Set when the session expires while the tab is open; read by `tab.ts`. */
 export const RETURN_KEY = 'rocksdb-tuner-return';
 
 const MODES: Record<string, string> = {
-  off: 'nothing is read, and rollouts are paused',
+  off: 'no sampling, rollouts are paused',
   observe: 'measure and classify',
-  recommend: 'also advise, and apply what an operator asks for',
-  'auto-apply': 'also apply recommendations of low risk that have stood long enough',
+  recommend: 'also recommend changes, and apply them on request',
+  'auto-apply': 'also apply stable low-risk recommendations automatically',
 };
 
 interface Overview {
@@ -64,12 +64,12 @@ interface Overview {
   history: Change[];
 }
 
-/** What charts are about. */
+/** The subject of the charts. */
 type Subject = { osd: number } | { device_class: string };
 
 /**
- * The panel below the tab. Without shadow DOM: the dashboard's own classes then give it the look of
- * each release (Bootstrap 4 or 5, and Carbon's in Tentacle).
+ * The panel of the tab. It has no shadow DOM, so that the dashboard's own classes style it for each
+ * release (Bootstrap 4 or 5, and Carbon in Tentacle).
  */
 export class RocksDbTunerPanel extends LitElement {
   static override properties = {
@@ -88,7 +88,7 @@ export class RocksDbTunerPanel extends LitElement {
     decisionError: { state: true },
   };
 
-  /** Rules of style, where the page does not have them already. */
+  /** The style sheet, unless the page has it already. */
   static sheet = '';
 
   base = '';
@@ -128,7 +128,7 @@ export class RocksDbTunerPanel extends LitElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     window.clearTimeout(this.timer);
-    this.giveUpReading();
+    this.abortReading();
   }
 
   private async refresh(): Promise<void> {
@@ -167,7 +167,7 @@ export class RocksDbTunerPanel extends LitElement {
       this.readAt = this.now = Date.now();
       this.error = null;
       this.subject = this.stillThere(this.subject) ?? firstClass(status.groups);
-      // A module that has just started has nothing to draw yet, but soon.
+      // A module that has just started has no data yet.
       const due = this.now - this.trendAt >= TREND_REFRESH_MS;
       if (!this.trend || due || underWay(rollout)) await this.readCharts(signal);
       if (this.now - this.decisionsAt >= DECISION_REFRESH_MS) await this.readDecisions(signal);
@@ -181,7 +181,7 @@ export class RocksDbTunerPanel extends LitElement {
     }
   }
 
-  private giveUpReading(): void {
+  private abortReading(): void {
     this.abort?.abort();
     this.abort = null;
   }
@@ -195,7 +195,7 @@ export class RocksDbTunerPanel extends LitElement {
     return known ? subject : null;
   }
 
-  /** What charts show; without it everything else is as good as before. */
+  /** Read the data of the charts; an error affects the charts only. */
   private async readCharts(signal?: AbortSignal): Promise<void> {
     try {
       await this.readTrends(signal);
@@ -206,14 +206,14 @@ export class RocksDbTunerPanel extends LitElement {
     }
   }
 
-  /** Likewise. */
+  /** Read the candidates; an error affects their section only. */
   private async readDecisions(signal: AbortSignal): Promise<void> {
     try {
       this.decisions = await this.api.get<Decision[]>('/candidates', signal);
       this.decisionError = '';
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      // Asked for nothing more than itself: a module that is older than the tab.
+      // The module is older than the tab.
       this.decisionError = error.status === 400 ? '' : error.message;
     }
     this.decisionsAt = Date.now();
@@ -233,7 +233,7 @@ export class RocksDbTunerPanel extends LitElement {
       of === null ? null : api.get<Growth>(`/osd/${of}/growth`, signal),
       this.readCanary(signal),
     ]);
-    // Somebody may have chosen something else meanwhile.
+    // The selection may have changed in the meantime.
     if (this.subject !== subject) return;
     this.trend = trends[0] ?? null;
     this.growth = growth;
@@ -294,18 +294,18 @@ export class RocksDbTunerPanel extends LitElement {
   private failure(error: ApiError): TemplateResult {
     if (error.status === 503 && error.code === 'module_disabled') {
       return html`<div class="rt-empty-state" role="alert">
-        <p><strong>The RocksDB Tuner is disabled.</strong></p>
+        <p><strong>The RocksDB Tuner module is disabled.</strong></p>
         <p>To enable it: <code>ceph mgr module enable rocksdb_tuner</code></p>
       </div>`;
     }
     if (error.status === 403) {
       return html`<div class="rt-empty-state" role="alert">
-        <p><strong>You may not see this.</strong></p>
-        <p>It needs permission to read OSDs; ask an administrator of the dashboard for it.</p>
+        <p><strong>Permission denied.</strong></p>
+        <p>Read permission for OSDs is required; ask your dashboard administrator.</p>
       </div>`;
     }
     const text =
-      error.status === 401 ? 'Your login has ended: log in again to go on.' : error.message;
+      error.status === 401 ? 'Your session has expired. Log in again.' : error.message;
     return html`<div class="alert alert-warning rt-row" role="alert">
       <span>${text}</span>
       <button class="btn btn-light" @click=${() => {
@@ -318,13 +318,13 @@ export class RocksDbTunerPanel extends LitElement {
     const { sampling } = this.data?.status ?? {};
     if (this.now - this.readAt > STALE_MS) {
       return html`<div class="alert alert-warning" role="status">
-        This is of ${new Date(this.readAt).toLocaleTimeString()}: nothing newer could be read.
+        Stale data from ${new Date(this.readAt).toLocaleTimeString()}: the last refresh failed.
       </div>`;
     }
     if (!sampling || !isOld(sampling)) return nothing;
     return html`<div class="alert alert-warning" role="status">
-      The newest sample is ${duration(sampling.last_sample_age_s)} old: OSDs do not report to the
-      manager as they should.
+      The newest sample is ${duration(sampling.last_sample_age_s)} old: OSDs are not reporting to the
+      manager.
     </div>`;
   }
 
@@ -338,28 +338,28 @@ export class RocksDbTunerPanel extends LitElement {
   private figures(status: Status): TemplateResult {
     const { findings: f, sampling } = status;
     const mode = this.mayChange
-      ? html`<button class="btn btn-light" aria-label=${`Mode ${status.mode}, change`} @click=${() => this.askMode(status.mode)}>
+      ? html`<button class="btn btn-light" aria-label=${`Change mode (${status.mode})`} @click=${() => this.askMode(status.mode)}>
           ${status.mode} …
         </button>`
       : status.mode;
     return facts([
       ['Mode', mode],
-      ['OSDs measured', sampling.osds.toLocaleString()],
-      ['Every', duration(sampling.interval_s)],
-      ['Findings', `${plural(f.error, 'error')}, ${plural(f.warning, 'warning')}, ${f.info} for information`],
-      ['As of', html`<time datetime=${status.time ?? ''}>${moment(status.time)}</time>`],
+      ['Sampled OSDs', sampling.osds.toLocaleString()],
+      ['Sample interval', duration(sampling.interval_s)],
+      ['Findings', `${plural(f.error, 'error')}, ${plural(f.warning, 'warning')}, ${f.info} info`],
+      ['Updated', html`<time datetime=${status.time ?? ''}>${moment(status.time)}</time>`],
     ]);
   }
 
   private nothing(status: Status): TemplateResult {
     return html`<div class="rt-empty-state" role="status">
       ${status.mode === 'off'
-        ? html`<p><strong>The mode is off: nothing is measured.</strong></p>
-            <p>To measure and advise: <code>ceph rocksdb-tuner mode recommend</code></p>`
-        : html`<p><strong>Nothing has been measured yet.</strong></p>
+        ? html`<p><strong>The mode is off: OSDs are not sampled.</strong></p>
+            <p>To sample OSDs and recommend changes: <code>ceph rocksdb-tuner mode recommend</code></p>`
+        : html`<p><strong>No samples yet.</strong></p>
             <p>
-              OSDs report every few seconds; after two reports there is something to see. A cluster
-              without OSDs stays like this.
+              OSDs report every few seconds, and the first measurement takes two reports. Nothing is
+              shown for a cluster without OSDs.
             </p>`}
     </div>`;
   }
@@ -369,7 +369,7 @@ export class RocksDbTunerPanel extends LitElement {
       <div class="rt-scroll"><table class=${TABLE}>
         <thead>
           <tr>
-            ${['Device class', 'OSDs', 'Workload', 'Limited by', 'Option set', 'Conclusion'].map(
+            ${['Device class', 'OSDs', 'Workload', 'Limited by', 'Options', 'Conclusion'].map(
               (t) => html`<th scope="col">${t}</th>`,
             )}
           </tr>
@@ -406,15 +406,15 @@ export class RocksDbTunerPanel extends LitElement {
               this.coloring = (event.currentTarget as HTMLSelectElement).value as Coloring;
             }}
           >
-            ${Object.entries(COLOURINGS).map(
+            ${Object.entries(COLORINGS).map(
               ([value, text]) =>
                 html`<option value=${value} ?selected=${value === this.coloring}>${text}</option>`,
             )}
           </select>
         </label>
         <span class="rt-note">
-          Choose an OSD to see its charts.${osdMap.spilled.some(Boolean)
-            ? ' A red frame: a part of its DB is on the slow device.'
+          Select an OSD to see its charts.${osdMap.spilled.some(Boolean)
+            ? ' Red frame: DB spilled over to the slow device.'
             : ''}
         </span>
       </div>
@@ -470,7 +470,7 @@ export class RocksDbTunerPanel extends LitElement {
       </div>
       ${this.chartError
         ? html`<div class="alert alert-warning" role="status">
-            The charts could not be read: ${this.chartError}
+            Cannot read the charts: ${this.chartError}
           </div>`
         : nothing}
       ${trend
@@ -479,7 +479,7 @@ export class RocksDbTunerPanel extends LitElement {
               (picture) => html`<rocksdb-tuner-chart .picture=${picture}></rocksdb-tuner-chart>`,
             )}
           </div>`
-        : html`<p class="rt-empty">Nothing was measured over time yet.</p>`}`;
+        : html`<p class="rt-empty">No history yet.</p>`}`;
   }
 
   private rollout(rollout: Rollout): TemplateResult {
@@ -515,14 +515,14 @@ export class RocksDbTunerPanel extends LitElement {
       read: this.read,
       meanings: this.meanings,
       conclusions: data.status.groups.flatMap((g) => g.conclusion ?? []),
-      open: (id) => void this.readOn(id, 'full'),
-      showPlan: (id) => void this.readOn(id, 'plan'),
+      open: (id) => void this.readDetails(id, 'full'),
+      showPlan: (id) => void this.readDetails(id, 'plan'),
       apply: (r) => void this.askApply(r),
     };
   }
 
-  /** Read more of a recommendation; what was read stays while it stands. */
-  private async readOn(id: string, what: 'full' | 'plan'): Promise<Reading | null> {
+  /** Read the details of a recommendation once. */
+  private async readDetails(id: string, what: 'full' | 'plan'): Promise<Reading | null> {
     const before = this.read.get(id) ?? { full: null, plan: null };
     if (before[what]) return before;
     const path = `/recommendation/${encodeURIComponent(id)}`;
@@ -550,8 +550,8 @@ export class RocksDbTunerPanel extends LitElement {
       ...question,
       run: async () => {
         await question.run();
-        // What is being read may be of before.
-        this.giveUpReading();
+        // A refresh in progress may return outdated data.
+        this.abortReading();
         void this.refresh();
       },
     });
@@ -562,21 +562,21 @@ export class RocksDbTunerPanel extends LitElement {
       this.askCompact(r);
       return;
     }
-    const reading = await this.readOn(r.id, 'plan');
+    const reading = await this.readDetails(r.id, 'plan');
     const planned = reading?.plan;
     const canary = planned?.batches[0]?.osds ?? [];
     const watched = planned?.soak.most_s
-      ? ` It is watched for ${durations(planned.soak.least_s, planned.soak.most_s)} before any other.`
+      ? ` It soaks for ${durations(planned.soak.least_s, planned.soak.most_s)} before any other OSD is changed.`
       : '';
     this.ask({
       title: `Apply ${r.profile ?? r.kind} to ${who(r.who)}`,
       lines: [
-        `${r.option} of ${plural(r.osds.length, 'OSD')} (${ids(r.osds)}) is changed.`,
+        `Changes ${r.option} of ${plural(r.osds.length, 'OSD')} (${ids(r.osds)}).`,
         r.restart_required
-          ? `Each of them is restarted${canary.length ? `, ${ids(canary)} first, alone` : ''}; the next is touched only when it is back and does what it should.${watched}`
-          : 'None of them is restarted: they run this already, and only entries of the configuration change.',
-        `Expected to take ${durations(planned?.expected_duration_s, planned?.expected_duration_most_s)} without waiting.`,
-        'You can pause it, abort it, or roll it back to exactly what is there now.',
+          ? `Each OSD is restarted${canary.length ? `, starting with the canary ${ids(canary)}` : ''}. The next one is changed only after it is up with the new value.${watched}`
+          : 'No OSD is restarted: they run these options already, and only the configuration changes.',
+        `Expected duration without waiting: ${durations(planned?.expected_duration_s, planned?.expected_duration_most_s)}.`,
+        'You can pause or abort the rollout, or roll it back to exactly the current configuration.',
       ],
       command: `ceph rocksdb-tuner apply ${r.id}`,
       action: 'Apply',
@@ -590,9 +590,9 @@ export class RocksDbTunerPanel extends LitElement {
     this.ask({
       title: `Compact the RocksDB of ${who(r.who)}`,
       lines: [
-        `${plural(r.osds.length, 'OSD')} (${ids(r.osds)}) are compacted, ${ids(r.osds.slice(0, 1))} first, alone; then host by host. None is restarted, and no option is changed.`,
-        'An OSD is slower while it compacts. No other begins while writes of clients take longer than before, or the cluster is not healthy enough for it.',
-        'A compaction can be neither rolled back nor stopped: pause and abort prevent the next one.',
+        `Compacts ${plural(r.osds.length, 'OSD')} (${ids(r.osds)}): ${ids(r.osds.slice(0, 1))} first, then host by host. No OSD is restarted, and no option is changed.`,
+        'An OSD is slower while it compacts. The next one does not start while client write latency is elevated or the cluster is not healthy.',
+        'A compaction can be neither rolled back nor stopped: pause and abort only prevent the next one.',
       ],
       command: `ceph rocksdb-tuner apply ${r.id}`,
       action: 'Compact',
@@ -606,13 +606,13 @@ export class RocksDbTunerPanel extends LitElement {
     const { api } = this;
     const running = inFlight(campaign).map((o) => o.osd);
     const runs = running.length
-      ? `The compaction of ${ids(running)} cannot be stopped, and is watched to its end.`
-      : 'No OSD compacts at the moment.';
+      ? `The compaction of ${ids(running)} cannot be stopped and runs to its end.`
+      : 'No OSD is compacting.';
     const left = campaign.osds.length - finished(campaign) - running.length;
     const questions: Record<CampaignControl, Question> = {
       pause: {
         title: 'Pause the campaign',
-        lines: [runs, `None of the other ${plural(left, 'OSD')} begins until you resume it.`],
+        lines: [runs, `The remaining ${plural(left, 'OSD')} will not start until you resume.`],
         command: 'ceph rocksdb-tuner rollout pause',
         action: 'Pause',
         run: async () => void (await api.change('POST', '/rollout/pause')),
@@ -620,8 +620,8 @@ export class RocksDbTunerPanel extends LitElement {
       resume: {
         title: 'Resume the campaign',
         lines: [
-          `It goes on with ${plural(left, 'OSD')}.`,
-          'How long writes of clients take by then counts as usual from there on.',
+          `Continues with ${plural(left, 'OSD')}.`,
+          'The client write latency is measured again and becomes the new baseline.',
         ],
         command: 'ceph rocksdb-tuner rollout resume',
         action: 'Resume',
@@ -631,7 +631,7 @@ export class RocksDbTunerPanel extends LitElement {
         title: 'Abort the campaign',
         lines: [
           runs,
-          `${plural(left, 'OSD')} ${left === 1 ? 'is' : 'are'} left as they are. What was compacted stays so.`,
+          `${plural(left, 'OSD')} will not be compacted. Finished compactions are kept.`,
         ],
         command: 'ceph rocksdb-tuner rollout abort',
         action: 'Abort',
@@ -649,8 +649,8 @@ export class RocksDbTunerPanel extends LitElement {
       pause: {
         title: 'Pause the rollout',
         lines: [
-          'The OSD in flight is brought to safety first, then nothing more is changed.',
-          `Changed so far: ${changed}. They keep what they have.`,
+          'Pauses once the OSD in flight is safe.',
+          `Changed so far: ${changed}. They keep the new options.`,
         ],
         command: 'ceph rocksdb-tuner rollout pause',
         action: 'Pause',
@@ -659,7 +659,7 @@ export class RocksDbTunerPanel extends LitElement {
       resume: {
         title: 'Resume the rollout',
         lines: [
-          `It goes on with ${plural(rollout.osds_total - rollout.osds_finished, 'OSD')}, each restarted as planned.`,
+          `Continues with ${plural(rollout.osds_total - rollout.osds_finished, 'OSD')}, each restarted as planned.`,
         ],
         command: 'ceph rocksdb-tuner rollout resume',
         action: 'Resume',
@@ -668,8 +668,8 @@ export class RocksDbTunerPanel extends LitElement {
       abort: {
         title: 'Abort the rollout',
         lines: [
-          'The OSD in flight is brought to safety, then the rollout ends where it is.',
-          `Changed so far: ${changed}. They keep what they have; roll back to restore them.`,
+          'Ends the rollout once the OSD in flight is safe.',
+          `Changed so far: ${changed}. They keep the new options; roll back to restore them.`,
         ],
         command: 'ceph rocksdb-tuner rollout abort',
         action: 'Abort',
@@ -678,10 +678,10 @@ export class RocksDbTunerPanel extends LitElement {
       rollback: {
         title: 'Roll back',
         lines: [
-          `Exactly what was there before rollout ${rollout.id} is restored for ${who(rollout.who)}.`,
-          `Every OSD that runs the new options is restarted once more, one at a time: ${changed}.`,
+          `Restores exactly the configuration before rollout ${rollout.id} for ${who(rollout.who)}.`,
+          `Restarts every OSD that runs the new options, one at a time: ${changed}.`,
           ...(underWay(rollout.campaign)
-            ? ['The compaction campaign ends before that; what was compacted stays so.']
+            ? ['Ends the compaction campaign first; finished compactions are kept.']
             : []),
         ],
         command: `ceph rocksdb-tuner rollback ${rollout.id}`,
@@ -689,10 +689,10 @@ export class RocksDbTunerPanel extends LitElement {
         run: async () => void (await api.change('POST', '/rollback', { rollout_id: rollout.id })),
       },
       ack: {
-        title: 'Take note of the rollout',
-        lines: ['Nothing is changed; its health check in the cluster clears.'],
+        title: 'Acknowledge the rollout',
+        lines: ['Clears its health check. Changes nothing else.'],
         command: 'ceph rocksdb-tuner rollout ack',
-        action: 'Take note',
+        action: 'Acknowledge',
         run: async () => void (await api.change('POST', '/rollout/ack')),
       },
     };
@@ -706,7 +706,7 @@ export class RocksDbTunerPanel extends LitElement {
     };
     this.ask({
       title: 'Change the mode',
-      lines: Object.entries(MODES).map(([name, does]) => `${name}: ${does}`),
+      lines: Object.entries(MODES).map(([name, meaning]) => `${name}: ${meaning}`),
       choice: html`<label>
         Mode
         <select class="form-control form-select custom-select" @change=${choose}>
@@ -721,14 +721,14 @@ export class RocksDbTunerPanel extends LitElement {
   }
 }
 
-/** What is under way, beside which nothing else can begin. */
+/** The operation in progress, which blocks all others. */
 function busyWith(rollout: Rollout | null): 'rollout' | 'compaction campaign' | null {
   if (rollout === null) return null;
   if (underWay(rollout)) return 'rollout';
   return underWay(rollout.campaign) ? 'compaction campaign' : null;
 }
 
-/** How things stand, in one line. */
+/** The overall state in one line. */
 function state(status: Status, rollout: Rollout | null): [string, string] {
   const { findings: f, sampling } = status;
   const advice = status.recommendations
@@ -737,27 +737,27 @@ function state(status: Status, rollout: Rollout | null): [string, string] {
   if (rollout && underWay(rollout)) {
     const progress = `${rollout.osds_finished} of ${plural(rollout.osds_total, 'OSD')}`;
     return rollout.phase === 'waiting'
-      ? ['warning', `A rollout requires operator action: ${rollout.paused_reason ?? ''} (${progress})`]
-      : ['busy', `A rollout is under way: ${rollout.phase}, ${progress}`];
+      ? ['warning', `Rollout requires operator action: ${rollout.paused_reason ?? ''} (${progress})`]
+      : ['busy', `Rollout in progress: ${rollout.phase}, ${progress}`];
   }
   const campaign = rollout?.campaign ?? null;
   if (campaign && underWay(campaign)) {
     const progress = `${finished(campaign)} of ${plural(campaign.osds.length, 'OSD')}`;
     return campaign.phase === 'waiting'
-      ? ['warning', `A compaction campaign waits: ${campaign.paused_reason ?? ''} (${progress})`]
-      : ['busy', `A compaction campaign is under way: ${progress}`];
+      ? ['warning', `Compaction campaign waiting: ${campaign.paused_reason ?? ''} (${progress})`]
+      : ['busy', `Compaction campaign in progress: ${progress}`];
   }
   if (status.mode === 'off') return ['', 'The mode is off.'];
-  if (!sampling.osds) return ['', 'Nothing has been measured yet.'];
-  if (isOld(sampling)) return ['warning', 'Nothing new is measured: what is shown is old.'];
+  if (!sampling.osds) return ['', 'No samples yet.'];
+  if (isOld(sampling)) return ['warning', 'Stale data: OSDs are not reporting.'];
   const parts = [
     f.error ? plural(f.error, 'error') : '',
     f.warning ? plural(f.warning, 'warning') : '',
     advice,
   ].filter(Boolean);
   if (f.error) return ['danger', `Needs attention: ${parts.join(', ')}.`];
-  if (parts.length) return ['warning', `Could be better: ${parts.join(', ')}.`];
-  return ['good', `All is well: ${plural(sampling.osds, 'OSD')}, and nothing to change.`];
+  if (parts.length) return ['warning', `Could be improved: ${parts.join(', ')}.`];
+  return ['good', `No issues: ${plural(sampling.osds, 'OSD')}, no changes recommended.`];
 }
 
 function isOld({ last_sample_age_s, interval_s }: Status['sampling']): boolean {
@@ -765,12 +765,12 @@ function isOld({ last_sample_age_s, interval_s }: Status['sampling']): boolean {
 }
 
 function confidence(value: number): string {
-  return value > 0 ? ` (${Math.round(value * 100)}% sure)` : '';
+  return value > 0 ? ` (${Math.round(value * 100)}% confidence)` : '';
 }
 
 function limit(found: Limit): string {
   if (found.resource === 'unknown') return '–';
-  const name = found.resource === 'none' ? 'nothing that is measured' : found.resource;
+  const name = found.resource === 'none' ? 'none of the measured resources' : found.resource;
   return `${name}${confidence(found.confidence)}`;
 }
 
@@ -779,7 +779,7 @@ function firstClass(groups: Group[]): Subject | null {
   return largest ? { device_class: largest.who.replace('osd/class:', '') } : null;
 }
 
-/** The OSD of a class whose DB device is used most; null where none has one. */
+/** The OSD with the fullest DB device of a class; null if none has one. */
 function fullest(osdMap: OsdMap, deviceClass: string): number | null {
   const { names, index } = osdMap.device_classes;
   let found: number | null = null;

@@ -1,28 +1,28 @@
-/** Small pieces that several sections are made of. */
+/** Building blocks shared by the sections. */
 
 import { html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
 
 import { duration } from './format';
 
-/** What a change is for, and what its canary has to show. */
+/** The purpose of a change and what it requires of the canary. */
 export const PURPOSE: Record<string, string> = {
-  gain: 'gain: the canary has to get better',
-  safety: 'safety: the canary must not get worse',
+  gain: 'gain: the canary must improve',
+  safety: 'safety: the canary must not regress',
 };
 
 export function judgedAs({ judged }: { judged: string | null }): string | null {
   return judged === 'no-worse' ? 'no worse' : judged;
 }
 
-/** Why the canary is watched for as long as it is; empty where that is not known. */
+/** The reason for the soak time; empty if unknown. */
 export function flushes({ fill_s }: { fill_s: number | null }): string {
   return fill_s === null ? '' : ` (memtables take ${duration(fill_s)} to fill)`;
 }
 
 export const TABLE = 'table table-striped cds--data-table rt-table';
 
-/** Commands to copy, each on a line. */
+/** Commands with a copy button. */
 export function commands(lines: readonly string[], what = 'Commands'): TemplateResult | typeof nothing {
   if (!lines.length) return nothing;
   const text = lines.join('\n');
@@ -38,13 +38,13 @@ export function commands(lines: readonly string[], what = 'Commands'): TemplateR
 
 async function copy(event: Event, text: string): Promise<void> {
   const button = event.currentTarget as HTMLElement;
-  const said = (await written(text)) ? 'Copied' : 'Select and copy';
-  button.textContent = said;
+  const result = (await copied(text)) ? 'Copied' : 'Select and copy';
+  button.textContent = result;
   window.setTimeout(() => (button.textContent = 'Copy'), 2000);
 }
 
-/** The clipboard of browsers is for pages that came by TLS only; dashboards often did not. */
-async function written(text: string): Promise<boolean> {
+/** Browsers offer the clipboard API to HTTPS pages only, and many dashboards use HTTP. */
+async function copied(text: string): Promise<boolean> {
   if (navigator.clipboard) {
     try {
       await navigator.clipboard.writeText(text);
@@ -60,7 +60,7 @@ async function written(text: string): Promise<boolean> {
   const before = document.activeElement as HTMLElement | null;
   document.body.append(area);
   area.select();
-  // Deprecated, and the only way without TLS.
+  // Deprecated, but the only way without TLS.
   const done = document.execCommand('copy');
   area.remove();
   before?.focus();

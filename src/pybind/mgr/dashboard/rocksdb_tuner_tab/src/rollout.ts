@@ -1,4 +1,4 @@
-/** The rollout under way, or the last one, and the history of all. */
+/** The current or last rollout, and the history. */
 
 import { html, nothing } from 'lit';
 import type { TemplateResult } from 'lit';
@@ -11,7 +11,7 @@ import { commands, facts, flushes, judgedAs, label, PURPOSE, TABLE } from './par
 const FINAL = new Set(['done', 'rolled-back', 'failed']);
 const STAGES = ['preflight', 'canary', 'soaking', 'judging', 'promoting', 'collapsing', 'done'];
 
-/** By how a change ended. */
+/** Style of a label, by outcome. */
 export const OUTCOME: Record<string, 'good' | 'warning' | 'danger' | 'busy' | ''> = {
   done: 'good',
   'rolled-back': 'warning',
@@ -35,39 +35,39 @@ export interface RolloutHost {
 export function rolloutSection(rollout: Rollout, host: RolloutHost): TemplateResult {
   const going = underWay(rollout);
   const waiting = rollout.phase === 'waiting';
-  return html`<h3>${going ? 'Rollout under way' : 'Last rollout'}</h3>
+  return html`<h3>${going ? 'Rollout in progress' : 'Last rollout'}</h3>
     ${waiting
       ? html`<div class="alert alert-warning" role="status">
-          It waits: ${rollout.paused_reason}${rollout.paused_by ? ` (${rollout.paused_by})` : ''}
+          Waiting: ${rollout.paused_reason}${rollout.paused_by ? ` (${rollout.paused_by})` : ''}
         </div>`
       : nothing}
     ${rollout.failure ? html`<div class="alert alert-warning">${rollout.failure}</div>` : nothing}
     ${rollout.direction === 'forward' && !waiting ? stages(rollout.phase) : nothing}
     ${facts([
       ['Phase', label(rollout.phase, going ? 'busy' : (OUTCOME[rollout.phase] ?? ''))],
-      ['For', who(rollout.who)],
+      ['Target', who(rollout.who)],
       ['Option', html`<code>${rollout.option}</code>`],
       ['OSDs', `${rollout.osds_finished} of ${rollout.osds_total}`],
       ['Purpose', PURPOSE[rollout.purpose] ?? rollout.purpose],
       ['Verdict', judgedAs(rollout) ?? 'none yet'],
-      ['By', rollout.actor],
+      ['Started by', rollout.actor],
       ['Started', moment(rollout.started)],
       ['Updated', moment(rollout.updated)],
     ])}
     <progress
       max=${rollout.osds_total || 1}
       value=${rollout.osds_finished}
-      aria-label="OSDs that are finished"
+      aria-label="Finished OSDs"
     ></progress>
     ${rollout.last_error
-      ? html`<p class="rt-note">The last action that failed answered: ${rollout.last_error}</p>`
+      ? html`<p class="rt-note">Last error: ${rollout.last_error}</p>`
       : nothing}
     ${controls(rollout, host, going, waiting)} ${soak(rollout)}
-    ${judgement('What the verdict of the canary rests on', rollout.judgement)}
-    ${judgement('What the verdict of the newest batch rests on', rollout.batch_judgement)}
+    ${judgement('Evidence for the canary verdict', rollout.judgement)}
+    ${judgement('Evidence for the verdict on the newest batch', rollout.batch_judgement)}
     ${host.chart}
     <details class="rt-item">
-      <summary><span class="rt-main">OSDs, in the order in which they are changed</span></summary>
+      <summary><span class="rt-main">OSDs in rollout order</span></summary>
       <div class="rt-body rt-scroll"><table class=${TABLE}>
         <thead>
           <tr>
@@ -83,7 +83,7 @@ export function rolloutSection(rollout: Rollout, host: RolloutHost): TemplateRes
               <td>${ids(batch.osds)}</td>
               <td>${batch.failure_domain ? within(batch.failure_domain) : '–'}</td>
               <td>${batch.phase}</td>
-              <td>${batch.controls.length ? ids(batch.controls) : 'nothing: watched for crashes'}</td>
+              <td>${batch.controls.length ? ids(batch.controls) : 'none, watched for crashes only'}</td>
               <td>${judgedAs(batch) ?? '–'}</td>
             </tr>`,
           )}
@@ -124,7 +124,7 @@ function controls(
       ? button('rollback', 'Roll back …')
       : nothing}
     ${rollout.phase === 'failed' || rollout.phase === 'rolled-back'
-      ? button('ack', 'Take note …')
+      ? button('ack', 'Acknowledge …')
       : nothing}
   </div>`;
 }
@@ -133,17 +133,16 @@ function soak({ phase, soak: found }: Rollout): TemplateResult | typeof nothing 
   if (!found.most_s) return nothing;
   if (phase === 'preflight' && found.baseline_least_s)
     return html`<p>
-      Before the canary is changed, it is measured together with ${ids(found.controls)}, so far for
+      Measuring the baseline of the canary and ${ids(found.controls)}:
       ${duration(found.baseline_s)} of ${duration(found.baseline_least_s)}.
     </p>`;
   return html`<p>
-    The canary was watched for ${duration(found.soaked_s)} of at least ${duration(found.least_s)}, at
-    most
-    ${duration(found.most_s)}${flushes(found)}${found.controls.length
-      ? html`; it is compared with ${ids(found.controls)}`
+    The canary has soaked for ${duration(found.soaked_s)} (minimum ${duration(found.least_s)},
+    maximum ${duration(found.most_s)})${flushes(found)}${found.controls.length
+      ? html`, compared with ${ids(found.controls)}`
       : nothing}.
     ${found.controls.length
-      ? html`Without a verdict: ${found.inconclusive}. If it gets no worse and no better:
+      ? html`If inconclusive: ${found.inconclusive}. If neither better nor worse:
           ${found.no_benefit}.`
       : nothing}
   </p>`;
@@ -159,7 +158,7 @@ function judgement(title: string, found: Judgment | null): TemplateResult | type
 
 function effects(
   found: readonly SignalEffect[],
-  change = 'Change against the controls',
+  change = 'Change vs. controls',
 ): TemplateResult | typeof nothing {
   if (!found.length) return nothing;
   return html`<div class="rt-scroll"><table class=${TABLE}>
@@ -184,16 +183,16 @@ function effects(
 
 function interval(low: number | null, high: number | null): string {
   return low === null && high === null
-    ? 'not bounded'
+    ? 'unbounded'
     : `${signedPercent(low)} to ${signedPercent(high)}`;
 }
 
-/** Ids of campaigns begin with it, those of rollouts with another. */
+/** The ids of compaction campaigns start with it. */
 const CAMPAIGN = 'c';
 
 const RESULT: Record<string, string> = {
   right: 'as predicted',
-  direction: 'in the predicted direction, by another amount',
+  direction: 'in the predicted direction, different amount',
   wrong: 'not as predicted',
 };
 
@@ -204,17 +203,17 @@ export function history(
   return html`<h3>History</h3>
     ${record.compared
       ? html`<p>
-          Of ${plural(record.compared, 'change')} whose outcome could be compared with the prediction:
-          ${record.right} as predicted, ${record.direction} in the predicted direction,
-          ${record.wrong} not.
+          ${plural(record.compared, 'change')} compared with the prediction:
+          ${record.right} as predicted, ${record.direction} in the predicted direction only,
+          ${record.wrong} wrong.
           ${record.interval_score !== null && record.naive_interval_score !== null
-            ? `Interval score ${record.interval_score.toFixed(0)}, where a forecast of no change has
-              ${record.naive_interval_score.toFixed(0)} (less is better).`
+            ? `Interval score ${record.interval_score.toFixed(0)}, compared with
+              ${record.naive_interval_score.toFixed(0)} for a forecast of no change (lower is better).`
             : nothing}
         </p>`
       : nothing}
     ${changes.length === 0
-      ? html`<p>The module has not changed anything yet.</p>`
+      ? html`<p>No changes yet.</p>`
       : repeat(
           [...changes].reverse(),
           (c) => c.id,

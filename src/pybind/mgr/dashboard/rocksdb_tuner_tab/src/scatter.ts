@@ -8,10 +8,10 @@ import { plural, resourceName, signedPercent, spanned, who } from './format';
 
 const HEIGHT = 340;
 const WIDTH_MOST = 860;
-/** A pointer is at a mark that is as near as that. */
+/** The maximum distance between the pointer and the mark that it selects. */
 const NEAR_PX = 16;
 
-/** The candidates of a decision, by gain and worst loss; the table beside it has them in words. */
+/** Candidates by gain and worst loss; the table below has the same data. */
 export class RocksDbTunerScatter extends LitElement {
   static override properties = {
     decision: { attribute: false },
@@ -20,7 +20,7 @@ export class RocksDbTunerScatter extends LitElement {
   };
 
   decision: Decision | null = null;
-  /** By its options: what differs from two sets by one option has one name. */
+  /** Identified by its options, since names of variants are not unique. */
   private hovered: string | null = null;
   private width = 0;
   private readonly sizes = new ResizeObserver(() => {
@@ -48,11 +48,11 @@ export class RocksDbTunerScatter extends LitElement {
     const found = inOrder(decision, decision.resource);
     const made = layout(found, decision, size, this.measure());
     if (found.every((w) => w.candidate.origin === 'running')) {
-      return html`<p class="rt-empty">No other option set is feasible for these OSDs.</p>`;
+      return html`<p class="rt-empty">No other option string is feasible for these OSDs.</p>`;
     }
     if (!made.marks.some((mark) => mark.candidate.origin !== 'running')) {
       return html`<p class="rt-empty">
-        What other option sets do to ${resourceName(decision.resource)} is not known.
+        The effect of other option strings on ${resourceName(decision.resource)} is unknown.
       </p>`;
     }
     const pointed = made.marks.find((mark) => mark.candidate.options === hovered);
@@ -61,18 +61,18 @@ export class RocksDbTunerScatter extends LitElement {
     const hidden = found.length - made.marks.length;
     return html`
       <p class="rt-note">
-        Points are estimates, and the lines through them are 80% intervals. A candidate may be chosen
-        only where it lies in the shaded region with 80% probability.
+        Points are estimates, lines are 80% intervals. A candidate can be chosen only if it is in
+        the shaded region with 80% probability.
         ${decision.unconstrained.length
-          ? `More use of ${decision.unconstrained.map(resourceName).join(', ')} is no loss here: how
-            much of it the OSDs have is not known.`
+          ? `Additional use of ${decision.unconstrained.map(resourceName).join(', ')} is not counted
+            as a loss: the capacity of the OSDs is unknown.`
           : nothing}
       </p>
-      <p class="rt-axis">↑ Worst loss: how much more is used of another resource</p>
+      <p class="rt-axis">↑ Worst loss: additional use of another resource</p>
       <div class="rt-scatter" style="width:${size.width}px">
         <svg
           role="img"
-          aria-label=${words(decision, made)}
+          aria-label=${describe(decision, made)}
           width=${size.width}
           height=${size.height}
           viewBox="0 0 ${size.width} ${size.height}"
@@ -84,20 +84,20 @@ export class RocksDbTunerScatter extends LitElement {
           }}
         >
           ${ground(made)} ${made.labels.map(({ mark }) => whiskers(mark))} ${pointed ? whiskers(pointed) : nothing}
-          ${made.labels.filter((label) => label.leads).map(leader)}
+          ${made.labels.filter((label) => label.hasLeader).map(leader)}
           ${[...made.marks].reverse().map((mark) => shape(mark, mark === pointed))}
           ${made.labels.map(text)}
         </svg>
         ${pointed ? tooltip(pointed, decision.resource, size.width) : nothing}
       </div>
       <p class="rt-axis rt-axis-x">
-        Gain: how much less is used of ${resourceName(decision.resource)} →
+        Gain: relief of ${resourceName(decision.resource)} →
       </p>
       ${legend(decision, made)}
       ${unlabeled || hidden
         ? html`<p class="rt-note">
-            ${unlabeled ? `${plural(unlabeled, 'candidate')} without room for a name. ` : ''}
-            ${hidden ? `${plural(hidden, 'candidate')} whose effect is not known: not drawn.` : ''}
+            ${unlabeled ? `${plural(unlabeled, 'candidate')} not labeled for lack of room. ` : ''}
+            ${hidden ? `${plural(hidden, 'candidate')} with unknown effect not shown.` : ''}
           </p>`
         : nothing}
     `;
@@ -105,10 +105,10 @@ export class RocksDbTunerScatter extends LitElement {
 
   private measure(): (text: string) => number {
     const context = document.createElement('canvas').getContext('2d');
-    if (!context) return (said) => said.length * FONT_PX * 0.6;
-    // Bold, as that of the chosen is.
+    if (!context) return (label) => label.length * FONT_PX * 0.6;
+    // Bold, as the label of the chosen candidate.
     context.font = `bold ${FONT_PX}px ${getComputedStyle(this).fontFamily}`;
-    return (said) => context.measureText(said).width;
+    return (label) => context.measureText(label).width;
   }
 }
 
@@ -122,7 +122,7 @@ function nearest(marks: readonly Mark[], x: number, y: number): string | null {
   return found;
 }
 
-/** Axes, and where a candidate may be chosen. */
+/** Axes and the region in which a candidate can be chosen. */
 function ground({ plot, x, y, region }: Layout): SVGTemplateResult {
   return svg`
     <rect class="rt-region" x=${region.left} y=${region.top}
@@ -170,9 +170,9 @@ function shape(mark: Mark, pointed: boolean): SVGTemplateResult {
         r=${mark.candidate.chosen ? 7 : isNeighbor(mark.candidate) ? 2.6 : 5}></circle>`;
 }
 
-function text({ mark, text: said, anchor, x, y }: Label): SVGTemplateResult {
+function text({ mark, text: content, anchor, x, y }: Label): SVGTemplateResult {
   return svg`<text class=${`rt-name${mark.candidate.chosen ? ' rt-chosen' : ''}`}
-    x=${x} y=${y} text-anchor=${anchor}>${said}</text>`;
+    x=${x} y=${y} text-anchor=${anchor}>${content}</text>`;
 }
 
 function tooltip(mark: Mark, resource: string, width: number): TemplateResult {
@@ -206,7 +206,7 @@ function legend(decision: Decision, { marks }: Layout): TemplateResult {
     ${there.has('running') ? html`<li>${drawn('running', 6, true)}running</li>` : nothing}
     ${there.has('other') ? html`<li>${drawn('other', 5)}other candidate</li>` : nothing}
     ${neighbors
-      ? html`<li>${drawn('neighbor', 3)}one option changed (${neighbors.toLocaleString()})</li>`
+      ? html`<li>${drawn('neighbor', 3)}variant with one option changed (${neighbors.toLocaleString()})</li>`
       : nothing}
     <li>
       <svg class="rt-key" width="16" height="16" aria-hidden="true">
@@ -217,12 +217,12 @@ function legend(decision: Decision, { marks }: Layout): TemplateResult {
   </ul>`;
 }
 
-function words(decision: Decision, { marks }: Layout): string {
+function describe(decision: Decision, { marks }: Layout): string {
   const chosen = marks.find((mark) => mark.candidate.chosen);
   const result = !chosen
-    ? 'None is chosen.'
+    ? 'None was chosen.'
     : chosen.candidate.origin === 'running'
-      ? `${chosen.candidate.name}, which is running, is chosen.`
+      ? `Chosen: ${chosen.candidate.name}, which is running.`
       : `Chosen: ${chosen.candidate.name}, gain ${spanned(chosen.gain)}, worst loss ${spanned(chosen.loss)}${chosen.losesOn === null ? '' : ` on ${resourceName(chosen.losesOn)}`}.`;
-  return `${plural(marks.length, 'option set')} for ${who(decision.who)} by gain and worst loss. ${result} The table below lists all of them.`;
+  return `${plural(marks.length, 'candidate')} for ${who(decision.who)} by gain and worst loss. ${result} The table below lists all candidates.`;
 }

@@ -1,4 +1,4 @@
-/** Places the tab beside those of Cluster » OSDs, which Angular draws and takes away. */
+/** Adds the tab to the ones of Cluster » OSDs, which Angular renders and removes. */
 
 import { Api } from './api';
 import { RETURN_KEY } from './panel';
@@ -7,19 +7,19 @@ import type { RocksDbTunerPanel } from './panel';
 const TAB_ID = 'rocksdb-tuner-tab';
 const PANEL_ID = 'rocksdb-tuner-panel';
 const NAME = 'rocksdb-tuner';
-/** A page that has no place for a tab by then has changed since this was written. */
-const PLACE_TIMEOUT_MS = 20_000;
+/** A page without a tab bar by then is not one that this code knows. */
+const TAB_TIMEOUT_MS = 20_000;
 
-/** Pages that were asked about; of each anew, since users log in and out without a reload. */
-const asked = new WeakSet<Element>();
+/** Pages whose access was checked. Users log in and out without a reload, so each is checked. */
+const checked = new WeakSet<Element>();
 let waiting: number | undefined;
 let reported = false;
-/** Whether the tab was the open one when the page was last there. */
+/** Whether the tab was selected when the page was last shown. */
 let open = false;
 
 export function watch(base: string): void {
   const api = new Api(base);
-  const look = (): void => {
+  const update = (): void => {
     keepThroughLogin();
     const page = document.querySelector('cd-osd-list');
     if (!onPage()) {
@@ -27,26 +27,26 @@ export function watch(base: string): void {
       waiting = undefined;
       return;
     }
-    if (!page || !places(page)) {
-      // Counted from when the page was opened, however often it is drawn.
-      waiting ??= window.setTimeout(() => void report(api), PLACE_TIMEOUT_MS);
+    if (!page || !tabBar(page)) {
+      // Starts when the page is opened, however often it is rendered.
+      waiting ??= window.setTimeout(() => void report(api), TAB_TIMEOUT_MS);
       return;
     }
     window.clearTimeout(waiting);
     waiting = undefined;
-    if (asked.has(page)) return;
-    asked.add(page);
+    if (checked.has(page)) return;
+    checked.add(page);
     void api.access().then(({ available, may_change }) => {
       if (available && page.isConnected) place(page, base, may_change);
     });
   };
-  new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
-  look();
+  new MutationObserver(update).observe(document.body, { childList: true, subtree: true });
+  update();
 }
 
 /**
- * After a login the dashboard goes back to where one was, but takes what follows a "?" for a part
- * of the path, and finds no such page: so it is told the page only, and the tab is kept here.
+ * After a login the dashboard returns to the previous page, but treats the query string as part of
+ * the path and finds no such page. So it gets the path only, and the tab is remembered here.
  */
 function keepThroughLogin(): void {
   if (open && !onPage()) {
@@ -54,8 +54,8 @@ function keepThroughLogin(): void {
     open = false;
   }
   const [, query = ''] = /^#\/login\?(.*)$/.exec(location.hash) ?? [];
-  const back = new URLSearchParams(query).get('returnUrl') ?? '';
-  if (!back.startsWith('/osd?') || !back.includes(`tab=${NAME}`)) return;
+  const returnUrl = new URLSearchParams(query).get('returnUrl') ?? '';
+  if (!returnUrl.startsWith('/osd?') || !returnUrl.includes(`tab=${NAME}`)) return;
   sessionStorage.setItem(RETURN_KEY, '1');
   location.replace('#/login?returnUrl=%2Fosd');
 }
@@ -64,31 +64,31 @@ function onPage(): boolean {
   return /^#\/osd(\?|$)/.test(location.hash);
 }
 
-/** Once: the module's status says it to whoever looks. Readers may not change that. */
+/** Report it once, so that `status` shows it. Read-only users may not report. */
 async function report(api: Api): Promise<void> {
   if (reported || !onPage()) return;
   const { available, may_change } = await api.access();
   if (!available || !may_change) return;
   reported = true;
-  await api.cannotBePlaced();
+  await api.reportTabMissing();
 }
 
-function places(page: Element): { tabs: Element; content: HTMLElement } | null {
+function tabBar(page: Element): { tabs: Element; content: HTMLElement } | null {
   const tabs = page.querySelector(':scope > .nav-tabs');
   const content = page.querySelector<HTMLElement>(':scope > .tab-content');
   return tabs && content ? { tabs, content } : null;
 }
 
-/** Whether the tab is to be open: by the address, or because the login was lost while it was. */
-function wanted(): boolean {
-  const lost = sessionStorage.getItem(RETURN_KEY) !== null;
+/** Whether to select the tab: the URL names it, or the session expired while it was selected. */
+function shouldOpen(): boolean {
+  const expired = sessionStorage.getItem(RETURN_KEY) !== null;
   sessionStorage.removeItem(RETURN_KEY);
-  if (lost) history.replaceState(history.state, '', `#/osd?tab=${NAME}`);
-  return lost || location.hash.includes(`tab=${NAME}`);
+  if (expired) history.replaceState(history.state, '', `#/osd?tab=${NAME}`);
+  return expired || location.hash.includes(`tab=${NAME}`);
 }
 
 function place(page: Element, base: string, mayChange: boolean): void {
-  const found = places(page);
+  const found = tabBar(page);
   if (!found || page.querySelector(`#${TAB_ID}`)) return;
   const { tabs, content } = found;
 
@@ -138,8 +138,7 @@ function place(page: Element, base: string, mayChange: boolean): void {
     history.replaceState(history.state, '', '#/osd');
     select(false);
   });
-  // Before ngbNav, which moves between its own tabs only: from its last one it would go on to its
-  // first.
+  // Capture before ngbNav, which knows its own tabs only and would wrap around after the last one.
   tabs.addEventListener(
     'keydown',
     (event) => {
@@ -178,5 +177,5 @@ function place(page: Element, base: string, mayChange: boolean): void {
   } else {
     tabs.append(link);
   }
-  select(wanted());
+  select(shouldOpen());
 }

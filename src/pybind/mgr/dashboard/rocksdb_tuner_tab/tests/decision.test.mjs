@@ -223,8 +223,8 @@ test('a label is beside its mark where there is room', () => {
     effect('kv-sync', 30, 25, 35),
     effect('memory', 40, 30, 50),
   ]);
-  for (const { mark, x, y, leads } of laidOut([RUNNING, CHOSEN, lone]).labels) {
-    assert.equal(leads, false);
+  for (const { mark, x, y, hasLeader } of laidOut([RUNNING, CHOSEN, lone]).labels) {
+    assert.equal(hasLeader, false);
     assert.ok(Math.hypot(mark.x - x, mark.y - y) < 25);
   }
 });

@@ -1,4 +1,4 @@
-"""The option sets that were weighed: `candidates`."""
+"""Candidate option strings and the choice: `candidates`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ...advise.weighing import RESOURCES, Bars, Origin, Weighed, Weighing
 from ...snapshot import Mode, Snapshot
 from ...units import UNKNOWN
 from ..layout import WIDE, Column, paragraph, table
-from .phrases import COMMAND, nothing_known, sections, titled
+from .phrases import COMMAND, bullets, nothing_known, sections, titled
 
 __all__ = ['candidates']
 
 
 def candidates(snapshot: Snapshot) -> str:
-    """For each group the option sets that it might run, and why it should run which."""
+    """The candidates of each group, and why one was chosen."""
     if snapshot.mode in {Mode.OFF, Mode.OBSERVE}:
-        return f'Nothing is weighed in mode {snapshot.mode.value}; see "{COMMAND} mode recommend".'
+        return f'No candidates in mode {snapshot.mode.value}; see "{COMMAND} mode recommend".'
     if not snapshot.assessments:
         return nothing_known(snapshot.mode)
     return sections(*(_group(assessment) for assessment in snapshot.assessments))
@@ -27,27 +27,27 @@ def candidates(snapshot: Snapshot) -> str:
 
 def _group(assessment: Assessment) -> str:
     weighing = assessment.weighing
-    said = paragraph(f'{assessment.who}: {assessment.conclusion}')
+    conclusion = paragraph(f'{assessment.who}: {assessment.conclusion}')
     if weighing is None:
-        return sections(said, paragraph('No option sets were weighed.'))
+        return sections(conclusion, paragraph('No candidates were compared.'))
     bars = weighing.bars
     head = paragraph(
-        f'To be lowered: the {RESOURCES[weighing.resource]}, by at least {bars.min_gain:.0%}, at '
-        f'the cost of at most {bars.max_loss:.0%} of anything else (80% intervals).'
+        f'Goal: lower the {RESOURCES[weighing.resource]} by at least {bars.min_gain:.0%}, at '
+        f'the cost of at most {bars.max_loss:.0%} of any other resource (80% intervals).'
     )
     feasible = [w for w in weighing.weighed if not w.infeasible]
-    out = [w for w in weighing.weighed if w.infeasible]
+    infeasible = [w for w in weighing.weighed if w.infeasible]
     return sections(
-        said,
+        conclusion,
         head,
         _table(weighing, feasible),
-        _of_plenty(feasible, bars),
-        *([titled('Ruled out', _ruled_out(out))] if out else []),
+        _unconstrained(feasible, bars),
+        *([titled('Infeasible', _infeasible(infeasible))] if infeasible else []),
     )
 
 
-def _of_plenty(feasible: Sequence[Weighed], bars: Bars) -> str:
-    """What is told, and keeps nothing back."""
+def _unconstrained(feasible: Sequence[Weighed], bars: Bars) -> str:
+    """Use of resources that does not count as a loss."""
     costs = [
         f'{w.candidate.name} {100 * (ratio.value - 1):+.0f}%'
         for resource in sorted(bars.plenty)
@@ -58,8 +58,8 @@ def _of_plenty(feasible: Sequence[Weighed], bars: Bars) -> str:
     if not costs:
         return ''
     return paragraph(
-        'How many cores the OSDs have is not known, so more CPU time of RocksDB keeps nothing '
-        f'back: {", ".join(costs)}.'
+        'The number of cores is unknown, so additional CPU time of RocksDB does not rule out a '
+        f'candidate: {", ".join(costs)}.'
     )
 
 
@@ -87,7 +87,7 @@ def _table(weighing: Weighing, feasible: Iterable[Weighed]) -> str:
 
 
 def _is_like_the_best(weighed: Weighed, weighing: Weighing) -> bool:
-    """A neighbor of it of which the model makes no difference."""
+    """A variant of the best candidate with the same prediction."""
     best = weighing.best
     is_neighbor = weighed.candidate.origin is Origin.NEIGHBOR
     return is_neighbor and best is not None and weighed != best and weighed.usages == best.usages
@@ -114,16 +114,12 @@ def _verdict(weighed: Weighed, weighing: Weighing) -> str:
     if weighed == weighing.chosen:
         return 'recommended'
     if weighed.candidate.origin is Origin.RUNNING:
-        return 'runs now'
+        return 'running'
     return weighed.short or ''
 
 
-def _ruled_out(out: Iterable[Weighed]) -> str:
+def _infeasible(candidates: Iterable[Weighed]) -> str:
+    """Each reason on a line of its own."""
     return '\n'.join(
-        paragraph(f'{w.candidate.name}: {" ".join(_sentence(text) for text in w.infeasible)}')
-        for w in out
+        f'{paragraph(f"{w.candidate.name}:", 2, "  ")}\n{bullets(w.infeasible)}' for w in candidates
     )
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith('.') else f'{text}.'

@@ -782,16 +782,31 @@ def test_a_finding_gives_its_commands_and_what_not_to_do() -> None:
 
 def test_candidates_are_told_with_gain_worst_loss_and_why_not() -> None:
     text = render.candidates(samples.large_cluster(), 'plain')
-    assert 'To be lowered: the kv_sync thread time per write, by at least 10%' in text
+    assert 'Goal: lower the kv_sync thread time per write by at least 10%' in text
     chosen = next(line for line in text.splitlines() if line.endswith('recommended'))
     assert chosen.split()[:4] == ['variant-2022-d', '19%', '(13', 'to']
     assert '-21% (-27 to -15)' in chosen
-    assert 'Ruled out' in text
-    assert 'lz4-2025: A level that lies on the DB device now would no longer fit it.' in text
+    infeasible = text.splitlines()[text.splitlines().index('Infeasible:') + 1 :]
+    assert infeasible[0] == '  lz4-2025:'
+    assert infeasible[1] == '  - A level that lies on the DB device now would no longer fit it.'
     # A neighbor of which the model makes no difference is left out.
     assert 'max_background_jobs' not in text
     # Of the other group nothing was weighed, and its conclusion says why.
-    assert 'No option sets were weighed.' in text
+    assert 'No candidates were compared.' in text
+
+
+def test_each_reason_against_a_candidate_has_its_own_line() -> None:
+    """Sentences that run together read as one."""
+    snapshot = samples.large_cluster()
+    (known,) = (a for a in snapshot.assessments if a.weighing is not None)
+    assert known.weighing is not None
+    weighed = tuple(
+        replace(w, infeasible=(*w.infeasible, 'It has no limit of the WAL.')) if w.infeasible else w
+        for w in known.weighing.weighed
+    )
+    assessment = replace(known, weighing=replace(known.weighing, weighed=weighed))
+    text = render.candidates(replace(snapshot, assessments=(assessment,)), 'plain')
+    assert '  - It has no limit of the WAL.' in text.splitlines()
 
 
 def test_what_there_may_be_plenty_of_is_named() -> None:
