@@ -7,12 +7,13 @@ doc/mgr/rocksdb_tuner_options.rst is what this prints; a test holds the two toge
 from __future__ import annotations
 
 import sys
-import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(CHECKOUT / 'src/pybind/mgr'), str(CHECKOUT / 'qa/doubles')]
+
+from rst_text import escaped, heading, paragraph, wrapped  # noqa: E402
 
 from rocksdb_tuner.options.catalogue import (  # noqa: E402 - after the path to it
     Member,
@@ -24,7 +25,6 @@ from rocksdb_tuner.options.related_options import RelatedOption, related_options
 from rocksdb_tuner.options.releases import known_releases  # noqa: E402
 
 PAGE = CHECKOUT / 'doc/mgr/rocksdb_tuner_options.rst'
-_WIDTH = 79
 _SCOPES = {
     'ceph': "Ceph's own keys",
     'db': 'Options of the whole database',
@@ -53,21 +53,16 @@ def page() -> str:
     parts = [
         '.. This page is written by qa/option_reference.py: do not edit it.\n',
         '.. _mgr-rocksdb-tuner-options:\n',
-        _title('RocksDB options', '=', over=True) + '\n' + _INTRODUCTION,
-        _title('Versions', '=') + '\n' + _versions(),
-        _title('Rules of check', '=') + '\n' + '\n'.join(map(_rule, rules().values())),
+        heading('RocksDB options', '=', over=True) + '\n' + _INTRODUCTION,
+        heading('Versions', '=') + '\n' + _versions(),
+        heading('Rules of check', '=') + '\n' + '\n'.join(map(_rule, rules().values())),
     ]
     for scope, title in _SCOPES.items():
         chosen = [info for info in options if info.scope == scope]
-        parts.append(_title(title, '=') + '\n' + '\n'.join(map(_option, chosen)))
+        parts.append(heading(title, '=') + '\n' + '\n'.join(map(_option, chosen)))
     known = map(_related_option, related_options().values())
-    parts.append(_title("Ceph's options beside the string", '=') + '\n' + '\n'.join(known))
+    parts.append(heading("Ceph's options beside the string", '=') + '\n' + '\n'.join(known))
     return '\n'.join(parts)
-
-
-def _title(text: str, mark: str, *, over: bool = False) -> str:
-    line = mark * len(text)
-    return f'{line}\n{text}\n{line}\n' if over else f'{text}\n{line}\n'
 
 
 def _versions() -> str:
@@ -80,17 +75,17 @@ def _versions() -> str:
         for version in catalogue().measured_versions
         if version not in found
     )
-    return '\n'.join(_wrapped(line, '  ') for line in lines) + '\n'
+    return '\n'.join(wrapped(line, '  ') for line in lines) + '\n'
 
 
 def _rule(rule: Rule) -> str:
-    return f'``{rule.name}`` ({rule.severity})\n{_paragraph(rule.meaning)}\n{_source(rule.source)}'
+    return f'``{rule.name}`` ({rule.severity})\n{paragraph(rule.meaning)}\n{_source(rule.source)}'
 
 
 def _option(info: OptionInfo) -> str:
-    lines = [f'.. describe:: {info.name}', '', _paragraph(info.meaning), '']
+    lines = [f'.. describe:: {info.name}', '', paragraph(info.meaning), '']
     for name, text in _fields(info):
-        lines.append(_wrapped(f'   :{name}: {_escaped(text)}', '      '))
+        lines.append(wrapped(f'   :{name}: {escaped(text)}', '      '))
     return '\n'.join(lines) + '\n'
 
 
@@ -104,8 +99,8 @@ def _related_option(info: RelatedOption) -> str:
         ('Leave it', info.leave_when),
         ('Source', info.source),
     ]
-    lines = [f'.. describe:: {info.name}', '', _paragraph(info.meaning), '']
-    lines.extend(_wrapped(f'   :{name}: {_escaped(text)}', '      ') for name, text in told)
+    lines = [f'.. describe:: {info.name}', '', paragraph(info.meaning), '']
+    lines.extend(wrapped(f'   :{name}: {escaped(text)}', '      ') for name, text in told)
     return '\n'.join(lines) + '\n'
 
 
@@ -173,29 +168,8 @@ def _shown(value: str | None) -> str:
     return value or 'empty'
 
 
-def _escaped(text: str) -> str:
-    """Text in which nothing is markup."""
-    return ''.join('\\' + mark if mark in '*`|\\_' else mark for mark in text)
-
-
-def _paragraph(text: str) -> str:
-    return _wrapped('   ' + _escaped(text), '   ')
-
-
 def _source(text: str) -> str:
-    return _wrapped(f'   Source: {_escaped(text)}', '   ') + '\n'
-
-
-def _wrapped(text: str, indent: str) -> str:
-    wrapped: Iterable[str] = textwrap.wrap(
-        text,
-        _WIDTH,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-        drop_whitespace=True,
-    )
-    return '\n'.join(wrapped)
+    return wrapped(f'   Source: {escaped(text)}', '   ') + '\n'
 
 
 if __name__ == '__main__':

@@ -141,11 +141,6 @@ def test_a_reshard_and_a_compaction_say_what_not_to_do() -> None:
             assert known.do_not, known.condition_id
 
 
-def test_the_manual_names_every_finding() -> None:
-    manual = (ROOT / 'doc/mgr/rocksdb_tuner.rst').read_text()
-    assert [name for name in conditions() if f'``{name}``' not in manual] == []
-
-
 def test_an_empty_cluster_has_nothing_to_point_out() -> None:
     assert findings(ClusterFacts((), ())) == ()
 
