@@ -50,6 +50,9 @@ TOLD_S, TOLD_EVERY_S = 75.0, 5.0
 COMPACT_S = 120.0
 #: Of OSDs that become idle: the load; from its end until the module is looked at; all of that.
 IDLE_LOAD_S, IDLE_S, IDLE_ALL_S = 60.0, 150.0, 180.0
+#: Of the module, without and with OSDs that become idle: none is to be advised on for what it had
+#: to do before.
+MODULE_OPTIONS = (('sample_interval=5',), ('sample_interval=5', 'workload_memory=60'))
 #: In one write to RBD and to omap at once.
 RBD_DEPTH, OMAP_DEPTH = 24, 16
 
@@ -320,7 +323,7 @@ def make(trial: ProofTrial, directory: Path, progress: Progress) -> ProofRun:
     """The cluster is gone when this returns."""
     load_at_start = os.getloadavg()[1]
     with Cluster.up(spec_of(trial), directory, progress) as cluster:
-        set_module_options(cluster, ('sample_interval=5',))
+        set_module_options(cluster, MODULE_OPTIONS[trial.scenario == 'idle'])
         _prepare(cluster, trial)
         if trial.scenario == 'idle':
             told, idle = _become_idle(cluster, trial)

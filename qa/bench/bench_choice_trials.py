@@ -17,7 +17,9 @@ data-device
 cores
     The same omap on OSDs that have one core between them.
 idle
-    The same omap, which has ended.
+    The same omap, which has ended. The module advises for a day (``workload_memory``) on what idle
+    OSDs had to do before, and did so in the first such run, which counts as wrong; in those after
+    it, the module forgets that after a minute.
 
 *A run.* Two OSDs of one class run the drawn set under the load; what the module says is read in the
 last third of it. Then the first runs another set, both start anew, and the same load comes again.
