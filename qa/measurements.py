@@ -642,6 +642,7 @@ TABLES: dict[str, tuple[tuple[str, ...], Callable[[], str]]] = {
     'stores': (('store',), stores),
     'tabs': (('tab',), tabs),
     'choices-training': (('choice-training',), partial(choices, 'training')),
+    'choices-first': (('choice-first',), partial(choices, 'first')),
     'choices-proof': (('choice-proof',), partial(choices, 'proof')),
     'cores': (('cores',), cores),
     'cpu': (('cpu',), cpu),

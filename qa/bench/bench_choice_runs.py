@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 import os
 import statistics
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from harness.verdict_run import set_module_options
 from rocksdb_tuner.advise.candidates import expected_usages
 from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.cohort import Cohort, group_cohort
+from rocksdb_tuner.advise.records import OsdFacts
 from rocksdb_tuner.advise.strings import safe_to_apply
 from rocksdb_tuner.advise.usage import Usage
 from rocksdb_tuner.advise.weighing import neighbors
@@ -333,13 +335,19 @@ def make(trial: ProofTrial, directory: Path, progress: Progress) -> ProofRun:
             progress.say(f'limits {told.limits}, {told.workload}: {told.conclusion}')
             if told.workload != trial.workload:
                 raise NotMadeError(f'the load was recognized as {told.workload}')
-            target = _target(trial, told, case_of(report, FIRST))
+            case = case_of(report, FIRST)
+            target = _target(trial, told, case)
             progress.say(f'change to {target.name}: {target.options}')
             windows = [before]
             for changed, beside in ((FIRST, SECOND), (SECOND, FIRST)):
                 cluster.ceph('config', 'set', f'osd.{changed}', OPTION, target.options)
                 cluster.ceph('config', 'rm', f'osd.{beside}', OPTION)
                 windows.append(_look_after(cluster, trial))
+            if trial.scenario == 'db-space':
+                beside = (windows[1][SECOND].used_bytes, windows[2][FIRST].used_bytes)
+                target = replace(
+                    target, effects=effects_at(case, target.options, math.sqrt(math.prod(beside)))
+                )
         return ProofRun(
             trial=trial,
             version=cluster.ceph('version').split()[2],
@@ -353,6 +361,21 @@ def make(trial: ProofTrial, directory: Path, progress: Progress) -> ProofRun:
             first=tuple(found[FIRST] for found in windows),
             second=tuple(found[SECOND] for found in windows),
         )
+
+
+def effects_at(case: Case, options: str, used_bytes: float) -> tuple[Effect, ...]:
+    """For a database that has grown since: the WAL is a smaller part of it then."""
+
+    def grown(osd: OsdFacts) -> OsdFacts:
+        if osd.signals is None:
+            return osd
+        used, total = round(used_bytes), osd.signals.db_total_bytes
+        on_device = used if total is None else min(used, total)
+        signals = replace(osd.signals, db_used_bytes=on_device, slow_used_bytes=used - on_device)
+        return replace(osd, signals=signals)
+
+    cohort = replace(case.cohort, osds=tuple(map(grown, case.cohort.osds)))
+    return tuple(map(_told_effect, expected_usages(Case(cohort), options)))
 
 
 def _look_before(

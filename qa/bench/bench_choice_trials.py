@@ -3,9 +3,10 @@
 
 Five kinds of OSDs: four that are bound by something else each, and idle ones. Beside each there is
 another idle OSD, of a device class of its own. Sizes are drawn so that no run has those that a
-cost, an interval or a threshold was measured with (`bench_choice_trials.json`). Two lists are drawn
-from two seeds: runs of ``training`` may set intervals and the length of windows, those of ``proof``
-set nothing.
+cost, an interval or a threshold was measured with (`bench_choice_trials.json`). Three lists are
+drawn from three seeds: runs of ``training`` may set intervals and the length of windows, those of
+``proof`` set nothing. ``first`` was the proof until ten of its runs were made, of which seven held;
+what the others showed was mended, so that it may set intervals since.
 
 kv-sync
     8 or 12 KiB random writes into an RBD image, memtables of 17 to 23 MiB. The OSDs' files lie in
@@ -15,13 +16,11 @@ db-space
 data-device
     The same omap on OSDs of class hdd, whose disk calls itself rotational, with syncs of 12 ms.
 cores
-    8 or 12 KiB random writes into an RBD image of OSDs that have one core between them. It was the
-    same omap at first, in two runs that were broken off: its client writes too slowly to fill a
-    core, and the OSDs used 0.7 of theirs.
+    8 or 12 KiB random writes into an RBD image of OSDs that have one core between them. The client
+    of omap writes too slowly to fill a core.
 idle
     The same omap, which has ended. The module advises for a day (``workload_memory``) on what idle
-    OSDs had to do before, and did so in the first such run, which counts as wrong; in those after
-    it, the module forgets that after a minute.
+    OSDs had to do before; in these runs it forgets that after a minute.
 
 *A run.* Two OSDs of one class run the drawn set under the load; what the module says is read in the
 last third of it. Then the first runs another set, both start anew, and the same load comes again.
@@ -39,9 +38,10 @@ peculiar to an OSD, or to a time, falls out.
 
 *What counts.* A run is right if the limit that was named in most looks is the one that the OSDs
 were built for, if what is recommended is what follows from the effects that ``candidates`` gives,
-and if the measured change lies in the predicted interval of 80%. On hard disks the module says that
-no option set helps: what it predicts is that the time of a write changes by less than ``min_gain``,
-either way. Of idle OSDs limit and recommendation count alone.
+and if the measured change lies in the predicted interval of 80%. Databases of db-space grow
+meanwhile: there the prediction is for one as large as that of the OSD beside. On hard disks the
+module says that no option set helps: what it predicts is that the time of a write changes by less
+than ``min_gain``, either way. Of idle OSDs limit and recommendation count alone.
 One exception is made beforehand: where the OSDs' own counters show that a round of the kv_sync
 thread took 5 ms and more in a run of kv-sync, the machine was too slow for it, and db-device is as
 right. A run that cannot be made (a cluster that does not come up, a load that is not recognized, no
@@ -60,7 +60,7 @@ from typing import Any
 
 DESIGN = Path(__file__).with_suffix('.json')
 #: By the list of trials.
-SEEDS = {'training': 20261123_15, 'proof': 20261123_18000}
+SEEDS = {'training': 20261123_15, 'first': 20261123_18000, 'proof': 20261123_22000}
 MIB = 1 << 20
 #: The resource that bounds the OSDs of a scenario, and from which its figure is.
 SCENARIOS = ('kv-sync', 'db-space', 'data-device', 'cores', 'idle')
