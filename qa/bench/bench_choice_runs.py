@@ -344,10 +344,8 @@ def make(trial: ProofTrial, directory: Path, progress: Progress) -> ProofRun:
                 cluster.ceph('config', 'rm', f'osd.{beside}', OPTION)
                 windows.append(_look_after(cluster, trial))
             if trial.scenario == 'db-space':
-                beside = (windows[1][SECOND].used_bytes, windows[2][FIRST].used_bytes)
-                target = replace(
-                    target, effects=effects_at(case, target.options, math.sqrt(math.prod(beside)))
-                )
+                grown = math.sqrt(windows[1][SECOND].used_bytes * windows[2][FIRST].used_bytes)
+                target = replace(target, effects=effects_at(case, target.options, grown))
         return ProofRun(
             trial=trial,
             version=cluster.ceph('version').split()[2],
@@ -366,13 +364,15 @@ def make(trial: ProofTrial, directory: Path, progress: Progress) -> ProofRun:
 def effects_at(case: Case, options: str, used_bytes: float) -> tuple[Effect, ...]:
     """For a database that has grown since: the WAL is a smaller part of it then."""
 
+    used = round(used_bytes)
+
     def grown(osd: OsdFacts) -> OsdFacts:
         if osd.signals is None:
             return osd
-        used, total = round(used_bytes), osd.signals.db_total_bytes
+        total = osd.signals.db_total_bytes
         on_device = used if total is None else min(used, total)
-        signals = replace(osd.signals, db_used_bytes=on_device, slow_used_bytes=used - on_device)
-        return replace(osd, signals=signals)
+        signals = osd.signals._replace(db_used_bytes=on_device, slow_used_bytes=used - on_device)
+        return osd._replace(signals=signals)
 
     cohort = replace(case.cohort, osds=tuple(map(grown, case.cohort.osds)))
     return tuple(map(_told_effect, expected_usages(Case(cohort), options)))

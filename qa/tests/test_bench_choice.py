@@ -19,12 +19,14 @@ from bench_choice_judge import (
     report,
 )
 from bench_choice_proof import _add, document, due, lean, read_results
-from bench_choice_runs import Look, NotMadeError, spec_of, told_of, window
+from bench_choice_runs import Look, NotMadeError, effects_at, spec_of, told_of, window
 from bench_choice_trials import DESIGN, SCENARIOS, SEEDS, ProofTrial, committed, plan
 
 from rocksdb_tuner.advise.strings import check
 from rocksdb_tuner.options.hardware import Hardware
 from rocksdb_tuner.options.verdict import find_release
+from rocksdb_tuner.tests.advise.scenes import workload
+from rocksdb_tuner.tests.advise.test_choice import LZ4, RGW, case, osd
 
 TRIALS = [trial for name in SEEDS for place in plan(name) for trial in place]
 
@@ -298,6 +300,17 @@ def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
     one_out = replace(first.told.candidates[1], infeasible=True)
     told_out = replace(first.told, candidates=(RUNNING, one_out))
     assert lean(replace(first, told=told_out)).told.candidates == (RUNNING,)
+
+
+def test_the_wal_is_a_smaller_part_of_a_database_that_has_grown() -> None:
+    """Compression then takes more of the whole."""
+    plain = LZ4.options.replace('kLZ4Compression', 'kNoCompression')
+    asked = case(osd(text=plain, signals={'db_used_bytes': 300 << 20}), does=workload(RGW))
+    small, large = (
+        next(e for e in effects_at(asked, LZ4.options, used) if e.resource == 'db-space')
+        for used in (300 << 20, 3 << 30)
+    )
+    assert large.estimate < small.estimate < 0
 
 
 def test_each_place_of_the_plan_is_made_once() -> None:
