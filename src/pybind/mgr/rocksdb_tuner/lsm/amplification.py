@@ -21,13 +21,13 @@ __all__ = [
 
 
 def level0_compacted_bytes(options: TreeOptions, file_bytes: float) -> float:
-    """What level 0 holds when it is compacted: the trigger's files, or fewer of a large size.
+    """Size of level 0 when it is compacted: the trigger's number of files, or fewer large ones.
 
-    VersionStorageInfo::ComputeCompactionScore() in db/version_set.cc: level 0 is due by the
-    number of its files or by their size over `max_bytes_for_level_base`, whichever is first.
+    VersionStorageInfo::ComputeCompactionScore() in db/version_set.cc: level 0 is due when its file
+    count reaches the trigger or its size exceeds `max_bytes_for_level_base`, whichever is first.
     """
     by_number = file_bytes * options.level0_trigger
-    # Due with the file that reaches the size.
+    # The file that reaches the size is part of the compaction.
     by_size = max(options.level_base_bytes, file_bytes) + file_bytes / 2
     return min(by_number, by_size)
 
@@ -39,15 +39,14 @@ def compaction_bytes_per_level0_byte(
     active_bytes: float,
     overlap: float,
 ) -> float:
-    """Bytes that compactions write for each byte that a flush wrote, in one column family.
+    """Compaction bytes per flushed byte in one column family.
 
     ``level0_bytes``: level 0 when it is compacted; ``data_bytes``: all SST files of the family;
-    ``active_bytes``: those of them that clients write anew.
+    ``active_bytes``: the part of them that clients overwrite.
 
-    A compaction of level 0 writes itself and level 1, but no more than there is: what was
-    overwritten is gone. Of what is written anew, a level holds as much as it has room for, and the
-    rest moves on: a byte of it rewrites a part ``overlap`` of as many bytes of the next level as
-    that is larger, whether they are written anew or not.
+    A level 0 compaction rewrites level 0 and level 1, at most the live data. Each level keeps the
+    active data it has room for and moves the rest down. A byte that moves down rewrites ``overlap``
+    times the size ratio of the two levels, active data or not.
     """
     if level0_bytes <= 0 or data_bytes <= 0:
         return 0.0
@@ -73,7 +72,7 @@ def amplification(
     data_of_shards: Optional[Sequence[float]],
     known: Calibration,
 ) -> Amplification:
-    """None where the workload is not known; a database that is not known is no amplification."""
+    """None for an unknown workload or database size."""
     if workload is None or held is None or not data_of_shards:
         return Amplification(None, None, None, None)
     flushed = compacted = stale = 0.0
@@ -86,12 +85,12 @@ def amplification(
         )
         flushed += flow.flushed
         compacted += flow.compacted
-        # Level 0 is half full on average, and part of it is newer values of what is below.
+        # Level 0 is half full on average; a part of it is newer values of keys further down.
         stale += column.shards * min(flow.level0_bytes, data_bytes) / 2
     total_bytes = sum(data * column.shards for data, column in zip(data_of_shards, columns))
     flushed /= workload.written_bytes
     compacted /= workload.written_bytes
-    # At most half of a family is counted as stale, so something is left of any.
+    # At most half of a family counts as stale, so the divisor is never 0.
     space = total_bytes / (total_bytes - workload.stale * stale) if total_bytes else 1.0
     return Amplification(
         write=_at_least_one(
@@ -105,11 +104,11 @@ def amplification(
 
 @dataclass(frozen=True)
 class _Flow:
-    """Of one column; bytes for each write of a client, over all its shards."""
+    """Bytes per client write in one column, over all its shards."""
 
     flushed: float
     compacted: float
-    #: Of one shard, when it is compacted.
+    #: Of one shard, at the time of compaction.
     level0_bytes: float
 
 
@@ -128,13 +127,13 @@ def _flow(
     if not window or not file_bytes:
         return _Flow(0.0, 0.0, level0_bytes)
     files = level0_bytes / file_bytes
-    # Merged, the files are one window: what several of them have is left once.
+    # Merged files are one window: a key in several of them is kept once.
     merged_bytes = known.left_bytes(files * window, held, options.compression) / column.shards
-    # All that grows is written anew.
+    # A growing column has no inactive data.
     active_bytes = known.live_bytes(held, options.compression) / column.shards
     if known.growth_bytes(options.compression):
         active_bytes = data_bytes
-    # What is old in level 0 is part of the files that there are, but no compaction writes it.
+    # Stale values in level 0 take space, but no compaction writes them again.
     data_bytes = max(min(active_bytes, data_bytes), data_bytes - stale * level0_bytes / 2)
     ratio = compaction_bytes_per_level0_byte(
         options, merged_bytes, data_bytes, active_bytes, overlap
@@ -147,5 +146,5 @@ def _flow(
 
 
 def _at_least_one(estimate: Estimate) -> Estimate:
-    """Nothing is written, or kept, less than once."""
+    """An amplification is never below 1."""
     return Estimate(*(max(1.0, end) for end in (estimate.low, estimate.value, estimate.high)))

@@ -1,7 +1,7 @@
-"""What was measured on real OSDs, for what no formula gives: `knowledge/model.json`.
+"""Model parameters measured on real OSDs: `knowledge/model.json`.
 
-How much of what is written reaches level 0 depends on what is written, so it is known only for the
-workloads that were measured; `qa/bench/bench_model.py` measures it, and how far the model is off.
+How much of the written data reaches level 0 depends on the workload, so it is known for measured
+workloads only. `qa/bench/bench_model.py` measures it, and the error of the model.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ ONODES = 'O'
 
 @dataclass(frozen=True)
 class Quantity:
-    """How measured values lay to predicted ones."""
+    """Error of a prediction: measured over predicted values."""
 
-    #: Measured over predicted: between these in 80% of the comparisons.
+    #: 80% of the comparisons are within these.
     low: float
     high: float
     comparisons: int
 
     def around(self, value: float) -> Estimate:
-        """The prediction with its interval, which contains it in any case."""
+        """The prediction with its interval, which always contains it."""
         return Estimate(min(self.low, 1.0) * value, value, max(self.high, 1.0) * value)
 
 
 @dataclass(frozen=True)
 class ColumnCalibration:
-    """What one write of a client puts into one column of BlueStore, over all its shards."""
+    """Keys that one client write puts into one column of BlueStore, over all its shards."""
 
     name: str
     kinds: tuple[KeyKind, ...]
@@ -65,13 +65,13 @@ class ColumnCalibration:
         return sum(kind.written_bytes for kind in self.kinds)
 
     def left_bytes(self, writes: float, population: Population, compression: str) -> float:
-        """SST bytes that a window of so many writes leaves."""
+        """SST bytes left of a window of this many writes."""
         return sum(
             left_bytes(kind, writes, population) * _packed(kind, compression) for kind in self.kinds
         )
 
     def live_bytes(self, population: Population, compression: str) -> float:
-        """SST bytes without what is old, of all that does not grow."""
+        """Live SST bytes of the keys that do not grow with every write."""
         return sum(
             kind.left_bytes * kind.total_keys(population) * _packed(kind, compression)
             for kind in self.kinds
@@ -79,7 +79,7 @@ class ColumnCalibration:
         )
 
     def growth_bytes(self, compression: str) -> float:
-        """SST bytes that each write adds for good."""
+        """SST bytes that each write adds permanently."""
         return sum(
             kind.left_bytes * _packed(kind, compression)
             for kind in self.kinds
@@ -94,23 +94,23 @@ def _packed(kind: KeyKind, compression: str) -> float:
 @dataclass(frozen=True)
 class WorkloadCalibration:
     name: str
-    #: Workload classes of the module that it stands for.
+    #: Workload classes of the module that this calibration applies to.
     classes: tuple[str, ...]
     columns: Mapping[str, ColumnCalibration]
-    #: What the OSDs held that it was measured on.
+    #: Contents of the OSDs it was measured on.
     population: Population
-    #: Bytes that the memtables take for a byte in the WAL.
+    #: Memtable bytes per WAL byte.
     memory_per_wal_byte: float
-    #: Of what level 0 holds on average, the part that is a newer value of what is below it.
+    #: Part of level 0 that is newer values of keys further down, on average.
     stale: float
     description: str
-    #: How large onodes are by what is written to an object; None: as `columns` says, always.
+    #: Onode sizes by the writes to an object; None: constant, as in `columns`.
     onodes: Optional[Onodes] = None
 
     def of_writes(
         self, write_bytes: Optional[float], writes_per_object: Optional[float]
     ) -> WorkloadCalibration:
-        """The same for writes of this size; None: of 4 KiB, and to all blocks of an object."""
+        """The same for this write size; None: 4 KiB, and all blocks of an object written."""
         found = self.columns.get(ONODES)
         if self.onodes is None or found is None or not found.kinds:
             return self
@@ -119,8 +119,8 @@ class WorkloadCalibration:
         kinds = self.onodes.kinds(write_bytes or BLOCK_BYTES, writes_per_object)
         return replace(self, columns={**self.columns, ONODES: ColumnCalibration(ONODES, kinds)})
 
-    def remembering_nothing(self) -> WorkloadCalibration:
-        """The same where the PG log is as long as what is remembered of its requests."""
+    def without_dups(self) -> WorkloadCalibration:
+        """The same for a PG log that is long enough to need no dup entries."""
         return replace(
             self,
             columns={
@@ -133,7 +133,7 @@ class WorkloadCalibration:
         )
 
     def over(self, names: Collection[str]) -> WorkloadCalibration:
-        """The same for a database with these columns: what has none of its own is in "default"."""
+        """The same for a database with these columns; keys of all others are in "default"."""
         absent = [c for name, c in self.columns.items() if name not in names or name == DEFAULT]
         merged = ColumnCalibration(DEFAULT, tuple(kind for c in absent for kind in c.kinds))
         own = {name: c for name, c in self.columns.items() if name in names}
@@ -145,18 +145,18 @@ class WorkloadCalibration:
         return sum(column.written_bytes for column in self.columns.values())
 
     def share(self, name: str) -> float:
-        """Of all that is written, the part that goes to a column."""
+        """Part of the WAL bytes that goes to a column."""
         column = self.columns.get(name)
         return column.written_bytes / self.written_bytes if column else 0.0
 
 
 @dataclass(frozen=True)
 class Inserts:
-    """What inserts into memtables take of the kv_sync thread's time."""
+    """Share of memtable inserts in the kv_sync thread's time."""
 
-    #: Size of the memtables that the share was measured with.
+    #: Memtable size of the measurement.
     memtable_bytes: int
-    #: Part of the thread's time for a write: the more keys a write has, the larger.
+    #: Grows with the number of keys in a write.
     share: Estimate
     #: How the time of an insert grows with the size of its memtable.
     exponent: Estimate
@@ -165,7 +165,7 @@ class Inserts:
 
 @dataclass(frozen=True)
 class CompressionCost:
-    """Nanoseconds of CPU for each byte, as it is uncompressed."""
+    """Nanoseconds of CPU per uncompressed byte."""
 
     compress: Estimate
     decompress: Estimate
@@ -173,31 +173,31 @@ class CompressionCost:
 
 @dataclass(frozen=True)
 class CpuCosts:
-    """Nanoseconds of CPU for each byte, as it is uncompressed, of the threads of an OSD."""
+    """Nanoseconds of OSD CPU per uncompressed byte."""
 
-    #: Of a byte in the WAL, with memtables of the size of `Inserts`.
+    #: Per WAL byte, with the memtable size of `Inserts`.
     kv_sync: Estimate
-    #: Of a byte in memtables that are flushed, whatever is left of it.
+    #: Per byte in flushed memtables, written or dropped.
     flush_taken: Estimate
     flush_written: Estimate
     compaction_read: Estimate
     compaction_written: Estimate
-    #: By the name of the algorithm, less what smaller files spare.
+    #: By algorithm, net of the savings from smaller files.
     compression: Mapping[str, CompressionCost]
 
 
 @dataclass(frozen=True)
 class CpuCalibration:
-    #: By workload: keys and values of another size cost otherwise.
+    #: By workload: costs depend on the sizes of keys and values.
     costs: Mapping[str, CpuCosts]
-    #: Of the CPU for a byte in the WAL, and of a change of it from one option set to another.
+    #: Error of the CPU per WAL byte, and of its change between two option strings.
     total: Quantity
     change: Quantity
 
 
 @dataclass(frozen=True)
 class Formula:
-    """How a quantity is computed, in words, and whose formula that is."""
+    """A formula in words, with its source."""
 
     quantity: str
     formula: str
@@ -208,9 +208,9 @@ class Formula:
 class Calibration:
     workloads: Mapping[str, WorkloadCalibration]
     quantities: Mapping[str, Quantity]
-    #: Part of the next level that a byte moving down rewrites, over their ratio of sizes.
+    #: Bytes of the next level that a byte moving down rewrites, over the size ratio of the levels.
     overlap: float
-    #: Under writes of few keys, and by the workload where that was measured to be otherwise.
+    #: For writes of few keys, with exceptions by workload.
     inserts: Inserts
     inserts_by_workload: Mapping[str, Inserts]
     #: By the workload, of a thread that waits for its device for long in each round.
@@ -228,12 +228,12 @@ class Calibration:
 
 @lru_cache(maxsize=1)
 def calibration() -> Calibration:
-    """The calibration that is installed, read on first use."""
+    """The installed calibration, read on first use."""
     return parse_calibration(loader.load('model'))
 
 
 def parse_calibration(content: Mapping[str, Any]) -> Calibration:
-    """A calibration from the content of ``knowledge/model.json``."""
+    """Parse the content of ``knowledge/model.json``."""
     inserts = Inserts(
         memtable_bytes=content['inserts']['memtable_bytes'],
         share=Estimate(**content['inserts']['share']),
@@ -308,7 +308,7 @@ def _cpu_costs(entry: Mapping[str, Any]) -> CpuCosts:
 
 
 def _estimate(entry: Mapping[str, Any]) -> Estimate:
-    """With the interval; where its value comes from is for those who read the file."""
+    """A value with its interval, without its source."""
     return Estimate(entry['low'], entry['value'], entry['high'])
 
 
@@ -317,7 +317,7 @@ def _kind(entry: Mapping[str, Any]) -> KeyKind:
 
 
 def workload_of_class(workload_class: str) -> Optional[str]:
-    """The measured workload that stands for a class, None where none does."""
+    """The measured workload for a class, None if there is none."""
     for name, workload in calibration().workloads.items():
         if workload_class in workload.classes:
             return name

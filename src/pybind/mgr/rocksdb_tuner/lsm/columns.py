@@ -1,7 +1,6 @@
-"""The column families of an OSD as the model takes them: with shards and options of their own.
+"""Column families of an OSD with their shards and options.
 
-The text of `bluestore_rocksdb_cfs` is read in `options/sharding.py`. What names no column is in the
-family "default".
+`options/sharding.py` parses `bluestore_rocksdb_cfs`. Keys without a column are in "default".
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from ..options.syntax import OptionSet
 __all__ = ['DEFAULT', 'Column', 'ColumnsSyntaxError', 'columns', 'options_of']
 
 DEFAULT = 'default'
-#: Ceph has no bound; more than this is no sharding that anybody uses.
+#: Ceph has no bound; nobody uses more.
 MAX_SHARDS = 1024
 
 
 class ColumnsSyntaxError(ValueError):
-    """A text that is no division into column families; says which piece, and what would be."""
+    """Invalid sharding definition; the message names the piece and the expected syntax."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Column:
 
 
 def columns(text: str) -> tuple[Column, ...]:
-    """The columns, "default" first, then in the order of the text; an empty text has only that.
+    """The columns, "default" first, then in the order of the text.
 
     Raises ColumnsSyntaxError, or OptionSyntaxError for the options of a column.
     """
@@ -58,7 +57,7 @@ def _column(column: ShardedColumn) -> Column:
 
 
 def options_of(column: Column, database: OptionSet) -> OptionSet:
-    """What a column is opened with: the options of the database, and its own over them.
+    """Options that a column is opened with: the database's, overridden by its own.
 
     RocksDBStore::create_and_open() and update_column_family_options().
     """

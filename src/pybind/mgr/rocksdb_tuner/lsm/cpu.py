@@ -1,21 +1,21 @@
-"""CPU that RocksDB takes in an OSD for what is written to it. Pure.
+"""CPU usage of RocksDB in an OSD. Pure.
 
-Three kinds of threads pay for a byte in the WAL. The kv_sync thread writes it there and inserts it
-into a memtable. A flush takes it from the memtable and writes what is left of it. Compactions read
-that, with what lies below, and write it again. For each byte in the WAL:
+Three kinds of threads work on a WAL byte. The kv_sync thread writes it to the WAL and inserts it
+into a memtable. A flush reads the memtable and writes the newest values. Compactions read these
+with the overlapping files of the next level and write them again. CPU per WAL byte:
 
-    kv_sync x (time of the thread with these memtables, see `kv_sync`)
-    + flush of a byte in memtables
-    + flush of a byte written x bytes that flushes write
-    + compaction of a byte read x bytes that compactions read
-    + compaction of a byte written x bytes that compactions write
-    + with compression, what a byte compressed and a byte decompressed take, x the same bytes
+    kv_sync x (relative time with these memtables, see `kv_sync`)
+    + flush cost per memtable byte
+    + flush cost per written byte x flushed bytes
+    + compaction cost per read byte x bytes read
+    + compaction cost per written byte x bytes written
+    + with compression, the cost per compressed and per decompressed byte x the same bytes
 
-Bytes are counted as they are without compression. What compactions read follows from what they
-write: all that flushes write goes through them, and comes out but for what was overwritten.
+All bytes are uncompressed. Compactions read all that flushes and compactions wrote; they write the
+same less the overwritten values.
 
-Costs are those of the processor that they were measured on. A change from one option set to another
-is a ratio, in which that falls out as far as costs differ by the same factor.
+Costs depend on the CPU they were measured on. A change between two option strings is a ratio, so a
+common factor cancels out.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from .records import (
 __all__ = ['cpu', 'cpu_change', 'cpu_parts_ns', 'cpu_work']
 
 _US_PER_KIB = 1024 / 1000
-#: Names of what a prediction depends on beside costs.
+#: Parameters of a prediction beside costs.
 _KV_SYNC_TIME = 'kv_sync_time'
 _WRITTEN = 'written'
-#: Costs that are wrong by the same factor.
+#: Costs with a common error.
 _MEASURED_TOGETHER = {
     'flush_taken': 'flushes',
     'flush_written': 'flushes',
@@ -63,7 +63,7 @@ def cpu(
     workload: Optional[WorkloadCalibration],
     known: Calibration,
 ) -> Optional[CpuModel]:
-    """None where the work is not known, or the CPU of it was not measured."""
+    """None if the work is unknown or its CPU cost was not measured."""
     if work is None or workload is None:
         return None
     time = kv_sync_time(columns, known.inserts_of(workload.name))
@@ -99,10 +99,10 @@ def cpu(
 def cpu_change(
     before: TreeModel, after: TreeModel, known: Optional[Calibration] = None
 ) -> Optional[Estimate]:
-    """CPU of RocksDB for the same writes after a change of the options, over that before.
+    """Ratio of RocksDB's CPU after to before a change of options, for the same writes.
 
-    None where one of the two is not known, or they are of different workloads. Each tree has the
-    data that it was asked about: with compression the same keys take fewer bytes.
+    None if either is unknown, or if their workloads differ. Each model carries its own data size:
+    with compression the same keys take fewer bytes.
     """
     known = known or calibration()
     old, new = before.cpu, after.cpu
@@ -118,7 +118,7 @@ def cpu_change(
     if costs is None:
         return None
     if old.work == new.work and change == Estimate(1.0, 1.0, 1.0):
-        # The same tree: nothing is predicted to differ, so nothing of it can be wrong.
+        # The same tree: no difference is predicted, so there is no error either.
         return change
     old_time = time.value
 
@@ -142,7 +142,7 @@ def cpu_work(
     data_of_shards: Optional[Sequence[float]],
     known: Calibration,
 ) -> Optional[CpuWork]:
-    """None where the workload or the size of the database is not known."""
+    """None if the workload or the database size is unknown."""
     if workload is None or held is None or not data_of_shards:
         return None
     work = CpuWork(workload.name, 0.0, 0.0, 0.0, ())
@@ -156,7 +156,7 @@ def cpu_work(
         if not flushes or compactions is None:
             continue
         compression = family.options.compression
-        # Compactions are taken to hold the same mix of keys as flushes.
+        # Assumption: compactions have the same mix of keys as flushes.
         unpacked = known_column.left_bytes(writes, held, NO_COMPRESSION) / known_column.left_bytes(
             writes, held, compression
         )
@@ -179,7 +179,7 @@ def _added(
     compaction_read: float,
     compaction_written: float,
 ) -> CpuWork:
-    """With that of another column family."""
+    """Add the work of another column family."""
     compressed = {found.name: found for found in work.compression}
     if compression != NO_COMPRESSION:
         before = compressed.get(compression, CompressionWork(compression, 0.0, 0.0))
@@ -200,7 +200,7 @@ def _added(
 def cpu_parts_ns(
     work: CpuWork, costs: Mapping[str, float], kv_sync_time: float
 ) -> tuple[float, float, float, float]:
-    """Nanoseconds for each byte in the WAL: kv_sync, flushes, compactions, compression."""
+    """Nanoseconds per WAL byte: kv_sync, flushes, compactions, compression."""
     return (
         costs['kv_sync'] * kv_sync_time,
         costs['flush_taken'] + costs['flush_written'] * work.flush_written,
@@ -223,7 +223,7 @@ def _decompress(name: str) -> str:
 
 
 def _costs(works: Sequence[CpuWork], known: Calibration) -> Optional[dict[str, Estimate]]:
-    """Nanoseconds for a byte under one workload; None where one was not measured."""
+    """Nanoseconds per byte under one workload; None if any was not measured."""
     measured = known.cpu.costs.get(works[0].workload)
     if measured is None:
         return None
@@ -246,10 +246,10 @@ def _costs(works: Sequence[CpuWork], known: Calibration) -> Optional[dict[str, E
 def _total_ns(
     work: CpuWork, costs: Mapping[str, float], kv_sync_time: float, written: float
 ) -> float:
-    """Where ``written`` times as much goes to the device, WAL included, as is predicted."""
+    """CPU if ``written`` times the predicted bytes, WAL included, go to the device."""
     kv_sync, flushes, compactions, compression = cpu_parts_ns(work, costs, kv_sync_time)
     to_files = work.flush_written + work.compaction_written
-    # All of the error is in what goes to files; of next to nothing it is not taken for a multiple.
+    # The error is in the SST bytes only; the bound keeps it finite for next to no SST bytes.
     times = 1 + (written - 1) * (1 + 1 / max(to_files, 1.0))
     taken = costs['flush_taken']
     return kv_sync + taken + times * (flushes - taken + compactions + compression)
@@ -258,10 +258,10 @@ def _total_ns(
 def _combined(
     of: Callable[[Mapping[str, float]], float], parameters: Mapping[str, Estimate]
 ) -> Estimate:
-    """What follows from parameters that are wrong independently of one another.
+    """Propagate independent parameter errors.
 
-    Each is moved to its ends alone, costs of the same threads together; the factors by which that
-    moves the result are added as independent errors are, by their squares.
+    Each parameter is moved to the ends of its interval, costs with a common error together. The
+    resulting log ratios are added in quadrature.
     """
     expected = {name: parameter.value for name, parameter in parameters.items()}
     value = of(expected)
@@ -279,7 +279,7 @@ def _combined(
 
 
 def _as_wide_as(quantity: Quantity, found: Estimate) -> Estimate:
-    """At least as what was measured of the whole, which no parameter alone accounts for."""
+    """Widen an interval to the measured error of the whole prediction."""
     measured = quantity.around(found.value)
     return Estimate(min(found.low, measured.low), found.value, max(found.high, measured.high))
 

@@ -1,19 +1,19 @@
-"""What is left of the keys that are written when a memtable is flushed. Pure.
+"""Keys that survive a flush. Pure.
 
-A flush keeps the newest value of each key, so what it keeps depends on how many writes it waited
-for: its window. BlueStore's keys meet one of three fates:
+A flush keeps the newest value of each key, so its output depends on its window: the number of
+writes since the last flush. BlueStore's keys are of three kinds:
 
 overwritten
-    Onodes, extent map shards, the info of a placement group: of n writes to k keys, drawn alike,
-    k (1 - e^(-n/k)) distinct ones are left.
+    Onodes, extent map shards, PG info: n uniform writes to k keys leave k (1 - e^(-n/k)) distinct
+    keys.
 logged
-    Entries of the PG log: written once, removed once the log is as long as it may be. Of a window
-    of n writes those younger than the log's length are left, and a tombstone for each removal:
-    what a tombstone hides may lie deeper.
+    PG log entries: written once, removed once the log has its full length. A window of n writes
+    leaves the entries younger than the log's length, and a tombstone per removal, since the removed
+    entry may be on a lower level.
 kept
-    New keys, as those of a bucket index: all are left, however often each was written at once.
+    New keys, such as bucket index entries: all of them are kept.
 
-Files of level 0 that are merged are one window, as long as theirs together.
+Merged level 0 files are one window, as long as their windows together.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ class Fate(str, Enum):
 
 
 class Members(str, Enum):
-    """What there are as many keys of as of."""
+    """What the number of keys is proportional to."""
 
     OBJECTS = 'objects'
     PLACEMENT_GROUPS = 'placement-groups'
     LOG_ENTRIES = 'log-entries'
-    #: Requests that are remembered after their entry was trimmed from a short log.
+    #: Dup entries, kept after a PG log entry is trimmed.
     LOG_DUPS = 'log-dups'
-    #: As many as are measured, whatever the OSD holds.
+    #: The measured number, independent of the OSD's contents.
     FIXED = 'fixed'
 
 
-#: `osd_pg_log_dups_tracked` of all releases: requests remembered for each placement group, those in
-#: its log included (PGLog::IndexedLog::trim() in src/osd/PGLog.cc).
+#: `osd_pg_log_dups_tracked` in all releases: requests tracked per PG, log entries included
+#: (PGLog::IndexedLog::trim() in src/osd/PGLog.cc).
 DUPS_TRACKED = 3000
 
 
 @dataclass(frozen=True)
 class Population:
-    """What one OSD holds that its clients write to."""
+    """The contents of one OSD that its clients write to."""
 
     objects: float
     placement_groups: float
-    #: In the logs of all its placement groups together.
+    #: In all PG logs together.
     log_entries: float
 
     def number(self, members: Members) -> float:
-        # The model asks for it more often than for anything else.
+        # An if chain, since this is the model's hottest function.
         if members is Members.OBJECTS:
             return self.objects
         if members is Members.PLACEMENT_GROUPS:
@@ -76,20 +76,20 @@ class Population:
 
 @dataclass(frozen=True)
 class KeyKind:
-    """Keys of a column that a client's write writes one of."""
+    """A kind of key, one of which is written per client write."""
 
     #: "onode"
     name: str
     fate: Fate
-    #: What a write puts into the WAL for it, removals of older keys included.
+    #: WAL bytes per write, removals of older keys included.
     written_bytes: float
-    #: In a file of level 0, uncompressed: a value that is left, and a removal.
+    #: Uncompressed bytes in a level 0 file: a value, and a tombstone.
     left_bytes: float
     tombstone_bytes: float
     #: Compressed over uncompressed, with LZ4 or Snappy.
     compressed: float
     members: Members
-    #: Keys for each member.
+    #: Keys per member.
     keys: float
 
     def total_keys(self, population: Population) -> float:
@@ -97,7 +97,7 @@ class KeyKind:
 
 
 def left_bytes(kind: KeyKind, writes: float, population: Population) -> float:
-    """SST bytes, uncompressed, that a window of ``writes`` leaves of a kind."""
+    """Uncompressed SST bytes of a kind after a window of ``writes``."""
     if kind.fate is Fate.KEPT:
         return kind.left_bytes * writes
     keys = kind.total_keys(population)
@@ -109,7 +109,7 @@ def left_bytes(kind: KeyKind, writes: float, population: Population) -> float:
 
 
 def live_bytes(kinds: Iterable[KeyKind], population: Population) -> Optional[float]:
-    """Uncompressed SST bytes without what is old; None where they grow with every write."""
+    """Uncompressed live SST bytes; None if they grow with every write."""
     total = 0.0
     for kind in kinds:
         if kind.fate is Fate.KEPT:

@@ -1,7 +1,7 @@
-"""Level sizes with which all data of a database stays on its DB device.
+"""Level sizes that keep a database on its DB device.
 
-RocksDB places a level on one device as a whole (`levels.py`), so a device is used up to the end of
-the last level that fits, and what lies in the next one goes to the slow device.
+RocksDB places whole levels on one device (`levels.py`), so the DB device is used up to the last
+level that fits, and the next level goes to the slow device.
 """
 
 from __future__ import annotations
@@ -14,36 +14,36 @@ from .tree_options import TreeOptions
 
 __all__ = ['Fit', 'fitting_levels', 'holds']
 
-#: Of level 0, the sizes of level 1 to try: the tree works best where they are alike.
+#: Sizes of level 1 to try, relative to level 0: the tree works best if both are equal.
 _OF_LEVEL0 = (1.0, 0.75, 1.25, 0.6, 1.5, 1.75)
-#: RocksDB's own is 10; below 4 there are more levels than anybody runs.
+#: RocksDB's default is 10; below 4 there are too many levels.
 _MULTIPLIERS = range(4, 17)
 _MIB = 1 << 20
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Values for the option string, and what follows from them."""
+    """Option values and their effect."""
 
     level_base_bytes: int
     level_multiplier: int
-    #: The last level on the DB device, and what it takes with all below it.
+    #: The last level on the DB device, and the bytes of all levels up to it.
     last_level: int
     taken_bytes: int
 
 
 def holds(options: TreeOptions, usable_bytes: int, data_bytes: float) -> bool:
-    """Whether the levels that fit hold this much."""
+    """Whether the levels that fit the device have room for the data."""
     last, taken = last_level(options, usable_bytes)
-    # RocksDB takes level 0 to be as large as level 1; data settles in level 1 and up.
+    # RocksDB counts level 0 with the size of level 1; data settles in level 1 and up.
     return bool(last) and taken - options.level_base_bytes >= data_bytes
 
 
 def fitting_levels(options: TreeOptions, usable_bytes: int, data_bytes: float) -> Optional[Fit]:
-    """The values that hold ``data_bytes`` in the levels that fit, and rewrite them least.
+    """The values that keep ``data_bytes`` on the device with the least write amplification.
 
-    None where no level sizes near level 0 do: the device is too small for the data. Each level
-    rewrites what passes through it up to a multiplier of times, so their product is least first.
+    None if the device is too small for the data. Data is rewritten up to `level_multiplier` times
+    per level, so candidates are ranked by levels in use x multiplier.
     """
     found = []
     for order, share in enumerate(_OF_LEVEL0):

@@ -1,7 +1,7 @@
-"""How long the kv_sync thread is busy with a write, by the size of memtables. Pure.
+"""Time of the kv_sync thread per write, by memtable size. Pure.
 
-One thread inserts every key of every write of an OSD, and a memtable is a skip list: the larger it
-is, the deeper a key goes, and the fewer of the nodes that it passes are in a processor's cache.
+One thread inserts all keys of an OSD's writes. A memtable is a skip list: the larger it is, the
+more nodes an insert visits, and the fewer of them are in the CPU cache.
 The rest of the thread's work (the WAL, batches, callbacks) does not depend on memtables. With f the
 share of inserts where memtables are of the size r, and inserts that cost as a power e of the size,
 a write takes
@@ -23,9 +23,9 @@ __all__ = ['kv_sync_change', 'kv_sync_time']
 
 
 def kv_sync_time(columns: Sequence[ColumnFamilyModel], inserts: Inserts) -> Optional[Estimate]:
-    """Of a write, as a part of what it takes with memtables of the size that was measured with.
+    """Time per write relative to the memtable size of the measurement.
 
-    None where it is not known which column families are written to.
+    None if the written column families are unknown.
     """
     times = _times(columns, inserts)
     return None if times is None else Estimate(min(times), times[0], max(times))
@@ -34,7 +34,7 @@ def kv_sync_time(columns: Sequence[ColumnFamilyModel], inserts: Inserts) -> Opti
 def kv_sync_change(
     before: Sequence[ColumnFamilyModel], after: Sequence[ColumnFamilyModel], inserts: Inserts
 ) -> Optional[Estimate]:
-    """Time of a write after a change of the options over that before."""
+    """Ratio of the time per write after to before a change of options."""
     old_times, new_times = _times(before, inserts), _times(after, inserts)
     if old_times is None or new_times is None:
         return None
@@ -43,7 +43,7 @@ def kv_sync_change(
 
 
 def _times(columns: Sequence[ColumnFamilyModel], inserts: Inserts) -> Optional[list[float]]:
-    """As expected first, then with each of the ends of both parameters."""
+    """The expected value first, then the values at the ends of both parameters."""
     written = [
         (column.share * column.shards, _memtable_bytes(column) / inserts.memtable_bytes)
         for column in columns
@@ -63,7 +63,7 @@ def _times(columns: Sequence[ColumnFamilyModel], inserts: Inserts) -> Optional[l
 
 
 def _memtable_bytes(column: ColumnFamilyModel) -> float:
-    """As large as one gets before it is sealed, or flushed because the WAL is full."""
+    """Size of a memtable when it is sealed, or flushed early because the WAL is full."""
     if column.expected_flush_bytes is None:
         return float(column.write_buffer_bytes)
     merged = max(1, column.min_write_buffer_number_to_merge)

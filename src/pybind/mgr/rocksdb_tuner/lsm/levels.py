@@ -17,15 +17,15 @@ __all__ = [
     'level_targets',
     'levels',
     'paths',
-    'told_bytes',
+    'usable_bytes',
 ]
 
-#: BlueStore tells RocksDB of 95% of a device (BlueStore::_open_bluefs(), _prepare_db_environment).
-_TOLD_PERCENT = 95
-#: BlueStore::_open_bluefs() takes level 0 to be as large as this, whatever the options say.
+#: BlueStore offers RocksDB 95% of a device (BlueStore::_open_bluefs(), _prepare_db_environment).
+_USABLE_PERCENT = 95
+#: BlueStore::_open_bluefs() assumes this size for level 0, whatever the options are.
 _SELECTOR_LEVEL0_BYTES = 1 << 30
 _UINT64_MAX = (1 << 64) - 1
-#: More levels than anybody has data for.
+#: More levels than any database fills.
 MAX_LEVELS = 16
 FIT_TO_FAST = 'fit_to_fast'
 _USE_SOME_EXTRA = 'use_some_extra'
@@ -45,7 +45,7 @@ def level_targets(options: TreeOptions) -> tuple[int, ...]:
 
 
 def filled_levels(options: TreeOptions, data_bytes: float) -> tuple[float, ...]:
-    """Bytes in level 1 and up: each is full before the next begins, the last takes the rest."""
+    """Bytes in level 1 and up: each fills up before the next one, the last takes the rest."""
     sizes = []
     for target in level_targets(options):
         sizes.append(min(data_bytes, float(target)))
@@ -57,9 +57,9 @@ def filled_levels(options: TreeOptions, data_bytes: float) -> tuple[float, ...]:
 def dynamic_targets(options: TreeOptions, data_bytes: float) -> tuple[tuple[int, int], ...]:
     """(level, target) from the base level down, if dynamic level bytes were in effect.
 
-    VersionStorageInfo::CalculateBaseBytes(): the last level holds what there is, each above it a
-    multiplier less, up to the base level, the first that is not above `max_bytes_for_level_base`;
-    no target is below that. Empty where levels do not grow.
+    VersionStorageInfo::CalculateBaseBytes(): the last level holds the data, each level above it is
+    smaller by the multiplier, up to the base level: the first at or below
+    `max_bytes_for_level_base`, which is also the minimum of a target. Empty if levels do not grow.
     """
     base_max, multiplier = options.level_base_bytes, options.level_multiplier
     if multiplier <= 1 or data_bytes <= 0 or base_max <= 0:
@@ -70,7 +70,7 @@ def dynamic_targets(options: TreeOptions, data_bytes: float) -> tuple[tuple[int,
     while base > 1 and size > base_max:
         base -= 1
         size /= multiplier
-    # With too few levels for the data the last one takes what is over.
+    # With too few levels the last one takes the rest.
     size = min(size, float(base_max))
     targets = []
     for level in range(base, last + 1):
@@ -80,10 +80,10 @@ def dynamic_targets(options: TreeOptions, data_bytes: float) -> tuple[tuple[int,
 
 
 def paths(selection: VolumeSelection) -> int:
-    """How many ``db_paths`` BlueStore gives RocksDB: more than one switches dynamic bytes off.
+    """Number of ``db_paths`` that BlueStore configures: more than one disables dynamic level bytes.
 
-    get_paths() of the volume selectors in src/os/bluestore/BlueFS.cc and BlueStore.h; seen on
-    16.2.15: an OSD on one device, too, has db and db.slow.
+    get_paths() of the volume selectors in src/os/bluestore/BlueFS.cc and BlueStore.h. Seen on
+    16.2.15: OSDs on a single device also have db and db.slow.
     """
     return 1 if selection.policy == FIT_TO_FAST else 2
 
@@ -95,7 +95,7 @@ def levels(
     family_data_bytes: Optional[float],
 ) -> LevelsModel:
     targets = level_targets(options)
-    usable = _usable_bytes(devices, selection)
+    usable = _usable_db_bytes(devices, selection)
     result = []
     cumulative = 0
     for number, target in enumerate(targets, start=1):
@@ -130,24 +130,24 @@ _DYNAMIC_OFF = (
 )
 
 
-def told_bytes(device_bytes: int) -> int:
-    """What BlueStore tells RocksDB of a device."""
-    return device_bytes * _TOLD_PERCENT // 100
+def usable_bytes(device_bytes: int) -> int:
+    """Bytes of a device that BlueStore offers to RocksDB."""
+    return device_bytes * _USABLE_PERCENT // 100
 
 
-def _usable_bytes(devices: Devices, selection: VolumeSelection) -> Optional[int]:
+def _usable_db_bytes(devices: Devices, selection: VolumeSelection) -> Optional[int]:
     if not devices.dedicated_db or devices.db_bytes is None:
         return None
     if paths(selection) == 1:
         return devices.db_bytes
-    return told_bytes(devices.db_bytes)
+    return usable_bytes(devices.db_bytes)
 
 
 def last_level(options: TreeOptions, usable_bytes: int) -> tuple[Optional[int], int]:
-    """The highest level that fits, and what it takes with those below it; level 0 is a level.
+    """The highest level that fits, and the bytes of all levels up to it, level 0 included.
 
-    LevelCompactionBuilder::GetPathId() in db/compaction/compaction_picker_level.cc, which takes
-    level 0 to be as large as level 1, and knows of one column family only.
+    LevelCompactionBuilder::GetPathId() in db/compaction/compaction_picker_level.cc, which counts
+    level 0 with the size of level 1 and considers one column family only.
     """
     last: Optional[int] = None
     taken = 0
@@ -160,10 +160,10 @@ def last_level(options: TreeOptions, usable_bytes: int) -> tuple[Optional[int], 
 
 
 def extra_bytes(options: TreeOptions, usable_bytes: int, selection: VolumeSelection) -> int:
-    """What higher levels may use of the DB device, file by file.
+    """Bytes of the DB device that higher levels may use, file by file.
 
-    RocksDBBlueFSVolumeSelector's constructor in src/os/bluestore/BlueStore.h: the device less
-    the levels that fit, where the last of them counts `reserved_factor` times.
+    Constructor of RocksDBBlueFSVolumeSelector in src/os/bluestore/BlueStore.h: the device less the
+    levels that fit, the last of them counted `reserved_factor` times.
     """
     if not selection.policy.startswith(_USE_SOME_EXTRA):
         return 0
@@ -172,7 +172,7 @@ def extra_bytes(options: TreeOptions, usable_bytes: int, selection: VolumeSelect
     before, level = _SELECTOR_LEVEL0_BYTES, options.level_base_bytes
     threshold = 0
     for _ in range(MAX_LEVELS):
-        # In 64 bits there, and no device is as large.
+        # uint64_t in BlueStore; no device is that large.
         following = min(level * int(options.level_multiplier), _UINT64_MAX)
         next_threshold = int(before + level + following * selection.reserved_factor)
         if usable_bytes <= next_threshold:
@@ -191,9 +191,9 @@ def db_device(
 ) -> Optional[DbDeviceModel]:
     """None without a dedicated DB device of known size.
 
-    ``family_data_bytes``: SST bytes of each column family, None where they are not known.
+    ``family_data_bytes``: SST bytes of each column family, None if unknown.
     """
-    usable = _usable_bytes(devices, selection)
+    usable = _usable_db_bytes(devices, selection)
     if usable is None or devices.db_bytes is None:
         return None
     if paths(selection) == 1:
@@ -203,7 +203,7 @@ def db_device(
     extra = min(extra_bytes(options, usable, selection), usable - taken)
     holds = None
     if family_data_bytes is not None:
-        # Each family may take the levels that fit; what goes beyond them needs the extra.
+        # Each family may fill the levels that fit; the rest needs the extra space.
         beyond = sum(max(0.0, data - taken) for data in family_data_bytes)
         holds = sum(family_data_bytes) <= usable and beyond <= extra
     return DbDeviceModel(

@@ -29,7 +29,7 @@ class Family:
 
 
 def wal_limit_bytes(database: TreeOptions, families: Sequence[Family]) -> int:
-    """The size at which RocksDB flushes what keeps the oldest WAL file."""
+    """WAL size at which RocksDB flushes the column families that keep the oldest WAL file."""
     return rocksdb_wal.limit_bytes(
         database.max_total_wal_bytes, _all_full_bytes(families), _number_of(families)
     )
@@ -80,11 +80,10 @@ def column_family(
     held: Optional[Population],
     known: Calibration,
 ) -> ColumnFamilyModel:
-    """One column's flushes: of full memtables, or earlier, where the limit of the WAL asks.
+    """Flushes of one column: of full memtables, or earlier because of the WAL limit.
 
     DBImpl::SwitchWAL() in db/db_impl/db_impl_write.cc flushes every family that keeps the oldest
-    WAL file, however few memtables it has: one that gets a part of all writes holds that part of
-    a full WAL by then.
+    WAL file, however small its memtables are: its share of a full WAL.
     """
     options, shards = family.options, family.column.shards
     full = known.quantities['full_flush_bytes'].around(options.full_flush_bytes)
@@ -145,9 +144,9 @@ def memtables(
     known: Calibration,
     memory_target_bytes: Optional[int],
 ) -> MemtableModel:
-    """Memory of all memtables: what is in them is in the WAL too, so its limit bounds them.
+    """Memory of all memtables. Their data is also in the WAL, so the WAL limit bounds them.
 
-    A memtable is freed when its flush ends; the WAL file that it keeps counts until then.
+    A memtable is freed at the end of its flush; its WAL file counts until then.
     """
     ceiling = _all_full_bytes(families)
     ratios = [w.memory_per_wal_byte for w in known.workloads.values()]
@@ -170,7 +169,7 @@ def memtables(
 
 
 def background_jobs(database: TreeOptions) -> tuple[int, int]:
-    """Flushes and compactions at once: DBImpl::GetBGJobLimits() in db_impl_compaction_flush.cc."""
+    """Concurrent flushes and compactions: DBImpl::GetBGJobLimits()."""
     if database.max_background_flushes == -1 and database.max_background_compactions == -1:
         flushes = max(1, database.max_background_jobs // 4)
         return flushes, max(1, database.max_background_jobs - flushes)

@@ -1,4 +1,4 @@
-"""The whole model of one OSD's tree, put together."""
+"""The complete model of one OSD's LSM tree."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = ['TreeInputs', 'amplification_of', 'model', 'most_objects', 'packing']
 
 @dataclass(frozen=True)
 class TreeInputs:
-    """What the model is asked about; None and the defaults of the parts are "not known"."""
+    """Inputs of the model; None and the defaults of the parts mean "unknown"."""
 
     options: OptionSet
     rocksdb_version: str
@@ -52,16 +52,16 @@ class TreeInputs:
     load: Load = field(default_factory=Load)
     memory_target_bytes: Optional[int] = None
     cores: Optional[int] = None
-    #: What the caller took for granted, in sentences.
+    #: The caller's assumptions, as sentences.
     assumptions: tuple[str, ...] = ()
 
 
 def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
-    """The tree that RocksDB makes of the options.
+    """The LSM tree that results from the options.
 
-    ``known`` is what was measured, by default what is installed. Raises NotModeledError for a
-    tree that is none of levels, KeyError for a workload that was not measured, and what
-    `options.effective` raises for options that no OSD starts with.
+    ``known`` defaults to the installed calibration. Raises NotModeledError for a tree without
+    levels, KeyError for a workload that was not measured, and what `options.effective` raises for
+    options with which no OSD starts.
     """
     known = known or calibration()
     shape = _shape(inputs, known)
@@ -71,13 +71,13 @@ def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
     assumptions = list(inputs.assumptions)
     if load != inputs.load:
         assumptions.append(
-            'How much data the database holds is not known: as much as fills levels 1 and 2 of '
-            'its largest column family is assumed.'
+            'The size of the database is unknown: assumed to fill levels 1 and 2 of its largest '
+            'column family.'
         )
     if database.db_write_buffer_bytes:
         assumptions.append(
-            'db_write_buffer_size is taken into account for memory only: RocksDB flushes earlier '
-            'than the sizes of flushes here say, whatever memtable is oldest then.'
+            'db_write_buffer_size is considered for memory only: RocksDB flushes the oldest '
+            'memtable earlier than the flush sizes shown here.'
         )
     all_shards = of_shards and [
         data for data, family in zip(of_shards, families) for _ in range(family.column.shards)
@@ -113,7 +113,7 @@ def model(inputs: TreeInputs, known: Optional[Calibration] = None) -> TreeModel:
 
 
 def amplification_of(inputs: TreeInputs) -> Amplification:
-    """That of `model`, in a third of the time; raises the same."""
+    """The amplification of `model` in a third of the time; raises the same."""
     known = calibration()
     shape = _shape(inputs, known)
     return amplification(
@@ -122,7 +122,7 @@ def amplification_of(inputs: TreeInputs) -> Amplification:
 
 
 def most_objects(inputs: TreeInputs) -> Optional[float]:
-    """As many as the database has room for; None where it is not objects that it grows by."""
+    """Maximum number of objects for the database size; None if it does not grow with objects."""
     load, families = inputs.load, _families(inputs)
     workload = _workload(inputs, calibration())
     if workload is None or load.data_bytes is None or grows(families, workload):
@@ -132,9 +132,9 @@ def most_objects(inputs: TreeInputs) -> Optional[float]:
 
 
 def packing(before: TreeInputs, after: TreeInputs) -> Optional[float]:
-    """SST bytes of the data of ``before`` under the options of ``after``: compression alone.
+    """Ratio of SST bytes of the same data, after to before: the effect of compression.
 
-    None where it is not known what the data is.
+    None if the workload is unknown.
     """
     families = _families(before)
     workload = _workload(before, calibration())
@@ -146,17 +146,17 @@ def packing(before: TreeInputs, after: TreeInputs) -> Optional[float]:
 
 @dataclass(frozen=True)
 class _Shape:
-    """What the parts of a model are computed from."""
+    """Intermediate results that all parts of the model use."""
 
     database: TreeOptions
     families: Sequence[Family]
     columns: tuple[ColumnFamilyModel, ...]
-    #: With the size of the database, if need be one that is assumed.
+    #: With the known or assumed size of the database.
     load: Load
     limit_bytes: int
     workload: Optional[WorkloadCalibration]
     held: Optional[Population]
-    #: SST bytes of one shard of each column; None: not known.
+    #: SST bytes of one shard of each column; None: unknown.
     of_shards: Optional[Sequence[float]]
 
 
@@ -184,7 +184,7 @@ def _families(inputs: TreeInputs) -> Sequence[Family]:
     return _families_of(inputs.columns, inputs.options, inputs.rocksdb_version)
 
 
-# A decision asks of some dozens of option sets, of each several times.
+# One decision evaluates dozens of option sets, each several times.
 @lru_cache(maxsize=256)
 def _families_of(
     columns: tuple[Column, ...], options: OptionSet, rocksdb_version: str
@@ -204,13 +204,13 @@ def _workload(inputs: TreeInputs, known: Calibration) -> Optional[WorkloadCalibr
     names = {column.name for column in inputs.columns}
     measured = known.workloads[inputs.load.workload]
     load = inputs.load
-    if not _remembers(load, measured.population):
-        measured = measured.remembering_nothing()
+    if not _has_dups(load, measured.population):
+        measured = measured.without_dups()
     return measured.of_writes(load.write_bytes, load.writes_per_object).over(names)
 
 
-def _remembers(load: Load, measured: Population) -> bool:
-    """Whether requests are remembered that the PG log no longer holds."""
+def _has_dups(load: Load, measured: Population) -> bool:
+    """Whether the OSD tracks requests that the PG log no longer holds."""
     entries = LOG_ENTRIES if load.log_entries is None else load.log_entries
     groups = load.placement_groups or measured.placement_groups
     return replace(measured, log_entries=entries, placement_groups=groups).log_dups > 0
@@ -223,7 +223,7 @@ def _stalls(
     of_shards: Optional[Sequence[float]],
     load: Load,
 ) -> tuple[Stall, ...]:
-    """Of the column family that gets most; of "default" where the workload is not known."""
+    """Stall conditions of the busiest column family; of "default" if the workload is unknown."""
     place = max(range(len(columns)), key=lambda number: columns[number].share or 0.0)
     column = columns[place]
     busiest = Busiest(

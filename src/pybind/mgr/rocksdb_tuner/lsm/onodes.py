@@ -1,12 +1,10 @@
-"""How large the onode of an object and its extent map are, by what was written to it. Pure.
+"""Size of an object's onode and extent map, by the writes it received. Pure.
 
-BlueStore keeps where an object's blocks lie in an extent map: an extent for each block that was
-written by itself, blobs that hold what was written to the same 64 KiB
-(`bluestore_max_blob_size_ssd`), and the checksums of each blob from its first 4 KiB to the last one
-that was written, also of what lies between (BlueStore::_do_alloc_write()). A map of more than some
-hundred bytes is kept in shards, keys of their own (`bluestore_extent_map_shard_max_size`, 1200). So
-an object that was written here and there has a small map, and one of which every block was written
-a large one.
+The extent map has an extent per separately written block, blobs of up to 64 KiB
+(`bluestore_max_blob_size_ssd`), and checksums of each blob from its first 4 KiB to the last one
+written, gaps included (BlueStore::_do_alloc_write()). A map above
+`bluestore_extent_map_shard_max_size` (1200 bytes) is split into shards, each with its own key. A
+sparsely written object has a small map, a fully written one a large map.
 """
 
 from __future__ import annotations
@@ -19,9 +17,9 @@ from .fates import Fate, KeyKind, Members
 
 __all__ = ['BLOCK_BYTES', 'Onodes']
 
-#: Objects of an RBD image, unless it was made with others.
+#: Default object size of an RBD image.
 OBJECT_BYTES = 4 << 20
-#: Of one checksum (`bluestore_csum_type` crc32c), and what it is of: what is allocated at once.
+#: Size of one checksum (`bluestore_csum_type` crc32c) and of the block it covers.
 CHECKSUM_BYTES = 4
 BLOCK_BYTES = 4 << 10
 BLOB_BYTES = 64 << 10
@@ -31,21 +29,21 @@ ONODE, SHARD = 'onode', 'extent map shard'
 
 @dataclass(frozen=True)
 class Onodes:
-    """Bytes of keys with values in the database, before compression; measured."""
+    """Measured sizes of keys and values before compression."""
 
-    #: Of an object without its extents.
+    #: An onode without its extents.
     onode_bytes: float
-    #: Of a blob without its checksums, and of an extent in it.
+    #: A blob without its checksums, and an extent in it.
     blob_bytes: float
     extent_bytes: float
-    #: Of one shard, on average.
+    #: One shard, on average.
     shard_bytes: float
-    #: Compressed over uncompressed, with LZ4 or Snappy, of all but extents and checksums, which
-    #: are as good as random.
+    #: Compressed over uncompressed, with LZ4 or Snappy, without extents and checksums, which are
+    #: incompressible.
     compressed: float
 
     def map_bytes(self, write_bytes: float, writes: Optional[float]) -> float:
-        """Of the extent map of an object that got so many writes at random; None: all it holds."""
+        """Extent map size after this many random writes to the object; None: fully written."""
         extent = _extent_bytes(write_bytes)
         blobs = OBJECT_BYTES / BLOB_BYTES
         covered = blobs * BLOB_BYTES * _reached(extent / BLOB_BYTES, writes, blobs)
@@ -56,7 +54,7 @@ class Onodes:
         )
 
     def packed(self, write_bytes: float, writes: Optional[float]) -> float:
-        """Compressed over uncompressed of an onode with its extent map."""
+        """Compression ratio of an onode with its extent map."""
         extent = _extent_bytes(write_bytes)
         random = _filled(OBJECT_BYTES / extent, writes) * (
             self.extent_bytes + CHECKSUM_BYTES * extent / BLOCK_BYTES
@@ -66,7 +64,7 @@ class Onodes:
         return (random + self.compressed * (whole - random)) / whole
 
     def kinds(self, write_bytes: float, writes: Optional[float]) -> tuple[KeyKind, ...]:
-        """Of a write, the onode, and the one shard of its extent map that changes."""
+        """Keys that a write changes: the onode, and one shard of its extent map."""
         of_map = self.map_bytes(write_bytes, writes)
         onode = KeyKind(
             name=ONODE,
@@ -96,13 +94,15 @@ def _extent_bytes(write_bytes: float) -> float:
 
 
 def _filled(places: float, writes: Optional[float]) -> float:
-    """Of so many places, those that so many writes at random have met."""
+    """Expected number of distinct places after this many random writes."""
     return places if writes is None else places * -math.expm1(-writes / places)
 
 
 def _reached(part: float, writes: Optional[float], blobs: float) -> float:
-    """How far into a blob its last write reaches on average, as a part of the blob; ``part``: of a
-    write. Of n writes at random to a blob the last lies at 1 - (1 - e^-n) / n."""
+    """Mean part of a blob up to the end of its last write; ``part``: size of a write.
+
+    The last of n random writes to a blob is at 1 - (1 - e^-n) / n.
+    """
     if writes is None:
         return 1.0
     each = writes / blobs

@@ -1,7 +1,7 @@
-"""What one OSD holds that its clients write to, as far as its database tells. Pure.
+"""Contents of an OSD, estimated from the size of its database. Pure.
 
-Nothing tells the mgr how many objects clients write to, but the database grows with them: what is
-not PG log in it are their onodes, or what grows with every write.
+The mgr does not know how many objects clients write to, but the database grows with them: the part
+that is not PG log is their onodes, or data that grows with every write.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ __all__ = [
     'stored_ratio',
 ]
 
-#: `osd_target_pg_log_entries_per_osd` of all releases: as many as an OSD of 30 to 1,200 placement
-#: groups keeps (PG::get_target_pg_log_entries() in src/osd/PeeringState.cc).
+#: `osd_target_pg_log_entries_per_osd` in all releases, for OSDs with 30 to 1,200 PGs
+#: (PG::get_target_pg_log_entries() in src/osd/PeeringState.cc).
 LOG_ENTRIES = 300_000.0
 
 
@@ -36,7 +36,7 @@ def population(
     load: Load,
     data_bytes: Optional[float],
 ) -> Population:
-    """What was said or is known, and else as many objects as a database of ``data_bytes`` has."""
+    """The given or known values, otherwise the number of objects that ``data_bytes`` amounts to."""
     found = replace(
         workload.population,
         log_entries=LOG_ENTRIES if load.log_entries is None else load.log_entries,
@@ -49,7 +49,7 @@ def population(
     without = replace(found, objects=0.0)
     rest_bytes = data_bytes - _live_bytes(families, workload, without)
     if rest_bytes < 0:
-        # A log that is not as long yet.
+        # The PG log has not reached its full length yet.
         share = data_bytes / (data_bytes - rest_bytes)
         return replace(found, objects=1.0, log_entries=found.log_entries * share)
     if grows(families, workload):
@@ -64,7 +64,7 @@ def data_by_family(
     held: Population,
     data_bytes: float,
 ) -> tuple[float, ...]:
-    """SST bytes of one shard of each column: what clients write to, and what only lies there."""
+    """SST bytes of one shard of each column, written to by clients or not."""
     live = [_live_of(family, workload, held) for family in families]
     rest_bytes = data_bytes - sum(live)
     rates = _rates(families, workload, held)
@@ -77,7 +77,7 @@ def data_by_family(
 def _rates(
     families: Sequence[Family], workload: WorkloadCalibration, held: Population
 ) -> list[float]:
-    """How the columns share in what the database grows by: new keys, or else new objects."""
+    """Growth of each column per write, or else per object."""
     if grows(families, workload):
         return [_growth_of(family, workload) for family in families]
     none, one = replace(held, objects=0.0), replace(held, objects=1.0)
@@ -87,7 +87,7 @@ def _rates(
 
 
 def assumed_data_bytes(families: Sequence[Family], workload: WorkloadCalibration) -> float:
-    """As much as fills levels 1 and 2 of the column that holds most of what is added."""
+    """Data that fills levels 1 and 2 of the fastest growing column."""
     held = replace(workload.population, log_entries=LOG_ENTRIES)
     if not grows(families, workload):
         held = replace(held, objects=0.0)
@@ -110,7 +110,7 @@ def _live_of(family: Family, workload: WorkloadCalibration, held: Population) ->
 
 
 def _growth_of(family: Family, workload: WorkloadCalibration) -> float:
-    """SST bytes that a write of a client adds for good."""
+    """SST bytes that a client write adds permanently."""
     column = _column_of(family, workload)
     return column.growth_bytes(family.options.compression) if column else 0.0
 
@@ -122,7 +122,7 @@ def _live_bytes(
 
 
 def grows(families: Sequence[Family], workload: WorkloadCalibration) -> bool:
-    """Whether every write adds to the database for good."""
+    """Whether every write adds to the database permanently."""
     return any(_growth_of(family, workload) > 0 for family in families)
 
 
@@ -132,7 +132,7 @@ def stored_ratio(
     workload: WorkloadCalibration,
     held: Population,
 ) -> Optional[float]:
-    """SST bytes of the same data under other options; None where it is of nothing."""
+    """Ratio of SST bytes of the same data, after to before; None without data."""
     if grows(before, workload):
         sizes = [sum(_growth_of(family, workload) for family in of) for of in (before, after)]
     else:

@@ -1,6 +1,6 @@
-"""What the model is asked, and what it answers. Sizes are bytes, times seconds.
+"""Inputs and results of the model. Sizes are bytes, times seconds.
 
-None is "not known": an input that was not given makes what depends on it None, never 0.
+None is "unknown": results that depend on a missing input are None, never 0.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Estimate:
-    """A prediction, and between what the measured value lay in 80% of the comparisons."""
+    """A prediction with its 80% interval."""
 
     low: float
     value: float
@@ -38,17 +38,17 @@ class Estimate:
 
     @property
     def ends(self) -> tuple[float, float, float]:
-        """From the lower end to the upper one, the value between them."""
+        """Lower end, value, upper end."""
         return self.low, self.value, self.high
 
 
 @dataclass(frozen=True)
 class Devices:
-    """Of one OSD. ``dedicated_*`` None: not known whether there is one."""
+    """Devices of one OSD. ``dedicated_*`` None: unknown."""
 
     dedicated_db: Optional[bool] = None
     dedicated_wal: Optional[bool] = None
-    #: Of a dedicated device; None where there is none, or its size is not known.
+    #: Size of a dedicated device; None if there is none or its size is unknown.
     db_bytes: Optional[int] = None
     wal_bytes: Optional[int] = None
     main_bytes: Optional[int] = None
@@ -56,7 +56,7 @@ class Devices:
 
 @dataclass(frozen=True)
 class VolumeSelection:
-    """How BlueFS chooses the device of a file: BlueStore's options, with their defaults."""
+    """BlueStore's volume selection options, with their defaults."""
 
     #: `bluestore_volume_selection_policy`
     policy: str = 'use_some_extra'
@@ -68,23 +68,23 @@ class VolumeSelection:
 
 @dataclass(frozen=True)
 class Load:
-    """What goes into the database."""
+    """Load and contents of the database."""
 
-    #: A key of `calibration()`, None where the workload is not one that was measured.
+    #: A key of `calibration()`, None if the workload was not measured.
     workload: Optional[str] = None
-    #: Bytes that go to the WAL, and the mean size of a key with its value.
+    #: WAL bytes, and the mean size of a key with its value.
     wal_bytes_per_s: Optional[float] = None
     bytes_per_key: Optional[float] = None
     #: SST files of all column families.
     data_bytes: Optional[float] = None
-    #: That clients write to; None: as many as the data is of.
+    #: Objects that clients write to; None: estimated from the data.
     objects: Optional[float] = None
     placement_groups: Optional[int] = None
-    #: In the logs of all its placement groups; None: as many as an OSD is to keep by default.
+    #: In all PG logs; None: the default target of an OSD.
     log_entries: Optional[float] = None
-    #: Mean size of a client's write; None: not known, as that which was measured.
+    #: Mean size of a client write; None: unknown, as in the calibration.
     write_bytes: Optional[float] = None
-    #: That an object ever got, of those that clients write to; None: all its blocks were written.
+    #: Writes per object over its lifetime; None: all its blocks were written.
     writes_per_object: Optional[float] = None
     #: In each round the kv_sync thread waits for its device for long: see `Calibration.inserts_of`.
     thread_waits: bool = False
@@ -92,7 +92,7 @@ class Load:
 
 @dataclass(frozen=True)
 class ColumnFamilyModel:
-    """One column of BlueStore: ``shards`` column families that are alike."""
+    """One column of BlueStore: ``shards`` identical column families."""
 
     #: "O", or "default".
     name: str
@@ -100,18 +100,18 @@ class ColumnFamilyModel:
     write_buffer_bytes: int
     max_write_buffer_number: int
     min_write_buffer_number_to_merge: int
-    #: What the memtables of one shard may take, by their number alone.
+    #: Maximum of one shard's memtables, by their number alone.
     memtable_ceiling_bytes: int
-    #: Of one flush of full memtables.
+    #: One flush of full memtables.
     full_flush_bytes: Estimate
-    #: Part of all written bytes that goes to one shard; None: workload not known.
+    #: Part of all WAL bytes that goes to one shard; None: workload unknown.
     share: Optional[float]
-    #: What one flush takes under this workload.
+    #: One flush under this workload.
     expected_flush_bytes: Optional[Estimate]
-    #: "memtables" are full, or the limit of the "wal" comes first.
+    #: "memtables" (full), or "wal" if its limit is reached first.
     flushed_by: Optional[str]
     level0_file_bytes: Optional[Estimate]
-    #: Writes of clients, to all of the OSD, from one flush to the next.
+    #: Client writes to the whole OSD between two flushes.
     writes_per_flush: Optional[float]
     keys_per_flush: Optional[float]
     flush_every_s: Optional[float]
@@ -121,7 +121,7 @@ class ColumnFamilyModel:
 class MemtableModel:
     #: By the number of memtables alone, over all column families.
     ceiling_bytes: int
-    #: What the limit of the WAL (or `db_write_buffer_size`) leaves of that.
+    #: The same, bounded by the WAL limit or `db_write_buffer_size`.
     bounded_bytes: Estimate
     #: "max_write_buffer_number", "wal" or "db_write_buffer_size".
     bounded_by: str
@@ -132,18 +132,18 @@ class MemtableModel:
 
 @dataclass(frozen=True)
 class WalModel:
-    #: At this size RocksDB flushes whatever holds the oldest WAL file.
+    #: At this size RocksDB flushes the column families that hold the oldest WAL file.
     limit_bytes: int
     #: "max_total_wal_size" or "memtables" (eight times their ceiling).
     limited_by: str
-    #: What RocksDB preallocates for each WAL file.
+    #: Preallocation per WAL file.
     file_bytes: int
-    #: What the WAL files take on the device: more than they hold.
+    #: Space of the WAL files on the device, preallocation included.
     device_bytes: Estimate
-    #: Of the device that holds the WAL; None where it is shared or not known.
+    #: Size of the device that holds the WAL; None if shared or unknown.
     device_total_bytes: Optional[int]
     fits_device: Optional[bool]
-    #: Until the limit is met first, from an empty WAL.
+    #: Time to the limit from an empty WAL.
     fill_s: Optional[float]
 
 
@@ -184,18 +184,18 @@ class DbDeviceModel:
     """Where a dedicated DB device ends among the levels of a column family."""
 
     total_bytes: int
-    #: What BlueStore tells RocksDB of.
+    #: Bytes that BlueStore offers to RocksDB.
     usable_bytes: int
-    #: The highest level that goes to it whole; None: not even level 0, or all do.
+    #: The highest level that fits whole; None: not even level 0, or all do.
     last_level: Optional[int]
-    #: What those levels and level 0 may take there; the steps that are spoken of.
+    #: Targets of these levels and level 0.
     levels_bytes: int
-    #: Left over, and open to higher levels file by file under the policy in force.
+    #: Left over; higher levels may use it file by file under the policy in force.
     extra_bytes: int
-    #: Neither for these levels nor for higher ones.
+    #: Used by no level.
     unused_bytes: int
     policy: str
-    #: Whether the data of the busiest column family fits its part of the levels; None: not known.
+    #: Whether the data fits the levels on the device; None: unknown.
     holds_data: Optional[bool]
 
 
@@ -208,14 +208,14 @@ class Stall:
     #: "slowdown" or "stop".
     effect: str
     limit: int
-    #: Where it stands in normal work: memtables before a flush, level 0 files at the trigger, what
-    #: is to be compacted then; None of the last where the size of the database is not known.
+    #: Value in normal operation: memtables before a flush, level 0 files at the trigger, pending
+    #: compaction bytes at that point; None: size of the database unknown.
     normal: Optional[int]
     headroom: Optional[int]
-    #: What may be written on top, to the busiest column family, before it comes, at least: level 0
-    #: is smaller than what was written. None: the size of the database is not known.
+    #: Lower bound of the writes to the busiest column family before the stall: level 0 is smaller
+    #: than the writes. None: size of the database unknown.
     headroom_bytes: Optional[int]
-    #: That, at the present rate, with flushes or compactions standing still.
+    #: The same in seconds at the present rate, if flushes or compactions stop.
     headroom_s: Optional[float]
 
 
@@ -223,16 +223,16 @@ class Stall:
 class Amplification:
     #: (WAL + flushes + compactions) / WAL bytes.
     write: Optional[Estimate]
-    #: Of that, what flushes write, and what compactions do: bytes for each byte in the WAL.
+    #: Bytes written by flushes and by compactions, per WAL byte.
     flushes: Optional[float]
     compactions: Optional[float]
-    #: SST bytes over what would be left of them after a full compaction.
+    #: SST bytes over SST bytes after a full compaction.
     space: Optional[Estimate]
 
 
 @dataclass(frozen=True)
 class CompressionWork:
-    """Bytes for each byte in the WAL, as they are without compression."""
+    """Uncompressed bytes per WAL byte."""
 
     #: "kLZ4Compression"
     name: str
@@ -242,7 +242,7 @@ class CompressionWork:
 
 @dataclass(frozen=True)
 class CpuWork:
-    """What background threads do for each byte in the WAL; bytes as they are uncompressed."""
+    """Work of background threads: uncompressed bytes per WAL byte."""
 
     #: A key of `calibration()`.
     workload: str
@@ -254,12 +254,12 @@ class CpuWork:
 
 @dataclass(frozen=True)
 class CpuModel:
-    """Of RocksDB in an OSD: the kv_sync thread, flushes and compactions; microseconds of CPU."""
+    """CPU of RocksDB in an OSD, in microseconds: the kv_sync thread, flushes and compactions."""
 
     us_per_wal_kib: Estimate
-    #: For each write of a client.
+    #: Per client write.
     us_per_write: Estimate
-    #: Parts of the first.
+    #: Parts of ``us_per_wal_kib``.
     kv_sync_us_per_wal_kib: float
     flushes_us_per_wal_kib: float
     compactions_us_per_wal_kib: float
@@ -275,18 +275,18 @@ class TreeModel:
     #: In the order of `bluestore_rocksdb_cfs`, "default" first.
     column_families: tuple[ColumnFamilyModel, ...]
     levels: LevelsModel
-    #: None: no dedicated DB device, or its size is not known.
+    #: None: no dedicated DB device, or its size is unknown.
     db_device: Optional[DbDeviceModel]
     stalls: tuple[Stall, ...]
     amplification: Amplification
     #: Of the kv_sync thread for a write, as a part of what it takes with memtables of 256 MiB;
     #: None: workload not known.
     kv_sync_time: Optional[Estimate]
-    #: None: workload or size of the database not known, or its compression was not measured.
+    #: None: workload or size of the database unknown, or its compression was not measured.
     cpu: Optional[CpuModel]
-    #: Flushes and compactions that may run at once, and a word on cores; None: cores not known.
+    #: Maximum of concurrent flushes and compactions; ``cores`` None: unknown.
     background_flushes: int
     background_compactions: int
     cores: Optional[int]
-    #: What was taken for granted, in sentences.
+    #: Assumptions, as sentences.
     assumptions: tuple[str, ...]

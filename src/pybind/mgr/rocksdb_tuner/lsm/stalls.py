@@ -15,38 +15,38 @@ from .tree_options import TreeOptions
 
 __all__ = ['Busiest', 'pending_compaction_bytes', 'stalls']
 
-#: With this many memtables or fewer the last one is no reason to slow down.
+#: With at most this many memtables RocksDB has no slowdown for memtables.
 _FEW_MEMTABLES = 3
-#: From this version on memtables slow writes down only where one more than a flush needs is full
+#: From this version on memtables slow writes down only if one more than a flush needs is full
 #: (facebook/rocksdb#7921: not in v6.18.1, in v6.19.3).
 _AFTER_A_FLUSH = (6, 19)
-#: Good for a millionth.
+#: Precise to one in a million.
 _HALVINGS = 40
 
 
 @dataclass(frozen=True)
 class Busiest:
-    """The column family that gets most of the writes; None: not known."""
+    """The column family with most of the writes; None: unknown."""
 
-    #: What is written to it.
+    #: Write rate.
     bytes_per_s: Optional[float] = None
-    #: What one flush of it takes.
+    #: Size of one flush.
     flush_bytes: Optional[float] = None
-    #: Its SST files.
+    #: Size of its SST files.
     data_bytes: Optional[float] = None
 
 
 def stalls(options: TreeOptions, rocksdb_version: str, busiest: Busiest) -> tuple[Stall, ...]:
-    """Conditions of one column family, the busiest one."""
+    """Stall conditions of the busiest column family."""
     return tuple(_stalls(options, rocksdb_version, busiest))
 
 
 def pending_compaction_bytes(
     level0_bytes: float, sizes: Sequence[float], targets: Sequence[float]
 ) -> float:
-    """What RocksDB counts as still to be compacted, once level 0 is due.
+    """RocksDB's estimate of pending compaction bytes once level 0 is due.
 
-    ``sizes`` and ``targets`` are those of level 1 and up.
+    ``sizes`` and ``targets``: level 1 and up.
     VersionStorageInfo::EstimateCompactionBytesNeeded() in db/version_set.cc.
     """
     needed = level0_bytes + sizes[0]
@@ -60,7 +60,7 @@ def pending_compaction_bytes(
 
 
 def _level0_at(limit: int, sizes: Sequence[float], targets: Sequence[float]) -> float:
-    """The level 0 with which so much is pending: by halving, since what is pending only grows."""
+    """Size of level 0 at which ``limit`` bytes are pending, by bisection."""
     low, high = 0.0, float(limit)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -113,7 +113,7 @@ def _stalls(options: TreeOptions, rocksdb_version: str, busiest: Busiest) -> Ite
         ('slowdown', options.soft_pending_bytes),
         ('stop', options.hard_pending_bytes),
     ):
-        # 0 switches it off.
+        # 0 disables the limit.
         if not limit:
             continue
         if sizes is None:

@@ -1,4 +1,4 @@
-"""The options of one column family that decide the shape of its tree, as numbers."""
+"""Options of a column family that determine the shape of its tree, as numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEVEL_STYLE = 'kCompactionStyleLevel'
 
 
 class NotModeledError(ValueError):
-    """An option set that RocksDB may take, and whose tree this model does not know."""
+    """A possibly valid option set that this model does not cover."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class TreeOptions:
     level_base_bytes: int
     level_multiplier: float
     levels: int
-    #: None where it differs between the versions that describe this one.
+    #: None if it differs between the two nearest measured versions.
     dynamic_level_bytes: Optional[bool]
     soft_pending_bytes: int
     hard_pending_bytes: int
@@ -46,7 +46,7 @@ class TreeOptions:
 
     @property
     def flush_bytes(self) -> int:
-        """Memtables that are flushed together.
+        """Size of the memtables that are flushed together.
 
         The RocksDB Tuning Guide's write_buffer_size x min_write_buffer_number_to_merge.
         """
@@ -54,10 +54,11 @@ class TreeOptions:
 
     @property
     def full_memtable_bytes(self) -> float:
-        """What a memtable holds when it is full: less than its size, by a part of an arena block.
+        """Size of a full memtable: less than write_buffer_size by a part of an arena block.
 
-        MemTable::ShouldFlushNow() in db/memtable.cc: it takes another block while that leaves it
-        at most 0.6 of a block too large, and is full when less than a quarter of the last is left.
+        MemTable::ShouldFlushNow() in db/memtable.cc: it allocates another block while it exceeds
+        its size by at most 0.6 blocks, and is full when less than a quarter of the last block is
+        left.
         """
         block = max(1, self.arena_block_bytes)
         blocks = max(1, math.ceil(self.write_buffer_bytes / block - 0.4))
@@ -78,10 +79,10 @@ class TreeOptions:
 
 
 def tree_options(option_set: OptionSet, rocksdb_version: str) -> TreeOptions:
-    """The tree's options of one column family.
+    """The tree options of one column family.
 
-    Raises NotModeledError for another compaction style, without compactions, and for levels that
-    do not grow by a number, and what `effective` raises.
+    Raises NotModeledError for another compaction style, for disabled compaction and for an infinite
+    level multiplier, and what `effective` raises.
     """
     values = effective(option_set, rocksdb_version)
     style = values.get('compaction_style')
@@ -95,7 +96,7 @@ def tree_options(option_set: OptionSet, rocksdb_version: str) -> TreeOptions:
             return values[name]
         except KeyError:
             raise NotModeledError(
-                f'{name}: what RocksDB {rocksdb_version} makes of it is not known'
+                f'{name}: its effective value in RocksDB {rocksdb_version} is unknown'
             ) from None
 
     def number(name: str) -> int:
@@ -107,7 +108,7 @@ def tree_options(option_set: OptionSet, rocksdb_version: str) -> TreeOptions:
     dynamic = values.get('level_compaction_dynamic_level_bytes')
     return TreeOptions(
         write_buffer_bytes=number('write_buffer_size'),
-        # Not told for a version between two measured ones: an eighth was the rule until 7.
+        # Unknown for a version between two measured ones: an eighth was the rule until 7.
         arena_block_bytes=int(
             values.get('arena_block_size', max(1, number('write_buffer_size') // 8))
         ),

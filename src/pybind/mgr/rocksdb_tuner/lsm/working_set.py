@@ -1,15 +1,12 @@
-"""How many objects clients write to, told by what RocksDB writes for them. Pure.
+"""Number of objects that clients write to, estimated from the write amplification. Pure.
 
-The model has one parameter that no daemon tells and that what an OSD writes depends on: the number
-of objects that are written to. Before anything is measured it may be any up to what the database
-has room for, each order of magnitude as likely as another. Each number predicts a write
-amplification; the measured one lies around that of the true number as far as measured ones lay
-around predicted ones on the OSDs that the model was calibrated on. So each number is as likely as
-what was measured is under it (Bayes). How long the PG log is, which a young OSD's is not yet as it
-is to be, is left open with it.
+The model has one parameter that no daemon reports: the number of objects that are written to. The
+prior is log-uniform up to the maximum for the size of the database. Each number predicts a write
+amplification; its likelihood follows from the measured one and the model's calibration error
+(Bayes). The length of the PG log, which is still growing on a young OSD, is a second parameter.
 
-The long window of an OSD is used whole each time, so nothing is to be kept from one time to the
-next, and a manager that takes over knows the same.
+Every estimate uses the whole long window, so there is no state to carry over, and another mgr gets
+the same result after a failover.
 """
 
 from __future__ import annotations
@@ -28,17 +25,17 @@ from .records import Estimate, TreeModel
 
 __all__ = ['Measured', 'WorkingSet', 'working_set']
 
-#: Of numbers of objects that the model is asked about, evenly by order of magnitude.
+#: Numbers of objects that are modeled, evenly spaced on a log scale.
 _STEPS = 12
-#: And so many between two of them that the model is asked about.
+#: Interpolated numbers per modeled one.
 _FINER = 7
-#: Of the log that an OSD is to keep, how much it has, and how likely that is.
+#: Length of the PG log relative to its target, with its prior probability.
 _LOG_PARTS = ((1.0, 0.7), (0.3, 0.1), (0.1, 0.1), (0.03, 0.1))
-#: Fewer objects than this write as little as one does.
+#: Fewer objects make no difference.
 _LEAST_OBJECTS = 10.0
-#: So many compactions of level 0 must lie in a window for its amplification to mean anything.
+#: Minimum number of level 0 compactions in a window for a meaningful amplification.
 _LEAST_COMPACTIONS = 3
-#: Standard deviations from every number, beyond which the model does not explain what was measured.
+#: Standard deviations from every number beyond which the model does not explain the measurement.
 _FARTHEST = 3.0
 #: The ends of an interval that holds 80%.
 _LOW, _HIGH = 0.1, 0.9
@@ -46,7 +43,7 @@ _LOW, _HIGH = 0.1, 0.9
 
 @dataclass(frozen=True)
 class Measured:
-    """What an OSD wrote over its long window under the options that it runs."""
+    """Writes of an OSD over its long window under its running options."""
 
     #: (WAL + SST bytes) / WAL bytes
     write_amplification: float
@@ -55,16 +52,16 @@ class Measured:
 
 @dataclass(frozen=True)
 class WorkingSet:
-    #: Before anything was measured.
+    #: Without a measurement.
     prior: Estimate
-    #: With what was measured; None: too little was, or it tells nothing.
+    #: With the measurement; None: insufficient or inconclusive.
     fitted: Optional[Estimate]
-    #: In the logs of all placement groups, as goes best with ``fitted``; None without it.
+    #: Most likely length of all PG logs together; None without ``fitted``.
     log_entries: Optional[float] = None
 
 
 class _Case(NamedTuple):
-    """A number of objects and a length of logs, and how likely both are."""
+    """A number of objects and a PG log length, with their weight."""
 
     objects: float
     log_entries: float
@@ -73,10 +70,10 @@ class _Case(NamedTuple):
 
 @lru_cache(maxsize=64)
 def working_set(inputs: TreeInputs, measured: Optional[Measured]) -> Optional[WorkingSet]:
-    """Objects written to, before and after what was measured; ``inputs`` are as the OSD runs.
+    """Prior and posterior number of objects; ``inputs``: the OSD's running options.
 
-    None where what is written does not depend on them, or the size of the database is not known.
-    Raises what `model` raises.
+    None if the writes do not depend on it, or the database size is unknown. Raises what `model`
+    raises.
     """
     rooms = {entries: most_objects(_with_log(inputs, entries)) for entries in _logs(inputs)}
     known_rooms = [room for room in rooms.values() if room is not None]
@@ -84,7 +81,7 @@ def working_set(inputs: TreeInputs, measured: Optional[Measured]) -> Optional[Wo
     if most <= _LEAST_OBJECTS:
         return None
     numbers = _evenly(most, _STEPS * _FINER)
-    # With a shorter log there is room for more objects.
+    # A shorter PG log leaves room for more objects.
     before = [
         _Case(number, entries, part)
         for entries, part in _logs(inputs).items()
@@ -113,13 +110,13 @@ def working_set(inputs: TreeInputs, measured: Optional[Measured]) -> Optional[Wo
 
 
 def _evenly(most: float, steps: int) -> list[float]:
-    """Numbers up to ``most``, evenly by order of magnitude."""
+    """Numbers up to ``most``, evenly spaced on a log scale."""
     span = math.log(most / _LEAST_OBJECTS)
     return [_LEAST_OBJECTS * math.exp(span * i / (steps - 1)) for i in range(steps)]
 
 
 class _Predicted:
-    """Write amplification by the number of objects: modeled for some, between them smooth."""
+    """Write amplification by number of objects: modeled at some, interpolated in between."""
 
     def __init__(self, inputs: TreeInputs, most: float) -> None:
         numbers = _evenly(most, _STEPS)
@@ -130,7 +127,7 @@ class _Predicted:
     def _modeled(inputs: TreeInputs, objects: float) -> float:
         load = replace(inputs.load, objects=objects)
         write = amplification_of(replace(inputs, load=load)).write
-        # The workload and the size of the database are known here.
+        # Workload and database size are known here.
         assert write is not None
         return write.value
 
@@ -142,13 +139,13 @@ class _Predicted:
 
 
 def _logs(inputs: TreeInputs) -> Mapping[float, float]:
-    """Lengths that the logs may have together, and how likely each is before a measurement.
+    """Possible lengths of all PG logs together, with their prior probabilities.
 
-    They grow to what an OSD is to keep; those of a young OSD, or of new pools, are not there yet.
+    Logs grow to their target length; those of young OSDs and new pools are shorter.
     """
-    said = inputs.load.log_entries
-    if said is not None:
-        return {said: 1.0}
+    given = inputs.load.log_entries
+    if given is not None:
+        return {given: 1.0}
     return {part * LOG_ENTRIES: weight for part, weight in _LOG_PARTS}
 
 
@@ -157,7 +154,7 @@ def _with_log(inputs: TreeInputs, log_entries: float) -> TreeInputs:
 
 
 def _objects(numbers: Sequence[float], cases: Sequence[_Case]) -> Estimate:
-    """Over all lengths of logs."""
+    """The marginal distribution over all log lengths."""
     weights = dict.fromkeys(numbers, 0.0)
     for case in cases:
         weights[case.objects] += case.weight
@@ -165,7 +162,7 @@ def _objects(numbers: Sequence[float], cases: Sequence[_Case]) -> Estimate:
 
 
 def _long_enough(tree: TreeModel, window_s: float) -> bool:
-    """Whether level 0 of the busiest column family was compacted often enough in that time."""
+    """Whether the window has enough level 0 compactions of the busiest column family."""
     busiest = max(tree.column_families, key=lambda column: column.share or 0.0)
     if busiest.flush_every_s is None:
         return False
@@ -173,15 +170,15 @@ def _long_enough(tree: TreeModel, window_s: float) -> bool:
 
 
 def _error_of(quantity: Quantity) -> tuple[float, float]:
-    """Mean and deviation of the logarithm of measured over predicted, normal around 80%."""
+    """Mean and standard deviation of log(measured / predicted), assumed normal."""
     low, high = math.log(quantity.low), math.log(quantity.high)
     return (low + high) / 2, (high - low) / 2 / NormalDist().inv_cdf(_HIGH)
 
 
 def _estimate(numbers: Sequence[float], weights: Sequence[float]) -> Estimate:
-    """Median and the ends of the middle 80% of numbers that are as likely as their weights.
+    """Median and 80% interval of weighted numbers.
 
-    The weight of a number is spread over half the way to the next ones, by order of magnitude.
+    The weight of a number is spread halfway to its neighbors on a log scale.
     """
     step = math.log(numbers[1] / numbers[0])
 

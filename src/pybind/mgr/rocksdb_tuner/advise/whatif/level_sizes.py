@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Optional
 
 from ...lsm.fit import Fit, fitting_levels, holds
-from ...lsm.levels import paths, told_bytes
+from ...lsm.levels import paths, usable_bytes
 from ...lsm.tree_options import NotModeledError, tree_options
 from ...options.syntax import format, parse  # noqa: A004
 from ...units import format_bytes
@@ -46,14 +46,14 @@ def level_sizes(facts: OsdFacts) -> Proposal:
     data_bytes = situation.load.data_bytes
     if data_bytes is None or paths(situation.selection) == 1:
         return unknown
-    usable_bytes = told_bytes(signals.db_total_bytes)
+    db_bytes = usable_bytes(signals.db_total_bytes)
     try:
         tree = tree_options(running, version)
-        if holds(tree, usable_bytes, data_bytes):
+        if holds(tree, db_bytes, data_bytes):
             return Proposal(
                 f'The levels hold this data as they are. Let RocksDB move it: {compact}'
             )
-        fit = fitting_levels(tree, usable_bytes, data_bytes)
+        fit = fitting_levels(tree, db_bytes, data_bytes)
         if fit is None:
             return Proposal(
                 f'No level sizes hold {format_bytes(data_bytes)} on a DB device of '
@@ -64,7 +64,7 @@ def level_sizes(facts: OsdFacts) -> Proposal:
         after = _write_amplification(situation, format(running.replaced(values)))
     except NotModeledError:
         return unknown
-    return _proposal(fit, usable_bytes, before, after, compact)
+    return _proposal(fit, db_bytes, before, after, compact)
 
 
 def _write_amplification(situation: Situation, text: str) -> Optional[float]:
@@ -75,7 +75,7 @@ def _write_amplification(situation: Situation, text: str) -> Optional[float]:
 
 def _proposal(
     fit: Fit,
-    usable_bytes: int,
+    db_bytes: int,
     before: Optional[float],
     after: Optional[float],
     compact: str,
@@ -88,7 +88,7 @@ def _proposal(
     return Proposal(
         f'Put {_BASE}={fit.level_base_bytes},{_MULTIPLIER}={fit.level_multiplier} into the option '
         f'string: levels 0 to {fit.last_level} then take {format_bytes(fit.taken_bytes)} of the '
-        f'{format_bytes(usable_bytes)} that RocksDB is told of, and {effect}. '
+        f'{format_bytes(db_bytes)} that RocksDB is told of, and {effect}. '
         f'{_NEW_SHAPE}{compact}',
         (
             FindingEvidence(f'{_BASE} that fits', fit.level_base_bytes, 'bytes', None),

@@ -62,7 +62,7 @@ def test_requests_are_remembered_only_beyond_the_log(of_each_group: int, share: 
         assert found is not None
         return found
 
-    with_dups, without = usual.share('P'), usual.remembering_nothing().share('P')
+    with_dups, without = usual.share('P'), usual.without_dups().share('P')
     assert without < with_dups
     expected = without if share == 'less' else with_dups
     assert share_of_log(32 * of_each_group) == pytest.approx(expected)
