@@ -17,7 +17,7 @@ from .current_settings import CurrentSettings
 from .mgr.protocols import ConfigStore, CounterReader, Orchestrator, Store
 from .observe.sample import Sample
 from .observe.signals import Signals
-from .observe.trouble import Trouble, read_trouble
+from .observe.slow_events import SlowEvents, read_slow_events
 from .operations.allowed import Allowed
 from .operations.compaction.driver import CampaignCluster, CampaignDriver
 from .operations.compaction.history import record_of as campaign_record
@@ -127,10 +127,10 @@ class Operating:
     def record(self, newest: Callable[[int], Optional[Sample]], now_s: float) -> None:
         """Keep what was sampled: the verdict on a rollout is made of it."""
 
-        def trouble(osd_ids: Iterable[int]) -> Mapping[int, Trouble]:
-            return read_trouble(self._cluster, osd_ids)
+        def slow_events(osd_ids: Iterable[int]) -> Mapping[int, SlowEvents]:
+            return read_slow_events(self._cluster, osd_ids)
 
-        self.driver.observed(newest, now_s, trouble)
+        self.driver.observed(newest, now_s, slow_events)
 
     def drive_rollout(
         self, settings: Settings, now_s: float, allowed: Allowed, unheard: Optional[str]

@@ -88,7 +88,7 @@ class Sampler:
 
     def watch_starts(self, monotonic_s: float) -> None:
         """Note which OSDs started since the last look."""
-        self.starts.look(self._cluster.cluster_map().osds, monotonic_s, self.interval_s)
+        self.starts.sample(self._cluster.cluster_map().osds, monotonic_s, self.interval_s)
 
     def sample(self, settings: Settings, now_s: float) -> bool:
         """Sample if that is due; True if it was."""

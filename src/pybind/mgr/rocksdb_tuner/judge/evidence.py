@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Optional
 
-from ..observe.trouble import Trouble
+from ..observe.slow_events import SlowEvents
 from ..observe.window import Window
 
 
@@ -62,11 +62,11 @@ def measured(
     window: Optional[Window],
     db_used_bytes: Optional[int],
     least_writes: float,
-    trouble: Sequence[Trouble] = (),
+    slow_events: Sequence[SlowEvents] = (),
 ) -> Measured:
     """What one OSD did in ``window``; means of fewer than ``least_writes`` are not known.
 
-    ``trouble`` is what it told from the beginning of the window to its end, in order.
+    ``slow_events`` is what it told from the beginning of the window to its end, in order.
     """
     if window is None:
         return NOTHING
@@ -80,15 +80,15 @@ def measured(
         if txns and None not in written
         else None,
         db_used_bytes=db_used_bytes,
-        slow_ops=max((t.slow_ops for t in trouble if t.slow_ops is not None), default=None),
-        slow_commits=_risen(trouble),
+        slow_ops=max((t.slow_ops for t in slow_events if t.slow_ops is not None), default=None),
+        slow_commits=_risen(slow_events),
         flushed=None if window.bytes_written_sst is None else min(1, window.bytes_written_sst),
     )
 
 
-def _risen(trouble: Sequence[Trouble]) -> Optional[int]:
+def _risen(slow_events: Sequence[SlowEvents]) -> Optional[int]:
     """How far the count of slow commits rose; None where its ends are not known, or it fell."""
-    if len(trouble) < 2:
+    if len(slow_events) < 2:
         return None
-    first, last = trouble[0].slow_commits, trouble[-1].slow_commits
+    first, last = slow_events[0].slow_commits, slow_events[-1].slow_commits
     return last - first if first is not None and last is not None and last >= first else None

@@ -1,4 +1,4 @@
-"""Counters to samples to windows to signals, and RocksDB's own statistics.
+"""Counters, samples, windows and signals, and RocksDB's own statistics.
 
-Pure but for the `CounterReader` that hands it counters.
+Pure, except for the `CounterReader` that provides the counters.
 """

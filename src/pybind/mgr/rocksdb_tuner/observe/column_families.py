@@ -1,10 +1,9 @@
-"""RocksDB's own tables in the answer to `dump_objectstore_kv_stats`: levels and compaction.
+"""RocksDB's compaction statistics in the output of `dump_objectstore_kv_stats`.
 
-One table per column family, all of them since the OSD's process opened its RocksDB. Tentacle shows
-every column family, Pacific and Reef only "default", which holds next to nothing where RocksDB is
-sharded (seen on 16.2.15, 18.2.7 and 20.2.4). The tables are there once `rocksdb_perf` and
-`rocksdb_collect_compaction_stats` are on, be it from the start or not. RocksDB prints figures
-rounded; a GB is 2**30 bytes.
+One table per column family, cumulative since the OSD started. Tentacle prints every column family,
+Pacific and Reef only "default", which is nearly empty in a sharded RocksDB (seen on 16.2.15, 18.2.7
+and 20.2.4). The tables need `rocksdb_perf` and `rocksdb_collect_compaction_stats`, which can be
+enabled at runtime. RocksDB rounds its figures; a GB is 2**30 bytes.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ _UPTIME = re.compile(r'Uptime\(secs\): ([0-9.]{1,20}) total,.*')
 
 @dataclass(frozen=True)
 class LevelStats:
-    """One level of a column family; None: RocksDB's table has no such column."""
+    """One level of a column family; None: not in RocksDB's table."""
 
-    #: 0 is the level of flushes.
+    #: Flushes write to level 0.
     level: int
     files: Optional[int]
     size_bytes: Optional[int]
-    #: Above 1 it waits for compaction.
+    #: Above 1 the level needs compaction.
     score: Optional[float]
     read_bytes: Optional[int]
     write_bytes: Optional[int]
@@ -44,38 +43,38 @@ class LevelStats:
 
 @dataclass(frozen=True)
 class ColumnFamilyStats:
-    """One column family since the OSD started; None is "not told"."""
+    """One column family since the OSD started; None: not reported."""
 
     name: str
     levels: tuple[LevelStats, ...] = ()
     files: Optional[int] = None
     size_bytes: Optional[int] = None
-    #: Bytes that flushes and compaction wrote, over those that flushes did.
+    #: Bytes written by flushes and compaction over bytes written by flushes.
     write_amp: Optional[float] = None
     flush_bytes: Optional[int] = None
-    #: Flushes are in it.
+    #: Includes flushes.
     compaction_write_bytes: Optional[int] = None
     compaction_read_bytes: Optional[int] = None
-    #: How often writes were slowed or stopped, by RocksDB's reason.
+    #: Number of write slowdowns and stops, by RocksDB's reason.
     stalls: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class DeepStats:
-    """What one answer tells; None is "not told"."""
+    """The parsed output; None: not reported."""
 
     column_families: tuple[ColumnFamilyStats, ...] = ()
     uptime_s: Optional[float] = None
-    #: For how long writes were held up, since the start.
+    #: Duration of write stalls since the start.
     stalled_s: Optional[float] = None
-    #: Over all column families; only of an OSD that started with `rocksdb_perf`.
+    #: Over all column families; only if the OSD started with `rocksdb_perf`.
     totals: Optional[KvStats] = None
     block_cache_bytes: Optional[int] = None
     memtable_bytes: Optional[int] = None
 
 
 def parse_deep_stats(text: str) -> DeepStats:
-    """What is in an answer, or in the part of it that can be read; nothing is of none."""
+    """Parse an output, or its readable part; empty if there is none."""
     pairs = list(json_pairs(text))
     lines = [line for _, line in pairs]
     try:
@@ -122,14 +121,14 @@ def _with_line(
         return replace(family, flush_bytes=_flushed(flush[1], family.levels))
     stalls = _STALLS.fullmatch(line)
     if stalls:
-        # The last is the number since RocksDB was last asked.
+        # The last number counts since the previous dump.
         counted = stalls[1].partition(', interval ')[0]
         return replace(family, stalls={name: int(n) for n, name in _STALL.findall(counted)})
     return family
 
 
 def _row(header: tuple[str, ...], words: list[str]) -> Mapping[str, str]:
-    """Cells by the name of their column; the size is two words, a number and its unit."""
+    """Cells by column; the size is two words, number and unit."""
     at = header.index('Size') if 'Size' in header else len(header)
     cells = [*words[:at], ' '.join(words[at : at + 2]), *words[at + 2 :]]
     return dict(zip(header, cells))
@@ -137,7 +136,7 @@ def _row(header: tuple[str, ...], words: list[str]) -> Mapping[str, str]:
 
 def _with_row(family: ColumnFamilyStats, row: Mapping[str, str]) -> ColumnFamilyStats:
     files = _number(row.get('Files', '').partition('/')[0])
-    # Where nothing was flushed RocksDB says 0.
+    # RocksDB prints 0 without flushes.
     size_bytes, write_amp = _size(row.get('Size', '')), _number(row.get('W-Amp', '')) or None
     if row['Level'] == 'Sum':
         return replace(
@@ -173,9 +172,9 @@ def _size(text: str) -> Optional[int]:
 
 
 def _moved(row: Mapping[str, str], rate: str) -> Optional[int]:
-    """Bytes: the column for them counts in tenths of a GB, rate and time say more.
+    """Bytes from rate and time, which are more precise than the column in tenths of a GB.
 
-    None where compaction was so short that its time is shown as none.
+    None if compaction was so short that its time is printed as 0.
     """
     mb_per_s, seconds = _number(row.get(rate, '')), _number(row.get('Comp(sec)', ''))
     if mb_per_s is None or seconds is None:
@@ -186,7 +185,7 @@ def _moved(row: Mapping[str, str], rate: str) -> Optional[int]:
 
 
 def _flushed(gigabytes: str, levels: Sequence[LevelStats]) -> Optional[int]:
-    """None where a little was flushed, which is shown as nothing."""
+    """None if the flushed bytes round to 0."""
     number = _number(gigabytes)
     flushes = next((level.compactions for level in levels if level.level == 0), 0)
     return None if number is None or (number == 0 and flushes) else round(number * _GB)
@@ -198,7 +197,7 @@ def _first(pattern: re.Pattern[str], lines: Iterable[str]) -> Optional[float]:
 
 
 def _stalled_s(lines: Iterable[str]) -> Optional[float]:
-    """RocksDB counts it for the whole, and prints it beside the first column family."""
+    """RocksDB counts it for the whole database and prints it with the first column family."""
     for line in lines:
         match = _STALLED.fullmatch(line)
         seconds = _number(match[3]) if match else None

@@ -1,9 +1,9 @@
-"""The perf counters that are read, and nothing else: each read costs the mgr microseconds.
+"""The perf counters that the module reads: each read costs the mgr microseconds.
 
-`CounterNames` at every tick, `DetailNames` of one OSD in eight at a time.
+`CounterNames` are read at every tick, `DetailNames` for one OSD in eight.
 
-All of them have a priority that sends them to the mgr by default, checked in the perf schemas of
-16.2.15, 18.2.7 and 20.2.4.
+The priority of all of them is high enough to be sent to the mgr by default, according to the perf
+schemas of 16.2.15, 18.2.7 and 20.2.4.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..options.releases import counters_measured, renamed_counters, renamed_in_a
 
 
 class CounterNames(NamedTuple):
-    """The path of each counter in the newest release; the fields' names are the same for all."""
+    """The path of each counter in the newest release."""
 
     kv_sync: str = 'bluestore.kv_sync_lat'
     kv_flush: str = 'bluestore.kv_flush_lat'
@@ -28,7 +28,7 @@ class CounterNames(NamedTuple):
     op_w_latency: str = 'osd.op_w_latency'
     op_r: str = 'osd.op_r'
     op_r_out_bytes: str = 'osd.op_r_out_bytes'
-    #: Operations that read and write: class calls, such as RGW's bucket index.
+    #: Read-modify-write operations: class calls, such as bucket index updates.
     op_rw: str = 'osd.op_rw'
     op_rw_in_bytes: str = 'osd.op_rw_in_bytes'
     recovery_ops: str = 'osd.recovery_ops'
@@ -49,7 +49,7 @@ ALL_OPERATIONS = 'osd.op'
 
 
 class DetailNames(NamedTuple):
-    """Counters that are read less often, since they are for looking closely; None: not sent."""
+    """Counters that are read less often, for details; None: not sent."""
 
     throttle: Optional[str] = 'bluestore.txc_throttle_lat'
     prepare: Optional[str] = 'bluestore.state_prepare_lat'
@@ -71,7 +71,7 @@ class DetailNames(NamedTuple):
 
 @lru_cache(maxsize=16)
 def names_for(release: Optional[str]) -> CounterNames:
-    """Names in an OSD of ``release`` ("pacific"); the newest known ones where it is not known."""
+    """Counter names in ``release`` ("pacific"); the newest ones for an unknown release."""
     other = renamed_counters(release).items()
     return CounterNames()._replace(
         **{field: path for field, path in other if path and field in CounterNames._fields}
@@ -80,7 +80,7 @@ def names_for(release: Optional[str]) -> CounterNames:
 
 @lru_cache(maxsize=16)
 def details_for(release: Optional[str]) -> DetailNames:
-    """The same for the counters that are read less often."""
+    """The same for `DetailNames`."""
     other = renamed_counters(release).items()
     return DetailNames()._replace(
         **{field: path for field, path in other if field in DetailNames._fields}
@@ -88,15 +88,15 @@ def details_for(release: Optional[str]) -> DetailNames:
 
 
 def by_any_name(reader: CounterReader, release: Optional[str]) -> CounterReader:
-    """``reader`` for an OSD of ``release``: where its names were never read, older ones count too.
+    """``reader`` for an OSD of ``release``, with older names as fallback in unmeasured releases.
 
-    That is so for Quincy and Squid, and for any release that is not known.
+    These are Quincy, Squid and all unknown releases.
     """
     return reader if counters_measured(release) else _ByAnyName(reader)
 
 
 class _ByAnyName:
-    """Reads a counter by the newest name of it, and where it is not sent, by the one before."""
+    """Reads a counter by its newest name, with the previous name as fallback."""
 
     def __init__(self, reader: CounterReader) -> None:
         self._reader = reader

@@ -1,4 +1,4 @@
-"""When to ask which OSD for RocksDB's own statistics: rarely, and of few OSDs at a time."""
+"""Scheduling of requests for RocksDB's statistics: rarely, and one OSD at a time."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Mapping, NamedTuple, Optional
 
 from .kv_stats import KvStats, KvStatsUnavailableError, parse_kv_stats, parse_memtable_time
 
-#: One OSD of the cluster at a time, and the next one not before this.
+#: Between two requests in the cluster.
 CLUSTER_SPACING_S = 15.0
-#: The same OSD again after this; two answers make one rate.
+#: Between two requests to the same OSD; two answers give one rate.
 OSD_SPACING_S = 300.0
-#: An OSD that does not offer statistics offers them at the earliest after a restart, which is
-#: noticed by itself; this is for those where an operator switched them on meanwhile.
+#: Retry of an OSD without statistics, in case an operator enabled them at runtime; a restart is
+#: detected separately.
 UNAVAILABLE_SPACING_S = 6 * 3600.0
 
 
 class DeepRequest(NamedTuple):
-    """Ask this OSD for RocksDB's own statistics, and hand the answer back with this nonce."""
+    """Request RocksDB's statistics from this OSD; the answer belongs to this nonce."""
 
     osd_id: int
     nonce: int
@@ -32,21 +32,21 @@ class _Asked:
 
 
 class KvAnswer(NamedTuple):
-    """What RocksDB counted up to a time."""
+    """RocksDB's tickers at one time."""
 
     time_s: float
     stats: KvStats
 
 
 class MemtableTime(NamedTuple):
-    """Time that was spent in inserting writes into memtables, and how many there were."""
+    """Time spent on memtable inserts, and the number of writes."""
 
     total_s: float
     writes: int
 
 
 class Answers(NamedTuple):
-    """The newest answer of one process and the one before, each with its memtable times."""
+    """The last two answers of one process, each with its memtable times."""
 
     kv: tuple[KvAnswer, ...]
     memtable: tuple[MemtableTime, ...]
@@ -60,21 +60,21 @@ class _Answer:
 
 
 class CompactionRate(NamedTuple):
-    """Bytes that compaction wrote (without flushes), measured by RocksDB itself."""
+    """Compaction writes without flushes, measured by RocksDB."""
 
     bytes_per_s: float
     window_s: float
 
 
 class RocksdbTimes(NamedTuple):
-    """Where RocksDB's own time went between two answers; None is "not known"."""
+    """Timings of RocksDB between two answers; None: unknown."""
 
     window_s: float
-    #: Time in which RocksDB held writes up over wall time, 0..1.
+    #: Duration of write stalls over wall time, 0..1.
     stall_share: Optional[float]
     wal_sync_ms: Optional[float]
     memtable_insert_ms: Optional[float]
-    #: Blocks that were found in the block cache, and those read from the device.
+    #: Block cache hits and misses.
     cache_hits: Optional[int] = None
     cache_misses: Optional[int] = None
 
@@ -87,7 +87,7 @@ class _Memtable:
 
     @property
     def insert_ms(self) -> Optional[float]:
-        """Of one write between the two."""
+        """Mean time per write between the two answers."""
         if self.before is None or self.now.writes <= self.before.writes:
             return None
         spent_s = self.now.total_s - self.before.total_s
@@ -96,13 +96,13 @@ class _Memtable:
 
 @dataclass(frozen=True)
 class KeptAnswers:
-    """What OSDs answered up to one time."""
+    """Answers of OSDs at one time."""
 
     kv: Mapping[int, _Answer]
     memtables: Mapping[int, _Memtable]
 
     def of(self, osd_id: int, nonce: int) -> Answers:
-        """What the figures of this process were made of, oldest first."""
+        """The answers that the rates of this process are based on, oldest first."""
         kv, memtable = self.kv.get(osd_id), self.memtables.get(osd_id)
         return Answers(
             tuple(a for a in (kv.before, kv.kv) if a) if kv and kv.nonce == nonce else (),
@@ -113,7 +113,7 @@ class KeptAnswers:
 
 
 class DeepStatistics:
-    """Chooses whom to ask, and turns two answers of one process into a rate.
+    """Schedules requests, and computes rates from two answers of one process.
 
     Times are seconds of one clock.
     """
@@ -129,7 +129,7 @@ class DeepStatistics:
     def next_requests(
         self, up_osds: Iterable[tuple[int, int]], now_s: float
     ) -> tuple[DeepRequest, ...]:
-        """Whom to ask now, mostly nobody; ``up_osds`` are (OSD id, nonce)."""
+        """The requests that are due, usually none; ``up_osds`` are (OSD id, nonce)."""
         if self._last_asked_s is not None and now_s - self._last_asked_s < CLUSTER_SPACING_S:
             return ()
         due = [
@@ -139,14 +139,14 @@ class DeepStatistics:
         ]
         if not due:
             return ()
-        # Whoever waited longest; those never asked first.
+        # The one that waited longest; OSDs without a request come first.
         _, osd_id, nonce = min(due)
         self._last_asked_s = now_s
         self._asked[osd_id] = _Asked(nonce, now_s)
         return (DeepRequest(osd_id, nonce),)
 
     def accept(self, osd_id: int, nonce: int, text: str, now_s: float) -> None:
-        """Take an answer, whatever it is."""
+        """Process an answer of any content."""
         try:
             stats = parse_kv_stats(text)
         except KvStatsUnavailableError as error:
@@ -168,24 +168,24 @@ class DeepStatistics:
             self._rates[osd_id] = (nonce, CompactionRate((new - old) / window_s, window_s))
 
     def accept_perf_dump(self, osd_id: int, nonce: int, text: str) -> None:
-        """Take the perf counters of the RocksDB of an OSD whose statistics are on."""
+        """Process the RocksDB perf counters of an OSD with statistics."""
         self.accept_memtable_time(osd_id, nonce, parse_memtable_time(text))
 
     def accept_memtable_time(
         self, osd_id: int, nonce: int, counted: Optional[tuple[float, int]]
     ) -> None:
-        """Take (seconds, writes) since the OSD's process started; None: nothing was counted."""
+        """Process (seconds, writes) since the OSD started; None: not counted."""
         known = self._memtables.pop(osd_id, None)
         if counted is not None:
             before = known.now if known is not None and known.nonce == nonce else None
             self._memtables[osd_id] = _Memtable(nonce, MemtableTime(*counted), before)
 
     def kept(self) -> KeptAnswers:
-        """The newest answers of all OSDs; later ones are not in it."""
+        """A snapshot of the newest answers of all OSDs."""
         return KeptAnswers(dict(self._answers), dict(self._memtables))
 
     def times(self, osd_id: int, nonce: int, now_s: float) -> Optional[RocksdbTimes]:
-        """The newest times of this process; None if there are none, or they are old."""
+        """The newest timings of this process; None if there are none or they are stale."""
         timed, answer = self._times.get(osd_id), self._answers.get(osd_id)
         if timed is None or answer is None or timed[0] != nonce:
             return None
@@ -205,7 +205,7 @@ class DeepStatistics:
         return asked.unavailable if asked else None
 
     def compaction(self, osd_id: int, nonce: int, now_s: float) -> Optional[CompactionRate]:
-        """The newest rate of this process; None if there is none, or it is old."""
+        """The newest rate of this process; None if there is none or it is stale."""
         rated, answer = self._rates.get(osd_id), self._answers.get(osd_id)
         if rated is None or answer is None or rated[0] != nonce:
             return None
@@ -237,7 +237,7 @@ def _times(before: KvStats, after: KvStats, window_s: float) -> RocksdbTimes:
     stall_share = None
     if before.stall_micros is not None and after.stall_micros is not None:
         stalled_s = (after.stall_micros - before.stall_micros) / 1e6
-        # Several writers may be held up at once.
+        # Several writers can stall at the same time.
         stall_share = min(1.0, stalled_s / window_s) if stalled_s >= 0 else None
     sync_ms = None
     if before.wal_sync is not None and after.wal_sync is not None:

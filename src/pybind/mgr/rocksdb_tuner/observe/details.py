@@ -1,8 +1,7 @@
-"""What is looked at more closely, of one OSD in eight at each tick: the parts of a
-write, memory, caches.
+"""Detail counters, read for one OSD in eight per tick: the parts of a write, memory, caches.
 
-Reading a counter costs the mgr 2.5 us. What changes slowly, or is for an operator's eyes, must not
-cost that at every tick.
+Reading a counter costs the mgr 2.5 us, too much at every tick for values that change slowly or are
+only displayed.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from .latency import WriteLatency
 from .sample import SAME_REPORT_S, Sample
 from .window import MIN_WINDOW_S, Latency
 
-#: One OSD in this many is looked at closely at each tick, so its window is as many ticks long.
+#: Details are read for one OSD in this many per tick, so their window is as many ticks long.
 ROUNDS = 8
-#: But never fewer than this, so that a small cluster does not wait.
+#: Minimum per tick, for small clusters.
 LEAST_PER_TICK = 4
 
-#: Of the others each is a sum and a count.
+#: All other details have a sum and a count.
 _NUMBERS = frozenset(
     {
         'memory_mapped_bytes',
@@ -37,32 +36,32 @@ _IS_NUMBER = tuple(field in _NUMBERS for field in DetailNames._fields)
 
 
 class Details(NamedTuple):
-    """What was seen of one OSD between two close looks; None is "not known"."""
+    """Details of one OSD between two detail samples; None: unknown."""
 
-    #: Time of the newer one, on the clock of the reports.
+    #: Time of the newer sample, on the clock of the reports.
     time_s: float
-    #: None until there are two.
+    #: None until there are two samples.
     latency: Optional[WriteLatency]
-    #: Mean time to place an iterator in RocksDB, and how often that was done in the window.
+    #: Mean time of an iterator seek in RocksDB, and number of seeks in the window.
     omap_seek_ms: Optional[float]
     omap_seeks: Optional[int]
-    #: What the OSD has mapped, as its allocator says (0 without tcmalloc: not known), and the
-    #: target of its memory autotuning.
+    #: Mapped memory according to tcmalloc (None without it), and the memory target of the OSD's
+    #: cache autotuning.
     memory_mapped_bytes: Optional[int]
     memory_target_bytes: Optional[int]
-    #: Onodes that were found in the cache in the window, and those read from RocksDB.
+    #: Onode cache hits and misses in the window.
     onode_hits: Optional[int] = None
     onode_misses: Optional[int] = None
-    #: Times since the OSD started that BlueFS had to take smaller pieces of the shared device.
+    #: BlueFS allocations below bluefs_shared_alloc_size since the OSD started.
     bluefs_fallbacks: Optional[int] = None
-    #: Of the free space of the data device, 0..1; Pacific does not send it.
+    #: Fragmentation of the data device's free space, 0..1; Pacific does not send it.
     fragmentation: Optional[float] = None
-    #: Between the two looks.
+    #: Between the two samples.
     window_s: Optional[float] = None
 
 
 class DetailSample(NamedTuple):
-    """One close look: the counters of `Sample` that belong to it, and those of `DetailNames`."""
+    """Detail counters at one time, with the counters of `Sample` they are compared with."""
 
     time_s: float
     nonce: int
@@ -95,7 +94,7 @@ _LATENCIES = tuple(
 def take_details(
     reader: CounterReader, osd_id: int, names: DetailNames, sample: Sample
 ) -> DetailSample:
-    """A close look at the report that ``sample`` was taken from."""
+    """Read the details of the report that ``sample`` was taken from."""
     values: list[object] = []
     points = iter(reader.latest(osd_id, [path for path in names if path]))
     for path, is_number in zip(names, _IS_NUMBER):
@@ -120,7 +119,7 @@ def take_details(
 
 
 def details(before: Optional[DetailSample], after: DetailSample) -> Details:
-    """What happened between two close looks; sizes only, where they cannot be compared."""
+    """Differences of two detail samples; sizes only if they cannot be compared."""
     window = None if before is None else _window(before, after)
     lower = window['omap_lower_bound'] if window else None
     upper = window['omap_upper_bound'] if window else None
@@ -130,7 +129,7 @@ def details(before: Optional[DetailSample], after: DetailSample) -> Details:
         _write_latency(after.time_s - before.time_s, window) if before and window else None,
         seek.mean_ms if seek else None,
         seek.operations if seek else None,
-        # An OSD without tcmalloc says 0.
+        # An OSD without tcmalloc reports 0.
         after.memory_mapped_bytes or None,
         after.memory_target_bytes or None,
         _counted(before, after, 'onode_hits') if window else None,
@@ -147,7 +146,7 @@ def _counted(before: Optional[DetailSample], after: DetailSample, field: str) ->
 
 
 def choose(osd_ids: Sequence[int], round_number: int) -> frozenset[int]:
-    """Which OSDs to look at closely in this round; in ``ROUNDS`` rounds at most, all of them."""
+    """The OSDs to read details of in this round; all OSDs within ``ROUNDS`` rounds."""
     per_round = max(LEAST_PER_TICK, -(-len(osd_ids) // ROUNDS))
     rounds = max(1, -(-len(osd_ids) // per_round))
     first = round_number % rounds * per_round
@@ -158,7 +157,7 @@ _Window = dict[str, Optional[Latency]]
 
 
 def _window(before: DetailSample, after: DetailSample) -> Optional[_Window]:
-    """None where they are of two processes, or a counter was reset between them."""
+    """None if the samples are of two processes, or a counter was reset between them."""
     window_s = after.time_s - before.time_s
     if before.nonce != after.nonce or not MIN_WINDOW_S <= window_s <= MAX_GAP_S:
         return None
@@ -190,7 +189,7 @@ def _write_latency(window_s: float, window: _Window) -> WriteLatency:
         kv_queue_ms=mean_ms['kv_queued'],
         kv_round_ms=mean_ms['kv_commiting'],
         kv_flush_ms=mean_ms['kv_flush'],
-        # Exactly what Reef calls kv_commit_lat: kv_sync_lat is the sum of the two.
+        # Reef's kv_commit_lat: kv_sync_lat is the sum of both.
         kv_commit_ms=_difference(mean_ms['kv_sync'], mean_ms['kv_flush']),
     )
 

@@ -1,8 +1,8 @@
-"""When a DB device will be full, from how the DB grew. Pure.
+"""Forecast of when a DB device is full. Pure.
 
-The slope is Theil and Sen's: the median of the slopes between all pairs of points. It is not moved
-by the sawtooth of compaction, nor by a single jump. The interval is the one of P. K. Sen, Estimates
-of the Regression Coefficient Based on Kendall's Tau, 1968.
+The slope is the Theil-Sen estimator: the median of the slopes between all pairs of points. It is
+robust against the sawtooth of compaction and against a single jump. The interval is from P. K. Sen,
+Estimates of the Regression Coefficient Based on Kendall's Tau, 1968.
 """
 
 from __future__ import annotations
@@ -14,38 +14,37 @@ from enum import Enum
 from statistics import median
 from typing import NamedTuple, Optional
 
-#: Points of the history are this far apart, and as many are kept: a day.
+#: Spacing and number of points in the history: a day.
 SPACING_S = 1800.0
 POINTS = 49
-#: Fewer points, or a shorter time, say nothing of a day: compaction alone moves the DB by
-#: a tenth within hours.
+#: Minimum for a forecast: compaction alone changes the size by a tenth within hours.
 MIN_POINTS = 12
 MIN_HISTORY_S = 6 * 3600.0
-#: A day of history is no ground to speak of next year.
+#: Maximum forecast relative to the length of the history.
 HORIZON = 90.0
-#: Of the standard normal distribution: an interval that is right nine times in ten.
+#: Quantile of the standard normal distribution for a 90% interval.
 _Z_90_PERCENT = 1.645
 _DAY_S = 86400.0
 
 
 class Outlook(str, Enum):
-    """What can be said of a DB device."""
+    """State of a DB device."""
 
     NOT_ENOUGH_HISTORY = 'not-enough-history'
-    #: The growth is unknown from none.
+    #: No significant growth.
     NOT_GROWING = 'not-growing'
-    #: It grows, but too slowly for this history to tell when it is full.
+    #: It grows too slowly for a forecast from this history.
     BEYOND_HORIZON = 'beyond-horizon'
     FILLING = 'filling'
-    #: What does not fit is on the slow device already.
+    #: Data has already spilled over to the slow device.
     SPILLED = 'spilled'
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """The DB device of one OSD, as its history lets one expect.
+    """Forecast for the DB device of one OSD.
 
-    A full device is where spilling begins at the latest. Times are seconds from ``time_s`` on.
+    Spillover starts when the device is full, at the latest. Times are seconds from ``time_s``.
     """
 
     outlook: Outlook
@@ -56,7 +55,7 @@ class Forecast:
     growth_bytes_per_day: Optional[float] = None
     growth_low_bytes_per_day: Optional[float] = None
     growth_high_bytes_per_day: Optional[float] = None
-    #: Only with `Outlook.FILLING`: by the median slope, at the earliest, and at the latest.
+    #: Only with `Outlook.FILLING`: by the median slope, earliest and latest.
     full_in_s: Optional[float] = None
     full_earliest_s: Optional[float] = None
     full_latest_s: Optional[float] = None
@@ -64,7 +63,7 @@ class Forecast:
 
 @dataclass(frozen=True)
 class GrowthPoints:
-    """The points of a history, oldest first, and the device at the last of them."""
+    """The points of a history, oldest first, and the device at the last point."""
 
     times_s: tuple[float, ...]
     used_bytes: tuple[int, ...]
@@ -78,7 +77,7 @@ class GrowthPoints:
 
 
 class KeptGrowth(NamedTuple):
-    """The same, as compact as it is kept; the arrays are never changed."""
+    """The same in compact form; the arrays are never modified."""
 
     times_s: array[float]
     used_bytes: array[int]
@@ -96,9 +95,9 @@ class KeptGrowth(NamedTuple):
 
 
 class GrowthHistory:
-    """A day of the used bytes of one DB device, in 0.9 KiB.
+    """Used bytes of one DB device over a day, in 0.9 KiB.
 
-    It outlives restarts of the OSD: what is on the device does not change by them.
+    It survives OSD restarts, which do not change the contents of the device.
     """
 
     __slots__ = ('_forecast', '_kept')
@@ -114,12 +113,12 @@ class GrowthHistory:
 
     @property
     def kept(self) -> KeptGrowth:
-        """What the forecast was made of; it does not change any more."""
+        """The points of the forecast, immutable."""
         return self._kept
 
     @property
     def points(self) -> Optional[GrowthPoints]:
-        """The same as points; None before the first."""
+        """The same as `GrowthPoints`; None before the first point."""
         return self._kept.points
 
     def add(
@@ -130,18 +129,18 @@ class GrowthHistory:
         slow_used_bytes: int,
         stagger_s: float = 0.0,
     ) -> None:
-        """Take what is used now; kept only where the last point is old enough.
+        """Add a point if the last one is old enough.
 
-        ``stagger_s`` shifts when that is, so that not all OSDs are reckoned in one tick.
+        ``stagger_s`` spreads the forecasts of all OSDs over several ticks.
         """
         kept = self._kept
         if total_bytes != kept.total_bytes or (kept.times_s and time_s < kept.times_s[-1]):
-            # Another device, or another time: nothing to compare with.
+            # Another device, or the clock went backwards: start over.
             self.clear()
             kept = self._kept = self._kept._replace(total_bytes=total_bytes)
         if kept.times_s and not self._is_due(time_s, stagger_s):
             return
-        # New ones, since other threads read those that are kept.
+        # New arrays, since other threads read the old ones.
         times_s = kept.times_s[1 - POINTS :] + array('d', (time_s,))
         used = kept.used_bytes[1 - POINTS :] + array('q', (used_bytes,))
         self._kept = KeptGrowth(times_s, used, total_bytes, slow_used_bytes)
@@ -160,7 +159,7 @@ class GrowthHistory:
 def forecast(
     times_s: list[float], used_bytes: list[int], total_bytes: int, slow_used_bytes: int
 ) -> Forecast:
-    """What the points, oldest first and at least one, say of when ``total_bytes`` are used."""
+    """Forecast from at least one point, oldest first."""
     now_s, points = times_s[-1], len(times_s)
     history_s = now_s - times_s[0]
     if slow_used_bytes > 0:
@@ -173,7 +172,7 @@ def forecast(
         return Forecast(Outlook.NOT_GROWING, now_s, history_s, points, *growth)
 
     def full_in_s(by_slope: float) -> float:
-        # By the line and not by the last point, which may be a peak before a compaction.
+        # From the fitted line, since the last point can be a peak before a compaction.
         return max(0.0, total_bytes - _level_now(times_s, used_bytes, by_slope)) / by_slope
 
     if full_in_s(slope) > HORIZON * history_s:
@@ -191,7 +190,7 @@ def forecast(
 
 
 def theil_sen(times_s: list[float], values: list[int]) -> tuple[float, float, float]:
-    """(slope, its lower and its upper bound) per second; at least two points, times rising."""
+    """(slope, lower bound, upper bound) per second; at least two points, times ascending."""
     n = len(times_s)
     slopes = sorted(
         (values[j] - values[i]) / (times_s[j] - times_s[i]) for i in range(n) for j in range(i)
@@ -206,5 +205,5 @@ def theil_sen(times_s: list[float], values: list[int]) -> tuple[float, float, fl
 
 
 def _level_now(times_s: list[float], values: list[int], slope: float) -> float:
-    """Where the line of ``slope`` through the middle of the points stands at the last of them."""
+    """Value of the median line of ``slope`` at the last point."""
     return median(value + slope * (times_s[-1] - time_s) for time_s, value in zip(times_s, values))

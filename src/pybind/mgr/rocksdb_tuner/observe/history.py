@@ -1,4 +1,4 @@
-"""A bounded memory of one OSD's samples, for a short window and a long one."""
+"""Bounded history of one OSD's samples, for a short and a long window."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from .interval import MAX_INTERVAL_S
 from .sample import Sample
 from .window import MIN_WINDOW_S, Window, comparable, window
 
-#: The short window reaches back this far: long enough to smooth, short enough that a workload is
-#: recognized within a minute of its start.
+#: Length of the short window: long enough to smooth, short enough to classify a workload within a
+#: minute of its start.
 SHORT_WINDOW_S = 30.0
-#: Points of the long window are this far apart, and as many are kept: two hours.
+#: Spacing and number of points in the long window: two hours.
 ANCHOR_SPACING_S = 600.0
 ANCHORS = 13
-#: Two samples further apart than this are no window: the mgr was away in between.
+#: Maximum distance of two samples in a window; beyond it the mgr was away in between.
 MAX_GAP_S = 2 * MAX_INTERVAL_S
 
 
 class WrittenBytes(NamedTuple):
-    """What BlueFS wrote for RocksDB over the long window."""
+    """BlueFS writes for RocksDB over the long window."""
 
     window_s: float
     wal_bytes: int
@@ -27,7 +27,7 @@ class WrittenBytes(NamedTuple):
 
 
 class Anchor(NamedTuple):
-    """A point of the long window: bytes written since the OSD's process started."""
+    """A point of the long window: bytes written since the OSD started."""
 
     time_s: float
     wal_bytes: int
@@ -35,12 +35,12 @@ class Anchor(NamedTuple):
 
 
 class OsdHistory:
-    """Samples of one OSD. A restart of the OSD, or a reset counter, empties it."""
+    """Samples of one OSD. An OSD restart or a counter reset clears it."""
 
     __slots__ = ('_anchors', '_recent', '_short')
 
     def __init__(self) -> None:
-        # Replaced, never changed: other threads read them.
+        # Replaced, never modified: other threads read them.
         self._recent: tuple[Sample, ...] = ()
         self._anchors: tuple[Anchor, ...] = ()
         self._short: Optional[Window] = None
@@ -65,10 +65,10 @@ class OsdHistory:
         return self._anchors
 
     def add(self, sample: Sample) -> None:
-        """Take a new sample; the same report again, or one too close behind it, is passed over.
+        """Add a sample, unless it is the same report or too close to the last one.
 
-        One that is older than the last means that the clock was set back: what is known by
-        the old time is dropped.
+        A sample older than the last one means that the clock went backwards: the history is
+        cleared.
         """
         newest = self.newest
         if newest is not None:
@@ -78,8 +78,7 @@ class OsdHistory:
             if apart_s > MAX_GAP_S or not comparable(newest, sample):
                 self.clear()
         recent = (*self._recent, sample)
-        # The oldest goes while the next one still reaches back far enough, or nothing would
-        # be left to compare with where reports are rare.
+        # Keep at least two samples, even if reports are rare.
         while len(recent) > 2 and sample.time_s - recent[0].time_s > SHORT_WINDOW_S:
             recent = recent[1:]
         self._recent = recent
@@ -92,7 +91,7 @@ class OsdHistory:
         self._short = None
 
     def written(self) -> Optional[WrittenBytes]:
-        """Bytes written over the long window; None while there is nothing to compare."""
+        """Bytes written over the long window; None without two samples."""
         newest = self.newest
         if newest is None or not self._anchors:
             return None

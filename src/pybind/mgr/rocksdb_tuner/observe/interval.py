@@ -1,4 +1,4 @@
-"""How often to sample: often enough to see a workload, never so often that the mgr notices."""
+"""The sampling interval: short enough to see a workload, long enough to spare the mgr."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from typing import Optional
 MIN_INTERVAL_S = 5.0
 DEFAULT_INTERVAL_S = 10.0
 MAX_INTERVAL_S = 3600.0
-#: Planned CPU time of one OSD in a tick, until it was measured.
+#: Expected CPU time per OSD and tick before the first measurement.
 EXPECTED_OSD_S = 150e-6
-#: Share of one core that sampling may take.
+#: Maximum share of one core for sampling.
 MAX_SHARE = 0.02
 
 
 def choose_interval(osds: int, tick_s: Optional[float], configured_s: float) -> float:
     """Seconds between two samples of every OSD.
 
-    ``tick_s`` is the CPU time that the last tick took, None before the first; ``configured_s``
-    is the operator's wish, 0 for none. A tick that takes too long stretches even that: the
-    manager comes first.
+    ``tick_s``: CPU time of the last tick, None before the first. ``configured_s``: the operator's
+    setting, 0 for automatic; expensive ticks stretch it too.
     """
     wished_s = configured_s if configured_s > 0 else DEFAULT_INTERVAL_S
     cost_s = tick_s if tick_s is not None else osds * EXPECTED_OSD_S

@@ -1,11 +1,10 @@
-"""The answer of an OSD to `dump_objectstore_kv_stats`: RocksDB's own statistics.
+"""Parser of `dump_objectstore_kv_stats`: RocksDB's own statistics.
 
-The answer is two to four JSON texts one after another, in which one key ("" or ".") is repeated
-for every line, so an ordinary JSON reader fails or keeps the last line only. Seen on 16.2.15,
-18.2.7 and 20.2.4. Only the tickers ("rocksdb.compact.write.bytes COUNT : 178009961") are taken:
-they count the whole database, while the compaction tables of Pacific and Reef show one column
-family. Tickers are there only if the OSD started with `rocksdb_perf` on and
-`rocksdb_collect_extended_stats` is on.
+The output is two to four concatenated JSON documents that repeat one key ("" or ".") for every
+line, so a JSON parser fails or keeps the last line only. Seen on 16.2.15, 18.2.7 and 20.2.4. Only
+the tickers ("rocksdb.compact.write.bytes COUNT : 178009961") are used: they count the whole
+database, while the compaction tables of Pacific and Reef show one column family. Tickers need
+`rocksdb_perf` at OSD startup and `rocksdb_collect_extended_stats`.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ _DECODER = json.JSONDecoder(object_pairs_hook=list)
 
 
 class KvStatsUnavailableError(Exception):
-    """The OSD does not offer these statistics, or what it sent is none; the text says which."""
+    """The OSD has no such statistics, or its output is invalid; see the message."""
 
 
 @dataclass(frozen=True)
 class KvStats:
-    """Bytes and microseconds since the OSD's process opened its RocksDB, over all column families.
+    """Bytes and microseconds since the OSD started, over all column families.
 
-    ``compact_*`` is compaction without flushes. None: this ticker was not in the answer.
+    ``compact_*`` is compaction without flushes. None: the ticker is missing.
     """
 
     compact_read_bytes: Optional[int]
@@ -37,17 +36,17 @@ class KvStats:
     flush_write_bytes: Optional[int]
     wal_bytes: Optional[int]
     stall_micros: Optional[int]
-    #: fsync of the WAL: microseconds in all, and how often.
+    #: fsync of the WAL: total microseconds, and count.
     wal_sync: Optional[tuple[int, int]] = None
-    #: Blocks that were found in the block cache, and those read from the device.
+    #: Block cache hits and misses.
     cache_hits: Optional[int] = None
     cache_misses: Optional[int] = None
 
 
 def parse_memtable_time(text: str) -> Optional[tuple[float, int]]:
-    """(seconds, writes) spent in inserting into memtables, from `perf dump rocksdb`.
+    """(seconds, writes) of memtable inserts, from `perf dump rocksdb`.
 
-    None where nothing was counted: the OSD started without `rocksdb_perf`.
+    None if the OSD started without `rocksdb_perf`.
     """
     try:
         time = json.loads(text)['rocksdb']['rocksdb_write_memtable_time']
@@ -137,7 +136,7 @@ def json_pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _documents(text: str) -> Iterator[object]:
-    """JSON texts one after another, up to the first that is cut off or is none."""
+    """Concatenated JSON documents, up to the first invalid or truncated one."""
     position = 0
     while True:
         while position < len(text) and text[position].isspace():

@@ -1,12 +1,12 @@
-"""Where the time of a client's write goes, from the OSD's own latencies. Pure.
+"""Breakdown of a client write's latency, from the OSD's counters. Pure.
 
-What the slides of 2018 drew by hand from two perf dumps (Li Xiaoyan, Performance tuning in
-BlueStore & RocksDB, "Write IO time span"): the client's operation, in it BlueStore's transaction,
-in it the queue of the kv_sync thread and its rounds.
+After Li Xiaoyan, Performance tuning in BlueStore & RocksDB, 2018, "Write IO time span": the client
+operation contains BlueStore's transaction, which contains the queue of the kv_sync thread and its
+rounds.
 
-Means of different things are compared: ``client_op`` is of the writes that clients sent to this
-OSD, BlueStore's are of all its transactions (those of a replica too), and flush, commit and WAL
-sync are of one round of the kv_sync thread, which many transactions share.
+The means have different populations: ``client_op`` covers client writes to this OSD, BlueStore's
+latencies cover all its transactions, replicated writes included, and flush, commit and WAL sync are
+per round of the kv_sync thread, which many transactions share.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ MIN_CLIENT_OP_MS = 0.05
 
 
 class WriteLatency(NamedTuple):
-    """Means over ``window_s`` seconds, in milliseconds; None: the release does not send it."""
+    """Means over ``window_s`` seconds, in milliseconds; None: not sent by the release."""
 
     window_s: float
-    #: `osd.op_w_latency`: from the arrival of a client's write to its answer.
+    #: `osd.op_w_latency`: from the arrival of a client write to its reply.
     client_op_ms: Optional[float] = None
-    #: Waiting in the OSD's queue: `op_w_latency` - `op_w_process_latency`.
+    #: Time in the OSD's queue: `op_w_latency` - `op_w_process_latency`.
     osd_queue_ms: Optional[float] = None
-    #: `osd.op_w_prepare_latency`: until the transaction is handed out.
+    #: `osd.op_w_prepare_latency`: until the transaction is submitted.
     osd_prepare_ms: Optional[float] = None
-    #: BlueStore's `txc_commit_lat` (`commit_lat` before Reef): submission until it is durable.
+    #: BlueStore's `txc_commit_lat` (`commit_lat` before Reef): from submission to commit.
     bluestore_ms: Optional[float] = None
-    #: `state_prepare_lat`; before Reef `submit_lat`, which reaches a little further.
+    #: `state_prepare_lat`; before Reef `submit_lat`, which includes a little more.
     prepare_ms: Optional[float] = None
-    #: The part of it that waits for the throttle.
+    #: The part of ``prepare_ms`` spent in the throttle.
     throttle_ms: Optional[float] = None
-    #: `state_aio_wait_lat`: data on its way to the device before metadata may follow.
+    #: `state_aio_wait_lat`: the data write, which precedes the metadata commit.
     data_write_ms: Optional[float] = None
     #: `state_kv_queued_lat`: waiting for the kv_sync thread.
     kv_queue_ms: Optional[float] = None
-    #: `state_kv_commiting_lat`: the round of the kv_sync thread that takes it, to its end.
+    #: `state_kv_commiting_lat`: the round of the kv_sync thread that commits the transaction.
     kv_round_ms: Optional[float] = None
-    #: Of one round: the flush of the data's device, and the commit to RocksDB.
+    #: Per round: the flush of the data device, and the commit to RocksDB.
     kv_flush_ms: Optional[float] = None
     kv_commit_ms: Optional[float] = None
-    #: RocksDB's own, where its statistics are on: fsync of the WAL, and the insert of one write.
+    #: From RocksDB's statistics, if enabled: fsync of the WAL, and the insert of one write.
     wal_sync_ms: Optional[float] = None
     memtable_insert_ms: Optional[float] = None
 
     @property
     def replicas_ms(self) -> Optional[float]:
-        """What is neither queue nor preparation nor the own BlueStore: replicas and the PG.
+        """The rest beside queue, preparation and local BlueStore: replicas and the PG.
 
-        None where the local commit takes longer than that, so nothing can be said.
+        None if the rest is negative: the local commit took longer.
         """
         parts = (self.osd_queue_ms, self.osd_prepare_ms, self.bluestore_ms)
         if self.client_op_ms is None or None in parts:
@@ -61,7 +61,7 @@ class WriteLatency(NamedTuple):
 
     @property
     def kv_ms(self) -> Optional[float]:
-        """From the end of the data's write until the transaction is durable."""
+        """From the end of the data write to the commit."""
         if self.kv_queue_ms is not None and self.kv_round_ms is not None:
             return self.kv_queue_ms + self.kv_round_ms
         if self.bluestore_ms is None or self.prepare_ms is None or self.data_write_ms is None:
@@ -72,31 +72,31 @@ class WriteLatency(NamedTuple):
 
 @dataclass(frozen=True)
 class LatencyPart:
-    """One part of a write's way."""
+    """One part of a write's latency."""
 
     #: Stable name, "kv-queue".
     part: str
-    #: The part that contains it, None for the whole.
+    #: The enclosing part, None for the whole.
     within: Optional[str]
-    #: Mean in milliseconds; None where the release does not send what it takes.
+    #: Mean in milliseconds; None if the release lacks a counter.
     ms: Optional[float]
-    #: Where the figure comes from.
+    #: The counters.
     signal: str
 
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """The part that takes the most of what is known."""
+    """The largest known part."""
 
     part: str
     ms: float
-    #: Of the client's operation, 0..1; None where that is not known.
+    #: Of the client operation, 0..1; None if unknown.
     share: Optional[float]
     statement: str
 
 
 def parts(latency: WriteLatency) -> tuple[LatencyPart, ...]:
-    """All parts in the order of the way, those that are not known too."""
+    """All parts in order, unknown ones included."""
     return (
         LatencyPart('client-op', None, latency.client_op_ms, 'osd.op_w_latency'),
         LatencyPart(
@@ -147,7 +147,7 @@ _WHAT_IT_MEANS = {
 
 
 def bottleneck(latency: WriteLatency) -> Optional[Bottleneck]:
-    """The largest known part; None without writes, or where too little is known to say."""
+    """The largest known part; None without writes or with too few known parts."""
     if latency.client_op_ms is None or latency.client_op_ms < MIN_CLIENT_OP_MS:
         return None
     if latency.bluestore_ms is None:
@@ -155,10 +155,10 @@ def bottleneck(latency: WriteLatency) -> Optional[Bottleneck]:
     known = {part.part: part.ms for part in parts(latency) if part.ms is not None}
     throttle_ms = known.get('throttle', 0.0)
     if 'prepare' in known:
-        # What is left of the preparation when the throttle is taken out.
+        # Preparation without the throttle.
         known['prepare'] = max(0.0, known['prepare'] - throttle_ms)
     if 'kv-queue' in known:
-        # Both are known for a transaction: what its queue does not explain is its round.
+        # Queue and round are known per transaction, so the sum of both is redundant.
         known.pop('kv', None)
         if latency.kv_round_ms is not None:
             known.update(_round_of_a_write(latency.kv_round_ms, latency))
@@ -174,7 +174,7 @@ def bottleneck(latency: WriteLatency) -> Optional[Bottleneck]:
 
 
 def _round_of_a_write(round_ms: float, latency: WriteLatency) -> dict[str, float]:
-    """The round that takes a write, parted as rounds are on average."""
+    """A write's round, split into flush and commit like the average round."""
     flush_ms, commit_ms = latency.kv_flush_ms, latency.kv_commit_ms
     if flush_ms is None or commit_ms is None or flush_ms + commit_ms <= 0:
         return {'kv-commit': round_ms}

@@ -10,18 +10,18 @@ from .history import OsdHistory, WrittenBytes
 from .signals import Signals
 from .window import Latency, Window
 
-#: SST bytes below which a write amplification says only how full the memtables were: RocksDB's
-#: default for one memtable and one SST file.
+#: Minimum SST bytes for a write amplification; with less it depends on how full the memtables are.
+#: RocksDB's default size of a memtable and of an SST file.
 MIN_SST_BYTES = 64 * 1024 * 1024
 
-#: What nothing is known of; its length divides nothing.
+#: A window without counters; its length is never a divisor.
 _NO_WINDOW = Window(0.0, *(None for _ in Window._fields[1:]))
 
 
 def signals(
     osd: OsdInfo, history: OsdHistory, compaction: Optional[CompactionRate], now_s: float
 ) -> Signals:
-    """What ``osd`` does; ``compaction`` is RocksDB's own figure where the OSD offers it."""
+    """Signals of ``osd``; ``compaction``: RocksDB's own figure if available."""
     newest = history.newest
     if newest is None:
         return Signals(osd_id=osd.osd_id)
@@ -39,7 +39,7 @@ def signals(
         window_s=window_s or None,
         sample_age_s=max(0.0, now_s - newest.time_s),
         kv_sync_ms=_mean_ms(kv_sync),
-        # Rounds that end just inside the window may have begun before it.
+        # A round that ends in the window may have started before it.
         kv_sync_busy=min(1.0, kv_sync.total_s / window_s) if kv_sync else None,
         kv_flush_ms=_mean_ms(window.kv_flush),
         commit_ms=_mean_ms(window.commit),
@@ -66,9 +66,9 @@ def signals(
         db_write_amp_window_s=written.window_s if written and write_amp is not None else None,
         db_device_shared=shared,
         db_used_bytes=newest.db_used_bytes,
-        # On a shared device db_total is the whole device, which the DB may not fill: no limit.
+        # On a shared device db_total is the whole device, which is no limit for the DB.
         db_total_bytes=newest.db_total_bytes if shared is False else None,
-        # BlueFS says 0 where there is no such device.
+        # BlueFS reports 0 without such a device.
         wal_used_bytes=newest.wal_used_bytes if newest.wal_total_bytes else None,
         wal_total_bytes=newest.wal_total_bytes or None,
         slow_used_bytes=newest.slow_used_bytes if newest.slow_total_bytes else None,
@@ -93,9 +93,9 @@ def _sum(a: Optional[int], b: Optional[int]) -> Optional[int]:
 
 
 def _write_amplification(written: Optional[WrittenBytes]) -> Optional[float]:
-    """(WAL + SST) / WAL: what the device takes for every byte that BlueStore gives RocksDB.
+    """(WAL + SST) / WAL: device writes per byte that BlueStore writes to RocksDB.
 
-    ``bytes_written_slow`` is not a third term: it says on which device WAL and SST bytes went.
+    ``bytes_written_slow`` is not a third term: WAL and SST bytes already include it.
     """
     if written is None or written.sst_bytes < MIN_SST_BYTES or written.wal_bytes <= 0:
         return None
@@ -107,9 +107,9 @@ def _compaction(
 ) -> tuple[Optional[float], Optional[str], Optional[float]]:
     """(bytes per second, "measured" or "estimated", window in seconds).
 
-    SST files are written by flushes and by compaction, and a flush writes no more than went
-    through the WAL: SST - WAL bytes is the least that compaction wrote. Where SST bytes are
-    fewer than WAL bytes that bound says nothing, unless no SST was written at all.
+    SST files are written by flushes and compaction, and flushes write at most the WAL bytes, so
+    SST - WAL bytes is a lower bound for compaction. It is meaningless with fewer SST than WAL
+    bytes, unless no SST was written at all.
     """
     if measured is not None:
         return measured.bytes_per_s, 'measured', measured.window_s

@@ -1,4 +1,4 @@
-"""All that is observed of a cluster's OSDs, behind one object that a tick drives."""
+"""Observations of all OSDs, updated at every tick."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from .signals import Signals
 
 __all__ = ['KV_STATS_COMMAND', 'DeepRequest', 'Evidence', 'Observer', 'ShardingRequest']
 
-#: The command (`ceph tell osd.N ...`) that answers a `DeepRequest`.
+#: The command (`ceph tell osd.N ...`) for a `DeepRequest`.
 KV_STATS_COMMAND = 'dump_objectstore_kv_stats'
-#: And, where the OSD has such statistics, the one that completes them.
+#: The second command, for OSDs that have such statistics.
 PERF_DUMP_COMMAND = 'perf dump'
 PERF_DUMP_ARGUMENTS = {'logger': 'rocksdb'}
-#: Related options in the OSD map are reckoned in different ticks: a prime number of seconds apart.
+#: Spreads the forecasts of OSDs with adjacent ids over ticks: a prime number of seconds.
 _STAGGER_S = 37
 
 
 class _Watched:
-    """One OSD: its history, and since when its present process is known."""
+    """One OSD: its history, and since when its current process is known."""
 
     __slots__ = (
         'detail_before',
@@ -45,13 +45,13 @@ class _Watched:
         self.not_before_s = not_before_s
         self.history = OsdHistory()
         self.detail_sample: Optional[DetailSample] = None
-        #: The one before, with which the newest was compared.
+        #: The previous one, which the newest is compared with.
         self.detail_before: Optional[DetailSample] = None
         self.details: Optional[Details] = None
 
 
 class Evidence(NamedTuple):
-    """All that the figures of one OSD were made of, oldest first: the same figures follow."""
+    """The raw data behind the figures of one OSD, oldest first."""
 
     nonce: int
     samples: tuple[Sample, ...]
@@ -70,9 +70,9 @@ class _KeptOsd(NamedTuple):
 
 @dataclass(frozen=True)
 class Kept:
-    """All that is kept of the OSDs at one time: any thread may read it, and it does not change.
+    """An immutable snapshot of all observations, for any thread.
 
-    It costs a tick next to nothing; what is made of it, whoever asks for it pays.
+    Taking it is cheap; evaluating it is up to the reader.
     """
 
     osds: Mapping[int, _KeptOsd]
@@ -81,13 +81,13 @@ class Kept:
     files: KeptFiles
 
     def evidence(self, osd_id: int) -> Optional[Evidence]:
-        """What is kept of one OSD; None of one that is not seen."""
+        """The raw data of one OSD; None without samples."""
         kept = self.osds.get(osd_id)
         if kept is None:
             return None
         return Evidence(
             kept.nonce,
-            # A window is the difference of its ends.
+            # A window needs its two ends only.
             kept.recent if len(kept.recent) < 2 else (kept.recent[0], kept.recent[-1]),
             kept.anchors,
             tuple(d for d in (kept.detail_before, kept.detail_sample) if d is not None),
@@ -95,30 +95,30 @@ class Kept:
         )
 
     def sharded(self, osd_id: int, nonce: Optional[int]) -> Optional[bool]:
-        """Whether its RocksDB is sharded into column families; None where that is not known."""
+        """Whether its RocksDB is sharded; None: unknown."""
         return self.files.sharded(osd_id, nonce)
 
     def growth(self) -> Mapping[int, GrowthPoints]:
-        """What forecasts are made of, by OSD."""
+        """The points of forecasts, by OSD."""
         found = ((osd_id, kept.points) for osd_id, kept in self.histories.items())
         return {osd_id: points for osd_id, points in found if points is not None}
 
     def growth_of(self, osd_id: int) -> Optional[GrowthPoints]:
-        """The same of one OSD; None without a DB device of its own, or before the first point."""
+        """The same for one OSD; None without a dedicated DB device or before the first point."""
         kept = self.histories.get(osd_id)
         return kept.points if kept else None
 
 
 class Observer:
-    """Samples OSDs, keeps a bounded history, and says what each OSD does.
+    """Samples OSDs, keeps a bounded history, and computes the signals of each OSD.
 
-    Times are seconds of the mgr's wall clock: the one that stamps the OSDs' reports.
-    Not thread-safe: one thread drives it; `signals()` is a snapshot that any thread may read.
+    Times are seconds of the mgr's wall clock, which also stamps the OSDs' reports. Not thread-safe,
+    except for reading `signals()`.
     """
 
     def __init__(self) -> None:
         self._watched: dict[int, _Watched] = {}
-        #: Only of OSDs with a DB device of their own.
+        #: Only OSDs with a dedicated DB device.
         self._growth: dict[int, GrowthHistory] = {}
         self._deep = DeepStatistics()
         self._sharding = ShardingWatch()
@@ -126,9 +126,9 @@ class Observer:
         self._rounds = 0
 
     def observe(self, reader: CounterReader, cluster_map: ClusterMap, now_s: float) -> None:
-        """One tick: read the allow-listed counters of every OSD that is up."""
+        """One tick: read the counters of every OSD that is up."""
         found: dict[int, Signals] = {}
-        closely = choose([osd.osd_id for osd in cluster_map.osds], self._rounds)
+        detailed = choose([osd.osd_id for osd in cluster_map.osds], self._rounds)
         self._rounds += 1
         by_release = {
             release: (by_any_name(reader, release), names_for(release))
@@ -153,8 +153,8 @@ class Observer:
                 watched.detail_sample = watched.detail_before = watched.details = None
                 continue
             watched.history.add(sample)
-            if osd.osd_id in closely:
-                _look_closely(counters, osd, watched, sample)
+            if osd.osd_id in detailed:
+                _read_details(counters, osd, watched, sample)
             found[osd.osd_id] = signals(
                 osd,
                 watched.history,
@@ -169,32 +169,32 @@ class Observer:
         self._signals = found
 
     def signals(self) -> Mapping[int, Signals]:
-        """By OSD, as of the last tick. OSDs that are down or never reported are absent."""
+        """By OSD, as of the last tick, without OSDs that are down or never reported."""
         return self._signals
 
     def newest(self, osd_id: int) -> Optional[Sample]:
-        """The last sample of this OSD; None of one that is not seen."""
+        """The last sample of this OSD; None without signals."""
         return self._watched[osd_id].history.newest if osd_id in self._signals else None
 
     def details(self, osd_id: int) -> Optional[Details]:
-        """What the newest close look at this OSD showed; None before it, and of one not seen."""
+        """The newest details of this OSD; None if there are none yet."""
         if osd_id not in self._signals:
             return None
         return self._watched[osd_id].details
 
     def forecast(self, osd_id: int) -> Optional[Forecast]:
-        """When its DB device will be full; None without such a device, or before the first look."""
+        """When its DB device is full; None without such a device or before the first point."""
         growth = self._growth.get(osd_id)
         return growth.forecast if growth else None
 
     def rocksdb_times(self, osd_id: int, now_s: float) -> Optional[RocksdbTimes]:
-        """Times of RocksDB's own statistics; None where they are off, or the OSD is not seen."""
+        """Timings from RocksDB's statistics; None if they are off or the OSD has no signals."""
         if osd_id not in self._signals:
             return None
         return self._deep.times(osd_id, self._watched[osd_id].nonce, now_s)
 
     def kept(self) -> Kept:
-        """All that is kept now."""
+        """A snapshot of all observations."""
         watched = ((osd_id, self._watched[osd_id]) for osd_id in self._signals)
         return Kept(
             {
@@ -215,47 +215,47 @@ class Observer:
     def sharding_requests(
         self, now_s: float, able: Callable[[int], bool] = lambda _: True
     ) -> tuple[ShardingRequest, ...]:
-        """The few OSDs (mostly none) of those that are ``able`` to be asked for BlueFS files."""
+        """OSDs to ask for their BlueFS files, usually none; only those that are ``able``."""
         seen = [(osd_id, nonce) for osd_id, nonce in self._seen() if able(osd_id)]
         return self._sharding.next_requests(seen, now_s)
 
     def accept_files(self, request: ShardingRequest, text: str, now_s: float) -> None:
-        """Take the answer to a `ShardingRequest`, whatever it is; it never raises."""
+        """Process the answer to a `ShardingRequest`; never raises."""
         self._sharding.accept(request, text, now_s)
 
     def files_failed(self, request: ShardingRequest, now_s: float) -> None:
-        """The command failed (a CommandError): ask this OSD again much later."""
+        """The command failed (a CommandError): retry this OSD much later."""
         self._sharding.fail(request, now_s)
 
     def sharded(self, osd_id: int, nonce: Optional[int]) -> Optional[bool]:
-        """Whether its RocksDB is sharded into column families; None where that is not known."""
+        """Whether its RocksDB is sharded; None: unknown."""
         return self._sharding.sharded(osd_id, nonce)
 
     def deep_requests(
         self, now_s: float, able: Callable[[int], bool] = lambda _: True
     ) -> tuple[DeepRequest, ...]:
-        """The few OSDs (mostly none) of those that are ``able`` to be sent `KV_STATS_COMMAND`."""
+        """OSDs to send `KV_STATS_COMMAND` to, usually none; only those that are ``able``."""
         seen = [(osd_id, nonce) for osd_id, nonce in self._seen() if able(osd_id)]
         return self._deep.next_requests(seen, now_s)
 
     def accept_kv_stats(self, osd_id: int, nonce: int, text: str, now_s: float) -> None:
-        """Take the answer to a `DeepRequest`, whatever it is; it never raises."""
+        """Process the answer to a `DeepRequest`; never raises."""
         self._deep.accept(osd_id, nonce, text, now_s)
 
     def accept_perf_dump(self, osd_id: int, nonce: int, text: str) -> None:
-        """Take the answer to `PERF_DUMP_COMMAND`, whatever it is; it never raises."""
+        """Process the answer to `PERF_DUMP_COMMAND`; never raises."""
         self._deep.accept_perf_dump(osd_id, nonce, text)
 
     def kv_stats_failed(self, osd_id: int, nonce: int, reason: str, now_s: float) -> None:
-        """The command failed (a CommandError): ask this OSD again much later."""
+        """The command failed (a CommandError): retry this OSD much later."""
         self._deep.fail(osd_id, nonce, reason, now_s)
 
     def kv_stats_unavailable(self, osd_id: int) -> Optional[str]:
-        """Why this OSD gave no statistics when it was last asked; None if it gave them."""
+        """Why the last request to this OSD returned no statistics; None if it did."""
         return self._deep.unavailable(osd_id)
 
     def forget(self, osd_id: int) -> None:
-        """Drop all that is known of an OSD."""
+        """Drop all observations of an OSD."""
         self._watched.pop(osd_id, None)
         self._growth.pop(osd_id, None)
         self._deep.forget(osd_id)
@@ -281,19 +281,19 @@ class Observer:
     def _watch(self, osd: OsdInfo, nonce: int, now_s: float) -> _Watched:
         watched = self._watched.get(osd.osd_id)
         if watched is None:
-            # Nothing is known of the time before: the mgr's counters are this process's.
+            # First sight of this OSD: the mgr's counters belong to this process.
             watched = _Watched(nonce, not_before_s=0.0)
         elif watched.nonce != nonce:
             watched = _Watched(nonce, not_before_s=now_s)
         else:
-            # Where the clock was set back, the reports of this process have earlier stamps.
+            # If the clock went backwards, reports of this process have earlier timestamps.
             watched.not_before_s = min(watched.not_before_s, now_s)
             return watched
         self._watched[osd.osd_id] = watched
         return watched
 
 
-def _look_closely(reader: CounterReader, osd: OsdInfo, watched: _Watched, sample: Sample) -> None:
+def _read_details(reader: CounterReader, osd: OsdInfo, watched: _Watched, sample: Sample) -> None:
     before = watched.detail_sample
     if before is not None and sample.time_s == before.time_s:
         return

@@ -1,9 +1,9 @@
-"""What option strings the OSDs run, asked once for each of their processes.
+"""Running option strings of the OSDs, read once per OSD process.
 
-RocksDB's options do not change while an OSD runs, so what a process once reported holds until it
-ends. To ask again would be worse than useless: as soon as the last entry for an option is removed
-from the config store, `config show` says "default" of an OSD that still runs the removed value
-(seen on 16.2.15). The config store's entries, which do change, are polled.
+RocksDB's options do not change while an OSD runs, so the first answer of a process stays valid.
+Later answers can even be wrong: once the last entry of an option is removed from the config store,
+`config show` prints "default" for an OSD that still runs the removed value (seen on 16.2.15). The
+entries of the config store are polled.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Mapping, NamedTuple, Optional
 from ..mgr.protocols import CommandError, ConfigStore
 from ..mgr.records import ClusterMap, ConfigEntry, OsdInfo, RunningOption
 
-#: Entries are polled this often; an operator sees a change of theirs within this time.
+#: Polling interval of config store entries.
 POLL_S = 10.0
-#: After a restart the mgr may hold the old process's report: until then answers are renewed.
+#: After a restart the mgr may still hold the old process's report: read again until then.
 SETTLE_S = 20.0
-#: Bound on OSDs asked in one tick (two monitor commands each), so that a thousand OSDs never
-#: delay the mgr.
+#: Maximum of OSDs per tick (two monitor commands each), so that large clusters do not block the
+#: mgr.
 ASKED_PER_TICK = 40
 
 
@@ -34,24 +34,24 @@ class _Answer:
 
 
 class KnownOptions(NamedTuple):
-    """What was known up to one time."""
+    """Entries and running options at one time."""
 
     entries: tuple[ConfigEntry, ...] = ()
     answers: Mapping[int, _Answer] = MappingProxyType({})
 
     def running(self, osd: OsdInfo) -> Optional[Mapping[str, RunningOption]]:
-        """What this process of the OSD runs; None if it is down or was not asked yet."""
+        """Running options of this OSD process; None if it is down or not read yet."""
         answer = self.answers.get(osd.osd_id)
-        # The report of a process that is gone, or may be, is not what the OSD runs.
+        # A report of another process does not count.
         if answer is None or not osd.up or answer.nonce != osd.nonce:
             return None
         return answer.running
 
 
 class OptionWatch:
-    """Entries of the config store and running values of ``names``, at a bounded cost.
+    """Config store entries and running values of ``names``, at a bounded cost.
 
-    Times are seconds of one clock. May wait for a monitor.
+    Times are seconds of one clock. May block on a monitor.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class OptionWatch:
     ) -> None:
         self._config = config
         self._names = tuple(names)
-        #: Options of which it is enough to know when somebody set them.
+        #: Options that are read only if they are set.
         self._if_set = tuple(if_set)
         self._entries: tuple[ConfigEntry, ...] = ()
         self._polled_s: Optional[float] = None
@@ -70,19 +70,19 @@ class OptionWatch:
         return self._entries
 
     def running(self, osd: OsdInfo) -> Optional[Mapping[str, RunningOption]]:
-        """What this process of the OSD runs; None if it is down or was not asked yet."""
+        """Running options of this OSD process; None if it is down or not read yet."""
         return KnownOptions(self._entries, self._answers).running(osd)
 
     def kept(self) -> KnownOptions:
-        """What is known now; later answers are not in it."""
+        """A snapshot of entries and answers."""
         return KnownOptions(self._entries, dict(self._answers))
 
     def entries_changed(self) -> None:
-        """Somebody changed an entry: poll them at the next refresh."""
+        """Poll the entries at the next refresh."""
         self._polled_s = None
 
     def refresh(self, cluster_map: ClusterMap, now_s: float) -> None:
-        """Poll the entries if due, and ask the OSDs whose present process is not known."""
+        """Poll the entries if due, and read the options of new OSD processes."""
         if self._polled_s is None or abs(now_s - self._polled_s) >= POLL_S:
             self._entries = self._config.entries((*self._names, *self._if_set))
             self._polled_s = now_s
@@ -106,8 +106,8 @@ class OptionWatch:
         try:
             running = self._config.running(osd.osd_id, self._names, self._if_set)
         except CommandError:
-            # Not reported yet, as for a moment after every boot: asked again at the next tick. What
-            # this process has answered before stays: advice must not vanish for one tick.
+            # Not reported yet, as for a moment after every boot: retried at the next tick. An
+            # earlier answer of the same process stays, so that recommendations do not flap.
             if not same_process:
                 self._answers.pop(osd.osd_id, None)
             return

@@ -1,4 +1,4 @@
-"""What clients do to each pool: the mgr's own statistics, which tell whose work an OSD does."""
+"""Client I/O per pool, from the mgr's statistics: it shows which clients load an OSD."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .window import MIN_WINDOW_S
 
 
 class PoolRates(NamedTuple):
-    """Of one pool, per second. Each part of an operation counts (see `PoolCounters`)."""
+    """Rates of one pool. Each part of an operation counts (see `PoolCounters`)."""
 
     reads_per_s: float
     read_bytes_per_s: float
@@ -28,13 +28,13 @@ class _Reading(NamedTuple):
 
 
 class PoolHistory:
-    """The newest readings, as far back as an OSD's short window reaches. Times of one clock."""
+    """The readings within an OSD's short window. Times are of one clock."""
 
     def __init__(self) -> None:
         self._recent: deque[_Reading] = deque()
 
     def add(self, pools: Mapping[int, PoolCounters], now_s: float) -> None:
-        """Take a reading. One from before the last (a clock set back) drops what is known."""
+        """Add a reading. If the clock went backwards, earlier readings are dropped."""
         if self._recent:
             apart_s = now_s - self._recent[-1].time_s
             if 0 <= apart_s < MIN_WINDOW_S:
@@ -46,7 +46,7 @@ class PoolHistory:
             self._recent.popleft()
 
     def rates(self) -> Mapping[int, PoolRates]:
-        """By pool id. Absent: a pool whose counters fell (they were repaired), or were missing."""
+        """By pool id, without pools whose counters decreased (after a repair) or were missing."""
         if len(self._recent) < 2:
             return {}
         before, after = self._recent[0], self._recent[-1]
@@ -55,7 +55,7 @@ class PoolHistory:
         found = {}
         for pool_id, new in after.pools.items():
             old = before.pools.get(pool_id)
-            # Ids are given in order and once: this one was made meanwhile.
+            # Pool ids are ascending and never reused: this pool is new.
             if old is None and newest_before is not None and pool_id > newest_before:
                 old = _NOTHING
             rates = _rates(old, new, window_s) if old is not None else None

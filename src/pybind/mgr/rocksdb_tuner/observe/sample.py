@@ -10,16 +10,16 @@ from ..mgr.protocols import CounterReader
 from ..mgr.records import CounterPoint
 from .counters import ALL_OPERATIONS, CounterNames
 
-#: Counters of one report carry one time. One that is older than the newest by more than this was
-#: not in that report: the OSD stopped sending it, and its last value says nothing about now.
+#: All counters of a report have one timestamp. A counter that is older by more than this was not in
+#: the report: the OSD stopped sending it, so its value is stale.
 SAME_REPORT_S = 1.0
 #: OSDs report every 5 s unless `mgr_stats_period` was raised. A report older than this is stale:
-#: an OSD that hangs is still "up" for a while, and what it did before says nothing about now.
+#: a hanging OSD stays "up" for a while.
 MAX_REPORT_AGE_S = 30.0
 
 
 class Sample(NamedTuple):
-    """Raw values since the OSD's process started; None was never reported, or is stale.
+    """Raw values since the OSD started; None: never reported, or stale.
 
     Latencies are (sum in nanoseconds, number of operations).
     """
@@ -53,19 +53,19 @@ class Sample(NamedTuple):
 
 _LATENCIES = frozenset({'kv_sync', 'kv_flush', 'commit', 'op_w_latency'})
 _PLACE = {field: place for place, field in enumerate(Sample._fields)}
-#: Of a sample's fields the first one that is a counter; they are in the order of the names.
+#: The first counter among a sample's fields; counters are in the order of the names.
 _FIRST = _PLACE[CounterNames._fields[0]]
 _OP_W, _OP_W_LATENCY = _PLACE['op_w'], _PLACE['op_w_latency']
-#: An OSD counts each operation as one of three kinds, with its bytes and its time, and in
-#: ALL_OPERATIONS (`PrimaryLogPG::log_op_stats`, and the same place in each release). So those of a
-#: write are its latency's count, and while the sum of the kinds is that of all, none has moved.
+#: An OSD counts each operation as one of three kinds, with its bytes and latency, and in
+#: ALL_OPERATIONS (`PrimaryLogPG::log_op_stats` in all releases). So the number of writes is the
+#: count of their latency, and if ALL_OPERATIONS did not change, no kind did.
 _OF_WRITES = ('op_w_latency', 'op_w_in_bytes')
 _OF_OTHERS = ('op_r', 'op_r_out_bytes', 'op_rw', 'op_rw_in_bytes')
 _OF_OPERATIONS = (*_OF_WRITES, *_OF_OTHERS, 'op_w')
 
 
-class _Asked(NamedTuple):
-    """Which counters to read of an OSD: their names, and their places in a `Sample`."""
+class _Read(NamedTuple):
+    """Counters to read: their paths, and their positions in a `Sample`."""
 
     paths: tuple[str, ...]
     is_latency: tuple[bool, ...]
@@ -73,21 +73,21 @@ class _Asked(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What to read of a process that was seen before: each begins with all of the one before it."""
+    """Counters to read of a known process; each field starts with all of the previous one."""
 
     #: All but operations.
-    first: _Asked
-    and_writes: _Asked
-    and_others: _Asked
-    #: Where what was seen before does not tell what moved.
-    and_operations: _Asked
+    first: _Read
+    and_writes: _Read
+    and_others: _Read
+    #: All operations, if the earlier sample does not tell which kinds changed.
+    and_operations: _Read
 
 
 class _Known(NamedTuple):
-    """What an earlier sample of the same process says of what to read now.
+    """Devices according to an earlier sample of the same process.
 
-    ``db`` is whether the size of the device is known; ``wal`` and ``slow`` are whether there is
-    such a device, None where not all is known of it.
+    ``db``: whether the size of the DB device is known. ``wal`` and ``slow``: whether there is such
+    a device, None if not all its counters are known.
     """
 
     db: bool
@@ -95,9 +95,9 @@ class _Known(NamedTuple):
     slow: Optional[bool]
 
 
-def _asked(names: CounterNames, fields: Iterable[str]) -> _Asked:
+def _read(names: CounterNames, fields: Iterable[str]) -> _Read:
     found = tuple(fields)
-    return _Asked(
+    return _Read(
         tuple(getattr(names, field) for field in found),
         tuple(field in _LATENCIES for field in found),
         tuple(_PLACE[field] for field in found),
@@ -105,18 +105,18 @@ def _asked(names: CounterNames, fields: Iterable[str]) -> _Asked:
 
 
 class _Reading:
-    """What to read of an OSD whose counters have ``names``."""
+    """Counters to read of an OSD whose counters have ``names``."""
 
     def __init__(self, names: CounterNames) -> None:
         self._names = names
         self._plans: dict[_Known, _Plan] = {}
-        self.everything = _asked(names, names._fields)
+        self.everything = _read(names, names._fields)
 
     def plan(self, known: _Known) -> _Plan:
-        """Without what cannot change while a process runs.
+        """All counters that can change while the process runs.
 
-        That are the sizes of its devices, and what is used of a device that is not there: BlueFS
-        says 0 of both. Without a slow device nothing is written to one.
+        Device sizes cannot, nor can the used bytes of a missing device, for which BlueFS reports 0.
+        Without a slow device nothing is written to it.
         """
         plan = self._plans.get(known)
         if plan is None:
@@ -134,10 +134,10 @@ class _Reading:
                 if field not in _OF_OPERATIONS and not settled.get(field)
             )
             plan = self._plans[known] = _Plan(
-                _asked(self._names, first),
-                _asked(self._names, first + _OF_WRITES),
-                _asked(self._names, first + _OF_WRITES + _OF_OTHERS),
-                _asked(self._names, first + _OF_OPERATIONS),
+                _read(self._names, first),
+                _read(self._names, first + _OF_WRITES),
+                _read(self._names, first + _OF_WRITES + _OF_OTHERS),
+                _read(self._names, first + _OF_OPERATIONS),
             )
         return plan
 
@@ -154,88 +154,88 @@ def take_sample(
     not_before_s: float = 0.0,
     known: Optional[Sample] = None,
 ) -> Optional[Sample]:
-    """The OSD's newest report; None if there is none, or none fresh enough.
+    """The OSD's newest report; None if there is none or it is stale.
 
-    ``not_before_s`` is when this process was first seen: after a restart the mgr holds the
-    counters of the process before until the new one reports. Of ``known``, an earlier sample, is
-    taken what cannot have changed while a process runs.
+    ``not_before_s``: when this process was first seen. After a restart the mgr holds the old
+    process's counters until the new one reports. Constant values are taken from ``known``, an
+    earlier sample of the same process.
     """
     values: list[object]
     reading = _reading(names)
     if known is None or known.nonce != nonce:
         values = [None] * len(Sample._fields)
-        asked = reading.everything
-        points = reader.latest(osd_id, asked.paths)
+        wanted = reading.everything
+        points = reader.latest(osd_id, wanted.paths)
     else:
         values = list(known)
-        asked, points = _read_what_moved(reader, osd_id, reading, known)
+        wanted, points = _read_changed(reader, osd_id, reading, known)
     times = [point.time_s for point in points if point is not None]
     if not times:
         return None
     time_s = times[0]
-    # Counters of one report have one time: mostly all that were read.
+    # Usually all counters are from one report, with one timestamp.
     if times.count(time_s) < len(times):
         if min(times) < max(times) - SAME_REPORT_S:
-            # A report arrived while these were read: what was read before it is of the one before.
-            asked = reading.everything
-            points = reader.latest(osd_id, asked.paths)
+            # A report arrived during the read: start over.
+            wanted = reading.everything
+            points = reader.latest(osd_id, wanted.paths)
             times = [point.time_s for point in points if point is not None]
             if not times:
                 return None
         time_s = max(times)
     if time_s <= not_before_s or now_s - time_s > MAX_REPORT_AGE_S:
         return None
-    _fill(values, asked, points, time_s - SAME_REPORT_S)
+    _fill(values, wanted, points, time_s - SAME_REPORT_S)
     values[:_FIRST] = (time_s, nonce)
     return Sample(*values)  # type: ignore[arg-type]  # by the order of the fields
 
 
 def _fill(
     values: list[object],
-    asked: _Asked,
+    read: _Read,
     points: Iterable[Optional[CounterPoint]],
     oldest_s: float,
 ) -> None:
-    """Put what was read into its places in ``values``; None for what is older than the report."""
-    for point, is_latency, place in zip(points, asked.is_latency, asked.places):
-        # A counter whose kind is not the expected one is another counter of the same name.
+    """Fill ``values`` with the points read; None for counters older than the report."""
+    for point, is_latency, place in zip(points, read.is_latency, read.places):
+        # A counter of an unexpected kind is a different counter of the same name.
         if point is None or point.time_s < oldest_s or is_latency is (point.avgcount is None):
             values[place] = None
         elif is_latency:
             values[place] = point[1:]
         else:
             values[place] = point.value
-    if _OP_W_LATENCY in asked.places and _OP_W not in asked.places:
+    if _OP_W_LATENCY in read.places and _OP_W not in read.places:
         latency = values[_OP_W_LATENCY]
         values[_OP_W] = latency[1] if isinstance(latency, tuple) else None
 
 
-def _read_what_moved(
+def _read_changed(
     reader: CounterReader, osd_id: int, reading: _Reading, known: Sample
-) -> tuple[_Asked, list[Optional[CounterPoint]]]:
-    """(what was read, the points); each read costs the mgr more than all else done with it."""
+) -> tuple[_Read, list[Optional[CounterPoint]]]:
+    """(counters read, their points); reading dominates the cost of a sample."""
     wal, slow = known.wal_total_bytes, known.slow_total_bytes
-    wal_told = wal is not None and known.wal_used_bytes is not None
-    slow_told = None not in (slow, known.slow_used_bytes, known.bytes_written_slow)
+    wal_known = wal is not None and known.wal_used_bytes is not None
+    slow_known = None not in (slow, known.slow_used_bytes, known.bytes_written_slow)
     plan = reading.plan(
         _Known(
             known.db_total_bytes is not None,
-            wal != 0 if wal_told else None,
-            slow != 0 if slow_told else None,
+            wal != 0 if wal_known else None,
+            slow != 0 if slow_known else None,
         )
     )
     done, *points = reader.latest(osd_id, (ALL_OPERATIONS, *plan.first.paths))
 
-    def read_up_to(asked: _Asked) -> tuple[_Asked, list[Optional[CounterPoint]]]:
-        points.extend(reader.latest(osd_id, asked.paths[len(points) :]))
-        return asked, points
+    def read_up_to(wanted: _Read) -> tuple[_Read, list[Optional[CounterPoint]]]:
+        points.extend(reader.latest(osd_id, wanted.paths[len(points) :]))
+        return wanted, points
 
     not_writes = _reads_and_calls(known)
     if (
         not_writes is None
         or done is None
         or done.avgcount is not None
-        # Only what is of the same report can be compared.
+        # Only counters of one report can be compared.
         or points[0] is None
         or points[0].time_s != done.time_s
     ):
@@ -252,7 +252,7 @@ def _read_what_moved(
 
 
 def _reads_and_calls(known: Sample) -> Optional[int]:
-    """Operations so far that were no plain writes; None where not all is known of all kinds."""
+    """Number of reads and class calls; None if any kind is not fully known."""
     if (
         known.op_w is None
         or known.op_w_in_bytes is None

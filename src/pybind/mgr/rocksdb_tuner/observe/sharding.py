@@ -1,7 +1,7 @@
-"""Whether an OSD's RocksDB is sharded into column families: asked once of each process.
+"""Whether an OSD's RocksDB is sharded into column families: asked once per OSD process.
 
-No release tells it by its metadata, a health check or an option. The sign is a file: a sharded
-database has `sharding/def` in its BlueFS (seen on 16.2.15 and 20.2.4; an OSD made with
+No release exposes this in metadata, a health check or an option. A sharded database has a file
+`sharding/def` in BlueFS (seen on 16.2.15 and 20.2.4; an OSD created with
 `bluestore_rocksdb_cf=false` has none).
 """
 
@@ -14,17 +14,16 @@ from typing import Mapping, NamedTuple, Optional
 
 #: `ceph tell osd.N bluefs files list`
 COMMAND = 'bluefs files list'
-#: Bound on OSDs asked in one tick: a list of files takes the OSD milliseconds, and the mgr some
-#: 100 KB.
+#: Maximum of OSDs per tick: a file list costs the OSD milliseconds, and the mgr about 100 KB.
 ASKED_PER_TICK = 4
-#: An OSD that did not answer is asked again after this.
+#: Retry of an OSD that did not answer.
 RETRY_S = 3600.0
 
-_SIGN = 'sharding/def'
+_SHARDING_FILE = 'sharding/def'
 
 
 class ShardingRequest(NamedTuple):
-    """Ask this OSD for `COMMAND`, and hand the answer back with this nonce."""
+    """Send `COMMAND` to this OSD; the answer belongs to this nonce."""
 
     osd_id: int
     nonce: int
@@ -34,23 +33,23 @@ class ShardingRequest(NamedTuple):
 class _Asked:
     nonce: int
     asked_s: float
-    #: None: it did not answer, or not in a way that says so.
+    #: None: no answer, or an unusable one.
     sharded: Optional[bool] = None
 
 
 class KeptFiles(NamedTuple):
-    """What OSDs answered up to one time."""
+    """Answers of OSDs at one time."""
 
     asked: Mapping[int, _Asked]
 
     def sharded(self, osd_id: int, nonce: Optional[int]) -> Optional[bool]:
-        """None where this process was not asked, or did not say."""
+        """None if this process was not asked or gave no usable answer."""
         asked = self.asked.get(osd_id)
         return asked.sharded if asked is not None and asked.nonce == nonce else None
 
 
 class ShardingWatch:
-    """Chooses whom to ask, and remembers the answers. Times are seconds of one clock."""
+    """Schedules requests and keeps the answers. Times are seconds of one clock."""
 
     def __init__(self) -> None:
         self._asked: dict[int, _Asked] = {}
@@ -58,7 +57,7 @@ class ShardingWatch:
     def next_requests(
         self, up_osds: Iterable[tuple[int, int]], now_s: float
     ) -> tuple[ShardingRequest, ...]:
-        """Whom to ask now, mostly nobody; ``up_osds`` are (OSD id, nonce)."""
+        """The requests that are due, usually none; ``up_osds`` are (OSD id, nonce)."""
         due: list[ShardingRequest] = []
         for osd_id, nonce in up_osds:
             if self._is_due(osd_id, nonce, now_s):
@@ -68,20 +67,20 @@ class ShardingWatch:
         return tuple(due)
 
     def accept(self, request: ShardingRequest, text: str, now_s: float) -> None:
-        """Take an answer, whatever it is."""
+        """Process an answer of any content."""
         sharded = is_sharded(text)
         self._asked[request.osd_id] = _Asked(request.nonce, now_s, sharded)
 
     def fail(self, request: ShardingRequest, now_s: float) -> None:
-        """The command failed: ask this OSD again much later."""
+        """The command failed: retry this OSD much later."""
         self._asked[request.osd_id] = _Asked(request.nonce, now_s)
 
     def sharded(self, osd_id: int, nonce: Optional[int]) -> Optional[bool]:
-        """None where this process was not asked, or did not say."""
+        """None if this process was not asked or gave no usable answer."""
         return KeptFiles(self._asked).sharded(osd_id, nonce)
 
     def kept(self) -> KeptFiles:
-        """The answers so far; later ones are not in it."""
+        """A snapshot of the answers."""
         return KeptFiles(dict(self._asked))
 
     def _is_due(self, osd_id: int, nonce: int, now_s: float) -> bool:
@@ -95,7 +94,7 @@ class ShardingWatch:
 
 
 def is_sharded(text: str) -> Optional[bool]:
-    """What a list of BlueFS files says; None where it is none, or is empty."""
+    """Whether a list of BlueFS files has the sharding file; None if it is invalid or empty."""
     try:
         files = json.loads(text)
     except (ValueError, RecursionError):
@@ -104,10 +103,10 @@ def is_sharded(text: str) -> Optional[bool]:
         return None
     found = [file.get('name') for file in files if isinstance(file, dict)]
     names = {name for name in found if isinstance(name, str)}
-    # A BlueFS without files is no answer: RocksDB has a CURRENT at least.
-    return _SIGN in names if names else None
+    # An empty list is invalid: RocksDB always has a CURRENT file.
+    return _SHARDING_FILE in names if names else None
 
 
 def format_files(*, sharded: bool) -> list[dict[str, str]]:
-    """A list of BlueFS files that says so, for `is_sharded`."""
-    return [{'name': 'db/CURRENT'}, *([{'name': _SIGN}] if sharded else [])]
+    """A list of BlueFS files for `is_sharded`."""
+    return [{'name': 'db/CURRENT'}, *([{'name': _SHARDING_FILE}] if sharded else [])]

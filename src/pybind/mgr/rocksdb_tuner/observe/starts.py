@@ -1,8 +1,8 @@
-"""How long OSDs were away until they were up again, as far as this manager watched it. Pure.
+"""Downtime of OSDs across restarts, as observed by this mgr. Pure.
 
-No release tells the mgr how long an OSD took to start. The OSD map tells which process is up, and
-when none is: an absence lasts from one process to the next, with the time in which nobody started
-the OSD. It is known no better than looks are apart, so each has a lower and an upper bound.
+No release reports the startup time of an OSD to the mgr. The OSD map shows which process is up: an
+absence lasts from one process to the next, including the time before anything started the OSD. Its
+precision is the sampling interval, so there is a lower and an upper bound.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import Mapping, NamedTuple, Optional
 
 from ..mgr.records import OsdInfo
 
-#: After a longer pause than this, and than two samples, nothing is known of the time between.
+#: After a pause longer than this and than two sampling intervals, earlier observations are dropped.
 PAUSE_S = 60.0
-#: OSDs that went within this time may have gone with their host: shutting it down takes minutes
-#: at most. One that has been down for longer says nothing of the others.
+#: OSDs that went down within this time may have gone down with their host: a shutdown takes
+#: minutes at most.
 TOGETHER_S = 600.0
 
 
 class LastStart(NamedTuple):
-    """The last absence of an OSD that was watched from one process up to the next."""
+    """The last completely observed absence of an OSD."""
 
-    #: Between the first look and the last that saw it down: it was away for at least so long.
+    #: Lower bound: between the first and the last sample that saw it down.
     away_s: float
-    #: Between the looks that saw the two processes: and for at most so long.
+    #: Upper bound: between the samples that saw the two processes.
     away_most_s: float
-    #: Whether most OSDs of its host were away with it; None: no other one was there to tell.
+    #: Whether most OSDs of its host were down too; None: it has no other OSDs.
     host_away: Optional[bool]
 
 
@@ -37,54 +37,54 @@ class _Process(NamedTuple):
 
 
 class _Absence(NamedTuple):
-    """One that has not ended."""
+    """A current absence."""
 
-    #: The last look that saw it up.
+    #: The last sample that saw it up.
     up_s: float
-    #: The first look, and the last, that saw it down.
+    #: The first and the last sample that saw it down.
     first_s: float
     last_s: float
     host_away: Optional[bool] = None
 
 
 class _Watched(NamedTuple):
-    """One OSD that was seen up."""
+    """An OSD that was seen up."""
 
-    #: The one that was seen last.
+    #: The last one seen.
     process: _Process
     start: Optional[LastStart] = None
     absence: Optional[_Absence] = None
 
 
 class StartWatch:
-    """Watches OSDs go and come back. Times are seconds of a clock that nobody sets."""
+    """Observes OSDs going down and coming up. Times are seconds of a monotonic clock."""
 
     def __init__(self) -> None:
-        self._looked_s: Optional[float] = None
+        self._sampled_s: Optional[float] = None
         self._osds: dict[int, _Watched] = {}
-        #: By OSD; replaced, never changed: other threads read it.
+        #: By OSD; replaced, never modified: other threads read it.
         self.starts: Mapping[int, LastStart] = {}
 
-    def look(self, osds: Sequence[OsdInfo], now_s: float, interval_s: float) -> None:
-        """Look at the OSDs of the map; samples are ``interval_s`` apart."""
-        before_s, self._looked_s = self._looked_s, now_s
+    def sample(self, osds: Sequence[OsdInfo], now_s: float, interval_s: float) -> None:
+        """Sample the OSDs of the map; samples are ``interval_s`` apart."""
+        before_s, self._sampled_s = self._sampled_s, now_s
         if before_s is not None and now_s - before_s > max(PAUSE_S, 2 * interval_s):
             before_s = None
-        found = ((o, _look(self._osds.get(o.osd_id), o, before_s, now_s)) for o in osds)
+        found = ((o, _sample(self._osds.get(o.osd_id), o, before_s, now_s)) for o in osds)
         watched = {osd.osd_id: seen for osd, seen in found if seen is not None}
-        _look_at_hosts(watched, osds, now_s)
+        _check_hosts(watched, osds, now_s)
         self._osds = watched
         self.starts = {n: seen.start for n, seen in watched.items() if seen.start is not None}
 
 
-def _look(
+def _sample(
     known: Optional[_Watched], osd: OsdInfo, before_s: Optional[float], now_s: float
 ) -> Optional[_Watched]:
-    """What is known after one more look; ``before_s`` is the one before, None: not watched since.
+    """The state after another sample; ``before_s``: the previous one, None after a pause.
 
-    None: nothing is known of an OSD that was not seen up.
+    None: the OSD was not seen up yet.
     """
-    # What was made anew under the same id is another OSD.
+    # A recreated OSD with the same id is a different OSD.
     same = known if known is not None and known.process.uuid == osd.uuid else None
     if not osd.up:
         if same is None or before_s is None:
@@ -95,7 +95,7 @@ def _look(
         return None
     process = _Process(osd.uuid, osd.nonce)
     if same is not None and same.process == process:
-        # Marked down though it was alive, if it was
+        # The process is the same, so it was only marked down.
         return same if same.absence is None else same._replace(absence=None)
     if same is None or before_s is None:
         return _Watched(process)
@@ -105,8 +105,8 @@ def _look(
     return _Watched(process, LastStart(last_s - first_s, now_s - up_s, host_away))
 
 
-def _look_at_hosts(watched: dict[int, _Watched], osds: Sequence[OsdInfo], now_s: float) -> None:
-    """Note in each absence whether the OSDs of the host are away at once, as in its reboot."""
+def _check_hosts(watched: dict[int, _Watched], osds: Sequence[OsdInfo], now_s: float) -> None:
+    """Record in each absence whether most OSDs of the host are down, as in a reboot."""
     absences = {n: seen.absence for n, seen in watched.items() if seen.absence is not None}
     lately = {n for n, absence in absences.items() if now_s - absence.first_s <= TOGETHER_S}
     if not lately:

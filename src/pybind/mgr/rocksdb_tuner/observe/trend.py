@@ -1,6 +1,6 @@
-"""The last hours of what OSDs did, in bounded memory: for charts, never for a decision.
+"""Time series of the last hours in bounded memory: for charts only, never for a decision.
 
-All OSDs are sampled in the same tick, so one list of times serves all of them. An OSD has `WIDTH`
+All OSDs are sampled in the same tick, so they share one list of times. An OSD takes `WIDTH`
 four-byte numbers for each of `OSD_POINTS` times (4.2 KiB), a device class for each of
 `CLASS_POINTS` (56 KiB). Written by the serve thread, read by others.
 """
@@ -16,7 +16,7 @@ from typing import Generic, Mapping, NamedTuple, Optional, TypeVar
 
 from .signals import Signals
 
-#: What is kept of every OSD.
+#: Signals with a trend.
 TREND_SIGNALS = (
     'kv_sync_ms',
     'kv_sync_busy',
@@ -29,17 +29,17 @@ TREND_SIGNALS = (
     'db_used_bytes',
 )
 WIDTH = len(TREND_SIGNALS)
-#: Points of an OSD are at least this far apart, further where samples are: an hour or more.
+#: Minimum spacing of an OSD's points: at least an hour in total.
 OSD_SPACING_S = 30.0
 OSD_POINTS = 120
-#: And those of a device class: a day or more.
+#: The same for a device class: at least a day in total.
 CLASS_SPACING_S = 60.0
 CLASS_POINTS = 1440
-#: Device classes with a trend; an operator names a handful.
+#: Maximum number of device classes with a trend.
 CLASSES_MAX = 32
-#: For these the OSDs of a class differ in kind, not in part: the one in the middle speaks for them.
+#: A class shows the median of these over its OSDs, and the mean of all others.
 _MEDIAN = frozenset({'kv_sync_ms', 'kv_sync_busy', 'commit_ms', 'db_write_amp'})
-#: A first report has these; everything else is between two reports.
+#: Known from a single report; all others need two.
 _OF_ONE_REPORT = frozenset({'db_used_bytes'})
 _OF_TWO_REPORTS = tuple(i for i, name in enumerate(TREND_SIGNALS) if name not in _OF_ONE_REPORT)
 
@@ -50,17 +50,17 @@ _NOTHING_KNOWN = array('f', [_UNKNOWN] * WIDTH)
 
 
 class Trend(NamedTuple):
-    """What one OSD, or those of one device class, did; None: not known at that time."""
+    """Time series of one OSD or device class; None: unknown at that time."""
 
     #: Seconds since the epoch, oldest first.
     times_s: tuple[float, ...]
-    #: As many values for each of `TREND_SIGNALS`. Of a class: the median over its OSDs of times,
-    #: shares and ratios, and the mean of all others.
+    #: Values by signal. For a class: the median over its OSDs for times, shares and ratios, the
+    #: mean for all others.
     values: Mapping[str, tuple[Optional[float], ...]]
 
 
 class _Points(Generic[Key]):
-    """Rows of the same times, for several keys, as rings."""
+    """Ring buffers of several keys with common times."""
 
     def __init__(self, spacing_s: float, points: int) -> None:
         self._spacing_s, self._points = spacing_s, points
@@ -72,15 +72,15 @@ class _Points(Generic[Key]):
         if not self._times_s:
             return True
         newest_s = self._times_s[self._next - 1]
-        # A clock that was set back begins anew, see `add`. Ticks come a little early or late.
+        # If the clock went backwards, `add` starts over. Ticks jitter a little.
         return time_s < newest_s or time_s - newest_s >= 0.9 * self._spacing_s
 
     def add(self, time_s: float, rows: Mapping[Key, array[float]]) -> None:
         if self._times_s and time_s < self._times_s[self._next - 1]:
             self.clear()
         if not self._times_s and not any(_has_rates(row) for row in rows.values()):
-            # A module starts before its OSDs have reported twice: a first point with nothing to
-            # draw would keep the next one away for as long as points are apart.
+            # Right after startup no OSD has reported twice: an empty first point would only delay
+            # the next one.
             return
         slot = self._next
         if len(self._times_s) < self._points:
@@ -122,7 +122,7 @@ class _Points(Generic[Key]):
 
 
 class Trends:
-    """The trends of a cluster; any thread may read while one adds."""
+    """The trends of a cluster; one thread writes, any thread may read."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -135,9 +135,9 @@ class Trends:
         device_classes: Mapping[int, Optional[str]],
         time_s: float,
     ) -> None:
-        """Take the newest signals where a point is due.
+        """Add the newest signals if a point is due.
 
-        ``device_classes``: of every OSD that there is; the points of all others are dropped.
+        ``device_classes`` covers all existing OSDs; the points of others are dropped.
         """
         osds_due, classes_due = self._osds.due(time_s), self._classes.due(time_s)
         if not (osds_due or classes_due):
@@ -159,12 +159,12 @@ class Trends:
                 self._classes.add(time_s, {name: _together(by_class[name]) for name in named})
 
     def of_osd(self, osd_id: int) -> Optional[Trend]:
-        """None of an OSD that was never sampled, and while no OSD reported twice."""
+        """None for an OSD without samples, or before any OSD reported twice."""
         with self._lock:
             return self._osds.read(osd_id)
 
     def of_class(self, device_class: str) -> Optional[Trend]:
-        """None of a class whose OSDs were never sampled, and while no OSD reported twice."""
+        """None for a class without samples, or before any OSD reported twice."""
         with self._lock:
             return self._classes.read(device_class)
 
@@ -184,7 +184,7 @@ def _has_rates(row: array[float]) -> bool:
 
 
 def _together(rows: Sequence[array[float]]) -> array[float]:
-    """One row for the OSDs of a class, each signal over those of which it is known."""
+    """One row for the OSDs of a class, each signal over the OSDs that report it."""
     combined = []
     for column, name in enumerate(TREND_SIGNALS):
         known = [row[column] for row in rows if not math.isnan(row[column])]

@@ -1,4 +1,4 @@
-"""The difference of two samples of one OSD: how much happened between them."""
+"""The difference of two samples of one OSD."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Optional
 
 from .sample import Sample
 
-#: OSDs report every 5 s. Two reports that the mgr received closer together than this were held up
-#: on the way: they contain 5 s of work, and as a rate it would be a multiple of the truth.
+#: OSDs report every 5 s. Reports that arrive closer together were delayed: they still contain 5 s
+#: of work, so the rate would be too high.
 MIN_WINDOW_S = 4.0
 
 
@@ -22,7 +22,7 @@ class Latency(NamedTuple):
 
 
 class Window(NamedTuple):
-    """What happened in ``window_s`` seconds; None where a counter is not known at both ends."""
+    """Differences over ``window_s`` seconds; None unless a counter is known at both ends."""
 
     window_s: float
     kv_sync: Optional[Latency]
@@ -47,25 +47,24 @@ _END = Sample._fields.index('bytes_written_slow') + 1
 
 
 def comparable(before: Sample, after: Sample) -> bool:
-    """Whether `window` would give something; much cheaper than asking for it."""
+    """Whether `window` gives a result; much cheaper than computing it."""
     if before.nonce != after.nonce or after.time_s - before.time_s < MIN_WINDOW_S:
         return False
-    # Numbers and pairs beside None: what cannot be compared says so.
+    # Numbers, pairs and None: comparing with None raises TypeError.
     earlier: tuple[Any, ...] = before[_FIRST:_END]
     later: tuple[Any, ...] = after[_FIRST:_END]
     try:
-        # Counters do not fall; a pair of sum and count falls with its sum.
+        # Counters never decrease; pairs of sum and count compare by sum.
         return not any(map(lt, later, earlier))
     except TypeError:
-        # One of them is not known.
+        # A counter is unknown.
         return window(before, after) is not None
 
 
 def window(before: Sample, after: Sample) -> Optional[Window]:
-    """None where the two cannot be compared: another process, or no time between them.
+    """None if the samples cannot be compared: different processes, or too close together.
 
-    A counter that fell was reset, so the process is another one though nothing else says so:
-    then none of the differences means anything.
+    A counter that decreased was reset, so none of the differences is valid.
     """
     window_s = after.time_s - before.time_s
     if before.nonce != after.nonce or window_s < MIN_WINDOW_S:

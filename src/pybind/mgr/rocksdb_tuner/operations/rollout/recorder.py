@@ -11,7 +11,7 @@ from ...judge.evidence import Block, Evidence, Measured, measured
 from ...judge.signals import limits
 from ...judge.soak import block_length_s
 from ...observe.sample import Sample
-from ...observe.trouble import Trouble
+from ...observe.slow_events import SlowEvents
 from ...observe.window import window
 from ...plan.batches import PlannedBatch, count
 from ..phases import Phase
@@ -73,14 +73,14 @@ class Recorder:
         self._begin_s = 0.0
         self._first: Optional[Mapping[int, Optional[Sample]]] = None
         #: What every OSD told since then.
-        self._trouble: list[Mapping[int, Trouble]] = []
+        self._slow_events: list[Mapping[int, SlowEvents]] = []
 
     def add(
         self,
         part: Optional[Part],
         samples: Mapping[int, Optional[Sample]],
         now_s: float,
-        trouble: Optional[Mapping[int, Trouble]] = None,
+        slow_events: Optional[Mapping[int, SlowEvents]] = None,
     ) -> bool:
         """Take the newest samples, None of an OSD without one; True if they completed a block."""
         if part is not self._part or now_s < self._begin_s - limits().warm_up_s:
@@ -89,11 +89,11 @@ class Recorder:
             self._begin_s = now_s + (limits().warm_up_s if part is Part.AFTER else 0.0)
         if part is None or now_s < self._begin_s:
             return False
-        told = trouble or {}
+        told = slow_events or {}
         if self._first is None:
             self._begin_block(samples, now_s, told)
             return False
-        self._trouble.append(told)
+        self._slow_events.append(told)
         if now_s - self._begin_s < self.evidence.block_s:
             return False
         self._keep(part, Block({n: self._measured(n, last) for n, last in samples.items()}))
@@ -104,15 +104,15 @@ class Recorder:
         self,
         samples: Mapping[int, Optional[Sample]],
         now_s: float,
-        trouble: Mapping[int, Trouble],
+        slow_events: Mapping[int, SlowEvents],
     ) -> None:
-        self._begin_s, self._first, self._trouble = now_s, samples, [trouble]
+        self._begin_s, self._first, self._slow_events = now_s, samples, [slow_events]
 
     def _measured(self, osd_id: int, last: Optional[Sample]) -> Measured:
         first = None if self._first is None else self._first.get(osd_id)
         span = None if first is None or last is None else window(first, last)
         used = None if last is None else last.db_used_bytes
-        told = [trouble.get(osd_id, Trouble()) for trouble in self._trouble]
+        told = [slow_events.get(osd_id, SlowEvents()) for slow_events in self._slow_events]
         return measured(span, used, limits().least_writes, told)
 
     def _keep(self, part: Part, block: Block) -> None:

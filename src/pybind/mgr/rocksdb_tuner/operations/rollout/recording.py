@@ -11,7 +11,7 @@ from ...judge.records import Judgement
 from ...judge.verdict import judge
 from ...mgr.protocols import CommandError
 from ...observe.sample import Sample
-from ...observe.trouble import Trouble
+from ...observe.slow_events import SlowEvents
 from ...plan.batches import PlannedBatch, count
 from ...plan.records import Purpose
 from .batches import batch_of, watched_batch
@@ -64,21 +64,21 @@ class Recording:
         newest: Callable[[int], Optional[Sample]],
         now_s: float,
         idle_reason: Optional[str] = None,
-        trouble: Callable[[Iterable[int]], Mapping[int, Trouble]] = lambda _: {},
+        slow_events: Callable[[Iterable[int]], Mapping[int, SlowEvents]] = lambda _: {},
     ) -> None:
         """Take the newest samples; see `recorded_now` for ``idle_reason``.
 
-        ``trouble`` is asked for those that are measured, and only while they are.
+        ``slow_events`` is asked for those that are measured, and only while they are.
         """
         in_view = self._in_view(state)
         part = recorded_now(state, idle_reason)
         number = in_view.evidence.batch
         following = _following(state, number)
         upcoming = None if following is None else self._recorder_of(state, following)
-        told: Mapping[int, Trouble] = {}
+        told: Mapping[int, SlowEvents] = {}
         if part is not None:
             beside = () if upcoming is None or part is Part.BEFORE else upcoming.evidence.osds
-            told = trouble(sorted({*in_view.evidence.osds, *beside}))
+            told = slow_events(sorted({*in_view.evidence.osds, *beside}))
         completed = _add(in_view, part, newest, now_s, told)
         if completed and part is Part.AFTER:
             among = batch_of(state, number).among
@@ -153,11 +153,11 @@ def _add(
     part: Optional[Part],
     newest: Callable[[int], Optional[Sample]],
     now_s: float,
-    told: Mapping[int, Trouble],
+    told: Mapping[int, SlowEvents],
 ) -> bool:
     osds = recorder.evidence.osds
-    trouble = {n: told[n] for n in osds if n in told}
-    return recorder.add(part, {n: newest(n) for n in osds}, now_s, trouble)
+    slow_events = {n: told[n] for n in osds if n in told}
+    return recorder.add(part, {n: newest(n) for n in osds}, now_s, slow_events)
 
 
 def _batch_in_view(state: RolloutState) -> PlannedBatch:

@@ -17,7 +17,7 @@ from ...mgr.protocols import (
     Upgrades,
 )
 from ...observe.sample import Sample
-from ...observe.trouble import Trouble
+from ...observe.slow_events import SlowEvents
 from ...plan.actions import Action, RemoveEntry, RestartOsd, SetEntry
 from ..driver import OperationDriver
 from ..gates import NOT_ALLOWED
@@ -130,16 +130,16 @@ class RolloutTicks(OperationDriver[RolloutState, Observation, Action]):
         self,
         newest: Callable[[int], Optional[Sample]],
         now_s: float,
-        trouble: Callable[[Iterable[int]], Mapping[int, Trouble]] = lambda _: {},
+        slow_events: Callable[[Iterable[int]], Mapping[int, SlowEvents]] = lambda _: {},
     ) -> None:
         """Take what was sampled just now: ``newest`` gives the last sample of an OSD.
 
-        ``trouble`` is asked for those that are compared, and only while they are.
+        ``slow_events`` is asked for those that are compared, and only while they are.
         """
         state = self._state
         if state is None or state.ended or state.soak.most_s <= 0:
             return
-        self._recording.add(state, newest, now_s, self._not_now, trouble)
+        self._recording.add(state, newest, now_s, self._not_now, slow_events)
 
     # -- one step
 

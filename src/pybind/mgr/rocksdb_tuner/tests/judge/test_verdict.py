@@ -18,7 +18,7 @@ from rocksdb_tuner.judge.records import Effect, Judgement, SignalVerdict, Verdic
 from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.judge.statistics import chance_of_as_many, shift
 from rocksdb_tuner.judge.verdict import in_words, judge
-from rocksdb_tuner.observe.trouble import Trouble
+from rocksdb_tuner.observe.slow_events import SlowEvents
 from rocksdb_tuner.observe.window import Latency, Window
 
 from .simulated import MEANS, RECORDINGS, Outcome, Trial, run, source
@@ -256,12 +256,12 @@ def test_the_exact_test_counts_all_ways(found: int, more: int, other: int, rest:
 
 
 def test_slow_commits_are_counted_within_a_block_and_not_across_a_reset() -> None:
-    told = [Trouble(0, 5), Trouble(4, 5), Trouble(1, 9)]
+    told = [SlowEvents(0, 5), SlowEvents(4, 5), SlowEvents(1, 9)]
     assert measured(None, 7, 40, told) == NOTHING
     some = _window()
     assert measured(some, 7, 40, told)[-3:-1] == (4, 4)
-    assert measured(some, 7, 40, [Trouble(None, 9), Trouble(None, 2)])[-3:-1] == (None, None)
-    assert measured(some, 7, 40, [Trouble(2, None)])[-3:-1] == (2, None)
+    assert measured(some, 7, 40, [SlowEvents(None, 9), SlowEvents(None, 2)])[-3:-1] == (None, None)
+    assert measured(some, 7, 40, [SlowEvents(2, None)])[-3:-1] == (2, None)
 
 
 @pytest.mark.parametrize(('written', 'flushed'), [(None, None), (0, 0), (1, 1), (1 << 40, 1)])

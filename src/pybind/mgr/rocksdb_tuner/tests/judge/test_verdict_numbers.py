@@ -22,7 +22,7 @@ from rocksdb_tuner.judge.records import Effect, Judgement, SignalVerdict, Verdic
 from rocksdb_tuner.judge.signals import judged_signals, limits
 from rocksdb_tuner.judge.statistics import chance_of_as_many, shift
 from rocksdb_tuner.judge.verdict import harmless, in_words, judge, too_few_controls
-from rocksdb_tuner.observe.trouble import Trouble
+from rocksdb_tuner.observe.slow_events import SlowEvents
 from rocksdb_tuner.observe.window import Latency, Window
 
 LATENCY = 'op_w_latency_ms'
@@ -720,7 +720,7 @@ def test_what_is_per_transaction_needs_fifty_of_them(
 
 def test_slow_commits_are_counted_from_the_first_to_the_last_that_was_told() -> None:
     def risen(*told: Optional[int]) -> Optional[float]:
-        return measured(window(), None, 50, [Trouble(None, n) for n in told]).slow_commits
+        return measured(window(), None, 50, [SlowEvents(None, n) for n in told]).slow_commits
 
     assert risen() is None
     assert risen(5) is None

@@ -45,7 +45,7 @@ class Watching:
     def look(self, *looks: Seen, after_s: float = TEN_S) -> Mapping[int, LastStart]:
         for seen in looks:
             self.now_s += after_s
-            self.watch.look(osds(seen, self.hosts, self.uuids), self.now_s, TEN_S)
+            self.watch.sample(osds(seen, self.hosts, self.uuids), self.now_s, TEN_S)
         return self.watch.starts
 
 
@@ -107,7 +107,7 @@ def test_looks_may_be_as_far_apart_as_two_samples(apart_s: float, watched: bool)
     """Of a large cluster, or where an operator wants few samples, they are rare."""
     watch = StartWatch()
     for n, seen in enumerate(one(1, 2)):
-        watch.look(osds(seen, {}, {}), n * apart_s, 3600.0)
+        watch.sample(osds(seen, {}, {}), n * apart_s, 3600.0)
     assert (watch.starts == {0: LastStart(0.0, apart_s, None)}) is watched
 
 
@@ -128,7 +128,7 @@ def test_an_osd_without_a_nonce_is_not_known() -> None:
     """Which process is up is unknown."""
     watch = StartWatch()
     for n, nonce in enumerate((1, None, 2)):
-        watch.look([osd_info(0, nonce)], n * TEN_S, TEN_S)
+        watch.sample([osd_info(0, nonce)], n * TEN_S, TEN_S)
     assert watch.starts == {}
 
 

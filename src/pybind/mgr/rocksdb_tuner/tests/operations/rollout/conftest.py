@@ -10,7 +10,7 @@ import pytest
 from rocksdb_tuner.judge.records import SoakPlan
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.observe.sample import Sample
-from rocksdb_tuner.observe.trouble import read_trouble
+from rocksdb_tuner.observe.slow_events import read_slow_events
 from rocksdb_tuner.operations import driver
 from rocksdb_tuner.operations.rollout.announce import RolloutAnnouncer
 from rocksdb_tuner.operations.rollout.driver import Driver
@@ -188,7 +188,7 @@ class Run:
             self.driver.observed(
                 self.clients.newest,
                 self.cluster.now_s,
-                lambda osd_ids: read_trouble(self.cluster, osd_ids),
+                lambda osd_ids: read_slow_events(self.cluster, osd_ids),
             )
         self.driver.tick(
             self.cluster.now_s + self.clock_offset_s,

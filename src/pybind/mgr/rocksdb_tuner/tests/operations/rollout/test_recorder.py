@@ -12,7 +12,7 @@ from rocksdb_tuner.judge.evidence import Block, Evidence, Measured
 from rocksdb_tuner.judge.records import Judgement, SoakPlan, Verdict
 from rocksdb_tuner.judge.signals import limits
 from rocksdb_tuner.observe.sample import Sample
-from rocksdb_tuner.observe.trouble import Trouble
+from rocksdb_tuner.observe.slow_events import SlowEvents
 from rocksdb_tuner.operations.phases import Phase
 from rocksdb_tuner.operations.rollout.recorder import Part, Recorder, no_evidence, recorded_now
 from rocksdb_tuner.operations.rollout.recording import NOTHING_FOUND, Recording
@@ -89,13 +89,13 @@ class Taking:
         self,
         part: Optional[Part],
         seconds: float,
-        trouble: Optional[Mapping[int, Trouble]] = None,
+        slow_events: Optional[Mapping[int, SlowEvents]] = None,
     ) -> bool:
         cluster = self.clients.cluster
         cluster.now_s += seconds
         self.clients.write(max(seconds, 0.0))
         samples: dict[int, Optional[Sample]] = {n: self.clients.newest(n) for n in range(3)}
-        return self.recorder.add(part, samples, cluster.now_s, trouble)
+        return self.recorder.add(part, samples, cluster.now_s, slow_events)
 
     @property
     def kept(self) -> tuple[int, int]:
@@ -150,10 +150,10 @@ def test_the_newest_blocks_are_kept_as_many_as_a_verdict_takes() -> None:
 
 def test_a_block_holds_what_each_osd_did_and_told_from_its_beginning_to_its_end() -> None:
     taking = Taking()
-    taking.pass_s(Part.BEFORE, 10.0, {0: Trouble(1, 5)})
-    taking.pass_s(Part.BEFORE, 15.0, {0: Trouble(7, 6), 1: Trouble(2, None)})
-    taking.pass_s(Part.BEFORE, 15.0, {0: Trouble(0, 9)})
-    taking.pass_s(Part.BEFORE, 30.0, {0: Trouble(0, 9)})
+    taking.pass_s(Part.BEFORE, 10.0, {0: SlowEvents(1, 5)})
+    taking.pass_s(Part.BEFORE, 15.0, {0: SlowEvents(7, 6), 1: SlowEvents(2, None)})
+    taking.pass_s(Part.BEFORE, 15.0, {0: SlowEvents(0, 9)})
+    taking.pass_s(Part.BEFORE, 30.0, {0: SlowEvents(0, 9)})
     first, second = taking.recorder.evidence.before
     assert (first.of(0).slow_ops, first.of(0).slow_commits) == (7, 4)
     assert (first.of(1).slow_ops, first.of(1).slow_commits) == (2, None)
@@ -200,9 +200,9 @@ class Manager:
         self.clients.cluster.now_s += seconds
         self.clients.write(seconds)
         now_s = self.clients.cluster.now_s
-        self.recording.add(state, self.clients.newest, now_s, idle, self._trouble)
+        self.recording.add(state, self.clients.newest, now_s, idle, self._slow_events)
 
-    def _trouble(self, osd_ids: Iterable[int]) -> Mapping[int, Trouble]:
+    def _slow_events(self, osd_ids: Iterable[int]) -> Mapping[int, SlowEvents]:
         self.asked.append(tuple(osd_ids))
         return {}
 

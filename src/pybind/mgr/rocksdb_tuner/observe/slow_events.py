@@ -1,4 +1,4 @@
-"""What OSDs tell of their own slowness: read of the few that are being judged."""
+"""Slow requests and commits of OSDs, read for the few OSDs under comparison."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ..mgr.protocols import ClusterReader, CounterReader
 SLOW_COMMITS = 'bluestore.slow_committed_kv_count'
 
 
-class Trouble(NamedTuple):
-    """What one OSD told at one time; None: not known."""
+class SlowEvents(NamedTuple):
+    """Slow events of one OSD at one time; None: unknown."""
 
-    #: Requests that are slow now.
+    #: Current slow requests.
     slow_ops: Optional[int] = None
-    #: Transactions that took very long to commit, since its process started.
+    #: Slow commits since the OSD started.
     slow_commits: Optional[int] = None
 
 
-class TroubleReader(ClusterReader, CounterReader, Protocol):
-    """What it is read from."""
+class SlowEventReader(ClusterReader, CounterReader, Protocol):
+    """The source of slow events."""
 
 
-def read_trouble(cluster: TroubleReader, osd_ids: Iterable[int]) -> Mapping[int, Trouble]:
+def read_slow_events(cluster: SlowEventReader, osd_ids: Iterable[int]) -> Mapping[int, SlowEvents]:
     slow_ops = cluster.slow_ops()
     points = {n: cluster.latest(n, (SLOW_COMMITS,))[0] for n in osd_ids}
     return {
-        n: Trouble(slow_ops.get(n), None if point is None else point.value)
+        n: SlowEvents(slow_ops.get(n), None if point is None else point.value)
         for n, point in points.items()
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rocksdb_tuner.mgr.records import CounterPoint
-from rocksdb_tuner.observe.trouble import SLOW_COMMITS, Trouble, read_trouble
+from rocksdb_tuner.observe.slow_events import SLOW_COMMITS, SlowEvents, read_slow_events
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
 
 DATA = Path(__file__).parent / 'data'
@@ -34,4 +34,4 @@ def test_what_an_osd_does_not_tell_is_unknown() -> None:
     cluster.slow_requests[0] = 3
     cluster.counters[0, SLOW_COMMITS] = CounterPoint(1.0, 12, None)
     cluster.osds[1].up = False
-    assert read_trouble(cluster, [0, 1]) == {0: Trouble(3, 12), 1: Trouble(None, None)}
+    assert read_slow_events(cluster, [0, 1]) == {0: SlowEvents(3, 12), 1: SlowEvents(None, None)}
