@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Optional
 
-from ..mgr.records import ClusterMap
+from ..mgr.records import ClusterMap, OsdInfo
 from .cluster_view import ClusterView
 
 
@@ -22,23 +22,25 @@ class Away(Enum):
 
 def absent(seen: ClusterView, osd_id: int) -> Optional[Away]:
     """In what way an OSD is away; None: it is not."""
-    return _absent(seen.cluster, osd_id)
+    osds = seen.cluster.osds
+    return _away(next((osd for osd in osds if osd.osd_id == osd_id), None)) if osds else None
 
 
 def absent_of(cluster: ClusterMap, osd_ids: Iterable[int]) -> tuple[int, ...]:
     """Those of the OSDs that are away."""
-    return tuple(n for n in osd_ids if _absent(cluster, n) is not None)
+    # A map without any OSD is none that a manager has read yet.
+    if not cluster.osds:
+        return ()
+    # Of thousands each look asks for all.
+    known = {osd.osd_id: osd for osd in cluster.osds}
+    return tuple(n for n in osd_ids if _away(known.get(n)) is not None)
 
 
 def why_away(osd_id: int, away: Away) -> str:
     return f'osd.{osd_id} {away.value}'
 
 
-def _absent(cluster: ClusterMap, osd_id: int) -> Optional[Away]:
-    # A map without any OSD is none that a manager has read yet.
-    if not cluster.osds:
-        return None
-    info = next((osd for osd in cluster.osds if osd.osd_id == osd_id), None)
+def _away(info: Optional[OsdInfo]) -> Optional[Away]:
     if info is None:
         return Away.GONE
     return Away.DOWN_AND_OUT if not info.up and not info.in_cluster else None

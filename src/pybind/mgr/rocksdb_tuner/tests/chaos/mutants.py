@@ -561,13 +561,12 @@ def _only_the_class_tells(patch: Patch) -> None:
 
 
 def _any_that_is_down_is_away(patch: Patch) -> None:
-    found = leaving._absent
+    found = leaving._away
 
-    def impatient(cluster: Any, osd_id: int) -> Any:
-        info = next((osd for osd in cluster.osds if osd.osd_id == osd_id), None)
+    def impatient(info: Any) -> Any:
         if info is not None and not info.up:
             return leaving.Away.GONE
-        return found(cluster, osd_id)
+        return found(info)
 
     patch.everywhere(found, impatient)
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import pytest
 
 from rocksdb_tuner.judge.records import Inconclusive, SoakPlan
-from rocksdb_tuner.operations.leaving import Away
+from rocksdb_tuner.mgr.records import OsdInfo
+from rocksdb_tuner.operations.leaving import Away, absent_of
 from rocksdb_tuner.operations.phases import Outcome, Phase
 from rocksdb_tuner.operations.rollout.records import Direction, OsdStep
 from rocksdb_tuner.tests.fake_cluster import FakeCluster
@@ -215,6 +219,27 @@ def test_a_removed_canary_that_was_not_judged_ends_the_rollout() -> None:
     ended = run.to_the_end()
     assert ended.outcome is Outcome.FAILED
     assert run.cluster.entries_of() == {ALL: OLD}
+
+
+def test_a_look_for_those_that_are_away_goes_through_the_map_once() -> None:
+    """Of 10,000 OSDs, to go through it for each of them took seconds of every look."""
+    times = 0
+
+    class Counted(tuple[OsdInfo, ...]):
+        __slots__ = ()
+
+        def __iter__(self) -> Iterator[OsdInfo]:
+            nonlocal times
+            times += 1
+            return super().__iter__()
+
+    cluster = FakeCluster(6)
+    cluster.mark_out(2)
+    cluster.purge(4)
+    seen = cluster.cluster_map()
+    assert absent_of(replace(seen, osds=Counted(seen.osds)), range(6)) == (2, 4)
+    assert times == 1
+    assert absent_of(replace(seen, osds=()), range(6)) == ()
 
 
 def test_a_manager_that_has_read_no_osd_map_yet_leaves_nobody_behind(five: Run) -> None:
