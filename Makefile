@@ -62,6 +62,7 @@ check: export ROCKSDB_TUNER_ORACLE_SEED ?= 1
 check: $(TOX)
 	@qa/cluster chroot build > build/chroots.log 2>&1 & trap "kill $$! 2>/dev/null; wait" EXIT; \
 	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e lint,mypy,py3 || exit; \
+	/usr/bin/python3 qa/coverage_bars.py || exit; \
 	{ $(TOX) run -e harness && nice -n 19 $(TOX) run -e chaos,fuzz && nice -n 19 $(TOX) run -e mutation-sample -- --seed 1; } \
 	  > build/beside.log 2>&1 & beside=$$!; \
 	$(TOX) run-parallel --parallel 2 --parallel-no-spinner -e integration,faults-short,dashboard,smoke,campaign; \
@@ -85,7 +86,9 @@ mutation-sample: $(TOX)
 	$(TOX) run -e $@ $(if $(SEED),-- --seed $(SEED))
 
 unit: $(TOX)
-	$(TOX) run -e py3,harness
+	$(TOX) run -e py3
+	/usr/bin/python3 qa/coverage_bars.py
+	$(TOX) run -e harness
 
 bench:
 	/usr/bin/python3 qa/bench/bench_tick.py

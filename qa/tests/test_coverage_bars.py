@@ -1,0 +1,121 @@
+"""The bars of `make check` on what the unit tests reach."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import coverage_bars
+from coverage_bars import BARS, Bar, Reached, reached, table
+from rocksdb_tuner.tests.test_layers import IMPORTS, PACKAGE
+
+#: Two lines and a branch of the first file are missing, and all of the second.
+FILES: dict[str, Any] = {
+    'options/a.py': {
+        'summary': {
+            'num_statements': 10,
+            'num_branches': 4,
+            'covered_lines': 8,
+            'covered_branches': 3,
+        },
+        'missing_lines': [3, 4],
+        'missing_branches': [[7, 9]],
+    },
+    'options/b.py': {
+        'summary': {
+            'num_statements': 1,
+            'num_branches': 0,
+            'covered_lines': 0,
+            'covered_branches': 0,
+        },
+        'missing_lines': [1],
+        'missing_branches': [],
+    },
+    'plan/c.py': {
+        'summary': {
+            'num_statements': 5,
+            'num_branches': 2,
+            'covered_lines': 5,
+            'covered_branches': 2,
+        },
+        'missing_lines': [],
+        'missing_branches': [],
+    },
+}
+
+
+def test_lines_and_branches_of_a_package_are_added_up_and_what_is_missing_is_named() -> None:
+    """Of its files and no others."""
+    assert reached(FILES, ('options/*',)) == Reached(
+        11, 4, 8, 3, ('options/a.py: lines 3-4; branches 7->9', 'options/b.py: lines 1')
+    )
+    assert reached(FILES, ('plan/*',)) == Reached(5, 2, 5, 2, ())
+    assert reached(FILES, ('*',)).percent == pytest.approx(100 * 18 / 22)
+    assert reached({}, ('*',)).percent == 0.0
+
+
+def test_a_branch_into_a_line_that_is_missing_is_not_named_beside_it() -> None:
+    """The end of a function has a number below 0."""
+    file = {**FILES['options/a.py'], 'missing_branches': [[2, 3], [3, 5], [7, -6]]}
+    assert reached({'a.py': file}, ('a.py',)).missed == ('a.py: lines 3-4; branches 7->end',)
+    file = {**file, 'missing_lines': [1, 3, 4, 5, 9], 'missing_branches': []}
+    assert reached({'a.py': file}, ('a.py',)).missed == ('a.py: lines 1, 3-5, 9',)
+
+
+@pytest.mark.parametrize(
+    ('bar', 'fails'),
+    [
+        (Bar('plan', 100, ('plan/*',)), False),
+        (Bar('options', 73, ('options/*',)), False),
+        (Bar('options', 74, ('options/*',)), True),
+        (Bar('none', 1, ('none/*',)), True),
+    ],
+)
+def test_what_is_below_its_bar_fails_and_is_told(
+    bar: Bar,
+    fails: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """So does a bar on what is not there."""
+    report = tmp_path / 'coverage.json'
+    files = {f'{coverage_bars.MODULE}{name}': file for name, file in FILES.items()}
+    report.write_text(json.dumps({'files': files}))
+    monkeypatch.setattr(coverage_bars, 'REPORT', report)
+    monkeypatch.setattr(coverage_bars, 'BARS', (bar,))
+    assert coverage_bars.main() == fails
+    printed = capsys.readouterr().out
+    assert ('below its bar' in printed, bar.what in printed) == (fails, True)
+    assert ('options/a.py: lines 3-4' in printed) == (fails and bar.what == 'options')
+
+
+def test_all_of_it_is_not_told_where_one_branch_of_many_is_missing() -> None:
+    """A percentage is never rounded up."""
+    one = Reached(90_000, 10_000, 90_000, 9_999, ())
+    row = list(table([(Bar('x', 100, ('x/*',)), one)]))[1]
+    assert '99.99%' in row
+    assert 'below' in row
+
+
+def test_each_path_of_a_bar_is_there() -> None:
+    """A file that is renamed does not leave its bar unseen."""
+    paths = [path for bar in BARS for path in bar.paths]
+    assert [path for path in paths if not list(PACKAGE.glob(path))] == []
+
+
+@pytest.mark.parametrize('kind', ['rollout', 'compaction'])
+def test_all_that_a_state_machine_is_made_of_has_the_bar_of_the_machine(kind: str) -> None:
+    """A module that is split off one of its parts has it, too."""
+    (bar,) = (bar for bar in BARS if bar.what == f'operations/{kind}: machine')
+    within = f'operations.{kind}.'
+    parts, new = set(), {f'{within}machine'}
+    while new:
+        parts |= new
+        found = {name for part in new for name in IMPORTS[part] if name.startswith(within)}
+        new = found - parts
+    assert {f'{part.replace(".", "/")}.py' for part in parts} <= set(bar.paths)
+    assert bar.percent == 100
