@@ -13,8 +13,8 @@ import mixin
 import pytest
 
 from rocksdb_tuner.advise.records import GroupFacts
+from rocksdb_tuner.metrics.series import PREFIX, metrics
 from rocksdb_tuner.observe.growth import Forecast, Outlook
-from rocksdb_tuner.present.metrics import PREFIX, metrics
 from rocksdb_tuner.tests.present import samples
 
 DASHBOARD = 'dashboards_out/rocksdb-tuner.json'

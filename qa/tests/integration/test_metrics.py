@@ -23,8 +23,8 @@ from harness.host import Host
 from harness.packages import install
 from harness.ports import PortBlock
 from module_client import CHECKOUT, ModuleClient
-from rocksdb_tuner.present.exposition import exposition
-from rocksdb_tuner.present.metrics import metrics
+from rocksdb_tuner.metrics.exposition import exposition
+from rocksdb_tuner.metrics.series import metrics
 from rocksdb_tuner.tests.present import samples
 
 pytestmark = pytest.mark.integration

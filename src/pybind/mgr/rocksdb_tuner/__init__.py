@@ -24,7 +24,7 @@ except ModuleNotFoundError as error:
     __all__ = []
 else:
     del mgr_module
+    from .metrics.standby import StandbyModule
     from .module import Module
-    from .standby import StandbyModule
 
     __all__ = ['Module', 'StandbyModule']

@@ -12,9 +12,9 @@ from mgr_module import MgrModule, Option
 from .advise.own_profiles import OwnProfiles
 from .commands import Context, answer_module, guarded
 from .commands.context import OPERATOR
-from .metrics_endpoint import MetricsEndpoint
-from .metrics_settings import url, wanted_address
-from .metrics_text import MetricsText
+from .metrics.endpoint import MetricsEndpoint
+from .metrics.settings import url, wanted_address
+from .metrics.text import MetricsText
 from .mgr.adapter import MgrCluster, MgrStore
 from .mgr.releases import OSD_MAP_CHANGED, CLICommand
 from .present import render

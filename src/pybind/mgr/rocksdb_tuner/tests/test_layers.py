@@ -28,7 +28,7 @@ LAYERS = (
     'snapshot',
     'evaluate settings',
     'present',
-    'metrics+metrics_endpoint+metrics_settings+metrics_text collection',
+    'metrics collection',
     'requests questions audit shared_text',
     'current_settings material actors surroundings osd_answers deep_stats sampler',
     'permission operating',
@@ -36,7 +36,7 @@ LAYERS = (
     'evaluation publication adoption',
     'parts',
     'tuner offline',
-    'commands standby',
+    'commands',
     'module',
 )
 KINDS_OF_OPERATION = ('rollout', 'compaction', 'experiment')

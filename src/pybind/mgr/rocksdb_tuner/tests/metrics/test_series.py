@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from rocksdb_tuner.advise.records import GroupFacts
-from rocksdb_tuner.observe.growth import Forecast, Outlook
-from rocksdb_tuner.present.exposition import Metric, Sample, exposition
-from rocksdb_tuner.present.metrics import (
+from rocksdb_tuner.metrics.exposition import Metric, Sample, exposition
+from rocksdb_tuner.metrics.series import (
     PREFIX,
     SERIES_PER_DEVICE_CLASS,
     SERIES_PER_OSD,
     metrics,
 )
+from rocksdb_tuner.observe.growth import Forecast, Outlook
 from rocksdb_tuner.snapshot import Snapshot
 
-from . import samples
+from ..present import samples
 
 Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
 

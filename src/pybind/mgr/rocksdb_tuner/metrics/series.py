@@ -21,10 +21,10 @@ from ..advise.records import GroupFacts, Kind, OsdFacts, Severity
 from ..observe.signals import Signals
 from ..operations.phases import Phase
 from ..operations.rollout.records import RolloutState
+from ..present.summaries import options_in_use, osds_finished
 from ..snapshot import Mode, Snapshot
 from ..workload.records import Workload, WorkloadClass
 from .exposition import Metric, Sample
-from .summaries import options_in_use, osds_finished
 
 PREFIX = 'ceph_rocksdb_tuner_'
 

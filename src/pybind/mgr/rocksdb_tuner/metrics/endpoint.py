@@ -22,7 +22,7 @@ from io import BytesIO
 from typing import Any, Callable, NamedTuple, Optional
 from urllib.parse import urlsplit
 
-from .present.exposition import CONTENT_TYPE
+from .exposition import CONTENT_TYPE
 
 log = logging.getLogger(__name__)
 

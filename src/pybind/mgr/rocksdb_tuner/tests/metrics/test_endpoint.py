@@ -20,19 +20,19 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from rocksdb_tuner import Module, StandbyModule
-from rocksdb_tuner.metrics_endpoint import (
+from rocksdb_tuner.metrics.endpoint import (
     MAX_CONNECTIONS,
     MAX_REQUEST_BYTES,
     Address,
     MetricsEndpoint,
 )
-from rocksdb_tuner.metrics_text import MetricsText
-from rocksdb_tuner.present.exposition import Metric
+from rocksdb_tuner.metrics.exposition import Metric
+from rocksdb_tuner.metrics.text import MetricsText
 from rocksdb_tuner.present.health import METRICS_UNAVAILABLE
 from rocksdb_tuner.present.render import health_checks
 from rocksdb_tuner.snapshot import Snapshot
 
-from .present import samples
+from ..present import samples
 
 #: A scrape takes milliseconds; the machine may be busy.
 SOON_S = 2.0
@@ -265,7 +265,7 @@ def test_a_request_and_its_answer_have_so_long_and_no_longer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of the whole: a client that sends something now and then wins no time."""
-    monkeypatch.setattr('rocksdb_tuner.metrics_endpoint.REQUEST_TIMEOUT_S', 1.0)
+    monkeypatch.setattr('rocksdb_tuner.metrics.endpoint.REQUEST_TIMEOUT_S', 1.0)
     address = free_address()
     endpoint.follow(address)
     connection = sockets(address)
@@ -351,7 +351,7 @@ def test_a_text_is_written_once_for_each_snapshot_and_limit(
         limits.append(osd_limit)
         return ()
 
-    monkeypatch.setattr('rocksdb_tuner.metrics_text.metrics', metrics)
+    monkeypatch.setattr('rocksdb_tuner.metrics.text.metrics', metrics)
     text = MetricsText(lambda: shown[0], lambda: limit[0])
     text()
     text()

@@ -7,9 +7,9 @@ import threading
 
 from mgr_module import MgrStandbyModule, Option
 
-from .metrics_endpoint import MetricsEndpoint
-from .metrics_settings import wanted_address
-from .settings import METRICS
+from ..settings import METRICS
+from .endpoint import MetricsEndpoint
+from .settings import wanted_address
 
 log = logging.getLogger(__name__)
 

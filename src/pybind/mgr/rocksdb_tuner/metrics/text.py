@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Callable, Optional
 
-from .present.exposition import exposition
-from .present.metrics import metrics
-from .snapshot import Snapshot
+from ..snapshot import Snapshot
+from .exposition import exposition
+from .series import metrics
 
 
 class MetricsText:

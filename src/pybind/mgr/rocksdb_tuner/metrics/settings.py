@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Optional, Protocol
 
-from .metrics_endpoint import PATH, Address
-from .settings import METRICS_ADDRESS, METRICS_PORT, SERVED
+from ..settings import METRICS_ADDRESS, METRICS_PORT, SERVED
+from .endpoint import PATH, Address
 
 #: All addresses of the host, in IPv4 and IPv6.
 _ANY = frozenset({'0.0.0.0', '::'})  # noqa: S104 - recognized here, not listened on
