@@ -11,24 +11,40 @@ from typing import Mapping, NamedTuple, Optional
 from ..records import Finding, OsdFacts, Severity
 from .declaration import Condition
 from .facts import ClusterFacts
-from .presence import Least, least_of, subjects_of_the_present, subjects_of_the_setup
+from .presence import (
+    extremes_of,
+    is_reached,
+    subjects_of_the_present,
+    subjects_of_the_setup,
+)
 from .registry import conditions
-from .subjects import Subject
+from .subjects import Below, Reaches, Subject
 
-__all__ = ['OF_THE_PRESENT', 'OF_THE_SETUP', 'ClusterFacts', 'SetupFindings', 'findings']
+__all__ = [
+    'OF_A_FIGURE',
+    'OF_THE_PRESENT',
+    'OF_THE_SETUP',
+    'ClusterFacts',
+    'SetupFindings',
+    'findings',
+]
 
 _ORDER = {severity: rank for rank, severity in enumerate(Severity)}
 
 #: Conditions of what OSDs are, and of what is set for them.
 OF_THE_SETUP: tuple[Condition, ...] = tuple(
-    known for known in conditions().values() if known.subject is None
+    known for known in conditions().values() if known.needs is None
 )
 #: And those of what they do now, or have done for some time, by what they are about: to fetch a
 #: function into a processor that was busy with something else costs as much as 20 OSDs do in it.
 OF_THE_PRESENT: Mapping[Subject, tuple[Condition, ...]] = {
-    subject: tuple(known for known in conditions().values() if known.subject is subject)
+    subject: tuple(known for known in conditions().values() if known.needs is subject)
     for subject in Subject
 }
+#: And by a figure that some OSD must have.
+OF_A_FIGURE: tuple[Condition, ...] = tuple(
+    known for known in conditions().values() if isinstance(known.needs, (Reaches, Below))
+)
 
 
 class _OfTheSetup(NamedTuple):
@@ -37,8 +53,6 @@ class _OfTheSetup(NamedTuple):
     #: Of `OF_THE_SETUP`.
     findings: tuple[Finding, ...]
     subjects: frozenset[Subject]
-    #: What conditions of the present ask for at least.
-    least: Least
 
 
 class SetupFindings:
@@ -61,7 +75,6 @@ class SetupFindings:
             found = _OfTheSetup(
                 tuple(_look_for(OF_THE_SETUP, _setup_of(cluster))),
                 subjects_of_the_setup(cluster.osds),
-                least_of(cluster.limits),
             )
             self._known = setup, found
         return self._known[1]
@@ -73,8 +86,11 @@ def findings(
     """All findings, worst first; ``setup_findings`` remembers those of the last call."""
     of_setup = (setup_findings or SetupFindings()).of(cluster)
     found = list(of_setup.findings)
-    for subject in of_setup.subjects | subjects_of_the_present(cluster, of_setup.least):
+    for subject in of_setup.subjects | subjects_of_the_present(cluster):
         found += _look_for(OF_THE_PRESENT[subject], cluster)
+    extremes = extremes_of(cluster.osds)
+    reached = [known for known in OF_A_FIGURE if is_reached(known, extremes, cluster.limits)]
+    found += _look_for(reached, cluster)
     return tuple(sorted(found, key=lambda f: (_ORDER[f.severity], f.finding_id, f.osds)))
 
 

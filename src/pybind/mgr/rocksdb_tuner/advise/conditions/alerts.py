@@ -14,7 +14,7 @@ from .subjects import Subject
     'slow-op-alert',
     title='Ceph warns of slow operations in BlueStore',
     severity=Severity.INFO,
-    subject=Subject.HEALTH_CHECK,
+    needs=Subject.HEALTH_CHECK,
     remedy=(
         'One operation per day raises it: "ceph rocksdb-tuner osd" shows OSDs that are slow now. '
         'If the cluster is healthy, raise the threshold: ceph config set osd '
@@ -41,7 +41,7 @@ def slow_op_alert(cluster: ClusterFacts, condition: Condition) -> Iterable[Findi
     'legacy-omap',
     title='Omap has the format of an older release',
     severity=Severity.WARNING,
-    subject=Subject.HEALTH_CHECK,
+    needs=Subject.HEALTH_CHECK,
     remedy=(
         'Ceph raises its own warning. Convert one stopped OSD at a time: ceph-bluestore-tool '
         'repair --path /var/lib/ceph/osd/ceph-<id>; it takes minutes to hours.'
@@ -75,7 +75,7 @@ def legacy_omap(cluster: ClusterFacts, condition: Condition) -> Iterable[Finding
     'large-omap-objects',
     title='Objects have too many omap keys',
     severity=Severity.WARNING,
-    subject=Subject.HEALTH_CHECK,
+    needs=Subject.HEALTH_CHECK,
     remedy=(
         'Ceph raises its own warning, and its cluster log names the objects. For bucket indexes '
         'run: radosgw-admin bucket limit check, then reshard the listed buckets. To find '

@@ -11,14 +11,14 @@ from ...observe.details import Details
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
 from .declaration import Condition, Threshold, condition
 from .facts import ClusterFacts, Measured, worst_of
-from .subjects import Subject
+from .subjects import Below, Figure, Subject
 
 
 @condition(
     'onode-cache-misses',
     title='Most onodes are read from RocksDB',
     severity=Severity.INFO,
-    subject=Subject.CACHE_MISSES,
+    needs=Below(Figure.ONODE_HIT_SHARE, 'hit_share'),
     thresholds={
         'hit_share': Threshold(
             0.5,
@@ -85,7 +85,7 @@ def _onodes(details: Details, share: float) -> tuple[FindingEvidence, ...]:
     'kv-cache-misses',
     title='Most RocksDB blocks are read from the device',
     severity=Severity.INFO,
-    subject=Subject.STATISTICS,
+    needs=Subject.STATISTICS,
     thresholds={
         'hit_share': Threshold(
             0.3,
@@ -175,7 +175,7 @@ def _memory(details: Details) -> tuple[FindingEvidence, ...]:
     'bluefs-small-units',
     title='BlueFS had to use smaller allocation units',
     severity=Severity.INFO,
-    subject=Subject.SMALL_UNITS,
+    needs=Subject.SMALL_UNITS,
     remedy=(
         'The free space of the device is fragmented: RocksDB files consist of many small pieces, '
         'which take time to find. Keep the OSD emptier, keep rocksdb_cf_compact_on_deletion '

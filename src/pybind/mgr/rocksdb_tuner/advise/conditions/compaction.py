@@ -10,14 +10,14 @@ from ...observe.signals import Signals
 from ..records import Finding, FindingEvidence, Severity
 from .declaration import Condition, HealthPolicy, Threshold, condition
 from .facts import ClusterFacts, Measured, worst_of
-from .subjects import Subject
+from .subjects import Figure, Reaches, Subject
 
 
 @condition(
     'compaction-storm',
     title='Many OSDs compact at once',
     severity=Severity.WARNING,
-    subject=Subject.MANY_SST_BYTES,
+    needs=Reaches(Figure.SST_BYTES_PER_S, 'sst_bytes_per_s'),
     thresholds={
         'share_of_osds': Threshold(
             0.5,
@@ -106,7 +106,7 @@ def _storm(signals: Signals) -> tuple[FindingEvidence, ...]:
     'write-stalls',
     title='RocksDB stalls writes',
     severity=Severity.WARNING,
-    subject=Subject.STATISTICS,
+    needs=Subject.STATISTICS,
     thresholds={
         'stall_share': Threshold(
             0.01,

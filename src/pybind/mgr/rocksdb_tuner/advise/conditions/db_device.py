@@ -24,7 +24,7 @@ _DAY_S = 86400.0
     'spillover',
     title='RocksDB data is on the slow device although the OSD has a DB device',
     severity=Severity.WARNING,
-    subject=Subject.DB_DEVICE,
+    needs=Subject.DB_DEVICE,
     remedy=(
         'Compact first, one OSD at a time: ceph tell osd.{osd} compact. If that is not enough, '
         'enlarge the DB device (bluefs-bdev-expand) and move the data back (bluefs-bdev-migrate). '
@@ -86,7 +86,7 @@ def _spillover(signals: Signals) -> tuple[FindingEvidence, ...]:
     'level-does-not-fit',
     title='A level does not fit the DB device, which has room left',
     severity=Severity.WARNING,
-    subject=Subject.DB_DEVICE,
+    needs=Subject.DB_DEVICE,
     thresholds={
         'used_share': Threshold(
             0.7,
@@ -180,7 +180,7 @@ def _what_does_not_fit(sizes: Optional[tuple[int, ...]], total_bytes: int) -> st
     'db-device-small',
     title='The DB device is smaller than recommended',
     severity=Severity.INFO,
-    subject=Subject.DB_DEVICE,
+    needs=Subject.DB_DEVICE,
     thresholds={
         'share_rgw': Threshold(
             0.04,
@@ -239,7 +239,7 @@ def _sizes(info: OsdInfo) -> tuple[FindingEvidence, ...]:
     'db-device-nearly-full',
     title='The DB device is nearly full',
     severity=Severity.WARNING,
-    subject=Subject.DB_DEVICE,
+    needs=Subject.DB_DEVICE,
     thresholds={
         'used_share': Threshold(
             0.85,
@@ -298,7 +298,7 @@ def _db_use(signals: Signals) -> tuple[FindingEvidence, ...]:
     'db-device-filling',
     title='The DB device will be full soon',
     severity=Severity.WARNING,
-    subject=Subject.DB_DEVICE,
+    needs=Subject.DB_DEVICE,
     thresholds={
         'horizon_s': Threshold(
             1209600,

@@ -8,7 +8,7 @@ from typing import Callable, Mapping, Optional
 
 from ..records import Finding, FindingEvidence, Severity
 from .facts import ClusterFacts
-from .subjects import Subject
+from .subjects import Needs
 
 __all__ = ['Condition', 'HealthPolicy', 'LimitOption', 'ModuleOption', 'Threshold', 'condition']
 
@@ -75,7 +75,7 @@ class Condition:
     #: Ceph's own health checks that say the same: this one is not raised beside them.
     ceph_checks: tuple[str, ...]
     #: Without it there is nothing to look for; None: a condition of the setup.
-    subject: Optional[Subject]
+    needs: Optional[Needs]
     thresholds: Mapping[str, Threshold] = field(hash=False)
     #: What else it goes by.
     values: Mapping[str, tuple[str, ...]] = field(hash=False)
@@ -158,7 +158,7 @@ def condition(
     do_not: Optional[str] = None,
     health: Optional[HealthPolicy] = None,
     ceph_checks: tuple[str, ...] = (),
-    subject: Optional[Subject] = None,
+    needs: Optional[Needs] = None,
     thresholds: Optional[Mapping[str, Threshold]] = None,
     values: Optional[Mapping[str, tuple[str, ...]]] = None,
 ) -> Callable[[ConditionFunction], Condition]:
@@ -175,7 +175,7 @@ def condition(
             source=source,
             health=health,
             ceph_checks=ceph_checks,
-            subject=subject,
+            needs=needs,
             thresholds=thresholds or {},
             values=values or {},
             tests=tests,

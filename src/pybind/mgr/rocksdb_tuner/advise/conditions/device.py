@@ -13,14 +13,14 @@ from ..naming import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
 from .declaration import Condition, HealthPolicy, Threshold, condition
 from .facts import ClusterFacts, Measured, effective_options, worst_of
-from .subjects import Subject
+from .subjects import Figure, Reaches
 
 
 @condition(
     'metadata-fills-device',
     title='Metadata takes up most of an OSD',
     severity=Severity.WARNING,
-    subject=Subject.LARGE_DB,
+    needs=Reaches(Figure.DB_USED_BYTES, 'least_bytes'),
     thresholds={
         'used_share': Threshold(
             0.5,

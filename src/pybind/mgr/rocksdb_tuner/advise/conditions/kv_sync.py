@@ -9,14 +9,14 @@ from ...observe.signals import Signals
 from ..records import Finding, FindingEvidence, Severity
 from .declaration import Condition, ModuleOption, Threshold, condition
 from .facts import ClusterFacts, Measured, worst_of
-from .subjects import Subject
+from .subjects import Figure, Reaches
 
 
 @condition(
     'kv-sync-bound',
     title='The kv_sync thread limits small writes',
     severity=Severity.INFO,
-    subject=Subject.BUSY_KV_SYNC,
+    needs=Reaches(Figure.KV_SYNC_BUSY, 'busy'),
     thresholds={
         'busy': Threshold(
             0.9,
@@ -78,7 +78,7 @@ def _kv_sync(signals: Signals) -> tuple[FindingEvidence, ...]:
     'slow-sync',
     title='Commits wait long for a flash device',
     severity=Severity.INFO,
-    subject=Subject.SLOW_KV_SYNC,
+    needs=Reaches(Figure.FLASH_KV_SYNC_MS, 'round_ms'),
     thresholds={
         'round_ms': Threshold(
             5,

@@ -23,7 +23,7 @@ from .subjects import Subject
     'memtables-exceed-memory',
     title='Memtables may take more memory than the OSD has',
     severity=Severity.WARNING,
-    subject=Subject.CHOSEN_STRING,
+    needs=Subject.CHOSEN_STRING,
     thresholds={
         'share_of_target': Threshold(
             1.0,
@@ -76,7 +76,7 @@ def memtables_exceed_memory(cluster: ClusterFacts, condition: Condition) -> Iter
     'memory-target-small',
     title='osd_memory_target is too small for the memtables of any release',
     severity=Severity.INFO,
-    subject=Subject.SMALL_MEMORY_TARGET,
+    needs=Subject.SMALL_MEMORY_TARGET,
     remedy=(
         'Raise osd_memory_target of these OSDs to 4 GiB, its default, if the host has the memory: '
         'ceph config set osd osd_memory_target 4294967296. Otherwise "ceph rocksdb-tuner profile '

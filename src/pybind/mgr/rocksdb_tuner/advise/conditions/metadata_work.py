@@ -17,14 +17,14 @@ from ..records import Finding, FindingEvidence, OsdFacts, Severity
 from .build import numbers_of
 from .declaration import Condition, HealthPolicy, ModuleOption, Threshold, condition
 from .facts import ClusterFacts, Measured, compacts_on_deletion, effective_options, worst_of
-from .subjects import METADATA_WORK, Subject
+from .subjects import METADATA_WORK, Figure, Reaches, Subject
 
 
 @condition(
     'uncompressed-metadata',
     title='Metadata-heavy workload on an uncompressed DB',
     severity=Severity.INFO,
-    subject=Subject.METADATA_WORK,
+    needs=Subject.METADATA_WORK,
     thresholds={
         'confidence': Threshold(
             0.8,
@@ -97,7 +97,7 @@ def _with_metadata_work(
     'slow-iterators',
     title='Iterators are slow, as after a mass delete',
     severity=Severity.WARNING,
-    subject=Subject.SLOW_SEEKS,
+    needs=Reaches(Figure.OMAP_SEEK_MS, 'seek_ms'),
     thresholds={
         'seek_ms': Threshold(
             20,
@@ -167,7 +167,7 @@ def _seeks(details: Details) -> tuple[FindingEvidence, ...]:
     'compact-on-deletion-off',
     title='Compaction on deletion is disabled',
     severity=Severity.INFO,
-    subject=Subject.METADATA_WORK,
+    needs=Subject.METADATA_WORK,
     thresholds={
         'confidence': Threshold(
             0.8,
@@ -251,7 +251,7 @@ def _is_true(value: str) -> bool:
     'hot-index-shard',
     title='One OSD writes far more metadata than the others',
     severity=Severity.INFO,
-    subject=Subject.METADATA_WORK,
+    needs=Subject.METADATA_WORK,
     thresholds={
         'confidence': Threshold(
             0.8,

@@ -1,44 +1,16 @@
-"""Which subjects of conditions there are in a cluster. Pure."""
+"""What conditions need, and what of that there is in a cluster. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Mapping, NamedTuple, Optional
+from collections.abc import Iterable, Sequence
+from typing import Mapping
 
 from ...observe.details import Details
-from ...observe.signals import Signals
 from ...options.memtables import DEFAULT_BOUND_BYTES, left_of_target
 from ..records import OsdFacts
+from .declaration import Condition
 from .facts import ClusterFacts
-from .registry import conditions
-from .subjects import METADATA_WORK, Subject
-
-
-class Least(NamedTuple):
-    """From which value on a signal is a subject: the least that a condition asks of it."""
-
-    db_used_bytes: float
-    kv_sync_busy: float
-    kv_sync_ms: float
-    omap_seek_ms: float
-    sst_bytes_per_s: float
-    away_s: float
-    #: The most that is still a subject.
-    onode_hit_share: float
-
-
-def least_of(limits: Mapping[str, float]) -> Least:
-    """``limits`` are the operator's thresholds, by module option."""
-    known = conditions()
-    return Least(
-        db_used_bytes=known['metadata-fills-device'].limit('least_bytes', limits),
-        kv_sync_busy=known['kv-sync-bound'].limit('busy', limits),
-        kv_sync_ms=known['slow-sync'].limit('round_ms', limits),
-        omap_seek_ms=known['slow-iterators'].limit('seek_ms', limits),
-        sst_bytes_per_s=known['compaction-storm'].limit('sst_bytes_per_s', limits),
-        away_s=known['slow-start'].limit('away_s', limits),
-        onode_hit_share=known['onode-cache-misses'].limit('hit_share', limits),
-    )
+from .subjects import METADATA_WORK, Below, Figure, Reaches, Subject
 
 
 def subjects_of_the_setup(osds: Iterable[OsdFacts]) -> frozenset[Subject]:
@@ -55,7 +27,7 @@ def subjects_of_the_setup(osds: Iterable[OsdFacts]) -> frozenset[Subject]:
     return frozenset(found)
 
 
-def subjects_of_the_present(cluster: ClusterFacts, least: Least) -> frozenset[Subject]:
+def subjects_of_the_present(cluster: ClusterFacts) -> frozenset[Subject]:
     """What there is by what OSDs do: one look at each, instead of one for each condition."""
     found = set()
     if cluster.health_codes:
@@ -66,33 +38,46 @@ def subjects_of_the_present(cluster: ClusterFacts, least: Least) -> frozenset[Su
         if osd.rocksdb_times is not None:
             found.add(Subject.STATISTICS)
         if osd.details is not None:
-            found.update(_of_details(osd.details, least))
-        if osd.signals is not None:
-            found.update(_of_signals(osd.signals, osd.info.db_rotational, least))
-        if osd.last_start is not None and osd.last_start.away_s >= least.away_s:
-            found.add(Subject.LONG_ABSENCE)
+            target = osd.details.memory_target_bytes
+            if target is not None and left_of_target(target) < DEFAULT_BOUND_BYTES:
+                found.add(Subject.SMALL_MEMORY_TARGET)
+            if osd.details.bluefs_fallbacks:
+                found.add(Subject.SMALL_UNITS)
     return frozenset(found)
 
 
-def _of_details(details: Details, least: Least) -> Iterator[Subject]:
-    if (details.omap_seek_ms or 0.0) >= least.omap_seek_ms:
-        yield Subject.SLOW_SEEKS
-    target = details.memory_target_bytes
-    if target is not None and left_of_target(target) < DEFAULT_BOUND_BYTES:
-        yield Subject.SMALL_MEMORY_TARGET
-    if details.bluefs_fallbacks:
-        yield Subject.SMALL_UNITS
+def extremes_of(osds: Sequence[OsdFacts]) -> Mapping[Figure, float]:
+    """Of each figure the highest, or the lowest where that is the worst."""
+    measured = [(osd.signals, osd.info.db_rotational) for osd in osds if osd.signals is not None]
+    signals = [known for known, _ in measured]
+    on_flash = [known for known, rotational in measured if rotational is False]
+    details = [osd.details for osd in osds if osd.details is not None]
+    starts = [osd.last_start for osd in osds if osd.last_start is not None]
+    return {
+        Figure.DB_USED_BYTES: max((known.db_used_bytes or 0.0 for known in signals), default=0.0),
+        Figure.KV_SYNC_BUSY: max((known.kv_sync_busy or 0.0 for known in signals), default=0.0),
+        Figure.FLASH_KV_SYNC_MS: max((known.kv_sync_ms or 0.0 for known in on_flash), default=0.0),
+        Figure.OMAP_SEEK_MS: max((known.omap_seek_ms or 0.0 for known in details), default=0.0),
+        Figure.SST_BYTES_PER_S: max(
+            (known.sst_bytes_per_s or 0.0 for known in signals), default=0.0
+        ),
+        Figure.AWAY_S: max((known.away_s for known in starts), default=0.0),
+        Figure.ONODE_HIT_SHARE: min(map(_onode_hit_share, details), default=1.0),
+    }
+
+
+def _onode_hit_share(details: Details) -> float:
     hits, misses = details.onode_hits, details.onode_misses
-    if hits is not None and misses and hits < least.onode_hit_share * (hits + misses):
-        yield Subject.CACHE_MISSES
+    return hits / (hits + misses) if hits is not None and misses else 1.0
 
 
-def _of_signals(signals: Signals, rotational: Optional[bool], least: Least) -> Iterator[Subject]:
-    if (signals.db_used_bytes or 0.0) >= least.db_used_bytes:
-        yield Subject.LARGE_DB
-    if (signals.kv_sync_busy or 0.0) >= least.kv_sync_busy:
-        yield Subject.BUSY_KV_SYNC
-    if rotational is False and (signals.kv_sync_ms or 0.0) >= least.kv_sync_ms:
-        yield Subject.SLOW_KV_SYNC
-    if (signals.sst_bytes_per_s or 0.0) >= least.sst_bytes_per_s:
-        yield Subject.MANY_SST_BYTES
+def is_reached(
+    known: Condition, extremes: Mapping[Figure, float], limits: Mapping[str, float]
+) -> bool:
+    """Whether some OSD has the figure that the condition asks for; ``limits`` as `limit` has it."""
+    needs = known.needs
+    if isinstance(needs, Reaches):
+        return extremes[needs.figure] >= known.limit(needs.threshold, limits)
+    if isinstance(needs, Below):
+        return extremes[needs.figure] < known.limit(needs.threshold, limits)
+    return True

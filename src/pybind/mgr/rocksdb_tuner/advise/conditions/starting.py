@@ -220,7 +220,7 @@ def class_entry_without_effect(cluster: ClusterFacts, condition: Condition) -> I
     'restart-pending',
     title='OSDs do not run their configured option string yet',
     severity=Severity.WARNING,
-    subject=Subject.PENDING_RESTART,
+    needs=Subject.PENDING_RESTART,
     thresholds={
         'overdue_s': Threshold(
             86400,

@@ -12,14 +12,14 @@ from ..naming import name_osds
 from ..records import Finding, FindingEvidence, OsdFacts, Severity
 from .declaration import Condition, ModuleOption, Threshold, condition
 from .facts import ClusterFacts, Measured, worst_of
-from .subjects import Subject
+from .subjects import Figure, Reaches
 
 
 @condition(
     'slow-start',
     title='OSDs start slowly',
     severity=Severity.INFO,
-    subject=Subject.LONG_ABSENCE,
+    needs=Reaches(Figure.AWAY_S, 'away_s'),
     thresholds={
         'away_s': Threshold(
             180,

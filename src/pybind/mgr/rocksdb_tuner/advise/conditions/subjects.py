@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
+from typing import Union
 
 from ...workload.records import WorkloadClass
 
@@ -20,11 +22,36 @@ class Subject(Enum):
     HEALTH_CHECK = 'a health check that Ceph raises'
     METADATA_WORK = 'an OSD whose clients write metadata'
     STATISTICS = "an OSD whose RocksDB's own statistics are on"
-    LARGE_DB = 'an OSD with a large DB'
-    BUSY_KV_SYNC = 'an OSD whose kv_sync thread is busy'
-    SLOW_KV_SYNC = 'an OSD whose rounds of kv_sync take long for flash'
-    SLOW_SEEKS = 'an OSD that places iterators slowly'
-    CACHE_MISSES = 'an OSD that often misses onodes in its cache'
     SMALL_UNITS = 'an OSD whose BlueFS had to take small pieces of its device'
-    MANY_SST_BYTES = 'an OSD that writes many SST bytes'
-    LONG_ABSENCE = 'an OSD that was away for long before its last start ended'
+
+
+class Figure(Enum):
+    """Of the OSDs of a cluster, the highest or the lowest is worked out once for all conditions."""
+
+    DB_USED_BYTES = 'bytes that the DB of an OSD uses'
+    KV_SYNC_BUSY = 'share of time in which the kv_sync thread of an OSD is busy'
+    FLASH_KV_SYNC_MS = 'mean round of kv_sync on a DB that is not on a rotating disk'
+    OMAP_SEEK_MS = 'mean time to place an iterator'
+    SST_BYTES_PER_S = 'SST bytes that an OSD writes'
+    AWAY_S = 'time for which an OSD was away before its last start ended'
+    ONODE_HIT_SHARE = 'share of onodes that an OSD finds in its cache'
+
+
+@dataclass(frozen=True)
+class Reaches:
+    """A condition cannot be found before the highest figure reaches its threshold of this name."""
+
+    figure: Figure
+    threshold: str
+
+
+@dataclass(frozen=True)
+class Below:
+    """A condition cannot be found before the lowest figure is below its threshold of this name."""
+
+    figure: Figure
+    threshold: str
+
+
+#: What a condition of the present cannot be found without.
+Needs = Union[Subject, Reaches, Below]

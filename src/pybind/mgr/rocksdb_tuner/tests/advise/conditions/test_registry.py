@@ -10,6 +10,7 @@ import pytest
 
 from rocksdb_tuner.advise import conditions as package
 from rocksdb_tuner.advise.conditions import (
+    OF_A_FIGURE,
     OF_THE_PRESENT,
     OF_THE_SETUP,
     ClusterFacts,
@@ -81,7 +82,8 @@ def test_every_declared_condition_is_registered_once() -> None:
 
 def test_every_condition_is_looked_for_once() -> None:
     of_the_present = [known for about in OF_THE_PRESENT.values() for known in about]
-    looked_for = [known.condition_id for known in (*OF_THE_SETUP, *of_the_present)]
+    all_of_them = (*OF_THE_SETUP, *of_the_present, *OF_A_FIGURE)
+    looked_for = [known.condition_id for known in all_of_them]
     assert sorted(looked_for) == sorted(conditions())
 
 

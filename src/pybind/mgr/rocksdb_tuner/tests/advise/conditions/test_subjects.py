@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocksdb_tuner.advise.conditions import OF_THE_PRESENT, ClusterFacts
+from rocksdb_tuner.advise.conditions import OF_A_FIGURE, OF_THE_PRESENT, ClusterFacts
 from rocksdb_tuner.advise.conditions.presence import (
-    Least,
-    least_of,
+    extremes_of,
+    is_reached,
     subjects_of_the_present,
     subjects_of_the_setup,
 )
@@ -84,20 +84,26 @@ def clusters(draw: Any) -> ClusterFacts:
 
 @given(clusters())
 def test_a_condition_is_not_found_without_its_subject(cluster: ClusterFacts) -> None:
-    of_present = subjects_of_the_present(cluster, least_of(cluster.limits))
-    there_are = subjects_of_the_setup(cluster.osds) | of_present
+    there_are = subjects_of_the_setup(cluster.osds) | subjects_of_the_present(cluster)
     for subject, about in OF_THE_PRESENT.items():
         for known in about:
             if subject not in there_are:
                 assert list(known.look(cluster)) == []
+    extremes = extremes_of(cluster.osds)
+    for known in OF_A_FIGURE:
+        if not is_reached(known, extremes, cluster.limits):
+            assert list(known.look(cluster)) == []
 
 
 PLAIN = seen()
-LEAST = least_of({})
 
 
-def present(osd: OsdFacts, **cluster: Any) -> set[Subject]:
-    return set(subjects_of_the_present(ClusterFacts((PLAIN, osd), (), **cluster), LEAST))
+def present(osd: OsdFacts, **cluster: Any) -> set[Union[Subject, str]]:
+    """Subjects, and the conditions whose figure is reached."""
+    facts = ClusterFacts((PLAIN, osd), (), **cluster)
+    extremes = extremes_of(facts.osds)
+    reached = {k.condition_id for k in OF_A_FIGURE if is_reached(k, extremes, facts.limits)}
+    return {*subjects_of_the_present(facts), *reached}
 
 
 def looked_at(seek_ms: Optional[float]) -> OsdFacts:
@@ -116,32 +122,32 @@ def looked_at(seek_ms: Optional[float]) -> OsdFacts:
             seen(more={'rocksdb_times': RocksdbTimes(300.0, None, None, None)}),
             {Subject.STATISTICS},
         ),
-        (looked_at(20.0), {Subject.SLOW_SEEKS}),
+        (looked_at(20.0), {'slow-iterators'}),
         (looked_at(19.9), set()),
-        (seen(more={'details': MISSING}), {Subject.CACHE_MISSES, Subject.SMALL_UNITS}),
+        (seen(more={'details': MISSING}), {'onode-cache-misses', Subject.SMALL_UNITS}),
         (seen(more={'details': MISSING._replace(onode_hits=9000)}), {Subject.SMALL_UNITS}),
-        (seen(more={'details': MISSING._replace(bluefs_fallbacks=0)}), {Subject.CACHE_MISSES}),
+        (seen(more={'details': MISSING._replace(bluefs_fallbacks=0)}), {'onode-cache-misses'}),
         (
             seen(more={'details': MISSING._replace(bluefs_fallbacks=None, onode_misses=None)}),
             set(),
         ),
         (looked_at(None), set()),
-        (seen(db_used_bytes=10 * GIB), {Subject.LARGE_DB}),
+        (seen(db_used_bytes=10 * GIB), {'metadata-fills-device'}),
         (seen(db_used_bytes=10 * GIB - 1), set()),
-        (seen(kv_sync_busy=0.9), {Subject.BUSY_KV_SYNC}),
+        (seen(kv_sync_busy=0.9), {'kv-sync-bound'}),
         (seen(kv_sync_busy=0.89), set()),
-        (seen(info={'db_rotational': False}, kv_sync_ms=5.0), {Subject.SLOW_KV_SYNC}),
+        (seen(info={'db_rotational': False}, kv_sync_ms=5.0), {'slow-sync'}),
         (seen(info={'db_rotational': False}, kv_sync_ms=4.9), set()),
         (seen(info={'db_rotational': True}, kv_sync_ms=50.0), set()),
         (seen(info={'db_rotational': None}, kv_sync_ms=50.0), set()),
-        (seen(sst_bytes_per_s=2.0**25), {Subject.MANY_SST_BYTES}),
+        (seen(sst_bytes_per_s=2.0**25), {'compaction-storm'}),
         (seen(sst_bytes_per_s=2.0**25 - 1), set()),
         (seen(more={'last_start': STARTS[0]}), set()),
-        (seen(more={'last_start': STARTS[1]}), {Subject.LONG_ABSENCE}),
+        (seen(more={'last_start': STARTS[1]}), {'slow-start'}),
     ],
 )
 def test_what_an_osd_does_is_a_subject_from_the_least_that_a_condition_asks_of_it(
-    osd: OsdFacts, subjects: set[Subject]
+    osd: OsdFacts, subjects: set[Union[Subject, str]]
 ) -> None:
     assert present(osd) == subjects
 
@@ -149,13 +155,14 @@ def test_what_an_osd_does_is_a_subject_from_the_least_that_a_condition_asks_of_i
 def test_a_health_check_is_a_subject_and_so_is_what_a_lower_threshold_asks_for() -> None:
     assert present(PLAIN, health_codes=frozenset({'OSD_DOWN'})) == {Subject.HEALTH_CHECK}
     limits = {'kv_sync_busy_limit': 0.5, 'slow_seek_ms': 7.0}
-    assert least_of(limits) == LEAST._replace(kv_sync_busy=0.5, omap_seek_ms=7.0)
-    assert list(LEAST) == [10 * GIB, 0.9, 5.0, 20.0, 2.0**25, 180.0, 0.5]
-    # Nothing is known of an OSD whose least would be nothing.
-    nothing = Least(0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5)
-    on_flash = seen(info={'db_rotational': False})
-    found = subjects_of_the_present(ClusterFacts((PLAIN, looked_at(None), on_flash), ()), nothing)
-    assert found == frozenset()
+    assert present(seen(kv_sync_busy=0.5), limits=limits) == {'kv-sync-bound'}
+    assert present(looked_at(7.0), limits=limits) == {'slow-iterators'}
+    assert present(looked_at(6.9), limits=limits) == set()
+
+
+def test_without_an_osd_no_figure_is_reached() -> None:
+    extremes = extremes_of(())
+    assert [known for known in OF_A_FIGURE if is_reached(known, extremes, {})] == []
 
 
 @pytest.mark.parametrize(
