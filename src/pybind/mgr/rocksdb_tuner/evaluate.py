@@ -29,8 +29,8 @@ ADVISING = frozenset({Mode.RECOMMEND, Mode.AUTO_APPLY})
 
 
 @dataclass(frozen=True)
-class Circumstances:
-    """What beside the OSDs themselves decides what is concluded."""
+class AdviceContext:
+    """Inputs of the evaluation beside the OSDs."""
 
     mode: Mode
     #: The config store's entries for the options that are watched.
@@ -80,7 +80,7 @@ def conclude(
     osds: tuple[OsdFacts, ...],
     workloads: Mapping[str, Workload],
     advised_on: Mapping[str, Workload],
-    circumstances: Circumstances,
+    context: AdviceContext,
     remembered: Optional[Remembered] = None,
 ) -> Conclusions:
     """Groups, advice and findings.
@@ -91,14 +91,14 @@ def conclude(
     found_groups = tuple(with_limit(group) for group in groups(osds, workloads))
     return Conclusions(
         found_groups,
-        _assessments(osds, found_groups, advised_on, circumstances, remembered.steps),
+        _assessments(osds, found_groups, advised_on, context, remembered.steps),
         findings(
             ClusterFacts(
                 osds,
-                circumstances.entries,
-                health_codes=circumstances.health_codes if osds else frozenset(),
-                pending_s=circumstances.pending_s,
-                limits=circumstances.limits,
+                context.entries,
+                health_codes=context.health_codes if osds else frozenset(),
+                pending_s=context.pending_s,
+                limits=context.limits,
             ),
             remembered.setup_findings,
         ),
@@ -109,16 +109,15 @@ def _assessments(
     osds: tuple[OsdFacts, ...],
     found_groups: Sequence[GroupFacts],
     advised_on: Mapping[str, Workload],
-    circumstances: Circumstances,
+    context: AdviceContext,
     steps: ShownSteps,
 ) -> tuple[Assessment, ...]:
-    if circumstances.mode not in ADVISING:
+    if context.mode not in ADVISING:
         return ()
-    if circumstances.no_advice is not None:
-        return tuple(Assessment(g.who, circumstances.no_advice, ()) for g in found_groups)
+    if context.no_advice is not None:
+        return tuple(Assessment(g.who, context.no_advice, ()) for g in found_groups)
     return tuple(
-        _assessment(_advised(group, advised_on), osds, circumstances, steps)
-        for group in found_groups
+        _assessment(_advised(group, advised_on), osds, context, steps) for group in found_groups
     )
 
 
@@ -129,20 +128,20 @@ def _advised(group: GroupFacts, advised_on: Mapping[str, Workload]) -> GroupFact
 
 
 def _assessment(
-    group: GroupFacts, osds: tuple[OsdFacts, ...], circumstances: Circumstances, steps: ShownSteps
+    group: GroupFacts, osds: tuple[OsdFacts, ...], context: AdviceContext, steps: ShownSteps
 ) -> Assessment:
     assessment = assess(
         group,
         osds,
-        orchestrated=circumstances.orchestrated,
-        rollout_under_way=circumstances.rollout_under_way,
+        orchestrated=context.orchestrated,
+        rollout_under_way=context.rollout_under_way,
         shown_steps=steps,
-        own_profiles=circumstances.own_profiles,
-        bars=bars_of(circumstances.limits),
+        own_profiles=context.own_profiles,
+        bars=bars_of(context.limits),
     )
-    if circumstances.rollout_under_way:
+    if context.rollout_under_way:
         return assessment
-    compaction = compaction_advice(group, circumstances.history, steps)
+    compaction = compaction_advice(group, context.history, steps)
     if compaction is None:
         return assessment
     return replace(assessment, recommendations=(*assessment.recommendations, compaction))

@@ -11,8 +11,9 @@ from .advise.facts import osd_options, settings_in_force
 from .advise.memory import WorkloadMemory
 from .advise.own_profiles import OwnProfiles
 from .advise.records import OsdFacts, OsdOptions, Recommendation, Setting
+from .cluster_state import ClusterState
 from .current_settings import CurrentSettings
-from .evaluate import ADVISING, Circumstances, Conclusions, Remembered, conclude
+from .evaluate import ADVISING, AdviceContext, Conclusions, Remembered, conclude
 from .material import Material, Published
 from .mgr.records import ClusterMap, ConfigEntry, OsdInfo, RunningOption
 from .operating import Operating
@@ -20,7 +21,6 @@ from .sampler import Sampler
 from .settings import Settings
 from .snapshot import Mode, Sampling, Snapshot
 from .steps import Steps
-from .surroundings import Surroundings
 from .workload.records import Workload
 
 
@@ -41,7 +41,7 @@ class Evaluation:
     def __init__(
         self,
         sampler: Sampler,
-        surroundings: Surroundings,
+        cluster_state: ClusterState,
         operating: Operating,
         current: CurrentSettings,
         steps: Steps,
@@ -55,7 +55,7 @@ class Evaluation:
 
         ``unknown_manager`` says why nothing is advised where that is not known.
         """
-        self._sampler, self._surroundings = sampler, surroundings
+        self._sampler, self._cluster_state = sampler, cluster_state
         self._operating, self._current, self._steps = operating, current, steps
         self._own_profiles, self._advised = own_profiles, advised
         self._release, self._unknown_manager = release, unknown_manager
@@ -114,7 +114,7 @@ class Evaluation:
             assessments=(),
             rollout=None,
             history=(),
-            managers=self._surroundings.managers,
+            managers=self._cluster_state.managers,
             limitations=self._limitations(),
             impossible=self._current.impossible,
             notices=(),
@@ -124,18 +124,18 @@ class Evaluation:
     def _conclude(
         self, settings: Settings, osds: tuple[OsdFacts, ...], now_s: float
     ) -> Conclusions:
-        surroundings, operating = self._surroundings, self._operating
+        cluster_state, operating = self._cluster_state, self._operating
         concluded = conclude(
             osds,
             self._sampler.recognition.per_group,
             self._advised_on,
-            Circumstances(
+            AdviceContext(
                 mode=settings.mode,
-                entries=surroundings.options.entries,
+                entries=cluster_state.options.entries,
                 no_advice=self._unknown_manager,
-                orchestrated=surroundings.orchestrated,
+                orchestrated=cluster_state.orchestrated,
                 rollout_under_way=operating.rollout_under_way,
-                health_codes=surroundings.health_codes,
+                health_codes=cluster_state.health_codes,
                 pending_s={i: now_s - at_s for i, at_s in self._pending_since_s.items()},
                 limits=settings.limits,
                 history=operating.driver.history,
@@ -144,17 +144,17 @@ class Evaluation:
             self._remembered,
         )
         self._advised([r for a in concluded.assessments for r in a.recommendations])
-        self._alarms = hold(self._alarms, concluded.findings, now_s, surroundings.health_codes)
+        self._alarms = hold(self._alarms, concluded.findings, now_s, cluster_state.health_codes)
         return concluded
 
     def _material(self, settings: Settings, cluster_map: ClusterMap) -> Material:
-        sampler, surroundings = self._sampler, self._surroundings
+        sampler, cluster_state = self._sampler, self._cluster_state
         return Material(
             cluster_map=cluster_map,
             kept=sampler.observer.kept(),
-            options=surroundings.options.kept(),
-            health_codes=surroundings.health_codes,
-            orchestrated=surroundings.orchestrated,
+            options=cluster_state.options.kept(),
+            health_codes=cluster_state.health_codes,
+            orchestrated=cluster_state.orchestrated,
             observed_s=sampler.observed_s,
             interval_s=sampler.interval_s,
             limits=settings.limits,
@@ -173,7 +173,7 @@ class Evaluation:
             f'mgr.{manager.name} on {manager.host or "a host that it has not named"} lacks the '
             'files of this module, so nothing is measured while it is active: install them there '
             'and restart it.'
-            for manager in self._surroundings.managers
+            for manager in self._cluster_state.managers
             if not manager.has_module
         ]
         return tuple(found)
@@ -206,7 +206,7 @@ class Evaluation:
 
     def _configured(self, osd: OsdInfo) -> Optional[_Configured]:
         """What ``osd`` runs and is set to, worked out anew only where something of it changed."""
-        options = self._surroundings.options
+        options = self._cluster_state.options
         running, entries = options.running(osd), options.entries
         if running is None:
             return None

@@ -1,4 +1,4 @@
-"""What only OSDs can tell, and advice is made of: their statistics, and their BlueFS files."""
+"""Data that only OSDs have: RocksDB statistics and BlueFS files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class OsdAnswers:
-    """Asks a few OSDs at a time; nobody waits for them."""
+    """Queries a few OSDs at a time in the background."""
 
     def __init__(
         self,
@@ -36,19 +36,19 @@ class OsdAnswers:
         self._questions = questions
 
     def free(self, osd_id: int) -> bool:
-        """Whether this OSD can be asked now."""
+        """Whether this OSD can be queried now."""
         return self._questions.free(osd_id)
 
     def drop(self) -> None:
-        """What was asked is nobody's any more."""
+        """Drop pending requests."""
         self._questions.drop()
 
     def take(self) -> None:
-        """Hand over what OSDs answered meanwhile."""
+        """Process the answers that arrived."""
         self._steps.run('answers of OSDs', self._questions.take_answers)
 
     def ask(self, observer: Observer, now_s: float) -> None:
-        """Ask what ``observer`` lacks; it gets the answers."""
+        """Send the requests of ``observer``, which gets the answers."""
         self._steps.run('statistics', lambda: self._ask_kv_stats(observer, now_s))
         self._steps.run('BlueFS files', lambda: self._ask_files(observer, now_s))
 
@@ -63,7 +63,7 @@ class OsdAnswers:
             text = self._osds.tell(osd_id, KV_STATS_COMMAND, {})
             at_s, perf_dump = self._clock(), None
             if offers_statistics(text):
-                # What completes them, of an OSD that has such
+                # The memtable times are in the perf counters.
                 try:
                     perf_dump = self._osds.tell(osd_id, PERF_DUMP_COMMAND, PERF_DUMP_ARGUMENTS)
                 except CommandError as error:
@@ -85,7 +85,7 @@ class OsdAnswers:
 
     def _ask_files(self, observer: Observer, now_s: float) -> None:
         for request in observer.sharding_requests(now_s, self._questions.free):
-            # Whoever is not asked now is at a later tick.
+            # A request that cannot be sent now is due again at a later tick.
             self._ask_files_of(observer, request)
 
     def _ask_files_of(self, observer: Observer, request: ShardingRequest) -> None:

@@ -9,6 +9,7 @@ from .actors import Actors
 from .adoption import Adoption
 from .advise.own_profiles import OwnProfiles
 from .auto_apply import AutoApply
+from .cluster_state import ClusterState
 from .current_settings import CurrentSettings
 from .deep.reader import DeepStatsReader
 from .deep_stats import MAX_CONCURRENT, DeepStatsRequests
@@ -38,7 +39,6 @@ from .sampler import Sampler
 from .settings import Settings
 from .snapshot import Mode
 from .steps import Steps
-from .surroundings import Surroundings
 
 #: OSDs that are asked at once for what advice is made of.
 ASKED_AT_ONCE = 2
@@ -90,14 +90,14 @@ class Parts:
             cluster, store, self.steps, self.current, clock=wall_clock, monotonic=monotonic
         )
         self.sampler = Sampler(cluster, self.steps, self.operating.record)
-        self.surroundings = Surroundings(cluster, self.steps)
+        self.cluster_state = ClusterState(cluster, self.steps)
         self.permission = Permission(
             cluster, self.steps, self.current, self.sampler, known_release=release is not None
         )
         self.auto_apply = AutoApply(self.operating, cluster, monotonic)
         self.evaluation = Evaluation(
             self.sampler,
-            self.surroundings,
+            self.cluster_state,
             self.operating,
             self.current,
             self.steps,

@@ -51,7 +51,7 @@ class Permission:
         """Why no further OSD may be begun now; what was begun is finished all the same."""
         if self._current.unreadable is not None:
             return self._current.unreadable
-        if not self._sampler.has_looked:
+        if not self._sampler.has_sampled:
             return 'this manager has not sampled the OSDs yet'
         if self._steps.fails('sampling'):
             return 'the OSDs cannot be sampled now'
@@ -74,5 +74,5 @@ class Permission:
     def may_begin_by_itself(self, *, evaluated: bool) -> bool:
         """Only upon advice of this very tick."""
         advised = evaluated and not self._steps.fails('advice')
-        sampled = self._sampler.has_looked and not self._steps.fails('sampling')
+        sampled = self._sampler.has_sampled and not self._steps.fails('sampling')
         return advised and sampled and self._current.unreadable is None

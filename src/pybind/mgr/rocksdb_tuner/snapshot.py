@@ -1,6 +1,6 @@
-"""Everything the module knows at one time, published once a tick.
+"""The module's state at one time, published once per tick.
 
-Command handlers only read the newest snapshot: they never wait for a monitor or for the tick.
+Command handlers read the newest snapshot: they never wait for a monitor or for the tick.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .steps import StepFailure
 
 
 class Mode(str, Enum):
-    """How much the module may do; each includes those before it."""
+    """Operating mode; each includes the previous ones."""
 
     OFF = 'off'
     OBSERVE = 'observe'
@@ -30,7 +30,7 @@ class Mode(str, Enum):
 
 @dataclass(frozen=True)
 class Sampling:
-    #: None where nothing is sampled: what is known was read from files.
+    #: None offline: the data is from files.
     interval_s: Optional[float]
     #: OSDs with at least one usable sample.
     osds: int
@@ -41,10 +41,10 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Snapshot:
-    #: None where files do not tell.
+    #: None offline, if the files do not have it.
     taken_s: Optional[float]
     mode: Mode
-    #: Release of the active mgr, None where the module does not know it.
+    #: Release of the active mgr, None if unknown.
     release: Optional[str]
     sampling: Sampling
     osds: tuple[OsdFacts, ...]
@@ -53,32 +53,32 @@ class Snapshot:
     assessments: tuple[Assessment, ...]
     rollout: Optional[RolloutState]
     history: tuple[HistoryRecord, ...]
-    #: The active manager and the standbys.
+    #: Active and standby mgrs.
     managers: tuple[ManagerInfo, ...]
-    #: What limits the module where it runs (a release that it does not know, say).
+    #: Limitations in this environment, such as an unknown release.
     limitations: tuple[str, ...]
-    #: What is wrong with what the module keeps (a stored state set aside, say).
+    #: Problems with stored data, such as a quarantined record.
     notices: tuple[str, ...]
-    #: Why nothing can be applied as the module options are; None if it can.
+    #: Why the module options prevent any change; None if they do not.
     impossible: Optional[str] = None
-    #: The findings that lasted long enough to be health checks.
+    #: Findings that lasted long enough to raise a health check.
     alarms: tuple[Finding, ...] = ()
-    #: The compaction campaign under way, or the last one.
+    #: The current or last compaction campaign.
     campaign: Optional[CampaignState] = None
-    #: Why auto-apply leaves what is recommended; empty in other modes.
+    #: Why auto-apply skips recommendations; empty in other modes.
     auto_apply_refusals: tuple[Refusal, ...] = ()
-    #: An operator has taken note of how the rollout ended.
+    #: An operator has acknowledged the outcome of the rollout.
     rollout_acknowledged: bool = False
-    #: What the operator has to do for the rollout to go on.
+    #: Operator action that the rollout requires to continue.
     rollout_waits: Optional[str] = None
     #: The same for the compaction campaign.
     campaign_waits: Optional[str] = None
-    #: What the campaign waits for that nothing holds up: its OSDs, and for how long.
+    #: OSDs that the campaign is waiting for without operator action, and for how long.
     campaign_waits_for: Optional[str] = None
-    #: Parts of the module that do not work now: what they tell is missing, or old.
+    #: Failing parts of the module, whose data is missing or stale.
     failing: tuple[StepFailure, ...] = ()
-    #: When the rollout, the campaign, the notices and what fails were last looked at; everything
-    #: else is of `taken_s`. None: together with it.
+    #: Time of the rollout, the campaign, the notices and the failing parts; everything else is as
+    #: of `taken_s`. None: the same time.
     published_s: Optional[float] = None
 
     @property

@@ -120,7 +120,7 @@ class Tuner(Parts):
         # What the operation goes by, and can do without: each part asked and kept for a while
         if reads:
             run('starts of OSDs', lambda: self.sampler.watch_starts(self.monotonic()))
-            self.surroundings.look(now_s)
+            self.cluster_state.refresh(now_s)
         else:
             run('sampling', lambda: self._rest(settings, now_s))
         # What follows asks nobody, and is done for every OSD: its cost decides how often.
@@ -152,7 +152,7 @@ class Tuner(Parts):
     def _drive_rollout(self, settings: Settings, now_s: float) -> None:
         allowed, unheard = self._allowed(settings, now_s)
         if self.operating.drive_rollout(settings, now_s, allowed, unheard):
-            self.surroundings.options.entries_changed()
+            self.cluster_state.options.entries_changed()
 
     def _drive_campaign(self, settings: Settings, now_s: float) -> None:
         allowed, unheard = self._allowed(settings, now_s)

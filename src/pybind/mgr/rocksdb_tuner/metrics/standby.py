@@ -1,4 +1,4 @@
-"""The module in a standby manager: its metrics endpoint, which has nothing to say."""
+"""The module in a standby mgr: an empty metrics endpoint."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .settings import wanted_address
 
 log = logging.getLogger(__name__)
 
-#: A standby is not told when an option changes.
+#: A standby module is not notified of option changes, so it polls.
 PERIOD_S = 10.0
-#: Valid and without a sample: Prometheus sees every manager up, and each series once.
+#: Valid without samples: Prometheus sees every mgr up, and each series once.
 NOTHING = '# This manager is a standby: the active one has the metrics.\n'
 
 
 class StandbyModule(MgrStandbyModule):
-    """Answers scrapes, so that all managers can be targets and an unreachable one is noticed."""
+    """Answers scrapes, so that all mgrs can be targets and an unreachable one is detected."""
 
-    # A list of its own: the manager appends options to that of each class.
+    # A separate list: the mgr appends options to the list of each class.
     MODULE_OPTIONS = [Option(**setting.declaration()) for setting in METRICS]  # noqa: RUF012
 
     def __init__(self, *args: object, **kwargs: object) -> None:
@@ -30,7 +30,7 @@ class StandbyModule(MgrStandbyModule):
         self._stop = threading.Event()
 
     def serve(self) -> None:
-        """Listen where the options say until this manager ends or becomes the active one."""
+        """Listen at the configured address until the mgr stops or becomes active."""
         endpoint = MetricsEndpoint(lambda: NOTHING)
         known = None
         try:
@@ -41,15 +41,15 @@ class StandbyModule(MgrStandbyModule):
                 known = problem
                 self._stop.wait(PERIOD_S)
         finally:
-            # The active module of this process is to listen on the same port.
+            # The active module of this process needs the same port.
             endpoint.close()
 
     def shutdown(self) -> None:
         self._stop.set()
 
     def __del__(self) -> None:
-        """Leave the log alone: Ceph's own `__del__` takes all handlers away from this interpreter.
+        """Skip Ceph's `__del__`, which removes all log handlers from this interpreter.
 
-        By then these are the active module's, of which nobody would hear again, not even of its
-        errors (seen on 16.2.15; the code of 18.2.7 is the same).
+        By then they belong to the active module, whose log would be lost (seen on 16.2.15; the code
+        of 18.2.7 is the same).
         """

@@ -12,7 +12,7 @@ from ..advise.records import OsdFacts
 from ..collection.read import Reading
 from ..collection.records import Collection, ModuleState, OsdCollection
 from ..deep.reader import OsdDeepStats
-from ..evaluate import Circumstances, conclude, unknown_manager
+from ..evaluate import AdviceContext, conclude, unknown_manager
 from ..mgr.records import OsdInfo
 from ..observe.column_families import DeepStats, parse_deep_stats
 from ..observe.details import Details
@@ -64,7 +64,7 @@ def _snapshot(reading: Reading) -> Snapshot:
         facts,
         recognition.per_group,
         module.advised_on if module else _advised_on(facts, recognition),
-        _circumstances(collection, now_s),
+        _advice_context(collection, now_s),
     )
     release = (
         release_of(module.manager_version, module.manager_release)
@@ -172,12 +172,12 @@ def _advised_on(facts: Iterable[OsdFacts], recognition: Recognition) -> Mapping[
     }
 
 
-def _circumstances(collection: Collection, now_s: float) -> Circumstances:
+def _advice_context(collection: Collection, now_s: float) -> AdviceContext:
     module = collection.module
     entries = collection.entries or ()
     health_codes = collection.health_codes or frozenset()
     if module is None:
-        return Circumstances(
+        return AdviceContext(
             Mode.RECOMMEND,
             entries,
             # Where that is not known: commands that need none work anywhere.
@@ -186,7 +186,7 @@ def _circumstances(collection: Collection, now_s: float) -> Circumstances:
         )
     version, name = module.manager_version, module.manager_release
     known = release_of(version, name) is not None
-    return Circumstances(
+    return AdviceContext(
         mode=module.mode,
         entries=entries,
         no_advice=None if known else unknown_manager(f'Ceph {version} ({name})'),

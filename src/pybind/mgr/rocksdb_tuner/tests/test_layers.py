@@ -30,7 +30,7 @@ LAYERS = (
     'present',
     'metrics collection',
     'requests questions audit shared_text',
-    'current_settings material actors surroundings osd_answers deep_stats sampler',
+    'current_settings material actors cluster_state osd_answers deep_stats sampler',
     'permission operating',
     'auto_apply',
     'evaluation publication adoption',

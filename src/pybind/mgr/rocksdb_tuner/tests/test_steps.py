@@ -37,15 +37,15 @@ BREAK: dict[str, tuple[str, Callable[[World], None]]] = {
     'workload': ('workload', lambda w: setattr(w.tuner.sampler.classifier, 'recognize', broken)),
     'facts': ('evaluation', lambda w: setattr(w.tuner.evaluation, '_facts', broken)),
     'advice': ('advice', lambda w: setattr(w.tuner.evaluation, '_conclude', broken)),
-    'starts': ('starts of OSDs', lambda w: setattr(w.tuner.sampler.starts, 'look', broken)),
+    'starts': ('starts of OSDs', lambda w: setattr(w.tuner.sampler.starts, 'sample', broken)),
     'options': (
         'running options',
-        lambda w: setattr(w.tuner.surroundings.options, 'refresh', broken),
+        lambda w: setattr(w.tuner.cluster_state.options, 'refresh', broken),
     ),
     'managers': ('managers', lambda w: setattr(w.cluster, 'managers', broken)),
     'health': (
         'health of the cluster',
-        lambda w: setattr(w.tuner.surroundings, '_look_at_health', broken),
+        lambda w: setattr(w.tuner.cluster_state, '_refresh_health', broken),
     ),
     'announcing': (
         'announcements',

@@ -1,4 +1,4 @@
-"""How much of what OSDs do, summed over one or many of them."""
+"""Client and recovery activity, summed over one or more OSDs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ..observe.signals import Signals
 class Activity(NamedTuple):
     """Client operations and recovery of ``osds`` OSDs, per second, over ``window_s``.
 
-    A sum, so that it does not matter on which OSDs the primaries are: a replica's work shows in
-    an OSD's WAL, but not in its client operations.
+    A sum, so that the distribution of primaries does not matter: replicated writes show in an OSD's
+    WAL, but not in its client operations.
     """
 
     osds: int
@@ -49,7 +49,7 @@ class Activity(NamedTuple):
 
     @property
     def mean_class_call_bytes(self) -> Optional[float]:
-        """Large only where calls carry data: most of them set keys, and count no bytes."""
+        """Large only if calls carry data: most of them set keys and count no bytes."""
         calls_per_s = self.class_calls_per_s
         return self.class_call_bytes_per_s / calls_per_s if calls_per_s else None
 

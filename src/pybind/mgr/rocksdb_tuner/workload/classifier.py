@@ -1,4 +1,4 @@
-"""Workloads of all OSDs and groups, with the memory that keeps a class from flapping."""
+"""Workloads of all OSDs and groups, with hysteresis."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from .thresholds import thresholds
 _NO_POOLS = PoolContext(rbd=False, rgw=False, cephfs_metadata=False)
 
 
-#: What is left of a group's confidence for an OSD of which only its group's clients are known.
+#: Factor on the group's confidence for an OSD that inherits the group's workload.
 _INHERITED = 0.6
 
 
 class Memories(NamedTuple):
-    """What is believed of OSDs, and of device classes."""
+    """Hysteresis state of OSDs and device classes."""
 
     osds: Mapping[int, Memory]
     groups: Mapping[str, Memory]
 
 
 class Classifier:
-    """Times are seconds of one clock. One thread drives it.
+    """Times are seconds of one clock. Not thread-safe.
 
-    ``known`` is what another one believed, and why.
+    ``known``: the state of another classifier to continue with.
     """
 
     def __init__(self, known: Optional[Memories] = None) -> None:
@@ -43,7 +43,7 @@ class Classifier:
 
     @property
     def memories(self) -> Memories:
-        """What is believed; with it, the same look gives the same answer."""
+        """The state, which makes a classification reproducible."""
         return Memories(self._osds, self._groups)
 
     def recognize(
@@ -56,8 +56,8 @@ class Classifier:
     ) -> Recognition:
         """Classify every OSD in ``signals`` and every device class; call once per tick.
 
-        ``pool_rates`` is what clients do to each pool, where that is known; ``details`` finds the
-        newest close look at an OSD.
+        ``pool_rates``: client I/O per pool, if known. ``details`` returns the newest details of an
+        OSD.
         """
         members: dict[str, list[Signals]] = {}
         for osd in cluster_map.osds:
@@ -70,9 +70,9 @@ class Classifier:
             work = activity(of_class)
             changes_per_s = work.changes_per_s if work else 0.0
             pools[name] = pool_context(cluster_map, name, pool_rates, changes_per_s)
-            looks = (details(seen.osd_id) for seen in of_class)
+            found = (details(seen.osd_id) for seen in of_class)
             now = with_pressure(
-                classify(work, pools[name]), of_class, (look for look in looks if look is not None)
+                classify(work, pools[name]), of_class, (d for d in found if d is not None)
             )
             groups[name] = remember(self._groups.get(name), now, now_s)
         self._groups = groups
@@ -95,11 +95,11 @@ class Classifier:
 
 
 def _with_replicas(own: Workload, seen: Signals, group: Optional[Workload]) -> Workload:
-    """The group's workload where an OSD without clients of its own works as their replica.
+    """The group's workload for an OSD that only serves replicated writes.
 
-    What replicas write shows in the WAL, but not in `osd.op_*`; nor does `osd.recovery_ops` count
-    on the OSD that is recovered. Where the group is idle too, it is trimming or scrubbing that
-    writes, and "idle" is true.
+    Replicated writes show in the WAL, but not in `osd.op_*`, and `osd.recovery_ops` does not count
+    on the OSD that is recovered. If the group is idle too, the writes are from trimming or
+    scrubbing, and the OSD is idle.
     """
     wal = seen.wal_bytes_per_s
     if (
@@ -116,7 +116,7 @@ def _with_replicas(own: Workload, seen: Signals, group: Optional[Workload]) -> W
         wal,
         'bytes/s',
         seen.window_s,
-        '{:.0f} KiB/s of WAL without clients of its own: it works as a replica.',
+        '{:.0f} KiB/s of WAL without client operations: it serves replicated writes.',
         (wal / 1024,),
     )
     confidence = group.confidence * _INHERITED

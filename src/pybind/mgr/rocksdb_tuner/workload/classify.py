@@ -1,4 +1,4 @@
-"""From an activity to a workload: class, confidence, evidence. Pure."""
+"""Classification of an activity: class, confidence, evidence. Pure."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from .writer import Writer, writer_evidence
 
 UNKNOWN = Workload(WorkloadClass.UNKNOWN, 0.0, ())
 
-#: Confidence where every signal agrees; certainty is not to be had from counters.
+#: Confidence if all signals agree; counters never give certainty.
 HIGH = 0.95
-#: Classes that do not tell who writes.
-_WRITERS_UNTOLD = frozenset({WorkloadClass.MIXED, WorkloadClass.READ_MOSTLY})
-#: Share of the changes from which on one kind of pools is who writes in a mixture.
+#: Classes that do not name the writer.
+_WITHOUT_WRITER = frozenset({WorkloadClass.MIXED, WorkloadClass.READ_MOSTLY})
+#: Minimum share of writes for a kind of pool to be the writer of a mixed workload.
 _MOST_CHANGES = 0.5
 
 
 def classify(seen: Optional[Activity], pools: PoolContext) -> Workload:
-    """What clients do. UNKNOWN rather than a guess: where signals contradict each other."""
+    """The client workload; UNKNOWN if signals contradict each other."""
     if seen is None:
         return UNKNOWN
     limits = thresholds()
@@ -34,7 +34,7 @@ def classify(seen: Optional[Activity], pools: PoolContext) -> Workload:
         return Workload(WorkloadClass.IDLE, HIGH, (_operations(seen),))
     workload_class, certainty, evidence = _client_work(seen, pools, limits)
     enough = _enough(seen, limits)
-    if workload_class in _WRITERS_UNTOLD:
+    if workload_class in _WITHOUT_WRITER:
         writer = _writer(seen, pools, limits)
         if writer is not None:
             sure = Writer(writer.workload_class, round(writer.confidence * enough, 3))
@@ -48,7 +48,7 @@ def _client_work(
     shares = _shares(seen)
     changes_share = seen.changes_per_s / seen.operations_per_s if seen.operations_per_s else 0.0
     reads_dominate = seen.operations_per_s > 0 and 1 - changes_share >= limits.read_share
-    # Large writes are few: they are known by their bytes, whatever else is counted beside them.
+    # Large writes are few, so they are classified by bytes, not by operations.
     size = _large_writes(seen, limits)
     if (
         size is not None
@@ -57,7 +57,7 @@ def _client_work(
     ):
         if reads_dominate:
             return WorkloadClass.MIXED, 0.7, (size, shares)
-        # A metadata server writes its journal in large pieces, and keys and values later.
+        # An MDS writes its journal in large pieces, and omap keys later.
         journal = pools.shares.get(CEPHFS_METADATA) if pools.shares else None
         share = journal.write_bytes if journal else 0.0
         if share >= limits.dominant_kind_share:
@@ -74,7 +74,7 @@ def _client_work(
     of_pools = Evidence('pools', share, 'share', seen.window_s, statement)
     if share < limits.dominant_kind_share:
         return WorkloadClass.MIXED, _beyond(1 - share, 1 - limits.dominant_kind_share), (of_pools,)
-    # The others only do little: as if they were not there.
+    # The other kinds do little, so they are ignored.
     alone = PoolContext(rbd=kind == RBD, rgw=kind == RGW, cephfs_metadata=kind == CEPHFS_METADATA)
     workload_class, certainty, evidence = _small_changes(seen, alone, limits)
     certainty = min(certainty, _beyond(share, limits.dominant_kind_share))
@@ -91,7 +91,7 @@ def _small_changes(
         if pools.rgw:
             certainty = _beyond(call_share, limits.class_call_share)
             return WorkloadClass.RGW_METADATA, certainty, (_class_calls(seen), shares)
-        # RBD and CephFS make next to none: clients of librados with classes of their own.
+        # RBD and CephFS use few class calls: these are librados clients with custom classes.
         return WorkloadClass.UNKNOWN, 0.0, (_class_calls(seen), shares)
     if mean_bytes is None or mean_bytes < 1:
         return _key_value_work(seen, pools)
@@ -100,14 +100,14 @@ def _small_changes(
     small = _small_writers(pools)
     if small is None:
         return WorkloadClass.UNKNOWN, 0.0, (size, shares)
-    # With several kinds of pools it is the class calls that are missing for another kind.
+    # With several kinds of pools the lack of class calls is evidence too.
     others = (pools.rbd + pools.rgw + pools.cephfs_metadata) > 1
     certainty = _beyond(1 - call_share, 1 - limits.class_call_share) * (0.97 if others else 1.0)
     return small, certainty, (size, shares)
 
 
 def _writer(seen: Activity, pools: PoolContext, limits: Thresholds) -> Optional[Writer]:
-    """Who makes the changes of a mixture; None where they are few, large, or nobody's most."""
+    """The writer of a mixed workload; None if writes are few, large, or without a main source."""
     if seen.changes_per_s <= limits.noise_ops_per_s * seen.osds:
         return None
     if _large_writes(seen, limits) is not None:
@@ -121,7 +121,7 @@ def _writer(seen: Activity, pools: PoolContext, limits: Thresholds) -> Optional[
         pools = PoolContext(
             rbd=kind == RBD, rgw=kind == RGW, cephfs_metadata=kind == CEPHFS_METADATA
         )
-    # What is no data yet costs a transaction of metadata for each write.
+    # Writes below the size of large writes cost a metadata transaction each.
     larger = limits._replace(small_write_bytes=limits.large_write_bytes)
     workload_class, of_kind, _ = _small_changes(seen, pools, larger)
     if workload_class in (WorkloadClass.UNKNOWN, WorkloadClass.MIXED):
@@ -130,7 +130,7 @@ def _writer(seen: Activity, pools: PoolContext, limits: Thresholds) -> Optional[
 
 
 def _small_writers(pools: PoolContext) -> Optional[WorkloadClass]:
-    """Who writes small without class calls; None where two kinds of pools look the same."""
+    """The source of small writes without class calls; None if it is ambiguous."""
     if pools.rbd and pools.cephfs_metadata:
         return None
     if pools.rbd:
@@ -143,14 +143,14 @@ def _small_writers(pools: PoolContext) -> Optional[WorkloadClass]:
 def _key_value_work(
     seen: Activity, pools: PoolContext
 ) -> tuple[WorkloadClass, float, tuple[Evidence, ...]]:
-    """Writes that carry no bytes: keys and values, which only metadata pools hold."""
+    """Writes without data: omap keys and values, which only metadata pools hold."""
     evidence = (
         Evidence(
             'write_bytes_avg',
             0.0,
             'bytes',
             seen.window_s,
-            'The writes carry no data: they set keys and values.',
+            'The writes carry no data: they set omap keys and values.',
         ),
     )
     if pools.rgw and not pools.cephfs_metadata:
@@ -167,12 +167,12 @@ def _is_recovery(seen: Activity, limits: Thresholds) -> bool:
 
 
 def _beyond(share: float, threshold: float) -> float:
-    """Confidence by how far a share lies beyond its threshold: 0.75 at it, HIGH well beyond."""
+    """Confidence by the distance of a share from its threshold: 0.75 at it, up to HIGH."""
     return min(HIGH, 0.75 + (share - threshold) * 1.5)
 
 
 def _enough(seen: Activity, limits: Thresholds) -> float:
-    """Few operations make shares uncertain; many bytes make up for that."""
+    """Confidence factor: low with few operations, unless they have many bytes."""
     by_operations = seen.operations_per_s / seen.osds / limits.full_confidence_ops_per_s
     by_bytes = seen.bytes_per_s / seen.osds / (16 * limits.noise_bytes_per_s)
     return min(1.0, 0.7 + 0.3 * max(by_operations, by_bytes))
@@ -191,7 +191,7 @@ def _operations(seen: Activity) -> Evidence:
 
 
 def _large_writes(seen: Activity, limits: Thresholds) -> Optional[Evidence]:
-    """The size of what is written, if it is large; a gateway puts over objects by class calls."""
+    """Evidence of large writes; RGW overwrites objects by class calls."""
     if (seen.mean_write_bytes or 0.0) >= limits.large_write_bytes:
         return _write_size(seen)
     mean = seen.mean_class_call_bytes or 0.0
@@ -230,7 +230,7 @@ def _write_size(seen: Activity) -> Evidence:
         mean,
         'bytes',
         seen.window_s,
-        'The mean write has {:.1f} KiB.',
+        'The mean write size is {:.1f} KiB.',
         (mean / 1024,),
     )
 
@@ -241,7 +241,7 @@ def _journal(seen: Activity, share: float) -> Evidence:
         share,
         'share',
         seen.window_s,
-        "{:.0f}% of the written bytes are of CephFS's metadata pool: a journal.",
+        '{:.0f}% of the written bytes go to the CephFS metadata pool: the MDS journal.',
         (100 * share,),
     )
 
@@ -253,7 +253,7 @@ def _class_calls(seen: Activity) -> Evidence:
         seen.class_calls_per_s,
         'operations/s',
         seen.window_s,
-        '{:.0f}% of the changes are class calls, as those of a bucket index.',
+        '{:.0f}% of the writes are class calls, such as bucket index updates.',
         (100 * share,),
     )
 

@@ -1,4 +1,4 @@
-"""A memory that keeps a class from flapping: one change of class for one change of workload."""
+"""Hysteresis of the workload class: it changes once per change of the workload."""
 
 from __future__ import annotations
 
@@ -6,28 +6,27 @@ from typing import NamedTuple, Optional
 
 from .records import Workload, WorkloadClass
 
-#: Another class is taken once it was seen without interruption for this long: at the second look
-#: of any interval. With a window that reaches back 30 s, a workload is named within 60 s.
+#: A new class needs this time without interruption: two samples at any interval. With a 30 s window
+#: a workload is classified within 60 s.
 CONFIRM_S = 4.0
-#: A window that lies across a change of workload holds some of both and looks mixed, while neither
-#: has most of it: some 12 s of the 30 s that it reaches back. Only what looks so for longer is.
+#: A window across a change of workload looks mixed for about 12 of its 30 s, so MIXED needs longer.
 CONFIRM_MIXED_S = 15.0
-#: With this confidence a class needs no second look where the one before was in doubt already.
+#: With this confidence a class needs no second sample if the current class is in doubt already.
 SURE = 0.9
-#: What is left of the confidence in a class while the newest look speaks against it.
+#: Factor on the confidence while the newest sample contradicts the class.
 DOUBTED = 0.5
 
 _NOTHING = Workload(WorkloadClass.UNKNOWN, 0.0, ())
 
 
 class Memory(NamedTuple):
-    """The class that is believed, and the one that may replace it."""
+    """The current class, and the one that may replace it."""
 
     believed: Workload
     candidate: WorkloadClass
-    #: Since when the candidate has been seen without interruption.
+    #: Since when the candidate was seen without interruption.
     since_s: float
-    #: Since when something else than the believed class has been seen without interruption.
+    #: Since when the current class was not seen.
     doubted_s: float
 
     @property
@@ -38,10 +37,10 @@ class Memory(NamedTuple):
 
 
 def remember(memory: Optional[Memory], now: Workload, now_s: float) -> Memory:
-    """The memory after one more look; before the first, nothing is known.
+    """The state after another sample; ``memory`` is None before the first.
 
-    Idle is taken at once: the window reaches back far enough to tell an end from a pause. So is
-    recovery, which has a counter of its own: what clients did before must not stand for it.
+    Idle is accepted at once, since the window is long enough to bridge pauses. So is recovery,
+    which has its own counter.
     """
     if memory is None:
         memory = Memory(_NOTHING, WorkloadClass.UNKNOWN, now_s, now_s)
@@ -59,6 +58,5 @@ def remember(memory: Optional[Memory], now: Workload, now_s: float) -> Memory:
 def _taken(now: Workload, seen_s: float, *, unsure: bool) -> bool:
     if now.workload_class is WorkloadClass.MIXED:
         return seen_s >= CONFIRM_MIXED_S
-    # Between two workloads the looks pass through others, mixed above all: what is sure then is
-    # the second one.
+    # Between two workloads samples show others, MIXED above all: a sure one is the new workload.
     return seen_s >= CONFIRM_S or (now.confidence >= SURE and unsure)

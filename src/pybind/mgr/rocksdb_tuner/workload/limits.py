@@ -1,4 +1,4 @@
-"""The thresholds by which the resource that bounds clients is told: data, each with its source."""
+"""Thresholds for the resource that limits clients: data, each with its source."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..knowledge import loader
 
 
 class LimitThresholds(NamedTuple):
-    """Meaning, unit and source of each stand in ``knowledge/limits.json``."""
+    """Meaning, unit and source: ``knowledge/limits.json``."""
 
     kv_sync_bound: float
     kv_sync_idle: float

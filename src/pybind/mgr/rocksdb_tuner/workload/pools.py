@@ -1,4 +1,4 @@
-"""What the pools of a cluster say about who can be at work on a device class, and who is."""
+"""Clients of a device class, according to the cluster's pools."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ RBD = 'rbd'
 RGW = 'rgw'
 CEPHFS_METADATA = 'cephfs_metadata'
 CEPHFS_DATA = 'cephfs_data'
-#: Pools of other applications, and of none; not the manager's own.
+#: Pools of other applications or without one, except the mgr's own.
 OTHER = 'other'
 _NAMES = {
-    RBD: "of RBD's",
-    RGW: "of the object gateway's",
-    CEPHFS_METADATA: "of CephFS's metadata",
-    CEPHFS_DATA: "of CephFS's data",
-    OTHER: "of other applications'",
+    RBD: 'to RBD',
+    RGW: 'to RGW',
+    CEPHFS_METADATA: 'to CephFS metadata',
+    CEPHFS_DATA: 'to CephFS data',
+    OTHER: 'to other',
 }
-#: Of the changes that OSDs count, the share that the pools' statistics must tell of.
-MIN_TOLD_SHARE = 0.5
-#: Writes to a pool of a file system's data with fewer bytes than this on average carry none.
+#: Minimum share of the OSDs' writes that pool statistics must cover.
+MIN_COVERED_SHARE = 0.5
+#: Writes to a CephFS data pool with a smaller mean size carry no data.
 MIN_DATA_BYTES = 512.0
 
-#: Pools of the manager's modules (device health, their stores): nobody's clients.
+#: Pools of mgr modules (device health, their stores) have no clients.
 _OWN_APPLICATIONS = frozenset({'mgr', 'mgr_devicehealth'})
 
 
 class Share(NamedTuple):
-    """Of one kind of pools, 0..1: in the changes, and in the bytes that they write."""
+    """Share of one kind of pools in the writes and in the written bytes, 0..1."""
 
     changes: float
     write_bytes: float
 
 
 class Leading(NamedTuple):
-    """The kind of pools with the most changes, its share of them, and what all have in words."""
+    """The kind of pools with the most writes, its share, and a statement on all kinds."""
 
     kind: str
     share: float
@@ -52,9 +52,9 @@ class PoolContext(NamedTuple):
     rbd: bool
     rgw: bool
     cephfs_metadata: bool
-    #: What each kind has of the changes that clients make; None where that is not known.
+    #: Share of each kind in the client writes; None: unknown.
     shares: Optional[Mapping[str, Share]] = None
-    #: Follows from ``shares``; here, for it is the same for each OSD of a class.
+    #: Derived from ``shares``, once for all OSDs of a class.
     leading: Optional[Leading] = None
 
 
@@ -64,9 +64,9 @@ def pool_context(
     pool_rates: Mapping[int, PoolRates],
     changes_per_s: float,
 ) -> PoolContext:
-    """The kinds of pools that reach ``device_class``, and what each does of the changes.
+    """The kinds of pools that use ``device_class``, with their shares of the writes.
 
-    ``changes_per_s`` are the operations that write of all OSDs of the class.
+    ``changes_per_s``: writes and class calls of all OSDs of the class.
     """
     reaching = [pool for pool in cluster_map.pools if _reaches(pool, device_class)]
     shares = _shares(reaching, pool_rates, changes_per_s)
@@ -80,7 +80,7 @@ def pool_context(
 
 
 def leading(shares: Mapping[str, Share]) -> Leading:
-    """Which kind of at least one makes most of the changes."""
+    """The kind with the most writes; ``shares`` is not empty."""
     ordered = sorted(
         ((name, share.changes) for name, share in shares.items()), key=itemgetter(1), reverse=True
     )
@@ -88,7 +88,7 @@ def leading(shares: Mapping[str, Share]) -> Leading:
     parts = ', '.join(
         f'{100 * value:.0f}% {_NAMES[name]}' for name, value in ordered if value > 0.005
     )
-    return Leading(kind, share, f'By their pools the changes on the device class are {parts}.')
+    return Leading(kind, share, f'Writes to the pools of the device class: {parts}.')
 
 
 def _shares(
@@ -101,18 +101,17 @@ def _shares(
         if kind is not None and seen is not None:
             writes[kind] = writes.get(kind, 0.0) + seen.writes_per_s
             written[kind] = written.get(kind, 0.0) + seen.write_bytes_per_s
-    # For each file a metadata server sets its backtrace, an attribute, in the pool of the data.
+    # An MDS sets the backtrace of each file, an xattr, in the data pool.
     if written.get(CEPHFS_DATA, 0.0) < MIN_DATA_BYTES * writes.get(CEPHFS_DATA, 0.0):
         writes[CEPHFS_METADATA] = writes.get(CEPHFS_METADATA, 0.0) + writes.pop(CEPHFS_DATA)
-    # A pool's statistics count the parts of an operation. Those of block devices and file systems
-    # have one; those of a gateway, which calls classes that set keys, have some five. What the
-    # others leave of the OSDs' operations is the gateway's.
+    # Pool statistics count the parts of an operation: one for RBD and CephFS, about five for RGW's
+    # class calls. So RGW gets the OSDs' operations less those of the other pools.
     if RGW in writes:
         others = sum(value for kind, value in writes.items() if kind != RGW)
         writes[RGW] = min(writes[RGW], max(0.0, changes_per_s - others))
     total, total_bytes = sum(writes.values()), sum(written.values())
-    # Statistics of pools lag behind the counters of OSDs: at a begin they tell nothing yet.
-    if not total or total < MIN_TOLD_SHARE * changes_per_s:
+    # Pool statistics lag behind the OSDs' counters, so they are incomplete at first.
+    if not total or total < MIN_COVERED_SHARE * changes_per_s:
         return None
     return {
         kind: Share(value / total, written.get(kind, 0.0) / total_bytes if total_bytes else 0.0)
@@ -121,7 +120,7 @@ def _shares(
 
 
 def _kind(pool: PoolInfo) -> Optional[str]:
-    """None: the manager's own."""
+    """None: the mgr's own."""
     if pool.cephfs_metadata:
         return CEPHFS_METADATA
     for application, kind in (('cephfs', CEPHFS_DATA), ('rgw', RGW), ('rbd', RBD)):
@@ -133,5 +132,5 @@ def _kind(pool: PoolInfo) -> Optional[str]:
 
 
 def _reaches(pool: PoolInfo, device_class: str) -> bool:
-    # A rule that names no class takes from all of them.
+    # A rule without a device class uses all of them.
     return not pool.device_classes or device_class in pool.device_classes

@@ -1,4 +1,4 @@
-"""How busy a device class is with its clients' work, beside what that work is. Pure."""
+"""Load of a device class: how busy its OSD threads are. Pure."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ __all__ = [
 
 KV_SYNC_BUSY = 'kv_sync_busy'
 KV_SYNC_MS = 'kv_sync_ms'
-#: Only where writes wait for the OSD's own threads as they do where cores are short.
+#: Only if writes wait for OSD threads as with a shortage of cores.
 THREAD_SHARE = 'osd_thread_share'
-#: Beside it, only where so many onodes are read from RocksDB that this may be why.
+#: With it, only if onode misses are frequent enough to be the cause.
 ONODE_MISSES = 'onode_miss_share'
-#: What `with_pressure` adds.
+#: Evidence added by `with_pressure`.
 PRESSURE = frozenset({KV_SYNC_BUSY, KV_SYNC_MS, THREAD_SHARE, ONODE_MISSES})
-#: Nobody's clients: what the thread does then bounds none of them.
+#: No client work, so nothing limits clients.
 _NO_CLIENTS = frozenset({WorkloadClass.IDLE, WorkloadClass.RECOVERY})
 
 
 def with_pressure(
-    workload: Workload, signals: Iterable[Signals], looks: Iterable[Details] = ()
+    workload: Workload, signals: Iterable[Signals], osd_details: Iterable[Details] = ()
 ) -> Workload:
-    """``workload`` with what it makes of the threads of its OSDs, where that is known.
+    """``workload`` with evidence of how busy the threads of its OSDs are, if known.
 
-    It is evidence like any other, so it is remembered with the workload: how busy the threads are
-    at night says nothing of what bounds the clients of the day.
+    The evidence stays with the workload: thread load at night does not show what limits clients
+    during the day.
     """
     if workload.workload_class in _NO_CLIENTS:
         return workload
@@ -74,26 +74,26 @@ def with_pressure(
         text = 'A commit takes {:.2f} ms.'
         evidence.append(Evidence(KV_SYNC_MS, mean_ms, 'ms', window_s, text, (mean_ms,)))
     if not writes or written / writes < thresholds().large_write_bytes:
-        # Large writes take CPU to be prepared.
-        evidence += _of_threads(looks)
+        # Preparing large writes takes CPU anyway.
+        evidence += _of_threads(osd_details)
     return workload._replace(evidence=tuple(evidence))
 
 
-def _of_threads(looks: Iterable[Details]) -> list[Evidence]:
-    """Until a write is handed out it needs a thread, a core and cached onodes, but no device."""
+def _of_threads(osd_details: Iterable[Details]) -> list[Evidence]:
+    """Queue and preparation of a write need a thread, a core and cached onodes, but no device."""
     limits = limit_thresholds()
     window_s = waited_ms = prepare_ms = share = 0.0
     known = hits = misses = 0
-    for look in looks:
-        latency = look.latency
-        if latency is None or look.onode_hits is None or look.onode_misses is None:
+    for found in osd_details:
+        latency = found.latency
+        if latency is None or found.onode_hits is None or found.onode_misses is None:
             continue
         whole_ms, queue_ms = latency.client_op_ms, latency.osd_queue_ms
         if not whole_ms or queue_ms is None or latency.osd_prepare_ms is None:
             continue
         known += 1
         window_s = latency.window_s
-        hits, misses = hits + look.onode_hits, misses + look.onode_misses
+        hits, misses = hits + found.onode_hits, misses + found.onode_misses
         prepare_ms += latency.osd_prepare_ms
         waited_ms += queue_ms + latency.osd_prepare_ms
         share += min(1.0, (queue_ms + latency.osd_prepare_ms) / whole_ms)
@@ -107,15 +107,15 @@ def _of_threads(looks: Iterable[Details]) -> list[Evidence]:
     share, missed = share / known, misses / max(1, hits + misses)
     text = 'Writes spend {:.1f} ms, {:.0f}% of their time, on the OSD threads that prepare them.'
     figures = (waited_ms / known, 100 * share)
-    found = [Evidence(THREAD_SHARE, share, 'ratio', window_s, text, figures)]
+    evidence = [Evidence(THREAD_SHARE, share, 'ratio', window_s, text, figures)]
     if missed > limits.cores_onode_misses:
-        text = 'Of the onodes that they need {:.0f}% are not cached.'
-        found.append(Evidence(ONODE_MISSES, missed, 'ratio', window_s, text, (100 * missed,)))
-    return found
+        text = '{:.0f}% of onode lookups miss the cache.'
+        evidence.append(Evidence(ONODE_MISSES, missed, 'ratio', window_s, text, (100 * missed,)))
+    return evidence
 
 
 def measured(workload: Optional[Workload], signal: str) -> Optional[Evidence]:
-    """What the evidence of a workload has of one signal."""
+    """The evidence of a workload for one signal."""
     if workload is None:
         return None
     return next((e for e in workload.evidence if e.signal == signal), None)

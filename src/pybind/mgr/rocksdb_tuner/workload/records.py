@@ -1,4 +1,4 @@
-"""What the clients of an OSD do: class, confidence, evidence."""
+"""The client workload of an OSD: class, confidence, evidence."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ class WorkloadClass(str, Enum):
     RECOVERY = 'recovery'
     #: Two or more kinds at once, none of them dominant.
     MIXED = 'mixed'
-    #: Not enough is known to say.
+    #: Insufficient or contradictory data.
     UNKNOWN = 'unknown'
 
 
 class Evidence(NamedTuple):
-    """One measured value that speaks for a conclusion.
+    """One measured value in support of a conclusion.
 
-    ``signal`` is a field name of `Signals`, or ``pools`` for what the pools' statistics say
-    (``value`` is then the largest share of one kind of pools).
+    ``signal`` is a field name of `Signals`, or ``pools`` for pool statistics (``value`` is then the
+    largest share of one kind of pools).
     """
 
     signal: str
     value: float
     unit: str
     window_s: float
-    #: What it says; with ``figures``, where those go: every tick finds evidence of every OSD, and
-    #: hardly anybody reads it.
+    #: Statement, or its format for ``figures``: formatted on demand only, since every tick creates
+    #: evidence for every OSD.
     wording: str
     figures: tuple[float, ...] = ()
 

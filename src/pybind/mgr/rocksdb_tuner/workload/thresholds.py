@@ -1,4 +1,4 @@
-"""The thresholds by which workloads are told apart: data, each with its source."""
+"""Thresholds of the workload classification: data, each with its source."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..knowledge import loader
 
 
 class Thresholds(NamedTuple):
-    """Meaning, unit and source of each stand in ``knowledge/workload.json``."""
+    """Meaning, unit and source: ``knowledge/workload.json``."""
 
     noise_ops_per_s: float
     noise_bytes_per_s: float

@@ -1,7 +1,7 @@
-"""Who writes metadata, in whatever mixture of operations. Pure.
+"""The source of metadata writes in a mixed workload. Pure.
 
-Reads do not make writes cheap, so option sets go by what writes, whatever share of the operations
-that is.
+Reads do not make writes cheaper, so profiles are chosen by the writer, whatever its share of the
+operations.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .records import Evidence, Workload, WorkloadClass
 
 __all__ = ['Writer', 'writer_evidence', 'writer_of']
 
-#: Workloads whose name tells that somebody writes metadata, and who.
+#: Workloads that name a writer of metadata.
 _WRITERS = frozenset(
     {
         WorkloadClass.RBD_SMALL_WRITE,
@@ -30,7 +30,7 @@ class Writer(NamedTuple):
 
 
 def writer_evidence(writer: Writer, window_s: float) -> Evidence:
-    """To be kept with a workload whose class does not tell who writes."""
+    """Evidence for a workload whose class does not name the writer."""
     name = writer.workload_class.value
     return Evidence(
         f'{_SIGNAL}{name}',
@@ -42,7 +42,7 @@ def writer_evidence(writer: Writer, window_s: float) -> Evidence:
 
 
 def writer_of(workload: Optional[Workload]) -> Optional[Writer]:
-    """Who writes metadata; None where nobody does, or that is not known."""
+    """The writer of metadata; None if there is none or it is unknown."""
     if workload is None or workload.workload_class is WorkloadClass.UNKNOWN:
         return None
     if workload.workload_class in _WRITERS:
@@ -55,6 +55,6 @@ def writer_of(workload: Optional[Workload]) -> Optional[Writer]:
 
 
 def _doubt(workload: Workload) -> float:
-    """1, and less for what the newest look speaks against or that was hardly seen."""
-    # A mixture is a mixture: that its class is no sure one says nothing of who writes in it.
+    """1, or less if the newest sample contradicts the workload."""
+    # A low confidence in MIXED alone does not make the writer less certain.
     return 1.0 if workload.confidence >= 0.5 else workload.confidence

@@ -69,7 +69,7 @@ def told(*looks: Details, signals: Optional[Signals] = None, does: Workload = SM
         ([look(hits=95, misses=5)], [THREADS.format('3.0', 8)]),
         (
             [look(hits=94, misses=6)],
-            [THREADS.format('3.0', 8), 'Of the onodes that they need 6% are not cached.'],
+            [THREADS.format('3.0', 8), '6% of onode lookups miss the cache.'],
         ),
     ],
 )

@@ -291,10 +291,7 @@ def test_pools_of_the_manager_alone_are_nobodys_and_those_it_shares_are_somebody
 def test_the_kinds_are_said_from_the_most_to_the_least_and_traces_left_out() -> None:
     found = leading({'rbd': Share(0.2, 0.0), 'rgw': Share(0.796, 0.0), 'other': Share(0.004, 0.0)})
     assert (found.kind, found.share) == ('rgw', 0.796)
-    assert found.statement == (
-        "By their pools the changes on the device class are 80% of the object gateway's, "
-        "20% of RBD's."
-    )
+    assert found.statement == ('Writes to the pools of the device class: 80% to RGW, 20% to RBD.')
 
 
 @pytest.mark.parametrize(('share', 'parts'), [(0.005, 1), (0.006, 2), (0.01, 2)])
@@ -356,10 +353,10 @@ def test_few_operations_are_less_sure_unless_they_carry_many_bytes() -> None:
 def test_evidence_says_its_figures() -> None:
     shares_of = classify(doing(class_calls_per_s=1000.0, reads_per_s=500.0), RGW)
     said = [e.statement for e in shares_of.evidence]
-    assert said[0] == '50% of the changes are class calls, as those of a bucket index.'
+    assert said[0] == '50% of the writes are class calls, such as bucket index updates.'
     assert said[1] == '40% of the operations write, 40% are class calls, 20% read.'
     only_calls = classify(doing(writes_per_s=0.0, class_calls_per_s=1000.0), RGW).evidence
-    assert only_calls[0].statement.startswith('100% of the changes')
+    assert only_calls[0].statement.startswith('100% of the writes')
     only_writes = [e.statement for e in classify(BUSY, RBD).evidence]
     assert '100% of the operations write, 0% are class calls, 0% read.' in only_writes
     assert said[-1].startswith('1250 client operations per second and OSD, ')
@@ -370,11 +367,11 @@ def test_evidence_says_its_figures() -> None:
 @pytest.mark.parametrize(
     ('seen', 'pools', 'said'),
     [
-        (BUSY, RBD, ('The mean write has 4.0 KiB.', '4000 KiB/s in all.')),
+        (BUSY, RBD, ('The mean write size is 4.0 KiB.', '4000 KiB/s in all.')),
         (
             doing(write_bytes_per_s=1000 * 40000.0),
             RBD,
-            ('The mean write has 39.1 KiB.', '39062 KiB/s in all.'),
+            ('The mean write size is 39.1 KiB.', '39062 KiB/s in all.'),
         ),
         (
             doing(writes_per_s=0.0, write_bytes_per_s=0.0, reads_per_s=1000.0),
@@ -576,7 +573,7 @@ def test_what_an_osd_writes_in_an_idle_group_is_no_replicas_work() -> None:
 
 def test_the_wal_of_a_replica_is_said_in_kib() -> None:
     replica, _ = recognized(STILL._replace(wal_bytes_per_s=2048000.0))
-    assert replica.evidence[0].statement.startswith('2000 KiB/s of WAL without clients')
+    assert replica.evidence[0].statement.startswith('2000 KiB/s of WAL without client operations')
 
 
 def test_what_pools_do_is_weighed_against_the_changes_of_the_whole_class() -> None:
@@ -592,7 +589,7 @@ def test_what_pools_do_is_weighed_against_the_changes_of_the_whole_class() -> No
         found = classifier.recognize({0: calls, 1: calls}, cluster_map, now_s, rates)
     group = found.per_group['ssd']
     assert group.workload_class is WorkloadClass.RGW_METADATA
-    assert group.evidence[0].statement.endswith("90% of the object gateway's, 10% of RBD's.")
+    assert group.evidence[0].statement.endswith('90% to RGW, 10% to RBD.')
 
 
 def test_before_anything_is_believed_nothing_is_with_any_confidence() -> None:

@@ -1,4 +1,4 @@
-"""What the mgr and the monitor know of the cluster and may have changed; kept for a while."""
+"""Cluster state beside the OSDs: options, orchestrator, managers, health checks."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .steps import Steps
 HEALTH_PERIOD_S = 30.0
 
 
-class Known(ClusterReader, ConfigStore, Orchestrator, Protocol):
-    """What is looked at."""
+class StateReader(ClusterReader, ConfigStore, Orchestrator, Protocol):
+    """The sources of the state."""
 
 
-class Surroundings:
+class ClusterState:
     """Options of OSDs, orchestrator, managers and health of the cluster."""
 
-    def __init__(self, cluster: Known, steps: Steps) -> None:
+    def __init__(self, cluster: StateReader, steps: Steps) -> None:
         self._cluster, self._steps = cluster, steps
         self.options = OptionWatch(cluster, (OPTION, ANNEX), WATCHED_IF_SET)
         self.orchestrated = True
@@ -30,21 +30,21 @@ class Surroundings:
         self.health_codes: frozenset[str] = frozenset()
         self._health_read_s: Optional[float] = None
 
-    def look(self, now_s: float) -> None:
-        """Each part is asked alone, and as it was before where that fails."""
+    def refresh(self, now_s: float) -> None:
+        """Refresh each part separately; a part that fails keeps its old state."""
         run = self._steps.run
         run('running options', lambda: self.options.refresh(self._cluster.cluster_map(), now_s))
-        run('orchestrator', self._look_for_orchestrator)
-        run('managers', self._look_for_managers)
-        run('health of the cluster', lambda: self._look_at_health(now_s))
+        run('orchestrator', self._refresh_orchestrator)
+        run('managers', self._refresh_managers)
+        run('health of the cluster', lambda: self._refresh_health(now_s))
 
-    def _look_for_orchestrator(self) -> None:
+    def _refresh_orchestrator(self) -> None:
         self.orchestrated = self._cluster.unavailable_reason() is None
 
-    def _look_for_managers(self) -> None:
+    def _refresh_managers(self) -> None:
         self.managers = self._cluster.managers()
 
-    def _look_at_health(self, now_s: float) -> None:
+    def _refresh_health(self, now_s: float) -> None:
         read_s = self._health_read_s
         if read_s is None or abs(now_s - read_s) >= HEALTH_PERIOD_S:
             self._health_read_s = now_s
