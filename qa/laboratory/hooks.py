@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Optional
 
-from rocksdb_tuner import operating, tuner
+from rocksdb_tuner import tuner
 from rocksdb_tuner.advise import entry_advice, proposal, recommend
 from rocksdb_tuner.advise.case import Case
 from rocksdb_tuner.advise.choice import Target
@@ -25,6 +25,7 @@ from rocksdb_tuner.advise.strings import recognize, same_meaning
 from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.records import CounterPoint
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
+from rocksdb_tuner.tick import operating
 
 SETTINGS = Path(__file__).with_name('laboratory.json')
 

@@ -16,13 +16,13 @@ from dataclasses import replace
 from typing import Callable, Optional, TypeVar
 
 from .collection.records import Collection
-from .material import Published
 from .observe.trend import Trends
 from .operations.allowed import Allowed
-from .parts import Parts
 from .requests import BusyError
 from .settings import Settings
 from .snapshot import Mode, Snapshot
+from .tick.material import Published
+from .tick.parts import Parts
 
 #: How often a rollout looks at the cluster while it is under way.
 ROLLOUT_PERIOD_S = 2.0

@@ -9,7 +9,7 @@ from typing import Any, Mapping, Union
 from ..mgr.records import CounterPoint
 from ..observe.counters import details_for, names_for
 from ..options.releases import known_releases
-from ..shapes import ShapeError
+from .shapes import ShapeError
 
 #: RocksDB's own, which completes its statistics where they are on.
 MEMTABLE_TIME = 'rocksdb.rocksdb_write_memtable_time'

@@ -17,12 +17,12 @@ from ..present.answers.report import (
     KeptState,
     KeptWorkload,
 )
-from ..shapes import ShapeError
 from ..store.codec import decode
 from ..workload.classifier import Memories
 from ..workload.hysteresis import Memory
 from ..workload.records import Evidence, Workload
 from .records import ModuleState
+from .shapes import ShapeError
 
 
 def kept_state_of(state: ModuleState) -> KeptState:

@@ -11,20 +11,18 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Callable, Mapping, NoReturn, Optional, TypeVar
 
-from ..advise.facts import (
-    WATCHED_IF_SET,
-)
+from ..advise.facts import WATCHED_IF_SET
 from ..mgr.parse import parse_cluster_map, parse_config_dump, parse_running_option
 from ..mgr.records import RunningOption
 from ..observe.sharding import is_sharded
 from ..plan.records import ANNEX, OPTION
 from ..present.answers.report import FORMAT, VERSION
-from ..shapes import Each, Shape, ShapeError, require
 from ..store.errors import StoredStateError
 from .counters import parse_perf_dump
 from .module_state import parse_module_state
 from .names import COMMANDS, TIMED, FileName, Kind, parse_name
 from .records import Collection, CounterDump, KvStatsText, OsdCollection
+from .shapes import Each, Shape, ShapeError, require
 
 #: More is no output of these commands, not of ten thousand OSDs.
 MAX_BYTES = 1 << 30

@@ -12,11 +12,11 @@ from typing import Callable, Optional
 from ..advise.own_profiles import OwnProfiles
 from ..advise.records import Recommendation
 from ..settings import ReadOption, Settings, read_mode, read_settings
-from ..shared_text import SharedText
 from ..snapshot import Mode, Snapshot
 from ..tuner import Tuner
 from ..units import natural
 from .errors import CommandRefusedError
+from .shared_text import SharedText
 
 #: Who asked, until the audit log tells: the mgr does not tell a module which client sent a command.
 OPERATOR = 'operator'

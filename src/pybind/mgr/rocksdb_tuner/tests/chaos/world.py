@@ -13,7 +13,6 @@ from enum import Enum, auto
 from typing import Any, Callable, Optional
 
 from rocksdb_tuner.judge.records import SoakPlan
-from rocksdb_tuner.material import Published
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import ClusterMap, CounterPoint
 from rocksdb_tuner.observe.counters import names_for
@@ -23,13 +22,14 @@ from rocksdb_tuner.operations.rollout.driver import Driver
 from rocksdb_tuner.operations.rollout.maintenance import MaintenanceWindow
 from rocksdb_tuner.operations.rollout.records import RolloutState
 from rocksdb_tuner.operations.rollout.rules import Limits
-from rocksdb_tuner.permission import DEAF_S
 from rocksdb_tuner.plan.records import ChangeRequest
 from rocksdb_tuner.present.health import HealthChecks, health_checks
 from rocksdb_tuner.requests import BusyError
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.tests.operations.rollout.conftest import Run
+from rocksdb_tuner.tick.material import Published
+from rocksdb_tuner.tick.permission import DEAF_S
 from rocksdb_tuner.tuner import Tuner
 
 from .cluster import ChaosCluster

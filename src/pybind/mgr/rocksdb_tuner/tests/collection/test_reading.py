@@ -28,10 +28,10 @@ from rocksdb_tuner.collection.read import (
     unpack,
 )
 from rocksdb_tuner.collection.records import CounterDump, KvStatsText, OsdCollection
+from rocksdb_tuner.collection.shapes import ShapeError
 from rocksdb_tuner.mgr.records import CounterPoint, RunningOption
 from rocksdb_tuner.plan.records import ANNEX, OPTION
 from rocksdb_tuner.present.to_json import to_json
-from rocksdb_tuner.shapes import ShapeError
 from rocksdb_tuner.store.errors import StoredStateError
 
 from .whole import whole

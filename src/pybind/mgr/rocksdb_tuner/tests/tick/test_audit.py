@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from rocksdb_tuner import Module
-from rocksdb_tuner.audit import sender
 from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.parse import parse_audit_log
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.mgr.records import AuditLine
 from rocksdb_tuner.operations.phases import Phase
+from rocksdb_tuner.tick.audit import sender
 
-from .asking import ask
-from .test_tuner import World
+from ..asking import ask
+from ..test_tuner import World
 
 APPLY = {'prefix': 'rocksdb-tuner apply', 'recommendation_id': 'osd-1'}
 

@@ -10,17 +10,18 @@ from typing import Any, Callable
 
 import pytest
 
-from rocksdb_tuner import Module, deep_stats
+from rocksdb_tuner import Module
 from rocksdb_tuner.deep.rate import MOST, OSD_SPACING_S, WINDOW_S, RateLimit
 from rocksdb_tuner.deep.reader import DeepStatsRefused
 from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.protocols import CommandError
-from rocksdb_tuner.questions import Questions, in_a_thread
 from rocksdb_tuner.snapshot import Mode
+from rocksdb_tuner.tick import deep_stats
+from rocksdb_tuner.tick.questions import Questions, in_a_thread
 
-from .asking import ask
-from .test_loop import wait_for
-from .test_tuner import World, statistics_off
+from ..asking import ask
+from ..test_loop import wait_for
+from ..test_tuner import World, statistics_off
 
 
 class Hanging(World):

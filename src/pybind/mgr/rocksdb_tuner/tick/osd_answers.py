@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from typing import Callable, Optional
 
-from .mgr.protocols import CommandError, OsdCommands
-from .observe.kv_stats import offers_statistics
-from .observe.observer import (
+from ..mgr.protocols import CommandError, OsdCommands
+from ..observe.kv_stats import offers_statistics
+from ..observe.observer import (
     KV_STATS_COMMAND,
     PERF_DUMP_ARGUMENTS,
     PERF_DUMP_COMMAND,
@@ -15,9 +15,9 @@ from .observe.observer import (
     Observer,
     ShardingRequest,
 )
-from .observe.sharding import COMMAND as FILES_COMMAND
+from ..observe.sharding import COMMAND as FILES_COMMAND
+from ..steps import Steps
 from .questions import Questions
-from .steps import Steps
 
 log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Callable, Mapping, Optional
 
+from ..mgr.protocols import Audit
 from .audit import sender
-from .mgr.protocols import Audit
 from .questions import Questions
 
 #: The audit log has a command a second or two after the manager.

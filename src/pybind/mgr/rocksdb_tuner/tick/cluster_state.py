@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Optional, Protocol
 
-from .advise.facts import WATCHED_IF_SET
-from .mgr.protocols import ClusterReader, ConfigStore, Orchestrator
-from .mgr.records import ManagerInfo
-from .observe.option_watch import OptionWatch
-from .plan.records import ANNEX, OPTION
-from .steps import Steps
+from ..advise.facts import WATCHED_IF_SET
+from ..mgr.protocols import ClusterReader, ConfigStore, Orchestrator
+from ..mgr.records import ManagerInfo
+from ..observe.option_watch import OptionWatch
+from ..plan.records import ANNEX, OPTION
+from ..steps import Steps
 
 #: Ceph's own health checks come and go within minutes.
 HEALTH_PERIOD_S = 30.0

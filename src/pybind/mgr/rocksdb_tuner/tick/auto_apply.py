@@ -6,13 +6,13 @@ import logging
 from collections.abc import Sequence
 from typing import Callable
 
-from .advise.records import Recommendation
-from .judge.soak import contradiction
-from .mgr.protocols import Orchestrator
+from ..advise.records import Recommendation
+from ..judge.soak import contradiction
+from ..mgr.protocols import Orchestrator
+from ..operations.errors import OperationRefused
+from ..operations.rollout import automatic
+from ..settings import Settings
 from .operating import Operating
-from .operations.errors import OperationRefused
-from .operations.rollout import automatic
-from .settings import Settings
 
 log = logging.getLogger(__name__)
 

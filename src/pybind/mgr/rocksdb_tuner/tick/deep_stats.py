@@ -7,12 +7,12 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Callable, Optional
 
-from .deep.rate import RateLimit
-from .deep.reader import DeepStatsReader, DeepStatsRefused, OsdDeepStats
-from .mgr.protocols import ClusterReader
-from .mgr.records import OsdInfo
+from ..deep.rate import RateLimit
+from ..deep.reader import DeepStatsReader, DeepStatsRefused, OsdDeepStats
+from ..mgr.protocols import ClusterReader
+from ..mgr.records import OsdInfo
+from ..snapshot import Mode
 from .questions import Questions
-from .snapshot import Mode
 
 #: OSDs that are queried at the same time.
 MAX_CONCURRENT = 4

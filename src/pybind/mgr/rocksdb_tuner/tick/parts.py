@@ -5,18 +5,11 @@ from __future__ import annotations
 import time
 from typing import Callable, Optional, Protocol
 
-from .actors import Actors
-from .adoption import Adoption
-from .advise.own_profiles import OwnProfiles
-from .auto_apply import AutoApply
-from .cluster_state import ClusterState
-from .current_settings import CurrentSettings
-from .deep.reader import DeepStatsReader
-from .deep_stats import MAX_CONCURRENT, DeepStatsRequests
-from .evaluate import unknown_manager
-from .evaluation import Evaluation
-from .knowledge import loader
-from .mgr.protocols import (
+from ..advise.own_profiles import OwnProfiles
+from ..deep.reader import DeepStatsReader
+from ..evaluate import unknown_manager
+from ..knowledge import loader
+from ..mgr.protocols import (
     Announcements,
     Audit,
     ClusterReader,
@@ -28,17 +21,24 @@ from .mgr.protocols import (
     Store,
     Upgrades,
 )
+from ..options.releases import release_of
+from ..requests import Requests
+from ..sampler import Sampler
+from ..settings import Settings
+from ..snapshot import Mode
+from ..steps import Steps
+from .actors import Actors
+from .adoption import Adoption
+from .auto_apply import AutoApply
+from .cluster_state import ClusterState
+from .current_settings import CurrentSettings
+from .deep_stats import MAX_CONCURRENT, DeepStatsRequests
+from .evaluation import Evaluation
 from .operating import Operating
-from .options.releases import release_of
 from .osd_answers import OsdAnswers
 from .permission import Permission
 from .publication import Publication
 from .questions import Questions, Start, in_a_thread
-from .requests import Requests
-from .sampler import Sampler
-from .settings import Settings
-from .snapshot import Mode
-from .steps import Steps
 
 #: OSDs that are asked at once for what advice is made of.
 ASKED_AT_ONCE = 2

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..snapshot import Snapshot
+from ..steps import Steps
 from .auto_apply import AutoApply
 from .material import Published
 from .operating import Operating
-from .snapshot import Snapshot
-from .steps import Steps
 
 
 class Publication:

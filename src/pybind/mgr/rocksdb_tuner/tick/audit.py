@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Mapping, Optional
 
-from .mgr.records import AuditLine
+from ..mgr.records import AuditLine
 
 #: A command may wait in the mgr behind others of the same module.
 WAITED_S = 15.0

@@ -13,7 +13,7 @@ from rocksdb_tuner.present.errors import PresentError
 from rocksdb_tuner.present.health import health_checks
 from rocksdb_tuner.snapshot import Mode
 
-from .test_tuner import World, automatically, world
+from ..test_tuner import World, automatically, world
 
 __all__ = ['world']
 

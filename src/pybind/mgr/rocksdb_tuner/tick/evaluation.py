@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Callable, Mapping, Optional
 
-from .advise.conditions.hold import HoldState, hold, raised, since
-from .advise.facts import osd_options, settings_in_force
-from .advise.memory import WorkloadMemory
-from .advise.own_profiles import OwnProfiles
-from .advise.records import OsdFacts, OsdOptions, Recommendation, Setting
+from ..advise.conditions.hold import HoldState, hold, raised, since
+from ..advise.facts import osd_options, settings_in_force
+from ..advise.memory import WorkloadMemory
+from ..advise.own_profiles import OwnProfiles
+from ..advise.records import OsdFacts, OsdOptions, Recommendation, Setting
+from ..evaluate import ADVISING, AdviceContext, Conclusions, Remembered, conclude
+from ..mgr.records import ClusterMap, ConfigEntry, OsdInfo, RunningOption
+from ..sampler import Sampler
+from ..settings import Settings
+from ..snapshot import Mode, Sampling, Snapshot
+from ..steps import Steps
+from ..workload.records import Workload
 from .cluster_state import ClusterState
 from .current_settings import CurrentSettings
-from .evaluate import ADVISING, AdviceContext, Conclusions, Remembered, conclude
 from .material import Material, Published
-from .mgr.records import ClusterMap, ConfigEntry, OsdInfo, RunningOption
 from .operating import Operating
-from .sampler import Sampler
-from .settings import Settings
-from .snapshot import Mode, Sampling, Snapshot
-from .steps import Steps
-from .workload.records import Workload
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Mapping, Optional
 
-from .collection.collect import collect
-from .collection.records import Collection, ModuleState
-from .mgr.records import ClusterMap
-from .observe.growth import GrowthPoints
-from .observe.observer import Kept
-from .observe.option_watch import KnownOptions
-from .observe.pool_rates import PoolRates
-from .observe.starts import LastStart
-from .snapshot import Snapshot
-from .workload.classifier import Memories
-from .workload.records import Workload
+from ..collection.collect import collect
+from ..collection.records import Collection, ModuleState
+from ..mgr.records import ClusterMap
+from ..observe.growth import GrowthPoints
+from ..observe.observer import Kept
+from ..observe.option_watch import KnownOptions
+from ..observe.pool_rates import PoolRates
+from ..observe.starts import LastStart
+from ..snapshot import Snapshot
+from ..workload.classifier import Memories
+from ..workload.records import Workload
 
 
 @dataclass(frozen=True)

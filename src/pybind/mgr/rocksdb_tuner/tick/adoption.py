@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Callable, Mapping
 
-from .steps import Steps
+from ..steps import Steps
 
 
 class Adoption:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from typing import Optional, Protocol
 
+from ..mgr.protocols import ClusterReader, CounterReader
+from ..operations.rollout.hearing import Hearing
+from ..operations.rollout.maintenance import outside
+from ..sampler import Sampler
+from ..settings import Settings
+from ..snapshot import Mode
+from ..steps import Steps
 from .current_settings import CurrentSettings
-from .mgr.protocols import ClusterReader, CounterReader
-from .operations.rollout.hearing import Hearing
-from .operations.rollout.maintenance import outside
-from .sampler import Sampler
-from .settings import Settings
-from .snapshot import Mode
-from .steps import Steps
 
 #: No report of any OSD for so long, and for three samples, means that the manager is cut off.
 DEAF_S = 60.0

@@ -10,29 +10,29 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Callable, Mapping, Optional, Protocol
 
-from .advise.proposal import change_request
-from .advise.records import Recommendation
-from .advise.strings import same_meaning
+from ..advise.proposal import change_request
+from ..advise.records import Recommendation
+from ..advise.strings import same_meaning
+from ..mgr.protocols import ConfigStore, CounterReader, Orchestrator, Store
+from ..observe.sample import Sample
+from ..observe.signals import Signals
+from ..observe.slow_events import SlowEvents, read_slow_events
+from ..operations.allowed import Allowed
+from ..operations.compaction.driver import CampaignCluster, CampaignDriver
+from ..operations.compaction.history import record_of as campaign_record
+from ..operations.compaction.offer import CAMPAIGN, campaign_request
+from ..operations.compaction.records import CampaignState
+from ..operations.compaction.view import Measured
+from ..operations.errors import OperationRefused
+from ..operations.operation import Operation
+from ..operations.rollout.announce import RolloutAnnouncer
+from ..operations.rollout.driver import Driver
+from ..operations.rollout.records import RolloutState
+from ..operations.rollout.rules import Limits
+from ..settings import Settings
+from ..snapshot import Snapshot
+from ..steps import Steps
 from .current_settings import CurrentSettings
-from .mgr.protocols import ConfigStore, CounterReader, Orchestrator, Store
-from .observe.sample import Sample
-from .observe.signals import Signals
-from .observe.slow_events import SlowEvents, read_slow_events
-from .operations.allowed import Allowed
-from .operations.compaction.driver import CampaignCluster, CampaignDriver
-from .operations.compaction.history import record_of as campaign_record
-from .operations.compaction.offer import CAMPAIGN, campaign_request
-from .operations.compaction.records import CampaignState
-from .operations.compaction.view import Measured
-from .operations.errors import OperationRefused
-from .operations.operation import Operation
-from .operations.rollout.announce import RolloutAnnouncer
-from .operations.rollout.driver import Driver
-from .operations.rollout.records import RolloutState
-from .operations.rollout.rules import Limits
-from .settings import Settings
-from .snapshot import Snapshot
-from .steps import Steps
 
 
 class Changed(CampaignCluster, CounterReader, ConfigStore, Orchestrator, Protocol):

@@ -6,11 +6,11 @@ import errno
 from dataclasses import replace
 from typing import Callable, Optional
 
-from .judge.soak import contradiction
-from .operations.errors import OperationRefused
-from .settings import Settings
-from .snapshot import Mode
-from .steps import Steps
+from ..judge.soak import contradiction
+from ..operations.errors import OperationRefused
+from ..settings import Settings
+from ..snapshot import Mode
+from ..steps import Steps
 
 
 class CurrentSettings:
