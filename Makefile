@@ -96,6 +96,7 @@ bench:
 	/usr/bin/python3 qa/bench/bench_model.py speed
 	/usr/bin/python3 qa/bench/bench_options.py
 	/usr/bin/python3 qa/bench/bench_store.py
+	/usr/bin/python3 qa/bench/bench_rollout.py
 	/usr/bin/python3 qa/bench/bench_dashboard.py
 
 # Goes on where it was interrupted: each run is in qa/bench/results as soon as it is made

@@ -192,6 +192,47 @@ def stores() -> str:
     return table(heads, rows)
 
 
+def rollouts() -> str:
+    rows = [
+        (
+            run['osds'],
+            run['changed'],
+            run['failovers'],
+            run['most_restarts_of_an_osd'],
+            run['saves'],
+            f'{run["begin_bytes"] / _KIB:.0f}',
+            f'{_step_bytes(run) / _KIB:.1f}',
+            f'{run["begin_cpu_ms"]:.0f}',
+            f'{run["save_cpu_ms_median"]:.1f}',
+            f'{max(run["load_cpu_ms"]):.0f}',
+            f'{max(run["loaded_bytes"]) / _KIB:.0f}',
+            f'{run["look_cpu_ms_median"]:.0f}',
+        )
+        for run in _read('rollout')['runs']
+    ]
+    heads = (
+        'OSDs',
+        'Changed',
+        'Failovers',
+        'Restarts',
+        'Writes',
+        'Begin, KiB',
+        'Step, KiB',
+        'Begin, ms',
+        'Step, ms',
+        'Load, ms',
+        'Stored, KiB',
+        'Look, ms',
+    )
+    return table(heads, rows)
+
+
+def _step_bytes(run: _Result) -> float:
+    """The mean of all writes but the first."""
+    written: float = run['save_bytes_mean'] * run['saves'] - run['begin_bytes']
+    return written / (run['saves'] - 1)
+
+
 def tabs() -> str:
     rows = [
         (
@@ -640,6 +681,7 @@ TABLES: dict[str, tuple[tuple[str, ...], Callable[[], str]]] = {
     'decisions': (('decision',), decisions),
     'decision-ticks': (('decision',), decision_ticks),
     'stores': (('store',), stores),
+    'rollouts': (('rollout',), rollouts),
     'tabs': (('tab',), tabs),
     'choices-training': (('choice-training',), partial(choices, 'training')),
     'choices-first': (('choice-first',), partial(choices, 'first')),

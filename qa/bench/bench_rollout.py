@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """A rollout over a large cluster in memory, with failovers of the manager amid restarts.
 
-    bench_rollout.py            1,000 OSDs to the end, and the first 50 of 10,000
+    bench_rollout.py            300 OSDs to the end, and the first 20 of 10,000
     bench_rollout.py --whole    10,000 OSDs to the end: hours
 
 The cluster is that of tests/chaos: placement groups on racks, the monitor's store, an orchestrator
@@ -46,7 +46,7 @@ from rocksdb_tuner.tests.operations.rollout.conftest import ALL, NEW, OLD, same_
 
 RESULTS = CHECKOUT / 'qa/bench/results/rollout.json'
 #: So many OSDs, of which so many are changed.
-RUNS = ((1000, 1000), (10_000, 50))
+RUNS = ((300, 300), (10_000, 20))
 WHOLE = ((10_000, 10_000),)
 #: After so many of every hundred that are changed another manager takes over.
 FAILOVERS_PERCENT = (10, 50, 90)
