@@ -512,6 +512,47 @@ def verdict_slow_requests() -> str:
     return table(heads, rows)
 
 
+def experiments() -> str:
+    questions = (
+        'best-found',
+        'nothing-called-better',
+        'nothing-wrong-at-any-look',
+        'unsafe-off',
+        'detectable-found',
+    )
+    rows = []
+    for part, found in _read('experiment-simulated').items():
+        for condition in found['conditions']:
+            groups = sorted({plan['osds'] for plan in condition['plans'] if plan['osds']})
+            rates = [condition['rates'][name] for name in questions]
+            rows.append(
+                (
+                    part,
+                    condition['noise'],
+                    condition['wander_percent'],
+                    ', '.join(map(str, groups)),
+                    *(
+                        '{}/{} ({:.0f} to {:.0f}%)'.format(
+                            r['hits'], r['of'], *r['interval_percent']
+                        )
+                        for r in rates
+                    ),
+                )
+            )
+    heads = (
+        'Part',
+        'Noise',
+        'Wander %',
+        'OSDs',
+        'Best found',
+        'Same: none better',
+        'nothing wrong',
+        '+20%: off in 3 blocks',
+        'Detectable: found',
+    )
+    return table(heads, rows)
+
+
 def verdict_recorded() -> str:
     rows = []
     for name in ('verdict-pacific', 'verdict-overloaded-pacific'):
@@ -700,6 +741,7 @@ TABLES: dict[str, tuple[tuple[str, ...], Callable[[], str]]] = {
     'verdict-reckoned': (('verdict',), verdict_reckoned),
     'verdict-slower': (('verdict',), verdict_slower),
     'verdict-staggered': (('verdict-staggered',), verdict_staggered),
+    'experiments': (('experiment-simulated',), experiments),
     'faults': (('faults',), faults),
     'mutation': (('mutation',), mutation),
 }

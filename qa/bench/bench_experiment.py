@@ -52,7 +52,12 @@ PARTS = {
     ),
 }
 SEEDS = {'training': 1, 'held-out': 20261}
-CONDITIONS = (Condition(1.0, 0.0), Condition(1.0, 0.015), Condition(4.0, 0.015))
+CONDITIONS = (
+    Condition(1.0, 0.0),
+    Condition(1.0, 0.015),
+    Condition(4.0, 0.015),
+    Condition(1.0, 0.03),
+)
 ARMS = 5
 #: The first with which the experiment is not refused.
 GROUPS = (40, 60, 80, 120)
