@@ -230,7 +230,7 @@ def rollouts() -> str:
 def _step_bytes(run: _Result) -> float:
     """The mean of all writes but the first."""
     written: float = run['save_bytes_mean'] * run['saves'] - run['begin_bytes']
-    return written / (run['saves'] - 1)
+    return written / int(run['saves'] - 1)
 
 
 def tabs() -> str:
