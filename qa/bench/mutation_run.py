@@ -235,6 +235,7 @@ class _Looking:
         self._caches: list[Any] = []
         self._fill_s: list[tuple[Any, float]] = []
         self._slow = False
+        self._in_test = False
         self.failed: list[str] = []
 
     def watched(self, path: str, source: bytes) -> Optional[CodeType]:
@@ -300,7 +301,25 @@ class _Looking:
 
     def _interrupt(self, *_: Any) -> None:
         self._slow = True
-        raise _TooSlowError
+        # Of pytest's own code nothing would catch it; the next comes soon.
+        if self._in_test:
+            raise _TooSlowError
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_pyfunc_call(self) -> Iterator[None]:
+        self._in_test = True
+        try:
+            yield
+        finally:
+            self._in_test = False
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_fixture_setup(self) -> Iterator[None]:
+        self._in_test = True
+        try:
+            yield
+        finally:
+            self._in_test = False
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Iterator[None]:

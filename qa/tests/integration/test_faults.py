@@ -199,6 +199,8 @@ def test_a_change_for_gain_that_brings_none_does_not_spread_by_itself(
     before = scene.tuner.nonces()
     # Beside the client whose data are checked, which writes to few of the OSDs as their primary
     with s3_clients(scene, 150):
+        # Four blocks of 2 s before the change: OSDs may have restarted only now
+        time.sleep(15)
         scene.apply()
         state = scene.wait_for_phase('soaking')
         assert (state['purpose'], state['soak']['no_benefit']) == (
