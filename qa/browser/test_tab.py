@@ -197,7 +197,7 @@ def test_a_read_only_user_sees_all_and_is_offered_no_change(
     visitor.log_in('read-only')
     with visitor.answering(answers(osds=3)):
         visitor.open_tab()
-        visitor.page.click(f'{PANEL} summary:has-text("Set option set")')
+        visitor.page.click(f'{PANEL} summary:has-text("Set profile")')
         expect(visitor.page.get_by_text('requires update permission')).to_be_visible()
         expect(visitor.page.get_by_role('button', name='Dry run')).to_be_visible()
         for name in ('Apply …', 'Pause …', 'Abort …', 'Roll back …', 'recommend …'):

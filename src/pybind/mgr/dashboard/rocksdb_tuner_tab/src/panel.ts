@@ -338,7 +338,7 @@ export class RocksDbTunerPanel extends LitElement {
   private figures(status: Status): TemplateResult {
     const { findings: f, sampling } = status;
     const mode = this.mayChange
-      ? html`<button class="btn btn-light" aria-label=${`Change mode (${status.mode})`} @click=${() => this.askMode(status.mode)}>
+      ? html`<button class="btn btn-light" aria-label=${`Change mode: ${status.mode} …`} @click=${() => this.askMode(status.mode)}>
           ${status.mode} …
         </button>`
       : status.mode;
