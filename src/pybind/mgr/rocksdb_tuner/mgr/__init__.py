@@ -1,1 +1,1 @@
-"""Everything that touches the ceph-mgr API, behind one Protocol per thing the module needs."""
+"""Access to the ceph-mgr API, behind one Protocol per need of the module."""

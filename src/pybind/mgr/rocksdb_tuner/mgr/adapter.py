@@ -1,4 +1,4 @@
-"""The Protocols of this package over the API of a real ceph-mgr."""
+"""The Protocols of this package, implemented over the ceph-mgr API."""
 
 from __future__ import annotations
 
@@ -45,23 +45,23 @@ from .releases import latest_counter_reader
 
 log = logging.getLogger(__name__)
 
-#: An OSD that does not answer within this time is treated as not answering.
+#: Timeout of a command to an OSD.
 TELL_TIMEOUT_S = 60.0
-#: Within this time it is noticed that the module ends.
+#: Maximum delay of a shutdown by a waiting command.
 TELL_SLICE_S = 1.0
-#: Daemons' metadata reach the mgr after the OSD map that announces them: look again this often.
+#: Daemon metadata reaches the mgr after the OSD map, so the map is also refreshed by age.
 MAP_MAX_AGE_S = 30.0
-#: Managers come and go with upgrades; their map holds the options of every module, some 100 KB.
+#: The mgr map has the options of every module, about 100 KB, so it is cached.
 MANAGERS_MAX_AGE_S = 30.0
-#: An orchestrator does not come and go within a rollout step.
+#: Cache time of the orchestrator's status.
 ORCHESTRATOR_MAX_AGE_S = 15.0
-#: What the orchestrator answers for a backend that does not implement a command, in all releases.
+#: The orchestrator's error for commands that a backend does not implement, in all releases.
 CANNOT_UPGRADE = 'does not support'
-#: Lines of the audit log to look through: some seconds of a busy cluster.
+#: Lines of the audit log to read: some seconds of a busy cluster.
 AUDITED = 1000
-#: What events of `ceph progress json` refer to.
+#: Reference of events in `ceph progress json`.
 PROGRESS_ORIGIN = 'rocksdb_tuner'
-#: What parsing raises where a document is of another shape.
+#: Exceptions from parsing a document of an unexpected shape.
 _NOT_UNDERSTOOD = (
     LookupError,
     TypeError,
@@ -77,22 +77,22 @@ _LARGEST = 1 << 64
 
 @contextmanager
 def understood(what: str) -> Iterator[None]:
-    """Nothing that the manager says of ``what`` leads to another error than CommandError."""
+    """Convert errors from parsing the mgr's data on ``what`` to CommandError."""
     try:
         yield
     except _NOT_UNDERSTOOD as error:
         raise CommandError(
-            errno.EPROTO, f'what the manager says of {what} is not understood: {error!r}'[:300]
+            errno.EPROTO, f'cannot parse {what} of the mgr: {error!r}'[:300]
         ) from None
 
 
 def counter_point(point: object) -> Optional[CounterPoint]:
-    """What the manager has of a counter; None for none, and for what no daemon counts."""
+    """Parse a counter of the mgr; None if there is none or it is invalid."""
     if not isinstance(point, (list, tuple)) or not 2 <= len(point) <= 3:
         return None
     time_s, value = point[0], point[1]
     count = point[2] if len(point) == 3 else None
-    # `type` and not `isinstance`: this is asked for thousands of counters, and true is no number.
+    # `type` instead of `isinstance`: it is faster for thousands of counters, and rejects bool.
     if type(time_s) not in _NUMBERS or not 0 <= time_s < _LARGEST:
         return None
     if type(value) not in _NUMBERS or not 0 <= value < _LARGEST:
@@ -103,7 +103,7 @@ def counter_point(point: object) -> Optional[CounterPoint]:
 
 
 class MgrAnswer:
-    """The answer of one OSD, which the mgr fills in from a thread of its own."""
+    """The answer of one OSD, filled in by a thread of the mgr."""
 
     def __init__(self, osd_id: int, result: CommandResult) -> None:
         self._osd_id = osd_id
@@ -114,30 +114,30 @@ class MgrAnswer:
         result = self._result
         if not result.ev.wait(wait_s):
             return None
-        # The return code is 0 for every error of an OSD ("unknown command", "osd down"): only
-        # the error text tells.
+        # The return code is 0 for all errors of an OSD ("unknown command", "osd down"): only the
+        # error text shows them.
         if result.r != 0 or (result.outs and not result.outb):
             raise CommandError(abs(result.r) or errno.EIO, f'osd.{self._osd_id}: {result.outs}')
         return result.outb
 
 
 class MgrCluster:
-    """One object for all that is read from and done to the cluster.
+    """Access to the cluster.
 
     Implements CounterReader, ClusterReader, ConfigStore, OsdCommands, Orchestrator, Upgrades and
-    Announcements. What waits for whom:
+    Announcements. Calls block on:
 
-    * an OSD: `tell`, for `TELL_TIMEOUT_S` at most. Never in the module's serve thread.
+    * an OSD: `tell`, for at most `TELL_TIMEOUT_S`. Never in the module's serve thread.
     * the monitors: `entries`, `set`, `remove`, `resolved`, `running`, `ok_to_stop`,
-      `daemon_versions`, and MgrStore's writes. Without limit while there is no quorum; in the serve
-      thread only, but for MgrStore's. `config show`, `osd ok-to-stop` and `versions` come back
-      from the monitors to this manager, which answers from its own memory: no OSD is asked.
-    * the orchestrator module, by way of the monitors: `unavailable_reason`, `restart_osd`,
+      `daemon_versions`, and MgrStore's writes. Without a timeout while there is no quorum; in the
+      serve thread only, except for MgrStore's. The monitors forward `config show`,
+      `osd ok-to-stop` and `versions` to this mgr, which answers from memory: no OSD is involved.
+    * the orchestrator module, through the monitors: `unavailable_reason`, `restart_osd`,
       `orchestrated_upgrade`. cephadm schedules a restart and answers at once.
-    * the monitors, in a thread beside: `audited`.
-    * nobody: CounterReader, ClusterReader, Announcements, and `ask`, whose answer comes later.
+    * the monitors, in a background thread: `audited`.
+    * nothing: CounterReader, ClusterReader, Announcements, and `ask`, whose answer comes later.
 
-    Any thread may call `cluster_map`, `ask` and `tell`.
+    `cluster_map`, `ask` and `tell` are thread-safe.
     """
 
     def __init__(self, module: MgrModule) -> None:
@@ -151,7 +151,7 @@ class MgrCluster:
         self._managers_read_s: Optional[float] = None
         self._orchestrator_read_s: Optional[float] = None
         self._orchestrator_reason: Optional[str] = None
-        #: A backend that does not implement upgrades; and when one that does failed to tell.
+        #: A backend without upgrades; and the time and error of a failed status of one with them.
         self._cannot_upgrade: Optional[str] = None
         self._upgrade_refused: Optional[tuple[float, CommandError]] = None
         self._orchestrator_backend: Optional[str] = None
@@ -161,20 +161,20 @@ class MgrCluster:
 
     def latest(self, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
         read, name = self._latest_counter, str(osd_id)
-        # [] stands for a counter that this daemon never sent.
+        # [] is a counter that this daemon never sent.
         return [counter_point(read('osd', name, path).get(path)) for path in paths]
 
     # -- ClusterReader
 
     def invalidate_map(self) -> None:
-        """The OSD map changed: read it anew when it is next asked for."""
+        """The OSD map changed: read it again at the next call of `cluster_map`."""
         self._map_read_s = 0.0
 
     def cluster_map(self) -> ClusterMap:
         with self._map_lock:
             now_s = time.monotonic()
             if self._map is None or now_s - self._map_read_s > MAP_MAX_AGE_S:
-                # Stamped before reading: a change that arrives meanwhile invalidates again.
+                # Set before reading: a change during the read invalidates the map again.
                 self._map_read_s = now_s
                 with understood('the OSD map'):
                     self._map = parse_cluster_map(
@@ -185,15 +185,15 @@ class MgrCluster:
             return self._map
 
     def close(self) -> None:
-        """The module ends: no answer of an OSD is waited for any more."""
+        """The module shuts down: stop waiting for OSDs."""
         self._ending.set()
 
     def pg_summary(self) -> PgSummary:
-        with understood('the states of placement groups'):
+        with understood('the PG states'):
             return parse_pg_status(self._module.get('pg_status'))
 
     def pool_counters(self) -> Mapping[int, PoolCounters]:
-        with understood('the statistics of pools'):
+        with understood('the pool statistics'):
             return parse_pool_counters(self._module.get('df'))
 
     def managers(self) -> tuple[ManagerInfo, ...]:
@@ -201,7 +201,7 @@ class MgrCluster:
         read_s = self._managers_read_s
         if read_s is None or now_s - read_s > MANAGERS_MAX_AGE_S:
             self._managers_read_s = now_s
-            with understood('the map of managers'):
+            with understood('the mgr map'):
                 self._managers = parse_managers(
                     self._module.get('mgr_map'),
                     self._module.module_name,
@@ -248,8 +248,8 @@ class MgrCluster:
         return beside | {
             name: listed[name]
             if name in listed
-            # An option that nobody set is not in the list; asked for by name it is answered with
-            # the OSD's own default, which need not be the monitor's in a cluster being upgraded.
+            # Unset options are not in the list. `config show` with a key returns the OSD's own
+            # default, which can differ from the monitor's during an upgrade.
             else RunningOption(
                 self._mon({'prefix': 'config show', 'who': who, 'key': name}).rstrip('\n'),
                 source='default',
@@ -299,7 +299,7 @@ class MgrCluster:
         listed = self._mon_json({**command, 'daemon_id': str(osd_id)})
         host = next((d['hostname'] for d in listed if d.get('hostname')), None)
         if refresh and host is not None:
-            # Only this host's daemons are looked at again.
+            # Refreshes this host's daemons only.
             self._mon({**command, 'daemon_id': str(osd_id), 'hostname': host, 'refresh': True})
         found = parse_orchestrated(osd_id, listed, self._host_record(host))
         if found is not None and self._orchestrator_paused:
@@ -307,10 +307,10 @@ class MgrCluster:
         return found
 
     def _host_record(self, host: Optional[str]) -> Any:
-        """What the orchestrator stores of a host; None where it stores nothing of the kind.
+        """The orchestrator's stored record of a host; None if there is none.
 
-        cephadm's HostCache (src/pybind/mgr/cephadm/inventory.py): the one place that shows what it
-        has still to carry out.
+        cephadm's HostCache (src/pybind/mgr/cephadm/inventory.py), the only place that shows its
+        scheduled actions.
         """
         if host is None or self._orchestrator_backend is None:
             return None
@@ -336,8 +336,8 @@ class MgrCluster:
         try:
             return parse_upgrade(self._mon({'prefix': 'orch upgrade status'}))
         except CommandError as error:
-            # So answer a cluster without an orchestrator, and a backend that cannot upgrade. For
-            # the latter the orchestrator writes a traceback to the log of the manager each time.
+            # The answer without an orchestrator, and of a backend without upgrades. The latter logs
+            # a traceback in the mgr each time.
             if error.errno == errno.ENOENT:
                 if CANNOT_UPGRADE in error.message:
                     self._cannot_upgrade = self._backend_now()
@@ -362,11 +362,11 @@ class MgrCluster:
         priority = priorities.WARN if warning else priorities.INFO
         try:
             self._module.cluster_log('cluster', priority, f'{self._module.module_name}: {text}')
-        except Exception as error:  # noqa: BLE001 - nothing waits for what people read
-            log.debug('not in the cluster log: %s', error)
+        except Exception as error:  # noqa: BLE001 - nothing depends on the cluster log
+            log.debug('cannot write to the cluster log: %s', error)
 
     def show_progress(self, event_id: str, message: str, share: float) -> None:
-        # Without add_to_ceph_s an event is only in `ceph progress`.
+        # Without add_to_ceph_s an event shows in `ceph progress` only.
         self._progress('update', event_id, message, share, [PROGRESS_ORIGIN], add_to_ceph_s=True)
 
     def end_progress(self, event_id: str, failure: Optional[str]) -> None:
@@ -379,8 +379,8 @@ class MgrCluster:
         try:
             self._module.remote('progress', method, *args, **kwargs)
         except Exception as error:  # noqa: BLE001 - whatever another module raises
-            # It is off (ImportError), or cannot do it now: only people would have looked at it.
-            log.debug('progress is not shown: %s', error)
+            # The progress module is disabled (ImportError) or failed; nothing depends on it.
+            log.debug('cannot show progress: %s', error)
 
     def _ask_orchestrator(self) -> Optional[str]:
         try:
@@ -398,10 +398,10 @@ class MgrCluster:
         try:
             return json.loads(out)
         except (ValueError, RecursionError):
-            # "config show" of 16.2.15 succeeds with an empty answer while a manager that has just
-            # become active knows nothing of the OSD yet.
+            # "config show" of 16.2.15 succeeds with an empty answer while a newly active mgr has no
+            # data of the OSD yet.
             raise CommandError(
-                errno.EAGAIN, f'"{command["prefix"]}" was not answered yet; try again'
+                errno.EAGAIN, f'"{command["prefix"]}" has no answer yet; try again'
             ) from None
 
     def _mon(self, command: Mapping[str, Any]) -> str:
@@ -412,10 +412,10 @@ class MgrCluster:
 
 
 class MgrStore:
-    """Store over the module's own keys in the monitor's config-key store.
+    """Store over the module's keys in the monitors' config-key store.
 
-    Reads come from the manager's copy of them, which the monitors bring up to date before they
-    acknowledge a write (src/mgr/ActivePyModules.cc, set_store).
+    Reads come from the mgr's copy, which is updated before a write returns
+    (src/mgr/ActivePyModules.cc, set_store).
     """
 
     def __init__(self, module: MgrModule) -> None:
@@ -425,8 +425,7 @@ class MgrStore:
         return self._module.get_store(key)
 
     def set(self, key: str, value: Optional[str]) -> None:
-        # Not MgrModule.set_store: where the monitors refuse, it writes that to the log of the
-        # manager and returns as if the text was stored.
+        # MgrModule.set_store logs an error of the monitors and returns as if the write succeeded.
         where = f'mgr/{self._module.module_name}/{key}'
         code, _, message = (
             self._module.mon_command({'prefix': 'config-key del', 'key': where})

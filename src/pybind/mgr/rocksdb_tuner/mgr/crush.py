@@ -1,4 +1,4 @@
-"""The CRUSH map, and what its rules make of the places of OSDs. Pure."""
+"""The CRUSH map, and the failure domains of OSDs by its rules. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _OSD = 'osd'
 
 
 def parse_crush(crush: Mapping[str, Any]) -> CrushMap:
-    """CrushMap from what `get('osd_map_crush')` returns, or a part of it."""
+    """Parse `get('osd_map_crush')`, or a part of it."""
     return CrushMap(
         buckets=tuple(
             CrushBucket(
@@ -33,7 +33,7 @@ def _draws(steps: Iterable[Mapping[str, Any]]) -> Iterator[CrushDraw]:
     taken: Optional[CrushDraw] = None
     choices: list[CrushChoice] = []
     for step in steps:
-        # Tunables of one rule may have no name: Ceph prints their number under another key.
+        # Some tunable steps have no name: Ceph prints their number under another key.
         op = step.get('op')
         if op == 'take' and step.get('item') is not None:
             taken, choices = CrushDraw(step['item'], step.get('item_name') or '', ()), []
@@ -45,9 +45,9 @@ def _draws(steps: Iterable[Mapping[str, Any]]) -> Iterator[CrushDraw]:
 
 
 class _Nearest(NamedTuple):
-    """The bucket that one draw takes an OSD from."""
+    """The bucket from which one draw takes an OSD."""
 
-    #: How many buckets are between it and the OSD; -1: it is the OSD.
+    #: Number of buckets between it and the OSD; -1: it is the OSD.
     height: int
     domain: FailureDomain
 
@@ -55,13 +55,12 @@ class _Nearest(NamedTuple):
 def failure_domains(
     crush: CrushMap, rule_ids: Iterable[int], hosts: Mapping[int, Optional[str]]
 ) -> Mapping[int, Optional[FailureDomain]]:
-    """The failure domain of each OSD of ``hosts``, by id; None: not known, so it is alone.
+    """The failure domain of each OSD of ``hosts``, by id; None: unknown.
 
-    ``rule_ids`` are the rules of the pools. Of all that reach an OSD the one that tells OSDs apart
-    most finely decides: what is within its bucket is within those of the others. An OSD that none
-    reaches holds no data; its host stands for its domain. Where buckets of two rules overlap and
-    neither lies in the other, or one rule may choose twice among the same OSDs, no bucket is safe
-    to lose, and each OSD is by itself.
+    ``rule_ids``: the rules of the pools. Among the rules that use an OSD the one with the smallest
+    domain decides: its bucket is within the others' buckets. An OSD without a rule holds no data;
+    its host is its domain. If the buckets of two rules overlap without nesting, or one rule may
+    choose twice among the same OSDs, no bucket is safe to lose, and each OSD is its own domain.
     """
     used = set(rule_ids)
     rules = [rule for rule in crush.rules if rule.rule_id in used]
@@ -93,14 +92,14 @@ def failure_domains(
 class _Visit(NamedTuple):
     bucket_id: int
     depth: int
-    #: The lowest bucket above of a type that is chosen, and its depth.
+    #: The lowest ancestor of a chosen type, and its depth.
     chosen: Optional[tuple[int, FailureDomain]]
-    #: It hangs in more than one place of the tree, or something above it does.
+    #: It or an ancestor is in more than one place of the tree.
     shared: bool
 
 
 def _drawn(draw: CrushDraw, buckets: Mapping[int, CrushBucket]) -> Mapping[int, Optional[_Nearest]]:
-    """The OSDs that ``draw`` may choose; None: beneath no bucket of a type that it chooses."""
+    """The OSDs that ``draw`` may choose; None: not below a bucket of a chosen type."""
     kinds = {choice.kind for choice in draw.choices}
     each_by_itself = not kinds or _OSD in kinds
     found: dict[int, Optional[_Nearest]] = {}
@@ -112,7 +111,7 @@ def _drawn(draw: CrushDraw, buckets: Mapping[int, CrushBucket]) -> Mapping[int, 
     if draw.root_id >= 0:
         take(draw.root_id, None, shared=False)
     left = [_Visit(draw.root_id, 0, None, shared=False)]
-    # Each at most twice, whatever hangs where.
+    # Visit each bucket at most twice, even if the map has loops.
     visited: dict[int, bool] = {}
     while left:
         bucket_id, depth, chosen, shared = left.pop()
@@ -120,7 +119,7 @@ def _drawn(draw: CrushDraw, buckets: Mapping[int, CrushBucket]) -> Mapping[int, 
         if bucket is None or visited.get(bucket_id):
             continue
         shared = visited[bucket_id] = shared or bucket_id in visited
-        # Of the root itself nothing is chosen.
+        # The root itself is not chosen.
         if depth > 0 and bucket.kind in kinds:
             chosen = depth, FailureDomain(bucket.kind, bucket.plain_name)
         nearest = None if chosen is None else _Nearest(depth - chosen[0], chosen[1])
@@ -152,7 +151,7 @@ def _torn(
         domain
         for osd_id, domain in decided.items()
         for number, bucket in nearest[osd_id]
-        # In one bucket OSDs may hang at different heights.
+        # OSDs of one bucket can be at different heights.
         if bucket is not None and first.setdefault((domain, number), bucket.domain) != bucket.domain
     }
 

@@ -1,7 +1,6 @@
-"""What the module needs from a cluster, one Protocol per thing.
+"""The module's requirements on a cluster, one Protocol each.
 
-The core is written against these; `adapter.py` implements them over the mgr API, the tests with
-a cluster in memory.
+`adapter.py` implements them over the mgr API, the tests with a fake cluster.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from .records import (
     RunningOption,
 )
 
-#: Words of a command by name; some take several.
+#: Arguments of a command by name; some take several values.
 TellArguments = Mapping[str, Union[str, Sequence[str]]]
 
 
 class CommandError(Exception):
-    """A command to the cluster failed; ``errno`` is positive, the text is Ceph's own."""
+    """A command to the cluster failed; ``errno`` is positive, the message is Ceph's."""
 
     def __init__(self, errno: int, message: str) -> None:
         super().__init__(message)
@@ -39,34 +38,34 @@ class CounterReader(Protocol):
     """Perf counters that OSDs sent to the mgr."""
 
     def latest(self, osd_id: int, paths: Sequence[str]) -> list[Optional[CounterPoint]]:
-        """Newest point of each path ("bluestore.kv_sync_lat"); None if it was never reported.
+        """Newest point of each path ("bluestore.kv_sync_lat"); None if never reported.
 
-        All of an OSD at once: this is most of what a tick costs.
+        One call for all counters of an OSD, since this dominates the cost of a tick.
         """
 
 
 class ClusterReader(Protocol):
-    """The mgr's own maps; nothing here waits for another daemon."""
+    """The mgr's own maps; never blocks on another daemon."""
 
     def cluster_map(self) -> ClusterMap: ...
 
     def pg_summary(self) -> PgSummary: ...
 
     def pool_counters(self) -> Mapping[int, PoolCounters]:
-        """By pool id; its cost is that of the number of pools, whatever their PGs."""
+        """By pool id; the cost depends on the number of pools, not of PGs."""
 
     def managers(self) -> tuple[ManagerInfo, ...]:
-        """The active manager and the standbys."""
+        """The active mgr and the standbys."""
 
     def slow_ops(self) -> Mapping[int, int]:
-        """Requests that are slow now, by OSD; an OSD that has not told is absent."""
+        """Current slow requests by OSD, without OSDs that did not report."""
 
     def health_codes(self) -> Mapping[str, str]:
         """Codes of the current health checks and their severity ("HEALTH_WARN")."""
 
 
 class ConfigStore(Protocol):
-    """The mon's config store, and what running OSDs make of it. May wait for a mon."""
+    """The config store, and the running options of OSDs. May block on a mon."""
 
     def entries(self, names: Sequence[str]) -> tuple[ConfigEntry, ...]:
         """All entries for these option names, in every section and mask."""
@@ -76,36 +75,36 @@ class ConfigStore(Protocol):
     def remove(self, who: str, name: str) -> None: ...
 
     def resolved(self, osd_id: int, name: str) -> str:
-        """What the mon would give this OSD at its next start (mon's default if nothing set)."""
+        """The value for this OSD at its next start (the mon's default if unset)."""
 
     def running(
         self, osd_id: int, names: Sequence[str], if_set: Sequence[str] = ()
     ) -> Mapping[str, RunningOption]:
-        """What the OSD last reported as running. Stale while it is down: check `up` first.
+        """The options that the OSD last reported. Stale while it is down: check `up` first.
 
-        All of ``names`` are answered; of ``if_set`` only those that somebody set, at no cost.
+        Returns all of ``names``, and those of ``if_set`` that are set, at no extra cost.
         """
 
 
 class Answer(Protocol):
-    """What an OSD will say to a command that was sent to it."""
+    """The future answer of an OSD to a command."""
 
     def output(self) -> Optional[str]:
-        """None while there is no answer; raises CommandError, like `tell`. Never waits."""
+        """None without an answer yet; raises CommandError, like `tell`. Never blocks."""
 
 
 class OsdQuestions(Protocol):
-    """Commands whose answers are not waited for."""
+    """Asynchronous commands."""
 
     def ask(self, osd_id: int, prefix: str, args: TellArguments) -> Answer:
         """Send `ceph tell osd.N PREFIX`; the answer may take hours."""
 
 
 class OsdCommands(Protocol):
-    """Commands to and about single OSDs. May wait for a mon or the OSD."""
+    """Commands to and about single OSDs. May block on a mon or the OSD."""
 
     def tell(self, osd_id: int, prefix: str, args: TellArguments) -> str:
-        """Output of `ceph tell osd.N PREFIX`; raises CommandError, also where Ceph returns 0."""
+        """Output of `ceph tell osd.N PREFIX`; raises CommandError, even if Ceph returns 0."""
 
     def ok_to_stop(self, osd_ids: Sequence[int]) -> Optional[str]:
         """None if these OSDs may stop now, otherwise why not."""
@@ -116,46 +115,46 @@ class Orchestrator(Protocol):
         """None if an orchestrator backend can restart daemons, otherwise why not."""
 
     def restart_osd(self, osd_id: int) -> None:
-        """Ask for a restart. Returns when it is scheduled, not when it has happened."""
+        """Request a restart. Returns when it is scheduled, before it happens."""
 
     def describe_osd(self, osd_id: int, refresh: bool) -> Optional[OrchestratedDaemon]:
-        """What the orchestrator reports of the OSD; None: nothing. Raises CommandError.
+        """The orchestrator's view of the OSD; None if unknown to it. Raises CommandError.
 
-        ``refresh`` makes it look again, for a later answer.
+        ``refresh`` requests a refresh for later calls.
         """
 
 
 class Upgrades(Protocol):
-    """Whether Ceph itself is being upgraded. Waits for a mon."""
+    """Ceph upgrades in progress. Blocks on a mon."""
 
     def daemon_versions(self) -> tuple[DaemonVersions, ...]:
-        """What runs now, by kind of daemon ("mon", "mgr", "osd", ...)."""
+        """Running versions by daemon type ("mon", "mgr", "osd", ...)."""
 
     def orchestrated_upgrade(self) -> Optional[str]:
-        """What the orchestrator upgrades to, also while it is paused; None: it does not.
+        """Target of the orchestrator's upgrade, even if paused; None: no upgrade.
 
-        Raises CommandError where an orchestrator that can upgrade does not tell.
+        Raises CommandError if an orchestrator with upgrades does not report the status.
         """
 
 
 class Audit(Protocol):
-    """Who sent which command. Waits for a mon; any thread may ask."""
+    """The audit log. Blocks on a mon; thread-safe."""
 
     def audited(self) -> tuple[AuditLine, ...]:
-        """The newest commands that the cluster knows of, each written before it was run."""
+        """The newest commands, each logged before its execution."""
 
 
 class Announcements(Protocol):
-    """What people see who look at the cluster. Never waits, and never fails."""
+    """Cluster log and progress events. Never blocks, and never fails."""
 
     def log(self, text: str, warning: bool) -> None:
         """A line in the cluster log."""
 
     def show_progress(self, event_id: str, message: str, share: float) -> None:
-        """An event of `ceph -s`, 0..1 done; the same id again moves it on."""
+        """Create or update an event of `ceph -s`; ``share``: progress, 0..1."""
 
     def end_progress(self, event_id: str, failure: Optional[str]) -> None:
-        """The event is over; ``failure`` says why it did not succeed, None if it did."""
+        """End an event; ``failure``: why it failed, None on success."""
 
 
 class Store(Protocol):
@@ -164,6 +163,6 @@ class Store(Protocol):
     def get(self, key: str) -> Optional[str]: ...
 
     def set(self, key: str, value: Optional[str]) -> None:
-        """Keep ``value`` under ``key``; None removes the key. Raises CommandError."""
+        """Store ``value`` under ``key``; None removes the key. Raises CommandError."""
 
     def keys(self, prefix: str) -> Sequence[str]: ...

@@ -1,4 +1,4 @@
-"""What the cluster is, as the mgr reports it: immutable records, no mgr API."""
+"""Immutable records of the cluster's state as the mgr reports it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class CounterPoint(NamedTuple):
 class FailureDomain(NamedTuple):
     """The bucket in which a placement group has at most one copy."""
 
-    #: Type in the CRUSH map: "host", "rack", ...; "osd" where every OSD is one by itself.
+    #: Type in the CRUSH map: "host", "rack", ...; "osd" if every OSD is its own domain.
     kind: str
     #: "r1", "osd.3"
     name: str
@@ -32,7 +32,7 @@ class FailureDomain(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where an OSD is; None: not known."""
+    """Location of an OSD; None: unknown."""
 
     host: Optional[str]
     domain: Optional[FailureDomain]
@@ -42,7 +42,7 @@ class Place(NamedTuple):
 class OsdInfo:
     """One OSD as the OSD map, the CRUSH map and its own metadata describe it.
 
-    None is "not known" (an OSD that never booted has no metadata), never "no".
+    None is "unknown" (an OSD that never booted has no metadata), never "no".
     """
 
     osd_id: int
@@ -51,7 +51,7 @@ class OsdInfo:
     #: Changes with every process of the OSD; `up_from` also changes without a restart.
     nonce: Optional[int]
     host: Optional[str]
-    #: From the CRUSH map: the metadata's default_device_class is only what the OSD guessed.
+    #: From the CRUSH map: default_device_class in the metadata is only the OSD's guess.
     device_class: Optional[str]
     #: Short version, "16.2.15".
     version: Optional[str]
@@ -65,22 +65,21 @@ class OsdInfo:
     wal_device_bytes: Optional[int] = None
     #: The device of the data.
     main_device_bytes: Optional[int] = None
-    #: What the kernel says of the device of the data, and of that of the DB (the same where
-    #: they share one).
+    #: According to the kernel, for the data device and the DB device (possibly the same).
     main_rotational: Optional[bool] = None
     db_rotational: Optional[bool] = None
-    #: Fixed when the OSD was made.
+    #: Fixed at OSD creation.
     min_alloc_size_bytes: Optional[int] = None
-    #: The release that made it ("16.2.15"): its column families are that release's unless it was
-    #: resharded. Kept since 16.2.11, 17.2.6 and Reef; None of OSDs made before.
+    #: The release that created it ("16.2.15"), which determines its column families unless it was
+    #: resharded. Recorded since 16.2.11, 17.2.6 and Reef; None for older OSDs.
     created_version: Optional[str] = None
-    #: The definition of its column families, from releases on whose OSDs report it.
+    #: Definition of its column families, in releases whose OSDs report it.
     sharding: Optional[str] = None
-    #: What the daemon runs on, as os-release names it: "debian", "centos".
+    #: ID of the distribution in os-release: "debian", "centos".
     distribution: Optional[str] = None
     #: By the CRUSH rules of the pools that store data on it, else its host.
     failure_domain: Optional[FailureDomain] = None
-    #: Stays with the OSD; one that is purged and made again has the same id and another uuid.
+    #: A recreated OSD can have the same id, but it has another uuid.
     uuid: Optional[str] = None
 
     @property
@@ -105,7 +104,7 @@ class PoolInfo:
 
 @dataclass(frozen=True)
 class PoolCounters:
-    """What clients did to a pool since it was made, as its PGs last told.
+    """Client I/O of a pool since its creation, as last reported by its PGs.
 
     Each part of an operation counts: a class call that sets keys is one write or more.
     """
@@ -139,7 +138,7 @@ class CrushChoice(NamedTuple):
 
     #: "chooseleaf_firstn"
     op: str
-    #: Type of what is chosen: "host", "osd".
+    #: Type of the chosen items: "host", "osd".
     kind: str
 
 
@@ -160,7 +159,7 @@ class CrushRule:
 
 @dataclass(frozen=True)
 class CrushMap:
-    """Which buckets hold which OSDs, and how rules choose among them."""
+    """The buckets and rules of a CRUSH map."""
 
     buckets: tuple[CrushBucket, ...] = ()
     rules: tuple[CrushRule, ...] = ()
@@ -168,7 +167,7 @@ class CrushMap:
 
 @dataclass(frozen=True)
 class ClusterMap:
-    """The OSD map with what CRUSH and the daemons' metadata add to it."""
+    """The OSD map, enriched from the CRUSH map and the daemons' metadata."""
 
     epoch: int
     #: Names of the flags set for the whole cluster ("noout", "pauserd", ...).
@@ -176,13 +175,13 @@ class ClusterMap:
     require_osd_release: Optional[str]
     osds: tuple[OsdInfo, ...]
     pools: tuple[PoolInfo, ...]
-    #: Empty where it is not known.
+    #: Empty if unknown.
     crush: CrushMap = CrushMap()
 
 
 @dataclass(frozen=True)
 class DaemonVersions:
-    """Versions of all daemons of one kind that run now ("16.2.15"), each once."""
+    """Distinct running versions ("16.2.15") of one daemon type."""
 
     kind: str
     versions: tuple[str, ...]
@@ -193,7 +192,7 @@ class AuditLine:
     """A command in the audit log of the cluster."""
 
     time_s: float
-    #: Whoever sent it, as in "client.admin".
+    #: The sender, such as "client.admin".
     entity: str
     #: Its prefix and arguments.
     command: Mapping[str, Any]
@@ -204,10 +203,10 @@ class ManagerInfo:
     """One ceph-mgr of the cluster."""
 
     name: str
-    #: None where the manager has not told.
+    #: None if not reported.
     host: Optional[str]
     active: bool
-    #: Whether it found this module's files when it started.
+    #: Whether this module is installed there.
     has_module: bool
 
 
@@ -223,23 +222,22 @@ class PgSummary:
 
 @dataclass(frozen=True)
 class OrchestratedDaemon:
-    """What the orchestrator reports of one daemon; times are texts as it writes them."""
+    """The orchestrator's view of one daemon; times are strings as it prints them."""
 
-    #: Whether its process runs, as of ``refreshed``; None: not known.
+    #: Whether its process runs, as of ``refreshed``; None: unknown.
     running: Optional[bool]
-    #: When its process began.
+    #: Start time of its process.
     started: Optional[str] = None
-    #: When the orchestrator last looked.
+    #: Time of the orchestrator's last refresh.
     refreshed: Optional[str] = None
-    #: When it last carried out something on this daemon. cephadm keeps up to five of these, in the
-    #: memory of its manager; Pacific's does not add one whose text it has already.
+    #: Times of the last actions on this daemon. cephadm keeps up to five, in the memory of its mgr;
+    #: Pacific's does not add one with an identical text.
     carried_out: tuple[str, ...] = ()
-    #: Whether something is still to be carried out on it, as far as that is stored (cephadm);
-    #: None: not known.
+    #: Whether an action is still scheduled, if stored (cephadm); None: unknown.
     scheduled: Optional[bool] = None
-    #: Nothing is carried out before an operator resumes the orchestrator.
+    #: The orchestrator executes nothing until an operator resumes it.
     paused: bool = False
-    #: When its process began, as it was stored together with ``scheduled``.
+    #: Start time of its process, as stored together with ``scheduled``.
     stored_started: Optional[str] = None
 
 
@@ -261,15 +259,15 @@ _BEFORE_CONFIG_STORE = frozenset({'file', 'env', 'cmdline', 'override'})
 
 @dataclass(frozen=True)
 class RunningOption:
-    """The value of one option inside a running OSD, and who decided it."""
+    """The value of one option in a running OSD, and its source."""
 
     value: str
     #: "default", "mon", "file", "env", "cmdline" or "override"
     source: str
-    #: The config store has a value that this process does not use.
+    #: The config store has a value that this process ignores.
     ignores_mon: bool
 
     @property
     def beats_config_store(self) -> bool:
-        """Whether it comes from where an entry of the config store changes nothing."""
+        """Whether its source takes precedence over the config store."""
         return self.source in _BEFORE_CONFIG_STORE

@@ -225,7 +225,7 @@ def test_an_option_asked_for_if_set_costs_no_command_of_its_own(module: Any) -> 
 def test_an_empty_answer_is_an_error_of_the_cluster_and_not_of_the_module(module: Any) -> None:
     """As 16.2.15 answers, with success, just after a failover."""
     module.mon_answers = [(0, '\n', '')]
-    with pytest.raises(CommandError, match='"config show" was not answered yet') as raised:
+    with pytest.raises(CommandError, match='"config show" has no answer yet') as raised:
         MgrCluster(module).running(0, (OPTION,))
     assert raised.value.errno == errno.EAGAIN
 
