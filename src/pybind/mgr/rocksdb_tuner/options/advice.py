@@ -1,4 +1,4 @@
-"""What is unwise in an option string that an OSD would start with.
+"""Warnings about an option string with which an OSD would start.
 
 Each rule looks at one thing and gives the problems that it finds; `knowledge/check_rules.json`
 says of each where it comes from.
@@ -65,7 +65,7 @@ RELATED_OPTIONS = (
 def advice(
     option_set: OptionSet, values: Mapping[str, str], version: str, hardware: Hardware
 ) -> Iterator[Problem]:
-    """All that is unwise; ``values`` is what is in effect, empty where the string is refused."""
+    """All warnings; ``values``: effective values, empty if the string is refused."""
     for rule in _ABOUT_THE_STRING:
         yield from rule(option_set, values)
     if values:
@@ -137,7 +137,7 @@ def _level_0_bytes(values: Mapping[str, str]) -> int:
 
 
 def _small_memtables(_option_set: OptionSet, values: Mapping[str, str]) -> Iterator[Problem]:
-    """Deletions that reach level 1 because what they delete was flushed before them."""
+    """Tombstones that reach level 1 because the deleted keys were flushed before."""
     memtable = int(values.get('write_buffer_size', '0'))
     merge = int(values.get('min_write_buffer_number_to_merge', '0'))
     level_0 = _level_0_bytes(values)
@@ -226,7 +226,7 @@ def _few_memtables(_option_set: OptionSet, values: Mapping[str, str]) -> Iterato
 def _memtable_bytes(
     option_set: OptionSet, values: Mapping[str, str], version: str, hardware: Hardware
 ) -> int:
-    """All memtables of all column families full."""
+    """All full memtables of all column families."""
     one = full_bytes(values)
     if hardware.families is None:
         return DEFAULT_FAMILIES * one
@@ -243,7 +243,7 @@ def _full_of_family(
         own = effective(option_set.replaced(family.as_dict()), version)
         return full_bytes(own)
     except (ValueRefusedError, KeyError):
-        # No OSD has such a family, or what is in effect in it is not known.
+        # No OSD has such a family, or its effective options are unknown.
         return of_database
 
 
@@ -278,7 +278,7 @@ def _memtables_beyond_memory(
 def _wal_beyond_device(
     option_set: OptionSet, values: Mapping[str, str], version: str, hardware: Hardware
 ) -> Iterator[Problem]:
-    # BlueFS puts the log on the DB device where it has none of its own.
+    # Without a dedicated WAL device BlueFS puts the log on the DB device.
     on_wal = hardware.wal_device_bytes is not None
     device = hardware.wal_device_bytes if on_wal else hardware.db_device_bytes
     if device is None:
@@ -294,13 +294,13 @@ def _wal_beyond_device(
         f'{format_bytes(log.device_bytes)}, and {"its" if on_wal else "the DB"} device has '
         f'{format_bytes(device)}: the rest goes to '
         f'{"the DB device or " if on_wal else ""}the slow one'
-        # With one family RocksDB does not look at the limit.
+        # With a single family RocksDB ignores the limit.
         + ('' if number == 1 else _limit_that_fits(log, device, int(values['write_buffer_size']))),
     )
 
 
 def _limit_that_fits(log: Wal, device_bytes: int, write_buffer_bytes: int) -> str:
-    """What fits depends on the memtables: each WAL file is preallocated as large as one."""
+    """The limit that fits depends on the memtable size, which is preallocated per WAL file."""
     fits = log.limit_that_fits(device_bytes)
     beside = f'; with memtables of {format_bytes(write_buffer_bytes)} '
     if not fits:
@@ -324,7 +324,7 @@ def _levels_beyond_device(values: Mapping[str, str], hardware: Hardware) -> Iter
 
 
 def related_options_advice(settings: Mapping[str, str]) -> Iterator[Problem]:
-    """What is unwise in options beside the string; ``settings`` are those that somebody set."""
+    """Warnings about related options; ``settings``: those that are set."""
     for name in ('osd_min_pg_log_entries', 'osd_max_pg_log_entries'):
         entries = natural(settings.get(name))
         if entries is not None and entries < _PG_LOG_LEAST:

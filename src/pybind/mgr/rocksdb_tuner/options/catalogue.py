@@ -1,4 +1,4 @@
-"""What is known of every RocksDB option: how it is read, its default, its bounds, its danger.
+"""The catalog of RocksDB options: type, default, bounds, risk.
 
 Kept by RocksDB version (major and minor), since daemons of one cluster can run different ones
 during an upgrade. A version between two measured ones (Quincy's 6.15) is described by what both
@@ -35,35 +35,35 @@ _PLAIN_NAME = re.compile(r'[\w.:-]*', re.ASCII)
 
 
 class UnknownRocksDBVersionError(ValueError):
-    """A RocksDB version outside the range that was measured."""
+    """A RocksDB version outside the measured range."""
 
 
 @dataclass(frozen=True)
 class VersionFacts:
-    """What holds of an option in one RocksDB version."""
+    """An option in one RocksDB version."""
 
-    #: Effective value where the option is not set; None where it is not known, or is no one text.
+    #: Effective value if the option is unset; None if unknown, or not a single string.
     default: Optional[str]
-    #: Whether the daemon reads the value at all; it takes any text where it does not.
+    #: Whether the daemon parses the value; otherwise any text is valid.
     value_read: bool
-    #: Why setting it changes nothing in a Ceph daemon; None where it has an effect.
+    #: Why the option has no effect in a Ceph daemon; None if it has one.
     no_effect: Optional[str]
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """RocksDB silently moves the value into these, both inclusive."""
+    """RocksDB silently clamps the value to these, both inclusive."""
 
     minimum: int
     #: None: there is none.
     maximum: Optional[int]
-    #: A value that is left alone.
+    #: A value that is not clamped.
     exempt: Optional[int]
 
 
 @dataclass(frozen=True)
 class SaneRange:
-    """Outside of these, both inclusive, the module calls a value dangerous."""
+    """The module reports values outside of these as dangerous; both inclusive."""
 
     minimum: int
     maximum: int
@@ -77,9 +77,9 @@ class Choice:
     name: str
     #: As RocksDB prints it in a daemon's log.
     printed: str
-    #: An OSD starts with it; false for codecs that Ceph's builds leave out.
+    #: Whether an OSD starts with it; false for codecs that are not in Ceph's builds.
     starts: bool
-    #: The RocksDB version that brought it, None where all known ones have it.
+    #: The RocksDB version that introduced it, None if all known ones have it.
     since: Optional[str]
 
 
@@ -88,7 +88,7 @@ class Danger:
     #: "forbidden" or "caution".
     level: str
     why: str
-    #: Values that change nothing, and so harm nothing.
+    #: Harmless values without effect.
     harmless_values: tuple[str, ...]
 
 
@@ -106,18 +106,18 @@ class Member:
 
 @dataclass(frozen=True)
 class ObjectRule:
-    """What one version makes of the name of an object (a memtable, a comparator)."""
+    """Valid names of an object (a memtable, a comparator) in one version."""
 
-    #: Regular expressions that a whole value has to match.
+    #: Regular expressions for the whole value.
     accepted: str
     refused: str
-    #: For any other plain name; None where that is unknown.
+    #: For any other plain name; None: unknown.
     otherwise: Optional[bool]
-    #: For a value with members of its own, ``{id=...;...}``; None where that is unknown.
+    #: For a value with members, ``{id=...;...}``; None: unknown.
     with_members: Optional[bool]
 
     def takes(self, value: str) -> Optional[bool]:
-        """Whether a daemon opens its database with ``value``; None where that is unknown."""
+        """Whether a daemon opens its database with ``value``; None: unknown."""
         if re.fullmatch(self.refused, value, re.ASCII):
             return False
         if re.fullmatch(self.accepted, value, re.ASCII):
@@ -140,15 +140,15 @@ class OptionInfo:
     sane: Optional[SaneRange]
     choices: tuple[Choice, ...]
     danger: Optional[Danger]
-    #: Whether the module may set it at all: its effect on BlueStore is understood.
+    #: Whether the module may set it, because its effect on BlueStore is understood.
     assessed: bool
-    #: RocksDB could change it while it runs; Ceph offers no way, so an OSD always needs a restart.
+    #: RocksDB can change it at runtime; Ceph cannot, so an OSD always needs a restart.
     mutable_in_rocksdb: bool
     needs_restart: bool
-    #: Since when it should not be used any more, and what instead; None where it may be.
+    #: Since when it is deprecated, and its replacement; None if it is not.
     deprecated: Optional[str]
     meaning: str
-    #: When an expert would touch it, and when not.
+    #: Reasons to change it, and not to.
     change_when: str
     leave_when: str
     source: str
@@ -158,7 +158,7 @@ class OptionInfo:
     object_rules: Mapping[str, ObjectRule] = field(default_factory=dict)
 
     def spelled(self, value: float) -> str:
-        """A value as a person reads it: "16 MiB" where the unit is bytes."""
+        """Human-readable value: "16 MiB" for bytes."""
         return format_bytes(value) if self.unit == 'bytes' else str(value)
 
     def choice_names(self, version: str) -> tuple[str, ...]:
@@ -217,7 +217,7 @@ class Catalogue:
 
 @lru_cache(maxsize=1)
 def catalogue() -> Catalogue:
-    """The catalogue, read on first use and kept."""
+    """The catalog, read on first use and cached."""
     content = loader.load('options')
     options = [_option(entry) for entry in content['options']]
     return Catalogue(

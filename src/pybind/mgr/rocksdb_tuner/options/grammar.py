@@ -1,4 +1,4 @@
-"""Option strings: split, format, combine, and compare by what they mean.
+"""Option strings: split, format, combine, and compare by meaning.
 
 The text itself is handled in `syntax`; here two texts are compared through the catalogue.
 """
@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class OptionDifference:
-    """One option on which two sets differ; None where a set leaves it at its default."""
+    """One option in which two sets differ; None: left at its default."""
 
     option: str
     value_from: Optional[str]
@@ -38,7 +38,7 @@ class OptionDifference:
 
 
 def normalize(option_set: OptionSet) -> OptionSet:
-    """The same set with each value in one form and the names in order: ``2MB`` is ``2097152``.
+    """The same set with canonical values and sorted names: ``2MB`` is ``2097152``.
 
     Values that would be refused, and those of options that are not in the catalogue, stay as they
     are. Nothing is clamped: see `effective` for that.
@@ -120,7 +120,7 @@ def _meaning(text: str, rocksdb_version: str) -> tuple[Mapping[str, str], Option
 
 
 def _refuse_what_is_refused(option_set: OptionSet, rocksdb_version: str) -> None:
-    """An option without effect has one where its value keeps the database from opening."""
+    """Refuse values that prevent opening the database, even of options without effect."""
     known = catalogue()
     for version in known.versions_for(rocksdb_version):
         for name, value in option_set:

@@ -1,4 +1,4 @@
-"""What an OSD has to run an option string with, and what stands beside the string."""
+"""Resources of an OSD for an option string, and its related options."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ __all__ = ['Hardware']
 
 @dataclass(frozen=True)
 class Hardware:
-    """None is "not known": the rules that need it then say nothing, or say what they assume."""
+    """None is "unknown": rules that need the value are skipped, or report an assumption."""
 
-    #: For one OSD.
+    #: Cores per OSD.
     cores: Optional[int] = None
     #: `osd_memory_target`.
     memory_target_bytes: Optional[int] = None
-    #: Of the dedicated devices; None also where there is none.
+    #: Sizes of dedicated devices; None also if there is none.
     wal_device_bytes: Optional[int] = None
     db_device_bytes: Optional[int] = None
-    #: The own options of each column family, each shard by itself.
+    #: Options of each column family, shards listed separately.
     families: Optional[tuple[OptionSet, ...]] = None
-    #: (name, value) of the options beside the string that somebody set.
+    #: (name, value) of the related options that are set.
     related_options: tuple[tuple[str, str], ...] = ()
 
     def weakest(self, other: Hardware) -> Hardware:
-        """What holds of two OSDs of which either may run a string: the least of both."""
+        """The minimum of two OSDs that may run the same string."""
         return Hardware(
             cores=_least(self.cores, other.cores),
             memory_target_bytes=_least(self.memory_target_bytes, other.memory_target_bytes),
@@ -39,7 +39,7 @@ class Hardware:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What the answer takes for granted because it is not known, in sentences."""
+        """Assumptions for unknown values, as sentences."""
         found = []
         if self.cores is None:
             found.append('How many cores an OSD has is not known: 6 to 10 are assumed.')

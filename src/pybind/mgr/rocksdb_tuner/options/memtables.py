@@ -1,4 +1,4 @@
-"""The most memory that memtables take, by the options in effect. Pure.
+"""Maximum memory of memtables for effective options. Pure.
 
 A bound, for rules that say whether a string can be afforded. What they take under a load is
 modeled in `lsm/memory.py`, which also knows how much larger than the WAL they are.
@@ -8,24 +8,24 @@ from __future__ import annotations
 
 from typing import Mapping
 
-#: Defaults of all releases: what BlueStore keeps of the target for everything but its caches
-#: (osd_memory_base) and for the caches at least (osd_memory_cache_min).
+#: Defaults of all releases: the reserve for everything but caches (osd_memory_base), and the
+#: minimum of the caches (osd_memory_cache_min).
 _MEMORY_BASE_BYTES = 768 << 20
 _CACHE_LEAST_BYTES = 128 << 20
 #: m, p and O with three shards, L, P and the rest: the column families of all releases.
 DEFAULT_FAMILIES = 12
-#: What the default of every release may take, sharded or not: four memtables of 256 MiB, 64 of
-#: 16 MiB, or as much as a WAL of 1 GiB holds.
+#: Maximum of every release default, sharded or not: four memtables of 256 MiB, 64 of 16 MiB, or a
+#: WAL of 1 GiB.
 DEFAULT_BOUND_BYTES = 1 << 30
 
 
 def left_of_target(memory_target_bytes: int) -> int:
-    """What ``osd_memory_target`` leaves for memtables, and for caches beyond their least."""
+    """Part of ``osd_memory_target`` for memtables and for caches above their minimum."""
     return max(0, memory_target_bytes - _MEMORY_BASE_BYTES - _CACHE_LEAST_BYTES)
 
 
 def full_bytes(values: Mapping[str, str]) -> int:
-    """All memtables of one column family full; KeyError where the options do not say."""
+    """All full memtables of one column family; KeyError if an option is missing."""
     return int(values['write_buffer_size']) * int(values['max_write_buffer_number'])
 
 
@@ -39,7 +39,7 @@ def bound_bytes(values: Mapping[str, str], all_full_bytes: int, column_families:
 
 
 def limits(values: Mapping[str, str], column_families: int) -> dict[str, int]:
-    """The options that limit all memtables together, by name; one of 0 is none."""
+    """The options that limit all memtables together, by name; 0 is no limit."""
     names = ['db_write_buffer_size']
     if column_families > 1:
         names.append('max_total_wal_size')

@@ -1,4 +1,4 @@
-"""What is wrong, or unwise, in an option string, and by which rule."""
+"""Problems of an option string, and the rules that report them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Rule:
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong, or unwise, in an option string."""
+    """One problem of an option string."""
 
-    #: That of the rule.
+    #: Severity of the rule.
     severity: str
     #: Name of the rule.
     rule: str
-    #: None where it is about the string as a whole.
+    #: None if it concerns the whole string.
     option: Optional[str]
     message: str
     source: str
@@ -37,11 +37,11 @@ class Problem:
 
 @lru_cache(maxsize=1)
 def rules() -> Mapping[str, Rule]:
-    """All rules of `check` by name, the gravest first."""
+    """All rules of `check` by name, the most severe first."""
     return {entry['name']: Rule(**entry) for entry in loader.load('check_rules')['check_rules']}
 
 
 def problem(rule: str, option: Optional[str], message: str, source: str = '') -> Problem:
-    """A problem by a rule; ``source`` where there is a closer one than that of the rule."""
+    """A problem by a rule; ``source`` overrides the source of the rule."""
     known = rules()[rule]
     return Problem(known.severity, rule, option, message, source or known.source)

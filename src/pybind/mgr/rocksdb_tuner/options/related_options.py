@@ -1,4 +1,4 @@
-"""Ceph's options beside the option string: what experts change, or should not, together with it."""
+"""Ceph options related to the option string, which are often changed together with it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ['RelatedOption', 'related_options']
 @dataclass(frozen=True)
 class RelatedOption:
     name: str
-    #: As Ceph calls it: "bool", "uint64".
+    #: Ceph's type: "bool", "uint64".
     value_type: str
     unit: Optional[str]
-    #: By release; None where it has no such option.
+    #: By release; None if the release has no such option.
     defaults: Mapping[str, Optional[str]]
-    #: "at-once", "restart", or "mkfs": only when an OSD is made.
+    #: "at-once", "restart", or "mkfs": only at OSD creation.
     takes_effect: str
     meaning: str
-    #: When an expert would touch it, and when not.
+    #: Reasons to change it, and not to.
     change_when: str
     leave_when: str
     danger: Optional[Danger]
@@ -32,7 +32,7 @@ class RelatedOption:
 
 @lru_cache(maxsize=1)
 def related_options() -> Mapping[str, RelatedOption]:
-    """All that are known, by name."""
+    """All known related options, by name."""
     return {
         entry['name']: RelatedOption(
             name=entry['name'],

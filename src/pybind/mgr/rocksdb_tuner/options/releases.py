@@ -1,4 +1,4 @@
-"""Which RocksDB a Ceph release has, and which option string it runs by default."""
+"""RocksDB version and default option string by Ceph release."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ class KnownRelease:
 
     @property
     def label(self) -> str:
-        """How to name it to a person: "Reef (from 18.2.4)"."""
+        """Display name: "Reef (from 18.2.4)"."""
         return f'{self.name.capitalize()} (from {self.since})'
 
 
 @dataclass(frozen=True)
 class AnnouncedRelease:
-    """A release of which something is published, and nothing was measured."""
+    """A published release without measurements."""
 
     #: "umbrella"
     name: str
     major: int
     rocksdb_version: str
-    #: The default option string, as far as it is published.
+    #: The published default option string.
     options: str
     source: str
-    #: The closest release that was measured.
+    #: The closest measured release.
     judge_as: str
 
     @property
@@ -106,25 +106,25 @@ def renamed_counters(release: Optional[str]) -> Mapping[str, Optional[str]]:
 
 @lru_cache(maxsize=16)
 def counters_measured(release: Optional[str]) -> bool:
-    """Whether it is known for sure under which names OSDs of this release send their counters."""
+    """Whether the counter names of this release were measured."""
     return any(line.counters_measured for line in _lines() if line.name == release)
 
 
 def renamed_in_any_release() -> Mapping[str, str]:
-    """Counters that some known release names otherwise than the newest: field name to that path."""
+    """Counters with a different path in any older release: field name to that path."""
     return {
         field: path for line in _lines() for field, path in line.renamed_counters.items() if path
     }
 
 
 def known_releases() -> tuple[KnownRelease, ...]:
-    """All releases that the module knows, oldest first."""
+    """All known releases, oldest first."""
     return tuple(release for line in _lines() for release in line.releases)
 
 
 @lru_cache(maxsize=1)
 def announced_releases() -> tuple[AnnouncedRelease, ...]:
-    """Releases that are published and were not measured."""
+    """Published releases without measurements."""
     return tuple(
         AnnouncedRelease(
             name=entry['name'],
@@ -139,7 +139,7 @@ def announced_releases() -> tuple[AnnouncedRelease, ...]:
 
 
 def announced_release(text: Optional[str]) -> Optional[AnnouncedRelease]:
-    """By name, or by a version such as "21.1.0"; None where nothing is published of it."""
+    """By name, or by a version such as "21.1.0"; None if nothing is published."""
     major = (text or '').partition('.')[0].lower()
     return next((r for r in announced_releases() if major in (r.name, str(r.major))), None)
 

@@ -1,4 +1,4 @@
-"""`bluestore_rocksdb_cfs`: into which column families BlueStore divides its database.
+"""`bluestore_rocksdb_cfs`: BlueStore's sharding into column families.
 
 The grammar is that of RocksDBStore::parse_sharding_def() (src/kv/RocksDBStore.cc), which reads on
 with strtol(), and so more than one would think: blanks before a number, anything after the ")".
@@ -41,7 +41,7 @@ _UINT32_MAX = _UINT32_SPAN - 1
 
 
 class ShardingSyntaxError(ValueError):
-    """A text that Ceph cannot divide; ``position`` is where, in characters from 0."""
+    """A definition that Ceph cannot parse; ``position``: in characters from 0."""
 
     def __init__(self, text: str, position: int, expected: str) -> None:
         super().__init__(
@@ -53,14 +53,14 @@ class ShardingSyntaxError(ValueError):
 
 @dataclass(frozen=True)
 class ShardedColumn:
-    """The keys of one prefix, in so many column families."""
+    """One key prefix, with its number of column families."""
 
     name: str
     shards: int
-    #: Which characters of a key choose the shard; the end is excluded.
+    #: Range of key characters that are hashed; the end is excluded.
     hash_low: int = 0
     hash_high: int = _UINT32_MAX
-    #: As written: options of RocksDB, and Ceph's block_cache.
+    #: Verbatim: RocksDB options, and Ceph's block_cache.
     options: str = ''
 
     @property
@@ -72,7 +72,7 @@ class ShardedColumn:
 
 
 def parse_sharding(text: str) -> tuple[ShardedColumn, ...]:
-    """Divide a text as Ceph does; whether a database opens with it, `sharding_problems` tells.
+    """Parse a definition like Ceph; `sharding_problems` checks whether a database opens with it.
 
     Raises ShardingSyntaxError where Ceph cannot read it.
     """
@@ -134,7 +134,7 @@ def _formatted(column: ShardedColumn) -> str:
 
 
 def sharding_problems(text: str, version: str) -> tuple[Problem, ...]:
-    """What keeps an OSD from being made with this text, for a measured RocksDB version."""
+    """Problems that prevent creating an OSD with this text, for a measured RocksDB version."""
     try:
         columns = parse_sharding(text)
     except ShardingSyntaxError as error:

@@ -1,4 +1,4 @@
-"""One option string judged for every release that an operator asks about."""
+"""Validation of an option string for one or more releases."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ __all__ = [
 
 
 class BadQuestionError(ValueError):
-    """What was asked about cannot be answered; the text names it, and what could be.
+    """Invalid query; the message names the valid choices.
 
-    ``errno``: ENOENT where it does not exist, else EINVAL.
+    ``errno``: ENOENT if the object does not exist, else EINVAL.
     """
 
     def __init__(self, code: int, message: str) -> None:
@@ -46,9 +46,9 @@ class Subject:
     """OSDs of one release that would run an option string, or a hypothetical one."""
 
     release: KnownRelease
-    #: Empty where only the release was asked for.
+    #: Empty if only the release was given.
     osd_ids: tuple[int, ...] = ()
-    #: The least of what the OSDs have.
+    #: The minimum of the OSDs.
     hardware: Hardware = NOTHING_KNOWN
     #: Their `bluestore_rocksdb_options_annex`, which Ceph appends to the string.
     annex: str = ''
@@ -56,7 +56,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class ReleaseVerdict:
-    """The answer for the OSDs of one release."""
+    """The verdict for the OSDs of one release."""
 
     subject: Subject
     #: What these OSDs would parse: the string with their annex.

@@ -1,4 +1,4 @@
-"""How large the write-ahead log becomes, by the options in effect. Pure.
+"""Size of the write-ahead log for effective options. Pure.
 
 The one place for it: the checks, the model of the tree and the findings all ask here, so that none
 says of a device that it holds the log where another says that it does not.
@@ -14,40 +14,40 @@ __all__ = ['Wal', 'limit_bytes', 'wal', 'wal_of']
 
 #: DBImpl::GetMaxTotalWalSize() in db/db_impl/db_impl_write.cc.
 _WAL_TO_MEMTABLES = 4
-#: DBImpl::Recover() adds the memtables of all column families up, and DBImpl::Open() adds each once
-#: more as it gets its first super version. Only a database that is just being made counts them
-#: once, and BlueStore opens its own anew after mkfs. Seen on 16.2.15, 18.2.7 and 20.2.4.
+#: DBImpl::Recover() adds up the memtables of all column families, and DBImpl::Open() adds each of
+#: them again with its first super version. Only a newly created database counts them once, and
+#: BlueStore reopens its database after mkfs. Seen on 16.2.15, 18.2.7 and 20.2.4.
 _COUNTED_AT_OPEN = 2
 _MIB = 1 << 20
 
 
 @dataclass(frozen=True)
 class Wal:
-    """What limits the log, and what its files take."""
+    """Limit of the log, and size of its files."""
 
-    #: At this size RocksDB flushes whatever holds the oldest WAL file.
+    #: At this size RocksDB flushes the column families that hold the oldest WAL file.
     limit_bytes: int
-    #: What RocksDB preallocates for each WAL file.
+    #: Preallocation per WAL file.
     file_bytes: int
-    #: Allocated over held bytes of all files.
+    #: Allocated over used bytes of all files.
     allocation: float
 
     @property
     def device_bytes(self) -> float:
-        """What the files take on the device: more than they hold."""
+        """Space of the files on the device, preallocation included."""
         return self.limit_bytes * self.allocation + self.file_bytes
 
     def fits(self, device_bytes: float) -> bool:
         return self.device_bytes <= device_bytes
 
     def limit_that_fits(self, device_bytes: float) -> int:
-        """The largest limit, in whole MiB, with which the files fit; 0 where none does."""
+        """The largest limit, in whole MiB, with which the files fit; 0 if none does."""
         room = (device_bytes - self.file_bytes) / self.allocation
         return max(0, math.floor(room / _MIB)) * _MIB
 
 
 def limit_bytes(max_total_wal_bytes: int, all_full_bytes: int, column_families: int) -> int:
-    """The size at which RocksDB flushes what keeps the oldest WAL file.
+    """The size at which RocksDB flushes the column families that hold the oldest WAL file.
 
     DBImpl::GetMaxTotalWalSize() and PreprocessWrite() in db/db_impl/db_impl_write.cc: looked at
     only where there is more than one column family; with one, the memtables are the limit.
@@ -66,7 +66,7 @@ def wal(
     all_full_bytes: int,
     column_families: int,
 ) -> Wal:
-    """The log of a database; the first three are its options in effect."""
+    """The log of a database; the first three arguments are effective options."""
     file_bytes = _preallocated_bytes(write_buffer_bytes, max_total_wal_bytes, db_write_buffer_bytes)
     return Wal(
         limit_bytes=limit_bytes(max_total_wal_bytes, all_full_bytes, column_families),
@@ -76,7 +76,7 @@ def wal(
 
 
 def wal_of(values: Mapping[str, str], all_full_bytes: int, column_families: int) -> Wal:
-    """The same by the options as they are named; KeyError where they do not say."""
+    """The same by option names; KeyError if an option is missing."""
     return wal(
         write_buffer_bytes=int(values['write_buffer_size']),
         max_total_wal_bytes=int(values['max_total_wal_size']),
@@ -93,7 +93,7 @@ def _preallocated_bytes(write_buffer_bytes: int, *bounds: int) -> int:
 
 
 def _allocation(blocks: float, *, single: bool) -> float:
-    """Allocated over held bytes of WAL files; ``blocks``: preallocation over memtable size.
+    """Allocated over used bytes of WAL files; ``blocks``: preallocation over memtable size.
 
     Each memtable of any column family that fills begins a new WAL file
     (DBImpl::SwitchMemtable()), and a file grows by whole preallocated blocks
