@@ -1,6 +1,6 @@
-"""The same judgement outside the cluster, for whoever has only files: a program of its own.
+"""Offline evaluation of a cluster from collected files, as a standalone program.
 
     python3 -m rocksdb_tuner.offline FOLDER
 
-Nothing of the module imports it, and it needs no Ceph.
+The module does not import it, and it needs no Ceph.
 """

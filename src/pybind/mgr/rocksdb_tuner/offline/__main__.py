@@ -20,7 +20,7 @@ if __name__ == '__main__':
         status = main()
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read the answer has seen enough; nothing more can be written, not even at the end.
+        # The reader closed the pipe; avoid a second error when stdout is flushed at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = EXIT_FAILED
     sys.exit(status)

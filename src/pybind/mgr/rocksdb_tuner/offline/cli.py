@@ -19,13 +19,13 @@ from .sources import sources
 PROGRAM = 'python3 -m rocksdb_tuner.offline'
 
 EXIT_JUDGED = 0
-#: Files are missing that nothing can be judged without, or are broken or foreign; or what was asked
-#: for is not there.
+#: A required file is missing, a file is damaged or of another format, or the requested object does
+#: not exist.
 EXIT_FAILED = 1
-#: Also what argparse exits with.
+#: The same as argparse's.
 EXIT_USAGE = 2
 
-#: What is shown when nothing in particular is asked for; each is a command of the module.
+#: Commands of the module that are shown by default.
 _OVERVIEW = ('status', 'osd', 'workload', 'findings', 'recommend')
 
 _DESCRIPTION = """\
@@ -129,7 +129,7 @@ _RENDERERS = {
 
 
 def overview(snapshot: Snapshot, output_format: str) -> str:
-    """The answers to all commands that need no more words."""
+    """The output of all default commands."""
     if output_format != 'plain':
         return render.overview(snapshot, output_format)
     answers = {name: _RENDERERS[name](snapshot, output_format) for name in _OVERVIEW}
@@ -154,6 +154,6 @@ def _complain(reasons: Iterable[str]) -> None:
 
 
 def _write(stream: TextIO, text: str) -> None:
-    """``text`` and a newline, whatever is in it and whatever the terminal can show."""
+    """Write ``text`` and a newline, with escapes for characters that the terminal cannot show."""
     encoding = stream.encoding or 'utf-8'
     stream.write(text.encode(encoding, 'backslashreplace').decode(encoding) + '\n')

@@ -1,4 +1,4 @@
-"""What the options of an OSD are, as far as files say. Pure."""
+"""Options of an OSD according to files. Pure."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..plan.records import ANNEX, OPTION
 
 
 class Configured(NamedTuple):
-    """None is "not known"."""
+    """None is "unknown"."""
 
     options: Optional[OsdOptions] = None
     settings: Optional[Mapping[str, Setting]] = None
-    #: What it runs is not in any file: it is taken to be what the config store gives it.
+    #: No file has its running options: assumed to be those of the config store.
     assumed: bool = False
 
 
@@ -30,7 +30,7 @@ def configured(
     entries: Optional[tuple[ConfigEntry, ...]],
     shown: Optional[Mapping[str, RunningOption]],
 ) -> Configured:
-    """``entries`` of the config store and what `config show` said of ``osd``; None: not there."""
+    """``entries``: config store; ``shown``: `config show` of ``osd``; None: missing."""
     if not osd.up:
         return Configured()
     assumed = shown is None
@@ -38,7 +38,7 @@ def configured(
     if running is None:
         return Configured()
     if entries is None:
-        # Who decides at the next start is unknown, and so not whether one is pending.
+        # The entry in force at the next start is unknown, and so is a pending restart.
         options = replace(
             osd_options(osd, (), running), next_start=None, deciding_who=None, pending_restart=None
         )
@@ -52,7 +52,7 @@ def configured(
 def _with_defaults(
     osd: OsdInfo, shown: Mapping[str, RunningOption]
 ) -> Optional[Mapping[str, RunningOption]]:
-    """`config show` leaves out what nobody set: that is the default of the OSD's release."""
+    """`config show` omits unset options: these have the default of the OSD's release."""
     if OPTION in shown and ANNEX in shown:
         return shown
     release = release_of_osd(osd)
@@ -66,7 +66,7 @@ def _with_defaults(
 def _assumed(
     osd: OsdInfo, entries: Optional[tuple[ConfigEntry, ...]]
 ) -> Optional[Mapping[str, RunningOption]]:
-    """What ``osd`` runs if nothing but the config store decides, and no restart is pending."""
+    """Running options of ``osd`` if only the config store sets them and no restart is pending."""
     if entries is None:
         return None
     try:

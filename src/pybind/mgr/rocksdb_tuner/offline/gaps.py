@@ -1,4 +1,4 @@
-"""What is missing among the files, and what could therefore not be judged, in sentences. Pure."""
+"""Missing files and the resulting limitations, as sentences. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..collection.names import COMMANDS, Kind
 from ..collection.read import Reading
 from .records import OsdJudged
 
-#: What cannot be judged without a file of the cluster.
+#: Consequences of a missing file of the cluster.
 _FOR_WANT_OF = {
     Kind.OSD_METADATA: (
         'the release, the host and the devices of the OSDs are not known, so nothing is '
@@ -28,10 +28,10 @@ _FOR_WANT_OF = {
 
 
 class _Gap(NamedTuple):
-    """What some OSDs lack."""
+    """A limitation of some OSDs."""
 
     holds: Callable[[OsdJudged], bool]
-    #: With their names in it as "{}".
+    #: "{}" stands for the names of the OSDs.
     sentence: str
 
 
@@ -71,7 +71,7 @@ _OF_OSDS = (
 
 
 def gaps(reading: Reading, judged: Sequence[OsdJudged]) -> tuple[str, ...]:
-    """One sentence each, the most important first."""
+    """One sentence per limitation, the most important first."""
     up = [osd for osd in judged if osd.info.up]
     return (*_of_cluster(reading), *_of_osds(up), *_of_times_and_names(reading))
 

@@ -1,4 +1,4 @@
-"""A collection judged as the module judges its cluster. Pure."""
+"""Evaluate a collection like the module evaluates its cluster. Pure."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from .records import OsdJudged
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the module would say; its `limitations` name what is missing, and what for."""
+    """The module's result; `limitations` of the snapshot name missing files."""
 
     snapshot: Snapshot
-    #: What RocksDB said of itself, of OSDs with files of that.
+    #: RocksDB's statistics, for OSDs with such files.
     deep: Mapping[int, OsdDeepStats]
 
 
@@ -45,7 +45,7 @@ def judge(reading: Reading) -> Judgement:
         for osd_id, osd in reading.collection.osds.items()
         if osd.kv_stats
     }
-    # What says nothing is named among the limitations.
+    # Empty statistics are among the limitations.
     return Judgement(_snapshot(reading), {i: d for i, d in deep.items() if d.stats != DeepStats()})
 
 
@@ -95,10 +95,10 @@ def _snapshot(reading: Reading) -> Snapshot:
 
 
 def _release_of_osds(osds: Iterable[OsdInfo]) -> Optional[KnownRelease]:
-    """What the OSDs run; the newest of several, where an upgrade ends."""
+    """The release of the OSDs; the newest one during an upgrade."""
     running = {release_of_osd(osd) for osd in osds if osd.version is not None}
     if not running or None in running:
-        # A manager is not older than its OSDs, and one of these may be newer than all known ones.
+        # The mgr is not older than its OSDs, and an unknown release may be newer than all known.
         return None
     return max((r for r in running if r is not None), key=known_releases().index)
 
@@ -146,19 +146,19 @@ def _recognize(
 ) -> Recognition:
     module = collection.module
     if module is not None:
-        # The same look once more, with what was believed before it.
+        # Repeat the module's last classification, from its state before.
         classifier = Classifier(module.memories)
         return classifier.recognize(
             seen, collection.cluster_map, module.sampled_s, module.pool_rates, looks.get
         )
-    # One look is all there is: it is not a change of what was believed.
+    # A single sample: classify it twice, so that hysteresis does not suppress it.
     classifier = Classifier()
     classifier.recognize(seen, collection.cluster_map, now_s - CONFIRM_S)
     return classifier.recognize(seen, collection.cluster_map, now_s, details=looks.get)
 
 
 def _advised_on(facts: Iterable[OsdFacts], recognition: Recognition) -> Mapping[str, Workload]:
-    """The workloads that were seen for long enough to be a reason for a change."""
+    """The workloads that lasted long enough to justify a change."""
     windows_s: dict[str, float] = {}
     for osd in facts:
         name, signals = osd.info.device_class, osd.signals
@@ -180,7 +180,7 @@ def _advice_context(collection: Collection, now_s: float) -> AdviceContext:
         return AdviceContext(
             Mode.RECOMMEND,
             entries,
-            # Where that is not known: commands that need none work anywhere.
+            # Unknown counts as no: commands without an orchestrator work everywhere.
             orchestrated=bool(collection.orchestrated),
             health_codes=health_codes,
         )
@@ -199,7 +199,7 @@ def _advice_context(collection: Collection, now_s: float) -> AdviceContext:
 
 
 def _newest_s(collection: Collection) -> Optional[float]:
-    """When the newest file with a time was printed; None where there is none."""
+    """Time of the newest file with a time; None if there is none."""
     times_s = [dump.time_s for osd in collection.osds.values() for dump in osd.dumps]
     times_s += [answer.time_s for osd in collection.osds.values() for answer in osd.kv_stats]
     return max(times_s, default=None)

@@ -1,4 +1,4 @@
-"""What files say of one OSD, by the same steps as counters that reach a manager. Pure."""
+"""Measurements of one OSD from files, with the same code as in the mgr. Pure."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ from ..observe.sample import Sample, take_sample
 from ..observe.signals import Signals
 from ..observe.window import Window
 
-#: Two dumps that bear the times of their files must be at least this far apart: files that were
-#: copied one after the other are not.
+#: Minimum distance of two dumps that are dated by file time: copies made in a row are closer.
 MIN_FILE_TIMES_APART_S = 30.0
-#: One thread cannot work for longer than there was time, but clocks are not read at one moment.
+#: The busy time of one thread cannot exceed the window, except for clock inaccuracy.
 _KV_SYNC_TOLERANCE = 1.05
 _KV_SYNC_TOLERANCE_S = 2.0
 
@@ -32,14 +31,14 @@ _FIRST_COUNTER = Sample._fields.index('nonce') + 1
 
 @dataclass(frozen=True)
 class Measured:
-    """What is known of one OSD; None is "not known"."""
+    """Measurements of one OSD; None is "unknown"."""
 
     signals: Optional[Signals] = None
     details: Optional[Details] = None
     rocksdb_times: Optional[RocksdbTimes] = None
-    #: Why there are no rates although there are dumps.
+    #: Why the dumps give no rates.
     no_window: Optional[str] = None
-    #: Why the statistics of RocksDB say nothing although there are some.
+    #: Why RocksDB's statistics are unusable.
     no_statistics: Optional[str] = None
 
 
@@ -60,7 +59,7 @@ def measure(
     *,
     times_of_files: bool,
 ) -> Measured:
-    """``now_s`` is the time to measure ages from; None: that of the newest file of this OSD."""
+    """``now_s``: reference time of ages; None: the newest file of this OSD."""
     times_s = [d.time_s for d in collected.dumps] + [a.time_s for a in collected.kv_stats]
     if not times_s or not osd.up or osd.nonce is None:
         return Measured()
@@ -114,8 +113,7 @@ def _observe(
         sample = take_sample(reader, osd.osd_id, nonce, names_for(osd.release), dump.time_s)
         if sample is None:
             continue
-        # A report holds of each time what was kept of it: counts are of a look at the whole,
-        # other latencies of a closer look.
+        # A report has separate times for samples (counts) and for details (other latencies).
         if any(isinstance(value, int) for value in sample[_FIRST_COUNTER:]):
             history.add(sample)
         if any(reader.latest(osd.osd_id, [path for path in detail_names if path])):

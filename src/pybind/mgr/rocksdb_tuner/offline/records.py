@@ -1,4 +1,4 @@
-"""What is known of one OSD of which there are only files."""
+"""One OSD as known from files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .measure import Measured
 
 @dataclass(frozen=True)
 class OsdJudged:
-    """One OSD, and how it came to be known."""
+    """One OSD with its files, measurements and options."""
 
     info: OsdInfo
     collected: OsdCollection

@@ -1,4 +1,4 @@
-"""The files of a folder, or those in a document that `report` wrote: the only input there is."""
+"""Input files: a folder, or a document written by `report`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..collection.read import MAX_BYTES, Problem, SourceFile, UnreadableError, u
 
 
 def sources(path: Path) -> tuple[SourceFile, ...]:
-    """Raises UnreadableError, with a problem for each file that cannot be read."""
+    """Raises UnreadableError with one problem per unreadable file."""
     if path.is_dir():
         return _of_folder(path)
     return unpack(path.name, _content(path))
