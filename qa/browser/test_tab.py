@@ -505,7 +505,7 @@ def test_a_page_without_a_place_for_the_tab_is_told_in_the_status(
     visitor.page.goto(f'{visitor.url}/#/osd')
     expect(visitor.page.locator('cd-osd-list > .other-tabs a').first).to_be_visible()
     told = tuner.wait_for(lambda: tuner.status()['notices'], 120, 'a notice')
-    assert 'cannot be placed' in told[0]
+    assert 'cannot be added' in told[0]
     expect(visitor.page.locator(TAB)).to_have_count(0)
 
 

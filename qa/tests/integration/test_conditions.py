@@ -202,7 +202,7 @@ def test_an_osd_that_was_away_for_long_is_found_within_two_ticks_until_it_starts
         **{name: evidence[name] for name in ('away_s', 'away_most_s')},
         'host_away': False,
     }
-    assert 'was away' in tuner.plain('osd', '1')
+    assert 'was down' in tuner.plain('osd', '1')
     assert 'ROCKSDB_TUNER_SLOW_START' not in cluster.ceph_json('health')['checks']
     cluster.restart_osd(1)
     tuner.wait_for(lambda: tuner.osd_up(1), 60, 'osd.1 up')

@@ -108,7 +108,7 @@ def test_a_deep_look_shows_levels_and_leaves_the_osd_as_it_was(
     time.sleep(31)
     text = tuner.plain('osd', 'deep', '0')
     assert 'COLUMN FAMILY' in text
-    assert ('shows only the column family "default"' in text) == (release != 'tentacle')
+    assert ('reports only the column family "default"' in text) == (release != 'tentacle')
 
 
 def test_what_somebody_set_in_the_osd_stays_as_it_was(tuner: ModuleClient) -> None:

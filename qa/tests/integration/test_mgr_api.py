@@ -240,4 +240,4 @@ def test_what_no_command_line_checked_is_no_traceback(command_line: CommandLine)
         handle(command_line.module, asked, '')
     result = guarded(lambda inbuf, cmd: handle(command_line.module, cmd, inbuf), '', asked)
     assert result.retval == -errno.EINVAL
-    assert result.stderr == '"xml" is no format; formats: plain, json, json-pretty'
+    assert result.stderr == 'invalid format "xml"; formats: plain, json, json-pretty'

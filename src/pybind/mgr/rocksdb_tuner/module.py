@@ -1,4 +1,4 @@
-"""The module as ceph-mgr sees it: options, commands, the serve loop. Wiring only."""
+"""The mgr module: options, commands and the serve loop."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .snapshot import Mode
 from .steps import reason_of
 from .tuner import Tuner
 
-#: After an unexpected error the loop goes on, but not as fast as it can.
+#: Pause of the loop after an unexpected error.
 ERROR_PAUSE_S = 10.0
-#: However often options are set, ticks are not closer than this.
+#: The minimum time between ticks, however often options are set.
 TICK_SPACING_S = 1.0
 
 
 class Module(MgrModule):
-    """Answers commands from the newest snapshot; one serve thread measures, decides and acts."""
+    """Answers commands from the newest snapshot; the serve thread samples, decides and acts."""
 
     CLICommand = CLICommand
     NOTIFY_TYPES = [OSD_MAP_CHANGED]
@@ -38,10 +38,10 @@ class Module(MgrModule):
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
-        # Nothing is asked or computed here: the mgr becomes active only when this returns.
+        # No queries or computation here: the mgr becomes active only when this returns.
         self._wake = threading.Event()
         self._stopping = False
-        #: An option of the module was set: the next tick is due at once.
+        #: A module option was set: the next tick is due immediately.
         self._options_set = False
         self._cluster = MgrCluster(self)
         store = MgrStore(self)
@@ -61,7 +61,7 @@ class Module(MgrModule):
             )
         )
         self._metrics_uri = ''
-        #: What the handlers of commands work with.
+        #: The context of command handlers.
         self.context = Context(
             lambda: self._tuner, OwnProfiles(store), self.get_module_option, self._set_mode
         )
@@ -69,9 +69,9 @@ class Module(MgrModule):
     # -- the loop
 
     def serve(self) -> None:
-        """Tick until the mgr stops the module; nothing that a tick raises ends the loop.
+        """Tick until the mgr stops the module; no exception of a tick ends the loop.
 
-        What wakes the loop in between is answered without a tick.
+        Requests in between are handled without a tick.
         """
         steps = self._tuner.steps
         steps.run('loading', self._tuner.load)
@@ -88,7 +88,7 @@ class Module(MgrModule):
                     due_s = time.monotonic() + pause_s
                 else:
                     steps.run('requests', self._tuner.take_requests)
-                    # What was asked for may have to be looked at sooner.
+                    # A request may make the next tick due sooner.
                     due_s = min(due_s, time.monotonic() + self._tuner.next_tick_in_s())
                 if self._options_set:
                     due_s = min(due_s, ticked_s + TICK_SPACING_S)
@@ -112,9 +112,9 @@ class Module(MgrModule):
         self._wake.set()
 
     def _publish_health(self, metrics_problem: Optional[str]) -> None:
-        """Raise and clear health checks; where that fails, one that says so."""
+        """Raise and clear health checks; if that fails, raise one that reports it."""
         steps = self._tuner.steps
-        # The tick itself may be what fails.
+        # The tick itself may have failed.
         snapshot = replace(self._tuner.snapshot, failing=steps.failing)
 
         def publish() -> None:
@@ -122,12 +122,12 @@ class Module(MgrModule):
 
         if not steps.run('health checks', publish):
             steps.run(
-                'health check of this',
+                'fallback health check',
                 lambda: self.set_health_checks(render.failing_checks(steps.failing, None)),
             )
 
     def _serve_metrics(self) -> Optional[str]:
-        """Serve metrics where the options say now; returns why that fails, None if it does not."""
+        """Serve metrics as configured; returns the error, or None."""
         try:
             address = wanted_address(self)
             problem = self._metrics.follow(address)
@@ -135,7 +135,7 @@ class Module(MgrModule):
             if uri != self._metrics_uri:
                 self.set_uri(uri)
                 self._metrics_uri = uri
-        except Exception as error:  # noqa: BLE001 - metrics are the least of what this loop is for
+        except Exception as error:  # noqa: BLE001 - must not stop the loop
             self._tuner.steps.failed('metrics', error)
             return reason_of(error)
         self._tuner.steps.works('metrics')
@@ -144,18 +144,18 @@ class Module(MgrModule):
     # -- commands
 
     def _handle_command(self, inbuf: str, cmd: Dict[str, Any]) -> Any:
-        """Ceph calls this for each command; nobody gets a traceback for an answer."""
+        """Called by Ceph for each command; clients never get a traceback."""
         return guarded(super()._handle_command, inbuf, cmd)
 
     def remote_command(
         self, command: str, arguments: Dict[str, Any], actor: str = OPERATOR
     ) -> Dict[str, Any]:
-        """A command of this module, asked by another one with `mgr.remote`."""
+        """Run a command for another module, which calls this with `mgr.remote`."""
         return answer_module(self, command, arguments, actor)
 
     def tab_has_no_place(self) -> None:
-        """The dashboard says that a browser found no place for its tab."""
-        self.context.tab_has_no_place()
+        """Called by the dashboard if a browser could not add the tab."""
+        self.context.report_tab_missing()
 
     def _set_mode(self, mode: Mode) -> None:
         self.set_module_option('mode', mode.value)

@@ -1,6 +1,6 @@
-"""The commands of the module, by family, and what other modules of the manager may ask for.
+"""The commands of the module, and the interface for other mgr modules.
 
-A family is imported for its effect: `command.py` registers what it declares, with Ceph and here.
+Importing a submodule registers its commands with Ceph and in `COMMANDS`.
 """
 
 from . import advice, operation, options, profiles, report, rollout, status, views

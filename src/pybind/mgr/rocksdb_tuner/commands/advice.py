@@ -1,4 +1,4 @@
-"""What should change, and why."""
+"""Findings and recommendations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def recommend(context: Context) -> Answer:
 
 @reads('candidates')
 def candidates(context: Context) -> Answer:
-    """Show the option sets weighed for each group, and the choice"""
+    """Show candidate options for each group, and the choice"""
     return lambda form: render.candidates(context.snapshot, form)
 
 

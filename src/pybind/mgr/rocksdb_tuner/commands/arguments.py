@@ -1,23 +1,23 @@
-"""Whether another module's arguments fit a command: nobody has read them yet. Pure."""
+"""Validation of arguments from other modules, which nobody has checked yet. Pure."""
 
 from __future__ import annotations
 
 import inspect
 from typing import Any, Mapping, Optional, Union, get_args, get_origin
 
-_NAMES = {str: 'a text', int: 'a whole number', bool: 'true or false'}
-#: Each is a name, a number or an option string.
+_NAMES = {str: 'a string', int: 'a whole number', bool: 'true or false'}
+#: Arguments are names, numbers or option strings.
 TEXT_MAX_CHARS = 1 << 16
 
 
-def what_is_wrong(
+def argument_problem(
     parameters: Mapping[str, inspect.Parameter], arguments: Mapping[str, Any]
 ) -> Optional[str]:
-    """In a sentence; None where the arguments fit. Whether a choice is there is not asked here."""
+    """The first problem; None if the arguments are valid. Choices are not checked here."""
     for name in arguments:
         if name not in parameters:
             known = ', '.join(parameters) or 'none'
-            return f'there is no argument "{name[:60]}"; arguments: {known}'
+            return f'unknown argument "{name[:60]}"; arguments: {known}'
     for name, parameter in parameters.items():
         if name not in arguments:
             if parameter.default is inspect.Parameter.empty:
@@ -33,13 +33,13 @@ def _wrong_type(value: object, hint: Any) -> Optional[str]:
     kinds = get_args(hint) if get_origin(hint) is Union else (hint,)
     if value is None and type(None) in kinds:
         return None
-    # A choice is given as its text.
+    # Choices are passed as strings.
     texts = any(issubclass(kind, str) for kind in kinds)
     if texts and isinstance(value, str):
         if len(value) > TEXT_MAX_CHARS:
             return f'has {len(value)} characters, more than {TEXT_MAX_CHARS}'
         return None
-    # True is an int to Python.
+    # In Python, True is an int.
     if any(type(value) is kind for kind in kinds):
         return None
     wanted = [_NAMES[str]] * texts + [_NAMES[k] for k in kinds if k in _NAMES and k is not str]

@@ -1,10 +1,10 @@
-"""How a function becomes a command: it is registered with Ceph, and its answer or error formatted.
+"""Turns functions into commands: registers them with Ceph and formats answers and errors.
 
-A handler takes the `Context` and its arguments and returns how to write the answer in a format. Its
-annotations are the grammar of the command line: `str`, `int`, `bool`, an `Enum` (the command line
-shows and completes its values), and `Optional` of these. What Ceph sees is a function with that
-signature, and ``--format`` and ``-i`` at its end. It reads them by position: the first parameter
-must not be annotated and the return value must be (`CLICommand` of mgr_module, in all releases).
+A handler takes the `Context` and its arguments and returns a function that formats the answer. Its
+annotations define the command line: `str`, `int`, `bool`, an `Enum` (the command line shows and
+completes its values), and `Optional` of these. Ceph sees a function with that signature plus
+``--format`` and ``-i``. It reads parameters by position: the first one must not be annotated, and
+the return value must be (`CLICommand` of mgr_module, in all releases).
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from ..mgr.releases import CLIReadCommand, CLIWriteCommand, Decorator
 from ..present.layout import clean, shown_error
 from ..present.render import Format
 from .context import Context
-from .errors import ANSWERED, CommandRefusedError
+from .errors import REPORTED, CommandRefusedError
 
 __all__ = ['COMMANDS', 'PREFIX', 'Answer', 'Command', 'changes', 'guarded', 'reads', 'view']
 
 log = logging.getLogger(__name__)
 
-#: Before the words of each command.
+#: The prefix of all commands.
 PREFIX = 'rocksdb-tuner'
-#: What the command line reads from the file of ``-i``: no argument of its own to Ceph.
+#: The content of the file given with ``-i``, which Ceph does not treat as an argument.
 INPUT = 'inbuf'
 _FORMAT = 'format'
 
@@ -52,7 +52,7 @@ _Handler = TypeVar('_Handler', bound=Callable[..., Answer])
 
 
 class Owner(Protocol):
-    """What a command needs of the module: Ceph gives it to each as the first argument."""
+    """The part of the module that commands use; Ceph passes it as the first argument."""
 
     @property
     def context(self) -> Context: ...
@@ -60,37 +60,37 @@ class Owner(Protocol):
 
 @dataclass(frozen=True)
 class Command:
-    """One command, or one view that only other modules can ask for."""
+    """A command, or a view that is available to other modules only."""
 
     name: str
     run: Callable[..., HandleCommandResult]
-    #: What it may be given, by name, with types instead of their names.
+    #: Parameters by name, with resolved types.
     parameters: Mapping[str, inspect.Parameter]
 
     def check_choices(self, arguments: Mapping[str, Any]) -> None:
-        """Raise CommandRefusedError for a value that is none of those there are."""
+        """Raise CommandRefusedError for an invalid choice."""
         for name, value in arguments.items():
             if name in self.parameters and value is not None:
                 _chosen(self.parameters[name], value)
 
 
-#: By the name by which another module asks for it: the words, with underscores.
+#: By name, with underscores for spaces, as used by other modules.
 COMMANDS: dict[str, Command] = {}
 _BY_PREFIX: dict[str, Command] = {}
 
 
 def reads(*names: str) -> Callable[[_Handler], _Handler]:
-    """A command that changes nothing, under each of ``names``: who may read may send it."""
+    """Register a read-only command under each of ``names``; requires read permission."""
     return _registered(names, CLIReadCommand)
 
 
 def changes(*names: str) -> Callable[[_Handler], _Handler]:
-    """A command that takes the permission to write."""
+    """Register a command that requires write permission."""
     return _registered(names, CLIWriteCommand)
 
 
 def view(name: str) -> Callable[[_Handler], _Handler]:
-    """What other modules ask for and no command line: JSON only."""
+    """Register a view for other modules, without a command: JSON only."""
 
     def register(handler: _Handler) -> _Handler:
         parameters = _parameters(handler)
@@ -101,10 +101,10 @@ def view(name: str) -> Callable[[_Handler], _Handler]:
 
 
 def guarded(handle: Callable[[str, dict[str, Any]], Any], inbuf: str, cmd: dict[str, Any]) -> Any:
-    """What Ceph's dispatcher ``handle`` answers; where it cannot read an argument, which and why.
+    """Call Ceph's dispatcher ``handle``; if an argument is invalid, return an error that names it.
 
-    The command line checks arguments before it sends them, but not the value of ``--format``, and
-    whoever sends commands otherwise checks nothing. Ceph would answer with a traceback.
+    The command line validates arguments except ``--format``, and other clients may validate
+    nothing. Ceph would answer with a traceback.
     """
     try:
         command = _BY_PREFIX.get(cmd['prefix'])
@@ -114,10 +114,10 @@ def guarded(handle: Callable[[str, dict[str, Any]], Any], inbuf: str, cmd: dict[
     except CommandRefusedError as error:
         return _refusal(error.errno, error)
     except Exception:
-        log.exception('the arguments of a command cannot be read')
+        log.exception('cannot parse command arguments')
         return HandleCommandResult(
             retval=-errno.EINVAL,
-            stderr='the arguments of the command cannot be read; the mgr log has the details',
+            stderr='cannot parse the command arguments; see the mgr log for details',
         )
 
 
@@ -145,7 +145,7 @@ def _registered(names: Sequence[str], ceph: Decorator) -> Callable[[_Handler], _
 
 
 def _parameters(handler: Callable[..., object]) -> dict[str, inspect.Parameter]:
-    """All but the context, with types as `typing` has them: Pacific compares them."""
+    """All parameters but the context, with `typing` types: Pacific compares them."""
     hints = get_type_hints(handler)
     found = list(inspect.signature(handler).parameters.values())[1:]
     return {p.name: p.replace(annotation=hints[p.name]) for p in found}
@@ -156,7 +156,7 @@ def _run(
     parameters: Mapping[str, inspect.Parameter],
     default_format: Format,
 ) -> Callable[..., HandleCommandResult]:
-    """The function that is called with the module."""
+    """The function that Ceph calls with the module."""
     owner = inspect.Parameter('self', inspect.Parameter.POSITIONAL_OR_KEYWORD)
     signature = inspect.Signature(
         [owner, *parameters.values()], return_annotation=HandleCommandResult
@@ -167,15 +167,15 @@ def _run(
             _refuse_input(kwargs, parameters)
             given = signature.bind(module, *args, **kwargs).arguments
             del given['self']
-            # All before anything is done: no change is left behind that is answered with an error.
+            # Validate everything first: a command that fails must not change anything.
             chosen = {name: _chosen(parameters[name], value) for name, value in given.items()}
             wanted = chosen.pop(_FORMAT, default_format)
             answer = handler(module.context, **chosen)
-            return HandleCommandResult(stdout=_kept_apart(answer(wanted)))
-        except ANSWERED as error:
+            return HandleCommandResult(stdout=_with_blank_lines(answer(wanted)))
+        except REPORTED as error:
             return _refusal(error.errno, error)
         except Exception as error:
-            log.exception('a command failed')
+            log.exception('command failed')
             return HandleCommandResult(
                 retval=-errno.EIO,
                 stderr=f'internal error ({type(error).__name__}); the mgr log has the details',
@@ -187,17 +187,17 @@ def _run(
     return run
 
 
-def _kept_apart(text: str) -> str:
-    """``text`` whose empty lines reach the terminal: what arrives has none (seen on 16.2.15).
+def _with_blank_lines(text: str) -> str:
+    """``text`` with blank lines that survive: the ceph CLI drops empty ones (seen on 16.2.15).
 
-    As `ceph -s` does between its sections.
+    `ceph -s` does the same between its sections.
     """
     return text.replace('\n\n', '\n \n')
 
 
 def _refuse_input(given: Mapping[str, object], parameters: Mapping[str, object]) -> None:
     if INPUT in given and INPUT not in parameters:
-        # As later releases say it; Pacific hands the file of -i to any command.
+        # The message of later releases; Pacific accepts -i for any command.
         raise CommandRefusedError(
             errno.EINVAL, 'Invalid command: Input file data (-i) not supported'
         )
@@ -218,11 +218,11 @@ def _chosen(parameter: inspect.Parameter, value: Any) -> Any:
         known = ', '.join(str(member.value) for member in kind)
         raise CommandRefusedError(
             errno.EINVAL,
-            f'"{clean(str(value))[:60]}" is no {parameter.name}; {parameter.name}s: {known}',
+            f'invalid {parameter.name} "{clean(str(value))[:60]}"; {parameter.name}s: {known}',
         ) from None
 
 
 def choices_of(annotation: Any) -> Optional[type[Enum]]:
-    """The enumeration that a parameter is one of; None where it is of another type."""
+    """The enumeration of a parameter; None if it has another type."""
     kinds = get_args(annotation) if get_origin(annotation) is Union else (annotation,)
     return next((k for k in kinds if isinstance(k, type) and issubclass(k, Enum)), None)

@@ -1,4 +1,4 @@
-"""What the handlers of commands work with, beside their arguments."""
+"""The context of command handlers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ..units import natural
 from .errors import CommandRefusedError
 from .shared_text import SharedText
 
-#: Who asked, until the audit log tells: the mgr does not tell a module which client sent a command.
+#: The actor until the audit log names the client, which the mgr does not pass to modules.
 OPERATOR = 'operator'
-#: Browsers report it again while it lasts, and nobody reports that it is over.
+#: Browsers repeat the report while the problem lasts, but do not report its end.
 TAB_NOTICE_S = 86400.0
 
 
 class Context:
-    """One of each module; used by any thread that answers a command."""
+    """Shared by all threads that answer commands."""
 
     def __init__(
         self,
@@ -40,9 +40,9 @@ class Context:
         self.profiles = profiles
         self.set_mode = set_mode
         self.reports = SharedText()
-        #: Who asks, by thread, where it is not the command line.
-        self._asking = threading.local()
-        #: Until when the tab of the dashboard is known to have no place, on the monotonic clock.
+        #: The actor of each thread, unless it is the command line.
+        self._caller = threading.local()
+        #: Until when the tab is reported as missing, on the monotonic clock.
         self._tab_notice_until_s = float('-inf')
 
     @property
@@ -54,7 +54,7 @@ class Context:
         return self.tuner.snapshot
 
     def settings(self) -> Settings:
-        """The options as they are now; raises SettingError, as `mode`."""
+        """The current options; raises SettingError, as does `mode`."""
         return read_settings(self._option)
 
     def mode(self) -> Mode:
@@ -62,24 +62,24 @@ class Context:
 
     @property
     def actor(self) -> str:
-        """Who asked for what the calling thread does."""
-        return getattr(self._asking, 'actor', OPERATOR)
+        """The actor of the calling thread."""
+        return getattr(self._caller, 'actor', OPERATOR)
 
     @property
-    def asked_by_a_module(self) -> bool:
-        return hasattr(self._asking, 'actor')
+    def from_module(self) -> bool:
+        return hasattr(self._caller, 'actor')
 
     @contextmanager
-    def asked_by(self, actor: str) -> Iterator[None]:
-        """Until it ends, what the calling thread does is asked by another module, for ``actor``."""
-        self._asking.actor = actor
+    def acting_for(self, actor: str) -> Iterator[None]:
+        """Attribute the actions of the calling thread to ``actor`` of another module."""
+        self._caller.actor = actor
         try:
             yield
         finally:
-            del self._asking.actor
+            del self._caller.actor
 
-    def tab_has_no_place(self) -> None:
-        """A browser found the page of the dashboard otherwise than its tab must have it."""
+    def report_tab_missing(self) -> None:
+        """Record that a browser could not add the tab to the dashboard."""
         self._tab_notice_until_s = time.monotonic() + TAB_NOTICE_S
 
     @property
@@ -87,13 +87,13 @@ class Context:
         return time.monotonic() < self._tab_notice_until_s
 
     def recommendation(self, recommendation_id: str) -> Recommendation:
-        """Raises CommandRefusedError where there is none of that id."""
+        """Raises CommandRefusedError if there is no such recommendation."""
         known = {r.recommendation_id: r for r in self.snapshot.recommendations}
         if recommendation_id not in known:
             choices = ', '.join(sorted(known)) or 'none at present'
             raise CommandRefusedError(
                 errno.ENOENT,
-                f'there is no recommendation "{recommendation_id}"; recommendations: {choices}',
+                f'recommendation "{recommendation_id}" does not exist; recommendations: {choices}',
             )
         return known[recommendation_id]
 
@@ -102,9 +102,7 @@ def osd_number(text: str) -> int:
     """The 3 of "3" or "osd.3"; raises CommandRefusedError."""
     number = natural(text.removeprefix('osd.'))
     if number is None:
-        raise CommandRefusedError(
-            errno.EINVAL, f'"{text}" is no OSD: give its number, as in "3" or "osd.3"'
-        )
+        raise CommandRefusedError(errno.EINVAL, f'invalid OSD id "{text}": use "3" or "osd.3"')
     return number
 
 

@@ -1,4 +1,4 @@
-"""What a command refuses, and what of other parts is an answer to whoever asked."""
+"""Errors that are reported to the client of a command."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ..settings import SettingError
 
 
 class CommandRefusedError(Exception):
-    """A command's input is wrong; the text names it, says why, and what would be right."""
+    """Invalid input; the text names it, the problem and valid values."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
         self.errno = code
 
 
-#: Errors that are an answer: each has an errno, and a text for an operator.
-ANSWERED = (
+#: Errors with an errno and a text for operators.
+REPORTED = (
     CommandRefusedError,
     OperationRefused,
     CommandError,

@@ -1,10 +1,10 @@
-"""Rollouts and compaction campaigns by one name: to list, watch and steer."""
+"""Commands that list and control rollouts and compaction campaigns."""
 
 from __future__ import annotations
 
 from ..present import render
 from ..present.operations import LastOperations
-from . import steering
+from . import control
 from .command import Answer, changes, reads
 from .context import Context
 
@@ -17,7 +17,7 @@ def operation_ls(context: Context) -> Answer:
 
 @reads('operation status')
 def operation_status(context: Context) -> Answer:
-    """Show the operation under way, or the last one"""
+    """Show the current or last operation"""
     shown = context.snapshot
     last = LastOperations(shown.rollout, shown.campaign, shown.campaign_waits_for)
     return lambda form: render.operation(last, form)
@@ -26,31 +26,31 @@ def operation_status(context: Context) -> Answer:
 @changes('operation pause')
 def operation_pause(context: Context) -> Answer:
     """Pause the operation once the OSD in flight is safe"""
-    steering.pause(context)
+    control.pause(context)
     return _now(context)
 
 
 @changes('operation resume')
 def operation_resume(context: Context) -> Answer:
     """Resume a paused operation"""
-    steering.resume(context)
+    control.resume(context)
     return _now(context)
 
 
 @changes('operation abort')
 def operation_abort(context: Context) -> Answer:
     """End the operation once the OSD in flight is safe"""
-    steering.abort(context)
+    control.abort(context)
     return _now(context)
 
 
 @changes('operation ack')
 def operation_ack(context: Context) -> Answer:
     """Acknowledge a failed or rolled-back rollout: its health check clears"""
-    steering.acknowledge(context)
+    control.acknowledge(context)
     return _now(context)
 
 
 def _now(context: Context) -> Answer:
-    last = steering.last_operations(context)
+    last = control.last_operations(context)
     return lambda form: render.operation(last, form)

@@ -1,4 +1,4 @@
-"""Option strings and single options: judged, modeled, explained."""
+"""Commands that check, model and explain options."""
 
 from __future__ import annotations
 
@@ -61,15 +61,15 @@ def check(
     memory: Optional[str] = None,
     cfs: Optional[str] = None,
 ) -> Answer:
-    """Check an option string: would an OSD start, and what would it run"""
-    asked = subjects(
+    """Check whether an OSD would start with an option string"""
+    targets = subjects(
         context.snapshot.osds,
         osd_id=osd_number_if_any(osd),
         device_class=device_class,
         release=release,
         said=given(cores=cores, db_size=db_size, wal_size=wal_size, memory=memory, cfs=cfs),
     )
-    verdict = judge_for(options, asked)
+    verdict = judge_for(options, targets)
     return lambda form: render.check(verdict, form)
 
 

@@ -1,4 +1,4 @@
-"""Profiles: those that are known, how they differ, and those of the operator."""
+"""Commands for built-in and custom profiles."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def profile_diff(
     osd: Optional[str] = None,
     release: Optional[str] = None,
 ) -> Answer:
-    """Compare two profiles, or what an OSD runs with one"""
+    """Compare two profiles, or the options of an OSD with one"""
     osd_id = osd_number_if_any(osd)
     second = None if other is None else _profile(context, other)
     first = _profile(context, name)

@@ -1,4 +1,4 @@
-"""Commands that another module of the manager asks for, such as the dashboard."""
+"""Commands for other mgr modules, such as the dashboard."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import errno
 from typing import Any, Mapping
 
 from ..present.layout import clean
-from .arguments import what_is_wrong
+from .arguments import argument_problem
 from .command import COMMANDS, Owner
 
 
@@ -15,19 +15,18 @@ def answer_module(
 ) -> dict[str, Any]:
     """{retval, stdout, stderr} of the command or view ``name``, in JSON unless asked otherwise.
 
-    ``name`` has underscores for spaces; ``actor`` is who asks, for the history. The answer is made
-    anew: up to Squid what is returned is shared between interpreters, from Tentacle on it is
-    copied.
+    ``name`` has underscores for spaces; ``actor`` is recorded in the history. The answer is a new
+    object: up to Squid it is shared between interpreters, from Tentacle on it is copied.
     """
     command = COMMANDS.get(name)
     if command is None:
         return _refused(f'no command "{clean(str(name))[:60]}"')
     if 'format' in command.parameters:
         arguments = {'format': 'json', **arguments}
-    problem = what_is_wrong(command.parameters, arguments)
+    problem = argument_problem(command.parameters, arguments)
     if problem is not None:
         return _refused(clean(problem))
-    with module.context.asked_by(actor):
+    with module.context.acting_for(actor):
         result = command.run(module, **arguments)
     return {'retval': result.retval, 'stdout': result.stdout, 'stderr': result.stderr}
 

@@ -1,4 +1,4 @@
-"""All that is known, as one document."""
+"""The `report` command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .context import Context
 
 @reads('report')
 def report(context: Context, anonymous: bool = False) -> Answer:
-    """Show all that is known as one JSON document"""
+    """Show all module data as one JSON document"""
     tuner = context.tuner
     published = tuner.published
 

@@ -1,4 +1,4 @@
-"""Changes: to begin, watch, steer and undo them, and what became of them."""
+"""Commands that apply, control and roll back changes."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import Optional
 
 from ..advise.records import Kind, Recommendation
 from ..present import render
-from . import steering
+from . import control
 from .command import PREFIX, Answer, changes, reads
 from .context import OPERATOR, Context
 from .errors import CommandRefusedError
 
-#: Kinds of recommendations that a rollout or a compaction campaign can carry out.
-CARRIED_OUT = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE, Kind.COMPACT})
+#: Kinds of recommendations that a rollout or a compaction campaign can apply.
+APPLICABLE = frozenset({Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE, Kind.COMPACT})
 
-#: The names of the command that begins a change.
+#: The names of the command that starts a change.
 APPLY = ('apply', 'recommendation apply')
 
 
 @reads('history')
 def history(context: Context) -> Answer:
-    """Show all changes, who made them and how they ended"""
+    """Show all changes, their actors and outcomes"""
     return lambda form: render.history(context.snapshot, form)
 
 
 @reads('rollout status')
 def rollout_status(context: Context) -> Answer:
-    """Show the rollout or compaction campaign under way, or the last ones"""
+    """Show the current or last rollout and compaction campaign"""
     shown = context.snapshot
     return lambda form: render.rollout(
         shown.rollout, shown.campaign, form, shown.campaign_waits_for
@@ -38,11 +38,11 @@ def rollout_status(context: Context) -> Answer:
 def apply(context: Context, recommendation_id: str, dry_run: bool = False) -> Answer:
     """Apply a recommendation step by step; --dry-run only prints the plan"""
     recommendation = context.recommendation(recommendation_id)
-    if recommendation.kind not in CARRIED_OUT:
+    if recommendation.kind not in APPLICABLE:
         raise CommandRefusedError(
             errno.EINVAL,
-            f'"{recommendation_id}" is nothing that can be applied; "ceph rocksdb-tuner '
-            f'show {recommendation_id}" says what to do',
+            f'"{recommendation_id}" cannot be applied by the module; see "ceph rocksdb-tuner '
+            f'show {recommendation_id}"',
         )
     if dry_run and recommendation.kind is Kind.COMPACT:
         return lambda form: render.show(recommendation, form)
@@ -51,20 +51,20 @@ def apply(context: Context, recommendation_id: str, dry_run: bool = False) -> An
         return lambda form: render.plan(recommendation, soak, form)
     actor = context.actor
 
-    def begin() -> None:
-        change_id = _begin(context, recommendation, actor)
+    def start() -> None:
+        change_id = _start(context, recommendation, actor)
         if actor == OPERATOR:
             prefixes = tuple(f'{PREFIX} {words}' for words in APPLY)
             wanted = {'prefix': prefixes, 'recommendation_id': (recommendation_id,)}
             context.tuner.actors.find(change_id, wanted)
 
-    context.tuner.submit(begin)
+    context.tuner.submit(start)
     return _now(context)
 
 
 @changes('rollback')
 def rollback(context: Context, rollout_id: Optional[str] = None) -> Answer:
-    """Restore what was there before a rollout (default: the last one)"""
+    """Restore the configuration before a rollout (default: the last)"""
     actor = context.actor
     context.tuner.submit(lambda: context.tuner.operating.rollback(rollout_id, actor))
     return _now(context)
@@ -73,39 +73,39 @@ def rollback(context: Context, rollout_id: Optional[str] = None) -> Answer:
 @changes('rollout pause')
 def rollout_pause(context: Context) -> Answer:
     """Pause the rollout or campaign once the OSD in flight is safe"""
-    steering.pause(context)
+    control.pause(context)
     return _now(context)
 
 
 @changes('rollout resume')
 def rollout_resume(context: Context) -> Answer:
     """Resume a paused rollout or campaign"""
-    steering.resume(context)
+    control.resume(context)
     return _now(context)
 
 
 @changes('rollout abort')
 def rollout_abort(context: Context) -> Answer:
     """End the rollout or campaign once the OSD in flight is safe"""
-    steering.abort(context)
+    control.abort(context)
     return _now(context)
 
 
 @changes('rollout ack')
 def rollout_ack(context: Context) -> Answer:
     """Acknowledge a failed or rolled-back rollout: its health check clears"""
-    steering.acknowledge(context)
+    control.acknowledge(context)
     return _now(context)
 
 
-def _begin(context: Context, recommendation: Recommendation, actor: str) -> str:
-    """The id of the rollout or campaign that begins."""
+def _start(context: Context, recommendation: Recommendation, actor: str) -> str:
+    """Start a rollout or campaign and return its id."""
     if recommendation.kind is Kind.COMPACT:
         return context.tuner.operating.compact(recommendation, actor).campaign_id
     return context.tuner.operating.start(recommendation, actor).rollout_id
 
 
 def _now(context: Context) -> Answer:
-    """What is under way after a change."""
-    last = steering.last_operations(context)
+    """The operation after a change."""
+    last = control.last_operations(context)
     return lambda form: render.rollout(last.rollout, last.campaign, form, last.campaign_waits_for)

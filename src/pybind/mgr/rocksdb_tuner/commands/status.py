@@ -1,4 +1,4 @@
-"""What is: the state of the module, its mode, and what each OSD does."""
+"""Commands that show the state of the module and of OSDs."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from .command import Answer, changes, reads
 from .context import Context, osd_number
 from .errors import CommandRefusedError
 
-#: What `status` says after a browser found no place for the tab.
+#: The notice in `status` after a browser could not add the tab.
 TAB_NOTICE = (
-    'The tab of the Ceph Dashboard cannot be placed: the page Cluster » OSDs of this release is '
-    'otherwise than the tab knows it. Its REST API and the command line have everything.'
+    'The RocksDB Tuner tab cannot be added to the Ceph Dashboard: the page Cluster » OSDs of this '
+    'release is not supported. Use the REST API or the command line instead.'
 )
 
 
 @reads('status')
 def status(context: Context) -> Answer:
-    """Show mode, sampling, groups, findings, and what is under way"""
+    """Show mode, sampling, groups, findings and the current operation"""
     snapshot = replace(context.snapshot, failing=context.tuner.steps.failing)
     if context.tab_is_missing:
         snapshot = replace(snapshot, notices=(*snapshot.notices, TAB_NOTICE))
@@ -30,7 +30,7 @@ def status(context: Context) -> Answer:
 
 @changes('mode')
 def mode(context: Context, mode: Optional[Mode] = None) -> Answer:
-    """Show or set what the module may do"""
+    """Show or set the mode of the module"""
     if mode is not None:
         context.set_mode(mode)
     now = context.mode() if mode is None else mode
@@ -43,21 +43,19 @@ def osd(context: Context, osd_id: Optional[str] = None, deep: bool = False) -> A
     snapshot = context.snapshot
     if osd_id is None:
         if deep:
-            raise CommandRefusedError(
-                errno.EINVAL, '--deep looks at one OSD: name it, as in "osd deep 3"'
-            )
+            raise CommandRefusedError(errno.EINVAL, '--deep requires an OSD id, as in "osd deep 3"')
         return lambda form: render.osds(snapshot, form)
     number = osd_number(osd_id)
     if not deep:
         return lambda form: render.osd(snapshot, number, form)
     subjects.facts_of(snapshot, number)
-    # Other modules come this way too, and have asked for the permission themselves. A command of
-    # whoever may only read cannot be told from others here.
-    if not context.asked_by_a_module:
+    # Other modules check permissions themselves. Commands of read-only clients cannot be
+    # distinguished here.
+    if not context.from_module:
         raise CommandRefusedError(
             errno.EACCES,
-            '--deep changes options of the OSD for a moment, which takes the permission to write: '
-            f'"ceph rocksdb-tuner osd deep {number}"',
+            '--deep changes options of the OSD temporarily and requires write permission: '
+            f'use "ceph rocksdb-tuner osd deep {number}"',
         )
     return _deep_look(context, number)
 
@@ -70,12 +68,12 @@ def osd_deep(context: Context, osd_id: str) -> Answer:
 
 @reads('workload')
 def workload(context: Context) -> Answer:
-    """Show what clients do, by device class and by OSD"""
+    """Show workloads by device class and by OSD"""
     return lambda form: render.workload(context.snapshot, form)
 
 
 def _deep_look(context: Context, osd_id: int) -> Answer:
-    # First what may be wrong with the question.
+    # Fail early for an unknown OSD.
     subjects.facts_of(context.snapshot, osd_id)
     look = context.tuner.deep_stats.read(osd_id)
     return lambda form: render.osd(context.snapshot, osd_id, form, look)

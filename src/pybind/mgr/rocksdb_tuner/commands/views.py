@@ -1,4 +1,4 @@
-"""What charts and maps are drawn of: asked by the dashboard, and by no command line."""
+"""Views for charts and maps of the dashboard."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .command import Answer, view
 from .context import Context, osd_number
 from .errors import CommandRefusedError
 
-#: As many lines as one tells apart in a chart, and a canary with its controls.
+#: Enough for a canary with its controls, and still legible in a chart.
 TREND_OSDS_MAX = 24
 
 
 @view('osd_map')
 def osd_map(context: Context) -> Answer:
-    """What all OSDs do, by columns"""
+    """Show all OSDs by column"""
     return lambda _: render.osd_map(context.snapshot)
 
 
@@ -24,10 +24,10 @@ def osd_map(context: Context) -> Answer:
 def trend(
     context: Context, osds: Optional[str] = None, device_class: Optional[str] = None
 ) -> Answer:
-    """What OSDs, named "1,2,3", or those of a device class did in the last hours"""
+    """Show the trend of OSDs ("1,2,3") or of a device class"""
     trends = context.tuner.trends
     if (osds is None) == (device_class is None):
-        raise CommandRefusedError(errno.EINVAL, 'give either "osds" or "device_class"')
+        raise CommandRefusedError(errno.EINVAL, 'specify either "osds" or "device_class"')
     if device_class is not None:
         found = trends.of_class(device_class)
         of_class = None if found is None else (device_class, found)
@@ -37,18 +37,18 @@ def trend(
     if len(numbers) > TREND_OSDS_MAX:
         raise CommandRefusedError(
             errno.EINVAL,
-            f'{len(numbers)} OSDs are too many, at most {TREND_OSDS_MAX} are shown at once',
+            f'too many OSDs ({len(numbers)}), the maximum is {TREND_OSDS_MAX}',
         )
     for number in numbers:
         if number not in known:
-            raise CommandRefusedError(errno.ENOENT, f'osd.{number} is not known')
+            raise CommandRefusedError(errno.ENOENT, f'osd.{number} does not exist')
     read = [(number, trends.of_osd(number)) for number in dict.fromkeys(numbers)]
     return lambda _: render.trend([(n, trend) for n, trend in read if trend is not None], None)
 
 
 @view('growth')
 def growth(context: Context, osd_id: str) -> Answer:
-    """How the DB of an OSD grew, with the forecast"""
+    """Show the growth of the DB of an OSD, with a forecast"""
     number = osd_number(osd_id)
     published = context.tuner.published
     return lambda _: render.growth(published.snapshot, number, published.growth_of(number))

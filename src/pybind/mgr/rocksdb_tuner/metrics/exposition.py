@@ -12,14 +12,14 @@ CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 
 class Sample(NamedTuple):
-    #: (name, value) in the order in which they are written; names are ours, values may be anybody's
+    #: (name, value) in output order; names are trusted, values are not.
     labels: tuple[tuple[str, str], ...]
     #: Finite.
     value: float
 
 
 class Metric(NamedTuple):
-    """One gauge with all its label sets; without a sample nothing is known of it."""
+    """A gauge with all its label sets; no samples if the value is unknown."""
 
     name: str
     help: str
@@ -27,7 +27,7 @@ class Metric(NamedTuple):
 
 
 def exposition(metrics: Iterable[Metric]) -> str:
-    """The text of a scrape; a metric of which nothing is known is left out."""
+    """The text of a scrape, without metrics that have no samples."""
     lines: list[str] = []
     for metric in metrics:
         if not metric.samples:

@@ -30,7 +30,7 @@ PREFIX = 'ceph_rocksdb_tuner_'
 
 
 class _OsdSignal(NamedTuple):
-    """How one signal of an OSD is exposed."""
+    """The metric of an OSD signal."""
 
     name: str
     help: str
@@ -38,7 +38,7 @@ class _OsdSignal(NamedTuple):
 
 
 class _ClassFigure(NamedTuple):
-    """One figure over the OSDs of a device class; each OSD that has none is left out of it."""
+    """An aggregate over the OSDs of a device class that have a value."""
 
     name: str
     help: str
@@ -59,12 +59,12 @@ def _db_used_ratio(signals: Signals) -> Optional[float]:
 _OSD_SIGNALS = (
     _OsdSignal(
         'osd_kv_sync_seconds',
-        'Mean duration of one round of the kv_sync thread.',
+        'Mean duration of a kv_sync round.',
         lambda s: _seconds(s.kv_sync_ms),
     ),
     _OsdSignal(
         'osd_kv_sync_busy_ratio',
-        'Time inside kv_sync over wall time; at 1 this one thread bounds the writes of the OSD.',
+        'Share of time that the kv_sync thread is busy; at 1 it limits the writes of the OSD.',
         lambda s: s.kv_sync_busy,
     ),
     _OsdSignal(
@@ -109,23 +109,23 @@ _OSD_SIGNALS = (
     ),
     _OsdSignal(
         'osd_slow_bytes_per_second',
-        'Bytes of RocksDB written to the slow device; contained in those of WAL and SST files.',
+        'Bytes that RocksDB writes to the slow device; included in WAL and SST bytes.',
         lambda s: s.slow_bytes_per_s,
     ),
     _OsdSignal(
         'osd_compaction_bytes_per_second',
-        'Bytes that compaction writes, measured where RocksDB tells, else estimated.',
+        'Bytes written by compaction, as reported by RocksDB or else estimated.',
         lambda s: s.compaction_bytes_per_s,
     ),
     _OsdSignal(
         'osd_db_write_amplification_ratio',
-        'WAL and SST bytes over WAL bytes.',
+        'WAL and SST bytes divided by WAL bytes.',
         lambda s: s.db_write_amp,
     ),
     _OsdSignal('osd_db_used_bytes', 'Bytes used by RocksDB.', lambda s: s.db_used_bytes),
     _OsdSignal(
         'osd_db_total_bytes',
-        'Size of the DB device; absent where the DB shares the device of the data.',
+        'Size of the dedicated DB device; absent if the DB is on the data device.',
         lambda s: s.db_total_bytes,
     ),
     _OsdSignal(
@@ -138,50 +138,50 @@ _OSD_SIGNALS = (
 _CLASS_FIGURES = (
     _ClassFigure(
         'device_class_kv_sync_max_seconds',
-        'Largest mean duration of a kv_sync round of any OSD.',
+        'Maximum mean duration of a kv_sync round of any OSD.',
         max,
         lambda s: _seconds(s.kv_sync_ms),
     ),
     _ClassFigure(
         'device_class_kv_sync_busy_max_ratio',
-        'Largest share of time inside kv_sync of any OSD.',
+        'Maximum share of time that the kv_sync thread of any OSD is busy.',
         max,
         lambda s: s.kv_sync_busy,
     ),
     _ClassFigure(
         'device_class_db_used_max_ratio',
-        'Largest share of its DB device that any OSD uses.',
+        'Maximum usage of the DB device of any OSD.',
         max,
         _db_used_ratio,
     ),
     _ClassFigure(
         'device_class_wal_bytes_per_second',
-        'Bytes that BlueFS writes to write-ahead logs, of all OSDs that tell.',
+        'Bytes that BlueFS writes to write-ahead logs, summed over reporting OSDs.',
         sum,
         lambda s: s.wal_bytes_per_s,
     ),
     _ClassFigure(
         'device_class_sst_bytes_per_second',
-        'Bytes that BlueFS writes to SST files, of all OSDs that tell.',
+        'Bytes that BlueFS writes to SST files, summed over reporting OSDs.',
         sum,
         lambda s: s.sst_bytes_per_s,
     ),
     _ClassFigure(
         'device_class_compaction_bytes_per_second',
-        'Bytes that compaction writes, of all OSDs that tell.',
+        'Bytes written by compaction, summed over reporting OSDs.',
         sum,
         lambda s: s.compaction_bytes_per_s,
     ),
 )
 
-#: The signals, what the OSD is, its newest report, its pending restart, and two of the forecast.
+#: The signals, osd_info, newest report, pending restart, and two of the forecast.
 SERIES_PER_OSD = len(_OSD_SIGNALS) + 5
-#: The figures, what the class is, and its number of OSDs.
+#: The aggregates, device_class_info, and the number of OSDs.
 SERIES_PER_DEVICE_CLASS = len(_CLASS_FIGURES) + 2
 
 
 def metrics(snapshot: Snapshot, osd_limit: int) -> tuple[Metric, ...]:
-    """All metrics of ``snapshot``; those of single OSDs only up to ``osd_limit`` OSDs."""
+    """All metrics of ``snapshot``; per-OSD metrics for up to ``osd_limit`` OSDs."""
     single = len(snapshot.osds) <= osd_limit
     return (
         *_module(snapshot, omitted_osds=0 if single else len(snapshot.osds)),
@@ -194,26 +194,26 @@ def metrics(snapshot: Snapshot, osd_limit: int) -> tuple[Metric, ...]:
 
 def _module(snapshot: Snapshot, omitted_osds: int) -> Iterable[Metric]:
     sampling = snapshot.sampling
-    yield _states('mode', 'The mode in force is 1.', [m.value for m in Mode], snapshot.mode.value)
-    yield _one('snapshot_timestamp_seconds', 'When all of this was worked out.', snapshot.taken_s)
+    yield _states('mode', '1 for the current mode.', [m.value for m in Mode], snapshot.mode.value)
+    yield _one('snapshot_timestamp_seconds', 'Time of the last update.', snapshot.taken_s)
     yield _one(
         'sample_interval_seconds', 'Time between two samples of an OSD.', sampling.interval_s
     )
     yield _one(
         'tick_cpu_seconds',
-        'CPU time of the last round of sampling and evaluating.',
+        'CPU time of the last sampling and evaluation.',
         _seconds(sampling.tick_ms),
     )
-    yield _one('osds', 'OSDs that the module looks at.', len(snapshot.osds))
+    yield _one('osds', 'OSDs known to the module.', len(snapshot.osds))
     yield _one('sampled_osds', 'OSDs with a usable sample.', sampling.osds)
     yield _one(
         'omitted_osds',
-        'OSDs without series of their own, since there are more than metrics_osd_limit.',
+        'OSDs without per-OSD metrics, because there are more than metrics_osd_limit.',
         omitted_osds,
     )
     yield _one(
         'managers_without_module',
-        'Managers that did not find the files of the module.',
+        'Managers on which the module is not installed.',
         sum(not manager.has_module for manager in snapshot.managers),
     )
 
@@ -222,7 +222,7 @@ def _advice(snapshot: Snapshot) -> Iterable[Metric]:
     severities = Counter(finding.severity for finding in snapshot.findings)
     yield _metric(
         'findings',
-        'Conditions that are met now.',
+        'Current findings.',
         [_labeled(severities[s], severity=s.value) for s in Severity],
     )
     affected: dict[tuple[str, str], set[int]] = {}
@@ -231,7 +231,7 @@ def _advice(snapshot: Snapshot) -> Iterable[Metric]:
         affected.setdefault(key, set()).update(finding.osds)
     yield _metric(
         'finding_osds',
-        'OSDs on which a condition is met; 0 where it is of no single OSD.',
+        'OSDs affected by a finding; 0 if it affects no single OSD.',
         [
             _labeled(len(osds), finding=finding_id, severity=severity)
             for (finding_id, severity), osds in sorted(affected.items())
@@ -240,31 +240,35 @@ def _advice(snapshot: Snapshot) -> Iterable[Metric]:
     kinds = Counter(r.kind for r in snapshot.recommendations)
     yield _metric(
         'recommendations',
-        'Changes that are recommended now.',
+        'Current recommendations.',
         [_labeled(kinds[kind], kind=kind.value) for kind in Kind],
     )
 
 
 def _rollout(state: Optional[RolloutState]) -> Iterable[Metric]:
-    """The rollout under way or the last one; nothing before the first."""
+    """The current or last rollout; nothing before the first."""
     if state is None:
         return
     phases = [phase.value for phase in Phase]
-    yield _states('rollout_phase', 'The phase of the last rollout is 1.', phases, state.phase.value)
-    yield _one('rollout_osds', 'OSDs that the last rollout is for.', len(state.osds))
-    yield _one(
-        'rollout_finished_osds', 'OSDs that the last rollout is done with.', osds_finished(state)
+    yield _states(
+        'rollout_phase', '1 for the phase of the last rollout.', phases, state.phase.value
     )
-    yield _one('rollout_start_timestamp_seconds', 'When the last rollout began.', state.started_s)
+    yield _one('rollout_osds', 'OSDs of the last rollout.', len(state.osds))
+    yield _one('rollout_finished_osds', 'Finished OSDs of the last rollout.', osds_finished(state))
     yield _one(
-        'rollout_update_timestamp_seconds', 'When the last rollout last moved.', state.updated_s
+        'rollout_start_timestamp_seconds', 'Start time of the last rollout.', state.started_s
+    )
+    yield _one(
+        'rollout_update_timestamp_seconds',
+        'Time of the last progress of the last rollout.',
+        state.updated_s,
     )
 
 
 def _device_classes(groups: Sequence[GroupFacts]) -> Iterable[Metric]:
     yield _metric(
         'device_class_info',
-        'What the OSDs of a device class do and run.',
+        'Workload and options of a device class.',
         [
             _labeled(
                 1,
@@ -277,7 +281,7 @@ def _device_classes(groups: Sequence[GroupFacts]) -> Iterable[Metric]:
     )
     yield _metric(
         'device_class_osds',
-        'OSDs of a device class.',
+        'OSDs in a device class.',
         [_labeled(len(group.osds), device_class=group.device_class) for group in groups],
     )
     for figure in _CLASS_FIGURES:
@@ -293,7 +297,7 @@ def _device_classes(groups: Sequence[GroupFacts]) -> Iterable[Metric]:
 def _osds(osds: Sequence[OsdFacts], taken_s: Optional[float]) -> Iterable[Metric]:
     yield _metric(
         'osd_info',
-        'What an OSD does and runs.',
+        'Workload and options of an OSD.',
         [
             _labeled(
                 1,
@@ -309,25 +313,25 @@ def _osds(osds: Sequence[OsdFacts], taken_s: Optional[float]) -> Iterable[Metric
         yield _of_osds(signal.name, signal.help, osds, partial(_read, signal))
     yield _of_osds(
         'osd_report_timestamp_seconds',
-        'When the OSD sent the newest report that was used.',
+        'Time of the newest report of the OSD that was used.',
         osds,
         lambda o: _sent_s(o, taken_s),
     )
     yield _of_osds(
         'osd_restart_pending',
-        '1 where the OSD runs another option string than it is set to, else 0.',
+        '1 if the OSD runs a different option string than the configured one, else 0.',
         osds,
         lambda o: o.options.pending_restart if o.options else None,
     )
     yield _of_osds(
         'osd_db_full_timestamp_seconds',
-        'When the DB device will be full, as far as its growth tells.',
+        'Forecast time at which the DB device is full.',
         osds,
         lambda o: _full_s(o, earliest=False),
     )
     yield _of_osds(
         'osd_db_full_earliest_timestamp_seconds',
-        'When the DB device will be full at the earliest (90% interval).',
+        'Earliest forecast time at which the DB device is full (90% interval).',
         osds,
         lambda o: _full_s(o, earliest=True),
     )
@@ -370,7 +374,7 @@ def _of_osds(
 
 
 def _states(name: str, text: str, states: Sequence[str], current: str) -> Metric:
-    """One sample for each state, as Prometheus has no enumerations."""
+    """A sample per state, since Prometheus has no enumerations."""
     label = name.rsplit('_', 1)[-1]
     return _metric(name, text, [_labeled(s == current, **{label: s}) for s in states])
 
@@ -385,5 +389,5 @@ def _labeled(value: float, **labels: str) -> Sample:
 
 
 def _metric(name: str, text: str, samples: Sequence[Sample]) -> Metric:
-    # A quotient by nothing is not known.
+    # A ratio with a zero denominator is unknown.
     return Metric(PREFIX + name, text, tuple(s for s in samples if math.isfinite(s.value)))

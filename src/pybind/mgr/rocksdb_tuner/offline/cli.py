@@ -113,7 +113,7 @@ def _answer(
     if command == 'osd' and subject is not None:
         number = subject.removeprefix('osd.')
         if not (number.isascii() and number.isdigit()):
-            _parser().error(f'"{subject}" is no OSD: give its number, as in "3" or "osd.3"')
+            _parser().error(f'invalid OSD id "{subject}": use "3" or "osd.3"')
         return render.osd(snapshot, int(number), output_format, judgement.deep.get(int(number)))
     return _RENDERERS[command](snapshot, output_format)
 
@@ -143,7 +143,7 @@ def _show(snapshot: Snapshot, wanted: Optional[str], output_format: str) -> str:
     if wanted not in known:
         choices = ', '.join(sorted(known)) or 'none'
         raise PresentError(
-            errno.ENOENT, f'there is no recommendation "{wanted}"; recommendations: {choices}'
+            errno.ENOENT, f'recommendation "{wanted}" does not exist; recommendations: {choices}'
         )
     return render.show(known[wanted], output_format)
 

@@ -1,4 +1,4 @@
-"""Two option strings, option by option, for a person to compare."""
+"""The differences between two option strings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..options.grammar import OptionDifference, OptionSyntaxError, diff, parse
 
 
 def difference(before: str, after: str) -> Optional[tuple[OptionDifference, ...]]:
-    """What differs between two option strings; None if one of them cannot be parsed."""
+    """The differences between two option strings; None if one cannot be parsed."""
     try:
         return diff(parse(before), parse(after))
     except OptionSyntaxError:

@@ -1,10 +1,10 @@
-"""What this package refuses, and with which errno."""
+"""Errors of this package."""
 
 from __future__ import annotations
 
 
 class PresentError(Exception):
-    """A request for an answer that does not exist; ``errno`` is positive, the text for a person."""
+    """A request for a nonexistent answer; ``errno`` is positive, the text is for operators."""
 
     def __init__(self, errno: int, message: str) -> None:
         super().__init__(message)

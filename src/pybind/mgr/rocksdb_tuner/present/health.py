@@ -1,4 +1,4 @@
-"""What `ceph health` says of the module, in the form that the mgr takes."""
+"""Health checks of the module, in the format of `set_health_checks`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..snapshot import Snapshot
 from ..steps import StepFailure
 from .layout import clean
 
-#: Severity, summary, count and detail of one check, by its code.
+#: Severity, summary, count and detail of each check, by code.
 HealthChecks = dict[str, dict[str, Union[int, str, list[str]]]]
 
 STATE_BROKEN = 'ROCKSDB_TUNER_STATE_BROKEN'
@@ -26,17 +26,17 @@ COMPACTION_WAITING = 'ROCKSDB_TUNER_COMPACTION_WAITING'
 _ACKNOWLEDGE = '"ceph rocksdb-tuner rollout ack" acknowledges it'
 METRICS_UNAVAILABLE = 'ROCKSDB_TUNER_METRICS_UNAVAILABLE'
 STEP_FAILED = 'ROCKSDB_TUNER_STEP_FAILED'
-#: Monitors refuse commands for a moment now and then.
+#: Monitors may refuse commands for a moment.
 _REFUSED_S = 60.0
 
-#: More OSDs than this are a number in the detail: the monitor keeps the text.
+#: The maximum number of OSD names in the detail, which the monitor stores.
 _OSDS_NAMED = 50
 
 
 def health_checks(snapshot: Snapshot, metrics_problem: Optional[str] = None) -> HealthChecks:
-    """The checks that are raised now; all others are cleared.
+    """The checks to raise; all others are cleared.
 
-    ``metrics_problem`` says why metrics are not served although they should be.
+    ``metrics_problem``: why metrics cannot be served although they are enabled.
     """
     checks: HealthChecks = {}
     if metrics_problem is not None:
@@ -75,7 +75,7 @@ def health_checks(snapshot: Snapshot, metrics_problem: Optional[str] = None) -> 
 
 
 def failing_checks(failing: Iterable[StepFailure], now_s: Optional[float]) -> HealthChecks:
-    """Raised while parts of the module do not work; it depends on nothing else."""
+    """Raised while steps of the module fail; independent of all other state."""
     lasting = [
         failure
         for failure in failing
@@ -101,7 +101,7 @@ def _rollout_checks(rollout: RolloutState, snapshot: Snapshot) -> HealthChecks:
     if snapshot.rollout_waits is None:
         return {}
     left = who_was_left(rollout)
-    detail = [snapshot.rollout_waits] + ([] if left is None else [f'left behind: {left}'])
+    detail = [snapshot.rollout_waits] + ([] if left is None else [f'not restored: {left}'])
     return {ROLLOUT_WAITING: _check(f'{name} requires operator action', detail)}
 
 
@@ -132,6 +132,6 @@ def _names(osd_ids: Sequence[int]) -> str:
 def _check(
     summary: str, detail: Iterable[str], count: int = 1, severity: str = 'warning'
 ) -> dict[str, Union[int, str, list[str]]]:
-    # The monitor prints them as they are.
+    # The monitor prints them verbatim.
     lines = [clean(line) for line in detail]
     return {'severity': severity, 'summary': clean(summary), 'count': count, 'detail': lines}

@@ -1,7 +1,7 @@
-"""The published JSON Schemas (draft 2020-12), made from the types of the answers.
+"""The published JSON Schemas (draft 2020-12), generated from the types of the answers.
 
-Each stands alone. All names are required and no others are allowed, but for those that match where
-names are not known before; what may be unknown may be null.
+Each schema is self-contained. All properties are required and no others are allowed, except for
+pattern properties; values that may be unknown are nullable.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .to_json import json_name, shown_in_place
 
 __all__ = ['description_of', 'json_schema', 'matching', 'published_fields', 'words_of']
 
-#: What a keyword of JSON Schema holds.
+#: A JSON Schema, by keyword.
 Schema = dict[str, Any]
 
 _TYPES: Mapping[Form, Union[str, list[str]]] = {
@@ -31,10 +31,10 @@ _TYPES: Mapping[Form, Union[str, list[str]]] = {
 
 
 def json_schema(name: str, answer: Answer) -> Schema:
-    """The document of one answer."""
+    """The schema of an answer."""
     defs: dict[str, Schema] = {}
     kind = kind_of(answer.kind)
-    # The outermost record stands in the document itself.
+    # The outermost record is inlined.
     schema = _object(kind.hint, defs) if kind.form is Form.RECORD else _schema(kind, defs)
     described = {'description': answer.description} if answer.description else {}
     document = {
@@ -48,7 +48,7 @@ def json_schema(name: str, answer: Answer) -> Schema:
 
 
 def published_fields(record: Any) -> Iterator[Field]:
-    """As they stand in JSON, with those of records that are shown in place."""
+    """Fields as in JSON, with the fields of inlined records."""
     for field in fields_of(record):
         if shown_in_place(field.kind) and field.kind.form is Form.RECORD:
             yield from published_fields(field.kind.hint)
@@ -57,17 +57,17 @@ def published_fields(record: Any) -> Iterator[Field]:
 
 
 def description_of(kind: Kind) -> str:
-    """The outermost; empty where the type has none."""
+    """The outermost description; empty if there is none."""
     return next((note for note in reversed(kind.notes) if isinstance(note, str)), '')
 
 
 def matching(field: Field) -> Optional[str]:
-    """What names match that stand where the field's own would; None: its own stands there."""
+    """The pattern of the names that replace the field's own; None if it has its own."""
     return next((note.regex for note in field.kind.notes if isinstance(note, Matching)), None)
 
 
 def words_of(kind: Kind) -> tuple[Union[str, int], ...]:
-    """Those that a value can be; none: any."""
+    """The permitted values; empty if any value is permitted."""
     for note in kind.notes:
         if isinstance(note, Among):
             return tuple(str(w.value) if isinstance(w, Enum) else w for w in note.words)
@@ -125,7 +125,7 @@ def _plain(kind: Kind) -> Schema:
 
 def _or_null(kind: Kind, defs: dict[str, Schema]) -> Schema:
     if kind.form is Form.RECORD:
-        # Not by reference: of two alternatives a validator tells only that neither fits.
+        # Not by reference: for two alternatives, validators only report that neither matches.
         return {**_object(kind.hint, defs), 'type': ['object', 'null']}
     schema = _schema(kind, defs)
     if 'enum' in schema:

@@ -1,4 +1,4 @@
-"""What a JSON document is made of."""
+"""Types of JSON documents."""
 
 from __future__ import annotations
 

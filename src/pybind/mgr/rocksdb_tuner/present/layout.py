@@ -1,4 +1,4 @@
-"""Text that fits a terminal: tables, paragraphs, commands. Knows nothing of what they say."""
+"""Layout of plain text for terminals: tables, paragraphs, commands."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from prettytable import PrettyTable
 try:
     from wcwidth import wcswidth
 except ImportError:
-    # prettytable before 1.0, which older distributions ship beside Ceph, counts for itself.
+    # prettytable before 1.0, which older distributions ship, has its own function.
     from prettytable import _str_block_width as wcswidth  # type: ignore[attr-defined, no-redef]
 
-#: What is read is no wider, as most of what Ceph prints.
+#: The width of text, like most of Ceph's output.
 WIDTH = 80
-#: Tables of many figures, and commands that are pasted: no line of plain output is longer.
+#: The width of large tables and commands; no line of plain output is longer.
 WIDE = 120
 _GAP = 2
 _ELLIPSIS = '...'
-#: An error is a sentence or a list of names.
+#: The maximum length of an error, which is a sentence or a list of names.
 _ERROR_MAX_CHARS = 4000
-#: To this width a column may shrink where all else was not enough.
+#: The minimum width of a column if nothing else helps.
 _LEAST_WIDTH = 4
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: numbers stand right, text left.
+    """A column: numbers are right-aligned, text is left-aligned.
 
     A ``flexible`` column gives way when a table is too wide: its cells are shortened in the
     middle, or continued on the next line if the column may ``wrap``.
@@ -38,7 +38,7 @@ class Column:
     align: Literal['l', 'r'] = 'l'
     flexible: bool = False
     wrap: bool = False
-    #: Narrower than this only where nothing else is left to give way.
+    #: Shrinks further only if all other columns are at their minimum.
     min_width: int = 8
 
 
@@ -48,7 +48,7 @@ def table(
     indent: int = 0,
     width: int = WIDTH,
 ) -> str:
-    """A table in the form of Ceph's own commands, at most ``width`` columns wide."""
+    """A table like those of Ceph's own commands, at most ``width`` columns wide."""
     cells = [[clean(cell) for cell in row] for row in rows]
     widths = _fitted(columns, cells, width - indent)
     drawn = PrettyTable([column.title for column in columns], border=False)
@@ -70,7 +70,7 @@ def _cell(column: Column, text: str, width: int) -> str:
 def _fitted(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], available: int
 ) -> Sequence[int]:
-    """Widths of the columns, so that all of them fit."""
+    """Column widths such that the table fits."""
     titles = [display_width(column.title) for column in columns]
     widths = list(titles)
     for row in rows:
@@ -80,14 +80,14 @@ def _fitted(
     flexible = [i for i, column in enumerate(columns) if column.flexible]
     excess = _narrow(widths, least, flexible, excess)
     if excess > 0:
-        # A title is drawn as wide as it is.
+        # Titles are never shortened.
         least = [max(width, _LEAST_WIDTH) for width in titles]
         _narrow(widths, least, range(len(widths)), excess)
     return widths
 
 
 def _narrow(widths: list[int], least: Sequence[int], which: Sequence[int], excess: int) -> int:
-    """Take ``excess`` from the widest of these columns first; returns what is left of it."""
+    """Take ``excess`` from the widest of these columns first; returns the remaining excess."""
     while excess > 0:
         wider = [i for i in which if widths[i] > least[i]]
         if not wider:
@@ -113,7 +113,7 @@ def paragraph(text: str, indent: int = 0, first: str = '') -> str:
 
 
 def fields(pairs: Sequence[tuple[str, str]], indent: int = 0) -> str:
-    """Labels and their values, one below the other: "Mode:      recommend"."""
+    """Labels with values, one per line: "Mode:      recommend"."""
     width = indent + max((len(label) for label, _ in pairs), default=0) + 3
     return '\n'.join(
         paragraph(text, indent=width, first=f'{" " * indent}{label}:') for label, text in pairs
@@ -131,7 +131,7 @@ def shell_command(text: str) -> str:
     comma: Optional[tuple[int, str]] = None
     quote = ''
     for unit, quote_after in _shell_units(text):
-        # A control character takes more than the one or two columns of any other.
+        # An escaped control character is wider than any other.
         while display_width(line) + max(0, len(unit) - 2) > WIDE - 4:
             end, quote_there = comma or (len(line), quote)
             # In single quotes a backslash is an ordinary character: leave them and come back.
@@ -147,7 +147,7 @@ def shell_command(text: str) -> str:
 
 
 def _shell_units(text: str) -> Iterator[tuple[str, str]]:
-    """Characters with the quote in force after each; an escaped one stays with its backslash."""
+    """Characters with the active quote after each; an escaped one keeps its backslash."""
     quote = ''
     characters = iter(text)
     for character in characters:
@@ -164,13 +164,13 @@ def _shell_units(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _quoted_control(character: str) -> str:
-    r"""What a terminal would obey as bash reads it, in any locale: $'\x1b'."""
+    r"""Control characters quoted for bash, in any locale: $'\x1b'."""
     escaped = ''.join(f'\\x{byte:02x}' for byte in character.encode('utf-8', 'surrogatepass'))
     return f"$'{escaped}'"
 
 
 def shorten(text: str, width: int) -> str:
-    """``text`` in at most ``width`` columns, the middle left out; both ends tell names apart."""
+    """``text`` in at most ``width`` columns without its middle: both ends identify a name."""
     if display_width(text) <= width:
         return text
     if width <= len(_ELLIPSIS) + 1:
@@ -184,7 +184,7 @@ def shorten(text: str, width: int) -> str:
 
 
 def clean(text: str) -> str:
-    """One line without characters that a terminal would obey."""
+    """One line without control characters."""
     return ''.join(
         character if character.isprintable() else ' ' if character.isspace() else '?'
         for character in text
@@ -192,18 +192,18 @@ def clean(text: str) -> str:
 
 
 def shown_error(text: str) -> str:
-    """An error for a terminal: it may quote all that somebody sent."""
+    """An error for a terminal; it may quote arbitrary input."""
     text = ''.join(
         c if c.isprintable() or c == '\n' else c.encode('unicode_escape').decode() for c in text
     )
     if len(text) <= _ERROR_MAX_CHARS:
         return text
-    # What is wrong with a long quotation stands behind it.
+    # The problem is described after a long quotation, so the end is kept.
     return text[: _ERROR_MAX_CHARS // 2] + _ELLIPSIS + text[-_ERROR_MAX_CHARS // 2 :]
 
 
 def harmless(text: str) -> str:
-    """Plain output as it may go to a terminal: whatever a table forgot to clean is cleaned."""
+    """Plain output that is safe for a terminal, even if a table missed a control character."""
     lines = text.split('\n')
     if all(line.isprintable() for line in lines):
         return text
@@ -211,12 +211,12 @@ def harmless(text: str) -> str:
 
 
 def display_width(text: str) -> int:
-    """Columns of a terminal that a clean ``text`` takes, as prettytable counts them."""
+    """The display width of a clean ``text``, as prettytable counts it."""
     return len(text) if text.isascii() else wcswidth(text)
 
 
 def _cut(text: str, width: int) -> str:
-    """The longest beginning of ``text`` that takes at most ``width`` columns."""
+    """The longest prefix of ``text`` that fits ``width`` columns."""
     if text.isascii():
         return text[:width]
     end = 0
@@ -226,7 +226,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def _wrapped(text: str, width: int) -> Iterator[str]:
-    """Lines of at most ``width`` columns, broken at blanks, else after a comma, else anywhere."""
+    """Lines of at most ``width`` columns, broken at spaces, else after commas, else anywhere."""
     line = ''
     for word in text.split():
         joined = f'{line} {word}' if line else word
@@ -244,7 +244,7 @@ def _wrapped(text: str, width: int) -> Iterator[str]:
 def _pieces(word: str, width: int) -> list[str]:
     pieces = []
     while display_width(word) > width:
-        # A character that is wider than the column takes a line of its own.
+        # A character that is wider than the column gets its own line.
         fitting = _cut(word, width) or word[0]
         comma = fitting.rfind(',')
         piece = fitting[: comma + 1] if comma > 0 else fitting

@@ -1,4 +1,4 @@
-"""Rollouts and compaction campaigns as operations: what runs, and what ran. Pure."""
+"""Rollouts and compaction campaigns as operations, current and past. Pure."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ class LastOperations:
 
     rollout: Optional[RolloutState]
     campaign: Optional[CampaignState]
-    #: What the campaign waits for that nothing holds up.
+    #: What the campaign is waiting for, unless it is paused.
     campaign_waits_for: Optional[str] = None
 
     @property
     def in_view(self) -> Union[RolloutState, CampaignState, None]:
-        """The operation under way; else the one that was started last."""
+        """The operation in progress, or else the last one."""
         rollout, campaign = self.rollout, self.campaign
         if rollout is None or campaign is None:
             return rollout or campaign
@@ -82,7 +82,7 @@ class LastOperations:
 
 
 def operations(last: LastOperations, history: Sequence[HistoryRecord]) -> tuple[Operation, ...]:
-    """What runs, then what ran, the newest first."""
+    """Operations in progress, then past ones, newest first."""
     current = {
         made.operation_id: made
         for state in (last.rollout, last.campaign)

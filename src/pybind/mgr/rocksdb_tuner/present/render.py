@@ -1,4 +1,4 @@
-"""The answer to each command, as text in the format that was asked for.
+"""The answer to each command as text in the requested format.
 
 Every function takes what is to be shown, and the format ("plain", "json" or "json-pretty"), and
 returns the text; PresentError is raised for a format that does not exist.
@@ -100,7 +100,7 @@ _Subject = TypeVar('_Subject')
 
 
 class Format(str, Enum):
-    """How an answer is written."""
+    """An output format."""
 
     PLAIN = 'plain'
     JSON = 'json'
@@ -111,10 +111,10 @@ FORMATS = tuple(form.value for form in Format)
 
 
 def check_format(output_format: str) -> None:
-    """Raise PresentError (EINVAL) for a format that does not exist, before anything is done."""
+    """Raise PresentError (EINVAL) for an unknown format before anything is done."""
     if output_format not in FORMATS:
         raise PresentError(
-            errno.EINVAL, f'"{output_format}" is no format; formats: {", ".join(FORMATS)}'
+            errno.EINVAL, f'invalid format "{output_format}"; formats: {", ".join(FORMATS)}'
         )
 
 
@@ -144,7 +144,7 @@ def findings(snapshot: Snapshot, output_format: str) -> str:
 
 
 def finding(snapshot: Snapshot, finding_id: str, output_format: str) -> str:
-    """All findings of that id; raises PresentError (ENOENT) where there are none."""
+    """All findings with that id; raises PresentError (ENOENT) if there are none."""
     check_format(output_format)
     found = subjects.findings_of(snapshot, finding_id)
     return _render(found_of, advice_tables.finding, found, output_format)
@@ -161,7 +161,7 @@ def candidates(snapshot: Snapshot, output_format: str) -> str:
 def show(
     recommendation: Recommendation, output_format: str, soak: Optional[SoakPlan] = None
 ) -> str:
-    """``soak`` None: nothing can be carried out here, and no plan is shown."""
+    """``soak`` is None if nothing can be applied here; then no plan is shown."""
     check_format(output_format)
     planned = subjects.plan_if_any(recommendation, soak)
     return _render(
@@ -173,7 +173,7 @@ def show(
 
 
 def plan(recommendation: Recommendation, soak: SoakPlan, output_format: str) -> str:
-    """What `apply` would do; raises PresentError (EINVAL) for what no rollout can carry out."""
+    """The plan of `apply`; raises PresentError (EINVAL) if no rollout can apply it."""
     check_format(output_format)
     impossible = contradiction(soak)
     if impossible is not None:
@@ -188,7 +188,7 @@ def rollout(
     output_format: str,
     campaign_waits_for: Optional[str] = None,
 ) -> str:
-    """What is under way, or was last: also the answer to a command that changed it."""
+    """The current or last rollout: also the answer to commands that control it."""
     return _render(
         lambda shown: rollout_of(*shown),
         lambda shown: change_tables.rollout(*shown),
@@ -198,7 +198,7 @@ def rollout(
 
 
 def operation_list(snapshot: Snapshot, output_format: str) -> str:
-    """What runs and what ran, rollouts and compaction campaigns."""
+    """Current and past rollouts and compaction campaigns."""
     last = LastOperations(snapshot.rollout, snapshot.campaign)
     return _render(
         operation_list_of,
@@ -209,7 +209,7 @@ def operation_list(snapshot: Snapshot, output_format: str) -> str:
 
 
 def operation(last: LastOperations, output_format: str) -> str:
-    """The operation under way, or the last one: also the answer to a command that changed it."""
+    """The current or last operation: also the answer to commands that control it."""
     return _render(operation_in_view_of, change_tables.operation, last, output_format)
 
 
@@ -254,7 +254,7 @@ def derivation(derived: Derivation, output_format: str) -> str:
 
 
 def osd_map(snapshot: Snapshot) -> str:
-    """JSON only, as the two below: there is nothing of it that a person would read."""
+    """JSON only, like the two below: the data of a chart."""
     return _json(osd_map_of(snapshot))
 
 
@@ -279,7 +279,7 @@ def _indent(output_format: str) -> Optional[int]:
 
 
 def _json(answer: object, indent: Optional[int] = None) -> str:
-    # NaN and infinity are no JSON: `to_json` leaves none, and this would tell.
+    # NaN and infinity are not valid JSON; `to_json` removes them.
     return json.dumps(to_json(answer), indent=indent, allow_nan=False)
 
 

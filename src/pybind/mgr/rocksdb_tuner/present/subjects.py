@@ -1,4 +1,4 @@
-"""What a command asks about, found in a snapshot by the name that the operator gave."""
+"""Looks up the subject of a command in a snapshot by name."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from .summaries import worst_first
 
 @dataclass(frozen=True)
 class OsdDetail:
-    """One OSD with everything that concerns it."""
+    """An OSD with all related data."""
 
     facts: OsdFacts
     findings: tuple[Finding, ...]
     recommendations: tuple[Recommendation, ...]
-    #: What its RocksDB says of itself, where it was asked.
+    #: The statistics of its RocksDB, if requested.
     deep: Optional[OsdDeepStats] = None
-    #: What the model says of it; None where it has none.
+    #: The model of its database; None if there is none.
     modeled: Optional[Modeled] = None
-    #: What bounds its clients.
+    #: The limiting resource.
     limit: Limit = UNKNOWN_LIMIT
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What carrying out a recommendation would come to."""
+    """The plan of a recommendation."""
 
     recommendation: Recommendation
     change: ChangeRequest
@@ -45,18 +45,18 @@ class Plan:
     soak: SoakPlan
     #: The first is the canary.
     batches: tuple[PlannedBatch, ...]
-    #: If nothing has to wait, and nobody has to decide.
+    #: Without waiting for gates or operators.
     least_duration_s: float
     most_duration_s: float
 
     @property
     def judged(self) -> bool:
-        """Whether the first OSD is watched and judged before the others follow."""
+        """Whether there is a verdict on the canary before the other OSDs are changed."""
         return bool(self.batches) and self.batches[0].judged
 
 
 def osd_detail(snapshot: Snapshot, osd_id: int, deep: Optional[OsdDeepStats] = None) -> OsdDetail:
-    """All that the snapshot knows of one OSD; raises PresentError (ENOENT) if it is not there."""
+    """An OSD with all related data; raises PresentError (ENOENT) if it does not exist."""
     facts = facts_of(snapshot, osd_id)
     return OsdDetail(
         facts=facts,
@@ -69,22 +69,21 @@ def osd_detail(snapshot: Snapshot, osd_id: int, deep: Optional[OsdDeepStats] = N
 
 
 def facts_of(snapshot: Snapshot, osd_id: int) -> OsdFacts:
-    """What was measured of one OSD; raises PresentError (ENOENT) if it is not there."""
+    """The facts of an OSD; raises PresentError (ENOENT) if it does not exist."""
     for facts in snapshot.osds:
         if facts.info.osd_id == osd_id:
             return facts
     if not snapshot.osds:
         raise PresentError(
             errno.ENOENT,
-            f'osd.{osd_id} is not known: nothing was read from this cluster yet, try again '
-            f'in a moment',
+            f'osd.{osd_id} is unknown: the cluster has not been sampled yet, try again in a moment',
         )
     known = format_ids(facts.info.osd_id for facts in snapshot.osds)
     raise PresentError(errno.ENOENT, f'osd.{osd_id} does not exist; OSDs of this cluster: {known}')
 
 
 def findings_of(snapshot: Snapshot, finding_id: str) -> tuple[Finding, ...]:
-    """The findings of one id, worst first; raises PresentError (ENOENT) if there are none."""
+    """The findings with one id, worst first; raises PresentError (ENOENT) if there are none."""
     found = tuple(f for f in worst_first(snapshot.findings) if f.finding_id == finding_id)
     if not found:
         known = ', '.join(sorted({f.finding_id for f in snapshot.findings})) or 'none at present'
@@ -97,8 +96,8 @@ def plan(recommendation: Recommendation, soak: SoakPlan) -> Plan:
     if recommendation.change is None:
         raise PresentError(
             errno.EINVAL,
-            f'{recommendation.recommendation_id} ({recommendation.kind.value}) is not carried out '
-            f'by a rollout; do it by hand, as "ceph rocksdb-tuner show '
+            f'{recommendation.recommendation_id} ({recommendation.kind.value}) cannot be applied '
+            f'by a rollout; apply it manually, see "ceph rocksdb-tuner show '
             f'{recommendation.recommendation_id}" says',
         )
     request = recommendation.change
@@ -114,6 +113,6 @@ def plan(recommendation: Recommendation, soak: SoakPlan) -> Plan:
 
 
 def plan_if_any(recommendation: Recommendation, soak: Optional[SoakPlan]) -> Optional[Plan]:
-    """None for what no rollout carries out, and where there is no cluster (``soak`` None)."""
+    """None if no rollout can apply it, or without a cluster (``soak`` None)."""
     carried_out = recommendation.change is not None
     return plan(recommendation, soak) if carried_out and soak is not None else None

@@ -1,4 +1,4 @@
-"""What many records have in common, for answers that have room for one line."""
+"""Summaries of many records in one line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PHASES_OF_FINISHED_OSDS = frozenset({Phase.DONE, Phase.ROLLED_BACK})
 
 @dataclass(frozen=True)
 class Variant:
-    """OSDs that run the same known profile (None: no known one) from the same source."""
+    """OSDs that run the same profile (None: custom options) from the same source."""
 
     profile: Optional[str]
     source: str
@@ -28,7 +28,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class OptionsInUse:
-    """What a group of OSDs runs; ``variants`` are the most frequent first.
+    """The options of a group of OSDs; the most frequent of ``variants`` first.
 
     OSDs whose options are not known are in none of them.
     """
@@ -38,19 +38,19 @@ class OptionsInUse:
 
     @property
     def profile(self) -> Optional[str]:
-        """The profile that all of them run, None if they differ or run none that is known."""
+        """The profile that all OSDs run; None if they differ or run custom options."""
         profiles = {variant.profile for variant in self.variants}
         return profiles.pop() if len(profiles) == 1 else None
 
     @property
     def source(self) -> Optional[str]:
-        """Who decides for all of them, None if that differs."""
+        """The source of the options of all OSDs; None if it differs."""
         sources = {variant.source for variant in self.variants}
         return sources.pop() if len(sources) == 1 else None
 
 
 def options_in_use(osds: Iterable[OsdFacts]) -> OptionsInUse:
-    """The option sets of a group, by profile and source."""
+    """The options of a group, by profile and source."""
     found: dict[tuple[Optional[str], str], list[int]] = {}
     pending = []
     for facts in osds:
@@ -66,19 +66,19 @@ def options_in_use(osds: Iterable[OsdFacts]) -> OptionsInUse:
 
 
 def worst_first(findings: Sequence[Finding]) -> list[Finding]:
-    """Findings by severity; those of one severity stay in their order."""
+    """Findings sorted by severity, otherwise in their order."""
     return sorted(findings, key=lambda finding: _SEVERITIES.index(finding.severity))
 
 
 def osds_finished(state: RolloutState) -> int:
-    """How many OSDs a rollout has dealt with to the end, forward or back."""
+    """The number of OSDs that a rollout or rollback has finished."""
     return sum(
         len(batch.osds) for batch in batches(state) if batch.phase in _PHASES_OF_FINISHED_OSDS
     )
 
 
 def suited_workloads(profile: Profile) -> tuple[WorkloadClass, ...]:
-    """Workloads for which it was made; not those for which it is merely the default."""
+    """Workloads that it was made for, without those that merely have it as the default."""
     return tuple(
         dict.fromkeys(
             rule.workload for rule in profile.suitability if not rule.only_as_release_default
@@ -87,7 +87,7 @@ def suited_workloads(profile: Profile) -> tuple[WorkloadClass, ...]:
 
 
 def common_domain(hosts: Iterable[Optional[str]]) -> str:
-    """The part from the first dot on that all these host names end in (".example.com"), or ""."""
+    """The common domain of host names (".example.com"), or ""."""
     names = [host for host in hosts if host is not None]
     domains = {host[host.find('.') :] if host.find('.') > 0 else '' for host in names}
     return domains.pop() if len(domains) == 1 else ''

@@ -1,4 +1,4 @@
-"""Answers as JSON values, by their types alone.
+"""Answers as JSON values, based on their types only.
 
 What is not known is null. A name that Python keeps for itself ("class", "from") is written with a
 "_" behind it in the code and without it in JSON; one that it would not take is a note, `Named`.
@@ -50,12 +50,12 @@ def json_name(field: Field) -> str:
 
 
 def shown_in_place(kind: Kind) -> bool:
-    """Whether the names of a record or of a mapping stand where its own would."""
+    """Whether a record or mapping is inlined."""
     return any(isinstance(note, (InPlace, Matching)) for note in kind.notes)
 
 
 def plain(value: object) -> Json:
-    """A value of any kind in what JSON has for it."""
+    """The JSON value of any value."""
     if isinstance(value, Enum):
         return plain(value.value)
     if value is None or isinstance(value, (bool, int, str)):
@@ -93,7 +93,7 @@ def _object(record: Any) -> Callable[[Any], JsonObject]:
 
 @cache
 def _write(kind: Kind) -> Optional[_Write]:
-    """How a value is written; None: as it is."""
+    """The format of a value; None: unchanged."""
     if Exact() in kind.notes:
         return None
     if kind.form is Form.NUMBER:

@@ -1,4 +1,4 @@
-"""The types of the dashboard's tab, made from those of the answers."""
+"""The types of the dashboard's tab, generated from the types of the answers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _interface(record: Any) -> str:
         name = json_name(field)
         lines.append(f'  {name if name.isidentifier() else repr(name)}: {_type(field.kind)};')
     if any(map(matching, published_fields(record))):
-        # Also the type of all others, to TypeScript.
+        # TypeScript has one type for all numbers.
         lines.append('  [name: string]: unknown;')
     return '\n'.join(['', *lines, '}', ''])
 

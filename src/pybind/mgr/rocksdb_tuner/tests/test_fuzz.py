@@ -441,7 +441,7 @@ def test_nothing_hostile_makes_it_fail_for_as_long_as_there_is_time() -> None:
         ('model', {'options': 'ttl=1', 'cores': True}, '"cores" should be a whole number'),
         ('check', {'options': ['a']}, '"options" should be a text'),
         ('explain', {'option': 'x' * 70000}, 'more than 65536'),
-        ('osd', {'osd_id': '9' * 5000}, 'is no OSD'),
+        ('osd', {'osd_id': '9' * 5000}, 'invalid OSD id'),
         ('check', {'options': 'a', 'release': '18.' + '9' * 5000}, 'no release'),
         ('check', {'options': 'a', 'release': '18.²'}, 'no release'),
         ('osd\x1b[2J', {}, 'no command "osd?[2J"'),

@@ -241,8 +241,8 @@ def test_a_tab_that_cannot_be_placed_is_said_in_the_status(module: Any) -> None:
     module.tab_has_no_place()
     module.tab_has_no_place()
     (notice,) = json.loads(ask(module, 'status', 'json').stdout)['notices']
-    assert 'cannot be placed' in notice
-    assert 'cannot be placed' in ' '.join(ask(module, 'status').stdout.split())
+    assert 'cannot be added' in notice
+    assert 'cannot be added' in ' '.join(ask(module, 'status').stdout.split())
 
 
 def test_that_notice_goes_away_by_itself(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,10 +256,10 @@ def test_that_notice_goes_away_by_itself(module: Any, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ('inbuf', 'given', 'named'),
     [
-        ('', {'prefix': 'status', 'format': 'xml'}, '"xml" is no format; formats: plain'),
-        ('', {'prefix': 'mode', 'mode': 'x'}, '"x" is no mode; modes: off, observe'),
+        ('', {'prefix': 'status', 'format': 'xml'}, 'invalid format "xml"; formats: plain'),
+        ('', {'prefix': 'mode', 'mode': 'x'}, 'invalid mode "x"; modes: off, observe'),
         ('{}', {'prefix': 'status'}, 'Input file data (-i) not supported'),
-        ('', {'prefix': 'nonsense'}, 'cannot be read'),
+        ('', {'prefix': 'nonsense'}, 'cannot parse'),
     ],
 )
 def test_arguments_that_no_command_line_checked_are_refused_in_words(

@@ -1,4 +1,4 @@
-"""What should change: `findings`, `recommend`, `show` and the plan of `apply`."""
+"""Findings and recommendations: `findings`, `recommend`, `show` and the plan of `apply`."""
 
 from __future__ import annotations
 
@@ -34,19 +34,17 @@ from .phrases import (
 
 
 def findings(snapshot: Snapshot) -> str:
-    """What an expert would point out, worst first."""
+    """Findings, worst first."""
     if not snapshot.findings:
         if not snapshot.osds:
             return nothing_known(snapshot.mode)
         unread = [f.info.osd_id for f in snapshot.osds if f.options is None]
         if unread:
-            return paragraph(
-                f'Nothing to point out so far; the options of {osd_names(unread)} are not known.'
-            )
-        return 'Nothing to point out.'
+            return paragraph(f'No findings so far; the options of {osd_names(unread)} are unknown.')
+        return 'No findings.'
     text = table(
         (
-            # Typed again by whoever wants to see it in full, so never shortened.
+            # An argument of `finding show`, so never shortened.
             Column('ID', flexible=True, wrap=True, min_width=28),
             Column('SEVERITY'),
             Column('OSDS', 'r'),
@@ -58,12 +56,12 @@ def findings(snapshot: Snapshot) -> str:
 
 
 def finding(found: Sequence[Finding]) -> str:
-    """The findings of one id in full."""
+    """All findings with one id, in full."""
     return sections(*(finding_text(one) for one in found))
 
 
 def _alike(found: Sequence[Finding]) -> Iterable[Sequence[Finding]]:
-    """Findings of one id and severity together: a row says how many OSDs they name."""
+    """Findings grouped by id and severity; a row counts their OSDs."""
     by_id: dict[tuple[str, Severity], list[Finding]] = {}
     for one in found:
         by_id.setdefault((one.finding_id, one.severity), []).append(one)
@@ -82,20 +80,18 @@ def _finding_row(alike: Sequence[Finding]) -> tuple[str, str, str, str]:
 
 
 def recommend(snapshot: Snapshot) -> str:
-    """What should change, or why nothing needs to."""
+    """Recommended changes, or the reasons why there are none."""
     if snapshot.mode in {Mode.OFF, Mode.OBSERVE}:
-        return (
-            f'Nothing is recommended in mode {snapshot.mode.value}; see "{COMMAND} mode recommend".'
-        )
+        return f'No recommendations in mode {snapshot.mode.value}; see "{COMMAND} mode recommend".'
     if not snapshot.assessments:
         return nothing_known(snapshot.mode)
     if not snapshot.recommendations:
         return sections(
-            'No change is recommended.', _conclusions(snapshot), limits_of_groups(snapshot.groups)
+            'No changes recommended.', _conclusions(snapshot), limits_of_groups(snapshot.groups)
         )
     text = table(
         (
-            # Typed again by whoever applies it, so never shortened.
+            # An argument of `apply`, so never shortened.
             Column('ID', flexible=True, wrap=True, min_width=16),
             Column('WHO', flexible=True),
             Column('OSDS', 'r'),
@@ -130,21 +126,21 @@ def recommend(snapshot: Snapshot) -> str:
 
 
 def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
-    """One recommendation in full: what, why, what to expect, how to do it and to undo it."""
+    """A recommendation in full: reasons, prediction, plan, commands and undo."""
     r = recommendation
     limited = limited_by(r.limit)
     head = fields(
         [
             ('Recommendation', r.recommendation_id),
-            ('What', r.kind.value),
+            ('Kind', r.kind.value),
             ('Who', f'{r.who} ({format_plural(len(r.osds), "OSD")}: {format_ids(r.osds)})'),
-            ('Profile', r.profile or f'{UNNAMED_OPTIONS} (no known one)'),
+            ('Profile', r.profile or f'{UNNAMED_OPTIONS} (no known profile)'),
             ('Risk', r.risk.value),
-            ('Restart', 'every OSD, one at a time' if r.restart_required else 'none'),
+            ('Restart', 'each OSD, one at a time' if r.restart_required else 'none'),
             *([('Limited by', limited)] if limited else []),
             *_option(r),
-            ('Options now', r.options_from or '(empty)'),
-            ('Options then', r.options_to or '(empty)'),
+            ('Current options', r.options_from or '(empty)'),
+            ('New options', r.options_to or '(empty)'),
             *_annex(r),
         ]
     )
@@ -157,9 +153,9 @@ def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
         *(() if planned is None else _how(planned)),
         _one_domain_at_a_time(r) if r.kind is Kind.COMPACT else '',
         titled('Commands', _commands(r.commands)),
-        titled('To undo it', _commands(r.undo_commands)),
+        titled('Undo', _commands(r.undo_commands)),
         titled(
-            'To carry it out with verification, one OSD at a time',
+            'To apply it one OSD at a time, with verification',
             _commands((f'{COMMAND} apply {r.recommendation_id}',)),
         ),
     )
@@ -168,24 +164,24 @@ def show(recommendation: Recommendation, planned: Optional[Plan] = None) -> str:
 def _annex(recommendation: Recommendation) -> list[tuple[str, str]]:
     if recommendation.annex is None:
         return []
-    goes = recommendation.kind is Kind.REMOVE_OVERRIDE
-    return [('Annex that goes' if goes else 'Of that, annex', recommendation.annex)]
+    removed = recommendation.kind is Kind.REMOVE_OVERRIDE
+    return [('Removed annex' if removed else 'Including annex', recommendation.annex)]
 
 
 def _option(recommendation: Recommendation) -> list[tuple[str, str]]:
-    """Which of the two options is written; a compaction writes neither."""
+    """The config option that changes; none for a compaction."""
     written = recommendation.kind in {Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE}
     return [('Option', recommendation.option)] if written else []
 
 
 def plan(planned: Plan) -> str:
-    """What `apply` would do, and in which order."""
+    """The steps of `apply`, in order."""
     r = planned.recommendation
     pairs = [
-        ('Dry run', 'nothing was changed'),
+        ('Dry run', 'no changes were made'),
         ('Recommendation', f'{r.recommendation_id} ({r.kind.value})'),
         ('Who', r.who),
-        ('Profile', r.profile or f'{UNNAMED_OPTIONS} (no known one)'),
+        ('Profile', r.profile or f'{UNNAMED_OPTIONS} (no known profile)'),
         ('Purpose', purpose(planned.change.purpose)),
         ('Risk', r.risk.value),
         *_option(r),
@@ -194,12 +190,12 @@ def plan(planned: Plan) -> str:
         fields(pairs),
         *_how(planned),
         titled('Commands', _commands(r.commands)),
-        titled('To undo it', _commands(r.undo_commands)),
+        titled('Undo', _commands(r.undo_commands)),
     )
 
 
 def _how(planned: Plan) -> Iterable[str]:
-    """How it is carried out: order, watch, gates, duration."""
+    """The procedure: order, soak, gates, duration."""
     r = planned.recommendation
     least, most = planned.least_duration_s, planned.most_duration_s
     duration = format_duration(least)
@@ -216,13 +212,13 @@ def _how(planned: Plan) -> Iterable[str]:
         ),
         ('Canary', _watch(planned)),
         *_watch_of_batches(planned),
-        ('Duration', f'about {duration} if nothing has to wait'),
+        ('Duration', f'about {duration} without waiting'),
     ]
     steps = [
-        'Set the option for this OSD alone, and restart it.',
-        'Go on only when it is up with the new value running and all placement groups are clean.',
+        'Set the option for this OSD only, and restart it.',
+        'Continue once it is up with the new value and all placement groups are clean.',
     ]
-    yield titled('How it is carried out', fields(pairs))
+    yield titled('Procedure', fields(pairs))
     yield _batches(planned)
     if r.restart_required:
         yield titled('Before each restart', bullets(GATES))
@@ -230,13 +226,13 @@ def _how(planned: Plan) -> Iterable[str]:
 
 
 def _one_domain_at_a_time(recommendation: Recommendation) -> str:
-    """The order of a compaction campaign."""
+    """The order of OSDs in a compaction campaign."""
     domains = {osd_id: place.domain for osd_id, place in recommendation.places}
     by_domain = groupby(recommendation.osds, domains.get)
     return table(
         (
             Column('FAILURE DOMAIN', flexible=True),
-            Column('OSDS IN THEIR ORDER', flexible=True, wrap=True, min_width=20),
+            Column('OSDS IN ORDER', flexible=True, wrap=True, min_width=20),
         ),
         [(str(domain or UNKNOWN), _ids_in_order(list(osds))) for domain, osds in by_domain],
     )
@@ -245,26 +241,26 @@ def _one_domain_at_a_time(recommendation: Recommendation) -> str:
 def _watch(planned: Plan) -> str:
     r, soak = planned.recommendation, planned.soak
     if not r.restart_required or not r.osds:
-        return 'none: no OSD is restarted'
+        return 'none: no OSD restarts'
     if soak.most_s <= 0:
-        return 'none: soak_max is 0, so nothing is judged'
+        return 'none: soak_max is 0, so there is no verdict'
     canary = planned.batches[0]
     if canary.watched_for_crashes:
         return (
-            f'osd.{r.osds[0]}, watched for crashes only, for {format_duration(soak.least_s)}: no '
-            'OSD is there to compare it with and none to follow, so this ends as done, "not judged"'
+            f'osd.{r.osds[0]}, watched for crashes only, for {format_duration(soak.least_s)}: '
+            'it is the only OSD, without controls, so the rollout ends as done, "not judged"'
         )
     if not planned.judged:
         return (
             f'osd.{r.osds[0]}, but there are too few OSDs to compare it with: soak_inconclusive '
-            f'says what follows ({soak.inconclusive.value})'
+            f'applies ({soak.inconclusive.value})'
         )
     times = f'{format_duration(soak.least_s)} to {format_duration(max(soak.least_s, soak.most_s))}'
     controls = ', '.join(f'osd.{osd_id}' for osd_id in planned.change.controls)
     return (
-        f'osd.{r.osds[0]}, measured before and watched for {times} after'
-        f'{flushes_in(soak, planned.change.fill_s)}, against {controls}; without a verdict then: '
-        f'{soak.inconclusive.value}; if no worse and no better: {soak.no_benefit.value}'
+        f'osd.{r.osds[0]}, measured before the change and for {times} after it'
+        f'{flushes_in(soak, planned.change.fill_s)}, compared with {controls}; if inconclusive: '
+        f'{soak.inconclusive.value}; if neither better nor worse: {soak.no_benefit.value}'
     )
 
 
@@ -273,14 +269,14 @@ def _watch_of_batches(planned: Plan) -> Iterable[tuple[str, str]]:
     if len(planned.batches) < 2 or not planned.batches[0].watched:
         return
     if soak is None or soak.most_s <= 0:
-        yield 'Batches', 'batch_soak_max is 0, so none is watched or judged'
+        yield 'Batches', 'batch_soak_max is 0, so there is no soak and no verdict'
         return
     times = f'{format_duration(soak.least_s)} to {format_duration(max(soak.least_s, soak.most_s))}'
     yield (
         'Batches',
         (
-            f'each is watched for {times} after, against OSDs that are not changed yet; without a '
-            f'verdict then: {soak.inconclusive.value}'
+            f'each soaks for {times} and is compared with OSDs that are not changed yet; if '
+            f'inconclusive: {soak.inconclusive.value}'
         ),
     )
 
@@ -290,7 +286,7 @@ def _batches(planned: Plan) -> str:
         (
             Column('BATCH', 'r'),
             Column('FAILURE DOMAIN', flexible=True),
-            Column('OSDS IN THEIR ORDER', flexible=True, wrap=True, min_width=20),
+            Column('OSDS IN ORDER', flexible=True, wrap=True, min_width=20),
             Column('COMPARED WITH', flexible=True, wrap=True, min_width=20),
         ),
         [
@@ -306,14 +302,14 @@ def _batches(planned: Plan) -> str:
 
 
 def _domain_kinds(planned: Plan) -> str:
-    kinds = {'not known' if b.domain is None else b.domain.kind for b in planned.batches}
+    kinds = {'unknown' if b.domain is None else b.domain.kind for b in planned.batches}
     return ', '.join(sorted(kinds))
 
 
 def _compared_with(batch: PlannedBatch) -> str:
     if batch.judged:
         return format_ids(batch.controls)
-    return 'nothing: watched for crashes only' if batch.watched_for_crashes else UNKNOWN
+    return 'none, watched for crashes only' if batch.watched_for_crashes else UNKNOWN
 
 
 def _ids_in_order(osd_ids: Sequence[int]) -> str:
@@ -334,8 +330,8 @@ def _expected(prediction: Prediction) -> str:
 
 def _difference(changes: Optional[Sequence[OptionDifference]]) -> str:
     if changes is None:
-        return 'The two cannot be compared: one of them is no option string that Ceph accepts.'
-    return changes_table(changes, 'NOW', 'THEN') or 'No option value changes.'
+        return 'Cannot compare the options: one of the strings is invalid.'
+    return changes_table(changes, 'CURRENT', 'NEW') or 'No option values change.'
 
 
 def _reasons(reasons: Sequence[Reason]) -> str:
@@ -346,9 +342,7 @@ def _reasons(reasons: Sequence[Reason]) -> str:
 
 def _predictions(predictions: Sequence[Prediction]) -> str:
     if not predictions:
-        return paragraph(
-            'Nothing is predicted: neither a published measurement nor the model fits.', 4, '  - '
-        )
+        return paragraph('No prediction: no published measurement or model applies.', 4, '  - ')
     return '\n'.join(line for prediction in predictions for line in _prediction(prediction))
 
 
@@ -361,5 +355,5 @@ def _prediction(prediction: Prediction) -> tuple[str, str]:
 
 
 def _commands(commands: Sequence[str]) -> str:
-    """Not indented: a command that is continued on the next line must stay what it is."""
+    """Not indented, so that commands with continuation lines can be pasted."""
     return '\n'.join(shell_command(command) for command in commands)

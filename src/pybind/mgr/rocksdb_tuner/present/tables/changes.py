@@ -1,4 +1,4 @@
-"""What was changed: `rollout status` and `history`."""
+"""Operations and their history: `rollout status`, `operation` and `history`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .phrases import (
 
 _RIGHTNESS = {
     Rightness.RIGHT: 'came true',
-    Rightness.DIRECTION: 'right in direction, not in size',
+    Rightness.DIRECTION: 'right direction, wrong size',
     Rightness.WRONG: 'did not come true',
 }
 
@@ -45,18 +45,18 @@ def rollout(
     campaign: Optional[CampaignState] = None,
     campaign_waits_for: Optional[str] = None,
 ) -> str:
-    """The rollout under way, or the last one; beside it the compaction campaign."""
-    told = '' if campaign is None else campaign_table(campaign, campaign_waits_for)
+    """The current or last rollout and compaction campaign."""
+    campaign_text = '' if campaign is None else campaign_table(campaign, campaign_waits_for)
     if state is None:
-        return told or 'There was no rollout yet.'
-    return sections(_rollout(state), told)
+        return campaign_text or 'No rollouts yet.'
+    return sections(_rollout(state), campaign_text)
 
 
 def operation(last: LastOperations) -> str:
-    """The operation under way, or the last one, with what comes next."""
+    """The current or last operation, with the next step."""
     state = last.in_view
     if state is None:
-        return 'There was no operation yet.'
+        return 'No operations yet.'
     if isinstance(state, RolloutState):
         text, following = _rollout(state), next_step_of_rollout(state)
     else:
@@ -68,10 +68,10 @@ def operation(last: LastOperations) -> str:
 def operations(found: Sequence[Operation]) -> str:
     """A row per rollout and compaction campaign."""
     if not found:
-        return 'There was no operation yet.'
+        return 'No operations yet.'
     return table(
         (
-            # Typed again by whoever rolls it back, so never shortened.
+            # An argument of `rollback`, so never shortened.
             Column('ID', flexible=True, wrap=True, min_width=20),
             Column('KIND'),
             Column('WHO', flexible=True),
@@ -100,7 +100,7 @@ def _dealt_with(one: Operation) -> str:
 
 
 def _state_of(one: Operation) -> str:
-    """How it ended, or how far it is."""
+    """The outcome, or the progress."""
     if one.under_way:
         return UNKNOWN if one.phase is None else one.phase.value
     return UNKNOWN if one.outcome is None else one.outcome.value
@@ -113,17 +113,17 @@ def _rollout(state: RolloutState) -> str:
         ('Recommendation', f'{request.recommendation_id} ({request.kind.value})'),
         ('Who', request.who),
         ('Option', request.option),
-        ('Asked for by', request.actor),
+        ('Started by', request.actor),
         ('Purpose', purpose(request.purpose)),
         ('Phase', phase_of(state)),
     ]
     if state.paused_reason is not None:
-        pairs.append(('Waits because', state.paused_reason))
+        pairs.append(('Paused', state.paused_reason))
     if state.failure is not None:
-        pairs.append(('What happened', state.failure))
+        pairs.append(('Failure', state.failure))
     left = who_was_left(state)
     if left is not None and not state.ended:
-        pairs.append(('Left behind', left))
+        pairs.append(('Not restored', left))
     if state.last_error is not None and not state.ended:
         pairs.append(('Last error', state.last_error))
     pairs += [
@@ -137,7 +137,7 @@ def _rollout(state: RolloutState) -> str:
 
 
 def _verdict(state: RolloutState) -> str:
-    """On the canary."""
+    """The verdict on the canary."""
     if state.judgement is not None:
         return in_words(state.judgement)
     watched = watched_batch(state)
@@ -147,18 +147,18 @@ def _verdict(state: RolloutState) -> str:
 
 
 def _measured_before(state: RolloutState) -> str:
-    """Nothing is changed yet, and what it will be compared with takes its time."""
+    """The baseline is measured before the first change."""
     needed_s = planned_batch(state.request, state.soak, 0).baseline_s
     if not needed_s:
         return 'not judged'
     return (
-        f'none yet; osd.{state.request.order[0]} is measured before it is changed, for '
+        f'none yet; measuring the baseline of osd.{state.request.order[0]}, '
         f'{format_duration(state.baseline_s)} of {format_duration(needed_s)}'
     )
 
 
 def _batch(state: RolloutState) -> list[tuple[str, str]]:
-    """What is found of the batch after the canary that is watched."""
+    """The verdict on the batch that soaks."""
     number = len(state.verdicts)
     if state.batch_judgement is not None:
         return [(_name_of(state, number), in_words(state.batch_judgement))]
@@ -185,7 +185,7 @@ def _not_yet(state: RolloutState, batch: PlannedBatch) -> str:
 def history(records: Sequence[HistoryRecord]) -> str:
     """Every change, oldest first."""
     if not records:
-        return 'Nothing was ever changed by this module.'
+        return 'No changes yet.'
     return sections(
         *(_history_record(record) for record in records),
         paragraph(f'Track record: {track_record_line(track_record(records))}.'),
@@ -193,7 +193,7 @@ def history(records: Sequence[HistoryRecord]) -> str:
 
 
 def _rollout_osds(state: RolloutState) -> str:
-    """Batches by how far they are: what a hundred of them have in common takes one line."""
+    """Batches grouped by progress, so that a hundred pending ones take one line."""
     steps = {osd.osd_id: osd.step.value for osd in state.osds}
     alike: dict[tuple[Phase, Optional[Verdict]], list[tuple[int, Batch]]] = {}
     for number, batch in enumerate(batches(state), 1):
@@ -225,8 +225,7 @@ def _rollout_osds(state: RolloutState) -> str:
 def _history_record(record: HistoryRecord) -> str:
     when = format_time(record.time_s) or UNKNOWN
     head = paragraph(
-        f'{when} {record.rollout_id} {record.who} {record.outcome.value}, '
-        f'asked for by {record.actor}'
+        f'{when} {record.rollout_id} {record.who} {record.outcome.value}, started by {record.actor}'
     )
     pairs = [
         ('Change', _change_line(record)),
@@ -243,7 +242,7 @@ def _history_record(record: HistoryRecord) -> str:
 
 def _change_line(record: HistoryRecord) -> str:
     change = _difference_line(record.options_from, record.options_to)
-    return f'{change}, by {ANNEX}' if record.option == ANNEX else change
+    return f'{change}, in {ANNEX}' if record.option == ANNEX else change
 
 
 def _difference_line(before: str, after: str) -> str:
@@ -251,7 +250,7 @@ def _difference_line(before: str, after: str) -> str:
     if changes is None:
         return f'from {before or "(empty)"} to {after or "(empty)"}'
     if not changes:
-        return 'none of the option values; only who sets them'
+        return 'no option values, only their source'
     return ', '.join(
         f'{c.option}={option_value(c.value_from)}->{option_value(c.value_to)}' for c in changes
     )

@@ -1,4 +1,4 @@
-"""A compaction campaign: how far it is, and the space that it gave back."""
+"""A compaction campaign: progress and reclaimed space."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .phrases import sections
 
 
 def campaign(state: CampaignState, waits_for: Optional[str] = None) -> str:
-    """The campaign under way, or the last one."""
+    """The current or last campaign."""
     phase = state.phase.value
     if state.paused_reason is not None:
         phase += f' (in {state.stage.value})'
@@ -23,14 +23,14 @@ def campaign(state: CampaignState, waits_for: Optional[str] = None) -> str:
         ('Phase', phase),
     ]
     if state.paused_reason is not None:
-        pairs.append(('Waits because', state.paused_reason))
+        pairs.append(('Paused', state.paused_reason))
     if waits_for is not None and not state.ended:
-        pairs.append(('Waits for', waits_for))
+        pairs.append(('Waiting for', waits_for))
     if state.last_error is not None and not state.ended:
         pairs.append(('Last error', state.last_error))
     pairs += [
-        ('So far' if not state.ended else 'Result', in_words(state)),
-        ('Writes before', format_ms(state.baseline_ms)),
+        ('Progress' if not state.ended else 'Result', in_words(state)),
+        ('Latency before', format_ms(state.baseline_ms)),
         ('Started', format_time(state.started_s) or UNKNOWN),
         ('Updated', format_time(state.updated_s) or UNKNOWN),
     ]
@@ -42,7 +42,7 @@ def campaign(state: CampaignState, waits_for: Optional[str] = None) -> str:
         Column('DB BEFORE', 'r'),
         Column('AFTER', 'r'),
         Column('CHANGE', 'r'),
-        Column('WRITES', 'r'),
+        Column('LATENCY', 'r'),
     )
     return sections(fields(pairs), table(columns, [_row(osd) for osd in state.osds]))
 

@@ -1,4 +1,4 @@
-"""What the RocksDB of one OSD says of itself: levels, compaction and stalls."""
+"""RocksDB statistics of an OSD: levels, compactions and stalls."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .phrases import sections
 
 
 def deep_look(look: OsdDeepStats, *, sharded: Optional[bool]) -> str:
-    """``sharded`` is whether there are more column families than "default"; None: not known."""
+    """``sharded``: there are more column families than "default"; None if unknown."""
     stats = look.stats
     return sections(
         fields(
             [
-                ('RocksDB opened', f'{format_duration(stats.uptime_s)} before'),
-                ('Writes held up for', format_duration(stats.stalled_s)),
+                ('RocksDB uptime', format_duration(stats.uptime_s)),
+                ('Writes stalled for', format_duration(stats.stalled_s)),
                 ('Memtables', format_bytes(stats.memtable_bytes)),
                 ('Block cache', format_bytes(stats.block_cache_bytes)),
                 *_totals(stats),
@@ -44,7 +44,7 @@ def _totals(stats: DeepStats) -> list[tuple[str, str]]:
 
 def _families(stats: DeepStats) -> str:
     if not stats.column_families:
-        return 'RocksDB shows no column family.'
+        return 'RocksDB reports no column families.'
     columns = (
         Column('COLUMN FAMILY'),
         Column('FILES', 'r'),
@@ -107,20 +107,20 @@ def _remarks(look: OsdDeepStats, *, sharded: Optional[bool]) -> list[str]:
     only_default = [family.name for family in look.stats.column_families] == ['default']
     if only_default and sharded is not False:
         found.append(
-            'This release shows only the column family "default", which holds next to nothing '
-            'where RocksDB is sharded.'
+            'This release reports only the column family "default", which is almost empty in a '
+            'sharded RocksDB.'
         )
     if look.stats.totals is None:
         found.append(
-            'Totals over all column families need rocksdb_perf from the start of the OSD: set it, '
-            'and restart the OSD.'
+            'Totals over all column families require rocksdb_perf at OSD startup: set it and '
+            'restart the OSD.'
         )
     if look.not_put_back:
         names = ', '.join(look.not_put_back)
-        found.append(f'Still on, and tried again until it is as it was before: {names}.')
+        found.append(f'Still enabled, and retried until restored: {names}.')
     elif look.switched_on:
         names = ', '.join(look.switched_on)
-        found.append(f'Switched on for this, and off again: {names}.')
+        found.append(f'Enabled temporarily: {names}.')
     return [paragraph(text) for text in found]
 
 

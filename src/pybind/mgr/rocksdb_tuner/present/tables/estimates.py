@@ -1,4 +1,4 @@
-"""Estimates of the model, in words."""
+"""Estimates of the model as text."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def estimated(found: Optional[Estimate], form: Callable[[Optional[float]], str])
 
 
 def objects_written_to(found: Optional[WorkingSet]) -> str:
-    """By what was measured; before that any number up to what the database has room for."""
+    """Estimated from measurements; before that any number that fits the database."""
     if found is None:
         return UNKNOWN
     if found.fitted is None:
         most = format_count(found.prior.high)
-        return f'any number up to {most}: what was written does not tell yet'
-    return f'{estimated(found.fitted, format_count)}, by what was written for them'
+        return f'up to {most}: not measured yet'
+    return f'{estimated(found.fitted, format_count)}, estimated from writes'

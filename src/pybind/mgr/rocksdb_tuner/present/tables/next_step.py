@@ -1,4 +1,4 @@
-"""What an operator does next while something is under way: a command, or what to wait for. Pure."""
+"""The next step of the operation in progress: a command, or what to wait for. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ABORT = f'"{COMMAND} operation abort"'
 
 
 def next_step(snapshot: Snapshot) -> Optional[str]:
-    """In a sentence without a full stop; None while nothing is under way."""
+    """A phrase without a full stop; None if no operation is in progress."""
     rollout, campaign = snapshot.rollout, snapshot.campaign
     if rollout is not None and not rollout.ended:
         return next_step_of_rollout(rollout)
@@ -40,21 +40,21 @@ def next_step(snapshot: Snapshot) -> Optional[str]:
 
 
 def next_step_of_rollout(state: RolloutState) -> Optional[str]:
-    """The same; None once it ended."""
+    """None if it has ended."""
     if state.ended:
         return None
     recovering = state.direction is Direction.RECOVER
     if state.paused_by is not None and not recovering:
         return _paused()
     if undecided(state):
-        return f'{_RESUME} changes the other OSDs, "{COMMAND} rollback" restores what was there'
+        return f'{_RESUME} changes the other OSDs, "{COMMAND} rollback" restores the old one'
     if state.paused_reason is not None:
         return _waiting(state.paused_reason)
     return f'wait for {_step_of(state)}'
 
 
 def _step_of(state: RolloutState) -> str:
-    """What goes on by itself."""
+    """What the rollout is doing."""
     at_work = in_flight(state)
     if state.direction is not Direction.FORWARD:
         return 'the rollback' if at_work is None else f'osd.{at_work.osd_id} to be restored'
@@ -78,12 +78,12 @@ def _step_of(state: RolloutState) -> str:
             )
         return f'osd.{state.request.order[0]} to be changed'
     if state.stage is Phase.COLLAPSING:
-        return 'the entries of single OSDs to become one'
+        return 'the settings of single OSDs to be merged'
     return 'the next OSD'
 
 
 def next_step_of_campaign(state: CampaignState, waits_for: Optional[str]) -> Optional[str]:
-    """The same; None once it ended."""
+    """None if it has ended."""
     if state.ended:
         return None
     if state.paused_by is not None:
@@ -101,11 +101,11 @@ def _paused() -> str:
 
 
 def _waiting(reason: str) -> str:
-    """Of what waits for something else than a decision."""
+    """What ends a wait that needs no decision."""
     if reason == NOT_ALLOWED:
         return f'"{COMMAND} mode recommend" continues it, {_ABORT} ends it'
     if reason.startswith(SLOW_WRITES):
-        return f'{_RESUME} accepts the latency of now, {_ABORT} ends it'
+        return f'{_RESUME} accepts the current latency, {_ABORT} ends it'
     opened_by = way_out(reason)
     hint = 'it continues by itself after that' if opened_by is None else opened_by
     return f'{hint}; {_ABORT} ends it'

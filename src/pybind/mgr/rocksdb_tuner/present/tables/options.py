@@ -16,17 +16,17 @@ from ...units import UNKNOWN
 from ..layout import WIDE, Column, fields, paragraph, table
 from .phrases import SEVERITY_MARKS, bullets, osd_names, sections, titled
 
-_ACCEPTED = {True: 'accepted', False: 'NOT accepted', None: 'not known'}
+_ACCEPTED = {True: 'accepted', False: 'NOT accepted', None: 'unknown'}
 _TAKES_EFFECT = {
-    'at-once': 'at once',
-    'restart': 'at the next start of the OSD',
-    'mkfs': 'only when an OSD is made',
+    'at-once': 'immediately',
+    'restart': 'after a restart of the OSD',
+    'mkfs': 'when an OSD is created',
 }
-_SCOPES = {'db': 'the whole database', 'cf': 'each column family', 'ceph': "Ceph's own"}
+_SCOPES = {'db': 'the whole database', 'cf': 'each column family', 'ceph': 'Ceph'}
 
 
 def check(verdict: Verdict) -> str:
-    """Would an OSD start, what would it run, what is unwise."""
+    """Whether an OSD would start, the effective options and problems."""
     worst = verdict.worst
     return sections(
         fields(
@@ -37,9 +37,9 @@ def check(verdict: Verdict) -> str:
                 *_others(verdict),
             ]
         ),
-        titled('In effect', _in_effect(worst)),
+        titled('Effective options', _in_effect(worst)),
         titled('Problems', '\n'.join(_problem(p) for p in worst.result.problems)),
-        titled('Taken for granted', bullets(worst.subject.hardware.assumptions)),
+        titled('Assumptions', bullets(worst.subject.hardware.assumptions)),
     )
 
 
@@ -47,14 +47,14 @@ def _about_osds(verdict: ReleaseVerdict) -> Iterable[tuple[str, str]]:
     if verdict.subject.osd_ids:
         yield 'For', osd_names(verdict.subject.osd_ids)
     if verdict.subject.annex:
-        yield 'With their annex', verdict.subject.annex
+        yield 'With annex', verdict.subject.annex
 
 
 def _accepted(verdict: ReleaseVerdict) -> str:
     return {
-        True: 'yes: an OSD starts with it',
-        False: 'NO: an OSD does not start with it',
-        None: 'NOT KNOWN: whether an OSD starts with it, or what it would run, cannot be told',
+        True: 'yes: an OSD starts with these options',
+        False: 'NO: an OSD does not start with these options',
+        None: 'UNKNOWN: cannot determine whether an OSD starts with these options',
     }[verdict.result.accepted]
 
 
@@ -63,11 +63,11 @@ def _others(verdict: Verdict) -> Iterable[tuple[str, str]]:
         f'{one.release.label}: {_ACCEPTED[one.result.accepted]}' for one in verdict.by_release[1:]
     ]
     if others:
-        yield 'Also judged', ', '.join(others)
+        yield 'Other releases', ', '.join(others)
 
 
 def _in_effect(verdict: ReleaseVerdict) -> str:
-    """What RocksDB makes of the options that were written; the rest is its own default."""
+    """The effective values of the given options; all others are RocksDB's defaults."""
     if not verdict.result.accepted:
         return ''
     try:
@@ -80,8 +80,8 @@ def _in_effect(verdict: ReleaseVerdict) -> str:
         return ''
     columns = (
         Column('OPTION', flexible=True, min_width=20),
-        Column('WRITTEN', flexible=True, wrap=True),
-        Column('IN EFFECT', flexible=True, wrap=True),
+        Column('GIVEN', flexible=True, wrap=True),
+        Column('EFFECTIVE', flexible=True, wrap=True),
     )
     return table(columns, rows, indent=2, width=WIDE)
 
@@ -104,7 +104,7 @@ def option_list(options: Sequence[Union[OptionInfo, RelatedOption]]) -> str:
         Column('FOR'),
         Column('TYPE'),
         Column('DANGER'),
-        Column('WHAT IT DOES', flexible=True, wrap=True, min_width=40),
+        Column('DESCRIPTION', flexible=True, wrap=True, min_width=40),
     )
     return table(
         columns,
@@ -128,7 +128,7 @@ def _kind(info: Union[OptionInfo, RelatedOption]) -> tuple[str, str]:
 
 
 def explain(info: Union[OptionInfo, RelatedOption]) -> str:
-    """All that is known of one option."""
+    """An option in full."""
     if isinstance(info, RelatedOption):
         return _related_option(info)
     unit = f' of {info.unit}' if info.unit else ''
@@ -136,13 +136,13 @@ def explain(info: Union[OptionInfo, RelatedOption]) -> str:
         ('Option', info.name),
         ('For', _SCOPES.get(info.scope, info.scope)),
         ('Type', f'{info.value_type.value}{unit}'),
-        ('What it does', info.meaning),
+        ('Description', info.meaning),
         ('Change it', info.change_when),
         ('Leave it', info.leave_when),
         *_limits(info),
         *([('Deprecated', info.deprecated)] if info.deprecated else []),
         ('Takes effect', _TAKES_EFFECT['restart' if info.needs_restart else 'at-once']),
-        ('Set by module', 'may be' if info.assessed else 'never: its effect was not assessed'),
+        ('Set by module', 'possible' if info.assessed else 'never: its effect is not assessed'),
         ('Source', info.source),
     ]
     rows = [
@@ -160,13 +160,13 @@ def explain(info: Union[OptionInfo, RelatedOption]) -> str:
 
 
 def _related_option(info: RelatedOption) -> str:
-    """An option of Ceph beside the string."""
+    """A Ceph option outside the option string."""
     unit = f' of {info.unit}' if info.unit else ''
     pairs = [
         ('Option', info.name),
-        ('For', 'the OSD, beside the option string'),
+        ('For', 'the OSD, outside the option string'),
         ('Type', f'{info.value_type}{unit}'),
-        ('What it does', info.meaning),
+        ('Description', info.meaning),
         ('Change it', info.change_when),
         ('Leave it', info.leave_when),
         *([('Danger', f'{info.danger.level}: {info.danger.why}')] if info.danger else []),
@@ -182,7 +182,7 @@ def _related_option(info: RelatedOption) -> str:
 
 
 def _members(info: OptionInfo) -> str:
-    """Of a struct: each member with its default by version."""
+    """The members of a struct with their defaults by version."""
     if not info.members:
         return ''
     columns = (
@@ -215,25 +215,25 @@ def _limits(info: OptionInfo) -> Iterable[tuple[str, str]]:
         yield 'Moved into', ' to '.join(UNKNOWN if e is None else info.spelled(e) for e in ends)
     if info.sane:
         least, most = info.spelled(info.sane.minimum), info.spelled(info.sane.maximum)
-        yield 'Sane', f'{least} to {most}: {info.sane.why}'
+        yield 'Sane range', f'{least} to {most}: {info.sane.why}'
     if info.danger:
         yield 'Danger', f'{info.danger.level}: {info.danger.why}'
 
 
 def comparison(compared: Comparison) -> str:
-    """What has to change in one option set to become the other, and what is known of each."""
+    """The differences between two option strings, and an explanation of each."""
     head = fields(
         [
             ('From', compared.side_from.name),
             ('To', compared.side_to.name),
             (
-                'On',
+                'Release',
                 f'{compared.release.label}, RocksDB {compared.release.rocksdb_version}',
             ),
         ]
     )
     if not compared.changes:
-        return sections(head, 'No difference: OSDs run the same with both.')
+        return sections(head, 'No difference: both result in the same effective options.')
     columns = (
         Column('OPTION', flexible=True, min_width=20),
         Column('FROM', flexible=True, wrap=True),
@@ -250,8 +250,8 @@ def comparison(compared: Comparison) -> str:
     untold = [
         f'{name[:1].upper()}{name[1:]}: {what}'
         for names, what in (
-            (compared.refused, 'no OSD starts with it.'),
-            (compared.not_judged, 'whether an OSD starts with it cannot be told.'),
+            (compared.refused, 'OSDs do not start with it.'),
+            (compared.not_judged, 'cannot determine whether an OSD starts with it.'),
         )
         for name in names
     ]
@@ -264,7 +264,7 @@ def comparison(compared: Comparison) -> str:
 
 
 def _value(written: Optional[str], effective: Optional[str]) -> str:
-    """What is in effect, and what was written where that is something else."""
+    """The effective value, and the given one if it differs."""
     if effective is None:
         return UNKNOWN if written is None else written
     if written is None or written == effective:
@@ -275,9 +275,9 @@ def _value(written: Optional[str], effective: Optional[str]) -> str:
 def _reason(change: OptionChange) -> str:
     info = change.info
     if info is None:
-        said = 'The catalogue does not have it.'
+        text = 'Not in the catalog.'
     elif change.follows:
-        said = f'Follows from the others. {info.meaning}'
+        text = f'Follows from other options. {info.meaning}'
     else:
-        said = f'{info.meaning} Change it: {info.change_when} Leave it: {info.leave_when}'
-    return paragraph(f'{change.option}: {said}', 4, '  - ')
+        text = f'{info.meaning} Change it: {info.change_when} Leave it: {info.leave_when}'
+    return paragraph(f'{change.option}: {text}', 4, '  - ')

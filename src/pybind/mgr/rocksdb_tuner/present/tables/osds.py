@@ -1,4 +1,4 @@
-"""What OSDs do: `osd`, `osd <id>` and `workload`."""
+"""OSDs and their workload: `osd`, `osd <id>` and `workload`."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ from .phrases import (
     workload_cells,
 )
 
-#: The source, and so the name here, of the option string that a release has by itself.
+#: The source of the release's own option string, shown instead of a profile.
 _RELEASE_DEFAULT = 'default'
-#: Between what is on the DB device and what is not.
+#: Between usage of the DB device and spillover.
 _SPILLED = '+'
 _SHARDED = {None: UNKNOWN, True: 'yes', False: 'no: RocksDB is not sharded'}
 _NO_SIGNALS = Signals(osd_id=-1)
@@ -80,13 +80,13 @@ def osds(snapshot: Snapshot) -> str:
 
 
 def osd(detail: OsdDetail) -> str:
-    """All that is known of one OSD."""
+    """An OSD in full."""
     facts = detail.facts
     info = facts.info
     signals = facts.signals or _NO_SIGNALS
     state = ', '.join(('up' if info.up else 'down', 'in' if info.in_cluster else 'out'))
     limited = limited_by(detail.limit)
-    version = f'{info.version or UNKNOWN} ({info.release or "release not known"})'
+    version = f'{info.version or UNKNOWN} ({info.release or "unknown release"})'
     head = fields(
         [
             (f'osd.{info.osd_id}', state),
@@ -127,15 +127,15 @@ def _model_fields(found: Modeled) -> str:
 
 def _last_start(start: LastStart) -> str:
     least, most = format_span(start.away_s), format_span(start.away_most_s)
-    # Of one that nobody saw down only the most is known.
+    # Without a sample while it was down only the maximum is known.
     away = f'for at most {most}' if not start.away_s else least
     if start.away_s and least != most:
         away += f' (at most {most})'
-    return f'was away {away}' + (', with most OSDs of its host' if start.host_away else '')
+    return f'was down {away}' + (', with most OSDs of its host' if start.host_away else '')
 
 
 def workload(snapshot: Snapshot) -> str:
-    """What the clients do, by group and by OSD, with the evidence."""
+    """Workloads by group and by OSD, with evidence."""
     if not snapshot.osds:
         return nothing_known(snapshot.mode)
     by_group = table(
@@ -190,7 +190,7 @@ def _osd_cells(facts: OsdFacts, domain: str) -> Sequence[str]:
 
 
 def _db_used_cell(signals: Signals) -> str:
-    """How full the DB device is, or the size of a DB that shares its device; and what spilled."""
+    """Usage of a dedicated DB device, or the size of a DB on a shared one; and spillover."""
     if signals.db_used_bytes is None or not signals.db_total_bytes:
         used = format_bytes_short(signals.db_used_bytes)
     else:
@@ -208,7 +208,7 @@ def _spillover_note(osds: Iterable[OsdFacts]) -> str:
 def _profile_cell(options: Optional[OsdOptions]) -> str:
     if options is None:
         return UNKNOWN
-    # Which release's default that is says the release; those of other sources have their name.
+    # The default is that of the OSD's release; options from other sources have a name.
     by_default = options.profile is not None and options.source == _RELEASE_DEFAULT
     name = _RELEASE_DEFAULT if by_default else options.profile or UNNAMED_OPTIONS
     return name + (PENDING_MARK if options.pending_restart else '')
@@ -224,7 +224,7 @@ def _osd_workload_cells(facts: OsdFacts) -> tuple[str, str, str]:
 def _workload_rows(
     head: tuple[str, str], found: Optional[Workload]
 ) -> Iterable[tuple[str, str, str, str, str]]:
-    """One row per piece of evidence; what is above it is not repeated."""
+    """A row per piece of evidence, without repeating the cells above."""
     statements = [e.statement for e in found.evidence] if found is not None else []
     workload_class, confidence = workload_cells(found)
     yield (*head, workload_class, confidence, statements[0] if statements else UNKNOWN)
@@ -253,10 +253,10 @@ def _devices(facts: OsdFacts) -> str:
     info = facts.info
     if info.dedicated_db is None:
         return UNKNOWN
-    db = 'DB on a device of its own' if info.dedicated_db else 'DB shares the device of the data'
+    db = 'dedicated DB device' if info.dedicated_db else 'DB on the data device'
     if info.db_device_bytes is not None:
         db += f' ({format_bytes(info.db_device_bytes)})'
-    return f'{db}, WAL on a device of its own' if info.dedicated_wal else db
+    return f'{db}, dedicated WAL device' if info.dedicated_wal else db
 
 
 def _signal_fields(signals: Signals, facts: OsdFacts) -> str:
@@ -276,7 +276,7 @@ def _signal_fields(signals: Signals, facts: OsdFacts) -> str:
             ('Recovery', _client(signals.recovery_ops_per_s, signals.recovery_bytes_per_s)),
             (
                 'KV sync',
-                f'{format_ms(signals.kv_sync_ms)}, of that flush {format_ms(signals.kv_flush_ms)}',
+                f'{format_ms(signals.kv_sync_ms)} (flush {format_ms(signals.kv_flush_ms)})',
             ),
             ('  thread busy', format_percent(signals.kv_sync_busy)),
             ('Commit', format_ms(signals.commit_ms)),
@@ -307,12 +307,12 @@ def _memory(facts: OsdFacts) -> list[tuple[str, str]]:
 def _forecast(forecast: Forecast) -> str:
     history = format_duration(forecast.history_s)
     if forecast.outlook is Outlook.SPILLED:
-        return 'what does not fit is on the slow device already'
+        return 'already spilled over to the slow device'
     if forecast.outlook is Outlook.NOT_ENOUGH_HISTORY:
         return f'not enough history ({history})'
     if forecast.outlook is Outlook.NOT_GROWING:
         return f'no growth in the last {history}'
-    growth = f'{format_bytes(forecast.growth_bytes_per_day)} a day over the last {history}'
+    growth = f'{format_bytes(forecast.growth_bytes_per_day)}/day over the last {history}'
     if forecast.outlook is Outlook.BEYOND_HORIZON:
         return f'not soon: {growth}'
     earliest = format_duration(forecast.full_earliest_s)
@@ -330,12 +330,12 @@ _INDENTS = {
 
 
 def _latency_table(latency: Optional[WriteLatency]) -> str:
-    """Where the time of a write goes; nothing where no client wrote."""
+    """The latency of a write by stage; empty without client writes."""
     if latency is None or not latency.client_op_ms:
         return ''
     whole_ms = latency.client_op_ms
     rows = table(
-        (Column("PART OF A CLIENT'S WRITE"), Column('MEAN', 'r'), Column('SHARE', 'r')),
+        (Column('WRITE STAGE'), Column('MEAN', 'r'), Column('SHARE', 'r')),
         (
             (
                 '. ' * _INDENTS[part.part] + part.part,
@@ -354,9 +354,7 @@ def _latency_table(latency: Optional[WriteLatency]) -> str:
 
 
 def _not_measured(facts: OsdFacts) -> str:
-    return (
-        'Nothing was measured on it yet.' if facts.info.up else 'Nothing is measured: it is down.'
-    )
+    return 'No samples yet.' if facts.info.up else 'No samples: the OSD is down.'
 
 
 def _window(signals: Signals) -> str:
@@ -379,17 +377,17 @@ def _write_amp(signals: Signals) -> str:
 
 def _option_fields(options: Optional[OsdOptions]) -> str:
     if options is None:
-        return 'The options it runs are not known.'
+        return 'The running options are unknown.'
     pairs = [
-        ('Profile', options.profile or f'{UNNAMED_OPTIONS} (no known one)'),
+        ('Profile', options.profile or f'{UNNAMED_OPTIONS} (no known profile)'),
         ('Source', _source(options)),
         ('Running', options.running or '(empty)'),
     ]
     if options.annex:
-        pairs.append(('Of that, annex', options.annex))
+        pairs.append(('Including annex', options.annex))
     changes: Sequence[OptionDifference] = ()
     if options.next_start is None:
-        pairs.append(('Next start', 'what it would run cannot be told'))
+        pairs.append(('Next start', 'unknown'))
     elif options.pending_restart:
         pairs.append(('Next start', options.next_start or '(empty)'))
         changes = difference(options.running, options.next_start) or ()
@@ -399,7 +397,7 @@ def _option_fields(options: Optional[OsdOptions]) -> str:
 def _source(options: OsdOptions) -> str:
     text = options.source
     if options.overruled:
-        return f'{text}; it beats the config store'
+        return f'{text}; it overrides the config store'
     if options.deciding_who is None:
         return text
     when = ', at the next start the' if options.pending_restart else ','

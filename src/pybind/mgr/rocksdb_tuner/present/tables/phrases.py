@@ -1,4 +1,4 @@
-"""What several answers say in the same words."""
+"""Phrases and layout shared by several tables."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from ...workload.records import Workload, WorkloadClass
 from ..layout import WIDE, Column, paragraph, shell_command, table
 from ..summaries import osds_finished
 
-#: How an operator calls the module.
+#: The prefix of all commands.
 COMMAND = 'ceph rocksdb-tuner'
-#: An option set that is no known profile.
+#: Options that match no known profile.
 UNNAMED_OPTIONS = 'custom'
-#: At option sets that change with a restart; `pending_note` explains it.
+#: Marks options that change with a restart; `pending_note` explains it.
 PENDING_MARK = '*'
-#: Names of OSDs in a sentence; more than that are shown as a number.
+#: The length of a list of OSDs in a sentence; longer ones are shown as a number.
 _RANGES_SHOWN_CHARS = 48
 
 #: As in `ceph health detail`.
 SEVERITY_MARKS = {'error': '[ERR]', 'warning': '[WRN]', 'info': '[INF]'}
 
-#: By the unit that stands beside a value; any other unit is printed as it is.
+#: By unit; a value with any other unit is printed as is.
 _FORMATS: Mapping[str, Callable[[Optional[float]], str]] = {
     'bytes': format_bytes,
     'bytes/s': format_bytes_rate,
@@ -53,28 +53,28 @@ _FORMATS: Mapping[str, Callable[[Optional[float]], str]] = {
 
 
 def sections(*parts: str) -> str:
-    """Parts of an answer with a blank line between them; empty ones are left out."""
+    """Parts separated by a blank line; empty ones are omitted."""
     return '\n\n'.join(part for part in parts if part)
 
 
 def purpose(of_change: Purpose) -> str:
-    """What a change is for, and what the first changed OSD has to show."""
+    """The purpose of a change and what it requires of the canary."""
     if of_change is Purpose.GAIN:
-        return 'gain: the first changed OSD has to get better'
-    return 'safety: the first changed OSD must not get worse'
+        return 'gain: the canary must improve'
+    return 'safety: the canary must not regress'
 
 
 def flushes_in(soak: SoakPlan, fill_s: Optional[float]) -> str:
-    """How many flushes of memtables the least time of a soak covers; empty: not known."""
+    """The number of memtable flushes in the minimum soak time; empty if unknown."""
     if fill_s is None:
         return ''
     fewer = soak.least_s < LEAST_FILLS * fill_s
     count = f'soak_max allows fewer than {LEAST_FILLS}' if fewer else f'at least {LEAST_FILLS}'
-    return f' ({count} flushes of memtables, which take {format_duration(fill_s)} to fill)'
+    return f' ({count} memtable flushes; memtables take {format_duration(fill_s)} to fill)'
 
 
 def titled(title: str, text: str) -> str:
-    """``text`` under a title; nothing at all where there is no text."""
+    """``text`` under a title; empty without text."""
     return f'{title}:\n{text}' if text else ''
 
 
@@ -84,37 +84,37 @@ def bullets(sentences: Iterable[str]) -> str:
 
 
 def nothing_known(current: Mode) -> str:
-    """The answer where no OSD is known."""
+    """The answer without any samples."""
     if current is Mode.OFF:
-        return f'Mode is off: nothing is read. See "{COMMAND} mode observe".'
-    return 'Nothing is known yet: the first sample of the OSDs is still to come.'
+        return f'The mode is off: OSDs are not sampled. See "{COMMAND} mode observe".'
+    return 'No samples yet: waiting for the first reports of OSDs.'
 
 
 def osd_names(osd_ids: Sequence[int]) -> str:
-    """ "osd.0-2,5", or how many they are where that would be long."""
+    """ "osd.0-2,5", or their number if that would be long."""
     ranges = format_ids(osd_ids)
     return f'osd.{ranges}' if len(ranges) <= _RANGES_SHOWN_CHARS else f'{len(osd_ids)} OSDs'
 
 
 def pending_note(osd_ids: Sequence[int]) -> str:
-    """What PENDING_MARK means; nothing where no OSD waits for a restart."""
+    """The meaning of PENDING_MARK; empty if no restart is pending."""
     if not osd_ids:
         return ''
-    return paragraph(f'{PENDING_MARK} other options wait for a restart of {osd_names(osd_ids)}')
+    return paragraph(f'{PENDING_MARK} different options after a restart of {osd_names(osd_ids)}')
 
 
 def limited_by(limit: Optional[Limit]) -> str:
-    """What bounds clients, and how that is known; nothing where it is not."""
+    """The limiting resource with its evidence; empty if unknown."""
     if limit is None or limit.resource is Resource.UNKNOWN:
         return ''
     nothing = limit.resource is Resource.NONE
-    name = 'nothing that is measured' if nothing else limit.resource.value
-    sure = f'{name} (confidence {format_percent(limit.confidence)})'
-    return '. '.join([sure, ' '.join(e.statement for e in limit.evidence)]).removesuffix('. ')
+    name = 'none of the measured resources' if nothing else limit.resource.value
+    limit_text = f'{name} (confidence {format_percent(limit.confidence)})'
+    return '. '.join([limit_text, ' '.join(e.statement for e in limit.evidence)]).removesuffix('. ')
 
 
 def limits_of_groups(groups: Iterable[GroupFacts]) -> str:
-    """The same of each group."""
+    """The limiting resource of each group."""
     return titled(
         'Limited by',
         '\n'.join(
@@ -187,13 +187,13 @@ def changes_table(changes: Sequence[OptionDifference], before: str, after: str) 
 
 
 def option_value(value: Optional[str]) -> str:
-    """The value of an option in a string; None where the string does not have it."""
-    # Not a dash: that it is not in the string is known.
+    """The value of an option; None if it is not in the string."""
+    # Not a dash, which means unknown.
     return '(unset)' if value is None else value or '(empty)'
 
 
 def phase_of(state: RolloutState) -> str:
-    """The phase; of a rollout that waits also where, of one that ended also how."""
+    """The phase, with the stage of a waiting rollout and the outcome of an ended one."""
     phase = state.phase.value
     if state.paused_reason is not None:
         return f'{phase} (in {state.stage.value})'
@@ -203,28 +203,28 @@ def phase_of(state: RolloutState) -> str:
 
 
 def track_record_line(record: TrackRecord) -> str:
-    """How often the module was right, in words."""
+    """The accuracy of predictions in a sentence."""
     if not record.compared:
         after = f' after {format_plural(record.changes, "change")}' if record.changes else ''
-        return f'no prediction could be compared with a measurement yet{after}'
+        return f'no predictions compared with measurements yet{after}'
     parts = [
-        f'right {record.right} of {format_plural(record.compared, "time")} on this cluster',
+        f'{record.right} of {format_plural(record.compared, "prediction")} right',
         *([f'{record.direction} in direction only'] if record.direction else []),
         *([f'{record.wrong} wrong'] if record.wrong else []),
     ]
     if record.interval_score is not None and record.naive_interval_score is not None:
         parts.append(
-            f'interval score {record.interval_score:.0f} against '
-            f'{record.naive_interval_score:.0f} of a forecast of no change'
+            f'interval score {record.interval_score:.0f}, compared with '
+            f'{record.naive_interval_score:.0f} for a forecast of no change'
         )
-    untold = record.changes - record.compared
-    if untold:
-        parts.append(f'{format_plural(untold, "change")} without a comparison')
+    not_compared = record.changes - record.compared
+    if not_compared:
+        parts.append(f'{format_plural(not_compared, "change")} without a comparison')
     return ', '.join(parts)
 
 
 def progress_of(state: RolloutState) -> str:
-    """How many of its OSDs a rollout has dealt with."""
+    """The number of finished OSDs."""
     total = format_plural(len(state.osds), 'OSD')
-    # How far it came before it ended is told OSD by OSD.
+    # The table of OSDs shows the progress of an ended rollout.
     return total if state.ended else f'{osds_finished(state)} of {total} finished'

@@ -1,4 +1,4 @@
-"""The known option sets: `profile ls` and `profile show`."""
+"""Profiles: `profile ls` and `profile show`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SUPERSEDED_MARK = '*'
 
 
 def profile_list(profiles: Sequence[Profile]) -> str:
-    """The known option sets, the best-tested first."""
+    """All profiles, the best-tested first."""
     text = table(
         (
             Column('NAME', flexible=True, min_width=12),
@@ -43,19 +43,19 @@ def profile_list(profiles: Sequence[Profile]) -> str:
 
 def _default_of(shown: Profile) -> str:
     if shown.own:
-        return '(your own)'
+        return '(custom)'
     return ', '.join(shown.release_defaults) or UNKNOWN
 
 
 def profile(shown: Profile) -> str:
-    """One option set with whom it suits and what was published of it."""
+    """A profile with its suitability and published evidence."""
     pairs = [
         ('Profile', shown.name),
         ('Title', shown.title),
         ('Default of', ', '.join(shown.release_defaults) or 'no release'),
     ]
     if shown.own:
-        pairs.append(('Your own, for', ', '.join(shown.own_releases)))
+        pairs.append(('Custom, for', ', '.join(shown.own_releases)))
     if shown.superseded is not None:
         since = shown.superseded_from_rocksdb
         when = '' if since is None else f' (from RocksDB {since} on)'
@@ -71,7 +71,7 @@ def profile(shown: Profile) -> str:
 
 
 def _suitability(rules: Sequence[SuitabilityRule]) -> Iterable[str]:
-    """Rules that say the same of several workloads are one entry."""
+    """One entry for identical rules of several workloads."""
     by_content: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for rule in rules:
         where = f'RocksDB {_versions(rule)}, score {rule.score:.2f}'
@@ -94,7 +94,7 @@ def _versions(rule: SuitabilityRule) -> str:
 def _hardware(shown: Profile) -> Iterable[str]:
     cores = shown.hardware.loses_at_cores_per_osd
     if cores is not None:
-        yield f'A loss was published for {format_plural(cores, "core")} for each OSD or fewer.'
+        yield f'A loss was published for {format_plural(cores, "core")} per OSD or fewer.'
     yield from shown.hardware.notes
 
 
@@ -102,7 +102,7 @@ def _published(figure: PublishedEvidence) -> str:
     change = format_percent_range(figure.change_percent, figure.change_percent)
     text = f'{figure.workload.value}, {figure.metric}: {change} against {figure.baseline}'
     if figure.baseline_value is not None:
-        # Figures of a publication stand as they were published, not rounded.
+        # Published figures are not rounded.
         unit = '' if figure.unit == 'ratio' else f' {figure.unit}'
         text += f' ({figure.value:,.12g}{unit} against {figure.baseline_value:,.12g})'
     source = figure.source

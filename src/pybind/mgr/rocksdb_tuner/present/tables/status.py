@@ -1,4 +1,4 @@
-"""The one screen of `status`, and `mode`."""
+"""The tables of `status` and `mode`."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ from .phrases import (
 _MODES = {
     Mode.OFF: 'no sampling, no changes',
     Mode.OBSERVE: 'samples OSDs and classifies workloads',
-    Mode.RECOMMEND: 'samples and advises; changes OSDs only on request',
-    Mode.AUTO_APPLY: 'also applies low-risk recommendations by itself',
+    Mode.RECOMMEND: 'recommends changes, and applies them on request',
+    Mode.AUTO_APPLY: 'applies low-risk recommendations automatically',
 }
 
 
 def status(snapshot: Snapshot) -> str:
-    """The whole on one screen."""
+    """An overview on one screen."""
     head = fields(
         [
             ('Mode', f'{snapshot.mode.value} ({_MODES[snapshot.mode]})'),
-            ('Release', snapshot.release or 'not known to this module'),
+            ('Release', snapshot.release or 'unknown to this module'),
             ('Module version', VERSION),
             ('Sampling', _sampling(snapshot.mode, snapshot.sampling)),
             ('Findings', _finding_counts(snapshot)),
@@ -67,13 +67,13 @@ def status(snapshot: Snapshot) -> str:
 
 def _auto_apply(snapshot: Snapshot) -> str:
     return '\n'.join(
-        paragraph(f'Not applied by itself yet: {refusal.recommendation_id}: {refusal.reason}.')
+        paragraph(f'Not auto-applied yet: {refusal.recommendation_id}: {refusal.reason}.')
         for refusal in snapshot.auto_apply_refusals
     )
 
 
 def mode(current: Mode) -> str:
-    """The mode in force, and what it means."""
+    """The current mode and its meaning."""
     return f'{current.value}: {_MODES[current]}'
 
 
@@ -133,15 +133,15 @@ def _rollout_line(state: Optional[RolloutState]) -> str:
 def _campaign_line(
     state: Optional[CampaignState], waits_for: Optional[str]
 ) -> list[tuple[str, str]]:
-    """While one is under way."""
+    """A field for the campaign in progress."""
     if state is None or state.ended:
         return []
-    told = (
+    progress = (
         f'{state.campaign_id} for {state.request.who}: {state.phase.value}, '
         f'{state.finished} of {format_plural(len(state.osds), "OSD")} finished'
     )
     why = (text for text in (state.paused_reason, waits_for) if text is not None)
-    return [('Compaction', '; '.join((told, *why)))]
+    return [('Compaction', '; '.join((progress, *why)))]
 
 
 def _next_step(snapshot: Snapshot) -> list[tuple[str, str]]:
@@ -175,7 +175,7 @@ def _groups(snapshot: Snapshot) -> str:
     pending = options_in_use(snapshot.osds).pending_restart
     return sections(
         table(columns, rows) if rows else '',
-        paragraph(f'No device class, so in no group: {osd_names(in_no_group)}.')
+        paragraph(f'OSDs without a device class, in no group: {osd_names(in_no_group)}.')
         if in_no_group
         else '',
         pending_note(pending),

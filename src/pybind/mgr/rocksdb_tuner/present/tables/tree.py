@@ -1,4 +1,4 @@
-"""The tree that an option string makes, and a derived option set: `model`, `profile derive`."""
+"""The modeled LSM tree and derived options: `model` and `profile derive`."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from .phrases import bullets, changes_table, sections, titled
 
 _LIMITED = {
     'max_total_wal_size': 'max_total_wal_size',
-    'memtables': 'no limit of its own, 8 x all memtables =',
+    'memtables': 'not limited, 8 x all memtables =',
 }
 _YES_NO = {True: 'yes', False: 'no', None: UNKNOWN}
-#: Levels that nobody fills are not worth a line.
+#: Higher levels are never filled in practice.
 _LEVELS_SHOWN = 5
 
 
@@ -46,7 +46,7 @@ def tree(answer: TreeAnswer) -> str:
         fields(
             [
                 *_about(answer.situation),
-                ('Profile', answer.profile or 'none that is known'),
+                ('Profile', answer.profile or 'no known profile'),
                 *_summary(model),
             ]
         ),
@@ -54,8 +54,8 @@ def tree(answer: TreeAnswer) -> str:
         titled('Levels of each column family', _levels(model)),
         titled('DB device', _db_device(model.db_device)),
         titled('Write stalls of each column family', _stalls(model)),
-        titled('Taken for granted', bullets(model.assumptions)),
-        paragraph('Formulas and their sources: --format json-pretty.'),
+        titled('Assumptions', bullets(model.assumptions)),
+        paragraph('Formulas and sources: --format json-pretty.'),
     )
 
 
@@ -98,15 +98,15 @@ def _summary(model: TreeModel) -> Iterable[tuple[str, str]]:
     )
     yield (
         'Background',
-        f'flushes at once at most {model.background_flushes}, compactions at most '
-        f'{model.background_compactions}'
+        f'at most {model.background_flushes} concurrent flushes, '
+        f'{model.background_compactions} compactions'
         + ('' if model.cores is None else f', on {model.cores} cores'),
     )
     yield 'Write amplification', _written(model.amplification)
     if model.kv_sync_time is not None:
         time = estimated(model.kv_sync_time, format_ratio)
-        yield 'KV sync', f'a write takes {time} of its time with memtables of 256 MiB'
-    yield 'CPU of RocksDB', _cpu(model.cpu)
+        yield 'KV sync', f'{time} of the time per write with memtables of 256 MiB'
+    yield 'RocksDB CPU', _cpu(model.cpu)
     yield 'Space amplification', estimated(model.amplification.space, format_ratio)
     if levels.dynamic_why is not None:
         yield 'Dynamic level bytes', f'not in effect: {levels.dynamic_why}'
@@ -133,8 +133,8 @@ def _cpu(cpu: Optional[CpuModel]) -> str:
     )
     named = ', '.join(f'{name} {_micros(part)}' for name, part in parts if part)
     return (
-        f'{estimated(cpu.us_per_wal_kib, _micros)} for each KiB in the WAL ({named}), '
-        f'{estimated(cpu.us_per_write, _micros)} for each write'
+        f'{estimated(cpu.us_per_wal_kib, _micros)} per KiB in the WAL ({named}), '
+        f'{estimated(cpu.us_per_write, _micros)} per write'
     )
 
 
@@ -148,10 +148,10 @@ def _fits(fits: bool, total_bytes: Optional[int]) -> str:
 
 
 def _columns(model: TreeModel) -> str:
-    """Of the workload only where it is known."""
+    """Columns on flushes are shown only for a known workload."""
     families = model.column_families
     columns = [
-        Column('COLUMN'),
+        Column('COLUMN FAMILY'),
         Column('SHARDS', 'r'),
         Column('MEMTABLE', 'r'),
         Column('FLUSH OF'),
@@ -168,7 +168,7 @@ def _columns(model: TreeModel) -> str:
         Column('EVERY', 'r'),
     ]
     rows = ((*_column(family), *_flush(family)) for family in families)
-    return '\n'.join((table(columns, rows, indent=2, width=WIDE), paragraph(_held(), 2)))
+    return '\n'.join((table(columns, rows, indent=2, width=WIDE), paragraph(_accuracy(), 2)))
 
 
 def _column(column: ColumnFamilyModel) -> tuple[str, ...]:
@@ -193,8 +193,8 @@ def _flush(column: ColumnFamilyModel) -> tuple[str, ...]:
     )
 
 
-def _held() -> str:
-    """What the values of the table are worth."""
+def _accuracy() -> str:
+    """The accuracy of the values in the table."""
     quantities = calibration().quantities
     parts = [
         f'{words} {quantities[name].low:.2f} to {quantities[name].high:.2f}'
@@ -234,17 +234,17 @@ def _db_device(device: Optional[DbDeviceModel]) -> str:
         return ''
     last = 'no level' if device.last_level is None else f'level {device.last_level}'
     if device.levels_bytes == 0 and device.extra_bytes == device.usable_bytes:
-        last = 'no level: each file goes there while there is room'
+        last = 'no level: files are placed there while there is room'
     return fields(
         [
             (
                 'Usable',
                 f'{format_bytes(device.usable_bytes)} of {format_bytes(device.total_bytes)}',
             ),
-            ('Last whole level', f'{last} ({format_bytes(device.levels_bytes)} with level 0)'),
-            ('Open to higher levels', f'{format_bytes(device.extra_bytes)} ({device.policy})'),
-            ('Open to nothing', format_bytes(device.unused_bytes)),
-            ('Holds the data', _YES_NO[device.holds_data]),
+            ('Last full level', f'{last} ({format_bytes(device.levels_bytes)} with level 0)'),
+            ('Usable by higher levels', f'{format_bytes(device.extra_bytes)} ({device.policy})'),
+            ('Unusable', format_bytes(device.unused_bytes)),
+            ('Data fits', _YES_NO[device.holds_data]),
         ],
         indent=2,
     )
@@ -276,7 +276,7 @@ def _stall(stall: Stall) -> tuple[str, ...]:
 
 
 def derivation(derived: Derivation) -> str:
-    """The option set, what it equals, and the reason of each choice."""
+    """Derived options, the nearest profile, and the reason for each value."""
     equal = derived.equals
     return sections(
         fields(
@@ -284,17 +284,19 @@ def derivation(derived: Derivation) -> str:
                 *_about(derived.situation),
                 ('Options', derived.options),
                 (
-                    'Published as',
-                    equal or f'no known profile; it differs least from {derived.nearest}',
+                    'Profile',
+                    equal or f'no known profile; the nearest is {derived.nearest}',
                 ),
             ]
         ),
-        titled('Differences', changes_table(derived.differences, derived.nearest.upper(), 'HERE')),
+        titled(
+            'Differences', changes_table(derived.differences, derived.nearest.upper(), 'DERIVED')
+        ),
         titled(
             'Choices',
             '\n'.join(_choice(c.option, c.value, c.why, c.source) for c in derived.choices),
         ),
-        titled('Taken for granted', bullets(derived.assumptions)),
+        titled('Assumptions', bullets(derived.assumptions)),
     )
 
 

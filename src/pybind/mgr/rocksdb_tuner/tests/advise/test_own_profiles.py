@@ -142,7 +142,7 @@ def test_what_was_added_is_there_for_another_manager_until_it_is_removed() -> No
     successor = OwnProfiles(store)
     assert successor.all() == (added,)
     assert successor.get('our-nvme.2') == added
-    assert 'your own' in render.profile_list(successor.everything(), 'plain')
+    assert '(custom)' in render.profile_list(successor.everything(), 'plain')
     with pytest.raises(BadQuestionError, match='already'):
         successor.add(decoded())
     successor.remove('our-nvme.2')

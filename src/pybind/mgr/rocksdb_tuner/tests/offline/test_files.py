@@ -124,7 +124,7 @@ def test_the_release_without_a_manager_is_that_of_the_osds(
     )
     assert document(capsys, folder, 'status')['release'] == release
     shown = run(capsys, folder, 'status')[1]
-    assert ('not known to this module' in shown) is (release is None)
+    assert ('unknown to this module' in shown) is (release is None)
 
 
 def test_everything_at_once_is_what_each_command_says(

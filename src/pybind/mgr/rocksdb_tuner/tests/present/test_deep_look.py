@@ -46,7 +46,7 @@ def test_a_look_is_what_the_schema_says_and_fits_the_screen(release: str, name: 
 
 def test_where_only_one_column_family_is_shown_that_is_said() -> None:
     snapshot = samples.small_cluster()
-    said = 'shows only the column family "default"'
+    said = 'reports only the column family "default"'
     assert said in render.osd(snapshot, 0, 'plain', look('pacific', 'compaction_only'))
     assert said not in render.osd(snapshot, 0, 'plain', look('tentacle', 'compaction_only'))
     # Where RocksDB is not sharded it is all that there is.
@@ -57,7 +57,7 @@ def test_where_only_one_column_family_is_shown_that_is_said() -> None:
 def test_what_is_still_on_is_said() -> None:
     seen = replace(look('pacific', 'extended'), not_put_back=('rocksdb_perf',))
     text = render.osd(samples.small_cluster(), 0, 'plain', seen)
-    assert 'Still on, and tried again until it is as it was before: rocksdb_perf.' in text
+    assert 'Still enabled, and retried until restored: rocksdb_perf.' in text
 
 
 def test_nothing_is_made_of_an_empty_answer() -> None:
@@ -66,4 +66,4 @@ def test_nothing_is_made_of_an_empty_answer() -> None:
     jsonschema.validate(found, SCHEMA)
     assert found['deep']['uptime_s'] is None
     assert found['deep']['totals'] is None
-    assert 'shows no column family' in render.osd(samples.small_cluster(), 0, 'plain', seen)
+    assert 'reports no column families' in render.osd(samples.small_cluster(), 0, 'plain', seen)

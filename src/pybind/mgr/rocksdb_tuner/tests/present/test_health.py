@@ -77,7 +77,7 @@ def test_a_rollout_that_waits_for_a_hand_is_raised_with_what_was_left_behind() -
         ),
     )
     check = render.health_checks(replace(later, rollout=left))['ROCKSDB_TUNER_ROLLOUT_WAITING']
-    assert 'left behind: osd.9 is down and out' in str(check['detail'])
+    assert 'not restored: osd.9 is down and out' in str(check['detail'])
 
 
 def test_osds_that_would_not_start_again_are_counted() -> None:

@@ -76,7 +76,7 @@ ROLLOUTS = {
             judgement=Judgement(Verdict.INCONCLUSIVE, missing=('client writes',)),
             paused_reason='the verdict on osd.0 is inconclusive',
         ),
-        f'{RESUME} changes the other OSDs, "ceph rocksdb-tuner rollback" restores what was there',
+        f'{RESUME} changes the other OSDs, "ceph rocksdb-tuner rollback" restores the old one',
     ),
     'closed gate': (
         replace(samples.rollout(), paused_reason='flags set on the cluster: noout'),
@@ -143,7 +143,7 @@ CAMPAIGNS = {
     'slow writes': (
         replace(CAMPAIGN, paused_reason=f'{SLOW_WRITES} 1.5 times the 2.0 ms of before'),
         None,
-        f'{RESUME} accepts the latency of now, {ABORT} ends it',
+        f'{RESUME} accepts the current latency, {ABORT} ends it',
     ),
     'ended': (replace(CAMPAIGN, stage=Phase.DONE), None, None),
 }

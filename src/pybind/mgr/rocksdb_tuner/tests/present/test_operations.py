@@ -97,7 +97,7 @@ def test_before_the_first_operation_there_is_null_and_an_empty_list() -> None:
         render.operation(LastOperations(None, None), 'plain'),
         render.operation_list(samples.empty_cluster(), 'plain'),
     ):
-        assert text == 'There was no operation yet.'
+        assert text == 'No operations yet.'
 
 
 def test_the_list_has_a_row_per_operation() -> None:

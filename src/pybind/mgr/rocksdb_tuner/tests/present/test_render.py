@@ -58,7 +58,7 @@ def test_before_the_first_map_no_osd_is_said_not_to_exist() -> None:
     with pytest.raises(PresentError) as refusal:
         render.osd(samples.empty_cluster(), 0, 'plain')
     assert refusal.value.errno == errno.ENOENT
-    assert 'not known' in str(refusal.value)
+    assert 'is unknown' in str(refusal.value)
 
 
 @pytest.mark.parametrize('kind', [Kind.COMPACT, Kind.MANUAL])

@@ -88,9 +88,9 @@ def test_what_limits_the_clients_of_a_group_stands_with_its_evidence_where_it_is
     for text in (render.status(snapshot, 'plain'), render.recommend(snapshot, 'plain')):
         assert f'Limited by:\n  osd/class:ssd: {line}' in text
     shown = render.show(snapshot.recommendations[0], 'plain', samples.SOAK)
-    assert f'\nLimited by:      {line}\n' in shown
+    assert f'\nLimited by:       {line}\n' in shown
     idle = limited(Resource.NONE)
-    assert 'nothing that is measured (confidence 95%)' in render.status(idle, 'plain')
+    assert 'none of the measured resources (confidence 95%)' in render.status(idle, 'plain')
     unknown = limited(Resource.UNKNOWN)
     for text in dict(answers(unknown)).values():
         assert 'Limited by' not in text
@@ -253,7 +253,7 @@ def test_a_thousand_osds_fit_in_lines_and_status_on_one_screen() -> None:
 def test_status_is_one_screen_with_everything_on_it() -> None:
     text = render.status(samples.small_cluster(), 'plain')
     assert len(text.split('\n')) <= 24
-    assert 'recommend (samples and advises' in text
+    assert 'recommend (recommends changes' in text
     assert 'pacific' in text
     assert '3 OSDs every 10s, newest sample 3.1s old, tick 0.38 ms CPU' in text
     assert '1 error, 1 warning, 1 info' in text
@@ -271,12 +271,12 @@ def test_status_of_a_mixed_group_counts_what_runs() -> None:
         'pacific-default'
     ]
     assert 'custom (2)*' in text
-    assert '* other options wait for a restart of osd.4,9' in text
+    assert '* different options after a restart of osd.4,9' in text
 
 
 def test_status_names_osds_that_no_mask_of_a_class_reaches() -> None:
     text = render.status(samples.partial_cluster(), 'plain')
-    assert 'No device class, so in no group: osd.1.' in text
+    assert 'OSDs without a device class, in no group: osd.1.' in text
 
 
 def test_status_of_a_failed_rollout_says_what_happened() -> None:
@@ -287,7 +287,7 @@ def test_status_of_a_failed_rollout_says_what_happened() -> None:
 def test_a_module_that_just_started_says_so_instead_of_showing_empty_tables() -> None:
     snapshot = samples.empty_cluster()
     for answer in (render.osds, render.workload, render.findings, render.recommend):
-        assert 'Nothing is known yet' in answer(snapshot, 'plain')
+        assert 'No samples yet' in answer(snapshot, 'plain')
     assert 'no sample yet' in render.status(snapshot, 'plain')
 
 
@@ -325,7 +325,7 @@ def test_what_spilled_over_stands_behind_what_is_on_the_db_device() -> None:
 def test_a_pending_restart_is_marked_and_explained() -> None:
     text = render.osds(samples.large_cluster(), 'plain')
     assert row_of(text, '4')[-1] == 'default*'
-    assert '* other options wait for a restart of osd.4,9' in text
+    assert '* different options after a restart of osd.4,9' in text
 
 
 def test_one_osd_shows_signals_options_and_what_concerns_it() -> None:
@@ -346,7 +346,7 @@ def test_one_osd_shows_what_a_restart_would_change() -> None:
 
 
 def test_an_overruled_osd_says_that_the_config_store_has_no_effect() -> None:
-    assert 'beats the config store' in render.osd(samples.partial_cluster(), 2, 'plain')
+    assert 'overrides the config store' in render.osd(samples.partial_cluster(), 2, 'plain')
 
 
 def test_workload_shows_the_evidence_of_groups_and_osds() -> None:
@@ -410,8 +410,8 @@ def test_a_finding_gives_evidence_remedy_and_source() -> None:
 
 def test_no_finding_is_said_and_limited_to_what_is_known() -> None:
     known = replace(samples.small_cluster(), findings=())
-    assert render.findings(known, 'plain') == 'Nothing to point out.'
-    assert 'osd.0-2 are not known' in render.findings(samples.fresh_cluster(), 'plain')
+    assert render.findings(known, 'plain') == 'No findings.'
+    assert 'osd.0-2 are unknown' in render.findings(samples.fresh_cluster(), 'plain')
 
 
 def test_nothing_to_change_is_an_answer_with_its_reason_for_each_group() -> None:
@@ -421,7 +421,7 @@ def test_nothing_to_change_is_an_answer_with_its_reason_for_each_group() -> None
         assessments=tuple(Assessment(f'osd/class:{c}', reason, ()) for c in ('hdd', 'ssd')),
     )
     text = ' '.join(render.recommend(snapshot, 'plain').split())
-    assert text.startswith('No change is recommended.')
+    assert text.startswith('No changes recommended.')
     assert f'osd/class:hdd: {reason}' in text
     assert f'osd/class:ssd: {reason}' in text
 
@@ -443,7 +443,7 @@ def test_show_gives_reasons_prediction_commands_and_undo() -> None:
     assert '4 KiB random write IOPS: 0% to +23%' in text
     assert 'not measured on this hardware' in flat
     assert row_of(text, 'write_buffer_size') == ['write_buffer_size', '268435456', '16777216']
-    commands, undo = text.split('To undo it:')
+    commands, undo = text.split('Undo:')
     for command in recommendation.commands:
         # Continued lines: in the shell '\ + newline + ' is nothing.
         assert command in commands.replace("'\\\n'", '')
@@ -453,12 +453,12 @@ def test_show_gives_reasons_prediction_commands_and_undo() -> None:
 
 def test_show_says_where_nothing_is_predicted() -> None:
     text = render.show(replace(samples.recommendation(), predictions=()), 'plain')
-    assert 'Nothing is predicted' in text
+    assert 'No prediction:' in text
 
 
 def test_show_says_where_options_cannot_be_compared() -> None:
     text = render.show(replace(samples.recommendation(), options_from='compression'), 'plain')
-    assert 'cannot be compared' in text
+    assert 'Cannot compare' in text
 
 
 def test_the_plan_says_that_nothing_was_changed_and_the_order() -> None:
@@ -472,17 +472,17 @@ def test_the_plan_says_that_nothing_was_changed_and_the_order() -> None:
         domains=(None, FailureDomain('rack', 'r1')),
     )
     text = render.plan(planned, samples.SOAK, 'plain')
-    assert 'nothing was changed' in text
-    assert 'of at most one failure domain (not known, rack)' in ' '.join(text.split())
+    assert 'no changes were made' in text
+    assert 'of at most one failure domain (rack, unknown)' in ' '.join(text.split())
     assert row_of(text, '1') == ['1', '-', '2', '-']
     assert row_of(text, '2') == [
         '2',
         'rack',
         'r1',
         '0,1',
-        *['nothing:', 'watched', 'for', 'crashes', 'only'],
+        *['none,', 'watched', 'for', 'crashes', 'only'],
     ]
-    assert 'To undo it:' in text
+    assert 'Undo:' in text
 
 
 def test_a_compaction_names_its_failure_domains_in_their_order() -> None:
@@ -520,13 +520,14 @@ def test_a_rollout_names_the_failure_domain_of_the_batch_that_is_watched() -> No
 def test_the_plan_names_canary_controls_soak_gates_and_duration() -> None:
     planned = samples.changing(samples.recommendation(osds=(2, 0, 1)), controls=(1, 0))
     text = ' '.join(render.plan(planned, samples.SOAK, 'plain').split())
-    assert 'osd.2, measured before and watched for 10m to 1h after, against osd.1, osd.0' in text
-    assert 'without a verdict then: wait' in text
+    times = 'osd.2, measured before the change and for 10m to 1h after it'
+    assert f'{times}, compared with osd.1, osd.0' in text
+    assert 'if inconclusive: wait' in text
     assert 'ok-to-stop agrees' in text
     assert 'about 35m to 1h 25m' in text
-    assert 'each is watched for 5m to 15m after, against OSDs that are not changed yet' in text
+    assert 'each soaks for 5m to 15m and is compared with OSDs that are not changed yet' in text
     shown = ' '.join(render.show(planned, 'plain', samples.SOAK).split())
-    assert 'against osd.1, osd.0' in shown
+    assert 'compared with osd.1, osd.0' in shown
 
 
 @pytest.mark.parametrize(
@@ -538,10 +539,10 @@ def test_the_plan_names_canary_controls_soak_gates_and_duration() -> None:
             (1,),
             {'controls': ()},
             SoakPlan(600.0, 3600.0, Inconclusive.ROLLBACK),
-            'says what follows (rollback)',
+            'soak_inconclusive applies (rollback)',
         ),
-        ((0, 1, 2), {'controls': (1, 2)}, SoakPlan(), 'soak_max is 0, so nothing is judged'),
-        ((0, 1, 2), {'restart': False}, SoakPlan(600.0, 3600.0), 'no OSD is restarted'),
+        ((0, 1, 2), {'controls': (1, 2)}, SoakPlan(), 'soak_max is 0, so there is no verdict'),
+        ((0, 1, 2), {'restart': False}, SoakPlan(600.0, 3600.0), 'no OSD restarts'),
     ],
 )
 def test_the_plan_says_why_nothing_is_judged(
@@ -572,7 +573,7 @@ def test_a_change_by_the_annex_names_the_option_wherever_it_is_shown() -> None:
     assert re.search('^Option: +bluestore_rocksdb_options$', other, re.MULTILINE)
     record = replace(samples.HISTORY[0], option=ANNEX)
     text = render.history(replace(samples.small_cluster(), history=(record,)), 'plain')
-    assert 'by bluestore_rocksdb_options_annex' in ' '.join(text.split())
+    assert 'in bluestore_rocksdb_options_annex' in ' '.join(text.split())
 
 
 def test_a_campaign_names_what_it_waits_for_in_its_status_and_on_the_one_screen() -> None:
@@ -584,7 +585,9 @@ def test_a_campaign_names_what_it_waits_for_in_its_status_and_on_the_one_screen(
     status = ' '.join(render.status(snapshot, 'plain').split())
     assert f'Compaction: c8 for osd: canary, 0 of 2 OSDs finished; {waits_for}' in status
     shown = (snapshot.rollout, snapshot.campaign)
-    assert f'Waits for: {waits_for}' in ' '.join(render.rollout(*shown, 'plain', waits_for).split())
+    assert f'Waiting for: {waits_for}' in ' '.join(
+        render.rollout(*shown, 'plain', waits_for).split()
+    )
     assert (
         json.loads(render.rollout(*shown, 'json', waits_for))['campaign']['waits_for'] == waits_for
     )
@@ -616,28 +619,28 @@ def test_a_failed_rollout_says_what_happened_and_what_was_not_touched() -> None:
 
 
 def test_before_the_first_rollout_plain_output_says_so() -> None:
-    assert render.rollout(None, None, 'plain') == 'There was no rollout yet.'
+    assert render.rollout(None, None, 'plain') == 'No rollouts yet.'
 
 
 def test_history_compares_prediction_and_outcome() -> None:
     text = render.history(samples.small_cluster(), 'plain')
     first, second, total = (' '.join(part.split()) for part in text.split('\n\n'))
-    assert 'rolled-back, asked for by auto-apply' in first
+    assert 'rolled-back, started by auto-apply' in first
     assert 'compression=kNoCompression->kLZ4Compression' in first
     assert 'Predicted: 4 KiB random write IOPS 0% to +23%' in first
     assert 'client write latency +31%' in first
     assert 'Compared: did not come true' in first
-    assert 'waiting, asked for by operator' in second
+    assert 'waiting, started by operator' in second
     assert total == (
-        'Track record: right 0 of 1 time on this cluster, 1 wrong, interval score 329 against '
-        '310 of a forecast of no change.'
+        'Track record: 0 of 1 prediction right, 1 wrong, interval score 329, compared with 310 '
+        'for a forecast of no change.'
     )
 
 
 def test_status_counts_how_often_the_module_was_right() -> None:
     text = render.status(samples.small_cluster(), 'plain')
-    assert 'right 0 of 1 time on this cluster, 1 wrong' in text
-    assert 'no prediction could be compared' in render.status(samples.empty_cluster(), 'plain')
+    assert '0 of 1 prediction right, 1 wrong' in text
+    assert 'no predictions compared' in render.status(samples.empty_cluster(), 'plain')
 
 
 def test_history_of_options_that_cannot_be_parsed_shows_them_whole() -> None:
@@ -647,7 +650,7 @@ def test_history_of_options_that_cannot_be_parsed_shows_them_whole() -> None:
 
 
 def test_an_empty_history_says_so() -> None:
-    assert 'Nothing was ever changed' in render.history(samples.empty_cluster(), 'plain')
+    assert 'No changes yet.' in render.history(samples.empty_cluster(), 'plain')
 
 
 def test_profiles_are_listed_with_what_they_suit() -> None:
@@ -748,10 +751,10 @@ def test_an_osd_tells_when_its_db_device_is_full_and_whether_it_is_sharded() -> 
 @pytest.mark.parametrize(
     ('start', 'told'),
     [
-        (LastStart(250.0, 250.2, False), 'was away 4 min 10 s'),
-        (LastStart(250.0, 260.0, None), 'was away 4 min 10 s (at most 4 min 20 s)'),
-        (LastStart(250.0, 250.0, True), 'was away 4 min 10 s, with most OSDs of its host'),
-        (LastStart(0.0, 9.6, None), 'was away for at most 10 s'),
+        (LastStart(250.0, 250.2, False), 'was down 4 min 10 s'),
+        (LastStart(250.0, 260.0, None), 'was down 4 min 10 s (at most 4 min 20 s)'),
+        (LastStart(250.0, 250.0, True), 'was down 4 min 10 s, with most OSDs of its host'),
+        (LastStart(0.0, 9.6, None), 'was down for at most 10 s'),
     ],
 )
 def test_an_osd_tells_how_long_it_was_away_as_exactly_as_that_is_known(

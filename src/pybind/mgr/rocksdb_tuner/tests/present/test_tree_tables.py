@@ -58,7 +58,7 @@ def test_any_number_fits_the_terminal(size: int, base: int, trigger: int) -> Non
 
 def test_the_steps_and_the_device_are_shown() -> None:
     text = render.model(tree(REEF.default_options, KNOWN), 'plain')
-    for expected in ('osd.7', '9 GiB', '73 GiB', '585 GiB', 'Last whole level:', 'level 2'):
+    for expected in ('osd.7', '9 GiB', '73 GiB', '585 GiB', 'Last full level: ', 'level 2'):
         assert expected in text
     assert 'does NOT fit its 1 GiB' in ' '.join(text.split())
 
@@ -66,13 +66,13 @@ def test_the_steps_and_the_device_are_shown() -> None:
 def test_cpu_is_shown_with_its_interval_and_parts() -> None:
     """What it is for a KiB in the WAL and for a write, and what compression takes of it."""
     text = ' '.join(render.model(tree(REEF.default_options, KNOWN), 'plain').split())
-    line = text[text.index('CPU of RocksDB:') :].split('Space amplification')[0]
+    line = text[text.index('RocksDB CPU:') :].split('Space amplification')[0]
     assert ' us (' in line
-    assert 'for each KiB in the WAL (kv_sync ' in line
+    assert 'per KiB in the WAL (kv_sync ' in line
     assert 'compression ' in line
-    assert line.endswith('for each write ')
+    assert line.endswith('per write ')
     plain = render.model(tree(f'{REEF.default_options},compression=kNoCompression', KNOWN), 'plain')
-    assert 'compression' not in plain[plain.index('CPU of RocksDB') :].split('Space')[0]
+    assert 'compression' not in plain[plain.index('RocksDB CPU') :].split('Space')[0]
 
 
 def test_cpu_that_was_not_measured_is_null_and_a_dash() -> None:
@@ -80,7 +80,7 @@ def test_cpu_that_was_not_measured_is_null_and_a_dash() -> None:
     answer = tree(f'{REEF.default_options},compression=kZlibCompression', KNOWN)
     assert json.loads(render.model(answer, 'json'))['cpu'] is None
     text = render.model(answer, 'plain')
-    assert re.search(r'CPU of RocksDB: +-\n', text)
+    assert re.search(r'RocksDB CPU: +-\n', text)
 
 
 def test_what_is_not_known_is_a_dash() -> None:
@@ -95,7 +95,7 @@ def test_what_is_not_known_is_a_dash() -> None:
 
 def test_a_wal_without_a_limit_of_its_own_is_said_to_be_such() -> None:
     text = render.model(tree('', Situation(REEF)), 'plain')
-    assert 'WAL:                  no limit of its own, 8 x all memtables = 12 GiB' in text
+    assert 'WAL:                  not limited, 8 x all memtables = 12 GiB' in text
 
 
 def test_what_the_flushes_of_a_workload_are_worth_is_said() -> None:

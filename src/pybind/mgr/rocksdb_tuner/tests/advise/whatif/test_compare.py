@@ -71,7 +71,7 @@ def test_a_side_that_no_osd_starts_with_is_said() -> None:
     found = compared('foo=1', 'ttl=5')
     assert found.refused == ('a',)
     assert {c.option for c in found.changes} == {'foo', 'ttl'}
-    assert 'no OSD starts with it' in render.comparison(found, 'plain')
+    assert 'OSDs do not start with it' in render.comparison(found, 'plain')
 
 
 def test_a_side_that_cannot_be_judged_is_not_called_refused() -> None:
@@ -81,8 +81,8 @@ def test_a_side_that_cannot_be_judged_is_not_called_refused() -> None:
         assert (found.refused, found.not_judged) == ((), ('a',)), release
         assert {c.option for c in found.changes} == {'block_based_table_factory'}
         plain = render.comparison(found, 'plain')
-        assert 'no OSD starts with it' not in plain
-        assert 'A: whether an OSD starts with it cannot be told.' in plain
+        assert 'OSDs do not start with it' not in plain
+        assert 'A: cannot determine whether an OSD starts with it.' in plain
         document = json.loads(render.comparison(found, 'json'))
         assert (document['refused'], document['not_judged']) == ([], ['a'])
     assert compared('foo=1', LZ4.options).not_judged == ()

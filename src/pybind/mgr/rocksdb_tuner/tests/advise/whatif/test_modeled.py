@@ -134,10 +134,10 @@ def test_the_model_of_an_osd_stands_beside_what_it_measured() -> None:
     found = modeled(osd(1.4))
     assert found is not None
     assert found.write_amplification.low <= 1.4 <= found.write_amplification.high
-    assert objects_written_to(found.working_set).endswith('by what was written for them')
+    assert objects_written_to(found.working_set).endswith('estimated from writes')
     unmeasured = modeled(osd(None))
     assert unmeasured is not None
-    assert objects_written_to(unmeasured.working_set).startswith('any number up to ')
+    assert objects_written_to(unmeasured.working_set).startswith('up to ')
     assert objects_written_to(None) == '-'
 
 

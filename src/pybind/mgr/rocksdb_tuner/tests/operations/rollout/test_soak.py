@@ -183,7 +183,7 @@ def test_the_status_says_what_is_measured_before_anything_is_changed(run: Run) -
     assert not run.cluster.commands
     canary = state.request.order[0]
     told = changes.rollout(state)
-    assert f'osd.{canary} is measured before it is changed, for 2m of 5m' in told
+    assert f'measuring the baseline of osd.{canary}, 2m of 5m' in told
     shown: Any = to_json(rollout_of(state))
     soak = shown['soak']
     assert (soak['baseline_s'], soak['baseline_least_s']) == (120.0, 300.0)

@@ -1,4 +1,4 @@
-"""What is done to the operation under way, whichever name it was asked by."""
+"""Controls the operation in progress, for all commands that do so."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ def acknowledge(context: Context) -> None:
 
 
 def last_operations(context: Context) -> LastOperations:
-    """As they are now: the snapshot has them from the next tick on."""
+    """The current state, which the snapshot has only after the next tick."""
     operating = context.tuner.operating
     return LastOperations(*operating.changes, operating.campaign_waits_for)
