@@ -25,7 +25,7 @@ from rocksdb_tuner.advise.strings import recognize, same_meaning
 from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.records import CounterPoint
 from rocksdb_tuner.plan.records import ChangeRequest, Purpose
-from rocksdb_tuner.tick import operating
+from rocksdb_tuner.tick import operation_control
 
 SETTINGS = Path(__file__).with_name('laboratory.json')
 
@@ -120,7 +120,7 @@ _put(MgrCluster, 'latest', _stamped)
 _remove = MgrCluster.remove
 _put(MgrCluster, 'remove', _remove_late)
 tuner.Tuner.__init__.__kwdefaults__['wall_clock'] = _clock  # type: ignore[index]
-_put(operating, 'change_request', _unchecked_request)
+_put(operation_control, 'change_request', _unchecked_request)
 for _module in (recommend, entry_advice):
     _put(_module, 'target_for', _wanted)
 _put(recommend, 'weighed_for', _nothing_weighed)

@@ -216,7 +216,7 @@ def test_copy_of_the_module_has_the_hooks_and_the_module_itself_has_not(
         'from rocksdb_tuner.mgr.adapter import MgrCluster;'
         "print(round(t.Tuner.__init__.__kwdefaults__['wall_clock']() - time.time()),"
         ' v.limits().block_s, MgrCluster.remove.__name__);'
-        'from rocksdb_tuner.tick import operating; print(operating.change_request.__name__)'
+        'from rocksdb_tuner.tick import operation_control as o; print(o.change_request.__name__)'
     )
     done = in_copy(laboratory, code)
     assert done.stdout.split() == ['3600', '2', '_remove_late', '_unchecked_request'], done.stderr

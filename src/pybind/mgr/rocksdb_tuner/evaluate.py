@@ -1,6 +1,6 @@
-"""What is concluded from all that is known at one time. Pure.
+"""Draws conclusions from cluster data: groups, findings and advice. Pure.
 
-The same for the module, which measured it, and for `offline`, which read it from files.
+Shared by the module, with measured data, and `offline`, with data from files.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ from .plan.steps import ShownSteps
 from .snapshot import Mode
 from .workload.records import Workload
 
-#: In these modes something is recommended.
+#: Modes with recommendations.
 ADVISING = frozenset({Mode.RECOMMEND, Mode.AUTO_APPLY})
 
 
 @dataclass(frozen=True)
 class AdviceContext:
-    """Inputs of the evaluation beside the OSDs."""
+    """Inputs of the evaluation other than OSDs."""
 
     mode: Mode
-    #: The config store's entries for the options that are watched.
+    #: Entries of the config store for the watched options.
     entries: tuple[ConfigEntry, ...]
-    #: Why nothing may be advised here at all; None where it may.
+    #: Why no advice is possible at all; None if it is.
     no_advice: Optional[str] = None
     #: Whether an orchestrator can restart daemons.
     orchestrated: bool = True
     rollout_under_way: bool = False
     #: Ceph's own health checks that are raised.
     health_codes: frozenset[str] = frozenset()
-    #: For how long each OSD has been waiting for its restart, in seconds.
+    #: How long each OSD has had a restart pending, in seconds.
     pending_s: Mapping[int, float] = field(default_factory=dict)
-    #: What was changed before.
+    #: Earlier changes.
     history: tuple[HistoryRecord, ...] = ()
     #: Thresholds that the operator set, by module option.
     limits: Mapping[str, float] = field(default_factory=dict)
-    #: Operators' own.
+    #: Custom profiles.
     own_profiles: tuple[Profile, ...] = ()
 
 
 @dataclass(frozen=True)
-class Remembered:
-    """What one look keeps for the next."""
+class EvaluationState:
+    """State that one evaluation keeps for the next."""
 
     setup_findings: SetupFindings = field(default_factory=SetupFindings)
     steps: ShownSteps = field(default_factory=ShownSteps)
@@ -69,7 +69,7 @@ class Conclusions:
 
 
 def unknown_manager(name: str) -> str:
-    """Why nothing is advised under a manager of a release that is not known."""
+    """Why there is no advice under a mgr of an unknown release."""
     return (
         f'This manager runs {name}, which this module does not know: it measures, and '
         'recommends and changes nothing.'
@@ -81,17 +81,18 @@ def conclude(
     workloads: Mapping[str, Workload],
     advised_on: Mapping[str, Workload],
     context: AdviceContext,
-    remembered: Optional[Remembered] = None,
+    state: Optional[EvaluationState] = None,
 ) -> Conclusions:
     """Groups, advice and findings.
 
-    ``workloads`` are those of the device classes now, ``advised_on`` those to advise on.
+    ``workloads`` has the current workload of each device class, ``advised_on`` the one to base
+    advice on.
     """
-    remembered = remembered or Remembered()
+    state = state or EvaluationState()
     found_groups = tuple(with_limit(group) for group in groups(osds, workloads))
     return Conclusions(
         found_groups,
-        _assessments(osds, found_groups, advised_on, context, remembered.steps),
+        _assessments(osds, found_groups, advised_on, context, state.steps),
         findings(
             ClusterFacts(
                 osds,
@@ -100,7 +101,7 @@ def conclude(
                 pending_s=context.pending_s,
                 limits=context.limits,
             ),
-            remembered.setup_findings,
+            state.setup_findings,
         ),
     )
 
@@ -122,7 +123,7 @@ def _assessments(
 
 
 def _advised(group: GroupFacts, advised_on: Mapping[str, Workload]) -> GroupFacts:
-    """``group`` under the workload to advise on, which may be of earlier."""
+    """``group`` with the workload to base advice on, which may be an earlier one."""
     workload = advised_on.get(group.device_class)
     return with_limit(replace(group, workload=workload)) if workload != group.workload else group
 

@@ -1,6 +1,6 @@
-"""What the types of records' fields mean, for those who write, read or describe any record.
+"""Field types of records, for code that writes, reads or describes any record.
 
-`Annotated` types keep their notes, which say what a type cannot: bounds, words, a description.
+`Annotated` types keep their notes, with what a type cannot express: bounds, a description.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from typing import (
 
 
 class Form(Enum):
-    """What a value is, to JSON and to those who store it."""
+    """Form of a value in JSON and in stored data."""
 
     TEXT = auto()
     WHOLE = auto()
     NUMBER = auto()
     FLAG = auto()
-    #: Of any form.
+    #: Any form.
     ANYTHING = auto()
-    #: Its one part, or None.
+    #: Its only part, or None.
     OPTIONAL = auto()
     #: One of the values of a Literal.
     LITERAL = auto()
     ENUM = auto()
-    #: Any number of its one part.
+    #: Any number of its only part.
     LIST = auto()
     #: One value of each part.
     FIXED = auto()
-    #: Its parts are those of a name and of a value.
+    #: Its parts are the kinds of keys and values.
     MAPPING = auto()
     #: A dataclass or named tuple: see `fields_of`.
     RECORD = auto()
@@ -51,15 +51,15 @@ class Kind(NamedTuple):
     #: Without its notes.
     hint: Any
     parts: tuple[Kind, ...] = ()
-    #: What `Annotated` adds, outermost last.
+    #: Notes of `Annotated`, outermost last.
     notes: tuple[Any, ...] = ()
 
 
 class Only(NamedTuple):
-    """A note of a type: of its values only those that hold may be read."""
+    """A note on a type: only values for which ``holds`` is true are valid."""
 
     holds: Callable[[Any], object]
-    #: What such a value is, in words.
+    #: Description of a valid value.
     wanted: str
 
 
@@ -70,7 +70,7 @@ class Field(NamedTuple):
 
     @property
     def json_name(self) -> str:
-        """A name that Python keeps for itself has a "_" behind it in the code only."""
+        """The name in JSON: without the "_" behind a Python keyword."""
         return self.name.rstrip('_')
 
 
@@ -85,7 +85,7 @@ _PLAIN = {
 
 @cache
 def kind_of(hint: Any) -> Kind:
-    """What a type means; raises TypeError for one that no record may have."""
+    """The kind of a type; raises TypeError for a type that records cannot have."""
     if get_origin(hint) is Annotated:
         bare, *notes = get_args(hint)
         kind = kind_of(bare)
@@ -115,7 +115,7 @@ def _composed(hint: Any, origin: Any, arguments: tuple[Any, ...]) -> Kind:
 
 @cache
 def fields_of(record: Any) -> tuple[Field, ...]:
-    """Those that its constructor takes."""
+    """Fields that the constructor of ``record`` takes."""
     hints = get_type_hints(record, include_extras=True)
     names: Mapping[str, Mapping[Any, Any]]
     if is_dataclass(record):

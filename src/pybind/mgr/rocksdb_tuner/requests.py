@@ -1,4 +1,4 @@
-"""How threads that answer operators hand work to the serve thread."""
+"""Passes work from command threads to the serve thread."""
 
 from __future__ import annotations
 
@@ -8,36 +8,35 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Callable, TypeVar
 
-#: A request that is not taken within this time is withdrawn.
+#: A request that has not started by then is withdrawn.
 TIMEOUT_S = 30.0
-#: As many wait at most, and so many are taken at once: the loop has more to do.
+#: Bounds on queued requests, and on requests per call of `take`.
 WAITING_MAX = 64
-TAKEN_AT_ONCE = 8
+BATCH_MAX = 8
 
 _T = TypeVar('_T')
 
 
 class BusyError(Exception):
-    """The serve thread did not take a request; nothing was done."""
+    """The serve thread did not start the request; nothing was done."""
 
     errno = errno.EAGAIN
 
 
 class Requests:
-    """A bounded queue; only changes go through it, reads are answered from the snapshot."""
+    """A bounded queue of changes; reads are answered from the snapshot instead."""
 
     def __init__(self) -> None:
         self._waiting: queue.Queue[tuple[Future[object], Callable[[], object]]] = queue.Queue(
             WAITING_MAX
         )
-        #: Called when something was handed in.
+        #: Called when a request was queued.
         self.wake: Callable[[], None] = lambda: None
 
     def submit(self, work: Callable[[], _T]) -> _T:
-        """Have ``work`` done by the serve thread; its result or its exception.
+        """Run ``work`` in the serve thread and return its result or raise its exception.
 
-        Raises BusyError, with nothing done, where that thread waits for a monitor or has too much
-        to do.
+        Raises BusyError, with nothing done, if that thread is overloaded or waiting for a monitor.
         """
         future: Future[_T] = Future()
         try:
@@ -57,9 +56,9 @@ class Requests:
             return future.result()
 
     def take(self) -> int:
-        """Do some of what was handed in, in the serve thread; how many there were."""
+        """Run some of the queued requests, in the serve thread; returns their number."""
         taken = 0
-        while taken < TAKEN_AT_ONCE:
+        while taken < BATCH_MAX:
             try:
                 future, work = self._waiting.get_nowait()
             except queue.Empty:
@@ -69,7 +68,7 @@ class Requests:
             taken += 1
             try:
                 future.set_result(work())
-            except Exception as error:  # noqa: BLE001 - the handler that waits reports it
+            except Exception as error:  # noqa: BLE001 - raised again in the waiting thread
                 future.set_exception(error)
         if not self._waiting.empty():
             self.wake()

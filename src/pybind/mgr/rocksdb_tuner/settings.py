@@ -1,7 +1,7 @@
-"""The options of the module, each declared once: its type, default, bounds, text, and what it sets.
+"""Module options, each declared once with type, default, bounds, text and conversion. Pure.
 
-Pure. What Ceph is told of them is made of the declarations (`Setting.declaration`), and what Ceph
-answers is read through them, so that a value out of bounds is refused in one place.
+`Setting.declaration` gives Ceph's declaration, and `Setting.read` checks values on reading, so
+bounds are enforced in one place.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 
 _T = TypeVar('_T')
 _Choice = TypeVar('_Choice', bound=Enum)
-#: Gives the value of an option, by its name.
+#: Returns the value of an option by name.
 ReadOption = Callable[[str], Any]
 
 _DAY_S = 86400
@@ -40,36 +40,36 @@ _MONTH_S = 31 * _DAY_S
 
 
 class SettingError(ExplainedError):
-    """An option has a value that it may not have."""
+    """An option has an invalid value."""
 
     errno = errno.EINVAL
 
 
 @dataclass(frozen=True)
 class Setting(Generic[_T]):
-    """One option of the module."""
+    """A module option."""
 
     name: str
-    #: Ceph's name of it.
+    #: Ceph's name of the type.
     type: str
     default: Union[bool, int, float, str]
-    #: What Ceph shows of it, on one line.
+    #: One-line description in `ceph config help`.
     text: str
-    #: Makes what the module goes by of what Ceph gives.
+    #: Converts Ceph's value to the module's.
     convert: Callable[[Any], _T]
-    least: Optional[float] = None
-    most: Optional[float] = None
+    minimum: Optional[float] = None
+    maximum: Optional[float] = None
     choices: tuple[str, ...] = ()
     detail: Optional[str] = None
 
     def declaration(self) -> dict[str, Any]:
-        """The keywords of Ceph's `Option`."""
+        """Keyword arguments for Ceph's `Option`."""
         known = {
             'name': self.name,
             'type': self.type,
             'default': self.default,
-            'min': self.least,
-            'max': self.most,
+            'min': self.minimum,
+            'max': self.maximum,
             'enum_allowed': list(self.choices) or None,
             'desc': self.text,
             'long_desc': self.detail,
@@ -78,40 +78,38 @@ class Setting(Generic[_T]):
         return {name: value for name, value in known.items() if value is not None}
 
     def read(self, option: ReadOption) -> _T:
-        """The value that the option has now; raises SettingError."""
+        """The current value of the option; raises SettingError."""
         given = option(self.name)
         if given is None or (self.choices and not given):
             given = self.default
         if self.choices and given not in self.choices:
-            raise SettingError(
-                f'the option {self.name} is "{given}"; values: {", ".join(self.choices)}'
-            )
+            raise SettingError(f'invalid {self.name} "{given}"; allowed: {", ".join(self.choices)}')
         try:
             value = self.convert(given)
         except (TypeError, ValueError):
             raise SettingError(
-                f'the option {self.name} is "{given}", which is not of the type {self.type}'
+                f'invalid {self.name} "{given}"; expected a value of type {self.type}'
             ) from None
-        too_small = self.least is not None and not given >= self.least
-        too_large = self.most is not None and not given <= self.most
+        too_small = self.minimum is not None and not given >= self.minimum
+        too_large = self.maximum is not None and not given <= self.maximum
         if too_small or too_large:
             raise SettingError(
-                f'the option {self.name} is {given}; it may be {self.least} to {self.most}'
+                f'{self.name} = {given} is out of range; allowed: {self.minimum} to {self.maximum}'
             )
         return value
 
 
-def _seconds(name: str, default: int, least: int, most: int, text: str) -> Setting[float]:
-    return Setting(name, 'secs', default, text, float, least, most)
+def _seconds(name: str, default: int, minimum: int, maximum: int, text: str) -> Setting[float]:
+    return Setting(name, 'secs', default, text, float, minimum, maximum)
 
 
-def _share(name: str, default: float, least: float, most: float, text: str) -> Setting[float]:
-    return Setting(name, 'float', default, text, float, least, most)
+def _share(name: str, default: float, minimum: float, maximum: float, text: str) -> Setting[float]:
+    return Setting(name, 'float', default, text, float, minimum, maximum)
 
 
-def _count(name: str, default: int, least: int, most: int, text: str) -> Setting[int]:
-    # Of an int Ceph would take a negative value for what it is, and of an uint refuse it.
-    return Setting(name, 'uint', default, text, int, least, most)
+def _count(name: str, default: int, minimum: int, maximum: int, text: str) -> Setting[int]:
+    # Ceph rejects negative values of a uint, but not of an int.
+    return Setting(name, 'uint', default, text, int, minimum, maximum)
 
 
 def _text(name: str, default: str, text: str) -> Setting[str]:
@@ -125,7 +123,7 @@ def _choice(name: str, default: _Choice, text: str, detail: str) -> Setting[_Cho
 
 
 def _threshold(limit: LimitOption) -> Setting[float]:
-    """A threshold of a condition, as the operator may set it."""
+    """The module option for a threshold of a condition."""
     text = f'{limit.meaning} ({limit.unit})'
     if limit.unit == 's':
         return _seconds(
@@ -140,42 +138,42 @@ _MODE = _choice(
     'what the module may do',
     'off: read nothing and pause rollouts; observe: measure and classify workloads; recommend: '
     'also recommend changes, and apply them on request; auto-apply: also apply low-risk '
-    'recommendations that have stood long enough',
+    'recommendations after auto_apply_after',
 )
 _SAMPLE_INTERVAL = _seconds(
     'sample_interval',
     0,
     0,
     3600,
-    'seconds between two samples of every OSD; 0: chosen by the number of OSDs',
+    'interval between samples of the OSDs; 0: depends on the number of OSDs',
 )
 _AUTO_APPLY_AFTER = _seconds(
     'auto_apply_after',
     _DAY_S,
     60,
     _MONTH_S,
-    'how long a recommendation must have stood before auto-apply applies it',
+    'how long a recommendation must persist before auto-apply applies it',
 )
 _AUTO_APPLY_COOLDOWN = _seconds(
     'auto_apply_cooldown',
     _DAY_S,
     0,
     _MONTH_S,
-    'how long auto-apply waits after the end of any change',
+    'how long auto-apply waits after any rollout or campaign ends',
 )
 _AUTO_APPLY_CONFIDENCE = _share(
     'auto_apply_confidence',
     0.9,
     0.8,
     1.0,
-    'minimum confidence in the workload for auto-apply',
+    'minimum confidence of the workload classification for auto-apply',
 )
 _RESTART_TIMEOUT = _seconds(
     'restart_timeout',
     300,
     30,
     3600,
-    'how long an OSD may take to restart before its setting is rolled back',
+    'how long an OSD may take to restart before its change is rolled back',
 )
 _GATE_ALARM_AFTER = _seconds(
     'gate_alarm_after',
@@ -183,34 +181,34 @@ _GATE_ALARM_AFTER = _seconds(
     0,
     7 * _DAY_S,
     'how long a rollout or compaction campaign may wait for a gate before a health check is '
-    'raised; 0: forever',
+    'raised; 0: never raise it',
 )
 _SOAK_MIN = _seconds(
     'soak_min',
     600,
     0,
     7 * _DAY_S,
-    'minimum time to watch the first changed OSD, and to measure it before the change',
+    'minimum soak time of the first changed OSD, and minimum baseline time before the change',
 )
 _SOAK_MAX = _seconds(
     'soak_max',
     3600,
     0,
     _MONTH_S,
-    'maximum time to wait for a verdict on it; 0: no soak and no verdict',
+    'maximum time to wait for a verdict on the first changed OSD; 0: no soak and no verdict',
 )
 _SOAK_INCONCLUSIVE = _choice(
     'soak_inconclusive',
     Inconclusive.WAIT,
-    'action if there is no verdict by then',
+    'action if there is no verdict after soak_max',
     'wait: for the operator; promote: change the other OSDs anyway; rollback: restore the changed '
     'OSD',
 )
 _SOAK_NO_BENEFIT = _choice(
     'soak_no_benefit',
     NoBenefit.AUTO,
-    'action if the first changed OSD became neither worse nor better',
-    'auto: rollback if a gain was predicted, promote if the change was made for safety; wait: for '
+    'action if the first changed OSD is neither better nor worse',
+    'auto: rollback if a gain was predicted, promote if the change is for safety; wait: for '
     'the operator; promote: change the other OSDs; rollback: restore the changed OSD',
 )
 _BATCH_SOAK_MIN = _seconds(
@@ -218,27 +216,27 @@ _BATCH_SOAK_MIN = _seconds(
     300,
     0,
     7 * _DAY_S,
-    'minimum time to watch each batch after that; at most soak_min',
+    'minimum soak time of each later batch; at most soak_min',
 )
 _BATCH_SOAK_MAX = _seconds(
     'batch_soak_max',
     900,
     0,
     _MONTH_S,
-    'maximum time to wait for a verdict on a batch; at most soak_max; 0: batches are not watched',
+    'maximum time to wait for a verdict on a later batch; at most soak_max; 0: no soak of batches',
 )
 _BATCH_SOAK_INCONCLUSIVE = _choice(
     'batch_soak_inconclusive',
     Inconclusive.PROMOTE,
-    'action if there is no verdict on a batch by then',
-    'promote: continue with the next batch, since the first OSD was judged already; wait: for the '
+    'action if there is no verdict on a batch after batch_soak_max',
+    'promote: continue with the next batch, since the first OSD has a verdict; wait: for the '
     'operator; rollback: restore all changed OSDs',
 )
 _COMPACTION_PARALLEL = Setting(
     'compaction_parallel',
     'int',
     1,
-    'maximum number of OSDs of one failure domain that compact at once',
+    'maximum number of OSDs per failure domain to compact at the same time',
     int,
     1,
     16,
@@ -246,52 +244,52 @@ _COMPACTION_PARALLEL = Setting(
 _MAINTENANCE_DAYS = _text(
     'maintenance_days',
     '',
-    'days on which OSDs may be changed, for example "sat,sun" or "mon-fri"; empty: any',
+    'days of the maintenance window, for example "sat,sun" or "mon-fri"; empty: every day',
 )
 _MAINTENANCE_HOURS = _text(
     'maintenance_hours',
     '',
-    'hours of those days, for example "22:00-04:00", in local time; empty: all',
+    'hours of the maintenance window in local time, for example "22:00-04:00"; empty: all day',
 )
 _RESTARTS_PER_DAY = _count(
     'restarts_per_day',
     0,
     0,
     10000,
-    'maximum number of restarts by this module in 24 hours; 0: no limit',
+    'maximum number of OSD restarts by the module in 24 hours; 0: no limit',
 )
 _WORKLOAD_MEMORY = _seconds(
     'workload_memory',
     _DAY_S,
     0,
     _MONTH_S,
-    'how long recommendations use the last client workload of an idle group',
+    'how long recommendations for an idle group use its last client workload',
 )
 _MIN_GAIN = _share(
     'min_gain',
     choice_thresholds().min_gain,
     0.01,
     0.9,
-    'minimum relief of the limiting resource, as a share, with 80% probability, for a change to be '
-    'recommended',
+    'minimum relief of the limiting resource (as a share, with 80% probability) to recommend a '
+    'change',
 )
 _MAX_LOSS = _share(
     'max_loss',
     choice_thresholds().max_loss,
     0.0,
     1.0,
-    'maximum additional use of any other resource, as a share, with 80% probability',
+    'maximum additional use of any other resource (as a share, with 80% probability)',
 )
 
 SERVED = Setting(
     'metrics',
     'bool',
     False,
-    'serve metrics to Prometheus, over HTTP without TLS or login',
+    'serve Prometheus metrics over plain HTTP, without TLS or authentication',
     bool,
 )
 METRICS_ADDRESS = _text(
-    'metrics_addr', '127.0.0.1', 'IP address to serve metrics on; :: for all addresses of the host'
+    'metrics_addr', '127.0.0.1', 'IP address to serve metrics on; "::" for all addresses'
 )
 METRICS_PORT = _count('metrics_port', 9789, 1, 65535, 'port to serve metrics on')
 METRICS_OSD_LIMIT = _count(
@@ -299,16 +297,16 @@ METRICS_OSD_LIMIT = _count(
     3000,
     0,
     100000,
-    'with more OSDs than this, metrics of single OSDs are omitted',
+    'maximum number of OSDs in the cluster for per-OSD metrics; with more, they are omitted',
 )
 
-#: What an operator sets of the bars of a choice and of the thresholds of conditions, by name.
+#: Thresholds for choosing a profile and for conditions.
 _LIMITS: tuple[Setting[float], ...] = (
     _MIN_GAIN,
     _MAX_LOSS,
     *(_threshold(limit) for limit in limit_options()),
 )
-#: The options that a standby manager has too.
+#: Options that standby mgrs use, too.
 METRICS: tuple[Setting[Any], ...] = (SERVED, METRICS_ADDRESS, METRICS_PORT, METRICS_OSD_LIMIT)
 SETTINGS: tuple[Setting[Any], ...] = (
     _MODE,
@@ -337,37 +335,35 @@ SETTINGS: tuple[Setting[Any], ...] = (
 
 @dataclass(frozen=True)
 class Settings:
-    """The options that decide, read once a tick."""
+    """Current values of the options, read once per tick."""
 
     mode: Mode = Mode.RECOMMEND
-    #: Seconds; 0 lets the module choose by the number of OSDs.
+    #: 0: depends on the number of OSDs.
     sample_interval_s: float = 0.0
-    #: What auto-apply may take.
     auto_apply: Policy = field(default_factory=Policy)
-    #: How long an OSD may take to restart before it counts as not coming back.
+    #: An OSD that takes longer to restart counts as failed.
     restart_timeout_s: float = 300.0
-    #: How long a gate may stay closed before that is a health check; 0: forever.
+    #: A gate closed for longer raises a health check; 0: never.
     gate_alarm_after_s: float = 1800.0
-    #: An idle group keeps its last client workload as the reason for advice this long.
+    #: Advice for an idle group uses its last client workload this long.
     workload_memory_s: float = 86400.0
-    #: How long a changed OSD is watched before the others follow.
     soak: SoakPlan = field(default_factory=SoakPlan)
-    #: How many OSDs of one failure domain compact at once.
+    #: OSDs per failure domain that compact at the same time.
     compaction_parallel: int = 1
-    #: When an OSD may be begun.
     maintenance: MaintenanceWindow = field(default_factory=MaintenanceWindow)
     #: 0: no limit.
     restarts_per_day: int = 0
-    #: Bars and thresholds that the operator set, by module option.
+    #: Thresholds by module option.
     limits: Mapping[str, float] = field(default_factory=dict)
 
 
 def read_mode(option: ReadOption) -> Mode:
-    """Raises SettingError, as `read_settings`."""
+    """Read only the mode; raises SettingError."""
     return _MODE.read(option)
 
 
 def read_settings(option: ReadOption) -> Settings:
+    """Raises SettingError."""
     return Settings(
         mode=_MODE.read(option),
         sample_interval_s=_SAMPLE_INTERVAL.read(option),

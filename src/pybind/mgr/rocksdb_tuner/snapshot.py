@@ -77,8 +77,8 @@ class Snapshot:
     campaign_waits_for: Optional[str] = None
     #: Failing parts of the module, whose data is missing or stale.
     failing: tuple[StepFailure, ...] = ()
-    #: Time of the rollout, the campaign, the notices and the failing parts; everything else is as
-    #: of `taken_s`. None: the same time.
+    #: Time of the rollout, the campaign, the notices and the failing parts; all else is from
+    #: `taken_s`. None: all is from `taken_s`.
     published_s: Optional[float] = None
 
     @property

@@ -1,6 +1,6 @@
-"""Named steps of a tick that fail alone: a failure is logged once, and shown until it is over.
+"""Named steps of a tick, isolated from each other: a failure is logged once and shown until fixed.
 
-One thread runs steps; any thread may read what fails.
+One thread runs steps; any thread may read the failures.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from .mgr.protocols import CommandError
 
 log = logging.getLogger(__name__)
 
-#: The same error of the same step is logged again after this.
+#: A repeated error of a step is logged again after this.
 LOG_AGAIN_S = 3600.0
-#: Bound on the errors that are told apart.
+#: Bound on the number of distinct errors.
 KINDS_MAX = 200
 
 _T = TypeVar('_T')
 
 
 class ExplainedError(Exception):
-    """An error whose text says to an operator what is wrong, and holds nothing else."""
+    """An error whose text is safe to show to operators and explains the problem."""
 
 
 @dataclass(frozen=True)
 class StepFailure:
-    """A step that did not work when it was last tried."""
+    """A step that failed at its last run."""
 
     step: str
-    #: What went wrong, for an operator.
+    #: For operators.
     reason: str
-    #: Since when it has not worked, in seconds since the epoch.
+    #: Start of the failure, in seconds since the epoch.
     since_s: float
-    #: The cluster refused a command, as it does for a moment while monitors elect a leader. False:
-    #: an error of the module itself, or of what it asks.
+    #: The cluster refused a command, for example during a monitor election. False: an error of the
+    #: module or of its queries.
     refused: bool = False
 
     @property
@@ -45,7 +45,7 @@ class StepFailure:
 
 
 class Steps:
-    """Runs steps; whatever one of them raises ends that step only.
+    """Runs steps; an exception ends its own step only.
 
     ``clock`` gives seconds since the epoch.
     """
@@ -54,39 +54,39 @@ class Steps:
         self._clock = clock
         #: Replaced as a whole.
         self._failing: dict[str, StepFailure] = {}
-        #: When each kind of error was logged.
+        #: Last log time of each kind of error.
         self._logged_s: dict[tuple[str, ...], float] = {}
 
     @property
     def failing(self) -> tuple[StepFailure, ...]:
-        """Steps that failed at their last try, in the order in which they began to."""
+        """Steps that failed at their last run, oldest failure first."""
         return tuple(self._failing.values())
 
     def fails(self, step: str) -> bool:
         return step in self._failing
 
     def run(self, step: str, work: Callable[[], object]) -> bool:
-        """Whether ``work`` went well."""
+        """Run ``work``; whether it succeeded."""
         try:
             work()
-        except Exception as error:  # noqa: BLE001 - that is what this is for
+        except Exception as error:  # noqa: BLE001 - reported by `failing`
             self.failed(step, error)
             return False
         self.works(step)
         return True
 
     def value(self, step: str, work: Callable[[], _T], otherwise: _T) -> _T:
-        """What ``work`` returns; ``otherwise`` where it raises."""
+        """The result of ``work``, or ``otherwise`` if it raises."""
         try:
             found = work()
-        except Exception as error:  # noqa: BLE001 - that is what this is for
+        except Exception as error:  # noqa: BLE001 - reported by `failing`
             self.failed(step, error)
             return otherwise
         self.works(step)
         return found
 
     def failed(self, step: str, error: Exception) -> None:
-        """Keep that ``step`` failed; the first time of its kind it is logged."""
+        """Record a failure of ``step``, and log it if it is new."""
         now_s = self._clock()
         refused = isinstance(error, CommandError)
         reason = reason_of(error)
@@ -115,10 +115,10 @@ class Steps:
 
 
 def reason_of(error: Exception) -> str:
-    """What went wrong, for an operator."""
+    """The cause of an error, for operators."""
     if isinstance(error, (CommandError, ExplainedError)):
         return str(error)
-    # Not its text: that may hold whatever it failed on.
+    # Without its text, which may contain any data.
     return f'internal error ({type(error).__name__}); the mgr log has the details'
 
 

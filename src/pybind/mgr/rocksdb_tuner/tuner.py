@@ -1,12 +1,12 @@
-"""One tick, composed: what `serve()` calls, and what the tests drive with a fake cluster.
+"""The tick, called by `serve()`, and by tests with a fake cluster.
 
-A tick is a list of named steps. First what must not wait: the operation under way, the recovery of
-what was switched on in OSDs, operators' requests. Then what measures and advises; each of those
-fails alone (`steps.py`), and nothing before it depends on it.
+A tick is a list of named steps. Urgent ones come first: the operation under way, restoring OSD
+options, operators' requests. Sampling and advice follow. Each step fails separately (`steps.py`),
+and no step depends on a later one.
 
-Everything here runs in one thread, the module's serve thread, which alone may wait for a monitor,
-and never for an OSD: `questions.py` asks those. Other threads read what is published (immutable,
-replaced as a whole) and hand in changes through `submit`.
+Everything here runs in the module's serve thread. Only this thread may wait for a monitor, and it
+never waits for an OSD: `queries.py` does. Other threads read the published state (immutable,
+replaced as a whole) and submit changes through `submit`.
 """
 
 from __future__ import annotations
@@ -21,41 +21,41 @@ from .operations.allowed import Allowed
 from .requests import BusyError
 from .settings import Settings
 from .snapshot import Mode, Snapshot
-from .tick.material import Published
-from .tick.parts import Parts
+from .tick.components import Components
+from .tick.published import Published
 
-#: How often a rollout looks at the cluster while it is under way.
+#: Seconds between two ticks while an operation is under way.
 ROLLOUT_PERIOD_S = 2.0
 
 _T = TypeVar('_T')
 
 
-class Tuner(Parts):
-    """Measure, recognize, advise, carry out: one `tick` of it at a time."""
+class Tuner(Components):
+    """Samples, classifies, advises and applies, one `tick` at a time."""
 
     @property
     def snapshot(self) -> Snapshot:
-        """The newest state of everything; safe to read from any thread."""
+        """The newest snapshot; safe to read from any thread."""
         return self.publication.newest.snapshot
 
     @property
     def published(self) -> Published:
-        """The same with what it was made of; safe to read from any thread."""
+        """The newest snapshot with its inputs; safe to read from any thread."""
         return self.publication.newest
 
     @property
     def trends(self) -> Trends:
-        """What charts show; safe to read from any thread."""
+        """Time series for charts; safe to read from any thread."""
         return self.sampler.trends
 
     def collection(self, of: Optional[Published] = None) -> Collection:
-        """All that the newest snapshot was made of, put together in the thread that asks.
+        """All inputs of a snapshot, assembled in the calling thread; the newest by default.
 
-        Raises BusyError.
+        Raises BusyError before the first tick.
         """
         found = (of or self.published).collection(self.manager_version, self.manager_release)
         if found is None:
-            raise BusyError('the module has not looked at the cluster yet; try again in a moment')
+            raise BusyError('the module has not sampled the cluster yet; try again in a moment')
         return found
 
     @property
@@ -68,103 +68,104 @@ class Tuner(Parts):
         self.requests.wake = wake
 
     def load(self) -> None:
-        """Read the knowledge and what an earlier manager stored, in the serve thread."""
-        self.adoption.load()
-        if self.published.material is None:
-            self.publication.replace(replace(self.snapshot, mode=self.current.first_mode()))
+        """Load the knowledge and the stored state, in the serve thread."""
+        self.startup.load()
+        if self.published.inputs is None:
+            self.publication.replace(replace(self.snapshot, mode=self.current.initial_mode()))
         self.publication.show_changes(self.clock())
 
     def close(self) -> None:
-        """The module ends: nothing that was asked is waited for."""
-        self.osd_answers.drop()
+        """Discard pending queries; the module ends."""
+        self.osd_queries.drop()
         self.deep_stats.drop()
         self.actors.drop()
 
     def submit(self, work: Callable[[], _T]) -> _T:
         """Run ``work`` in the serve thread and return its result or raise its exception.
 
-        Raises BusyError, with nothing done, where the serve thread is waiting for a monitor.
+        Raises BusyError, with nothing done, if the serve thread is waiting for a monitor.
         """
 
         def published() -> _T:
             try:
                 return work()
             finally:
-                # Before whoever waits for the answer asks what became of it.
+                # Published before the caller returns, so that its next read shows the change.
                 self.publication.show_changes(self.clock())
 
         return self.requests.submit(published)
 
     def next_tick_in_s(self) -> float:
-        """Seconds until `tick` has something to do."""
-        if self.operating.under_way:
+        """Seconds until the next `tick` is due."""
+        if self.operations.under_way:
             return ROLLOUT_PERIOD_S
         return self.sampler.due_in_s(self.clock())
 
     def tick(self) -> None:
-        """Do what is due, then publish a new snapshot. What fails is in `steps`."""
+        """Run the steps that are due and publish a new snapshot; `steps` has the failures."""
         now_s = self.clock()
-        if not self.adoption.complete:
+        if not self.startup.complete:
             self.load()
         settings = self.current.now()
         run, reads = self.steps.run, settings.mode is not Mode.OFF
-        # What must not wait for anything that follows, whatever became of that before
+        # First: must not wait for any later step, nor depend on its last result
         if reads:
-            run('hearing', lambda: self.permission.hear(now_s))
+            run('hearing', lambda: self.permission.check_reports(now_s))
         run('rollout', lambda: self._drive_rollout(settings, now_s))
         run('compaction campaign', lambda: self._drive_campaign(settings, now_s))
-        # Also in mode off: what the module itself switched on is not left on.
+        # Also in mode off: OSD options that the module enabled must not stay enabled.
         run('recovery', lambda: self.deep_stats.restore(now_s))
         self.publication.show_changes(now_s)
         self.take_requests()
-        # What the operation goes by, and can do without: each part asked and kept for a while
+        # Cluster state: useful to the operation, not required; cached for a while
         if reads:
             run('starts of OSDs', lambda: self.sampler.watch_starts(self.monotonic()))
             self.cluster_state.refresh(now_s)
         else:
             run('sampling', lambda: self._rest(settings, now_s))
-        # What follows asks nobody, and is done for every OSD: its cost decides how often.
+        # Sampling and evaluation send no requests, but scale with the number of OSDs: their CPU
+        # time determines the interval.
         cpu_before_s = time.thread_time()
         sampled = reads and self.sampler.sample(settings, now_s)
         evaluated = run('evaluation', lambda: self._evaluate(settings, now_s))
         if sampled:
             self.sampler.cost_s = time.thread_time() - cpu_before_s
         self.auto_apply.refusals = ()
-        may_begin = self.permission.may_begin_by_itself(evaluated=evaluated)
+        may_begin = self.permission.may_auto_apply(evaluated=evaluated)
         if settings.mode is Mode.AUTO_APPLY and may_begin:
             advised = self.snapshot.recommendations
-            run('auto-apply', lambda: self.auto_apply.begin_what_is_due(settings, advised))
+            run('auto-apply', lambda: self.auto_apply.start_due(settings, advised))
         run('audit log', self.actors.take_answers)
         self.publication.show_changes(now_s)
         self._ask_osds(now_s, may_ask=sampled and reads)
 
     def take_requests(self) -> None:
-        """Do what operators asked for, without a tick; only in the serve thread."""
+        """Run operators' requests without a tick; only in the serve thread."""
         self.requests.take()
 
     def _allowed(self, settings: Settings, now_s: float) -> tuple[Allowed, Optional[str]]:
-        """Whether a change may act and begin, and why that it is heard is unknown."""
+        """Whether an operation may act and start OSDs, and why OSD reports are uncertain."""
         permission = self.permission
-        deaf, unheard = permission.deaf(settings)
-        not_now = permission.not_now(settings, now_s)
-        return Allowed(permission.may_act(settings), not_now, deaf), unheard
+        deaf, unheard = permission.no_reports(settings)
+        start_blocked = permission.start_blocked(settings, now_s)
+        return Allowed(permission.may_change(settings), start_blocked, deaf), unheard
 
     def _drive_rollout(self, settings: Settings, now_s: float) -> None:
         allowed, unheard = self._allowed(settings, now_s)
-        if self.operating.drive_rollout(settings, now_s, allowed, unheard):
+        if self.operations.drive_rollout(settings, now_s, allowed, unheard):
             self.cluster_state.options.entries_changed()
 
     def _drive_campaign(self, settings: Settings, now_s: float) -> None:
         allowed, unheard = self._allowed(settings, now_s)
         allowed = allowed._replace(deaf=allowed.deaf or unheard)
-        done_id = self.operating.drive_campaign(now_s, allowed, self.sampler.signals())
+        done_id = self.operations.drive_campaign(now_s, allowed, self.sampler.signals())
         if done_id is not None:
-            # Advised before it ended; nobody shall carry it out a second time.
+            # The advice predates the end of the campaign: nobody shall apply it again.
             self.publication.replace(self.snapshot.without_recommendation(done_id))
 
     def _rest(self, settings: Settings, now_s: float) -> None:
-        """Mode off."""
-        self.osd_answers.drop()
+        """Stop reading: mode off."""
+        self.osd_queries.drop()
         self.sampler.rest(settings, now_s)
 
     def _evaluate(self, settings: Settings, now_s: float) -> None:
@@ -172,7 +173,7 @@ class Tuner(Parts):
         self.publication.newest = self.evaluation.evaluate(cluster_map, settings, now_s)
 
     def _ask_osds(self, now_s: float, *, may_ask: bool) -> None:
-        """While it compacts, an OSD of Pacific answers nothing else."""
-        self.osd_answers.take()
-        if may_ask and not self.operating.compacting:
-            self.osd_answers.ask(self.sampler.observer, now_s)
+        """Query OSDs, but not during a campaign: a Pacific OSD answers nothing else meanwhile."""
+        self.osd_queries.take()
+        if may_ask and not self.operations.compacting:
+            self.osd_queries.ask(self.sampler.observer, now_s)

@@ -1,4 +1,4 @@
-"""Numbers as a person reads them, in the forms that Ceph's own commands print."""
+"""Human-readable numbers, formatted as in Ceph's own commands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from typing import Optional
 
-#: What stands where a value is not known.
+#: Shown for an unknown value.
 UNKNOWN = '-'
 
 _IEC = ('', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei')
@@ -17,9 +17,9 @@ _DIGITS_OF_64_BITS = 20
 
 
 def natural(text: Optional[str]) -> Optional[int]:
-    """A whole number from 0 as Ceph writes it, of at most 64 bits; None for any other text.
+    """An unsigned 64-bit integer as Ceph writes it; None for any other text.
 
-    Python refuses to read a number of thousands of digits, and takes other digits than 0 to 9.
+    int() alone raises on thousands of digits and accepts digits other than 0 to 9.
     """
     if text is None or not (text.isascii() and text.isdigit()) or len(text) > _DIGITS_OF_64_BITS:
         return None
@@ -28,9 +28,9 @@ def natural(text: Optional[str]) -> Optional[int]:
 
 
 def rounded(value: Optional[float]) -> Optional[float]:
-    """``value`` with six significant digits: below every counter's own precision.
+    """``value`` with six significant digits, more precise than any measurement.
 
-    Integers stay as they are. What JSON cannot hold (infinity, NaN) is not known: None.
+    Integers are unchanged. Infinity and NaN, which JSON lacks, become None.
     """
     if value is None or isinstance(value, int):
         return value
@@ -52,7 +52,7 @@ def format_bytes(value: Optional[float]) -> str:
 
 
 def format_bytes_short(value: Optional[float]) -> str:
-    """Bytes where a column is narrow, as `ceph osd status` prints them: "512", "1.2M", "60G"."""
+    """Bytes for a narrow column, as in `ceph osd status`: "512", "1.2M", "60G"."""
     if value is None or not math.isfinite(value):
         return UNKNOWN
     number, prefix = _scaled(value, 1024, _IEC)
@@ -74,7 +74,7 @@ def format_count(value: Optional[float]) -> str:
 
 
 def format_count_rate(value: Optional[float]) -> str:
-    """Operations per second, as `ceph -s` prints them: "1.2k op/s"."""
+    """Operations per second, as in `ceph -s`: "1.2k op/s"."""
     text = format_count(value)
     return text if text == UNKNOWN else f'{text} op/s'
 
@@ -96,7 +96,7 @@ def format_ratio(value: Optional[float]) -> str:
 
 
 def format_percent(ratio: Optional[float]) -> str:
-    """A part of one, 0..1: "87%", "0.4%"."""
+    """A share from 0 to 1 in percent: "87%", "0.4%"."""
     if ratio is None or not math.isfinite(ratio):
         return UNKNOWN
     percent = ratio * 100
@@ -106,7 +106,7 @@ def format_percent(ratio: Optional[float]) -> str:
 
 
 def format_used(used_bytes: Optional[int], total_bytes: Optional[int]) -> str:
-    """How full a device is: "1.2 GiB of 60 GiB (2%)"; without a total only what is used."""
+    """Usage of a device: "1.2 GiB of 60 GiB (2%)"; "1.2 GiB" without a total."""
     if used_bytes is None or not total_bytes:
         return format_bytes(used_bytes)
     part = format_percent(used_bytes / total_bytes)
@@ -114,7 +114,7 @@ def format_used(used_bytes: Optional[int], total_bytes: Optional[int]) -> str:
 
 
 def format_percent_range(low_percent: float, high_percent: float) -> str:
-    """A change in percent, from and to: "+5% to +25%", "-10%"."""
+    """A range of a change in percent: "+5% to +25%", "-10%"."""
     low, high = _signed_percent(low_percent), _signed_percent(high_percent)
     return low if low == high else f'{low} to {high}'
 
@@ -124,7 +124,7 @@ def format_duration(seconds: Optional[float]) -> str:
     if seconds is None or not math.isfinite(seconds):
         return UNKNOWN
     if seconds < 0:
-        # Clocks of two hosts differ: a time just ahead of ours is now.
+        # Clock skew: a time in the near future counts as now.
         return '0s'
     if seconds < 9.95:
         return f'{seconds:.1f}'.rstrip('0').rstrip('.') + 's'
@@ -144,7 +144,7 @@ def format_duration(seconds: Optional[float]) -> str:
 
 
 def format_span(seconds: Optional[float]) -> str:
-    """A time that passed, as in a sentence: "50 s", "4 min 10 s", "2 h 5 min"."""
+    """A duration for prose: "50 s", "4 min 10 s", "2 h 5 min"."""
     if seconds is None or not math.isfinite(seconds):
         return UNKNOWN
     minutes, rest = divmod(max(0, round(seconds)), 60)
@@ -157,9 +157,9 @@ def format_span(seconds: Optional[float]) -> str:
 
 
 def format_time(time_s: Optional[float]) -> Optional[str]:
-    """A point in time, seconds since the epoch, in ISO 8601, UTC: "2026-01-31T23:59:59Z".
+    """A time in seconds since the epoch as ISO 8601, UTC: "2026-01-31T23:59:59Z".
 
-    None if it is not known, or is no time that a calendar has.
+    None if it is unknown or out of the calendar's range.
     """
     if time_s is None or not math.isfinite(time_s):
         return None
@@ -167,7 +167,7 @@ def format_time(time_s: Optional[float]) -> Optional[str]:
         moment = datetime.fromtimestamp(time_s, timezone.utc)
     except (OverflowError, OSError, ValueError):
         return None
-    # strftime writes the year 192 with three digits.
+    # strftime writes years before 1000 with fewer than four digits.
     return moment.replace(microsecond=0, tzinfo=None).isoformat() + 'Z'
 
 
@@ -193,7 +193,7 @@ def _signed_percent(percent: float) -> str:
 
 
 def _two_digits(value: float) -> str:
-    """Two significant digits of a small number, all digits before the point of a large one."""
+    """Two significant digits of a small number, the integer part of a large one."""
     size = abs(value)
     if size >= 1e6:
         return f'{value:.1e}'
@@ -208,7 +208,7 @@ def _scaled(value: float, step: int, prefixes: Sequence[str]) -> tuple[str, str]
     """A number of at most four characters, and its prefix: ("1.2", "Mi"), ("512", "")."""
     scaled = float(value)
     for prefix in prefixes[:-1]:
-        # Whatever would be rounded up to a full step belongs to the next prefix.
+        # A value that rounds up to a full step gets the next prefix.
         if abs(scaled) < step - 0.5:
             return _two_digits(scaled), prefix
         scaled /= step

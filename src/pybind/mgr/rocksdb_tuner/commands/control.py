@@ -8,23 +8,23 @@ from .context import Context
 
 def pause(context: Context) -> None:
     actor = context.actor
-    context.tuner.submit(lambda: context.tuner.operating.pause(actor))
+    context.tuner.submit(lambda: context.tuner.operations.pause(actor))
 
 
 def resume(context: Context) -> None:
-    context.tuner.submit(context.tuner.operating.resume)
+    context.tuner.submit(context.tuner.operations.resume)
 
 
 def abort(context: Context) -> None:
     actor = context.actor
-    context.tuner.submit(lambda: context.tuner.operating.abort(actor))
+    context.tuner.submit(lambda: context.tuner.operations.abort(actor))
 
 
 def acknowledge(context: Context) -> None:
-    context.tuner.submit(context.tuner.operating.acknowledge)
+    context.tuner.submit(context.tuner.operations.acknowledge)
 
 
 def last_operations(context: Context) -> LastOperations:
     """The current state, which the snapshot has only after the next tick."""
-    operating = context.tuner.operating
-    return LastOperations(*operating.changes, operating.campaign_waits_for)
+    operations = context.tuner.operations
+    return LastOperations(*operations.changes, operations.campaign_waits_for)

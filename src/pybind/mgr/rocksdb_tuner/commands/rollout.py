@@ -66,7 +66,7 @@ def apply(context: Context, recommendation_id: str, dry_run: bool = False) -> An
 def rollback(context: Context, rollout_id: Optional[str] = None) -> Answer:
     """Restore the configuration before a rollout (default: the last)"""
     actor = context.actor
-    context.tuner.submit(lambda: context.tuner.operating.rollback(rollout_id, actor))
+    context.tuner.submit(lambda: context.tuner.operations.rollback(rollout_id, actor))
     return _now(context)
 
 
@@ -101,8 +101,8 @@ def rollout_ack(context: Context) -> Answer:
 def _start(context: Context, recommendation: Recommendation, actor: str) -> str:
     """Start a rollout or campaign and return its id."""
     if recommendation.kind is Kind.COMPACT:
-        return context.tuner.operating.compact(recommendation, actor).campaign_id
-    return context.tuner.operating.start(recommendation, actor).rollout_id
+        return context.tuner.operations.compact(recommendation, actor).campaign_id
+    return context.tuner.operations.start(recommendation, actor).rollout_id
 
 
 def _now(context: Context) -> Answer:

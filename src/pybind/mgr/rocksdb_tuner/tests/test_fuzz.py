@@ -237,7 +237,7 @@ def check_stored(values: Mapping[str, str]) -> None:
         for output_format in ('plain', 'json'):
             render.status(world.tuner.snapshot, output_format)
             render.history(world.tuner.snapshot, output_format)
-            render.rollout(*world.tuner.operating.changes, output_format)
+            render.rollout(*world.tuner.operations.changes, output_format)
 
 
 points = st.lists(

@@ -67,7 +67,7 @@ class Served:
         thread = threading.Thread(target=self.module.serve)
         thread.start()
         try:
-            wait_for(lambda: self.tuner.published.material is not None)
+            wait_for(lambda: self.tuner.published.inputs is not None)
             yield
         finally:
             self.module.shutdown()
@@ -182,7 +182,7 @@ def test_only_so_many_changes_wait_and_the_next_is_told_so(monkeypatch: pytest.M
 def test_a_bounded_number_is_taken_at_once_and_the_rest_wakes_the_loop() -> None:
     handed_in = Requests()
     woken = threading.Event()
-    count = requests.TAKEN_AT_ONCE + 2
+    count = requests.BATCH_MAX + 2
     threads = [
         threading.Thread(target=lambda: handed_in.submit(lambda: None)) for _ in range(count)
     ]
@@ -190,7 +190,7 @@ def test_a_bounded_number_is_taken_at_once_and_the_rest_wakes_the_loop() -> None
         thread.start()
     wait_for(lambda: handed_in._waiting.qsize() == count)
     handed_in.wake = woken.set
-    assert handed_in.take() == requests.TAKEN_AT_ONCE
+    assert handed_in.take() == requests.BATCH_MAX
     assert woken.is_set()
     assert handed_in.take() == 2
     for thread in threads:
@@ -205,7 +205,7 @@ def test_who_changed_something_reads_the_change() -> None:
     read: list[object] = []
 
     def operator() -> None:
-        world.tuner.submit(lambda: world.tuner.operating.start(recommendation, 'client.admin'))
+        world.tuner.submit(lambda: world.tuner.operations.start(recommendation, 'client.admin'))
         read.append(world.tuner.snapshot.rollout)
 
     thread = threading.Thread(target=operator)
@@ -213,7 +213,7 @@ def test_who_changed_something_reads_the_change() -> None:
     # No more of the loop than this: what it does afterwards may come too late.
     wait_for(lambda: world.tuner.requests.take() == 1)
     thread.join(20)
-    assert read == [world.tuner.operating.changes[0]]
+    assert read == [world.tuner.operations.changes[0]]
     assert read != [None]
 
 

@@ -204,10 +204,10 @@ def test_an_operation_is_steered_by_either_name(
 
     monkeypatch.setattr(module._tuner, 'submit', lambda work: work())
     method = 'acknowledge' if verb == 'ack' else verb
-    monkeypatch.setattr(module._tuner.operating, method, refused)
+    monkeypatch.setattr(module._tuner.operations, method, refused)
     answer = ask(module, f'{kind}_{verb}')
     assert (answer.retval, answer.stderr) == (-errno.ENOENT, f'nothing to {verb}')
-    monkeypatch.setattr(module._tuner.operating, method, lambda *_: None)
+    monkeypatch.setattr(module._tuner.operations, method, lambda *_: None)
     assert ask(module, f'{kind}_{verb}', 'json').stdout == 'null'
 
 
@@ -222,7 +222,7 @@ def test_who_asks_for_another_module_is_the_actor_and_only_for_that_command(
         raise OperationRefused(errno.ENOENT, 'nothing to pause')
 
     monkeypatch.setattr(module._tuner, 'submit', lambda work: work())
-    monkeypatch.setattr(module._tuner.operating, 'pause', pause)
+    monkeypatch.setattr(module._tuner.operations, 'pause', pause)
     assert module.remote_command(name, {}, 'dashboard:alice')['retval'] == -errno.ENOENT
     assert module.remote_command(name, {})['retval'] == -errno.ENOENT
     ask(module, name)

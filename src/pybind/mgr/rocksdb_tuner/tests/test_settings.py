@@ -15,7 +15,7 @@ from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.steps import Steps
 
 MANUAL = (Path(__file__).parents[5] / 'doc/mgr/rocksdb_tuner.rst').read_text()
-BOUNDED = [setting for setting in SETTINGS if setting.most is not None]
+BOUNDED = [setting for setting in SETTINGS if setting.maximum is not None]
 
 
 def given(**values: Any) -> Any:
@@ -46,7 +46,7 @@ def test_the_manual_has_the_type_default_and_bounds_of_each_option(setting: Sett
         assert float(default) == setting.default
     bounds = [field_of(setting.name, bound) for bound in ('min', 'max')]
     known = [None if bound is None else float(bound) for bound in bounds]
-    assert known == [setting.least, setting.most]
+    assert known == [setting.minimum, setting.maximum]
     choices = field_of(setting.name, 'allowed values')
     assert (choices or '').replace('`', '') == ', '.join(setting.choices)
 
@@ -75,25 +75,25 @@ def test_each_default_is_within_its_bounds(setting: Setting[Any]) -> None:
 @pytest.mark.parametrize('setting', BOUNDED, ids=lambda s: s.name)
 def test_a_value_beyond_a_bound_is_refused_with_its_name(setting: Setting[Any]) -> None:
     """A configuration file can hold what monitors would refuse."""
-    assert setting.least is not None
-    assert setting.most is not None
-    for bound in (setting.least, setting.most):
+    assert setting.minimum is not None
+    assert setting.maximum is not None
+    for bound in (setting.minimum, setting.maximum):
         assert setting.read(given(**{setting.name: bound})) == bound
-    for beyond in (setting.least - 1, setting.most + 1, float('nan')):
+    for beyond in (setting.minimum - 1, setting.maximum + 1, float('nan')):
         with pytest.raises(SettingError, match=setting.name):
             setting.read(given(**{setting.name: beyond}))
 
 
 def test_a_value_that_is_none_of_the_choices_is_refused_with_them() -> None:
     """Whoever reads the error sees what would be right."""
-    with pytest.raises(SettingError, match=r'the option mode is "sometimes".*auto-apply'):
+    with pytest.raises(SettingError, match=r'invalid mode "sometimes"; allowed: .*auto-apply'):
         read_mode(given(mode='sometimes'))
     assert read_mode(given(mode='')) is Mode.RECOMMEND
 
 
 def test_a_value_of_another_type_is_refused() -> None:
     """It must not end as an internal error."""
-    with pytest.raises(SettingError, match='restarts_per_day is "many"'):
+    with pytest.raises(SettingError, match='invalid restarts_per_day "many"'):
         read_settings(given(restarts_per_day='many'))
 
 
@@ -158,5 +158,5 @@ def test_a_step_that_fails_for_an_option_names_it() -> None:
     steps = Steps(lambda: 0.0)
     steps.run('settings', lambda: read_settings(given(soak_min=-1)))
     (failure,) = steps.failing
-    assert failure.reason == 'the option soak_min is -1; it may be 0 to 604800'
+    assert failure.reason == 'soak_min = -1 is out of range; allowed: 0 to 604800'
     assert not failure.refused

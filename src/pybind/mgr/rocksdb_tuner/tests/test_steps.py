@@ -30,8 +30,11 @@ def broken(*_: Any, **__: Any) -> Any:
 BREAK: dict[str, tuple[str, Callable[[World], None]]] = {
     'counters': ('sampling', lambda w: setattr(w.cluster, 'latest', broken)),
     'sampling': ('sampling', lambda w: setattr(w.tuner.sampler.observer, 'observe', broken)),
-    'evidence': ('evidence', lambda w: setattr(w.tuner.operating.driver, 'observed', broken)),
-    'verdict': ('judging', lambda w: setattr(w.tuner.operating.driver._recording, 'found', broken)),
+    'evidence': ('evidence', lambda w: setattr(w.tuner.operations.driver, 'observed', broken)),
+    'verdict': (
+        'judging',
+        lambda w: setattr(w.tuner.operations.driver._recording, 'found', broken),
+    ),
     'trends': ('trends', lambda w: setattr(w.tuner.trends, 'add', broken)),
     'pools': ('pools', lambda w: setattr(w.cluster, 'pool_counters', broken)),
     'workload': ('workload', lambda w: setattr(w.tuner.sampler.classifier, 'recognize', broken)),
@@ -49,9 +52,9 @@ BREAK: dict[str, tuple[str, Callable[[World], None]]] = {
     ),
     'announcing': (
         'announcements',
-        lambda w: setattr(w.tuner.operating.driver, '_on_change', broken),
+        lambda w: setattr(w.tuner.operations.driver, '_on_change', broken),
     ),
-    'statistics': ('statistics', lambda w: setattr(w.tuner.osd_answers, '_ask_kv_stats', broken)),
+    'statistics': ('statistics', lambda w: setattr(w.tuner.osd_queries, '_ask_kv_stats', broken)),
 }
 everything = pytest.mark.parametrize('what', BREAK)
 
@@ -75,8 +78,8 @@ def test_an_osd_in_its_restart_comes_through_and_a_rollback_is_done(what: str) -
     assert rollout is not None
     assert rollout.osds[0].step not in {OsdStep.SETTING, OsdStep.RESTART_DUE, OsdStep.RESTARTING}
     if not rollout.ended:
-        world.submit(lambda: world.tuner.operating.pause('operator'))
-    world.submit(lambda: world.tuner.operating.rollback(None, 'operator'))
+        world.submit(lambda: world.tuner.operations.pause('operator'))
+    world.submit(lambda: world.tuner.operations.rollback(None, 'operator'))
     world.run_until(Phase.ROLLED_BACK, Phase.FAILED)
     assert world.phase() is Phase.ROLLED_BACK
     assert world.cluster.store == {}
@@ -107,10 +110,10 @@ def test_a_new_manager_that_can_do_nothing_else_brings_the_osd_to_safety(what: s
     BREAK[what][1](world)
     world.run(40)
     if not (state := world.tuner.snapshot.rollout) or not state.ended:
-        world.submit(lambda: world.tuner.operating.abort('operator'))
+        world.submit(lambda: world.tuner.operations.abort('operator'))
         world.run_until(Phase.FAILED, Phase.DONE)
     assert world.cluster.down == set()
-    world.submit(lambda: world.tuner.operating.rollback(None, 'operator'))
+    world.submit(lambda: world.tuner.operations.rollback(None, 'operator'))
     world.run_until(Phase.ROLLED_BACK)
     assert world.cluster.store == {}
 
@@ -123,7 +126,7 @@ def test_after_a_thousand_ticks_the_operator_is_still_heard(what: str) -> None:
         world.report()
         world.tuner.tick()
     assert world.cluster.down == set()
-    world.submit(lambda: world.tuner.operating.rollback(None, 'operator'))
+    world.submit(lambda: world.tuner.operations.rollback(None, 'operator'))
     world.run_until(Phase.ROLLED_BACK)
     assert world.cluster.store == {}
 
@@ -238,8 +241,8 @@ def test_options_that_cannot_be_read_hold_up_what_begins_and_nothing_else() -> N
     assert rollout.paused_reason == 'the options of the module cannot be read'
     assert STEP_FAILED in render.health_checks(world.tuner.snapshot)
     with pytest.raises(OperationRefused, match='restart_timeout is no number'):
-        world.tuner.current.to_begin()
-    world.submit(lambda: world.tuner.operating.rollback(None, 'operator'))
+        world.tuner.current.for_start()
+    world.submit(lambda: world.tuner.operations.rollback(None, 'operator'))
     world.run_until(Phase.ROLLED_BACK)
     mode = Mode.OFF
     world.run(4)
@@ -252,7 +255,7 @@ def test_a_rollback_that_is_refused_leaves_the_campaign_alone() -> None:
     world.run(20)
     for name in ('r999', 'osd-0123456789', 'c2', ''):
         with pytest.raises(OperationRefused, match='no rollout'):
-            world.submit(partial(world.tuner.operating.rollback, name, 'operator'))
+            world.submit(partial(world.tuner.operations.rollback, name, 'operator'))
     campaign = world.tuner.snapshot.campaign
     assert campaign is not None
     assert campaign.ending is None
@@ -268,7 +271,7 @@ def test_a_rollback_by_its_recommendation_ends_the_campaign() -> None:
     rollout = world.tuner.snapshot.rollout
     assert rollout is not None
     name = rollout.request.recommendation_id
-    world.submit(lambda: world.tuner.operating.rollback(name, 'operator'))
+    world.submit(lambda: world.tuner.operations.rollback(name, 'operator'))
     world.run_until(Phase.ROLLED_BACK)
     world.run(200)
     assert (campaign := world.tuner.snapshot.campaign)

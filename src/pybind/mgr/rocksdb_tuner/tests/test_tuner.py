@@ -47,7 +47,7 @@ class World:
         #: By how much the manager's clock is wrong.
         self.clock_offset_s = 0.0
         #: What waits for an OSD is done at once, for want of time that passes by itself.
-        self.ask_beside: Callable[[Callable[[], None]], None] = lambda work: work()
+        self.run_in_background: Callable[[Callable[[], None]], None] = lambda work: work()
         self.tuner = self.takeover()
 
     def takeover(self) -> Tuner:
@@ -60,7 +60,7 @@ class World:
             manager_release='pacific',
             wall_clock=lambda: self.cluster.now_s + self.clock_offset_s,
             monotonic=lambda: self.cluster.now_s,
-            ask_beside=self.ask_beside,
+            run_in_background=self.run_in_background,
             sleep=lambda _: None,
         )
         self.tuner.load()
@@ -107,7 +107,7 @@ class World:
             for r in self.tuner.snapshot.recommendations
             if r.recommendation_id == recommendation_id
         ]
-        self.submit(lambda: self.tuner.operating.start(wanted, 'operator'))
+        self.submit(lambda: self.tuner.operations.start(wanted, 'operator'))
 
     def submit(self, work: object) -> None:
         errors: list[BaseException] = []
@@ -132,7 +132,7 @@ class World:
             for r in self.tuner.snapshot.recommendations
             if r.recommendation_id == recommendation_id
         )
-        self.submit(lambda: self.tuner.operating.compact(wanted, 'operator'))
+        self.submit(lambda: self.tuner.operations.compact(wanted, 'operator'))
 
     def changed_compression(self) -> str:
         """A rollout that changed it is done; the id of the compaction that is offered then."""
@@ -274,7 +274,7 @@ def test_small_writes_lead_to_advice_that_is_carried_out_and_taken_back(world: W
     world.run(60)
     assert world.tuner.snapshot.recommendations == ()
     assert {o.options.source for o in world.tuner.snapshot.osds if o.options} == {'mon'}
-    world.submit(lambda: world.tuner.operating.rollback(None, 'operator'))
+    world.submit(lambda: world.tuner.operations.rollback(None, 'operator'))
     world.run_until(Phase.ROLLED_BACK, Phase.FAILED)
     assert world.phase() is Phase.ROLLED_BACK
     assert world.cluster.store == {}
@@ -530,15 +530,15 @@ def test_while_osds_compact_nothing_else_is_asked_of_them_and_nothing_else_begin
 def test_pause_resume_and_abort_mean_the_campaign_that_is_under_way(world: World) -> None:
     offered = world.changed_compression()
     world.compact(offered)
-    world.submit(lambda: world.tuner.operating.pause('operator'))
+    world.submit(lambda: world.tuner.operations.pause('operator'))
     world.run(200)
     # The first may have been asked before the pause.
     told = len(world.cluster.compactions.told)
     assert told <= 1
-    world.submit(world.tuner.operating.resume)
+    world.submit(world.tuner.operations.resume)
     world.run(50)
     assert len(world.cluster.compactions.told) == told + 1
-    world.submit(lambda: world.tuner.operating.abort('operator'))
+    world.submit(lambda: world.tuner.operations.abort('operator'))
     world.run(100)
     campaign = world.tuner.snapshot.campaign
     assert campaign is not None
@@ -563,7 +563,7 @@ def test_a_rollback_ends_the_campaign_of_what_it_takes_back(world: World) -> Non
     offered = world.changed_compression()
     world.compact(offered)
     world.run(90)
-    world.submit(lambda: world.tuner.operating.rollback(None, 'operator'))
+    world.submit(lambda: world.tuner.operations.rollback(None, 'operator'))
     world.run_until(Phase.ROLLED_BACK)
     world.run(120)
     campaign = world.tuner.snapshot.campaign

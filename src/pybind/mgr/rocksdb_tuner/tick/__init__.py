@@ -1,1 +1,1 @@
-"""The parts of a tick: what is read, concluded, published and operated, each one a file."""
+"""Components of a tick, one file each: sampling, evaluation, operations, publication."""

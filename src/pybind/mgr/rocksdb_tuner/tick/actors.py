@@ -1,4 +1,4 @@
-"""Finds out which client sent the command that began a change."""
+"""Finds the client whose command started a change."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from typing import Callable, Mapping, Optional
 
 from ..mgr.protocols import Audit
 from .audit import sender
-from .questions import Questions
+from .queries import Queries
 
-#: The audit log has a command a second or two after the manager.
+#: A command reaches the audit log a second or two after the mgr.
 AUDIT_TRIES = 5
 AUDIT_PAUSE_S = 2.0
 
 
 class Actors:
-    """Asks the monitors beside the serve thread; what is unknown stays as it is."""
+    """Queries the monitors in the background; without a result the actor is unchanged."""
 
     def __init__(
         self,
         audit: Audit,
-        questions: Questions,
+        queries: Queries,
         name_actor: Callable[[str, str], None],
         *,
         clock: Callable[[], float],
         sleep: Callable[[float], None],
     ) -> None:
-        """``name_actor`` is given the id of a change and who began it, in the serve thread."""
-        self._audit, self._questions, self._name_actor = audit, questions, name_actor
+        """``name_actor`` gets the id of a change and its actor, in the serve thread."""
+        self._audit, self._queries, self._name_actor = audit, queries, name_actor
         self._clock, self._sleep = clock, sleep
 
     def find(self, change_id: str, command: Mapping[str, Sequence[object]]) -> None:
-        """Find who sent ``command``, and name that client; only in the serve thread.
+        """Find the client that sent ``command`` and name it; only in the serve thread.
 
-        Of each argument it has one of the values given.
+        ``command`` maps each argument to the values it may have.
         """
         taken_s = self._clock()
 
@@ -53,10 +53,10 @@ class Actors:
         def failed(error: Exception) -> None:
             raise error
 
-        self._questions.ask(0, ask, take, failed)
+        self._queries.ask(0, ask, take, failed)
 
     def take_answers(self) -> None:
-        self._questions.take_answers()
+        self._queries.take_answers()
 
     def drop(self) -> None:
-        self._questions.drop()
+        self._queries.drop()

@@ -1,7 +1,7 @@
-"""Who sent a command, by the audit log of the cluster: the mgr does not tell a module. Pure.
+"""Finds the sender of a command in the cluster's audit log: the mgr does not pass it on. Pure.
 
-The mgr writes each command with the name of its client to that log before it runs it (seen on
-16.2.15), and the monitors have it a second or two later.
+The mgr logs each command with its client before it runs the command (seen on 16.2.15). The entry
+reaches the monitors a second or two later.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import Mapping, Optional
 
 from ..mgr.records import AuditLine
 
-#: A command may wait in the mgr behind others of the same module.
+#: A command may queue in the mgr behind other commands of the same module.
 WAITED_S = 15.0
 
 
 def sender(
     lines: Iterable[AuditLine], wanted: Mapping[str, Sequence[object]], taken_s: float
 ) -> Optional[str]:
-    """The client that sent a command with one of the ``wanted`` values of each argument.
+    """The client that sent the command that the module received at ``taken_s``.
 
-    It was taken at ``taken_s``. None where there is none, or where more than one client sent such a
-    command about then.
+    ``wanted`` maps each argument to the values it may have. None if no client, or more than one,
+    sent a matching command around that time.
     """
     found = {
         line.entity

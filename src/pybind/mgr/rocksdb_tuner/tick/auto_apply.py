@@ -1,4 +1,4 @@
-"""What the module begins by itself, in mode auto-apply: only what `apply` would, and as it does."""
+"""Starts rollouts in mode auto-apply, the same way as `apply`."""
 
 from __future__ import annotations
 
@@ -12,43 +12,41 @@ from ..mgr.protocols import Orchestrator
 from ..operations.errors import OperationRefused
 from ..operations.rollout import automatic
 from ..settings import Settings
-from .operating import Operating
+from .operation_control import OperationControl
 
 log = logging.getLogger(__name__)
 
 
 class AutoApply:
-    """Remembers since when each recommendation has stood."""
+    """Tracks how long each recommendation has stood."""
 
     def __init__(
         self,
-        operating: Operating,
+        operations: OperationControl,
         orchestrator: Orchestrator,
         monotonic: Callable[[], float],
     ) -> None:
-        self._operating, self._orchestrator = operating, orchestrator
+        self._operations, self._orchestrator = operations, orchestrator
         self._monotonic = monotonic
         self._standing = automatic.Standing()
-        #: Why it leaves what is recommended; empty in other modes.
+        #: Why recommendations are skipped; empty in other modes.
         self.refusals: tuple[automatic.Refusal, ...] = ()
 
-    def advised(self, recommendations: Sequence[Recommendation]) -> None:
-        """Note what is recommended now, in any mode."""
+    def update(self, recommendations: Sequence[Recommendation]) -> None:
+        """Record the current recommendations, in any mode."""
         self._standing.update(recommendations, self._monotonic())
 
-    def begin_what_is_due(
-        self, settings: Settings, recommendations: Sequence[Recommendation]
-    ) -> None:
-        """Begin one recommendation at most."""
+    def start_due(self, settings: Settings, recommendations: Sequence[Recommendation]) -> None:
+        """Start at most one recommendation."""
         decision = self._decide(settings, recommendations)
         self.refusals = decision.refusals
         if decision.chosen is not None:
-            self._begin(decision.chosen)
+            self._start(decision.chosen)
 
     def _decide(
         self, settings: Settings, recommendations: Sequence[Recommendation]
     ) -> automatic.Decision:
-        driver, campaign = self._operating.driver, self._operating.campaign
+        driver, campaign = self._operations.driver, self._operations.campaign
         past = automatic.Past(
             driver.history,
             driver.state,
@@ -64,9 +62,9 @@ class AutoApply:
             recommendations, self._standing, past, steady_s, settings.auto_apply
         )
 
-    def _begin(self, chosen: Recommendation) -> None:
+    def _start(self, chosen: Recommendation) -> None:
         log.info('auto-apply starts %s', chosen.recommendation_id)
         try:
-            self._operating.start(chosen, actor='auto-apply')
+            self._operations.start(chosen, actor='auto-apply')
         except OperationRefused as refusal:
             log.warning('auto-apply of %s was refused: %s', chosen.recommendation_id, refusal)

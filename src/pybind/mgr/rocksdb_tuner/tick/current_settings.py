@@ -1,4 +1,4 @@
-"""The module options as they are now; where they cannot be read, as they were."""
+"""The current module options, or the last known ones if they cannot be read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..steps import Steps
 
 
 class CurrentSettings:
-    """Read once a tick, and again by whatever begins or acts at that moment."""
+    """Read once per tick, and again before an operation starts or changes an OSD."""
 
     def __init__(
         self,
@@ -22,18 +22,19 @@ class CurrentSettings:
         read_mode: Callable[[], Mode],
         steps: Steps,
     ) -> None:
-        """``read_mode`` reads that option alone."""
+        """``read_mode`` reads only the option "mode"."""
         self.read_settings, self.read_mode = read_settings, read_mode
         self._steps = steps
-        #: The last that could be read, and why they cannot be read now.
+        #: The last valid settings.
         self._last: Optional[Settings] = None
+        #: Why the options cannot be read now; None if they can.
         self.unreadable: Optional[str] = None
 
     def now(self) -> Settings:
-        """For a tick; where they cannot be read, nothing is begun."""
+        """Settings for a tick; nothing starts while they are unreadable."""
         try:
             settings = self.read_settings()
-        except Exception as error:  # noqa: BLE001 - kept, and shown
+        except Exception as error:  # noqa: BLE001 - reported
             self._steps.failed('settings', error)
             self.unreadable = 'the options of the module cannot be read'
             mode = self._steps.value('mode', self.read_mode, Mode.OFF)
@@ -43,8 +44,8 @@ class CurrentSettings:
         self._last = settings
         return settings
 
-    def to_begin(self) -> Settings:
-        """For what begins now; raises OperationRefused."""
+    def for_start(self) -> Settings:
+        """Settings for an operation that starts now; raises OperationRefused."""
         try:
             return self.read_settings()
         except Exception as error:
@@ -53,15 +54,15 @@ class CurrentSettings:
             ) from error
 
     def mode(self) -> Mode:
-        """Raises what reading raises."""
+        """The mode right now; raises SettingError."""
         return self.read_mode()
 
-    def first_mode(self) -> Mode:
-        """Before the first tick, which may wait for a monitor, or for OSDs to report."""
+    def initial_mode(self) -> Mode:
+        """Mode to show before the first tick, which may wait for monitors or OSD reports."""
         return self._steps.value('settings', self.read_mode, Mode.OFF)
 
-    def switched_on(self) -> bool:
-        """Whether the operator allows changes at this moment; False where that cannot be read."""
+    def changes_enabled(self) -> bool:
+        """Whether the mode allows changes right now; False if it cannot be read."""
         return self._steps.value('mode', self.read_mode, Mode.OFF) is not Mode.OFF
 
     @property
@@ -70,5 +71,5 @@ class CurrentSettings:
 
     @property
     def impossible(self) -> Optional[str]:
-        """Why nothing can be applied as the options are."""
+        """Why the module options prevent any change; None if they do not."""
         return None if self._last is None else contradiction(self._last.soak)

@@ -12,7 +12,7 @@ from ..deep.reader import DeepStatsReader, DeepStatsRefused, OsdDeepStats
 from ..mgr.protocols import ClusterReader
 from ..mgr.records import OsdInfo
 from ..snapshot import Mode
-from .questions import Questions
+from .queries import Queries
 
 #: OSDs that are queried at the same time.
 MAX_CONCURRENT = 4
@@ -28,7 +28,7 @@ class DeepStatsRequests:
         self,
         reader: DeepStatsReader,
         cluster: ClusterReader,
-        questions: Questions,
+        queries: Queries,
         *,
         clock: Callable[[], float],
         monotonic: Callable[[], float],
@@ -37,7 +37,7 @@ class DeepStatsRequests:
         unknown_manager: Optional[str],
     ) -> None:
         """``unknown_manager``: why the module does nothing under this mgr release, or None."""
-        self._reader, self._cluster, self._questions = reader, cluster, questions
+        self._reader, self._cluster, self._queries = reader, cluster, queries
         self._clock, self._monotonic = clock, monotonic
         self._read_mode, self._compacting = read_mode, compacting
         self._unknown_manager = unknown_manager
@@ -45,25 +45,25 @@ class DeepStatsRequests:
 
     def free(self, osd_id: int) -> bool:
         """Whether this OSD can be queried now."""
-        return self._questions.free(osd_id)
+        return self._queries.free(osd_id)
 
     def load(self) -> None:
         self._reader.load()
 
     def drop(self) -> None:
-        self._questions.drop()
+        self._queries.drop()
 
     def restore(self, now_s: float) -> None:
         """Restore options that an earlier request, or a previous active mgr, left enabled."""
         if self._reader.unfinished and not self._compacting():
             self._reader.restore(self._cluster.cluster_map(), now_s, self._restore_in_background)
-        self._questions.take_answers()
+        self._queries.take_answers()
 
     def _restore_in_background(self, osd_id: int, work: Callable[[], object]) -> bool:
         def failed(error: Exception) -> None:
             raise error
 
-        return self._questions.ask(osd_id, work, failed=failed)
+        return self._queries.ask(osd_id, work, failed=failed)
 
     def read(self, osd_id: int) -> OsdDeepStats:
         """Read the RocksDB statistics of one OSD; blocks the calling thread.
@@ -84,7 +84,7 @@ class DeepStatsRequests:
             raise DeepStatsRefused(
                 errno.EBUSY, 'an OSD is being compacted; try again once the compaction is done'
             )
-        if not self._questions.free(osd_id):
+        if not self._queries.free(osd_id):
             raise DeepStatsRefused(
                 errno.EBUSY, f'osd.{osd_id}, or {MAX_CONCURRENT} other OSDs, did not answer yet'
             )
@@ -102,7 +102,7 @@ class DeepStatsRequests:
             except Exception as error:  # noqa: BLE001 - raised again in the waiting thread
                 answer.set_exception(error)
 
-        if not self._questions.ask(osd.osd_id, read):
+        if not self._queries.ask(osd.osd_id, read):
             raise DeepStatsRefused(errno.EBUSY, f'osd.{osd.osd_id} is being queried; try again')
         try:
             return answer.result(ANSWER_WAIT_S)

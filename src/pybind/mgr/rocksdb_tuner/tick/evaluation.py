@@ -1,4 +1,4 @@
-"""What follows from what was measured, put together for whoever reads it; asks nobody."""
+"""Builds the snapshot from the collected data; sends no requests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..advise.facts import osd_options, settings_in_force
 from ..advise.memory import WorkloadMemory
 from ..advise.own_profiles import OwnProfiles
 from ..advise.records import OsdFacts, OsdOptions, Recommendation, Setting
-from ..evaluate import ADVISING, AdviceContext, Conclusions, Remembered, conclude
+from ..evaluate import ADVISING, AdviceContext, Conclusions, EvaluationState, conclude
 from ..mgr.records import ClusterMap, ConfigEntry, OsdInfo, RunningOption
 from ..sampler import Sampler
 from ..settings import Settings
@@ -20,13 +20,13 @@ from ..steps import Steps
 from ..workload.records import Workload
 from .cluster_state import ClusterState
 from .current_settings import CurrentSettings
-from .material import Material, Published
-from .operating import Operating
+from .operation_control import OperationControl
+from .published import Published, SnapshotInputs
 
 
 @dataclass(frozen=True)
 class _Configured:
-    """What follows from the options of an OSD, and what it was worked out from."""
+    """Derived option state of an OSD, with the inputs it was derived from."""
 
     osd: OsdInfo
     entries: tuple[ConfigEntry, ...]
@@ -36,13 +36,13 @@ class _Configured:
 
 
 class Evaluation:
-    """Facts of OSDs, advice, and the snapshot of them; remembers what lasts."""
+    """Combines OSD facts and advice into a snapshot; keeps state between ticks."""
 
     def __init__(
         self,
         sampler: Sampler,
         cluster_state: ClusterState,
-        operating: Operating,
+        operations: OperationControl,
         current: CurrentSettings,
         steps: Steps,
         own_profiles: OwnProfiles,
@@ -51,24 +51,24 @@ class Evaluation:
         release: Optional[str],
         unknown_manager: Optional[str],
     ) -> None:
-        """``advised`` is told what is recommended; ``release`` is that of the manager.
+        """``advised`` receives the recommendations; ``release`` is the release of this mgr.
 
-        ``unknown_manager`` says why nothing is advised where that is not known.
+        ``unknown_manager``: why there is no advice under an unknown mgr release, or None.
         """
         self._sampler, self._cluster_state = sampler, cluster_state
-        self._operating, self._current, self._steps = operating, current, steps
+        self._operations, self._current, self._steps = operations, current, steps
         self._own_profiles, self._advised = own_profiles, advised
         self._release, self._unknown_manager = release, unknown_manager
         self._memory = WorkloadMemory()
         self._advised_on: Mapping[str, Workload] = {}
         self._known_options: dict[int, _Configured] = {}
-        #: Since when each OSD has been waiting for its restart, as far as this manager saw it.
+        #: Since when each OSD has had a restart pending, as observed by this mgr.
         self._pending_since_s: Mapping[int, float] = {}
-        self._remembered = Remembered()
+        self._state = EvaluationState()
         self._alarms: HoldState = {}
 
     def evaluate(self, cluster_map: ClusterMap, settings: Settings, now_s: float) -> Published:
-        """Everything that follows from what was measured."""
+        """Evaluate the latest samples."""
         osds = () if settings.mode is Mode.OFF else self._facts(cluster_map, now_s)
         if settings.mode in ADVISING and self._unknown_manager is None:
             self._advised_on = self._memory.recall(
@@ -80,7 +80,7 @@ class Evaluation:
             now_s,
         )
         snapshot = self.snapshot_of(settings, osds, now_s)
-        # Where that fails, what was concluded before is not shown as if it were new.
+        # If this fails, the snapshot has no advice rather than stale advice.
         concluded = self._steps.value('advice', lambda: self._conclude(settings, osds, now_s), None)
         if concluded is not None:
             snapshot = replace(
@@ -90,10 +90,10 @@ class Evaluation:
                 assessments=concluded.assessments,
                 alarms=raised(self._alarms),
             )
-        return Published(snapshot, self._material(settings, cluster_map))
+        return Published(snapshot, self._inputs(settings, cluster_map))
 
     def snapshot_of(self, settings: Settings, osds: tuple[OsdFacts, ...], now_s: float) -> Snapshot:
-        """What was measured, and what is under way; nothing is concluded from it."""
+        """Measurements and operations under way, without advice."""
         sampler = self._sampler
         ages = [s.sample_age_s for s in sampler.signals().values()]
         known_ages = [age for age in ages if age is not None]
@@ -119,12 +119,12 @@ class Evaluation:
             impossible=self._current.impossible,
             notices=(),
         )
-        return self._operating.shown_in(snapshot)
+        return self._operations.shown_in(snapshot)
 
     def _conclude(
         self, settings: Settings, osds: tuple[OsdFacts, ...], now_s: float
     ) -> Conclusions:
-        cluster_state, operating = self._cluster_state, self._operating
+        cluster_state, operations = self._cluster_state, self._operations
         concluded = conclude(
             osds,
             self._sampler.recognition.per_group,
@@ -134,22 +134,22 @@ class Evaluation:
                 entries=cluster_state.options.entries,
                 no_advice=self._unknown_manager,
                 orchestrated=cluster_state.orchestrated,
-                rollout_under_way=operating.rollout_under_way,
+                rollout_under_way=operations.rollout_under_way,
                 health_codes=cluster_state.health_codes,
                 pending_s={i: now_s - at_s for i, at_s in self._pending_since_s.items()},
                 limits=settings.limits,
-                history=operating.driver.history,
+                history=operations.driver.history,
                 own_profiles=self._own_profiles.all(),
             ),
-            self._remembered,
+            self._state,
         )
         self._advised([r for a in concluded.assessments for r in a.recommendations])
         self._alarms = hold(self._alarms, concluded.findings, now_s, cluster_state.health_codes)
         return concluded
 
-    def _material(self, settings: Settings, cluster_map: ClusterMap) -> Material:
+    def _inputs(self, settings: Settings, cluster_map: ClusterMap) -> SnapshotInputs:
         sampler, cluster_state = self._sampler, self._cluster_state
-        return Material(
+        return SnapshotInputs(
             cluster_map=cluster_map,
             kept=sampler.observer.kept(),
             options=cluster_state.options.kept(),
@@ -166,7 +166,7 @@ class Evaluation:
         )
 
     def _limitations(self) -> tuple[str, ...]:
-        """What an operator must know of where the module runs."""
+        """Limitations of this environment."""
         known = (self._unknown_manager, self._current.impossible)
         found = [text for text in known if text is not None]
         found += [
@@ -205,7 +205,7 @@ class Evaluation:
         return tuple(found)
 
     def _configured(self, osd: OsdInfo) -> Optional[_Configured]:
-        """What ``osd`` runs and is set to, worked out anew only where something of it changed."""
+        """Running and configured options of ``osd``, cached until one of them changes."""
         options = self._cluster_state.options
         running, entries = options.running(osd), options.entries
         if running is None:

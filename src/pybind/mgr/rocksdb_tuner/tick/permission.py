@@ -1,4 +1,4 @@
-"""Whether a change may act, begin with a further OSD, and knows how the OSDs are."""
+"""Whether an operation may change OSDs, start another OSD, and has current OSD reports."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from ..snapshot import Mode
 from ..steps import Steps
 from .current_settings import CurrentSettings
 
-#: No report of any OSD for so long, and for three samples, means that the manager is cut off.
-DEAF_S = 60.0
+#: Without a report from any OSD for this long, and for three samples, the mgr is cut off.
+NO_REPORTS_S = 60.0
 
 
-class Heard(CounterReader, ClusterReader, Protocol):
-    """What reports of OSDs are looked for in."""
+class ReportSource(CounterReader, ClusterReader, Protocol):
+    """Cluster interfaces to detect OSD reports."""
 
 
 class Permission:
-    """Asked anew at each tick; nothing of it goes by what is judged or advised."""
+    """Checked at every tick, independent of verdicts and advice."""
 
     def __init__(
         self,
-        cluster: Heard,
+        cluster: ReportSource,
         steps: Steps,
         current: CurrentSettings,
         sampler: Sampler,
         *,
         known_release: bool,
     ) -> None:
-        """``known_release``: of the manager, whose interface somebody has tried."""
+        """``known_release``: the module was tested with the mgr API of this release."""
         self._cluster, self._steps, self._current = cluster, steps, current
         self._sampler, self._known_release = sampler, known_release
         self._hearing = Hearing()
 
-    def hear(self, now_s: float) -> None:
-        """Look for a new report of any OSD."""
+    def check_reports(self, now_s: float) -> None:
+        """Check for a new report from any OSD."""
         self._hearing.look(self._cluster, self._cluster.cluster_map(), now_s)
 
-    def may_act(self, settings: Settings) -> bool:
-        """Whether anything may be changed: never through an interface that nobody has tried."""
+    def may_change(self, settings: Settings) -> bool:
+        """Whether changes are allowed: never through an untested mgr API."""
         return settings.mode is not Mode.OFF and self._known_release
 
-    def not_now(self, settings: Settings, now_s: float) -> Optional[str]:
-        """Why no further OSD may be begun now; what was begun is finished all the same."""
+    def start_blocked(self, settings: Settings, now_s: float) -> Optional[str]:
+        """Why no further OSD may start now; OSDs in flight are finished anyway."""
         if self._current.unreadable is not None:
             return self._current.unreadable
         if not self._sampler.has_sampled:
@@ -59,20 +59,20 @@ class Permission:
         minute = local.tm_hour * 60 + local.tm_min
         return outside(settings.maintenance, local.tm_wday, minute)
 
-    def deaf(self, settings: Settings) -> tuple[Optional[str], Optional[str]]:
-        """Why this manager does not know how the OSDs are, and why that is unknown."""
+    def no_reports(self, settings: Settings) -> tuple[Optional[str], Optional[str]]:
+        """Why this mgr has no OSD reports, and why that is unknown; each may be None."""
         if settings.mode is Mode.OFF:
             return 'nothing is read in mode off', None
         if self._steps.fails('hearing'):
             return None, 'whether OSDs report to this manager is unknown'
-        if self._hearing.silent_s >= max(DEAF_S, 3 * self._sampler.interval_s):
+        if self._hearing.silent_s >= max(NO_REPORTS_S, 3 * self._sampler.interval_s):
             return 'no OSD reports to this manager', None
         if not self._hearing.heard:
             return None, 'whether OSDs report to this manager is not known yet'
         return None, None
 
-    def may_begin_by_itself(self, *, evaluated: bool) -> bool:
-        """Only upon advice of this very tick."""
+    def may_auto_apply(self, *, evaluated: bool) -> bool:
+        """Whether auto-apply may start: only on advice from this tick."""
         advised = evaluated and not self._steps.fails('advice')
         sampled = self._sampler.has_sampled and not self._steps.fails('sampling')
         return advised and sampled and self._current.unreadable is None

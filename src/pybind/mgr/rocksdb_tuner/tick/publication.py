@@ -1,4 +1,4 @@
-"""What other threads may read: replaced as a whole by the serve thread."""
+"""State that other threads may read; the serve thread replaces it as a whole."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from dataclasses import replace
 from ..snapshot import Snapshot
 from ..steps import Steps
 from .auto_apply import AutoApply
-from .material import Published
-from .operating import Operating
+from .operation_control import OperationControl
+from .published import Published
 
 
 class Publication:
-    """The newest snapshot, with what it was made of."""
+    """The newest snapshot with its inputs."""
 
     def __init__(
-        self, operating: Operating, auto_apply: AutoApply, steps: Steps, first: Snapshot
+        self, operations: OperationControl, auto_apply: AutoApply, steps: Steps, first: Snapshot
     ) -> None:
-        self._operating, self._auto_apply, self._steps = operating, auto_apply, steps
+        self._operations, self._auto_apply, self._steps = operations, auto_apply, steps
         self.newest = Published(first)
 
     def replace(self, snapshot: Snapshot) -> None:
-        """Made of the same as the one before."""
-        self.newest = Published(snapshot, self.newest.material)
+        """Replace the snapshot and keep its inputs."""
+        self.newest = Published(snapshot, self.newest.inputs)
 
     def show_changes(self, now_s: float) -> None:
-        """What was done in this tick shows at once, and what does not work."""
+        """Publish the current operations and failing steps at once."""
         self.replace(
             replace(
-                self._operating.shown_in(self.newest.snapshot),
+                self._operations.shown_in(self.newest.snapshot),
                 auto_apply_refusals=self._auto_apply.refusals,
                 failing=self._steps.failing,
                 published_s=now_s,

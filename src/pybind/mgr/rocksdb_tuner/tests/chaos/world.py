@@ -28,8 +28,8 @@ from rocksdb_tuner.requests import BusyError
 from rocksdb_tuner.settings import Settings
 from rocksdb_tuner.snapshot import Mode, Sampling, Snapshot
 from rocksdb_tuner.tests.operations.rollout.conftest import Run
-from rocksdb_tuner.tick.material import Published
-from rocksdb_tuner.tick.permission import DEAF_S
+from rocksdb_tuner.tick.permission import NO_REPORTS_S
+from rocksdb_tuner.tick.published import Published
 from rocksdb_tuner.tuner import Tuner
 
 from .cluster import ChaosCluster
@@ -294,16 +294,16 @@ class LoopWorld(World):
         # a thread of its own.
         tuner.wake = tuner.take_requests
         tuner._ask_osds = lambda *_, **__: None  # type: ignore[method-assign]
-        tuner.operating.driver._on_change = self._changed
+        tuner.operations.driver._on_change = self._changed
         self._spoil(tuner)
         self.tuner = tuner
         self.active_since_s = self.cluster.now_s
-        return tuner.operating.driver
+        return tuner.operations.driver
 
     @property
     def hears(self) -> bool:
         """It takes a while to miss a report."""
-        return self.deaf is None or self.cluster.now_s - self._reported_s < 2 * DEAF_S
+        return self.deaf is None or self.cluster.now_s - self._reported_s < 2 * NO_REPORTS_S
 
     def _spoil(self, tuner: Tuner) -> None:
         """Let advice and sampling fail where the schedule says so."""
@@ -383,22 +383,22 @@ class LoopWorld(World):
                 self.cluster.counters[n, path] = CounterPoint(at_s, value, count)
 
     def begin(self, request: ChangeRequest, soak: SoakPlan) -> None:
-        self._submit(lambda tuner: tuner.operating.driver.start(request, self.clock_s, soak))
+        self._submit(lambda tuner: tuner.operations.driver.start(request, self.clock_s, soak))
 
     def pause(self, actor: str) -> None:
-        self._submit(lambda tuner: tuner.operating.pause(actor))
+        self._submit(lambda tuner: tuner.operations.pause(actor))
 
     def resume(self) -> None:
-        self._submit(lambda tuner: tuner.operating.resume())
+        self._submit(lambda tuner: tuner.operations.resume())
 
     def abort(self, actor: str) -> None:
-        self._submit(lambda tuner: tuner.operating.abort(actor))
+        self._submit(lambda tuner: tuner.operations.abort(actor))
 
     def rollback(self, name: Optional[str], actor: str) -> None:
-        self._submit(lambda tuner: tuner.operating.rollback(name, actor))
+        self._submit(lambda tuner: tuner.operations.rollback(name, actor))
 
     def acknowledge(self) -> None:
-        self._submit(lambda tuner: tuner.operating.acknowledge())
+        self._submit(lambda tuner: tuner.operations.acknowledge())
 
     def _submit(self, work: Callable[[Tuner], object]) -> None:
         assert self.tuner is not None

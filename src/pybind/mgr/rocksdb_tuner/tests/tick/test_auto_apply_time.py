@@ -71,7 +71,7 @@ def test_options_that_contradict_each_other_are_told_and_nothing_is_applied(worl
     with pytest.raises(PresentError, match='soak_min'):
         render.plan(snapshot.recommendations[0], world.settings.soak, 'plain')
     with pytest.raises(OperationRefused, match='soak_min'):
-        world.tuner.operating.start(snapshot.recommendations[0], 'client.ann')
+        world.tuner.operations.start(snapshot.recommendations[0], 'client.ann')
     world.settings = replace(world.settings, soak=SoakPlan())
     world.run(60)
     assert world.tuner.snapshot.rollout is not None

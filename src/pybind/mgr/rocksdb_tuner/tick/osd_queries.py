@@ -17,12 +17,12 @@ from ..observe.observer import (
 )
 from ..observe.sharding import COMMAND as FILES_COMMAND
 from ..steps import Steps
-from .questions import Questions
+from .queries import Queries
 
 log = logging.getLogger(__name__)
 
 
-class OsdAnswers:
+class OsdQueries:
     """Queries a few OSDs at a time in the background."""
 
     def __init__(
@@ -30,22 +30,22 @@ class OsdAnswers:
         osds: OsdCommands,
         steps: Steps,
         clock: Callable[[], float],
-        questions: Questions,
+        queries: Queries,
     ) -> None:
         self._osds, self._steps, self._clock = osds, steps, clock
-        self._questions = questions
+        self._queries = queries
 
     def free(self, osd_id: int) -> bool:
         """Whether this OSD can be queried now."""
-        return self._questions.free(osd_id)
+        return self._queries.free(osd_id)
 
     def drop(self) -> None:
         """Drop pending requests."""
-        self._questions.drop()
+        self._queries.drop()
 
     def take(self) -> None:
         """Process the answers that arrived."""
-        self._steps.run('answers of OSDs', self._questions.take_answers)
+        self._steps.run('answers of OSDs', self._queries.take_answers)
 
     def ask(self, observer: Observer, now_s: float) -> None:
         """Send the requests of ``observer``, which gets the answers."""
@@ -53,7 +53,7 @@ class OsdAnswers:
         self._steps.run('BlueFS files', lambda: self._ask_files(observer, now_s))
 
     def _ask_kv_stats(self, observer: Observer, now_s: float) -> None:
-        for request in observer.deep_requests(now_s, self._questions.free):
+        for request in observer.deep_requests(now_s, self._queries.free):
             self._ask_one(observer, request)
 
     def _ask_one(self, observer: Observer, request: DeepRequest) -> None:
@@ -81,10 +81,10 @@ class OsdAnswers:
             if not isinstance(error, CommandError):
                 raise error
 
-        self._questions.ask(osd_id, ask, take, failed)
+        self._queries.ask(osd_id, ask, take, failed)
 
     def _ask_files(self, observer: Observer, now_s: float) -> None:
-        for request in observer.sharding_requests(now_s, self._questions.free):
+        for request in observer.sharding_requests(now_s, self._queries.free):
             # A request that cannot be sent now is due again at a later tick.
             self._ask_files_of(observer, request)
 
@@ -95,7 +95,7 @@ class OsdAnswers:
             if not isinstance(error, CommandError):
                 raise error
 
-        self._questions.ask(
+        self._queries.ask(
             request.osd_id,
             lambda: self._osds.tell(request.osd_id, FILES_COMMAND, {}),
             lambda text: observer.accept_files(request, text, self._clock()),

@@ -1,4 +1,4 @@
-"""The parts of which a tick is made, each with what it needs of the others and of the cluster."""
+"""Wires the components of a tick to each other and to the cluster."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from ..settings import Settings
 from ..snapshot import Mode
 from ..steps import Steps
 from .actors import Actors
-from .adoption import Adoption
 from .auto_apply import AutoApply
 from .cluster_state import ClusterState
 from .current_settings import CurrentSettings
 from .deep_stats import MAX_CONCURRENT, DeepStatsRequests
 from .evaluation import Evaluation
-from .operating import Operating
-from .osd_answers import OsdAnswers
+from .operation_control import OperationControl
+from .osd_queries import OsdQueries
 from .permission import Permission
 from .publication import Publication
-from .questions import Questions, Start, in_a_thread
+from .queries import Queries, Start, in_a_thread
+from .startup import Startup
 
-#: OSDs that are asked at once for what advice is made of.
-ASKED_AT_ONCE = 2
+#: OSDs that are queried at the same time for advice.
+CONCURRENT_QUERIES = 2
 
 
 class Cluster(
@@ -56,11 +56,11 @@ class Cluster(
     Announcements,
     Protocol,
 ):
-    """All that the module needs from a cluster."""
+    """All cluster interfaces of the module."""
 
 
-class Parts:
-    """Wiring only; ``wall_clock`` is the clock that stamps the OSDs' reports, since the epoch."""
+class Components:
+    """Wiring only; ``wall_clock`` gives seconds since the epoch, like the times of OSD reports."""
 
     def __init__(
         self,
@@ -73,10 +73,13 @@ class Parts:
         wall_clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
         read_mode: Optional[Callable[[], Mode]] = None,
-        ask_beside: Start = in_a_thread,
+        run_in_background: Start = in_a_thread,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """``read_mode`` reads that option alone; ``ask_beside`` runs what waits for an OSD."""
+        """``read_mode`` reads only the option "mode".
+
+        ``run_in_background`` starts work that waits for an OSD or a monitor.
+        """
         self.cluster, self.clock, self.monotonic = cluster, wall_clock, monotonic
         self.manager_version, self.manager_release = manager_version, manager_release
         release = release_of(manager_version, manager_release)
@@ -86,56 +89,56 @@ class Parts:
         self.current = CurrentSettings(
             read_settings, read_mode or (lambda: read_settings().mode), self.steps
         )
-        self.operating = Operating(
+        self.operations = OperationControl(
             cluster, store, self.steps, self.current, clock=wall_clock, monotonic=monotonic
         )
-        self.sampler = Sampler(cluster, self.steps, self.operating.record)
+        self.sampler = Sampler(cluster, self.steps, self.operations.record)
         self.cluster_state = ClusterState(cluster, self.steps)
         self.permission = Permission(
             cluster, self.steps, self.current, self.sampler, known_release=release is not None
         )
-        self.auto_apply = AutoApply(self.operating, cluster, monotonic)
+        self.auto_apply = AutoApply(self.operations, cluster, monotonic)
         self.evaluation = Evaluation(
             self.sampler,
             self.cluster_state,
-            self.operating,
+            self.operations,
             self.current,
             self.steps,
             OwnProfiles(store),
-            self.auto_apply.advised,
+            self.auto_apply.update,
             release=release.name if release else None,
             unknown_manager=unknown,
         )
-        self.osd_answers = OsdAnswers(
-            cluster, self.steps, wall_clock, Questions(ASKED_AT_ONCE, ask_beside)
+        self.osd_queries = OsdQueries(
+            cluster, self.steps, wall_clock, Queries(CONCURRENT_QUERIES, run_in_background)
         )
         self.deep_stats = DeepStatsRequests(
             DeepStatsReader(cluster, store),
             cluster,
-            Questions(MAX_CONCURRENT, ask_beside),
+            Queries(MAX_CONCURRENT, run_in_background),
             clock=wall_clock,
             monotonic=monotonic,
             read_mode=self.current.mode,
-            compacting=lambda: self.operating.compacting,
+            compacting=lambda: self.operations.compacting,
             unknown_manager=unknown,
         )
         self.actors = Actors(
             cluster,
-            Questions(1, ask_beside),
-            self.operating.name_actor,
+            Queries(1, run_in_background),
+            self.operations.name_actor,
             clock=wall_clock,
             sleep=sleep,
         )
         self.requests = Requests()
-        self.adoption = Adoption(
+        self.startup = Startup(
             self.steps,
             {
                 'knowledge': loader.load_all,
-                'stored rollout': self.operating.driver.load,
-                'stored campaign': self.operating.campaign.load,
+                'stored rollout': self.operations.driver.load,
+                'stored campaign': self.operations.campaign.load,
                 'stored notes': self.deep_stats.load,
-                'announcements': self.operating.announce_taken_over,
+                'announcements': self.operations.announce_taken_over,
             },
         )
         nothing = self.evaluation.snapshot_of(Settings(mode=Mode.OFF), (), wall_clock())
-        self.publication = Publication(self.operating, self.auto_apply, self.steps, nothing)
+        self.publication = Publication(self.operations, self.auto_apply, self.steps, nothing)

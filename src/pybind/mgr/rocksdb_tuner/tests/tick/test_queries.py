@@ -17,7 +17,7 @@ from rocksdb_tuner.mgr.adapter import MgrCluster
 from rocksdb_tuner.mgr.protocols import CommandError
 from rocksdb_tuner.snapshot import Mode
 from rocksdb_tuner.tick import deep_stats
-from rocksdb_tuner.tick.questions import Questions, in_a_thread
+from rocksdb_tuner.tick.queries import Queries, in_a_thread
 
 from ..asking import ask
 from ..test_loop import wait_for
@@ -31,7 +31,7 @@ class Hanging(World):
         self.let_go = threading.Event()
         self.waiting: list[int] = []
         super().__init__()
-        self.ask_beside = in_a_thread
+        self.run_in_background = in_a_thread
         self.takeover()
         statistics_off(self)
         for n in self.cluster.osds:
@@ -79,7 +79,7 @@ def test_what_was_asked_before_mode_off_is_nobodys_any_more() -> None:
     world.run(4)
     asked = len(world.waiting)
     world.let_go.set()
-    wait_for(lambda: world.tuner.osd_answers.free(0) and world.tuner.osd_answers.free(1))
+    wait_for(lambda: world.tuner.osd_queries.free(0) and world.tuner.osd_queries.free(1))
     world.settings = replace(world.settings, mode=Mode.RECOMMEND)
     world.run(2)
     assert len(world.waiting) == asked
@@ -133,27 +133,27 @@ def test_a_refused_look_asks_the_osd_nothing() -> None:
 
 def test_only_so_many_questions_are_open_and_one_of_each_osd() -> None:
     started: list[Callable[[], None]] = []
-    questions = Questions(2, started.append)
+    queries = Queries(2, started.append)
     answers: list[int] = []
-    assert questions.ask(0, lambda: 10, answers.append)
-    assert not questions.ask(0, lambda: 11, answers.append)
-    assert questions.ask(1, lambda: 12, answers.append)
-    assert not questions.ask(2, lambda: 13, answers.append)
+    assert queries.ask(0, lambda: 10, answers.append)
+    assert not queries.ask(0, lambda: 11, answers.append)
+    assert queries.ask(1, lambda: 12, answers.append)
+    assert not queries.ask(2, lambda: 13, answers.append)
     for work in started:
         work()
     assert answers == []
-    questions.take_answers()
+    queries.take_answers()
     assert answers == [10, 12]
-    assert questions.free(0)
+    assert queries.free(0)
 
 
 def test_where_no_thread_can_be_started_nothing_is_held() -> None:
     def fail(work: Callable[[], None]) -> None:
         raise RuntimeError("can't start new thread")
 
-    questions = Questions(2, fail)
-    assert not questions.ask(0, lambda: 1)
-    assert questions.free(0)
+    queries = Queries(2, fail)
+    assert not queries.ask(0, lambda: 1)
+    assert queries.free(0)
 
 
 def test_the_end_of_the_module_ends_the_wait_for_an_osd() -> None:

@@ -1,4 +1,4 @@
-"""What a manager reads before it does anything: the knowledge, and what an earlier one stored."""
+"""Loads the knowledge and the stored state before the module does anything else."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Callable, Mapping
 from ..steps import Steps
 
 
-class Adoption:
-    """Each part is read once; what fails is tried again at each tick."""
+class Startup:
+    """Loads each part once; a part that fails is retried at every tick."""
 
     def __init__(self, steps: Steps, parts: Mapping[str, Callable[[], object]]) -> None:
-        """``parts`` by the name of the step that reads each, in their order."""
+        """``parts`` by step name, in loading order."""
         self._steps = steps
         self._missing = dict(parts)
 
@@ -20,7 +20,7 @@ class Adoption:
         return not self._missing
 
     def load(self) -> None:
-        """Read what is still missing, in the serve thread."""
+        """Load the missing parts, in the serve thread."""
         for step, work in tuple(self._missing.items()):
             if self._steps.run(step, work):
                 del self._missing[step]

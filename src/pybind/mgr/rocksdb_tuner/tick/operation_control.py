@@ -1,6 +1,6 @@
-"""What changes OSDs: an operation of each kind, begun, driven and steered.
+"""Starts, drives and controls rollouts and compaction campaigns.
 
-Only one of them at a time. Everything here is called in the serve thread.
+Only one operation runs at a time. Call everything here in the serve thread.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from ..steps import Steps
 from .current_settings import CurrentSettings
 
 
-class Changed(CampaignCluster, CounterReader, ConfigStore, Orchestrator, Protocol):
-    """What is changed."""
+class TargetCluster(CampaignCluster, CounterReader, ConfigStore, Orchestrator, Protocol):
+    """Cluster interfaces that operations need."""
 
 
-class Operating:
-    """The last rollout and the last campaign; raises OperationRefused for what cannot be done."""
+class OperationControl:
+    """The last rollout and the last campaign; refuses commands with OperationRefused."""
 
     def __init__(
         self,
-        cluster: Changed,
+        cluster: TargetCluster,
         store: Store,
         steps: Steps,
         current: CurrentSettings,
@@ -64,21 +64,21 @@ class Operating:
             store=store,
             same_meaning=lambda a, b: same_meaning(a, b, None),
             on_change=self._announcer.changed,
-            switched_on=current.switched_on,
+            switched_on=current.changes_enabled,
             guard=steps,
         )
         self.campaign = CampaignDriver(
             cluster,
             store,
             on_end=lambda state: self.driver.add_record(campaign_record(state)),
-            switched_on=current.switched_on,
+            switched_on=current.changes_enabled,
             guard=steps,
         )
-        #: Operators mean the first that is under way, or else the first.
+        #: Commands go to the first that is under way, or else to the first.
         self._operations: tuple[Operation, ...] = (self.driver, self.campaign)
 
     def announce_taken_over(self) -> None:
-        """What an earlier manager left under way is announced by this one."""
+        """Announce that this mgr continues the rollout of a previous one."""
         self._announcer.taken_over(self.driver.state)
 
     @property
@@ -91,13 +91,13 @@ class Operating:
 
     @property
     def compacting(self) -> bool:
-        """Whether an OSD may be busy with a compaction of ours."""
+        """Whether an OSD may still run a compaction of the campaign."""
         state = self.campaign.state
         return state is not None and bool(state.in_flight)
 
     @property
     def changes(self) -> tuple[Optional[RolloutState], Optional[CampaignState]]:
-        """The last rollout and the last campaign, as they are now."""
+        """Current state of the last rollout and the last campaign."""
         return self.driver.state, self.campaign.state
 
     @property
@@ -106,11 +106,11 @@ class Operating:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with what is stored of them."""
+        """Problems with the stored state of the operations."""
         return tuple(problem for operation in self._operations for problem in operation.problems)
 
     def shown_in(self, snapshot: Snapshot) -> Snapshot:
-        """``snapshot`` with what is under way now."""
+        """``snapshot`` with the current state of the operations."""
         alarm_after_s = self._current.gate_alarm_after_s
         return replace(
             snapshot,
@@ -125,7 +125,7 @@ class Operating:
         )
 
     def record(self, newest: Callable[[int], Optional[Sample]], now_s: float) -> None:
-        """Keep what was sampled: the verdict on a rollout is made of it."""
+        """Record samples as evidence for the verdict on a rollout."""
 
         def slow_events(osd_ids: Iterable[int]) -> Mapping[int, SlowEvents]:
             return read_slow_events(self._cluster, osd_ids)
@@ -135,7 +135,7 @@ class Operating:
     def drive_rollout(
         self, settings: Settings, now_s: float, allowed: Allowed, unheard: Optional[str]
     ) -> bool:
-        """Go on with it; True where it ended."""
+        """Continue the rollout; True if it ended in this tick."""
         self.driver.wait_at_most(
             Limits(restart_s=settings.restart_timeout_s, boot_s=settings.restart_timeout_s)
         )
@@ -154,9 +154,9 @@ class Operating:
     def drive_campaign(
         self, now_s: float, allowed: Allowed, signals: Mapping[int, Signals]
     ) -> Optional[str]:
-        """Go on with it; the id of its recommendation where it ended."""
+        """Continue the campaign; the id of its recommendation if it ended in this tick."""
         campaign = self.campaign.state if self.campaign.under_way else None
-        self.campaign.tick(now_s, measured(signals), allowed, monotonic_s=self._monotonic())
+        self.campaign.tick(now_s, measurements(signals), allowed, monotonic_s=self._monotonic())
         if campaign is None or self.campaign.under_way:
             return None
         return campaign.request.recommendation_id
@@ -166,20 +166,23 @@ class Operating:
             operation.name_actor(change_id, actor)
 
     def start(self, recommendation: Recommendation, actor: str) -> RolloutState:
-        """Begin to carry out ``recommendation``."""
+        """Start the rollout of ``recommendation``."""
         self._refuse_beside_others(self.driver)
         request = change_request(recommendation, actor)
-        return self.driver.start(request, self._clock(), self._current.to_begin().soak)
+        return self.driver.start(request, self._clock(), self._current.for_start().soak)
 
     def compact(self, recommendation: Recommendation, actor: str) -> CampaignState:
-        """Begin the compaction campaign of ``recommendation``."""
+        """Start the compaction campaign of ``recommendation``."""
         self._refuse_beside_others(self.campaign)
-        parallel = self._current.to_begin().compaction_parallel
+        parallel = self._current.for_start().compaction_parallel
         request = campaign_request(recommendation, actor, parallel)
         return self.campaign.start(CAMPAIGN + self.driver.next_number(), request, self._clock())
 
     def rollback(self, rollout_id: Optional[str], actor: str) -> RolloutState:
-        """What compacts now goes on in its OSD; nothing more is compacted."""
+        """Roll back, and abort a campaign under way.
+
+        An OSD that is compacting finishes on its own.
+        """
         now_s = self._clock()
 
         def end_others() -> None:
@@ -189,20 +192,20 @@ class Operating:
         return self.driver.rollback(rollout_id, actor, now_s, before=end_others)
 
     def pause(self, actor: str) -> None:
-        """Pause what is under way."""
-        self._meant().pause(actor, self._clock())
+        """Pause the operation under way."""
+        self._current_operation().pause(actor, self._clock())
 
     def resume(self) -> None:
-        self._meant().resume(self._clock())
+        self._current_operation().resume(self._clock())
 
     def abort(self, actor: str) -> None:
-        self._meant().abort(actor, self._clock())
+        self._current_operation().abort(actor, self._clock())
 
     def acknowledge(self) -> RolloutState:
         return self.driver.acknowledge()
 
-    def _meant(self) -> Operation:
-        """What an operator steers."""
+    def _current_operation(self) -> Operation:
+        """The operation that commands apply to."""
         return next((o for o in self._operations if o.under_way), self._operations[0])
 
     def _others_under_way(self, own: Operation) -> Iterator[Operation]:
@@ -215,8 +218,8 @@ class Operating:
             )
 
 
-def measured(signals: Mapping[int, Signals]) -> Measured:
-    """What a campaign goes by."""
+def measurements(signals: Mapping[int, Signals]) -> Measured:
+    """Measurements that a campaign needs."""
     writes = [
         (s.op_w_latency_ms, s.write_iops)
         for s in signals.values()

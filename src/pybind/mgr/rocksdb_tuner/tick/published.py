@@ -1,7 +1,7 @@
-"""What a snapshot was made of, for whoever asks for a report or a chart: read by any thread.
+"""The published snapshot with its inputs, for reports and charts; safe to read from any thread.
 
-Nothing in it changes after it was published. It is made of references, so that it costs a tick
-next to nothing; to put it together is up to the reader.
+Published data never changes. The inputs are references, so publishing them costs a tick next to
+nothing; the reader assembles the report.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from ..workload.records import Workload
 
 
 @dataclass(frozen=True)
-class Material:
-    """Beside the snapshot itself."""
+class SnapshotInputs:
+    """Data that the snapshot was built from."""
 
     cluster_map: ClusterMap
     kept: Kept
     options: KnownOptions
     health_codes: frozenset[str]
     orchestrated: bool
-    #: When the OSDs were last sampled.
+    #: Time of the last sample.
     observed_s: Optional[float]
     interval_s: float
     limits: Mapping[str, float]
@@ -44,47 +44,47 @@ class Material:
 
 @dataclass(frozen=True)
 class Published:
-    """All that is known at one time; ``material`` is None before the first look."""
+    """A snapshot with its inputs; ``inputs`` is None before the first evaluation."""
 
     snapshot: Snapshot
-    material: Optional[Material] = None
+    inputs: Optional[SnapshotInputs] = None
 
     def growth_of(self, osd_id: int) -> Optional[GrowthPoints]:
-        """What the forecast of a DB device was made of."""
-        return None if self.material is None else self.material.kept.growth_of(osd_id)
+        """Data points behind the growth forecast of a DB device."""
+        return None if self.inputs is None else self.inputs.kept.growth_of(osd_id)
 
     def collection(self, manager_version: str, manager_release: str) -> Optional[Collection]:
-        """All that the snapshot was made of; None before the first look."""
-        material, snapshot = self.material, self.snapshot
-        if material is None:
+        """All inputs of the snapshot; None before the first evaluation."""
+        inputs, snapshot = self.inputs, self.snapshot
+        if inputs is None:
             return None
         taken_s, rollout = snapshot.taken_s, snapshot.rollout
         assert taken_s is not None
         return collect(
-            material.cluster_map,
-            material.kept,
-            material.options,
+            inputs.cluster_map,
+            inputs.kept,
+            inputs.options,
             ModuleState(
                 taken_s=taken_s,
-                sampled_s=taken_s if material.observed_s is None else material.observed_s,
+                sampled_s=taken_s if inputs.observed_s is None else inputs.observed_s,
                 mode=snapshot.mode,
                 manager_version=manager_version,
                 manager_release=manager_release,
                 managers=snapshot.managers,
-                interval_s=material.interval_s,
+                interval_s=inputs.interval_s,
                 tick_ms=snapshot.sampling.tick_ms,
-                orchestrated=material.orchestrated,
+                orchestrated=inputs.orchestrated,
                 rollout_under_way=rollout is not None and not rollout.ended,
-                limits=material.limits,
+                limits=inputs.limits,
                 notices=(*snapshot.notices, *(f.sentence for f in snapshot.failing)),
-                pending_since_s=material.pending_since_s,
-                advised_on=material.advised_on,
-                memories=material.memories,
-                pool_rates=material.pool_rates,
-                growth=material.kept.growth(),
-                starts=material.starts,
+                pending_since_s=inputs.pending_since_s,
+                advised_on=inputs.advised_on,
+                memories=inputs.memories,
+                pool_rates=inputs.pool_rates,
+                growth=inputs.kept.growth(),
+                starts=inputs.starts,
             ),
-            health_codes=material.health_codes,
+            health_codes=inputs.health_codes,
             history=snapshot.history,
             rollout=rollout,
         )
