@@ -1,170 +1,170 @@
 // Made from the answers of the module: see `make answers`. Not to be changed by hand.
 
-/** Jobs that may run at once. */
+/** Maximum number of concurrent background jobs. */
 export interface Background {
   flushes: number;
   compactions: number;
 }
 
-/** The part that takes the most. */
+/** The part with the highest latency. */
 export interface Bottleneck {
   /** Name of the part. */
   part: string;
-  /** Its milliseconds. */
+  /** Mean in milliseconds. */
   ms: number;
-  /** Of the whole, 0..1. */
+  /** Share of the whole write, 0..1. */
   share: number | null;
-  /** What that means. */
+  /** Interpretation, as a sentence. */
   statement: string;
 }
 
-/** A compaction campaign: old data get what a change gave new ones. */
+/** A compaction campaign, which applies a change to existing data. */
 export interface Campaign {
-  /** As in history. */
+  /** Id of the campaign, as in history. */
   id: string;
   /** Id of the recommendation that it applies. */
   recommendation: string;
-  /** Whose OSDs are compacted. */
+  /** Config mask of the OSDs to compact. */
   who: string;
-  /** Who asked for it. */
+  /** Client that requested it. */
   actor: string;
-  /** Where it is. */
+  /** Current phase. */
   phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed';
-  /** How many OSDs of one failure domain compact at once. */
+  /** Maximum number of OSDs per failure domain to compact at the same time. */
   parallel: number;
-  /** When it started. ISO 8601, UTC. */
+  /** Start time. ISO 8601, UTC. */
   started: string | null;
-  /** When it last changed. ISO 8601, UTC. */
+  /** Time of the last change. ISO 8601, UTC. */
   updated: string | null;
-  /** Why no further OSD starts; null where nothing holds it up. */
+  /** Why no further OSD starts; null if nothing blocks it. */
   paused_reason: string | null;
-  /** What it waits for, and how long so far: an OSD that compacts, or does not answer. null: nothing. */
+  /** OSD that the campaign is waiting for, because it compacts or does not answer, and for how long; null: none. */
   waits_for: string | null;
-  /** How it ended; null before that. */
+  /** Outcome; null while it is under way. */
   outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
-  /** What happened, where it did not go as planned. */
+  /** What went wrong; null if nothing did. */
   failure: string | null;
-  /** Client write latency before anything was compacted; null where nobody wrote. */
+  /** Client write latency before the first compaction; null without client writes. */
   baseline_ms: number | null;
-  /** Of all OSDs that are measured before and after. */
+  /** Space used before compaction, over OSDs with both measurements. */
   used_before_bytes: number | null;
-  /** The same after. */
+  /** Space used after compaction by the same OSDs. */
   used_after_bytes: number | null;
-  /** How far each OSD is. */
+  /** Progress of each OSD. */
   osds: OsdCompaction[];
 }
 
 /** A compaction campaign under way. */
 export interface CampaignSummary {
-  /** As in history. */
+  /** Id of the campaign, as in history. */
   id: string;
   /** Id of the recommendation that it applies. */
   recommendation: string;
-  /** Whose OSDs are compacted. */
+  /** Config mask of the OSDs to compact. */
   who: string;
-  /** Where it is. */
+  /** Current phase. */
   phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed';
-  /** How many OSDs it is about. */
+  /** Number of OSDs in the campaign. */
   osds_total: number;
-  /** How many of them are compacted, or left as they are. */
+  /** Number of OSDs compacted or skipped. */
   osds_finished: number;
-  /** Why no further OSD starts; null where nothing holds it up. */
+  /** Why no further OSD starts; null if nothing blocks it. */
   paused_reason: string | null;
-  /** What it waits for, and how long so far: an OSD that compacts, or does not answer. null: nothing. */
+  /** OSD that the campaign is waiting for, because it compacts or does not answer, and for how long; null: none. */
   waits_for: string | null;
 }
 
-/** How long the first changed OSD is watched; most_s 0: not at all. */
+/** Soak time of the canary; most_s 0: no soak. */
 export interface CanarySoak {
-  /** At least this long. Of the first OSD: soak_min, and three times fill_s as far as soak_max allows. */
+  /** Minimum soak time in seconds. For the canary: soak_min, or three times fill_s up to soak_max if that is longer. */
   least_s: number | null;
-  /** At most this long; 0: not at all. */
+  /** Maximum soak time in seconds; 0: no soak. */
   most_s: number | null;
-  /** What follows where the time is over without a verdict. */
+  /** Action if there is no verdict after most_s. */
   inconclusive: 'wait' | 'promote' | 'rollback';
-  /** From one flush of memtables to the next under the load at the time, by the model, in the slower of the two option strings; null: not known. */
+  /** Modeled time between two memtable flushes under the current load, with the slower of the two option strings; null: unknown. */
   fill_s: number | null;
-  /** What follows where the first changed OSD got no worse, but no better either. */
+  /** Action if the canary is neither better nor worse. */
   no_benefit: 'wait' | 'promote' | 'rollback';
-  /** The same for each batch after the first OSD; null: these are not watched. */
+  /** Soak time of each later batch; null: no soak. */
   batches: SoakTime | null;
 }
 
-/** An option string that was weighed. */
+/** A candidate option string. */
 export interface Candidate {
-  /** Name of the profile; of a neighbor the option that differs. */
+  /** Name of the profile; for a neighbor, the option that differs. */
   name: string;
-  /** "running": what runs; "default": of the release; "derived": from the published goals, for these OSDs; "neighbor": one option changed. */
+  /** "running": the running options; "default": the default of the release; "derived": computed from the published goals for these OSDs; "neighbor": one option changed. */
   origin: 'running' | 'default' | 'profile' | 'derived' | 'neighbor';
-  /** Name of the profile; null: it is none. */
+  /** Name of the profile; null if it matches none. */
   profile: string | null;
   /** Option string. */
   options: string;
-  /** Whether it is the one that the group should run. */
+  /** Whether it was chosen for the group. */
   chosen: boolean;
-  /** Why it is out of the question, in sentences; empty: it is not. */
+  /** Why it is infeasible, in sentences; empty if it is feasible. */
   infeasible: string[];
-  /** What it would do to each resource; empty for what runs and for what is infeasible. */
+  /** Effect on each resource; empty for running options and infeasible candidates. */
   effects: ResourceEffect[];
-  /** Why it is not chosen, as a sentence; null for the chosen one, for what runs and for what is infeasible. */
+  /** Why it was not chosen, as a sentence; null for the chosen candidate, running options and infeasible candidates. */
   short: string | null;
 }
 
-/** One change: by whom, from what to what, and what came of it. */
+/** A change with its actor and outcome. */
 export interface Change {
   /** Id of the rollout. */
   id: string;
-  /** When it started. ISO 8601, UTC. */
+  /** Start time. ISO 8601, UTC. */
   time: string | null;
   /** Id of the recommendation. */
   recommendation: string;
-  /** Mask of the config store. */
+  /** Config mask. */
   who: string;
-  /** Option that is changed: the string, or the annex that OSDs append to it. */
+  /** Changed option: the option string, or the annex that OSDs append to it. */
   option: string;
   /** Option string before. */
   from: string;
   /** Option string after. */
   to: string;
-  /** Who asked for it. */
+  /** Client that requested it. */
   actor: string;
-  /** How it ended; "waiting": not yet. */
+  /** Outcome; "waiting": not ended yet. */
   outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting';
-  /** What happened, where it did not go as planned. */
+  /** What went wrong; null if nothing did. */
   reason: string | null;
-  /** What was predicted, in words; null for nothing. */
+  /** Prediction, in words; null: none. */
   prediction: string | null;
-  /** The same in numbers; null for nothing. */
+  /** Prediction, in numbers; null: none. */
   predicted_effect: PredictedEffect | null;
-  /** What was measured, in words; null for nothing. */
+  /** Measurement, in words; null: none. */
   measured: string | null;
-  /** null: nothing was judged, or not yet. */
+  /** Verdict; null: none, or not yet. */
   verdict: 'pass' | 'fail' | 'inconclusive' | 'no-data' | null;
-  /** What was judged: "better" where what was predicted improved, "no-worse" where nothing got worse and that is all; null: as for verdict. */
+  /** Detailed verdict: "better": the predicted signal improved; "no-worse": no signal got worse; null: as for verdict. */
   judged: 'better' | 'no-worse' | 'worse' | 'inconclusive' | 'no-data' | null;
-  /** By how much the first OSD moved more than those it was compared with. */
+  /** Change of the first OSD relative to its controls. */
   measured_effects: SignalEffect[];
-  /** The prediction beside the measurement; null where there is nothing to compare. */
+  /** Comparison of prediction and measurement; null if one is missing. */
   comparison: Comparison | null;
 }
 
-/** One option string, checked for the release where it does worst. */
+/** Check of an option string, for the release with the worst result. */
 export interface Check {
-  /** The string as it was given. */
+  /** The option string as given. */
   options: string;
-  /** The release that the answer is about. */
+  /** Release with the worst result. */
   release: string;
   /** Version of its RocksDB. */
   rocksdb_version: string;
-  /** Whether an OSD would start with it; null where that cannot be told. */
+  /** Whether an OSD would start with it; null if unknown. */
   accepted: boolean | null;
-  /** Every known option with the value that would be in effect; empty where the string is not accepted. */
+  /** Effective value of every known option; empty if the string is not accepted. */
   effective: Record<string, string>;
-  /** Worst first. */
+  /** Problems, worst first. */
   problems: Problem[];
-  /** All releases that were checked, the worst first. */
+  /** All checked releases, worst first. */
   releases: CheckedRelease[];
-  /** What the answer assumes because it is not known, in sentences. */
+  /** Assumptions in place of unknown facts, in sentences. */
   assumptions: string[];
 }
 
@@ -176,15 +176,15 @@ export interface CheckedRelease {
   since: string;
   /** Version of its RocksDB. */
   rocksdb_version: string;
-  /** As above. */
+  /** Whether an OSD of this release would start; null if unknown. */
   accepted: boolean | null;
-  /** How many problems are errors. */
+  /** Number of errors. */
   errors: number;
-  /** How many are warnings. */
+  /** Number of warnings. */
   warnings: number;
-  /** The OSDs that run it; empty where the release was only requested. */
+  /** OSDs that run this release; empty if the release was given. */
   osds: number[];
-  /** bluestore_rocksdb_options_annex of these OSDs, which Ceph appends to the string; it is checked with it. */
+  /** bluestore_rocksdb_options_annex of these OSDs, which Ceph appends to the string; included in the check. */
   annex: string;
 }
 
@@ -194,294 +194,294 @@ export interface Choice {
   option: string;
   /** Its value. */
   value: string;
-  /** Why it was chosen. */
+  /** Reason for this value. */
   why: string;
-  /** Where that is known from. */
+  /** Source of the reason. */
   source: string;
 }
 
 /** The shards of one column. */
 export interface ColumnFamily {
-  /** Its name. */
+  /** Name of the column. */
   column: string;
-  /** Column families of it. */
+  /** Number of its column families. */
   shards: number;
   /** write_buffer_size */
   write_buffer_bytes: number;
   max_write_buffer_number: number;
   min_write_buffer_number_to_merge: number;
-  /** Of one shard. */
+  /** Maximum memtable memory of one shard. */
   memtable_ceiling_bytes: number;
-  /** Of memtables that are full. */
+  /** Size of a flush of full memtables. */
   full_flush_bytes: Estimate;
-  /** Part of all writes that one shard gets. */
+  /** Share of all writes per shard. */
   share: number | null;
-  /** Of one flush under this workload. */
+  /** Size of a flush under this workload. */
   expected_flush_bytes: Estimate | null;
   /** What triggers flushes. */
   flushed_by: 'memtables' | 'wal' | null;
-  /** Of a file in level 0. */
+  /** Size of a level 0 file. */
   level0_file_bytes: Estimate | null;
-  /** Writes of clients to the OSD from one flush to the next. */
+  /** Client writes to the OSD between two flushes. */
   writes_per_flush: number | null;
-  /** Keys in one flush. */
+  /** Keys per flush. */
   keys_per_flush: number | null;
-  /** From one flush to the next. */
+  /** Seconds between two flushes. */
   flush_every_s: number | null;
 }
 
-/** A column of the database, and into how many column families it is sharded. */
+/** A column of the database, with its number of shards. */
 export interface ColumnShards {
-  /** Its name; "default" for what is in no other. */
+  /** Name of the column; "default" for all other keys. */
   column: string;
-  /** Column families of it. */
+  /** Number of its column families. */
   shards: number;
 }
 
 /** Two option strings, option by option. */
 export interface Compared {
-  /** Release that they are compared for. */
+  /** Release of the comparison. */
   release: string;
   /** Version of its RocksDB. */
   rocksdb_version: string;
   from: ComparedSide;
   to: ComparedSide;
-  /** Sides that no OSD of the release starts with. */
+  /** Sides that prevent an OSD of the release from starting. */
   refused: string[];
-  /** Sides of which it cannot be told whether an OSD starts with them. */
+  /** Sides for which it is unknown whether an OSD starts. */
   not_judged: string[];
-  /** What differs. */
+  /** Options that differ. */
   changes: ComparedOption[];
 }
 
-/** One option of two strings. */
+/** An option that differs between two strings. */
 export interface ComparedOption {
   /** Name of the option. */
   option: string;
-  /** null: left at its default. */
+  /** Value in the first string; null: default. */
   written_from: string | null;
-  /** null: left at its default. */
+  /** Value in the second string; null: default. */
   written_to: string | null;
-  /** null: not known. */
+  /** Effective value in the first; null: unknown. */
   effective_from: string | null;
-  /** null: not known. */
+  /** Effective value in the second; null: unknown. */
   effective_to: string | null;
-  /** Both sides write the same of it: it follows from what else they write. */
+  /** Both strings set it alike; the effective values differ because of other options. */
   follows: boolean;
-  /** null: the catalogue does not have the option. */
+  /** Description; null: not in the catalog. */
   meaning: string | null;
-  /** When an expert would touch it. */
+  /** When to change it. */
   change_when: string | null;
-  /** When an expert would leave it alone. */
+  /** When not to change it. */
   leave_when: string | null;
-  /** Where that is known from. */
+  /** Source of this information. */
   source: string | null;
 }
 
-/** One of two option strings. */
+/** One side of a comparison. */
 export interface ComparedSide {
-  /** Name of the profile, or of the OSD. */
+  /** Name of the profile or OSD. */
   name: string;
-  /** bluestore_rocksdb_options, of an OSD with the annex. */
+  /** bluestore_rocksdb_options; for an OSD, with the annex. */
   options: string;
 }
 
-/** A prediction beside the measurement. */
+/** Comparison of a prediction with the measurement. */
 export interface Comparison {
-  /** The signal in which the prediction shows. */
+  /** Signal of the comparison. */
   signal: string;
-  /** What the prediction means for this signal. */
+  /** Lower end of the predicted change of this signal. */
   predicted_low_percent: number | null;
-  /** The other end. */
+  /** Upper end of the predicted change of this signal. */
   predicted_high_percent: number | null;
-  /** Change of the signal. */
+  /** Measured change of the signal. */
   measured_percent: number | null;
-  /** The interval of that. */
+  /** Lower end of the measured interval. */
   measured_low_percent: number | null;
-  /** The other end. */
+  /** Upper end of the measured interval. */
   measured_high_percent: number | null;
-  /** right: the intervals meet; direction: they do not, but it went the way that was predicted. */
+  /** right: the intervals overlap; direction: they do not, but the direction was predicted correctly. */
   result: 'right' | 'direction' | 'wrong';
 }
 
-/** CPU time that RocksDB takes, in microseconds. */
+/** CPU time of RocksDB, in microseconds. */
 export interface Cpu {
-  /** For each KiB in the WAL. */
+  /** Total per KiB in the WAL. */
   us_per_wal_kib: Estimate;
-  /** For each write of a client. */
+  /** Total per client write. */
   us_per_write: Estimate;
-  /** Of the kv_sync thread. */
+  /** CPU time of the kv_sync thread. */
   kv_sync_us_per_wal_kib: number;
-  /** Of flushes. */
+  /** CPU time of flushes. */
   flushes_us_per_wal_kib: number;
-  /** Of compactions. */
+  /** CPU time of compactions. */
   compactions_us_per_wal_kib: number;
-  /** Compressing and decompressing, in flushes and compactions. */
+  /** CPU time of compression and decompression in flushes and compactions. */
   compression_us_per_wal_kib: number;
 }
 
-/** Why it is dangerous to set an option. */
+/** Why setting an option is dangerous. */
 export interface Danger {
-  /** "forbidden": the module never sets it. */
+  /** Level; "forbidden": the module never sets it. */
   level: 'forbidden' | 'caution';
-  /** Why. */
+  /** Reason. */
   why: string;
 }
 
-/** What of the database is on its dedicated device. */
+/** Use of the dedicated DB device. */
 export interface DbDevice {
-  /** Its size. */
+  /** Size of the device. */
   total_bytes: number;
-  /** What BlueStore tells RocksDB of. */
+  /** Size that BlueStore reports to RocksDB. */
   usable_bytes: number;
-  /** The highest level that goes to it whole; null: none does. */
+  /** Highest level that is entirely on the device; null: none. */
   last_level: number | null;
-  /** Those levels with level 0. */
+  /** Size of these levels, including level 0. */
   levels_bytes: number;
-  /** Open to higher levels, file by file. */
+  /** Space available to single files of higher levels. */
   extra_bytes: number;
-  /** For neither. */
+  /** Space that RocksDB cannot use. */
   unused_bytes: number;
   /** bluestore_volume_selection_policy */
   policy: string;
-  /** Whether the present data fit. */
+  /** Whether the current data fits on the device. */
   holds_data: boolean | null;
 }
 
-/** What was weighed for one group, and the result. */
+/** Candidates of one group, and the decision. */
 export interface Decision {
-  /** Mask of the config store that addresses the group. */
+  /** Config mask of the group. */
   who: string;
-  /** What is to be relieved; null: nothing was weighed. */
+  /** Resource to relieve; null: no candidates were compared. */
   resource: 'kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory' | null;
   /** The result, as a sentence. */
   conclusion: string;
-  /** By so much less the resource must be used, with 80% probability. */
+  /** Minimum relief of the resource, with 80% probability. */
   min_gain_percent: number;
-  /** By no more than this any other resource may be used more, with 80% probability. */
+  /** Maximum additional use of any other resource, with 80% probability. */
   max_loss_percent: number;
-  /** Resources of which the OSDs may have plenty: more use of them keeps nothing back. */
+  /** Resources that the OSDs have plenty of, exempt from max_loss_percent. */
   unconstrained: ('kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory')[];
-  /** What was weighed. */
+  /** Candidates that were compared. */
   candidates: Candidate[];
 }
 
-/** What the RocksDB of an OSD says of itself. */
+/** Statistics of an OSD's RocksDB. */
 export interface Deep {
-  /** When this was so. ISO 8601, UTC. */
+  /** Time of the statistics. ISO 8601, UTC. */
   time: string | null;
-  /** Since when RocksDB counts: it was opened this long ago. */
+  /** Seconds since RocksDB was opened, when its counters start. */
   uptime_s: number | null;
-  /** For how long writes were held up. */
+  /** Total time of write stalls, in seconds. */
   stalled_s: number | null;
-  /** In the block cache. */
+  /** Size of the block cache. */
   block_cache_bytes: number | null;
-  /** In memtables. */
+  /** Size of the memtables. */
   memtable_bytes: number | null;
-  /** RocksDB's own counts; null where the OSD started without rocksdb_perf. */
+  /** RocksDB's own counters; null if the OSD started without rocksdb_perf. */
   totals: Totals | null;
-  /** Those that the release shows: all from Tentacle on, before only "default". */
+  /** Column families that the release reports: all since Tentacle, only "default" before. */
   column_families: DeepColumnFamily[];
-  /** Options that were switched on for this look. */
+  /** Options that the module enabled temporarily for this query. */
   switched_on: string[];
-  /** Those that could not be restored yet: it is tried again. */
+  /** Options not restored yet; the module retries. */
   not_put_back: string[];
 }
 
 /** One column family. */
 export interface DeepColumnFamily {
-  /** As in bluestore_rocksdb_cfs, with the shard: "O-0". */
+  /** Name as in bluestore_rocksdb_cfs, with the shard: "O-0". */
   name: string;
-  /** Files in all levels. */
+  /** Number of files in all levels. */
   files: number | null;
-  /** Their size. */
+  /** Size of the files. */
   size_bytes: number | null;
-  /** Bytes that flushes and compaction wrote over bytes that flushes did; null where nothing was flushed. */
+  /** Bytes written by flushes and compaction over bytes written by flushes; null without flushes. */
   write_amp: number | null;
-  /** Written by flushes since the OSD started; null where that is less than RocksDB shows. */
+  /** Bytes written by flushes since the OSD started; null if below RocksDB's display precision. */
   flush_bytes: number | null;
-  /** Written by flushes and compaction; rounded by RocksDB. */
+  /** Bytes written by flushes and compaction; rounded by RocksDB. */
   compaction_write_bytes: number | null;
-  /** Read by compaction; rounded by RocksDB. */
+  /** Bytes read by compaction; rounded by RocksDB. */
   compaction_read_bytes: number | null;
-  /** How often writes were slowed or stopped, by RocksDB's reason. */
+  /** Number of write slowdowns and stops, by RocksDB's reason. */
   stalls: Record<string, number>;
-  /** Those that have files. */
+  /** Levels with files. */
   levels: DeepLevel[];
 }
 
 /** One level of a column family. */
 export interface DeepLevel {
-  /** 0 is the level of flushes. */
+  /** Number of the level; flushes write to level 0. */
   level: number;
-  /** Files in it. */
+  /** Number of files. */
   files: number | null;
-  /** Their size. */
+  /** Size of the files. */
   size_bytes: number | null;
-  /** Above 1 it waits for compaction. */
+  /** Compaction score; above 1, compaction is due. */
   score: number | null;
-  /** Read by compaction since the OSD started; rounded by RocksDB. */
+  /** Bytes read by compaction since the OSD started; rounded by RocksDB. */
   read_bytes: number | null;
-  /** Written by compaction, or by flushes, since the OSD started; rounded by RocksDB. */
+  /** Bytes written by compaction or flushes since the OSD started; rounded by RocksDB. */
   write_bytes: number | null;
-  /** Bytes written over bytes that came from above. */
+  /** Bytes written over bytes received from the level above. */
   write_amp: number | null;
-  /** Since the OSD started. */
+  /** Compactions since the OSD started. */
   compactions: number | null;
 }
 
-/** An option string with the reason of each choice. */
+/** A derived option string, with a reason for each option. */
 export interface Derived {
   /** bluestore_rocksdb_options */
   options: string;
-  /** The profile that it means the same as. */
+  /** Equivalent profile; null: none. */
   equals: string | null;
-  /** The profile that it differs least from. */
+  /** Most similar profile. */
   nearest: string;
-  /** From the nearest profile to here. */
+  /** Differences from the most similar profile. */
   differences: OptionChange[];
-  /** null: no OSD was named. */
+  /** Id of the OSD; null: none was given. */
   osd: number | null;
   /** Its release. */
   release: string;
   /** Version of its RocksDB. */
   rocksdb_version: string;
-  /** What was known; null is not known. */
+  /** Inputs of the model; null: unknown. */
   inputs: Inputs;
-  /** What is assumed in place of what is not known. */
+  /** Assumptions in place of unknown inputs. */
   assumptions: string[];
-  /** Each with its reason. */
+  /** Options with their reasons. */
   choices: Choice[];
 }
 
-/** A level by its dynamic target. */
+/** A level with its dynamic target size. */
 export interface DynamicLevel {
-  /** From 1. */
+  /** Number of the level, from 1. */
   level: number;
-  /** Its target. */
+  /** Target size. */
   target_bytes: number;
 }
 
 /** level_compaction_dynamic_level_bytes */
 export interface DynamicLevels {
-  /** Whether the options ask for it. */
+  /** Whether the option string enables it. */
   requested: boolean | null;
   /** Whether it is in effect. */
   in_effect: boolean | null;
-  /** Why it is not in effect although requested. */
+  /** Why it is not in effect although enabled. */
   why: string | null;
-  /** Targets for the present data if it were in effect. */
+  /** Target sizes for the current data if it were in effect. */
   levels: DynamicLevel[];
 }
 
-/** A prediction with the interval that held 80% of the measurements. */
+/** A prediction with its 80% interval, from measurements. */
 export interface Estimate {
   low: number;
   value: number;
   high: number;
 }
 
-/** A measured value that a conclusion rests on. */
+/** A measurement behind a conclusion. */
 export interface Evidence {
   /** Name of the signal, or "pools" for the applications of the pools. */
   signal: string;
@@ -489,15 +489,15 @@ export interface Evidence {
   value: number | null;
   /** Unit of the value. */
   unit: string;
-  /** Seconds over which it was measured. */
+  /** Length of the measurement, in seconds. */
   window_s: number | null;
-  /** What the value means, as a sentence. */
+  /** Interpretation, as a sentence. */
   statement: string;
 }
 
 /** The CRUSH bucket in which a placement group has at most one copy. */
 export interface FailureDomain {
-  /** CRUSH type: host, rack, ...; osd where each OSD is a domain by itself. */
+  /** CRUSH type: host, rack, ...; osd if each OSD is its own failure domain. */
   type: string;
   /** Name of the bucket, or of the OSD. */
   name: string;
@@ -505,155 +505,155 @@ export interface FailureDomain {
 
 /** An entry of the config store. */
 export interface FinalEntry {
-  /** Whom it is for. */
+  /** Config mask of the entry. */
   who: string;
-  /** null where the entry goes. */
+  /** Value of the entry; null: the entry is removed. */
   value: string | null;
 }
 
-/** A condition that an expert would report. */
+/** A finding: a problem or risk in the cluster. */
 export interface Finding {
-  /** Stable name of the condition. */
+  /** Stable id of the condition. */
   id: string;
-  /** How bad it is. */
+  /** Severity. */
   severity: 'error' | 'warning' | 'info';
-  /** What was found, as a sentence. */
+  /** Summary, as a sentence. */
   summary: string;
-  /** The OSDs concerned. */
+  /** Affected OSDs. */
   osds: number[];
-  /** What it was found from. */
+  /** Evidence. */
   evidence: FindingEvidence[];
-  /** What to do about it. */
+  /** Remedy. */
   remedy: string;
-  /** The exact commands of the remedy, where there are any. */
+  /** The exact commands of the remedy, if any. */
   commands: string[];
-  /** What would make it worse; null where nothing is known to. */
+  /** What would make it worse; null: nothing known. */
   do_not: string | null;
-  /** Where the condition is documented or was measured. */
+  /** Documentation or measurement behind the condition. */
   source: string;
 }
 
-/** How many findings there are, by severity. */
+/** Number of findings by severity. */
 export interface FindingCounts {
   error: number;
   warning: number;
   info: number;
 }
 
-/** Something measured or read. */
+/** A measurement or setting behind a finding. */
 export interface FindingEvidence {
-  /** What was measured or read. */
+  /** Name of the signal or setting. */
   signal: string;
-  /** The value, in the given unit; null if not known. */
+  /** The value, in the given unit; null: unknown. */
   value: unknown;
   /** Unit or kind of the value. */
   unit: string;
-  /** Seconds over which it was measured; null for a state. */
+  /** Length of the measurement, in seconds; null: a state. */
   window_s: number | null;
 }
 
-/** When a DB device will be full. */
+/** Forecast of a full DB device. */
 export interface Forecast {
-  /** What can be said. */
+  /** Result of the forecast. */
   outlook: 'not-enough-history' | 'not-growing' | 'beyond-horizon' | 'filling' | 'spilled';
-  /** Of the newest point; the times below count from it. */
+  /** Time of the newest point, the start of the intervals below. */
   time: string | null;
-  /** Seconds of history. */
+  /** Length of the history, in seconds. */
   history_s: number | null;
-  /** Points in it. */
+  /** Number of points in the history. */
   points: number;
-  /** Median slope. */
+  /** Median growth. */
   growth_bytes_per_day: number | null;
-  /** Lower end of its interval (90%). */
+  /** Lower end of its 90% interval. */
   growth_low_bytes_per_day: number | null;
-  /** Upper end. */
+  /** Upper end of its 90% interval. */
   growth_high_bytes_per_day: number | null;
   /** Seconds until the device is full; null unless it is filling. */
   full_in_s: number | null;
-  /** At the earliest. */
+  /** Lower bound of full_in_s. */
   full_earliest_s: number | null;
-  /** At the latest. */
+  /** Upper bound of full_in_s. */
   full_latest_s: number | null;
 }
 
-/** What a quantity is calculated from. */
+/** Formula of a quantity. */
 export interface Formula {
-  /** What is calculated. */
+  /** The quantity. */
   quantity: string;
-  /** How. */
+  /** Its formula, in words. */
   formula: string;
-  /** Where that is known from. */
+  /** Source of the formula. */
   source: string;
 }
 
 /** The OSDs of one device class. */
 export interface Group {
-  /** Mask of the config store that addresses the group. */
+  /** Config mask of the group. */
   who: string;
-  /** Ids of OSDs. */
+  /** Ids of the OSDs. */
   osds: number[];
   workload: WorkloadSummary;
-  /** What bounds the clients of the group now. */
+  /** Current bottleneck of the clients of the group. */
   limit: Limit;
   options: GroupOptions;
-  /** What was concluded for the group; says why where nothing is recommended. */
+  /** Conclusion for the group, with the reason if nothing is recommended. */
   conclusion: string | null;
 }
 
-/** What the OSDs of a group run. */
+/** Running options of the OSDs of a group. */
 export interface GroupOptions {
-  /** Known profile that all of them run; null if they differ or run none that is known. */
+  /** Profile that all of them run; null if they differ or match no profile. */
   profile: string | null;
-  /** What decides the running value: "default", "mon", "file", "env", "cmdline" or "override". null if that differs or is not known. */
+  /** Source of the running value: "default", "mon", "file", "env", "cmdline" or "override". null if it differs or is unknown. */
   source: string | null;
   /** OSDs whose configured options need a restart to take effect. */
   pending_restart: number[];
-  /** What runs, the most frequent first; OSDs whose options are not known are in none. */
+  /** Variants, most frequent first; without OSDs whose options are unknown. */
   variants: Variant[];
 }
 
-/** The clients of the OSDs of one device class. */
+/** Workload of the OSDs of one device class. */
 export interface GroupWorkload {
-  /** Mask of the config store that addresses the group. */
+  /** Config mask of the group. */
   who: string;
-  /** Ids of OSDs. */
+  /** Ids of the OSDs. */
   osds: number[];
   workload: Workload;
-  /** What bounds the clients of the group now. */
+  /** Current bottleneck of the clients of the group. */
   limit: Limit;
 }
 
-/** The points that the forecast is made of. */
+/** Data points behind the forecast. */
 export interface Growth {
-  /** Id of an OSD. */
+  /** Id of the OSD. */
   osd: number;
   /** Seconds since the epoch, oldest first. */
   time_s: number[];
-  /** Used on the DB device at each of these times. */
+  /** Space used on the DB device at each of these times. */
   used_bytes: number[];
-  /** Size of the DB device; null without a dedicated one, or where nothing was seen. */
+  /** Size of the DB device; null without a dedicated device or without data. */
   total_bytes: number | null;
-  /** When its DB device will be full; null without a dedicated one. */
+  /** Forecast of a full DB device; null without a dedicated device. */
   forecast: Forecast | null;
 }
 
-/** What was known of the OSD; null: not known. */
+/** Inputs of the model; null: unknown. */
 export interface Inputs {
-  /** What clients do. */
+  /** Workload class of the clients. */
   workload: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown' | null;
-  /** The measured load that stands for the workload. */
+  /** Measured load that represents the workload. */
   measured_as: string | null;
-  /** Bytes written into the database a second. */
+  /** Bytes written to the database per second. */
   wal_bytes_per_s: number | null;
   /** Mean size of a key with its value. */
   bytes_per_key: number | null;
-  /** All that BlueFS uses. */
+  /** Total space used by BlueFS. */
   data_bytes: number | null;
-  /** Objects that clients write to; null where what is written does not depend on them, or no OSD was named. */
+  /** Objects that clients write to; null if the writes do not depend on them, or without an OSD. */
   objects: Objects | null;
   /** osd_memory_target */
   memory_target_bytes: number | null;
-  /** Of the OSD. */
+  /** CPU cores per OSD. */
   cores: number | null;
   /** Whether the DB has a dedicated device. */
   dedicated_db: boolean | null;
@@ -665,23 +665,23 @@ export interface Inputs {
   wal_device_bytes: number | null;
   /** Size of the data device. */
   main_device_bytes: number | null;
-  /** As in bluestore_rocksdb_cfs. */
+  /** Columns as in bluestore_rocksdb_cfs. */
   column_families: ColumnShards[];
 }
 
-/** What a verdict rests on. */
+/** Basis of a verdict. */
 export interface Judgment {
-  /** Whether it was judged better. */
+  /** Whether the verdict is "better". */
   better: boolean;
-  /** What the change did to each signal. */
+  /** Effect of the change on each signal. */
   signals: SignalEffect[];
-  /** What a verdict lacks, in words. */
+  /** Data missing for a verdict, in words. */
   missing: string[];
-  /** What decided it beside the signals. */
+  /** Cause of the verdict other than the signals; null: none. */
   cause: string | null;
 }
 
-/** A measured value that a class rests on. */
+/** A measurement behind a workload class. */
 export interface KeptEvidence {
   signal: string;
   value: number;
@@ -690,7 +690,7 @@ export interface KeptEvidence {
   statement: string;
 }
 
-/** How much of a DB device was used, oldest first, and the device at the last of the times. */
+/** Space used on a DB device, oldest first, with the latest size of the device. */
 export interface KeptGrowth {
   times_s: number[];
   used_bytes: number[];
@@ -701,24 +701,24 @@ export interface KeptGrowth {
 /** One ceph-mgr of the cluster. */
 export interface KeptManager {
   name: string;
-  /** null: it has not told. */
+  /** Host name; null: not reported. */
   host: string | null;
   active: boolean;
-  /** Whether it found this module's files when it started. */
+  /** Whether the files of this module were installed at its start. */
   has_module: boolean;
 }
 
-/** What is believed, and what may replace it. */
+/** State of the workload classifier. */
 export interface KeptMemory {
   believed: KeptWorkload;
   candidate: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
-  /** Since when the candidate is seen. */
+  /** First observation of the candidate. */
   since_s: number;
-  /** Since when another class than the believed one is seen. */
+  /** First observation of a class other than the believed one. */
   doubted_s: number;
 }
 
-/** What clients did to a pool. */
+/** Client I/O of a pool. */
 export interface KeptPoolRates {
   reads_per_s: number;
   read_bytes_per_s: number;
@@ -726,21 +726,21 @@ export interface KeptPoolRates {
   write_bytes_per_s: number;
 }
 
-/** The last absence of an OSD that was watched from one process to the next. */
+/** The last observed restart of an OSD. */
 export interface KeptStart {
-  /** It was away for at least so long, in seconds. */
+  /** Minimum downtime, in seconds. */
   away_s: number;
-  /** And for at most so long. */
+  /** Maximum downtime, in seconds. */
   away_most_s: number;
-  /** Whether most OSDs of its host were away with it; null: no other one was there to tell. */
+  /** Whether most OSDs of its host were down with it; null: the host has no other OSDs. */
   host_away: boolean | null;
 }
 
-/** What the module knows that no command of Ceph tells. */
+/** State of the module that no Ceph command reports. */
 export interface KeptState {
   /** Seconds since the epoch. */
   taken_s: number;
-  /** When the OSDs were last sampled. */
+  /** Time of the last sample. */
   sampled_s: number;
   mode: 'off' | 'observe' | 'recommend' | 'auto-apply';
   manager_version: string;
@@ -753,339 +753,339 @@ export interface KeptState {
   rollout_under_way: boolean;
   /** Thresholds of conditions, by module option. */
   limits: Record<string, number>;
-  /** What is wrong with what the module keeps. */
+  /** Problems with stored data. */
   notices: string[];
-  /** Since when OSDs have been waiting for a restart. */
+  /** Since when OSDs have had a restart pending. */
   pending_since_s: Record<string, number>;
-  /** The workload that is advised on, by device class. */
+  /** Workload behind the advice, by device class. */
   advised_on: Record<string, KeptWorkload>;
   workloads_of_osds: Record<string, KeptMemory>;
   workloads_of_groups: Record<string, KeptMemory>;
-  /** What clients did to each pool, by its id, when the OSDs were last sampled. */
+  /** Client I/O of each pool at the last sample, by pool id. */
   pool_rates: Record<string, KeptPoolRates>;
-  /** Used bytes of DB devices, of which forecasts are made. */
+  /** History of used bytes of DB devices, for forecasts. */
   growth: Record<string, KeptGrowth>;
-  /** The last absence of each OSD that was watched from one process to the next. */
+  /** The last observed restart of each OSD. */
   starts: Record<string, KeptStart>;
 }
 
-/** What clients do, and how that is known. */
+/** A workload class with its evidence. */
 export interface KeptWorkload {
   class: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
   confidence: number;
   evidence: KeptEvidence[];
 }
 
-/** An option that is known. */
+/** A known option. */
 export interface KnownOption {
   /** Name of the option. */
   option: string;
-  /** "db": the whole database, "cf": each column family, "ceph": Ceph's own key of the string, "neighbour": an option beside the string. */
+  /** "db": the whole database; "cf": each column family; "ceph": Ceph's own key in the string; "neighbour": a related Ceph option. */
   scope: 'db' | 'cf' | 'ceph' | 'neighbour';
   /** Type of its value. */
   type: string;
   /** Unit of its value; null: none. */
   unit: string | null;
-  /** What it does. */
+  /** Description of the option. */
   meaning: string;
-  /** Whether it is dangerous to set; null: no. */
+  /** Danger of setting it; null: none. */
   danger: 'forbidden' | 'caution' | null;
 }
 
-/** A value that an option may have. */
+/** A valid value of an option. */
 export interface KnownValue {
-  /** As it is written. */
+  /** The value as written in an option string. */
   name: string;
   /** Whether an OSD starts with it. */
   starts: boolean;
-  /** First RocksDB version that has it; null: all known. */
+  /** First RocksDB version with this value; null: all known. */
   since: string | null;
 }
 
-/** The last absence that was watched from one process to the next. */
+/** The last observed restart. */
 export interface LastStart {
-  /** It was away for at least so long, in seconds. */
+  /** Minimum downtime, in seconds. */
   away_s: number | null;
-  /** And for at most so long. */
+  /** Maximum downtime, in seconds. */
   away_most_s: number | null;
-  /** Whether most OSDs of its host were away with it; null: no other one was there to tell. */
+  /** Whether most OSDs of its host were down with it; null: the host has no other OSDs. */
   host_away: boolean | null;
 }
 
-/** One part of the way of a write. */
+/** One part of the write path. */
 export interface LatencyPart {
-  /** Stable name, "kv-queue". */
+  /** Stable name of the part, such as "kv-queue". */
   part: string;
-  /** The part that contains it; null for the whole. */
+  /** The part that contains it; null for the whole write. */
   within: string | null;
-  /** Mean in milliseconds; null where the release does not send it. */
+  /** Mean in milliseconds; null if the release does not report it. */
   ms: number | null;
-  /** Of the whole; null where that is not known. */
+  /** Share of the whole write; null: unknown. */
   share: number | null;
-  /** Where it comes from. */
+  /** Source of the value. */
   signal: string;
 }
 
-/** A level by its static target. */
+/** A level with its static target size. */
 export interface Level {
-  /** From 1. */
+  /** Number of the level, from 1. */
   level: number;
-  /** Of one column family. */
+  /** Target size per column family. */
   target_bytes: number;
-  /** Level 1 to this one. */
+  /** Total target size of levels 1 to this one. */
   cumulative_bytes: number;
-  /** With level 0, taken as large as level 1. */
+  /** The same with level 0, assumed as large as level 1. */
   cumulative_with_level0_bytes: number;
-  /** null: no dedicated DB device, or not known. */
+  /** Whether the level is on the DB device; null: no dedicated device, or unknown. */
   on_db_device: boolean | null;
 }
 
-/** The level of flushes. */
+/** Level 0, which receives the flushes. */
 export interface Level0 {
-  /** Files that trigger a compaction. */
+  /** Number of files that triggers a compaction. */
   files: number;
-  /** write_buffer_size x min_write_buffer_number_to_merge x level0_file_num_compaction_trigger. */
+  /** Size: write_buffer_size x min_write_buffer_number_to_merge x level0_file_num_compaction_trigger. */
   bytes: number;
-  /** Its size over that of level 1. */
+  /** Size of level 0 over the size of level 1. */
   ratio_to_level1: number | null;
 }
 
-/** What bounds clients now. */
+/** Current bottleneck of the clients. */
 export interface Limit {
-  /** "none": of what is measured, nothing bounds them; "unknown": too little is known. */
+  /** Limiting resource; "none": no measured resource is limiting; "unknown": not enough data. */
   resource: 'kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory' | 'data-device' | 'network' | 'none' | 'unknown';
-  /** 0..1; 0 for "unknown". */
+  /** Confidence, 0..1; 0 for "unknown". */
   confidence: number;
-  /** What was measured that supports it. */
+  /** Measurements that support it. */
   evidence: Evidence[];
 }
 
 /** One ceph-mgr of the cluster. */
 export interface Manager {
-  /** The manager's name, without "mgr.". */
+  /** Name of the mgr, without "mgr.". */
   name: string;
-  /** Where it runs; null where it did not report that. */
+  /** Host name; null: not reported. */
   host: string | null;
-  /** Whether it is the active one. */
+  /** Whether it is active. */
   active: boolean;
-  /** Whether it found the files of this module when it started. */
+  /** Whether the files of this module were installed at its start. */
   has_module: boolean;
 }
 
-/** Memory of memtables. */
+/** Memory of the memtables. */
 export interface Memtables {
-  /** By their number alone. */
+  /** Maximum by the number of memtables alone. */
   ceiling_bytes: number;
-  /** What the limit of the WAL leaves of that. */
+  /** Maximum with the limit of the WAL. */
   bounded_bytes: Estimate;
-  /** What gives that bound. */
+  /** Setting that determines this bound. */
   bounded_by: 'max_write_buffer_number' | 'wal' | 'db_write_buffer_size';
   /** osd_memory_target */
   memory_target_bytes: number | null;
-  /** What they take of it. */
+  /** Share of osd_memory_target. */
   share_of_memory_target: number | null;
 }
 
-/** How much the module may do. */
+/** Operating mode of the module. */
 export interface ModeInForce {
-  /** The mode in force. */
+  /** Current mode. */
   mode: 'off' | 'observe' | 'recommend' | 'auto-apply';
   /** All modes. */
   possible: ('off' | 'observe' | 'recommend' | 'auto-apply')[];
 }
 
-/** What an option string makes of an OSD's RocksDB. */
+/** Model of an OSD's RocksDB with an option string. */
 export interface Model {
   /** bluestore_rocksdb_options */
   options: string;
-  /** Name of the profile that the options are. */
+  /** Name of the matching profile. */
   profile: string | null;
-  /** null: no OSD was named. */
+  /** Id of the OSD; null: none was given. */
   osd: number | null;
   /** Its release. */
   release: string;
   /** Version of its RocksDB. */
   rocksdb_version: string;
-  /** What was known; null is not known. */
+  /** Inputs of the model; null: unknown. */
   inputs: Inputs;
-  /** What is assumed in place of what is not known. */
+  /** Assumptions in place of unknown inputs. */
   assumptions: string[];
   wal: Wal;
   memtables: Memtables;
-  /** By column. */
+  /** Column families by column. */
   column_families: ColumnFamily[];
   level0: Level0;
-  /** From level 1 on. */
+  /** Levels from level 1. */
   levels: Level[];
   dynamic_level_bytes: DynamicLevels;
-  /** null: no dedicated DB device, or not known. */
+  /** Use of the DB device; null: no dedicated device, or unknown. */
   db_device: DbDevice | null;
-  /** When RocksDB would hold up writes. */
+  /** Conditions that make RocksDB stall writes. */
   stalls: Stall[];
   background: Background;
-  /** (WAL + flushes + compactions) / WAL bytes; the interval held 80% of the comparisons. */
+  /** (WAL + flushes + compactions) / WAL bytes, with an 80% interval from measurements. */
   write_amplification: Estimate | null;
-  /** Of the write amplification, what flushes write. */
+  /** Share of flushes in the write amplification. */
   flush_bytes_per_wal_byte: number | null;
-  /** Of the write amplification, what compactions write. */
+  /** Share of compactions in the write amplification. */
   compaction_bytes_per_wal_byte: number | null;
-  /** Of the kv_sync thread for a write, as a part of what it takes with memtables of 256 MiB; null where the workload is not known. */
+  /** Time of the kv_sync thread per write, relative to memtables of 256 MiB; null: unknown workload. */
   kv_sync_time: Estimate | null;
-  /** Of the kv_sync thread, flushes and compactions, on the processor that was measured; null where workload or size of the database is not known, or the compression was not measured. */
+  /** CPU time of the kv_sync thread, flushes and compactions, on the processor of the measurements; null: the workload or database size is unknown, or the compression was not measured. */
   cpu: Cpu | null;
-  /** SST bytes over what a full compaction leaves of them. */
+  /** SST bytes over SST bytes after a full compaction. */
   space_amplification: Estimate | null;
-  /** How the quantities are calculated. */
+  /** Formulas of the quantities. */
   sources: Formula[];
-  /** What the measured parameters and intervals come from. */
+  /** Source of the measured parameters and intervals. */
   measured: string;
 }
 
 /** A text for every OSD. */
 export interface Named {
-  /** Each text that there is, once; null: not known, or none. */
+  /** Distinct texts; null: unknown, or none. */
   names: (string | null)[];
-  /** Which of them each OSD has. */
+  /** Index of the text of each OSD. */
   index: number[];
 }
 
 /** A recommendation that auto-apply does not apply yet. */
 export interface NotApplied {
-  /** Its id. */
+  /** Id of the recommendation. */
   recommendation: string;
-  /** Why. */
+  /** Reason. */
   not_yet_because: string;
 }
 
 /** Objects that clients write to. */
 export interface Objects {
-  /** Before anything was measured: up to what the database has room for. */
+  /** Estimate before any measurement: at most what fits into the database. */
   prior: Estimate;
-  /** With the write amplification that the OSD measured; null where that tells nothing. */
+  /** Estimate from the measured write amplification of the OSD; null if that is not informative. */
   fitted: Estimate | null;
 }
 
-/** A rollout or a compaction campaign; null: not kept once others followed it. */
+/** A rollout or a compaction campaign; null fields are not kept for older operations. */
 export interface Operation {
-  /** As in history. */
+  /** Id of the operation, as in history. */
   id: string;
-  /** What is done to the OSDs. */
+  /** Kind of operation. */
   kind: 'rollout' | 'compaction';
   /** Id of the recommendation that it applies. */
   recommendation: string;
-  /** Mask of the config store. */
+  /** Config mask. */
   who: string;
-  /** Who asked for it. */
+  /** Client that requested it. */
   actor: string;
-  /** Whether it has not ended. */
+  /** Whether it is still under way. */
   under_way: boolean;
-  /** Where it stands. */
+  /** Current phase. */
   phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed' | null;
-  /** Why it waits; null where it does not. */
+  /** Why it is paused or waiting; null if it is not. */
   paused_reason: string | null;
-  /** How it ended; null while it is under way. */
+  /** Outcome; null while it is under way. */
   outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
-  /** What happened, where it did not go as planned. */
+  /** What went wrong; null if nothing did. */
   failure: string | null;
-  /** OSDs that it is about. */
+  /** Number of OSDs in the operation. */
   osds_total: number | null;
-  /** OSDs that it has dealt with. */
+  /** Number of finished OSDs. */
   osds_finished: number | null;
-  /** When it started. */
+  /** Start time. ISO 8601, UTC. */
   started: string | null;
-  /** When it was last seen to change. */
+  /** Time of the last observed change. ISO 8601, UTC. */
   updated: string | null;
 }
 
 /** The operation under way, or the last one. */
 export interface OperationInView {
-  /** As in history. */
+  /** Id of the operation, as in history. */
   id: string;
-  /** What is done to the OSDs. */
+  /** Kind of operation. */
   kind: 'rollout' | 'compaction';
   /** Id of the recommendation that it applies. */
   recommendation: string;
-  /** Mask of the config store. */
+  /** Config mask. */
   who: string;
-  /** Who asked for it. */
+  /** Client that requested it. */
   actor: string;
-  /** Whether it has not ended. */
+  /** Whether it is still under way. */
   under_way: boolean;
-  /** Where it stands. */
+  /** Current phase. */
   phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed' | null;
-  /** Why it waits; null where it does not. */
+  /** Why it is paused or waiting; null if it is not. */
   paused_reason: string | null;
-  /** How it ended; null while it is under way. */
+  /** Outcome; null while it is under way. */
   outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
-  /** What happened, where it did not go as planned. */
+  /** What went wrong; null if nothing did. */
   failure: string | null;
-  /** OSDs that it is about. */
+  /** Number of OSDs in the operation. */
   osds_total: number | null;
-  /** OSDs that it has dealt with. */
+  /** Number of finished OSDs. */
   osds_finished: number | null;
-  /** When it started. */
+  /** Start time. ISO 8601, UTC. */
   started: string | null;
-  /** When it was last seen to change. */
+  /** Time of the last observed change. ISO 8601, UTC. */
   updated: string | null;
-  /** What a campaign waits for that nothing holds up. */
+  /** OSD that a campaign is waiting for, without being paused; null: none. */
   waits_for: string | null;
-  /** In the order of the plan. */
+  /** OSDs in the order of the plan. */
   osds: OsdInOperation[];
 }
 
-/** All that is known of one option. */
+/** Full description of an option. */
 export interface Option {
   /** Name of the option. */
   option: string;
-  /** "db": the whole database, "cf": each column family, "ceph": Ceph's own key of the string, "neighbour": an option beside the string. */
+  /** "db": the whole database; "cf": each column family; "ceph": Ceph's own key in the string; "neighbour": a related Ceph option. */
   scope: 'db' | 'cf' | 'ceph' | 'neighbour';
   /** Type of its value. */
   type: string;
   /** Unit of its value; null: none. */
   unit: string | null;
-  /** What it does. */
+  /** Description of the option. */
   meaning: string;
-  /** Whether it is dangerous to set; null: no. */
+  /** Danger of setting it; null: none. */
   danger: Danger | null;
-  /** By RocksDB version, of an option beside the string by release; null where it is not known. */
+  /** Defaults by RocksDB version, or by release for a related Ceph option; null: unknown. */
   defaults: Record<string, string | null>;
-  /** By RocksDB version, why setting it changes nothing; null where it has an effect. */
+  /** Why setting it has no effect, by RocksDB version; null: it has an effect. */
   no_effect: Record<string, string | null>;
-  /** RocksDB moves smaller values up to this. */
+  /** RocksDB raises smaller values to this. */
   minimum: number | null;
-  /** RocksDB moves larger values down to this. */
+  /** RocksDB lowers larger values to this. */
   maximum: number | null;
-  /** Where it has a fixed set of values. */
+  /** Valid values, if it has a fixed set of them. */
   values: KnownValue[];
-  /** Values that are wise; null: not known. */
+  /** Range of sensible values; null: unknown. */
   sane: SaneRange | null;
-  /** Whether the module may set it at all. */
+  /** Whether the module may set it. */
   set_by_module: boolean;
-  /** Whether an OSD must restart for it. */
+  /** Whether a change requires an OSD restart. */
   needs_restart: boolean;
-  /** Where that is known from. */
+  /** Source of this information. */
   source: string;
-  /** When an expert would touch it. */
+  /** When to change it. */
   change_when: string;
-  /** When an expert would leave it alone. */
+  /** When not to change it. */
   leave_when: string;
-  /** Since when it should not be used; null where it may be. */
+  /** Version since which it is deprecated; null: not deprecated. */
   deprecated: string | null;
-  /** RocksDB could change it while it runs; Ceph offers no way. */
+  /** RocksDB can change it at runtime, but Ceph offers no way to do so. */
   mutable_in_rocksdb: boolean;
-  /** "restart": at the next start of the OSD; "mkfs": only when an OSD is made. */
+  /** When a change takes effect; "restart": at the next start of the OSD; "mkfs": only in new OSDs. */
   takes_effect: 'at-once' | 'restart' | 'mkfs';
-  /** Of a struct. */
+  /** Members, if it is a struct. */
   members: StructMember[];
 }
 
-/** One option that differs. */
+/** An option that differs. */
 export interface OptionChange {
   /** Name of a RocksDB option. */
   option: string;
-  /** Value before; null where it is not set. */
+  /** Value before; null: not set. */
   from: string | null;
-  /** Value after; null where it is not set. */
+  /** Value after; null: not set. */
   to: string | null;
 }
 
@@ -1097,51 +1097,51 @@ export interface OptionValue {
   value: string;
 }
 
-/** What an OSD runs, and what it would run after its next start. */
+/** Running options of an OSD, and its options after the next start. */
 export interface OptionsInFull {
-  /** Name of the known profile that it runs; null if none or not known. */
+  /** Name of the running profile; null: none, or unknown. */
   profile: string | null;
-  /** True where the configured options need a restart to take effect. */
+  /** Whether the configured options need a restart to take effect. */
   pending_restart: boolean | null;
-  /** What decides the running value: "default", "mon", "file", "env", "cmdline" or "override". */
+  /** Source of the running value: "default", "mon", "file", "env", "cmdline" or "override". */
   source: string | null;
-  /** Effective option string that runs, annex included. */
+  /** Running option string, including the annex. */
   running: string | null;
-  /** Option string that it would run after its next start; null if that cannot be told. */
+  /** Option string after the next start; null: unknown. */
   next_start: string | null;
-  /** Entry of the config store that decides for it. */
+  /** Config mask of the entry that takes precedence for the OSD. */
   deciding_who: string | null;
-  /** True where ceph.conf, the environment or the command line beats the config store. */
+  /** Whether ceph.conf, the environment or the command line overrides the config store. */
   overruled: boolean | null;
-  /** Part of the strings that is bluestore_rocksdb_options_annex. */
+  /** bluestore_rocksdb_options_annex, as part of the option strings. */
   annex: string | null;
-  /** What a restart would change; null if not known. */
+  /** Changes at the next restart; null: unknown. */
   difference: OptionChange[] | null;
 }
 
-/** How far one OSD is. */
+/** Progress of one OSD. */
 export interface OsdCompaction {
-  /** Id of an OSD. */
+  /** Id of the OSD. */
   osd: number;
   /** Name of its host. */
   host: string | null;
-  /** Of the OSD; null: not known. */
+  /** Failure domain of the OSD; null: not known. */
   failure_domain: FailureDomain | null;
-  /** How far it is. */
+  /** Current step. */
   step: 'pending' | 'compacting' | 'settling' | 'done' | 'skipped';
-  /** Space used by its DB before. */
+  /** Space used by its DB before compaction. */
   used_before_bytes: number | null;
-  /** And after. */
+  /** Space used by its DB after compaction. */
   used_after_bytes: number | null;
-  /** The highest client write latency of the cluster while it compacted. */
+  /** Maximum client write latency of the cluster during its compaction. */
   latency_ms: number | null;
-  /** Why it was skipped. */
+  /** Why the OSD was skipped; null if it was not. */
   reason: string | null;
 }
 
-/** All that is known of one OSD. */
+/** Details of one OSD. */
 export interface OsdDetail {
-  /** Id of an OSD. */
+  /** Id of the OSD. */
   osd: number;
   /** Name of its host. */
   host: string | null;
@@ -1151,13 +1151,13 @@ export interface OsdDetail {
   up: boolean;
   /** Whether the OSD is in. */
   in_cluster: boolean;
-  /** By the CRUSH rules of the pools that store data on it, else its host; null: not known. */
+  /** Failure domain by the CRUSH rules of its pools, or its host without pools; null: unknown. */
   failure_domain: FailureDomain | null;
-  /** Version, "16.2.15". */
+  /** Ceph version, such as "16.2.15". */
   version: string | null;
-  /** Release, "pacific". */
+  /** Ceph release, such as "pacific". */
   release: string | null;
-  /** Object store, "bluestore". */
+  /** Object store, such as "bluestore". */
   objectstore: string | null;
   /** Whether the DB has a dedicated device. */
   dedicated_db: boolean | null;
@@ -1165,7 +1165,7 @@ export interface OsdDetail {
   dedicated_wal: boolean | null;
   /** Size of the dedicated DB device in bytes. */
   db_device_bytes: number | null;
-  /** Age of the newest report that was used, in seconds. */
+  /** Age of the newest sample, in seconds. */
   sample_age_s: number | null;
   /** Mean duration of one round of the kv_sync thread, in milliseconds. */
   kv_sync_ms: number | null;
@@ -1179,21 +1179,21 @@ export interface OsdDetail {
   read_iops: number | null;
   /** Mean size of a client write, in bytes. */
   write_bytes_avg: number | null;
-  /** Bytes that BlueFS wrote to RocksDB's WAL, per second. */
+  /** Bytes per second that BlueFS wrote to RocksDB's WAL. */
   wal_bytes_per_s: number | null;
-  /** Bytes that BlueFS wrote to SST files, per second. */
+  /** Bytes per second that BlueFS wrote to SST files. */
   sst_bytes_per_s: number | null;
-  /** Bytes that compaction wrote, per second. */
+  /** Bytes per second that compaction wrote. */
   compaction_bytes_per_s: number | null;
-  /** How the bytes of compaction are known: from RocksDB's own statistics, or from SST and WAL bytes. */
+  /** Source of compaction_bytes_per_s: RocksDB's own statistics, or an estimate from SST and WAL bytes. */
   compaction_source: 'measured' | 'estimated' | null;
   /** (WAL + SST bytes) / WAL bytes over the long window. */
   db_write_amp: number | null;
-  /** True where DB and data share a device, so that there is no limit of the DB alone. */
+  /** Whether DB and data share a device, so the DB has no limit of its own. */
   db_device_shared: boolean | null;
-  /** Bytes that the DB takes on its device. */
+  /** Bytes used by the DB on its device. */
   db_used_bytes: number | null;
-  /** Size of the DB device in bytes; null where it is shared with the data. */
+  /** Size of the DB device in bytes; null if it is shared with the data. */
   db_total_bytes: number | null;
   /** Bytes of the DB on the slow device. */
   slow_used_bytes: number | null;
@@ -1201,13 +1201,13 @@ export interface OsdDetail {
   window_s: number | null;
   /** Mean duration of the device flush in kv_sync, in milliseconds. */
   kv_flush_ms: number | null;
-  /** Client class calls that read and write, per second. */
+  /** Client read-write class calls per second. */
   rw_iops: number | null;
   /** Bytes of client writes per second. */
   write_bytes_per_s: number | null;
   /** Bytes of client reads per second. */
   read_bytes_per_s: number | null;
-  /** Bytes that client class calls wrote, per second. */
+  /** Bytes per second written by client class calls. */
   rw_bytes_per_s: number | null;
   /** Mean size of a client read, in bytes. */
   read_bytes_avg: number | null;
@@ -1215,9 +1215,9 @@ export interface OsdDetail {
   op_w_latency_ms: number | null;
   /** Recovery operations per second. */
   recovery_ops_per_s: number | null;
-  /** Bytes of recovery per second. */
+  /** Recovery bytes per second. */
   recovery_bytes_per_s: number | null;
-  /** Bytes of the WAL and SST files that went to the slow device, per second. */
+  /** Bytes per second of WAL and SST files written to the slow device. */
   slow_bytes_per_s: number | null;
   /** WAL bytes per byte of client writes. */
   wal_bytes_per_client_byte: number | null;
@@ -1227,7 +1227,7 @@ export interface OsdDetail {
   compaction_window_s: number | null;
   /** Length of the long window, in seconds. */
   db_write_amp_window_s: number | null;
-  /** Bytes that the WAL takes on its device. */
+  /** Bytes used by the WAL on its device. */
   wal_used_bytes: number | null;
   /** Size of the WAL device in bytes. */
   wal_total_bytes: number | null;
@@ -1237,47 +1237,47 @@ export interface OsdDetail {
   sharded: boolean | null;
   /** Mean time to place an iterator in RocksDB, in milliseconds; null before Reef. */
   omap_seek_ms: number | null;
-  /** Memory that it has mapped; null without tcmalloc. */
+  /** Mapped memory; null without tcmalloc. */
   memory_mapped_bytes: number | null;
-  /** Target of its memory autotuning. */
+  /** Target of memory autotuning. */
   memory_target_bytes: number | null;
-  /** Share of the time in which RocksDB held up writes, 0..1; null without RocksDB's statistics. */
+  /** Share of time with RocksDB write stalls, 0..1; null without RocksDB's statistics. */
   write_stall_share: number | null;
-  /** Where the time of a client's write goes; null before two close looks. */
+  /** Breakdown of client write latency; null before two detailed samples. */
   write_latency: WriteLatency | null;
-  /** When its DB device will be full; null without a dedicated one. */
+  /** Forecast of a full DB device; null without a dedicated device. */
   forecast: Forecast | null;
-  /** Its last absence that the active manager watched from one process to the next; null: none. */
+  /** The last restart that the active mgr observed; null: none. */
   last_start: LastStart | null;
   workload: Workload;
   options: OptionsInFull;
-  /** The findings that concern it. */
+  /** Findings that affect the OSD. */
   findings: Finding[];
-  /** Ids of the recommendations that concern it. */
+  /** Ids of the recommendations that include the OSD. */
   recommendations: string[];
-  /** What its RocksDB says of itself; null unless requested by --deep. */
+  /** Statistics of the OSD's RocksDB; null without --deep. */
   deep: Deep | null;
-  /** What the model says of the OSD as it runs; null where it has none of its options, its workload or its database. */
+  /** Model of the OSD with its running options; null if it does not cover the options, the workload or the database. */
   model: OsdModel | null;
-  /** What bounds the clients of this OSD now. */
+  /** Current bottleneck of the clients of this OSD. */
   limit: Limit;
 }
 
-/** How far one OSD is. */
+/** Progress of one OSD. */
 export interface OsdInOperation {
-  /** Id of an OSD. */
+  /** Id of the OSD. */
   osd: number;
-  /** As in rollout status, by the kind of the operation. */
+  /** Current step, as in rollout status; depends on the kind of operation. */
   step: string;
-  /** Why it was left as it is; null where it was not. */
+  /** Why the OSD was skipped; null if it was not. */
   reason: string | null;
 }
 
-/** By columns: every list, and every index, has as many items as osds. */
+/** Columnar map: every list and every index has as many items as osds. */
 export interface OsdMap {
-  /** When this was so. ISO 8601, UTC. */
+  /** Time of the data. ISO 8601, UTC. */
   time: string | null;
-  /** Ids of OSDs. */
+  /** Ids of the OSDs. */
   osds: number[];
   /** Whether the OSD is up. */
   up: boolean[];
@@ -1287,33 +1287,33 @@ export interface OsdMap {
   device_classes: Named;
   /** Workload classes. */
   workloads: Named;
-  /** Names of the profiles that run. */
+  /** Names of the running profiles. */
   profiles: Named;
-  /** Where the options come from. */
+  /** Sources of the options. */
   sources: Named;
-  /** Whether the options in force need a restart to take effect. */
+  /** Whether the configured options need a restart to take effect. */
   pending_restart: (boolean | null)[];
   /** Mean duration of one round of the kv_sync thread. */
   kv_sync_ms: (number | null)[];
   /** Time inside kv_sync over wall time. */
   kv_sync_busy: (number | null)[];
-  /** How full the DB device is; null where there is no dedicated one. */
+  /** Used share of the DB device, 0..1; null without a dedicated device. */
   db_used_ratio: (number | null)[];
   /** Whether a part of the DB is on the slow device. */
   spilled: (boolean | null)[];
 }
 
-/** What the model says of an OSD as it runs. */
+/** Model of an OSD with its running options. */
 export interface OsdModel {
-  /** Predicted, beside db_write_amp. */
+  /** Prediction for db_write_amp. */
   write_amplification: Estimate;
-  /** Objects that clients write to; null where what is written does not depend on them. */
+  /** Objects that clients write to; null if the writes do not depend on them. */
   objects: Objects | null;
 }
 
-/** What one OSD does. */
+/** Summary of one OSD. */
 export interface OsdRow {
-  /** Id of an OSD. */
+  /** Id of the OSD. */
   osd: number;
   /** Name of its host. */
   host: string | null;
@@ -1322,7 +1322,7 @@ export interface OsdRow {
   /** Whether the OSD is up. */
   up: boolean;
   workload: WorkloadSummary;
-  /** Age of the newest report that was used, in seconds. */
+  /** Age of the newest sample, in seconds. */
   sample_age_s: number | null;
   /** Mean duration of one round of the kv_sync thread, in milliseconds. */
   kv_sync_ms: number | null;
@@ -1336,30 +1336,30 @@ export interface OsdRow {
   read_iops: number | null;
   /** Mean size of a client write, in bytes. */
   write_bytes_avg: number | null;
-  /** Bytes that BlueFS wrote to RocksDB's WAL, per second. */
+  /** Bytes per second that BlueFS wrote to RocksDB's WAL. */
   wal_bytes_per_s: number | null;
-  /** Bytes that BlueFS wrote to SST files, per second. */
+  /** Bytes per second that BlueFS wrote to SST files. */
   sst_bytes_per_s: number | null;
-  /** Bytes that compaction wrote, per second. */
+  /** Bytes per second that compaction wrote. */
   compaction_bytes_per_s: number | null;
-  /** How the bytes of compaction are known: from RocksDB's own statistics, or from SST and WAL bytes. */
+  /** Source of compaction_bytes_per_s: RocksDB's own statistics, or an estimate from SST and WAL bytes. */
   compaction_source: 'measured' | 'estimated' | null;
   /** (WAL + SST bytes) / WAL bytes over the long window. */
   db_write_amp: number | null;
-  /** True where DB and data share a device, so that there is no limit of the DB alone. */
+  /** Whether DB and data share a device, so the DB has no limit of its own. */
   db_device_shared: boolean | null;
-  /** Bytes that the DB takes on its device. */
+  /** Bytes used by the DB on its device. */
   db_used_bytes: number | null;
-  /** Size of the DB device in bytes; null where it is shared with the data. */
+  /** Size of the DB device in bytes; null if it is shared with the data. */
   db_total_bytes: number | null;
   /** Bytes of the DB on the slow device. */
   slow_used_bytes: number | null;
   options: RunningOptions;
 }
 
-/** The clients of one OSD. */
+/** Workload of one OSD. */
 export interface OsdWorkload {
-  /** Id of an OSD. */
+  /** Id of the OSD. */
   osd: number;
   /** Name of its host. */
   host: string | null;
@@ -1379,296 +1379,296 @@ export interface Overview {
   recommend: Recommendation[];
 }
 
-/** What `apply` would do. */
+/** Preview of `apply`. */
 export interface Plan {
   /** Id of the recommendation. */
   recommendation: string;
-  /** What it does. */
+  /** Kind of change. */
   kind: 'set-profile' | 'remove-override';
-  /** Mask of the config store that holds the setting at the end. */
+  /** Config mask that the final setting applies to. */
   who: string;
-  /** Profile that would run; null where it is no known one. */
+  /** Profile of the new option string; null if it matches no profile. */
   profile: string | null;
-  /** Of the change. */
+  /** Risk of the change. */
   risk: 'low' | 'medium' | 'high';
-  /** Option string that would run. */
+  /** Option string after the change. */
   options_to: string;
   /** The exact commands, in order. */
   commands: string[];
-  /** The exact commands that restore what was there before. */
+  /** The exact commands to restore the previous settings. */
   undo_commands: string[];
-  /** OSDs in the order in which they would be changed, in batches of at most one failure domain; each is watched before the next. */
+  /** OSDs in the order in which they would be changed, in batches of at most one failure domain, each with a soak before the next. */
   batches: PlannedBatch[];
-  /** The OSD that is changed first and judged; null: nothing is judged. */
+  /** Canary: the OSD to change and judge first; null: no verdict. */
   canary: number | null;
-  /** Ids of the OSDs that it is compared with. */
+  /** Ids of the control OSDs of the canary. */
   controls: number[];
-  /** What the change is for: "gain" where one is predicted, which the first changed OSD has to show; else "safety". */
+  /** Purpose of the change: "gain" if a gain is predicted, which the canary has to confirm; else "safety". */
   purpose: 'gain' | 'safety';
-  /** How long the first changed OSD is watched; most_s 0: not at all. */
+  /** Soak time of the canary; most_s 0: no soak. */
   soak: CanarySoak;
-  /** What must hold before each restart. */
+  /** Conditions that must hold before each restart. */
   gates: string[];
-  /** Seconds that it takes at least, if nothing has to wait. */
+  /** Minimum duration in seconds, without any waiting for gates. */
   expected_duration_s: number;
-  /** The same where the soak takes as long as it may. */
+  /** The same with the maximum soak time. */
   expected_duration_most_s: number;
 }
 
-/** OSDs that would be changed before others follow. */
+/** A batch of OSDs to change before the next batch. */
 export interface PlannedBatch {
   /** Ids of OSDs. */
   osds: number[];
-  /** The failure domain that all of them are in; null: not known. */
+  /** Failure domain of all of these OSDs; null: not known. */
   failure_domain: FailureDomain | null;
   phase: 'planned';
-  /** Ids of the OSDs that it is compared with; empty: there are too few, and it is watched for crashes only. */
+  /** Ids of the control OSDs; empty: too few for a comparison, so only crashes are detected. */
   controls: number[];
 }
 
 /** A predicted change of one metric. */
 export interface PredictedEffect {
-  /** What would change. */
+  /** The metric that would change. */
   metric: string;
-  /** Change in percent. */
+  /** Lower end of the predicted change, in percent. */
   low_percent: number | null;
-  /** The other end. */
+  /** Upper end of the predicted change. */
   high_percent: number | null;
 }
 
-/** What a change does to one signal. */
+/** Predicted effect of a change on one signal. */
 export interface Prediction {
-  /** What would change. */
+  /** The metric that would change. */
   metric: string;
-  /** As osd names what is measured of it. */
+  /** Name of the corresponding signal in the osd command. */
   signal: string;
-  /** What is most likely, in percent. */
+  /** Most likely change, in percent. */
   estimate_percent: number;
   /** Lower end of the expected change, in percent. */
   low_percent: number;
   /** Upper end of the expected change, in percent. */
   high_percent: number;
-  /** The published measurement, or the model, that it rests on. */
+  /** Published measurement or model behind the prediction. */
   basis: string;
 }
 
-/** Something that is wrong, or unwise, in an option string. */
+/** A problem in an option string. */
 export interface Problem {
-  /** "error": an OSD would not start, or it is dangerous. */
+  /** Severity; "error": an OSD would not start, or the setting is dangerous. */
   severity: 'error' | 'warning' | 'info';
-  /** Id of the rule; stable. */
+  /** Stable id of the rule. */
   rule: string;
-  /** null where it is about the string as a whole. */
+  /** Name of the option; null: the string as a whole. */
   option: string | null;
-  /** What is wrong. */
+  /** Description of the problem. */
   message: string;
-  /** Where that is known from. */
+  /** Source of this information. */
   source: string;
 }
 
-/** For what hardware a profile is. */
+/** Hardware that a profile suits. */
 export interface ProfileHardware {
-  /** With this many cores or fewer for each OSD a loss was published. */
+  /** A loss was published for this number of cores per OSD, or fewer. */
   loses_at_cores_per_osd: number | null;
-  /** What else is known. */
+  /** Further notes. */
   notes: string[];
 }
 
-/** A profile with whom it suits and what was published of it. */
+/** A profile with its suitability and published measurements. */
 export interface ProfileInFull {
   /** Name of the profile. */
   name: string;
-  /** What it is, in a few words. */
+  /** Short description. */
   title: string;
-  /** bluestore_rocksdb_options, word for word as published. */
+  /** bluestore_rocksdb_options, exactly as published. */
   options: string;
-  /** Releases whose default it is. */
+  /** Releases with this profile as the default. */
   release_defaults: string[];
-  /** Workloads for which it was made. */
+  /** Workloads that it is designed for. */
   workloads: ('idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown')[];
-  /** Why it should no longer be used; null where it may. */
+  /** Why it should no longer be used; null: not superseded. */
   superseded: string | null;
-  /** Where it was published. */
+  /** Publication of the profile. */
   source: string;
-  /** An operator added it; the module never recommends it. */
+  /** Whether it is a custom profile, which is never recommended. */
   own: boolean;
-  /** Releases that a custom profile is for; empty for a built-in one. */
+  /** Releases of a custom profile; empty for a built-in profile. */
   own_releases: string[];
-  /** For what it is suited. */
+  /** Workloads that it suits. */
   suitability: Suitability[];
   hardware: ProfileHardware;
-  /** What was measured and published. */
+  /** Published measurements. */
   evidence: Published[];
-  /** What to look out for. */
+  /** Cautions. */
   cautions: string[];
   /** RocksDB version from which it is superseded. */
   superseded_from_rocksdb: string | null;
 }
 
-/** A profile, in short. */
+/** A profile, in brief. */
 export interface ProfileSummary {
   /** Name of the profile. */
   name: string;
-  /** What it is, in a few words. */
+  /** Short description. */
   title: string;
-  /** bluestore_rocksdb_options, word for word as published. */
+  /** bluestore_rocksdb_options, exactly as published. */
   options: string;
-  /** Releases whose default it is. */
+  /** Releases with this profile as the default. */
   release_defaults: string[];
-  /** Workloads for which it was made. */
+  /** Workloads that it is designed for. */
   workloads: ('idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown')[];
-  /** Why it should no longer be used; null where it may. */
+  /** Why it should no longer be used; null: not superseded. */
   superseded: string | null;
-  /** Where it was published. */
+  /** Publication of the profile. */
   source: string;
-  /** An operator added it; the module never recommends it. */
+  /** Whether it is a custom profile, which is never recommended. */
   own: boolean;
-  /** Releases that a custom profile is for; empty for a built-in one. */
+  /** Releases of a custom profile; empty for a built-in profile. */
   own_releases: string[];
 }
 
 /** A published measurement. */
 export interface Published {
   workload: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
-  /** What was measured. */
+  /** Metric of the measurement. */
   metric: string;
   /** Unit of the values. */
   unit: string;
-  /** What it was compared with. */
+  /** Baseline of the comparison. */
   baseline: string;
-  /** null where only the change was published. */
+  /** Value of the baseline; null: only the change was published. */
   baseline_value: number | null;
-  /** Options in effect in the baseline; a prediction goes by the figure only where they are in effect. */
+  /** Effective options of the baseline; predictions use the measurement only if these are in effect. */
   baseline_options: OptionValue[];
-  /** What was measured. */
+  /** Measured value. */
   value: number;
-  /** Change against the baseline, in percent. */
+  /** Change relative to the baseline, in percent. */
   change_percent: number;
   /** Hardware and load of the measurement. */
   setup: string;
-  /** Releases that it was measured on; empty where that is not known. */
+  /** Releases of the measurement; empty: unknown. */
   releases: string[];
-  /** Hardware that it was measured on; empty where that is not known. */
+  /** Hardware of the measurement; empty: unknown. */
   hardware: ('nvme' | 'ssd-db+hdd' | 'hdd')[];
-  /** The figure that predictions go by. */
+  /** Whether predictions use this measurement. */
   headline: boolean;
   source: Source;
 }
 
-/** Why something should change. */
+/** A reason for the change. */
 export interface Reason {
-  /** One sentence. */
+  /** The reason, as a sentence. */
   statement: string;
-  /** Where that is known from. */
+  /** Source of the statement. */
   source: string;
 }
 
-/** A recommendation, and what it was chosen from. */
+/** A recommendation, with the candidates considered. */
 export interface Recommendation {
-  /** The same advice keeps its id. */
+  /** Id of the recommendation; stable as long as the advice is the same. */
   id: string;
-  /** Mask of the config store that holds the setting at the end. */
+  /** Config mask that the final setting applies to. */
   who: string;
-  /** "manual": a remedy that no configuration change gives. */
+  /** Kind of change; "manual": a remedy other than a configuration change. */
   kind: 'set-profile' | 'remove-override' | 'compact' | 'manual';
-  /** Profile that would run; null where it is no known one. */
+  /** Profile of the new option string; null if it matches no profile. */
   profile: string | null;
   /** OSDs in the order in which they would be changed. */
   osds: number[];
-  /** Option that is changed: the string, or the annex that OSDs append to it. */
+  /** Option to change: the option string, or the annex that OSDs append to it. */
   option: string;
-  /** Option string that runs now. */
+  /** Running option string. */
   options_from: string;
-  /** Option string that would run. */
+  /** Option string after the change. */
   options_to: string;
-  /** Why. */
+  /** Reasons for the change. */
   reasons: Reason[];
-  /** What the change does: first what was published of just this change, on such hardware and release, then what the model says; null where neither is known. */
+  /** Predicted effects: first published measurements of this change on similar hardware and the same release, then estimates of the model; null if there are none. */
   prediction: Prediction[] | null;
-  /** Of the change. */
+  /** Risk of the change. */
   risk: 'low' | 'medium' | 'high';
-  /** In the workload that is the reason; null where no workload is. */
+  /** Confidence in the workload behind the advice; null if it does not depend on a workload. */
   confidence: number | null;
-  /** What bounds the clients under the workload that was advised on; null where neither counted. */
+  /** Bottleneck of the clients under the workload behind the advice; null if the advice does not depend on it. */
   limit: Limit | null;
   /** Whether the OSDs must restart. */
   restart_required: boolean;
   /** The exact commands, in order. */
   commands: string[];
-  /** The exact commands that restore what was there before. */
+  /** The exact commands to restore the previous settings. */
   undo_commands: string[];
-  /** What it was chosen from, as "candidates" shows it; null where nothing was weighed for it. */
+  /** Candidates considered, as in "candidates"; null if none were compared. */
   candidates: Candidate[] | null;
 }
 
-/** A recommendation, and how it would be applied. */
+/** A recommendation, with the plan to apply it. */
 export interface RecommendationInFull {
-  /** The same advice keeps its id. */
+  /** Id of the recommendation; stable as long as the advice is the same. */
   id: string;
-  /** Mask of the config store that holds the setting at the end. */
+  /** Config mask that the final setting applies to. */
   who: string;
-  /** "manual": a remedy that no configuration change gives. */
+  /** Kind of change; "manual": a remedy other than a configuration change. */
   kind: 'set-profile' | 'remove-override' | 'compact' | 'manual';
-  /** Profile that would run; null where it is no known one. */
+  /** Profile of the new option string; null if it matches no profile. */
   profile: string | null;
   /** OSDs in the order in which they would be changed. */
   osds: number[];
-  /** Option that is changed: the string, or the annex that OSDs append to it. */
+  /** Option to change: the option string, or the annex that OSDs append to it. */
   option: string;
-  /** Option string that runs now. */
+  /** Running option string. */
   options_from: string;
-  /** Option string that would run. */
+  /** Option string after the change. */
   options_to: string;
-  /** Why. */
+  /** Reasons for the change. */
   reasons: Reason[];
-  /** What the change does: first what was published of just this change, on such hardware and release, then what the model says; null where neither is known. */
+  /** Predicted effects: first published measurements of this change on similar hardware and the same release, then estimates of the model; null if there are none. */
   prediction: Prediction[] | null;
-  /** Of the change. */
+  /** Risk of the change. */
   risk: 'low' | 'medium' | 'high';
-  /** In the workload that is the reason; null where no workload is. */
+  /** Confidence in the workload behind the advice; null if it does not depend on a workload. */
   confidence: number | null;
-  /** What bounds the clients under the workload that was advised on; null where neither counted. */
+  /** Bottleneck of the clients under the workload behind the advice; null if the advice does not depend on it. */
   limit: Limit | null;
   /** Whether the OSDs must restart. */
   restart_required: boolean;
   /** The exact commands, in order. */
   commands: string[];
-  /** The exact commands that restore what was there before. */
+  /** The exact commands to restore the previous settings. */
   undo_commands: string[];
-  /** What each OSD shall run. */
+  /** Target option string of each OSD. */
   targets: Target[];
-  /** What the config store holds at the end. */
+  /** Entries of the config store at the end. */
   final_entries: FinalEntry[];
-  /** What changes, option by option; null where one of the strings cannot be parsed. */
+  /** Changed options; null if one of the option strings cannot be parsed. */
   difference: OptionChange[] | null;
-  /** How apply would apply it; null where no rollout does. */
+  /** Plan of the rollout; null if no rollout applies it. */
   plan: Steps | null;
 }
 
-/** All that is known, as one document. */
+/** All collected data in one document. */
 export interface Report {
-  /** What this document is. */
+  /** Document format. */
   format: 'ceph-rocksdb-tuner-report';
-  /** Of this form. */
+  /** Version of the format. */
   version: 1;
-  /** Whether the names of hosts and addresses were replaced. */
+  /** Whether host names and addresses were replaced. */
   anonymous: boolean;
-  /** What a folder for `python3 -m rocksdb_tuner.offline` holds: content by name of the file. Only what is looked at is in it. */
+  /** Files of a folder for `python3 -m rocksdb_tuner.offline`: contents by file name, limited to the data that the module uses. */
   files: ReportFiles;
 }
 
-/** The content of each file, by its name. */
+/** Contents of the files, by name. */
 export interface ReportFiles {
   'module.json': KeptState;
   /** `ceph osd dump`, without addresses. */
   'osd_dump.json': Record<string, unknown>;
-  /** `ceph osd crush dump`: device classes, buckets, and how rules choose among them. */
+  /** `ceph osd crush dump`: device classes, buckets and rules. */
   'osd_crush_dump.json': Record<string, unknown>;
   /** `ceph osd metadata`. */
   'osd_metadata.json': unknown[];
-  /** `ceph config dump`, of the options that are watched. */
+  /** `ceph config dump`, watched options only. */
   'config_dump.json': unknown[];
-  /** `ceph health`: the codes of the checks that are raised. */
+  /** `ceph health`: codes of the raised health checks. */
   'health.json': Record<string, unknown>;
   /** `ceph rocksdb-tuner history`. */
   'history.json': Change[];
@@ -1677,11 +1677,11 @@ export interface ReportFiles {
   [name: string]: unknown;
 }
 
-/** What an option string would do to the use of one resource. */
+/** Effect of an option string on one resource. */
 export interface ResourceEffect {
-  /** What is used. */
+  /** The resource. */
   resource: 'kv-sync' | 'cores' | 'db-device' | 'db-space' | 'wal-space' | 'memory';
-  /** Change of its use against what runs; negative: less is used, which is better. */
+  /** Change in use relative to the running options; negative is better. */
   estimate_percent: number;
   /** Lower end of the 80% interval. */
   low_percent: number;
@@ -1695,87 +1695,87 @@ export interface Rollout {
   id: string;
   /** Id of the recommendation that it applies. */
   recommendation: string;
-  /** What it does. */
+  /** Kind of change. */
   kind: 'set-profile' | 'remove-override';
-  /** Where it is. */
+  /** Current phase. */
   phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed';
-  /** Mask of the config store that the change is about. */
+  /** Config mask of the change. */
   who: string;
-  /** Option that is changed: the string, or the annex that OSDs append to it. */
+  /** Changed option: the option string, or the annex that OSDs append to it. */
   option: string;
-  /** Who asked for it. */
+  /** Client that requested it. */
   actor: string;
-  /** How many OSDs it is about. */
+  /** Number of OSDs in the rollout. */
   osds_total: number;
-  /** How many of them it has dealt with to the end. */
+  /** Number of finished OSDs. */
   osds_finished: number;
-  /** null: nothing was judged, or not yet. */
+  /** Verdict; null: none, or not yet. */
   verdict: 'pass' | 'fail' | 'inconclusive' | 'no-data' | null;
-  /** What was judged: "better" where what was predicted improved, "no-worse" where nothing got worse and that is all; null: as for verdict. */
+  /** Detailed verdict: "better": the predicted signal improved; "no-worse": no signal got worse; null: as for verdict. */
   judged: 'better' | 'no-worse' | 'worse' | 'inconclusive' | 'no-data' | null;
-  /** When it started. ISO 8601, UTC. */
+  /** Start time. ISO 8601, UTC. */
   started: string | null;
-  /** When it last changed. ISO 8601, UTC. */
+  /** Time of the last change. ISO 8601, UTC. */
   updated: string | null;
-  /** Why it waits; null while it does not. */
+  /** Why it is paused or waiting; null if it is not. */
   paused_reason: string | null;
-  /** How it ended; null before that. */
+  /** Outcome; null while it is under way. */
   outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
-  /** What happened, where it did not go as planned. */
+  /** What went wrong; null if nothing did. */
   failure: string | null;
-  /** OSDs in the order in which they are changed, in batches; each is watched before the next. */
+  /** OSDs in the order of the changes, in batches, each with a soak before the next. */
   batches: RolloutBatch[];
-  /** What the change is for: "gain" where one is predicted, which the first changed OSD has to show; else "safety". */
+  /** Purpose of the change: "gain" if a gain is predicted, which the canary has to confirm; else "safety". */
   purpose: 'gain' | 'safety';
-  /** How long the first changed OSD is watched; most_s 0: not at all. */
+  /** Soak time of the canary; most_s 0: no soak. */
   soak: Watch;
-  /** What the verdict rests on; null: nothing was judged. */
+  /** Basis of the verdict; null: no verdict. */
   judgement: Judgment | null;
-  /** The same for the batch after the first OSD that is watched; null: nothing was judged of it yet. */
+  /** Basis of the verdict on the current batch; null: no verdict yet. */
   batch_judgement: Judgment | null;
-  /** "recover": one OSD failed and is restored; "back": everything is rolled back. */
+  /** Direction; "recover": one OSD failed and is restored; "back": everything is rolled back. */
   direction: 'forward' | 'recover' | 'back';
-  /** Who asked for a pause. */
+  /** Client that requested the pause. */
   paused_by: string | null;
-  /** What the last failed action answered. */
+  /** Error of the last failed action. */
   last_error: string | null;
-  /** How far each OSD is. */
+  /** Progress of each OSD. */
   osds: RolloutOsd[];
   /** The compaction campaign under way or the last one; null before the first. */
   campaign: Campaign | null;
 }
 
-/** OSDs that are changed before others follow. */
+/** A batch of OSDs, changed before the next batch. */
 export interface RolloutBatch {
-  /** Ids of OSDs. */
+  /** Ids of the OSDs. */
   osds: number[];
-  /** The failure domain that all of them are in; null: not known. */
+  /** Failure domain of all of these OSDs; null: not known. */
   failure_domain: FailureDomain | null;
-  /** Where it is. */
+  /** Current phase. */
   phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed';
-  /** null: nothing was judged, or not yet. */
+  /** Verdict; null: none, or not yet. */
   verdict: 'pass' | 'fail' | 'inconclusive' | 'no-data' | null;
-  /** What was judged: "better" where what was predicted improved, "no-worse" where nothing got worse and that is all; null: as for verdict. */
+  /** Detailed verdict: "better": the predicted signal improved; "no-worse": no signal got worse; null: as for verdict. */
   judged: 'better' | 'no-worse' | 'worse' | 'inconclusive' | 'no-data' | null;
-  /** Ids of the OSDs that it is compared with; empty: there are too few, and it is watched for crashes only. */
+  /** Ids of the control OSDs; empty: too few for a comparison, so only crashes are detected. */
   controls: number[];
 }
 
-/** How far one OSD is. */
+/** Progress of one OSD. */
 export interface RolloutOsd {
-  /** Id of an OSD. */
+  /** Id of the OSD. */
   osd: number;
-  /** How far it is. */
+  /** Current step. */
   step: 'pending' | 'setting' | 'restart-due' | 'restarting' | 'checking' | 'settling' | 'verified' | 'collapsing' | 'shielding' | 'collapsed' | 'restoring' | 'restored' | 'left-behind';
-  /** Why the rollout goes on without it; null where it does not. */
+  /** Why the rollout skips the OSD; null if it does not. */
   left_reason: string | null;
-  /** Option string that it ran before. */
+  /** Option string before the change. */
   from: string | null;
-  /** Option string that it shall run. */
+  /** Option string after the change. */
   to: string | null;
-  /** How often a restart was requested. */
+  /** Number of requested restarts. */
   restarts_asked: number;
-  /** How often it went down again after it had come up. */
+  /** How often it went down again after coming up. */
   flaps: number;
 }
 
@@ -1785,91 +1785,91 @@ export interface RolloutSummary {
   id: string;
   /** Id of the recommendation that it applies. */
   recommendation: string;
-  /** What it does. */
+  /** Kind of change. */
   kind: 'set-profile' | 'remove-override';
-  /** Where it is. */
+  /** Current phase. */
   phase: 'planned' | 'preflight' | 'canary' | 'soaking' | 'judging' | 'promoting' | 'collapsing' | 'done' | 'rolling-back' | 'rolled-back' | 'waiting' | 'failed';
-  /** Mask of the config store that the change is about. */
+  /** Config mask of the change. */
   who: string;
-  /** Option that is changed: the string, or the annex that OSDs append to it. */
+  /** Changed option: the option string, or the annex that OSDs append to it. */
   option: string;
-  /** Who asked for it. */
+  /** Client that requested it. */
   actor: string;
-  /** How many OSDs it is about. */
+  /** Number of OSDs in the rollout. */
   osds_total: number;
-  /** How many of them it has dealt with to the end. */
+  /** Number of finished OSDs. */
   osds_finished: number;
-  /** null: nothing was judged, or not yet. */
+  /** Verdict; null: none, or not yet. */
   verdict: 'pass' | 'fail' | 'inconclusive' | 'no-data' | null;
-  /** What was judged: "better" where what was predicted improved, "no-worse" where nothing got worse and that is all; null: as for verdict. */
+  /** Detailed verdict: "better": the predicted signal improved; "no-worse": no signal got worse; null: as for verdict. */
   judged: 'better' | 'no-worse' | 'worse' | 'inconclusive' | 'no-data' | null;
-  /** When it started. ISO 8601, UTC. */
+  /** Start time. ISO 8601, UTC. */
   started: string | null;
-  /** When it last changed. ISO 8601, UTC. */
+  /** Time of the last change. ISO 8601, UTC. */
   updated: string | null;
-  /** Why it waits; null while it does not. */
+  /** Why it is paused or waiting; null if it is not. */
   paused_reason: string | null;
-  /** How it ended; null before that. */
+  /** Outcome; null while it is under way. */
   outcome: 'done' | 'rolled-back' | 'failed' | 'aborted' | 'waiting' | null;
-  /** What happened, where it did not go as planned. */
+  /** What went wrong; null if nothing did. */
   failure: string | null;
 }
 
-/** What an OSD runs. */
+/** Running options of an OSD. */
 export interface RunningOptions {
-  /** Name of the known profile that it runs; null if none or not known. */
+  /** Name of the running profile; null: none, or unknown. */
   profile: string | null;
-  /** True where the configured options need a restart to take effect. */
+  /** Whether the configured options need a restart to take effect. */
   pending_restart: boolean | null;
-  /** What decides the running value: "default", "mon", "file", "env", "cmdline" or "override". */
+  /** Source of the running value: "default", "mon", "file", "env", "cmdline" or "override". */
   source: string | null;
 }
 
-/** How OSDs are sampled. */
+/** Sampling of the OSDs. */
 export interface Sampling {
-  /** Seconds between two samples; null where nothing is sampled, as by offline. */
+  /** Interval between two samples in seconds; null without sampling, as in offline. */
   interval_s: number | null;
   /** OSDs with at least one usable sample. */
   osds: number;
   /** Age of the newest sample, in seconds. */
   last_sample_age_s: number | null;
-  /** CPU time of the last sampling and evaluating, in milliseconds. */
+  /** CPU time of the last sampling and evaluation, in milliseconds. */
   tick_ms: number | null;
 }
 
-/** Values that are wise. */
+/** Range of sensible values. */
 export interface SaneRange {
   minimum: number;
   maximum: number;
-  /** Why not beyond. */
+  /** Reason for the limits. */
   why: string;
 }
 
-/** What a change did to one signal. */
+/** Effect of a change on one signal. */
 export interface SignalEffect {
-  /** A name of knowledge/judged_signals.json. */
+  /** Name of the signal, as in knowledge/judged_signals.json. */
   signal: string;
-  /** "unclear": there is too little data. */
+  /** Effect; "unclear": too little data. */
   effect: 'better' | 'same' | 'worse' | 'unclear';
-  /** By how much more than its controls the OSD moved; null: not known. */
+  /** Change of the OSD relative to its controls; null: unknown. */
   change_percent: number | null;
-  /** The interval of that; null: the data do not bound it. */
+  /** Lower end of the interval; null: unbounded. */
   low_percent: number | null;
-  /** The other end of the interval. */
+  /** Upper end of the interval; null: unbounded. */
   high_percent: number | null;
 }
 
-/** How long OSDs are watched after a change. */
+/** Soak time of changed OSDs. */
 export interface SoakTime {
-  /** At least this long. Of the first OSD: soak_min, and three times fill_s as far as soak_max allows. */
+  /** Minimum soak time in seconds. For the canary: soak_min, or three times fill_s up to soak_max if that is longer. */
   least_s: number | null;
-  /** At most this long; 0: not at all. */
+  /** Maximum soak time in seconds; 0: no soak. */
   most_s: number | null;
-  /** What follows where the time is over without a verdict. */
+  /** Action if there is no verdict after most_s. */
   inconclusive: 'wait' | 'promote' | 'rollback';
 }
 
-/** Where something was published. */
+/** A publication. */
 export interface Source {
   /** Title. */
   title: string;
@@ -1877,37 +1877,37 @@ export interface Source {
   author: string;
   /** Year. */
   year: number;
-  /** Where in it. */
+  /** Section. */
   section: string;
-  /** Address; null: none. */
+  /** URL; null: none. */
   url: string | null;
 }
 
-/** When RocksDB holds up writes. */
+/** A condition that makes RocksDB stall writes. */
 export interface Stall {
-  /** Of what. */
+  /** Cause of the stall. */
   cause: 'memtables' | 'level0-files' | 'pending-compaction-bytes';
-  /** What it does then. */
+  /** Effect on writes. */
   effect: 'slowdown' | 'stop';
-  /** From where on. */
+  /** Value at which the stall starts. */
   limit: number;
-  /** Where it stands in normal work; null: the size of the database is not known. */
+  /** Value in normal operation; null: the size of the database is unknown. */
   normal: number | null;
-  /** Between the two. */
+  /** Difference between the limit and the normal value. */
   headroom: number | null;
-  /** What the busiest column family takes before it comes, at least. */
+  /** Minimum bytes that the busiest column family accepts before the stall. */
   headroom_bytes: number | null;
-  /** That, at the present rate, with flushes or compactions standing still. */
+  /** Seconds until the stall at the current write rate, without flushes or compactions. */
   headroom_s: number | null;
 }
 
-/** The whole on one screen. */
+/** Overview of the module. */
 export interface Status {
-  /** When this was so. ISO 8601, UTC. */
+  /** Time of the data. ISO 8601, UTC. */
   time: string | null;
-  /** How much the module may do. */
+  /** Operating mode of the module. */
   mode: 'off' | 'observe' | 'recommend' | 'auto-apply';
-  /** Release of the active mgr; null where the module does not know it. */
+  /** Release of the active mgr; null if the module does not support it. */
   release: string | null;
   /** Version of the module. */
   version: string;
@@ -1920,35 +1920,35 @@ export interface Status {
   recommendations: number;
   /** The rollout under way or the last one; null before the first. */
   rollout: RolloutSummary | null;
-  /** The compaction campaign under way; null where none is. */
+  /** The compaction campaign under way; null: none. */
   campaign: CampaignSummary | null;
-  /** In mode auto-apply: why each recommendation is not applied by itself yet. */
+  /** Recommendations that auto-apply does not apply yet; empty in other modes. */
   auto_apply: NotApplied[];
-  /** Predictions against outcomes of all changes that ended. */
+  /** Accuracy of the predictions for all ended changes. */
   track_record: TrackRecord;
-  /** The active manager and the standbys, as far as they are known. */
+  /** The known active and standby mgrs. */
   managers: Manager[];
-  /** What an operator must know of the module itself. */
+  /** Limitations and problems of the module. */
   notices: string[];
 }
 
-/** How a recommendation would be applied. */
+/** The plan to apply a recommendation. */
 export interface Steps {
-  /** OSDs in the order in which they would be changed, in batches of at most one failure domain; each is watched before the next. */
+  /** OSDs in the order in which they would be changed, in batches of at most one failure domain, each with a soak before the next. */
   batches: PlannedBatch[];
-  /** The OSD that is changed first and judged; null: nothing is judged. */
+  /** Canary: the OSD to change and judge first; null: no verdict. */
   canary: number | null;
-  /** Ids of the OSDs that it is compared with. */
+  /** Ids of the control OSDs of the canary. */
   controls: number[];
-  /** What the change is for: "gain" where one is predicted, which the first changed OSD has to show; else "safety". */
+  /** Purpose of the change: "gain" if a gain is predicted, which the canary has to confirm; else "safety". */
   purpose: 'gain' | 'safety';
-  /** How long the first changed OSD is watched; most_s 0: not at all. */
+  /** Soak time of the canary; most_s 0: no soak. */
   soak: CanarySoak;
-  /** What must hold before each restart. */
+  /** Conditions that must hold before each restart. */
   gates: string[];
-  /** Seconds that it takes at least, if nothing has to wait. */
+  /** Minimum duration in seconds, without any waiting for gates. */
   expected_duration_s: number;
-  /** The same where the soak takes as long as it may. */
+  /** The same with the maximum soak time. */
   expected_duration_most_s: number;
 }
 
@@ -1956,38 +1956,38 @@ export interface Steps {
 export interface StructMember {
   /** Name of the member. */
   name: string;
-  /** Type of its value; "ignored": RocksDB reads none. */
+  /** Type of its value; "ignored": RocksDB ignores it. */
   type: string;
-  /** By RocksDB version. */
+  /** Defaults by RocksDB version. */
   defaults: Record<string, string>;
 }
 
-/** For what a profile is suited. */
+/** A workload that a profile suits. */
 export interface Suitability {
   workload: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
   /** Oldest RocksDB version. */
   rocksdb_min: string;
-  /** Newest RocksDB version; null for all later ones. */
+  /** Newest RocksDB version; null: no upper limit. */
   rocksdb_max: string | null;
-  /** Holds only where it is the release's own default. */
+  /** Whether this applies only if it is the release's own default. */
   only_as_release_default: boolean;
-  /** 0..1: compares profiles for one workload and release; no probability. */
+  /** Rank among profiles for the same workload and release, 0..1; not a probability. */
   score: number;
-  /** Why. */
+  /** Reasons. */
   reasons: string[];
 }
 
-/** What one OSD shall run. */
+/** Target option string of an OSD. */
 export interface Target {
-  /** Id of an OSD. */
+  /** Id of the OSD. */
   osd: number;
-  /** Option string that it shall run. */
+  /** Option string after the change. */
   options: string;
-  /** Of the OSD; null: not known. */
+  /** Failure domain of the OSD; null: not known. */
   failure_domain: FailureDomain | null;
 }
 
-/** RocksDB's own counts. */
+/** RocksDB's own counters. */
 export interface Totals {
   /** Over all column families, since the OSD started. */
   compact_read_bytes: number | null;
@@ -1999,31 +1999,31 @@ export interface Totals {
   wal_bytes: number | null;
 }
 
-/** Predictions against outcomes of all changes that ended. */
+/** Accuracy of the predictions for all ended changes. */
 export interface TrackRecord {
-  /** Changes that ended. */
+  /** Number of ended changes. */
   changes: number;
-  /** Those with a prediction and a measurement that can be compared with it. */
+  /** Changes with a prediction and a comparable measurement. */
   compared: number;
-  /** The measured interval meets the predicted one. */
+  /** Changes whose measured and predicted intervals overlap. */
   right: number;
-  /** It does not, but the change went the way that was predicted. */
+  /** Changes of which only the direction was predicted correctly. */
   direction: number;
-  /** Neither. */
+  /** All other compared changes. */
   wrong: number;
-  /** Measured values that lay in the predicted interval. */
+  /** Measured values within the predicted interval. */
   held: number;
-  /** Width of the predicted intervals, in points of percent; null where none was compared. */
+  /** Mean width of the predicted intervals, in percentage points; null without comparisons. */
   mean_width_percent: number | null;
-  /** Mean interval score of the predictions at 80%: width, and ten times what a measured value lies outside. Less is better. */
+  /** Mean interval score of the predictions at 80%: width plus ten times the distance of measured values outside the interval. Lower is better. */
   interval_score: number | null;
-  /** The same of a forecast that nothing changes. */
+  /** Interval score of a forecast without any change, for comparison. */
   naive_interval_score: number | null;
 }
 
-/** What one OSD, or those of one device class, did. */
+/** Time series of an OSD or a device class. */
 export interface Trend {
-  /** Id of an OSD; null for a device class. */
+  /** Id of the OSD; null for a device class. */
   osd: number | null;
   /** Name of the device class; null for an OSD. */
   device_class: string | null;
@@ -2035,106 +2035,106 @@ export interface Trend {
   kv_sync_busy: (number | null)[];
   /** Mean time until a transaction is durable. */
   commit_ms: (number | null)[];
-  /** Client writes a second. */
+  /** Client writes per second. */
   write_iops: (number | null)[];
-  /** Written to the write-ahead log. */
+  /** Bytes written to the WAL per second. */
   wal_bytes_per_s: (number | null)[];
-  /** Written to SST files. */
+  /** Bytes written to SST files per second. */
   sst_bytes_per_s: (number | null)[];
-  /** Written by compaction. */
+  /** Bytes written by compaction per second. */
   compaction_bytes_per_s: (number | null)[];
-  /** WAL and SST bytes over WAL bytes. */
+  /** (WAL + SST bytes) / WAL bytes. */
   db_write_amp: (number | null)[];
-  /** Used on the DB device. */
+  /** Bytes used on the DB device. */
   db_used_bytes: (number | null)[];
 }
 
 /** OSDs that run the same profile from the same source. */
 export interface Variant {
-  /** Known profile; null if it is none that is known. */
+  /** Name of the profile; null if it matches none. */
   profile: string | null;
-  /** What decides the running value: "default", "mon", "file", "env", "cmdline" or "override". */
+  /** Source of the running value: "default", "mon", "file", "env", "cmdline" or "override". */
   source: string;
-  /** Ids of OSDs. */
+  /** Ids of the OSDs. */
   osds: number[];
 }
 
 /** The write-ahead log. */
 export interface Wal {
-  /** RocksDB flushes what keeps the oldest WAL file at this size. */
+  /** WAL size at which RocksDB flushes the memtables that need the oldest WAL file. */
   limit_bytes: number;
-  /** What gives that limit. */
+  /** Setting that determines the limit. */
   limited_by: 'max_total_wal_size' | 'memtables';
-  /** Preallocated for each WAL file. */
+  /** Bytes preallocated for each WAL file. */
   file_bytes: number;
-  /** What all WAL files take on their device. */
+  /** Space of all WAL files on their device. */
   device_bytes: Estimate;
-  /** Of the device that holds the WAL. */
+  /** Size of the device with the WAL. */
   device_total_bytes: number | null;
-  /** Whether they fit. */
+  /** Whether the WAL fits on its device. */
   fits_device: boolean | null;
-  /** Until the limit is met, from an empty WAL. */
+  /** Seconds until an empty WAL reaches the limit. */
   fill_s: number | null;
 }
 
-/** How long OSDs are watched, and how long they were so far. */
+/** Soak times, planned and elapsed. */
 export interface Watch {
-  /** At least this long. Of the first OSD: soak_min, and three times fill_s as far as soak_max allows. */
+  /** Minimum soak time in seconds. For the canary: soak_min, or three times fill_s up to soak_max if that is longer. */
   least_s: number | null;
-  /** At most this long; 0: not at all. */
+  /** Maximum soak time in seconds; 0: no soak. */
   most_s: number | null;
-  /** What follows where the time is over without a verdict. */
+  /** Action if there is no verdict after most_s. */
   inconclusive: 'wait' | 'promote' | 'rollback';
-  /** From one flush of memtables to the next under the load at the time, by the model, in the slower of the two option strings; null: not known. */
+  /** Modeled time between two memtable flushes under the current load, with the slower of the two option strings; null: unknown. */
   fill_s: number | null;
-  /** What follows where the first changed OSD got no worse, but no better either. */
+  /** Action if the canary is neither better nor worse. */
   no_benefit: 'wait' | 'promote' | 'rollback';
-  /** The same for each batch after the first OSD; null: these are not watched. */
+  /** Soak time of each later batch; null: no soak. */
   batches: SoakTime | null;
-  /** How long the first OSD and the controls were measured before it was changed, as far as this manager has seen: 0 from then on after a failover. */
+  /** Baseline time of the canary and its controls before the change, as measured by this mgr; 0 after a failover. */
   baseline_s: number | null;
-  /** How long they are measured before; 0: not at all. */
+  /** Minimum baseline time in seconds; 0: no baseline. */
   baseline_least_s: number | null;
-  /** How long it was watched so far, without interruptions. */
+  /** Elapsed soak time of the canary, without interruptions. */
   soaked_s: number | null;
-  /** The same of the batch after it that is watched. */
+  /** Elapsed soak time of the current batch. */
   batch_soaked_s: number | null;
-  /** Ids of the OSDs that it is compared with. */
+  /** Ids of the control OSDs. */
   controls: number[];
 }
 
-/** What the clients do, and how that is known. */
+/** Workload of the clients, with evidence. */
 export interface Workload {
-  /** What the clients do; "unknown" where not enough is known to tell. */
+  /** Workload class; "unknown": not enough data. */
   class: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
-  /** 0..1; 0 for the class "unknown". */
+  /** Confidence, 0..1; 0 for the class "unknown". */
   confidence: number;
-  /** What was measured that supports the class. */
+  /** Measurements that support the class. */
   evidence: Evidence[];
 }
 
-/** What the clients do. */
+/** Workload of the clients. */
 export interface WorkloadSummary {
-  /** What the clients do; "unknown" where not enough is known to tell. */
+  /** Workload class; "unknown": not enough data. */
   class: 'idle' | 'rbd-small-write' | 'rgw-metadata' | 'large-write' | 'read-mostly' | 'cephfs-metadata' | 'recovery' | 'mixed' | 'unknown';
-  /** 0..1; 0 for the class "unknown". */
+  /** Confidence, 0..1; 0 for the class "unknown". */
   confidence: number;
 }
 
-/** What the clients do, by group and by OSD, with the evidence. */
+/** Workloads by group and by OSD, with evidence. */
 export interface Workloads {
-  /** By device class. */
+  /** Workloads by device class. */
   groups: GroupWorkload[];
-  /** By OSD. */
+  /** Workloads by OSD. */
   osds: OsdWorkload[];
 }
 
-/** Where the time of a client's write goes. */
+/** Breakdown of client write latency. */
 export interface WriteLatency {
-  /** Seconds between the two looks. */
+  /** Seconds between the two samples. */
   window_s: number | null;
-  /** In the order of the way. */
+  /** Parts in the order of the write path. */
   parts: LatencyPart[];
-  /** The part that takes the most; null without writes, or where too little is known. */
+  /** The part with the highest latency; null without writes or with too little data. */
   bottleneck: Bottleneck | null;
 }

@@ -1,9 +1,9 @@
-"""The JSON answers: each declared once, as a frozen dataclass.
+"""JSON answers, each declared once as a frozen dataclass.
 
-From it are made the JSON (`to_json`), the JSON Schema that is published (`json_schema`), from that
-what the dashboard documents of its REST API, and the types of the dashboard's tab (`typescript`).
-`make answers` writes the files anew.
+Generated from them: the JSON (`to_json`), the published JSON Schema (`json_schema`), the
+dashboard's REST API documentation, and the types of the dashboard's tab (`typescript`).
+`make answers` regenerates the files.
 
-Outside tests and tools read the names: add to them, never rename one. Names end in their unit. What
-is not known is null. Points in time are ISO 8601 in UTC.
+External tools rely on the names: add names, never rename any. Names end in their unit. Unknown
+values are null. Times are ISO 8601 in UTC.
 """

@@ -1,4 +1,4 @@
-"""Recommendations, and how each would be applied."""
+"""Recommendations, and the plans to apply them."""
 
 from __future__ import annotations
 
@@ -21,60 +21,61 @@ from .rollout import CanarySoak, soak_of
 from .workload import Limit, limit_of
 
 _COMMANDS = 'The exact commands, in order.'
-_UNDO = 'The exact commands that restore what was there before.'
-_WHO = 'Mask of the config store that holds the setting at the end.'
-_PROFILE = 'Profile that would run; null where it is no known one.'
-_RISK = 'Of the change.'
+_UNDO = 'The exact commands to restore the previous settings.'
+_WHO = 'Config mask that the final setting applies to.'
+_PROFILE = 'Profile of the new option string; null if it matches no profile.'
+_RISK = 'Risk of the change.'
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why something should change."""
+    """A reason for the change."""
 
-    statement: Annotated[str, 'One sentence.']
-    source: Annotated[str, 'Where that is known from.']
+    statement: Annotated[str, 'The reason, as a sentence.']
+    source: Annotated[str, 'Source of the statement.']
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a change does to one signal."""
+    """Predicted effect of a change on one signal."""
 
-    metric: Annotated[str, 'What would change.']
-    signal: Annotated[str, 'As osd names what is measured of it.']
-    estimate_percent: Annotated[float, 'What is most likely, in percent.']
+    metric: Annotated[str, 'The metric that would change.']
+    signal: Annotated[str, 'Name of the corresponding signal in the osd command.']
+    estimate_percent: Annotated[float, 'Most likely change, in percent.']
     low_percent: Annotated[float, 'Lower end of the expected change, in percent.']
     high_percent: Annotated[float, 'Upper end of the expected change, in percent.']
-    basis: Annotated[str, 'The published measurement, or the model, that it rests on.']
+    basis: Annotated[str, 'Published measurement or model behind the prediction.']
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What should change, and why."""
+    """The recommended change, with its reasons."""
 
-    id: Annotated[str, 'The same advice keeps its id.']
+    id: Annotated[str, 'Id of the recommendation; stable as long as the advice is the same.']
     who: Annotated[str, _WHO]
-    kind: Annotated[Kind, '"manual": a remedy that no configuration change gives.']
+    kind: Annotated[Kind, 'Kind of change; "manual": a remedy other than a configuration change.']
     profile: Annotated[Optional[str], _PROFILE]
     osds: Annotated[tuple[OsdId, ...], 'OSDs in the order in which they would be changed.']
     option: Annotated[
-        str, 'Option that is changed: the string, or the annex that OSDs append to it.'
+        str, 'Option to change: the option string, or the annex that OSDs append to it.'
     ]
-    options_from: Annotated[str, 'Option string that runs now.']
-    options_to: Annotated[str, 'Option string that would run.']
-    reasons: Annotated[tuple[Reason, ...], 'Why.']
+    options_from: Annotated[str, 'Running option string.']
+    options_to: Annotated[str, 'Option string after the change.']
+    reasons: Annotated[tuple[Reason, ...], 'Reasons for the change.']
     prediction: Annotated[
         Optional[Annotated[tuple[Prediction, ...], NotEmpty()]],
-        'What the change does: first what was published of just this change, on such hardware and '
-        'release, then what the model says; null where neither is known.',
+        'Predicted effects: first published measurements of this change on similar hardware and '
+        'the same release, then estimates of the model; null if there are none.',
     ]
     risk: Annotated[Risk, _RISK]
     confidence: Annotated[
-        Optional[Share], 'In the workload that is the reason; null where no workload is.'
+        Optional[Share],
+        'Confidence in the workload behind the advice; null if it does not depend on a workload.',
     ]
     limit: Annotated[
         Optional[Limit],
-        'What bounds the clients under the workload that was advised on; null where neither '
-        'counted.',
+        'Bottleneck of the clients under the workload behind the advice; null if the advice does '
+        'not depend on it.',
     ]
     restart_required: Annotated[bool, 'Whether the OSDs must restart.']
     commands: Annotated[tuple[str, ...], _COMMANDS]
@@ -83,67 +84,66 @@ class Advice:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A recommendation, and what it was chosen from."""
+    """A recommendation, with the candidates considered."""
 
     advice: Annotated[Advice, InPlace()]
     candidates: Annotated[
         Optional[tuple[Candidate, ...]],
-        'What it was chosen from, as "candidates" shows it; null where nothing was weighed for it.',
+        'Candidates considered, as in "candidates"; null if none were compared.',
     ]
 
 
 @dataclass(frozen=True)
 class PlannedBatch:
-    """OSDs that would be changed before others follow."""
+    """A batch of OSDs to change before the next batch."""
 
     osds: Annotated[tuple[OsdId, ...], 'Ids of OSDs.']
     failure_domain: Annotated[
-        Optional[FailureDomain], 'The failure domain that all of them are in; null: not known.'
+        Optional[FailureDomain], 'Failure domain of all of these OSDs; null: not known.'
     ]
     phase: Annotated[Phase, Among((Phase.PLANNED,))]
     controls: Annotated[
         tuple[OsdId, ...],
-        'Ids of the OSDs that it is compared with; empty: there are too few, and it is watched for '
-        'crashes only.',
+        'Ids of the control OSDs; empty: too few for a comparison, so only crashes are detected.',
     ]
 
 
 @dataclass(frozen=True)
 class Steps:
-    """How a recommendation would be applied."""
+    """The plan to apply a recommendation."""
 
     batches: Annotated[
         tuple[PlannedBatch, ...],
         'OSDs in the order in which they would be changed, in batches of at most one failure '
-        'domain; each is watched before the next.',
+        'domain, each with a soak before the next.',
     ]
     canary: Annotated[
-        Optional[OsdId], 'The OSD that is changed first and judged; null: nothing is judged.'
+        Optional[OsdId], 'Canary: the OSD to change and judge first; null: no verdict.'
     ]
-    controls: Annotated[tuple[OsdId, ...], 'Ids of the OSDs that it is compared with.']
+    controls: Annotated[tuple[OsdId, ...], 'Ids of the control OSDs of the canary.']
     purpose: Annotated[
         Purpose,
-        'What the change is for: "gain" where one is predicted, which the first changed OSD has to '
-        'show; else "safety".',
+        'Purpose of the change: "gain" if a gain is predicted, which the canary has to confirm; '
+        'else "safety".',
     ]
-    soak: Annotated[CanarySoak, 'How long the first changed OSD is watched; most_s 0: not at all.']
-    gates: Annotated[tuple[str, ...], 'What must hold before each restart.']
+    soak: Annotated[CanarySoak, 'Soak time of the canary; most_s 0: no soak.']
+    gates: Annotated[tuple[str, ...], 'Conditions that must hold before each restart.']
     expected_duration_s: Annotated[
-        Amount, 'Seconds that it takes at least, if nothing has to wait.'
+        Amount, 'Minimum duration in seconds, without any waiting for gates.'
     ]
-    expected_duration_most_s: Annotated[Amount, 'The same where the soak takes as long as it may.']
+    expected_duration_most_s: Annotated[Amount, 'The same with the maximum soak time.']
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What `apply` would do."""
+    """Preview of `apply`."""
 
     recommendation: Annotated[str, 'Id of the recommendation.']
-    kind: Annotated[Kind, Among((Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE)), 'What it does.']
+    kind: Annotated[Kind, Among((Kind.SET_PROFILE, Kind.REMOVE_OVERRIDE)), 'Kind of change.']
     who: Annotated[str, _WHO]
     profile: Annotated[Optional[str], _PROFILE]
     risk: Annotated[Risk, _RISK]
-    options_to: Annotated[str, 'Option string that would run.']
+    options_to: Annotated[str, 'Option string after the change.']
     commands: Annotated[tuple[str, ...], _COMMANDS]
     undo_commands: Annotated[tuple[str, ...], _UNDO]
     steps: Annotated[Steps, InPlace()]
@@ -151,37 +151,39 @@ class Plan:
 
 @dataclass(frozen=True)
 class Target:
-    """What one OSD shall run."""
+    """Target option string of an OSD."""
 
-    osd: Annotated[OsdId, 'Id of an OSD.']
-    options: Annotated[str, 'Option string that it shall run.']
-    failure_domain: Annotated[Optional[FailureDomain], 'Of the OSD; null: not known.']
+    osd: Annotated[OsdId, 'Id of the OSD.']
+    options: Annotated[str, 'Option string after the change.']
+    failure_domain: Annotated[
+        Optional[FailureDomain], 'Failure domain of the OSD; null: not known.'
+    ]
 
 
 @dataclass(frozen=True)
 class FinalEntry:
     """An entry of the config store."""
 
-    who: Annotated[str, 'Whom it is for.']
-    value: Annotated[Optional[str], 'null where the entry goes.']
+    who: Annotated[str, 'Config mask of the entry.']
+    value: Annotated[Optional[str], 'Value of the entry; null: the entry is removed.']
 
 
 @dataclass(frozen=True)
 class RecommendationInFull:
-    """A recommendation, and how it would be applied."""
+    """A recommendation, with the plan to apply it."""
 
     advice: Annotated[Advice, InPlace()]
-    targets: Annotated[tuple[Target, ...], 'What each OSD shall run.']
-    final_entries: Annotated[tuple[FinalEntry, ...], 'What the config store holds at the end.']
+    targets: Annotated[tuple[Target, ...], 'Target option string of each OSD.']
+    final_entries: Annotated[tuple[FinalEntry, ...], 'Entries of the config store at the end.']
     difference: Annotated[
         Optional[tuple[OptionChange, ...]],
-        'What changes, option by option; null where one of the strings cannot be parsed.',
+        'Changed options; null if one of the option strings cannot be parsed.',
     ]
-    plan: Annotated[Optional[Steps], 'How apply would apply it; null where no rollout does.']
+    plan: Annotated[Optional[Steps], 'Plan of the rollout; null if no rollout applies it.']
 
 
 def recommendations_of(snapshot: Snapshot) -> tuple[Recommendation, ...]:
-    """Empty where nothing needs to change."""
+    """Empty if nothing needs to change."""
     return tuple(
         Recommendation(_advice(recommended), candidates_of(assessment, recommended))
         for assessment in snapshot.assessments
@@ -192,7 +194,7 @@ def recommendations_of(snapshot: Snapshot) -> tuple[Recommendation, ...]:
 def recommendation_of(
     found: Recommended, planned: Optional[FoundPlan] = None
 ) -> RecommendationInFull:
-    """In full, with how it would be applied."""
+    """A recommendation in full, with its plan."""
     domains = {osd_id: place.domain for osd_id, place in found.places}
     return RecommendationInFull(
         advice=_advice(found),
@@ -207,7 +209,7 @@ def recommendation_of(
 
 
 def plan_of(planned: FoundPlan) -> Plan:
-    """OSDs in the order in which they would be changed."""
+    """The answer of `apply --dry-run`."""
     found = planned.recommendation
     return like(Plan, found, recommendation=found.recommendation_id, steps=_steps(planned))
 

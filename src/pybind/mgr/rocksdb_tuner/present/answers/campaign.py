@@ -1,4 +1,4 @@
-"""Compaction campaigns: OSDs are compacted one after the other."""
+"""Compaction campaigns, which compact one OSD after the other."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .notes import Amount, Count, OsdId, Time
 from .places import FailureDomain, domain_of
 
 _WAITS_FOR = (
-    'What it waits for, and how long so far: an OSD that compacts, or does not answer. null: '
-    'nothing.'
+    'OSD that the campaign is waiting for, because it compacts or does not answer, and for how '
+    'long; null: none.'
 )
 
 
@@ -23,65 +23,67 @@ _WAITS_FOR = (
 class CampaignSummary:
     """A compaction campaign under way."""
 
-    id: Annotated[str, 'As in history.']
+    id: Annotated[str, 'Id of the campaign, as in history.']
     recommendation: Annotated[str, 'Id of the recommendation that it applies.']
-    who: Annotated[str, 'Whose OSDs are compacted.']
-    phase: Annotated[Phase, 'Where it is.']
-    osds_total: Annotated[Count, 'How many OSDs it is about.']
-    osds_finished: Annotated[Count, 'How many of them are compacted, or left as they are.']
-    paused_reason: Annotated[
-        Optional[str], 'Why no further OSD starts; null where nothing holds it up.'
-    ]
+    who: Annotated[str, 'Config mask of the OSDs to compact.']
+    phase: Annotated[Phase, 'Current phase.']
+    osds_total: Annotated[Count, 'Number of OSDs in the campaign.']
+    osds_finished: Annotated[Count, 'Number of OSDs compacted or skipped.']
+    paused_reason: Annotated[Optional[str], 'Why no further OSD starts; null if nothing blocks it.']
     waits_for: Annotated[Optional[str], _WAITS_FOR]
 
 
 @dataclass(frozen=True)
 class OsdCompaction:
-    """How far one OSD is."""
+    """Progress of one OSD."""
 
-    osd: Annotated[OsdId, 'Id of an OSD.']
+    osd: Annotated[OsdId, 'Id of the OSD.']
     host: Annotated[Optional[str], 'Name of its host.']
-    failure_domain: Annotated[Optional[FailureDomain], 'Of the OSD; null: not known.']
-    step: Annotated[CompactionStep, 'How far it is.']
-    used_before_bytes: Annotated[Optional[Count], 'Space used by its DB before.']
-    used_after_bytes: Annotated[Optional[Count], 'And after.']
-    latency_ms: Annotated[
-        Optional[Amount], 'The highest client write latency of the cluster while it compacted.'
+    failure_domain: Annotated[
+        Optional[FailureDomain], 'Failure domain of the OSD; null: not known.'
     ]
-    reason: Annotated[Optional[str], 'Why it was skipped.']
+    step: Annotated[CompactionStep, 'Current step.']
+    used_before_bytes: Annotated[Optional[Count], 'Space used by its DB before compaction.']
+    used_after_bytes: Annotated[Optional[Count], 'Space used by its DB after compaction.']
+    latency_ms: Annotated[
+        Optional[Amount], 'Maximum client write latency of the cluster during its compaction.'
+    ]
+    reason: Annotated[Optional[str], 'Why the OSD was skipped; null if it was not.']
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """A compaction campaign: old data get what a change gave new ones."""
+    """A compaction campaign, which applies a change to existing data."""
 
-    id: Annotated[str, 'As in history.']
+    id: Annotated[str, 'Id of the campaign, as in history.']
     recommendation: Annotated[str, 'Id of the recommendation that it applies.']
-    who: Annotated[str, 'Whose OSDs are compacted.']
-    actor: Annotated[str, 'Who asked for it.']
-    phase: Annotated[Phase, 'Where it is.']
-    parallel: Annotated[Count, 'How many OSDs of one failure domain compact at once.']
-    started: Annotated[Optional[Time], 'When it started. ISO 8601, UTC.']
-    updated: Annotated[Optional[Time], 'When it last changed. ISO 8601, UTC.']
-    paused_reason: Annotated[
-        Optional[str], 'Why no further OSD starts; null where nothing holds it up.'
+    who: Annotated[str, 'Config mask of the OSDs to compact.']
+    actor: Annotated[str, 'Client that requested it.']
+    phase: Annotated[Phase, 'Current phase.']
+    parallel: Annotated[
+        Count, 'Maximum number of OSDs per failure domain to compact at the same time.'
     ]
+    started: Annotated[Optional[Time], 'Start time. ISO 8601, UTC.']
+    updated: Annotated[Optional[Time], 'Time of the last change. ISO 8601, UTC.']
+    paused_reason: Annotated[Optional[str], 'Why no further OSD starts; null if nothing blocks it.']
     waits_for: Annotated[Optional[str], _WAITS_FOR]
-    outcome: Annotated[Optional[Outcome], 'How it ended; null before that.']
-    failure: Annotated[Optional[str], 'What happened, where it did not go as planned.']
+    outcome: Annotated[Optional[Outcome], 'Outcome; null while it is under way.']
+    failure: Annotated[Optional[str], 'What went wrong; null if nothing did.']
     baseline_ms: Annotated[
         Optional[Amount],
-        'Client write latency before anything was compacted; null where nobody wrote.',
+        'Client write latency before the first compaction; null without client writes.',
     ]
-    used_before_bytes: Annotated[Optional[Count], 'Of all OSDs that are measured before and after.']
-    used_after_bytes: Annotated[Optional[Count], 'The same after.']
-    osds: Annotated[tuple[OsdCompaction, ...], 'How far each OSD is.']
+    used_before_bytes: Annotated[
+        Optional[Count], 'Space used before compaction, over OSDs with both measurements.'
+    ]
+    used_after_bytes: Annotated[Optional[Count], 'Space used after compaction by the same OSDs.']
+    osds: Annotated[tuple[OsdCompaction, ...], 'Progress of each OSD.']
 
 
 def campaign_summary_of(
     state: Optional[CampaignState], waits_for: Optional[str]
 ) -> Optional[CampaignSummary]:
-    """None where none is under way."""
+    """None if no campaign is under way."""
     if state is None or state.ended:
         return None
     return CampaignSummary(

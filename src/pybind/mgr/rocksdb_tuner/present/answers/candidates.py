@@ -1,4 +1,4 @@
-"""The option strings that were weighed."""
+"""Candidate option strings, and how they compare."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...advise.weighing import Bars, Origin, Weighed, Weighing
 from ...snapshot import Snapshot
 from .notes import Among
 
-#: What the model says of an option string.
+#: Resources that candidates are compared by.
 _Weighed = Annotated[
     Resource,
     Among(
@@ -30,12 +30,12 @@ _Weighed = Annotated[
 
 @dataclass(frozen=True)
 class ResourceEffect:
-    """What an option string would do to the use of one resource."""
+    """Effect of an option string on one resource."""
 
-    resource: Annotated[_Weighed, 'What is used.']
+    resource: Annotated[_Weighed, 'The resource.']
     estimate_percent: Annotated[
         float,
-        'Change of its use against what runs; negative: less is used, which is better.',
+        'Change in use relative to the running options; negative is better.',
     ]
     low_percent: Annotated[float, 'Lower end of the 80% interval.']
     high_percent: Annotated[float, 'Upper end of the 80% interval.']
@@ -43,49 +43,49 @@ class ResourceEffect:
 
 @dataclass(frozen=True)
 class Candidate:
-    """An option string that was weighed."""
+    """A candidate option string."""
 
-    name: Annotated[str, 'Name of the profile; of a neighbor the option that differs.']
+    name: Annotated[str, 'Name of the profile; for a neighbor, the option that differs.']
     origin: Annotated[
         Origin,
-        '"running": what runs; "default": of the release; "derived": from the published goals, for '
-        'these OSDs; "neighbor": one option changed.',
+        '"running": the running options; "default": the default of the release; "derived": '
+        'computed from the published goals for these OSDs; "neighbor": one option changed.',
     ]
-    profile: Annotated[Optional[str], 'Name of the profile; null: it is none.']
+    profile: Annotated[Optional[str], 'Name of the profile; null if it matches none.']
     options: Annotated[str, 'Option string.']
-    chosen: Annotated[bool, 'Whether it is the one that the group should run.']
+    chosen: Annotated[bool, 'Whether it was chosen for the group.']
     infeasible: Annotated[
-        tuple[str, ...], 'Why it is out of the question, in sentences; empty: it is not.'
+        tuple[str, ...], 'Why it is infeasible, in sentences; empty if it is feasible.'
     ]
     effects: Annotated[
         tuple[ResourceEffect, ...],
-        'What it would do to each resource; empty for what runs and for what is infeasible.',
+        'Effect on each resource; empty for running options and infeasible candidates.',
     ]
     short: Annotated[
         Optional[str],
-        'Why it is not chosen, as a sentence; null for the chosen one, for what runs and for what '
-        'is infeasible.',
+        'Why it was not chosen, as a sentence; null for the chosen candidate, running options and '
+        'infeasible candidates.',
     ]
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What was weighed for one group, and the result."""
+    """Candidates of one group, and the decision."""
 
-    who: Annotated[str, 'Mask of the config store that addresses the group.']
-    resource: Annotated[Optional[_Weighed], 'What is to be relieved; null: nothing was weighed.']
-    conclusion: Annotated[str, 'The result, as a sentence.']
-    min_gain_percent: Annotated[
-        float, 'By so much less the resource must be used, with 80% probability.'
+    who: Annotated[str, 'Config mask of the group.']
+    resource: Annotated[
+        Optional[_Weighed], 'Resource to relieve; null: no candidates were compared.'
     ]
+    conclusion: Annotated[str, 'The result, as a sentence.']
+    min_gain_percent: Annotated[float, 'Minimum relief of the resource, with 80% probability.']
     max_loss_percent: Annotated[
-        float, 'By no more than this any other resource may be used more, with 80% probability.'
+        float, 'Maximum additional use of any other resource, with 80% probability.'
     ]
     unconstrained: Annotated[
         tuple[_Weighed, ...],
-        'Resources of which the OSDs may have plenty: more use of them keeps nothing back.',
+        'Resources that the OSDs have plenty of, exempt from max_loss_percent.',
     ]
-    candidates: Annotated[tuple[Candidate, ...], 'What was weighed.']
+    candidates: Annotated[tuple[Candidate, ...], 'Candidates that were compared.']
 
 
 def decisions_of(snapshot: Snapshot) -> tuple[Decision, ...]:
@@ -95,7 +95,7 @@ def decisions_of(snapshot: Snapshot) -> tuple[Decision, ...]:
 def candidates_of(
     assessment: Assessment, recommendation: Recommendation
 ) -> Optional[tuple[Candidate, ...]]:
-    """What ``recommendation`` was chosen from; None where nothing was weighed for it."""
+    """Candidates considered for ``recommendation``; None if none were compared."""
     weighing = assessment.weighing
     if weighing is None or recommendation not in assessment.recommendations[:1]:
         return None

@@ -28,10 +28,10 @@ from . import (
 
 
 class Answer(NamedTuple):
-    #: Of what it is the answer.
+    #: The command or view that it answers.
     title: str
     kind: Any
-    #: Of a list, or of what may be null; a record has its own.
+    #: For a list or an optional answer; a record has its own.
     description: str = ''
 
 
@@ -40,10 +40,10 @@ ANSWERS: Mapping[str, Answer] = {
     'check': Answer('ceph rocksdb-tuner check', explain.Check),
     'explain': Answer('ceph rocksdb-tuner explain <option>', explain.Option),
     'explain-ls': Answer(
-        'ceph rocksdb-tuner explain', tuple[explain.KnownOption, ...], 'A row per option.'
+        'ceph rocksdb-tuner explain', tuple[explain.KnownOption, ...], 'One row per option.'
     ),
     'findings': Answer('ceph rocksdb-tuner findings', tuple[findings.Finding, ...], 'Worst first.'),
-    'growth': Answer('How the DB of an OSD grew on its device', growth.Growth),
+    'growth': Answer('Growth of the DB of an OSD on its device', growth.Growth),
     'history': Answer(
         'ceph rocksdb-tuner history', tuple[history.Change, ...], 'Every change, oldest first.'
     ),
@@ -56,11 +56,11 @@ ANSWERS: Mapping[str, Answer] = {
     'operation-ls': Answer(
         'ceph rocksdb-tuner operation ls',
         tuple[operations.Operation, ...],
-        'What is under way, then what ended, the newest first.',
+        'Operations under way, then ended ones, newest first.',
     ),
     'model': Answer('ceph rocksdb-tuner model', model.Model),
     'offline': Answer('python3 -m rocksdb_tuner.offline PATH --format json', offline.Overview),
-    'osd': Answer('ceph rocksdb-tuner osd', tuple[osds.OsdRow, ...], 'A row per OSD.'),
+    'osd': Answer('ceph rocksdb-tuner osd', tuple[osds.OsdRow, ...], 'One row per OSD.'),
     'osd-detail': Answer('ceph rocksdb-tuner osd <id>', osds.OsdDetail),
     'osd-map': Answer('The map of all OSDs in the Ceph Dashboard', osd_map.OsdMap),
     'plan': Answer('ceph rocksdb-tuner apply <id> --dry-run', advice.Plan),
@@ -69,13 +69,13 @@ ANSWERS: Mapping[str, Answer] = {
     'profile-ls': Answer(
         'ceph rocksdb-tuner profile ls',
         tuple[profiles.ProfileSummary, ...],
-        'The best-tested first.',
+        'Best-tested first.',
     ),
     'profile-show': Answer('ceph rocksdb-tuner profile show <name>', profiles.ProfileInFull),
     'recommend': Answer(
         'ceph rocksdb-tuner recommend',
         tuple[advice.Recommendation, ...],
-        'Empty where no change is recommended.',
+        'Empty if no change is recommended.',
     ),
     'report': Answer('ceph rocksdb-tuner report', report.Report),
     'rollout': Answer(
@@ -88,11 +88,11 @@ ANSWERS: Mapping[str, Answer] = {
     'show': Answer('ceph rocksdb-tuner show <id>', advice.RecommendationInFull),
     'status': Answer('ceph rocksdb-tuner status', status.Status),
     'trend': Answer(
-        'What OSDs, or those of a device class, did in the last hours',
+        'Time series of OSDs or of a device class over the last hours',
         tuple[trend.Trend, ...],
-        'A series for each; empty while nothing was sampled. Every list has as many items as '
-        'time_s; null: not known at that time. Of a class: the median over its OSDs of times, '
-        'shares and ratios, the mean of all others.',
+        'One series each; empty before the first sample. Every list has as many items as time_s; '
+        'null: not known at that time. For a class: the median over its OSDs for times, shares and '
+        'ratios, the mean for all others.',
     ),
     'workload': Answer('ceph rocksdb-tuner workload', workload.Workloads),
 }

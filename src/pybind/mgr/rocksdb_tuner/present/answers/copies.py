@@ -1,4 +1,4 @@
-"""Answers that have much in common with a record."""
+"""Builds answers from records with fields of the same names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What RocksDB says of itself."""
+"""RocksDB's own statistics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SINCE_START = 'Over all column families, since the OSD started.'
 
 @dataclass(frozen=True)
 class Totals:
-    """RocksDB's own counts."""
+    """RocksDB's own counters."""
 
     compact_read_bytes: Annotated[Optional[Count], _SINCE_START]
     compact_write_bytes: Annotated[Optional[Count], _SINCE_START]
@@ -29,68 +29,75 @@ class Totals:
 class DeepLevel:
     """One level of a column family."""
 
-    level: Annotated[Count, '0 is the level of flushes.']
-    files: Annotated[Optional[Count], 'Files in it.']
-    size_bytes: Annotated[Optional[Count], 'Their size.']
-    score: Annotated[Optional[Amount], 'Above 1 it waits for compaction.']
+    level: Annotated[Count, 'Number of the level; flushes write to level 0.']
+    files: Annotated[Optional[Count], 'Number of files.']
+    size_bytes: Annotated[Optional[Count], 'Size of the files.']
+    score: Annotated[Optional[Amount], 'Compaction score; above 1, compaction is due.']
     read_bytes: Annotated[
-        Optional[Count], 'Read by compaction since the OSD started; rounded by RocksDB.'
+        Optional[Count], 'Bytes read by compaction since the OSD started; rounded by RocksDB.'
     ]
     write_bytes: Annotated[
         Optional[Count],
-        'Written by compaction, or by flushes, since the OSD started; rounded by RocksDB.',
+        'Bytes written by compaction or flushes since the OSD started; rounded by RocksDB.',
     ]
-    write_amp: Annotated[Optional[Amount], 'Bytes written over bytes that came from above.']
-    compactions: Annotated[Optional[Count], 'Since the OSD started.']
+    write_amp: Annotated[
+        Optional[Amount], 'Bytes written over bytes received from the level above.'
+    ]
+    compactions: Annotated[Optional[Count], 'Compactions since the OSD started.']
 
 
 @dataclass(frozen=True)
 class DeepColumnFamily:
     """One column family."""
 
-    name: Annotated[str, 'As in bluestore_rocksdb_cfs, with the shard: "O-0".']
-    files: Annotated[Optional[Count], 'Files in all levels.']
-    size_bytes: Annotated[Optional[Count], 'Their size.']
+    name: Annotated[str, 'Name as in bluestore_rocksdb_cfs, with the shard: "O-0".']
+    files: Annotated[Optional[Count], 'Number of files in all levels.']
+    size_bytes: Annotated[Optional[Count], 'Size of the files.']
     write_amp: Annotated[
         Optional[Amount],
-        'Bytes that flushes and compaction wrote over bytes that flushes did; null where nothing '
-        'was flushed.',
+        'Bytes written by flushes and compaction over bytes written by flushes; null without '
+        'flushes.',
     ]
     flush_bytes: Annotated[
         Optional[Count],
-        'Written by flushes since the OSD started; null where that is less than RocksDB shows.',
+        "Bytes written by flushes since the OSD started; null if below RocksDB's display "
+        'precision.',
     ]
     compaction_write_bytes: Annotated[
-        Optional[Count], 'Written by flushes and compaction; rounded by RocksDB.'
+        Optional[Count], 'Bytes written by flushes and compaction; rounded by RocksDB.'
     ]
-    compaction_read_bytes: Annotated[Optional[Count], 'Read by compaction; rounded by RocksDB.']
+    compaction_read_bytes: Annotated[
+        Optional[Count], 'Bytes read by compaction; rounded by RocksDB.'
+    ]
     stalls: Annotated[
-        Mapping[str, Count], "How often writes were slowed or stopped, by RocksDB's reason."
+        Mapping[str, Count], "Number of write slowdowns and stops, by RocksDB's reason."
     ]
-    levels: Annotated[tuple[DeepLevel, ...], 'Those that have files.']
+    levels: Annotated[tuple[DeepLevel, ...], 'Levels with files.']
 
 
 @dataclass(frozen=True)
 class Deep:
-    """What the RocksDB of an OSD says of itself."""
+    """Statistics of an OSD's RocksDB."""
 
-    time: Annotated[Optional[Time], 'When this was so. ISO 8601, UTC.']
-    uptime_s: Annotated[Optional[Amount], 'Since when RocksDB counts: it was opened this long ago.']
-    stalled_s: Annotated[Optional[Amount], 'For how long writes were held up.']
-    block_cache_bytes: Annotated[Optional[Count], 'In the block cache.']
-    memtable_bytes: Annotated[Optional[Count], 'In memtables.']
+    time: Annotated[Optional[Time], 'Time of the statistics. ISO 8601, UTC.']
+    uptime_s: Annotated[
+        Optional[Amount], 'Seconds since RocksDB was opened, when its counters start.'
+    ]
+    stalled_s: Annotated[Optional[Amount], 'Total time of write stalls, in seconds.']
+    block_cache_bytes: Annotated[Optional[Count], 'Size of the block cache.']
+    memtable_bytes: Annotated[Optional[Count], 'Size of the memtables.']
     totals: Annotated[
         Optional[Totals],
-        "RocksDB's own counts; null where the OSD started without rocksdb_perf.",
+        "RocksDB's own counters; null if the OSD started without rocksdb_perf.",
     ]
     column_families: Annotated[
         tuple[DeepColumnFamily, ...],
-        'Those that the release shows: all from Tentacle on, before only "default".',
+        'Column families that the release reports: all since Tentacle, only "default" before.',
     ]
-    switched_on: Annotated[tuple[str, ...], 'Options that were switched on for this look.']
-    not_put_back: Annotated[
-        tuple[str, ...], 'Those that could not be restored yet: it is tried again.'
+    switched_on: Annotated[
+        tuple[str, ...], 'Options that the module enabled temporarily for this query.'
     ]
+    not_put_back: Annotated[tuple[str, ...], 'Options not restored yet; the module retries.']
 
 
 def deep_of(look: Optional[OsdDeepStats]) -> Optional[Deep]:

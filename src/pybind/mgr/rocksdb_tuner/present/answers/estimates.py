@@ -13,7 +13,7 @@ from .notes import Amount
 
 @dataclass(frozen=True)
 class Estimate:
-    """A prediction with the interval that held 80% of the measurements."""
+    """A prediction with its 80% interval, from measurements."""
 
     low: Amount
     value: Amount
@@ -25,11 +25,12 @@ class Objects:
     """Objects that clients write to."""
 
     prior: Annotated[
-        Estimate, 'Before anything was measured: up to what the database has room for.'
+        Estimate, 'Estimate before any measurement: at most what fits into the database.'
     ]
     fitted: Annotated[
         Optional[Estimate],
-        'With the write amplification that the OSD measured; null where that tells nothing.',
+        'Estimate from the measured write amplification of the OSD; null if that is not '
+        'informative.',
     ]
 
 

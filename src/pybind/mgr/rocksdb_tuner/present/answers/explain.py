@@ -1,4 +1,4 @@
-"""What options do, and what an option string means."""
+"""RocksDB options, and the check and comparison of option strings."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from .notes import Among, Count, InPlace, NotEmpty, OsdId, Pattern
 
 _Info = Union[OptionInfo, RelatedOption]
 _Level = Annotated[str, Among(('forbidden', 'caution'))]
-#: The one option that a rollout changes.
+#: Options that a rollout changes.
 _SET_BY_MODULE = frozenset({'bluestore_rocksdb_options'})
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that is wrong, or unwise, in an option string."""
+    """A problem in an option string."""
 
     severity: Annotated[
         str,
         Among(('error', 'warning', 'info')),
-        '"error": an OSD would not start, or it is dangerous.',
+        'Severity; "error": an OSD would not start, or the setting is dangerous.',
     ]
-    rule: Annotated[str, Pattern('^[a-z0-9-]+$'), 'Id of the rule; stable.']
-    option: Annotated[Optional[str], 'null where it is about the string as a whole.']
-    message: Annotated[str, 'What is wrong.']
-    source: Annotated[str, 'Where that is known from.']
+    rule: Annotated[str, Pattern('^[a-z0-9-]+$'), 'Stable id of the rule.']
+    option: Annotated[Optional[str], 'Name of the option; null: the string as a whole.']
+    message: Annotated[str, 'Description of the problem.']
+    source: Annotated[str, 'Source of this information.']
 
 
 @dataclass(frozen=True)
@@ -43,43 +43,40 @@ class CheckedRelease:
     release: Annotated[str, 'Name of the release.']
     since: Annotated[str, 'First point release with these defaults.']
     rocksdb_version: Annotated[str, 'Version of its RocksDB.']
-    accepted: Annotated[Optional[bool], 'As above.']
-    errors: Annotated[Count, 'How many problems are errors.']
-    warnings: Annotated[Count, 'How many are warnings.']
+    accepted: Annotated[
+        Optional[bool], 'Whether an OSD of this release would start; null if unknown.'
+    ]
+    errors: Annotated[Count, 'Number of errors.']
+    warnings: Annotated[Count, 'Number of warnings.']
     osds: Annotated[
-        tuple[OsdId, ...], 'The OSDs that run it; empty where the release was only requested.'
+        tuple[OsdId, ...], 'OSDs that run this release; empty if the release was given.'
     ]
     annex: Annotated[
         str,
-        'bluestore_rocksdb_options_annex of these OSDs, which Ceph appends to the string; it is '
-        'checked with it.',
+        'bluestore_rocksdb_options_annex of these OSDs, which Ceph appends to the string; '
+        'included in the check.',
     ]
 
 
 @dataclass(frozen=True)
 class Check:
-    """One option string, checked for the release where it does worst."""
+    """Check of an option string, for the release with the worst result."""
 
-    options: Annotated[str, 'The string as it was given.']
-    release: Annotated[str, 'The release that the answer is about.']
+    options: Annotated[str, 'The option string as given.']
+    release: Annotated[str, 'Release with the worst result.']
     rocksdb_version: Annotated[str, 'Version of its RocksDB.']
-    accepted: Annotated[
-        Optional[bool], 'Whether an OSD would start with it; null where that cannot be told.'
-    ]
+    accepted: Annotated[Optional[bool], 'Whether an OSD would start with it; null if unknown.']
     effective: Annotated[
         Mapping[str, str],
-        'Every known option with the value that would be in effect; empty where the string is not '
-        'accepted.',
+        'Effective value of every known option; empty if the string is not accepted.',
     ]
-    problems: Annotated[tuple[Problem, ...], 'Worst first.']
+    problems: Annotated[tuple[Problem, ...], 'Problems, worst first.']
     releases: Annotated[
         tuple[CheckedRelease, ...],
         NotEmpty(),
-        'All releases that were checked, the worst first.',
+        'All checked releases, worst first.',
     ]
-    assumptions: Annotated[
-        tuple[str, ...], 'What the answer assumes because it is not known, in sentences.'
-    ]
+    assumptions: Annotated[tuple[str, ...], 'Assumptions in place of unknown facts, in sentences.']
 
 
 @dataclass(frozen=True)
@@ -90,46 +87,46 @@ class OptionHead:
     scope: Annotated[
         str,
         Among(('db', 'cf', 'ceph', 'neighbour')),
-        '"db": the whole database, "cf": each column family, "ceph": Ceph\'s own key of the '
-        'string, "neighbour": an option beside the string.',
+        '"db": the whole database; "cf": each column family; "ceph": Ceph\'s own key in the '
+        'string; "neighbour": a related Ceph option.',
     ]
     type: Annotated[str, 'Type of its value.']
     unit: Annotated[Optional[str], 'Unit of its value; null: none.']
-    meaning: Annotated[str, 'What it does.']
+    meaning: Annotated[str, 'Description of the option.']
 
 
 @dataclass(frozen=True)
 class KnownOption:
-    """An option that is known."""
+    """A known option."""
 
     head: Annotated[OptionHead, InPlace()]
-    danger: Annotated[Optional[_Level], 'Whether it is dangerous to set; null: no.']
+    danger: Annotated[Optional[_Level], 'Danger of setting it; null: none.']
 
 
 @dataclass(frozen=True)
 class Danger:
-    """Why it is dangerous to set an option."""
+    """Why setting an option is dangerous."""
 
-    level: Annotated[_Level, '"forbidden": the module never sets it.']
-    why: Annotated[str, 'Why.']
+    level: Annotated[_Level, 'Level; "forbidden": the module never sets it.']
+    why: Annotated[str, 'Reason.']
 
 
 @dataclass(frozen=True)
 class KnownValue:
-    """A value that an option may have."""
+    """A valid value of an option."""
 
-    name: Annotated[str, 'As it is written.']
+    name: Annotated[str, 'The value as written in an option string.']
     starts: Annotated[bool, 'Whether an OSD starts with it.']
-    since: Annotated[Optional[str], 'First RocksDB version that has it; null: all known.']
+    since: Annotated[Optional[str], 'First RocksDB version with this value; null: all known.']
 
 
 @dataclass(frozen=True)
 class SaneRange:
-    """Values that are wise."""
+    """Range of sensible values."""
 
     minimum: int
     maximum: int
-    why: Annotated[str, 'Why not beyond.']
+    why: Annotated[str, 'Reason for the limits.']
 
 
 @dataclass(frozen=True)
@@ -137,89 +134,89 @@ class StructMember:
     """A member of an option that is a struct."""
 
     name: Annotated[str, 'Name of the member.']
-    type: Annotated[str, 'Type of its value; "ignored": RocksDB reads none.']
-    defaults: Annotated[Mapping[str, str], 'By RocksDB version.']
+    type: Annotated[str, 'Type of its value; "ignored": RocksDB ignores it.']
+    defaults: Annotated[Mapping[str, str], 'Defaults by RocksDB version.']
 
 
 @dataclass(frozen=True)
 class Option:
-    """All that is known of one option."""
+    """Full description of an option."""
 
     head: Annotated[OptionHead, InPlace()]
-    danger: Annotated[Optional[Danger], 'Whether it is dangerous to set; null: no.']
+    danger: Annotated[Optional[Danger], 'Danger of setting it; null: none.']
     defaults: Annotated[
         Mapping[str, Optional[str]],
-        'By RocksDB version, of an option beside the string by release; null where it is not '
-        'known.',
+        'Defaults by RocksDB version, or by release for a related Ceph option; null: unknown.',
     ]
     no_effect: Annotated[
         Mapping[str, Optional[str]],
-        'By RocksDB version, why setting it changes nothing; null where it has an effect.',
+        'Why setting it has no effect, by RocksDB version; null: it has an effect.',
     ]
-    minimum: Annotated[Optional[int], 'RocksDB moves smaller values up to this.']
-    maximum: Annotated[Optional[int], 'RocksDB moves larger values down to this.']
-    values: Annotated[tuple[KnownValue, ...], 'Where it has a fixed set of values.']
-    sane: Annotated[Optional[SaneRange], 'Values that are wise; null: not known.']
-    set_by_module: Annotated[bool, 'Whether the module may set it at all.']
-    needs_restart: Annotated[bool, 'Whether an OSD must restart for it.']
-    source: Annotated[str, 'Where that is known from.']
-    change_when: Annotated[str, NotEmpty(), 'When an expert would touch it.']
-    leave_when: Annotated[str, NotEmpty(), 'When an expert would leave it alone.']
-    deprecated: Annotated[Optional[str], 'Since when it should not be used; null where it may be.']
+    minimum: Annotated[Optional[int], 'RocksDB raises smaller values to this.']
+    maximum: Annotated[Optional[int], 'RocksDB lowers larger values to this.']
+    values: Annotated[tuple[KnownValue, ...], 'Valid values, if it has a fixed set of them.']
+    sane: Annotated[Optional[SaneRange], 'Range of sensible values; null: unknown.']
+    set_by_module: Annotated[bool, 'Whether the module may set it.']
+    needs_restart: Annotated[bool, 'Whether a change requires an OSD restart.']
+    source: Annotated[str, 'Source of this information.']
+    change_when: Annotated[str, NotEmpty(), 'When to change it.']
+    leave_when: Annotated[str, NotEmpty(), 'When not to change it.']
+    deprecated: Annotated[
+        Optional[str], 'Version since which it is deprecated; null: not deprecated.'
+    ]
     mutable_in_rocksdb: Annotated[
-        bool, 'RocksDB could change it while it runs; Ceph offers no way.'
+        bool, 'RocksDB can change it at runtime, but Ceph offers no way to do so.'
     ]
     takes_effect: Annotated[
         str,
         Among(('at-once', 'restart', 'mkfs')),
-        '"restart": at the next start of the OSD; "mkfs": only when an OSD is made.',
+        'When a change takes effect; "restart": at the next start of the OSD; "mkfs": only in new '
+        'OSDs.',
     ]
-    members: Annotated[tuple[StructMember, ...], 'Of a struct.']
+    members: Annotated[tuple[StructMember, ...], 'Members, if it is a struct.']
 
 
 @dataclass(frozen=True)
 class ComparedSide:
-    """One of two option strings."""
+    """One side of a comparison."""
 
-    name: Annotated[str, 'Name of the profile, or of the OSD.']
-    options: Annotated[str, 'bluestore_rocksdb_options, of an OSD with the annex.']
+    name: Annotated[str, 'Name of the profile or OSD.']
+    options: Annotated[str, 'bluestore_rocksdb_options; for an OSD, with the annex.']
 
 
 @dataclass(frozen=True)
 class ComparedOption:
-    """One option of two strings."""
+    """An option that differs between two strings."""
 
     option: Annotated[str, 'Name of the option.']
-    written_from: Annotated[Optional[str], 'null: left at its default.']
-    written_to: Annotated[Optional[str], 'null: left at its default.']
-    effective_from: Annotated[Optional[str], 'null: not known.']
-    effective_to: Annotated[Optional[str], 'null: not known.']
+    written_from: Annotated[Optional[str], 'Value in the first string; null: default.']
+    written_to: Annotated[Optional[str], 'Value in the second string; null: default.']
+    effective_from: Annotated[Optional[str], 'Effective value in the first; null: unknown.']
+    effective_to: Annotated[Optional[str], 'Effective value in the second; null: unknown.']
     follows: Annotated[
-        bool, 'Both sides write the same of it: it follows from what else they write.'
+        bool, 'Both strings set it alike; the effective values differ because of other options.'
     ]
-    meaning: Annotated[Optional[str], 'null: the catalogue does not have the option.']
-    change_when: Annotated[Optional[str], 'When an expert would touch it.']
-    leave_when: Annotated[Optional[str], 'When an expert would leave it alone.']
-    source: Annotated[Optional[str], 'Where that is known from.']
+    meaning: Annotated[Optional[str], 'Description; null: not in the catalog.']
+    change_when: Annotated[Optional[str], 'When to change it.']
+    leave_when: Annotated[Optional[str], 'When not to change it.']
+    source: Annotated[Optional[str], 'Source of this information.']
 
 
 @dataclass(frozen=True)
 class Compared:
     """Two option strings, option by option."""
 
-    release: Annotated[str, 'Release that they are compared for.']
+    release: Annotated[str, 'Release of the comparison.']
     rocksdb_version: Annotated[str, 'Version of its RocksDB.']
     from_: ComparedSide
     to: ComparedSide
-    refused: Annotated[tuple[str, ...], 'Sides that no OSD of the release starts with.']
-    not_judged: Annotated[
-        tuple[str, ...], 'Sides of which it cannot be told whether an OSD starts with them.'
-    ]
-    changes: Annotated[tuple[ComparedOption, ...], 'What differs.']
+    refused: Annotated[tuple[str, ...], 'Sides that prevent an OSD of the release from starting.']
+    not_judged: Annotated[tuple[str, ...], 'Sides for which it is unknown whether an OSD starts.']
+    changes: Annotated[tuple[ComparedOption, ...], 'Options that differ.']
 
 
 def check_of(verdict: Verdict) -> Check:
-    """Three answers apart: would it start, what would be in effect, what is unwise."""
+    """Whether an OSD would start, the effective values, and the problems."""
     worst = verdict.worst
     return Check(
         options=verdict.text,
@@ -324,7 +321,7 @@ def _member(member: Member) -> StructMember:
 
 
 def _related_option(info: RelatedOption) -> Option:
-    """What an option beside the string does not have is null or empty."""
+    """Fields that do not apply to a related Ceph option are null or empty."""
     return like(
         Option,
         info,

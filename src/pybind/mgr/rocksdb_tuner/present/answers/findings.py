@@ -16,27 +16,27 @@ from .notes import Amount, OsdId
 
 @dataclass(frozen=True)
 class FindingEvidence:
-    """Something measured or read."""
+    """A measurement or setting behind a finding."""
 
-    signal: Annotated[str, 'What was measured or read.']
-    value: Annotated[object, 'The value, in the given unit; null if not known.']
+    signal: Annotated[str, 'Name of the signal or setting.']
+    value: Annotated[object, 'The value, in the given unit; null: unknown.']
     unit: Annotated[str, 'Unit or kind of the value.']
-    window_s: Annotated[Optional[Amount], 'Seconds over which it was measured; null for a state.']
+    window_s: Annotated[Optional[Amount], 'Length of the measurement, in seconds; null: a state.']
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A condition that an expert would report."""
+    """A finding: a problem or risk in the cluster."""
 
-    id: Annotated[str, 'Stable name of the condition.']
-    severity: Annotated[Severity, 'How bad it is.']
-    summary: Annotated[str, 'What was found, as a sentence.']
-    osds: Annotated[tuple[OsdId, ...], 'The OSDs concerned.']
-    evidence: Annotated[tuple[FindingEvidence, ...], 'What it was found from.']
-    remedy: Annotated[str, 'What to do about it.']
-    commands: Annotated[tuple[str, ...], 'The exact commands of the remedy, where there are any.']
-    do_not: Annotated[Optional[str], 'What would make it worse; null where nothing is known to.']
-    source: Annotated[str, 'Where the condition is documented or was measured.']
+    id: Annotated[str, 'Stable id of the condition.']
+    severity: Annotated[Severity, 'Severity.']
+    summary: Annotated[str, 'Summary, as a sentence.']
+    osds: Annotated[tuple[OsdId, ...], 'Affected OSDs.']
+    evidence: Annotated[tuple[FindingEvidence, ...], 'Evidence.']
+    remedy: Annotated[str, 'Remedy.']
+    commands: Annotated[tuple[str, ...], 'The exact commands of the remedy, if any.']
+    do_not: Annotated[Optional[str], 'What would make it worse; null: nothing known.']
+    source: Annotated[str, 'Documentation or measurement behind the condition.']
 
 
 def findings_of(snapshot: Snapshot) -> tuple[Finding, ...]:
@@ -45,7 +45,7 @@ def findings_of(snapshot: Snapshot) -> tuple[Finding, ...]:
 
 
 def found_of(found: Iterable[FoundFinding]) -> tuple[Finding, ...]:
-    """In their order."""
+    """In the given order."""
     return tuple(map(finding_of, found))
 
 

@@ -1,4 +1,4 @@
-"""How the DB of an OSD grew, and when its device will be full."""
+"""Growth of the DB of an OSD, and the forecast of a full device."""
 
 from __future__ import annotations
 
@@ -13,35 +13,36 @@ from .notes import Amount, Bounds, Count, OsdId, Time
 
 @dataclass(frozen=True)
 class Forecast:
-    """When a DB device will be full."""
+    """Forecast of a full DB device."""
 
-    outlook: Annotated[Outlook, 'What can be said.']
-    time: Annotated[Optional[Time], 'Of the newest point; the times below count from it.']
-    history_s: Annotated[Optional[Amount], 'Seconds of history.']
-    points: Annotated[int, Bounds(1), 'Points in it.']
-    growth_bytes_per_day: Annotated[Optional[float], 'Median slope.']
-    growth_low_bytes_per_day: Annotated[Optional[float], 'Lower end of its interval (90%).']
-    growth_high_bytes_per_day: Annotated[Optional[float], 'Upper end.']
+    outlook: Annotated[Outlook, 'Result of the forecast.']
+    time: Annotated[Optional[Time], 'Time of the newest point, the start of the intervals below.']
+    history_s: Annotated[Optional[Amount], 'Length of the history, in seconds.']
+    points: Annotated[int, Bounds(1), 'Number of points in the history.']
+    growth_bytes_per_day: Annotated[Optional[float], 'Median growth.']
+    growth_low_bytes_per_day: Annotated[Optional[float], 'Lower end of its 90% interval.']
+    growth_high_bytes_per_day: Annotated[Optional[float], 'Upper end of its 90% interval.']
     full_in_s: Annotated[
         Optional[Amount], 'Seconds until the device is full; null unless it is filling.'
     ]
-    full_earliest_s: Annotated[Optional[Amount], 'At the earliest.']
-    full_latest_s: Annotated[Optional[Amount], 'At the latest.']
+    full_earliest_s: Annotated[Optional[Amount], 'Lower bound of full_in_s.']
+    full_latest_s: Annotated[Optional[Amount], 'Upper bound of full_in_s.']
 
 
 @dataclass(frozen=True)
 class Growth:
-    """The points that the forecast is made of."""
+    """Data points behind the forecast."""
 
-    osd: Annotated[OsdId, 'Id of an OSD.']
+    osd: Annotated[OsdId, 'Id of the OSD.']
     time_s: Annotated[tuple[int, ...], 'Seconds since the epoch, oldest first.']
-    used_bytes: Annotated[tuple[Count, ...], 'Used on the DB device at each of these times.']
+    used_bytes: Annotated[tuple[Count, ...], 'Space used on the DB device at each of these times.']
     total_bytes: Annotated[
         Optional[Count],
-        'Size of the DB device; null without a dedicated one, or where nothing was seen.',
+        'Size of the DB device; null without a dedicated device or without data.',
     ]
     forecast: Annotated[
-        Optional[Forecast], 'When its DB device will be full; null without a dedicated one.'
+        Optional[Forecast],
+        'Forecast of a full DB device; null without a dedicated device.',
     ]
 
 

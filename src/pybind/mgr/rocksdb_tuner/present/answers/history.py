@@ -1,4 +1,4 @@
-"""Every change, with what was predicted and what was measured."""
+"""All changes, with predictions and measurements."""
 
 from __future__ import annotations
 
@@ -21,55 +21,59 @@ from .notes import InPlace, Time
 class PredictedEffect:
     """A predicted change of one metric."""
 
-    metric: Annotated[str, 'What would change.']
-    low_percent: Annotated[Optional[float], 'Change in percent.']
-    high_percent: Annotated[Optional[float], 'The other end.']
+    metric: Annotated[str, 'The metric that would change.']
+    low_percent: Annotated[Optional[float], 'Lower end of the predicted change, in percent.']
+    high_percent: Annotated[Optional[float], 'Upper end of the predicted change.']
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A prediction beside the measurement."""
+    """Comparison of a prediction with the measurement."""
 
-    signal: Annotated[str, 'The signal in which the prediction shows.']
-    predicted_low_percent: Annotated[Optional[float], 'What the prediction means for this signal.']
-    predicted_high_percent: Annotated[Optional[float], 'The other end.']
-    measured_percent: Annotated[Optional[float], 'Change of the signal.']
-    measured_low_percent: Annotated[Optional[float], 'The interval of that.']
-    measured_high_percent: Annotated[Optional[float], 'The other end.']
+    signal: Annotated[str, 'Signal of the comparison.']
+    predicted_low_percent: Annotated[
+        Optional[float], 'Lower end of the predicted change of this signal.'
+    ]
+    predicted_high_percent: Annotated[
+        Optional[float], 'Upper end of the predicted change of this signal.'
+    ]
+    measured_percent: Annotated[Optional[float], 'Measured change of the signal.']
+    measured_low_percent: Annotated[Optional[float], 'Lower end of the measured interval.']
+    measured_high_percent: Annotated[Optional[float], 'Upper end of the measured interval.']
     result: Annotated[
         Rightness,
-        'right: the intervals meet; direction: they do not, but it went the way that was '
-        'predicted.',
+        'right: the intervals overlap; direction: they do not, but the direction was predicted '
+        'correctly.',
     ]
 
 
 @dataclass(frozen=True)
 class Change:
-    """One change: by whom, from what to what, and what came of it."""
+    """A change with its actor and outcome."""
 
     id: Annotated[str, 'Id of the rollout.']
-    time: Annotated[Optional[Time], 'When it started. ISO 8601, UTC.']
+    time: Annotated[Optional[Time], 'Start time. ISO 8601, UTC.']
     recommendation: Annotated[str, 'Id of the recommendation.']
-    who: Annotated[str, 'Mask of the config store.']
+    who: Annotated[str, 'Config mask.']
     option: Annotated[
-        str, 'Option that is changed: the string, or the annex that OSDs append to it.'
+        str, 'Changed option: the option string, or the annex that OSDs append to it.'
     ]
     from_: Annotated[str, 'Option string before.']
     to: Annotated[str, 'Option string after.']
-    actor: Annotated[str, 'Who asked for it.']
-    outcome: Annotated[Outcome, 'How it ended; "waiting": not yet.']
-    reason: Annotated[Optional[str], 'What happened, where it did not go as planned.']
-    prediction: Annotated[Optional[str], 'What was predicted, in words; null for nothing.']
-    predicted_effect: Annotated[Optional[PredictedEffect], 'The same in numbers; null for nothing.']
-    measured: Annotated[Optional[str], 'What was measured, in words; null for nothing.']
+    actor: Annotated[str, 'Client that requested it.']
+    outcome: Annotated[Outcome, 'Outcome; "waiting": not ended yet.']
+    reason: Annotated[Optional[str], 'What went wrong; null if nothing did.']
+    prediction: Annotated[Optional[str], 'Prediction, in words; null: none.']
+    predicted_effect: Annotated[Optional[PredictedEffect], 'Prediction, in numbers; null: none.']
+    measured: Annotated[Optional[str], 'Measurement, in words; null: none.']
     judged: Annotated[Judged, InPlace()]
     measured_effects: Annotated[
         tuple[SignalEffect, ...],
-        'By how much the first OSD moved more than those it was compared with.',
+        'Change of the first OSD relative to its controls.',
     ]
     comparison: Annotated[
         Optional[Comparison],
-        'The prediction beside the measurement; null where there is nothing to compare.',
+        'Comparison of prediction and measurement; null if one is missing.',
     ]
 
 

@@ -1,4 +1,4 @@
-"""What changes did, and what was judged of it."""
+"""Verdicts on changes, and their measured effects."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from .notes import Among
 
 @dataclass(frozen=True)
 class Judged:
-    """A verdict in the words of the contract, and beside them what was judged."""
+    """The verdict, as pass or fail and in detail."""
 
     verdict: Annotated[
         Optional[Annotated[str, Among(('pass', 'fail', 'inconclusive', 'no-data'))]],
-        'null: nothing was judged, or not yet.',
+        'Verdict; null: none, or not yet.',
     ]
     judged: Annotated[
         Optional[Verdict],
-        'What was judged: "better" where what was predicted improved, "no-worse" where nothing got '
-        'worse and that is all; null: as for verdict.',
+        'Detailed verdict: "better": the predicted signal improved; "no-worse": no signal got '
+        'worse; null: as for verdict.',
     ]
 
 
 @dataclass(frozen=True)
 class SignalEffect:
-    """What a change did to one signal."""
+    """Effect of a change on one signal."""
 
-    signal: Annotated[str, 'A name of knowledge/judged_signals.json.']
-    effect: Annotated[Effect, '"unclear": there is too little data.']
+    signal: Annotated[str, 'Name of the signal, as in knowledge/judged_signals.json.']
+    effect: Annotated[Effect, 'Effect; "unclear": too little data.']
     change_percent: Annotated[
-        Optional[float], 'By how much more than its controls the OSD moved; null: not known.'
+        Optional[float], 'Change of the OSD relative to its controls; null: unknown.'
     ]
-    low_percent: Annotated[Optional[float], 'The interval of that; null: the data do not bound it.']
-    high_percent: Annotated[Optional[float], 'The other end of the interval.']
+    low_percent: Annotated[Optional[float], 'Lower end of the interval; null: unbounded.']
+    high_percent: Annotated[Optional[float], 'Upper end of the interval; null: unbounded.']
 
 
 def judged_of(verdict: Optional[Verdict]) -> Judged:

@@ -1,4 +1,4 @@
-"""Where the time of a client's write goes."""
+"""Breakdown of client write latency."""
 
 from __future__ import annotations
 
@@ -14,36 +14,34 @@ from .notes import Amount
 
 @dataclass(frozen=True)
 class LatencyPart:
-    """One part of the way of a write."""
+    """One part of the write path."""
 
-    part: Annotated[str, 'Stable name, "kv-queue".']
-    within: Annotated[Optional[str], 'The part that contains it; null for the whole.']
-    ms: Annotated[
-        Optional[Amount], 'Mean in milliseconds; null where the release does not send it.'
-    ]
-    share: Annotated[Optional[Amount], 'Of the whole; null where that is not known.']
-    signal: Annotated[str, 'Where it comes from.']
+    part: Annotated[str, 'Stable name of the part, such as "kv-queue".']
+    within: Annotated[Optional[str], 'The part that contains it; null for the whole write.']
+    ms: Annotated[Optional[Amount], 'Mean in milliseconds; null if the release does not report it.']
+    share: Annotated[Optional[Amount], 'Share of the whole write; null: unknown.']
+    signal: Annotated[str, 'Source of the value.']
 
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """The part that takes the most."""
+    """The part with the highest latency."""
 
     part: Annotated[str, 'Name of the part.']
-    ms: Annotated[Amount, 'Its milliseconds.']
-    share: Annotated[Optional[Amount], 'Of the whole, 0..1.']
-    statement: Annotated[str, 'What that means.']
+    ms: Annotated[Amount, 'Mean in milliseconds.']
+    share: Annotated[Optional[Amount], 'Share of the whole write, 0..1.']
+    statement: Annotated[str, 'Interpretation, as a sentence.']
 
 
 @dataclass(frozen=True)
 class WriteLatency:
-    """Where the time of a client's write goes."""
+    """Breakdown of client write latency."""
 
-    window_s: Annotated[Optional[Amount], 'Seconds between the two looks.']
-    parts: Annotated[tuple[LatencyPart, ...], 'In the order of the way.']
+    window_s: Annotated[Optional[Amount], 'Seconds between the two samples.']
+    parts: Annotated[tuple[LatencyPart, ...], 'Parts in the order of the write path.']
     bottleneck: Annotated[
         Optional[Bottleneck],
-        'The part that takes the most; null without writes, or where too little is known.',
+        'The part with the highest latency; null without writes or with too little data.',
     ]
 
 
@@ -51,7 +49,7 @@ def write_latency_of(latency: Optional[FoundLatency]) -> Optional[WriteLatency]:
     if latency is None:
         return None
     whole_ms, most = latency.client_op_ms, bottleneck(latency)
-    # A number that no JSON has is not known.
+    # Infinity and NaN count as unknown.
     known = most is not None and rounded(most.ms) is not None
     return WriteLatency(
         window_s=latency.window_s,

@@ -10,9 +10,9 @@ from ...snapshot import Mode
 
 @dataclass(frozen=True)
 class ModeInForce:
-    """How much the module may do."""
+    """Operating mode of the module."""
 
-    mode: Annotated[Mode, 'The mode in force.']
+    mode: Annotated[Mode, 'Current mode.']
     possible: Annotated[tuple[Mode, ...], 'All modes.']
 
 

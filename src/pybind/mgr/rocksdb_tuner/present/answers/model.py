@@ -1,4 +1,4 @@
-"""What an option string makes of an OSD's RocksDB, and option strings that are derived."""
+"""The LSM-tree model of an option string, and derived option strings."""
 
 from __future__ import annotations
 
@@ -27,185 +27,192 @@ from .options import OptionChange, changes_of
 
 @dataclass(frozen=True)
 class ColumnShards:
-    """A column of the database, and into how many column families it is sharded."""
+    """A column of the database, with its number of shards."""
 
-    column: Annotated[str, 'Its name; "default" for what is in no other.']
-    shards: Annotated[Count, 'Column families of it.']
+    column: Annotated[str, 'Name of the column; "default" for all other keys.']
+    shards: Annotated[Count, 'Number of its column families.']
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What was known of the OSD; null: not known."""
+    """Inputs of the model; null: unknown."""
 
-    workload: Annotated[Optional[WorkloadClass], 'What clients do.']
-    measured_as: Annotated[Optional[str], 'The measured load that stands for the workload.']
-    wal_bytes_per_s: Annotated[Optional[Amount], 'Bytes written into the database a second.']
+    workload: Annotated[Optional[WorkloadClass], 'Workload class of the clients.']
+    measured_as: Annotated[Optional[str], 'Measured load that represents the workload.']
+    wal_bytes_per_s: Annotated[Optional[Amount], 'Bytes written to the database per second.']
     bytes_per_key: Annotated[Optional[Amount], 'Mean size of a key with its value.']
-    data_bytes: Annotated[Optional[Amount], 'All that BlueFS uses.']
+    data_bytes: Annotated[Optional[Amount], 'Total space used by BlueFS.']
     objects: Annotated[
         Optional[Objects],
-        'Objects that clients write to; null where what is written does not depend on them, or no '
-        'OSD was named.',
+        'Objects that clients write to; null if the writes do not depend on them, or without an '
+        'OSD.',
     ]
     memory_target_bytes: Annotated[Optional[Count], 'osd_memory_target']
-    cores: Annotated[Optional[Count], 'Of the OSD.']
+    cores: Annotated[Optional[Count], 'CPU cores per OSD.']
     dedicated_db: Annotated[Optional[bool], 'Whether the DB has a dedicated device.']
     dedicated_wal: Annotated[Optional[bool], 'Whether the WAL has a dedicated device.']
     db_device_bytes: Annotated[Optional[Count], 'Size of the DB device.']
     wal_device_bytes: Annotated[Optional[Count], 'Size of the WAL device.']
     main_device_bytes: Annotated[Optional[Count], 'Size of the data device.']
-    column_families: Annotated[tuple[ColumnShards, ...], 'As in bluestore_rocksdb_cfs.']
+    column_families: Annotated[tuple[ColumnShards, ...], 'Columns as in bluestore_rocksdb_cfs.']
 
 
 @dataclass(frozen=True)
 class Situation:
-    """For what OSD an answer is."""
+    """The OSD that an answer is for."""
 
-    osd: Annotated[Optional[OsdId], 'null: no OSD was named.']
+    osd: Annotated[Optional[OsdId], 'Id of the OSD; null: none was given.']
     release: Annotated[str, 'Its release.']
     rocksdb_version: Annotated[str, 'Version of its RocksDB.']
-    inputs: Annotated[Inputs, 'What was known; null is not known.']
-    assumptions: Annotated[tuple[str, ...], 'What is assumed in place of what is not known.']
+    inputs: Annotated[Inputs, 'Inputs of the model; null: unknown.']
+    assumptions: Annotated[tuple[str, ...], 'Assumptions in place of unknown inputs.']
 
 
 @dataclass(frozen=True)
 class Wal:
     """The write-ahead log."""
 
-    limit_bytes: Annotated[Count, 'RocksDB flushes what keeps the oldest WAL file at this size.']
-    limited_by: Annotated[str, Among(('max_total_wal_size', 'memtables')), 'What gives that limit.']
-    file_bytes: Annotated[Count, 'Preallocated for each WAL file.']
-    device_bytes: Annotated[Estimate, 'What all WAL files take on their device.']
-    device_total_bytes: Annotated[Optional[Count], 'Of the device that holds the WAL.']
-    fits_device: Annotated[Optional[bool], 'Whether they fit.']
-    fill_s: Annotated[Optional[Amount], 'Until the limit is met, from an empty WAL.']
+    limit_bytes: Annotated[
+        Count, 'WAL size at which RocksDB flushes the memtables that need the oldest WAL file.'
+    ]
+    limited_by: Annotated[
+        str, Among(('max_total_wal_size', 'memtables')), 'Setting that determines the limit.'
+    ]
+    file_bytes: Annotated[Count, 'Bytes preallocated for each WAL file.']
+    device_bytes: Annotated[Estimate, 'Space of all WAL files on their device.']
+    device_total_bytes: Annotated[Optional[Count], 'Size of the device with the WAL.']
+    fits_device: Annotated[Optional[bool], 'Whether the WAL fits on its device.']
+    fill_s: Annotated[Optional[Amount], 'Seconds until an empty WAL reaches the limit.']
 
 
 @dataclass(frozen=True)
 class Memtables:
-    """Memory of memtables."""
+    """Memory of the memtables."""
 
-    ceiling_bytes: Annotated[Count, 'By their number alone.']
-    bounded_bytes: Annotated[Estimate, 'What the limit of the WAL leaves of that.']
+    ceiling_bytes: Annotated[Count, 'Maximum by the number of memtables alone.']
+    bounded_bytes: Annotated[Estimate, 'Maximum with the limit of the WAL.']
     bounded_by: Annotated[
         str,
         Among(('max_write_buffer_number', 'wal', 'db_write_buffer_size')),
-        'What gives that bound.',
+        'Setting that determines this bound.',
     ]
     memory_target_bytes: Annotated[Optional[Count], 'osd_memory_target']
-    share_of_memory_target: Annotated[Optional[Amount], 'What they take of it.']
+    share_of_memory_target: Annotated[Optional[Amount], 'Share of osd_memory_target.']
 
 
 @dataclass(frozen=True)
 class ColumnFamily:
     """The shards of one column."""
 
-    column: Annotated[str, 'Its name.']
-    shards: Annotated[Count, 'Column families of it.']
+    column: Annotated[str, 'Name of the column.']
+    shards: Annotated[Count, 'Number of its column families.']
     write_buffer_bytes: Annotated[Count, 'write_buffer_size']
     max_write_buffer_number: Count
     min_write_buffer_number_to_merge: Count
-    memtable_ceiling_bytes: Annotated[Count, 'Of one shard.']
-    full_flush_bytes: Annotated[Estimate, 'Of memtables that are full.']
-    share: Annotated[Optional[Amount], 'Part of all writes that one shard gets.']
-    expected_flush_bytes: Annotated[Optional[Estimate], 'Of one flush under this workload.']
+    memtable_ceiling_bytes: Annotated[Count, 'Maximum memtable memory of one shard.']
+    full_flush_bytes: Annotated[Estimate, 'Size of a flush of full memtables.']
+    share: Annotated[Optional[Amount], 'Share of all writes per shard.']
+    expected_flush_bytes: Annotated[Optional[Estimate], 'Size of a flush under this workload.']
     flushed_by: Annotated[
         Optional[Annotated[str, Among(('memtables', 'wal'))]], 'What triggers flushes.'
     ]
-    level0_file_bytes: Annotated[Optional[Estimate], 'Of a file in level 0.']
-    writes_per_flush: Annotated[
-        Optional[Amount], 'Writes of clients to the OSD from one flush to the next.'
-    ]
-    keys_per_flush: Annotated[Optional[Amount], 'Keys in one flush.']
-    flush_every_s: Annotated[Optional[Amount], 'From one flush to the next.']
+    level0_file_bytes: Annotated[Optional[Estimate], 'Size of a level 0 file.']
+    writes_per_flush: Annotated[Optional[Amount], 'Client writes to the OSD between two flushes.']
+    keys_per_flush: Annotated[Optional[Amount], 'Keys per flush.']
+    flush_every_s: Annotated[Optional[Amount], 'Seconds between two flushes.']
 
 
 @dataclass(frozen=True)
 class Level0:
-    """The level of flushes."""
+    """Level 0, which receives the flushes."""
 
-    files: Annotated[Count, 'Files that trigger a compaction.']
+    files: Annotated[Count, 'Number of files that triggers a compaction.']
     bytes: Annotated[
         Count,
-        'write_buffer_size x min_write_buffer_number_to_merge x '
+        'Size: write_buffer_size x min_write_buffer_number_to_merge x '
         'level0_file_num_compaction_trigger.',
     ]
-    ratio_to_level1: Annotated[Optional[Amount], 'Its size over that of level 1.']
+    ratio_to_level1: Annotated[Optional[Amount], 'Size of level 0 over the size of level 1.']
 
 
 @dataclass(frozen=True)
 class Level:
-    """A level by its static target."""
+    """A level with its static target size."""
 
-    level: Annotated[Count, 'From 1.']
-    target_bytes: Annotated[Count, 'Of one column family.']
-    cumulative_bytes: Annotated[Count, 'Level 1 to this one.']
-    cumulative_with_level0_bytes: Annotated[Count, 'With level 0, taken as large as level 1.']
-    on_db_device: Annotated[Optional[bool], 'null: no dedicated DB device, or not known.']
+    level: Annotated[Count, 'Number of the level, from 1.']
+    target_bytes: Annotated[Count, 'Target size per column family.']
+    cumulative_bytes: Annotated[Count, 'Total target size of levels 1 to this one.']
+    cumulative_with_level0_bytes: Annotated[
+        Count, 'The same with level 0, assumed as large as level 1.'
+    ]
+    on_db_device: Annotated[
+        Optional[bool],
+        'Whether the level is on the DB device; null: no dedicated device, or unknown.',
+    ]
 
 
 @dataclass(frozen=True)
 class DynamicLevel:
-    """A level by its dynamic target."""
+    """A level with its dynamic target size."""
 
-    level: Annotated[Count, 'From 1.']
-    target_bytes: Annotated[Count, 'Its target.']
+    level: Annotated[Count, 'Number of the level, from 1.']
+    target_bytes: Annotated[Count, 'Target size.']
 
 
 @dataclass(frozen=True)
 class DynamicLevels:
     """level_compaction_dynamic_level_bytes"""
 
-    requested: Annotated[Optional[bool], 'Whether the options ask for it.']
+    requested: Annotated[Optional[bool], 'Whether the option string enables it.']
     in_effect: Annotated[Optional[bool], 'Whether it is in effect.']
-    why: Annotated[Optional[str], 'Why it is not in effect although requested.']
+    why: Annotated[Optional[str], 'Why it is not in effect although enabled.']
     levels: Annotated[
-        tuple[DynamicLevel, ...], 'Targets for the present data if it were in effect.'
+        tuple[DynamicLevel, ...], 'Target sizes for the current data if it were in effect.'
     ]
 
 
 @dataclass(frozen=True)
 class DbDevice:
-    """What of the database is on its dedicated device."""
+    """Use of the dedicated DB device."""
 
-    total_bytes: Annotated[Count, 'Its size.']
-    usable_bytes: Annotated[Count, 'What BlueStore tells RocksDB of.']
+    total_bytes: Annotated[Count, 'Size of the device.']
+    usable_bytes: Annotated[Count, 'Size that BlueStore reports to RocksDB.']
     last_level: Annotated[
-        Optional[Count], 'The highest level that goes to it whole; null: none does.'
+        Optional[Count], 'Highest level that is entirely on the device; null: none.'
     ]
-    levels_bytes: Annotated[Count, 'Those levels with level 0.']
-    extra_bytes: Annotated[Count, 'Open to higher levels, file by file.']
-    unused_bytes: Annotated[Count, 'For neither.']
+    levels_bytes: Annotated[Count, 'Size of these levels, including level 0.']
+    extra_bytes: Annotated[Count, 'Space available to single files of higher levels.']
+    unused_bytes: Annotated[Count, 'Space that RocksDB cannot use.']
     policy: Annotated[str, 'bluestore_volume_selection_policy']
-    holds_data: Annotated[Optional[bool], 'Whether the present data fit.']
+    holds_data: Annotated[Optional[bool], 'Whether the current data fits on the device.']
 
 
 @dataclass(frozen=True)
 class Stall:
-    """When RocksDB holds up writes."""
+    """A condition that makes RocksDB stall writes."""
 
     cause: Annotated[
-        str, Among(('memtables', 'level0-files', 'pending-compaction-bytes')), 'Of what.'
+        str, Among(('memtables', 'level0-files', 'pending-compaction-bytes')), 'Cause of the stall.'
     ]
-    effect: Annotated[str, Among(('slowdown', 'stop')), 'What it does then.']
-    limit: Annotated[Count, 'From where on.']
+    effect: Annotated[str, Among(('slowdown', 'stop')), 'Effect on writes.']
+    limit: Annotated[Count, 'Value at which the stall starts.']
     normal: Annotated[
         Optional[Count],
-        'Where it stands in normal work; null: the size of the database is not known.',
+        'Value in normal operation; null: the size of the database is unknown.',
     ]
-    headroom: Annotated[Optional[Count], 'Between the two.']
+    headroom: Annotated[Optional[Count], 'Difference between the limit and the normal value.']
     headroom_bytes: Annotated[
-        Optional[Count], 'What the busiest column family takes before it comes, at least.'
+        Optional[Count], 'Minimum bytes that the busiest column family accepts before the stall.'
     ]
     headroom_s: Annotated[
         Optional[Amount],
-        'That, at the present rate, with flushes or compactions standing still.',
+        'Seconds until the stall at the current write rate, without flushes or compactions.',
     ]
 
 
 @dataclass(frozen=True)
 class Background:
-    """Jobs that may run at once."""
+    """Maximum number of concurrent background jobs."""
 
     flushes: Count
     compactions: Count
@@ -213,68 +220,71 @@ class Background:
 
 @dataclass(frozen=True)
 class Cpu:
-    """CPU time that RocksDB takes, in microseconds."""
+    """CPU time of RocksDB, in microseconds."""
 
-    us_per_wal_kib: Annotated[Estimate, 'For each KiB in the WAL.']
-    us_per_write: Annotated[Estimate, 'For each write of a client.']
-    kv_sync_us_per_wal_kib: Annotated[Amount, 'Of the kv_sync thread.']
-    flushes_us_per_wal_kib: Annotated[Amount, 'Of flushes.']
-    compactions_us_per_wal_kib: Annotated[Amount, 'Of compactions.']
+    us_per_wal_kib: Annotated[Estimate, 'Total per KiB in the WAL.']
+    us_per_write: Annotated[Estimate, 'Total per client write.']
+    kv_sync_us_per_wal_kib: Annotated[Amount, 'CPU time of the kv_sync thread.']
+    flushes_us_per_wal_kib: Annotated[Amount, 'CPU time of flushes.']
+    compactions_us_per_wal_kib: Annotated[Amount, 'CPU time of compactions.']
     compression_us_per_wal_kib: Annotated[
-        Amount, 'Compressing and decompressing, in flushes and compactions.'
+        Amount, 'CPU time of compression and decompression in flushes and compactions.'
     ]
 
 
 @dataclass(frozen=True)
 class Formula:
-    """What a quantity is calculated from."""
+    """Formula of a quantity."""
 
-    quantity: Annotated[str, 'What is calculated.']
-    formula: Annotated[str, 'How.']
-    source: Annotated[str, 'Where that is known from.']
+    quantity: Annotated[str, 'The quantity.']
+    formula: Annotated[str, 'Its formula, in words.']
+    source: Annotated[str, 'Source of the formula.']
 
 
 @dataclass(frozen=True)
 class Model:
-    """What an option string makes of an OSD's RocksDB."""
+    """Model of an OSD's RocksDB with an option string."""
 
     options: Annotated[str, 'bluestore_rocksdb_options']
-    profile: Annotated[Optional[str], 'Name of the profile that the options are.']
+    profile: Annotated[Optional[str], 'Name of the matching profile.']
     situation: Annotated[Situation, InPlace()]
     wal: Wal
     memtables: Memtables
-    column_families: Annotated[tuple[ColumnFamily, ...], 'By column.']
+    column_families: Annotated[tuple[ColumnFamily, ...], 'Column families by column.']
     level0: Level0
-    levels: Annotated[tuple[Level, ...], 'From level 1 on.']
+    levels: Annotated[tuple[Level, ...], 'Levels from level 1.']
     dynamic_level_bytes: DynamicLevels
-    db_device: Annotated[Optional[DbDevice], 'null: no dedicated DB device, or not known.']
-    stalls: Annotated[tuple[Stall, ...], 'When RocksDB would hold up writes.']
+    db_device: Annotated[
+        Optional[DbDevice], 'Use of the DB device; null: no dedicated device, or unknown.'
+    ]
+    stalls: Annotated[tuple[Stall, ...], 'Conditions that make RocksDB stall writes.']
     background: Background
     write_amplification: Annotated[
         Optional[Estimate],
-        '(WAL + flushes + compactions) / WAL bytes; the interval held 80% of the comparisons.',
+        '(WAL + flushes + compactions) / WAL bytes, with an 80% interval from measurements.',
     ]
     flush_bytes_per_wal_byte: Annotated[
-        Optional[Amount], 'Of the write amplification, what flushes write.'
+        Optional[Amount], 'Share of flushes in the write amplification.'
     ]
     compaction_bytes_per_wal_byte: Annotated[
-        Optional[Amount], 'Of the write amplification, what compactions write.'
+        Optional[Amount], 'Share of compactions in the write amplification.'
     ]
     kv_sync_time: Annotated[
         Optional[Estimate],
-        'Of the kv_sync thread for a write, as a part of what it takes with memtables of 256 MiB; '
-        'null where the workload is not known.',
+        'Time of the kv_sync thread per write, relative to memtables of 256 MiB; null: unknown '
+        'workload.',
     ]
     cpu: Annotated[
         Optional[Cpu],
-        'Of the kv_sync thread, flushes and compactions, on the processor that was measured; null '
-        'where workload or size of the database is not known, or the compression was not measured.',
+        'CPU time of the kv_sync thread, flushes and compactions, on the processor of the '
+        'measurements; null: the workload or database size is unknown, or the compression was not '
+        'measured.',
     ]
     space_amplification: Annotated[
-        Optional[Estimate], 'SST bytes over what a full compaction leaves of them.'
+        Optional[Estimate], 'SST bytes over SST bytes after a full compaction.'
     ]
-    sources: Annotated[tuple[Formula, ...], 'How the quantities are calculated.']
-    measured: Annotated[str, 'What the measured parameters and intervals come from.']
+    sources: Annotated[tuple[Formula, ...], 'Formulas of the quantities.']
+    measured: Annotated[str, 'Source of the measured parameters and intervals.']
 
 
 @dataclass(frozen=True)
@@ -283,20 +293,20 @@ class Choice:
 
     option: Annotated[str, 'Name of the option.']
     value: Annotated[str, 'Its value.']
-    why: Annotated[str, 'Why it was chosen.']
-    source: Annotated[str, 'Where that is known from.']
+    why: Annotated[str, 'Reason for this value.']
+    source: Annotated[str, 'Source of the reason.']
 
 
 @dataclass(frozen=True)
 class Derived:
-    """An option string with the reason of each choice."""
+    """A derived option string, with a reason for each option."""
 
     options: Annotated[str, 'bluestore_rocksdb_options']
-    equals: Annotated[Optional[str], 'The profile that it means the same as.']
-    nearest: Annotated[str, 'The profile that it differs least from.']
-    differences: Annotated[tuple[OptionChange, ...], 'From the nearest profile to here.']
+    equals: Annotated[Optional[str], 'Equivalent profile; null: none.']
+    nearest: Annotated[str, 'Most similar profile.']
+    differences: Annotated[tuple[OptionChange, ...], 'Differences from the most similar profile.']
     situation: Annotated[Situation, InPlace()]
-    choices: Annotated[tuple[Choice, ...], 'Each with its reason.']
+    choices: Annotated[tuple[Choice, ...], 'Options with their reasons.']
 
 
 def model_of(answer: TreeAnswer) -> Model:

@@ -1,6 +1,6 @@
-"""What a type alone does not say of a field of an answer: notes of its `Annotated` type.
+"""Notes on the `Annotated` types of answer fields.
 
-A note that is a text describes the field, in the JSON Schema and wherever that is shown.
+A text note describes the field in the JSON Schema.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Annotated, Optional, Union
 
 @dataclass(frozen=True)
 class Bounds:
-    """Of a number, both included."""
+    """Inclusive bounds of a number."""
 
     minimum: float
     maximum: Optional[float] = None
@@ -20,57 +20,57 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Of a text, as a regular expression."""
+    """Regular expression that a text matches."""
 
     regex: str
 
 
 @dataclass(frozen=True)
 class Among:
-    """Of all words only these."""
+    """Allowed values of a text or an enum."""
 
     words: tuple[Union[str, Enum], ...]
 
 
 @dataclass(frozen=True)
 class NotEmpty:
-    """Of a list, or a text."""
+    """The list or text is never empty."""
 
 
 @dataclass(frozen=True)
 class Digits:
-    """As many behind the point, where a column is long."""
+    """Number of decimal places, to keep long columns small."""
 
     number: int
 
 
 @dataclass(frozen=True)
 class Exact:
-    """Of a figure, or of anything: with all its digits, for whoever goes on reckoning with it."""
+    """Numbers keep all digits, for further calculations."""
 
 
 @dataclass(frozen=True)
 class Named:
-    """Of a field: it has this name in JSON, which Python would not take."""
+    """Name of the field in JSON, if it is not valid in Python."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Matching:
-    """Of a mapping: its names match, and stand where that of the mapping would."""
+    """Keys of the mapping match and are inlined into the parent object."""
 
     regex: str
 
 
 @dataclass(frozen=True)
 class InPlace:
-    """Of a record: its fields stand where it would, and not below its name."""
+    """Fields of the record are inlined into the parent object."""
 
 
 Count = Annotated[int, Bounds(0)]
 OsdId = Annotated[int, Bounds(0)]
-#: Of bytes, seconds, milliseconds: the name says of what.
+#: Bytes, seconds, milliseconds and so on: the field name ends in the unit.
 Amount = Annotated[float, Bounds(0)]
 Share = Annotated[float, Bounds(0, 1)]
 #: ISO 8601, UTC.

@@ -1,4 +1,4 @@
-"""The answers to several commands at once, of a cluster that is judged from files."""
+"""Answers to several commands in one, for the offline evaluation of files."""
 
 from __future__ import annotations
 

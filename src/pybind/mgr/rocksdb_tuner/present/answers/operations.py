@@ -1,4 +1,4 @@
-"""Rollouts and compaction campaigns in the words that both have."""
+"""Common view of rollouts and compaction campaigns."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from .notes import Count, InPlace, OsdId, Time
 
 @dataclass(frozen=True)
 class Operation:
-    """A rollout or a compaction campaign; null: not kept once others followed it."""
+    """A rollout or a compaction campaign; null fields are not kept for older operations."""
 
-    id: Annotated[str, 'As in history.']
-    kind: Annotated[OperationKind, 'What is done to the OSDs.']
+    id: Annotated[str, 'Id of the operation, as in history.']
+    kind: Annotated[OperationKind, 'Kind of operation.']
     recommendation: Annotated[str, 'Id of the recommendation that it applies.']
-    who: Annotated[str, 'Mask of the config store.']
-    actor: Annotated[str, 'Who asked for it.']
-    under_way: Annotated[bool, 'Whether it has not ended.']
-    phase: Annotated[Optional[Phase], 'Where it stands.']
-    paused_reason: Annotated[Optional[str], 'Why it waits; null where it does not.']
-    outcome: Annotated[Optional[Outcome], 'How it ended; null while it is under way.']
-    failure: Annotated[Optional[str], 'What happened, where it did not go as planned.']
-    osds_total: Annotated[Optional[Count], 'OSDs that it is about.']
-    osds_finished: Annotated[Optional[Count], 'OSDs that it has dealt with.']
-    started: Annotated[Optional[Time], 'When it started.']
-    updated: Annotated[Optional[Time], 'When it was last seen to change.']
+    who: Annotated[str, 'Config mask.']
+    actor: Annotated[str, 'Client that requested it.']
+    under_way: Annotated[bool, 'Whether it is still under way.']
+    phase: Annotated[Optional[Phase], 'Current phase.']
+    paused_reason: Annotated[Optional[str], 'Why it is paused or waiting; null if it is not.']
+    outcome: Annotated[Optional[Outcome], 'Outcome; null while it is under way.']
+    failure: Annotated[Optional[str], 'What went wrong; null if nothing did.']
+    osds_total: Annotated[Optional[Count], 'Number of OSDs in the operation.']
+    osds_finished: Annotated[Optional[Count], 'Number of finished OSDs.']
+    started: Annotated[Optional[Time], 'Start time. ISO 8601, UTC.']
+    updated: Annotated[Optional[Time], 'Time of the last observed change. ISO 8601, UTC.']
 
 
 @dataclass(frozen=True)
 class OsdInOperation:
-    """How far one OSD is."""
+    """Progress of one OSD."""
 
-    osd: Annotated[OsdId, 'Id of an OSD.']
-    step: Annotated[str, 'As in rollout status, by the kind of the operation.']
-    reason: Annotated[Optional[str], 'Why it was left as it is; null where it was not.']
+    osd: Annotated[OsdId, 'Id of the OSD.']
+    step: Annotated[str, 'Current step, as in rollout status; depends on the kind of operation.']
+    reason: Annotated[Optional[str], 'Why the OSD was skipped; null if it was not.']
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,10 @@ class OperationInView:
     """The operation under way, or the last one."""
 
     operation: Annotated[Operation, InPlace()]
-    waits_for: Annotated[Optional[str], 'What a campaign waits for that nothing holds up.']
-    osds: Annotated[tuple[OsdInOperation, ...], 'In the order of the plan.']
+    waits_for: Annotated[
+        Optional[str], 'OSD that a campaign is waiting for, without being paused; null: none.'
+    ]
+    osds: Annotated[tuple[OsdInOperation, ...], 'OSDs in the order of the plan.']
 
 
 def operation_list_of(found: Iterable[FoundOperation]) -> tuple[Operation, ...]:

@@ -1,4 +1,4 @@
-"""Option strings of OSDs, and what differs between two of them."""
+"""Option strings of OSDs, and their differences."""
 
 from __future__ import annotations
 
@@ -13,50 +13,50 @@ from ..summaries import options_in_use
 from .copies import like
 from .notes import OsdId
 
-_SOURCE = (
-    'What decides the running value: "default", "mon", "file", "env", "cmdline" or "override".'
-)
+_SOURCE = 'Source of the running value: "default", "mon", "file", "env", "cmdline" or "override".'
 
 
 @dataclass(frozen=True)
 class OptionChange:
-    """One option that differs."""
+    """An option that differs."""
 
     option: Annotated[str, 'Name of a RocksDB option.']
-    from_: Annotated[Optional[str], 'Value before; null where it is not set.']
-    to: Annotated[Optional[str], 'Value after; null where it is not set.']
+    from_: Annotated[Optional[str], 'Value before; null: not set.']
+    to: Annotated[Optional[str], 'Value after; null: not set.']
 
 
 @dataclass(frozen=True)
 class RunningOptions:
-    """What an OSD runs."""
+    """Running options of an OSD."""
 
-    profile: Annotated[
-        Optional[str], 'Name of the known profile that it runs; null if none or not known.'
-    ]
+    profile: Annotated[Optional[str], 'Name of the running profile; null: none, or unknown.']
     pending_restart: Annotated[
-        Optional[bool], 'True where the configured options need a restart to take effect.'
+        Optional[bool], 'Whether the configured options need a restart to take effect.'
     ]
     source: Annotated[Optional[str], _SOURCE]
 
 
 @dataclass(frozen=True)
 class OptionsInFull(RunningOptions):
-    """What an OSD runs, and what it would run after its next start."""
+    """Running options of an OSD, and its options after the next start."""
 
-    running: Annotated[Optional[str], 'Effective option string that runs, annex included.']
+    running: Annotated[Optional[str], 'Running option string, including the annex.']
     next_start: Annotated[
         Optional[str],
-        'Option string that it would run after its next start; null if that cannot be told.',
+        'Option string after the next start; null: unknown.',
     ]
-    deciding_who: Annotated[Optional[str], 'Entry of the config store that decides for it.']
+    deciding_who: Annotated[
+        Optional[str], 'Config mask of the entry that takes precedence for the OSD.'
+    ]
     overruled: Annotated[
         Optional[bool],
-        'True where ceph.conf, the environment or the command line beats the config store.',
+        'Whether ceph.conf, the environment or the command line overrides the config store.',
     ]
-    annex: Annotated[Optional[str], 'Part of the strings that is bluestore_rocksdb_options_annex.']
+    annex: Annotated[
+        Optional[str], 'bluestore_rocksdb_options_annex, as part of the option strings.'
+    ]
     difference: Annotated[
-        Optional[tuple[OptionChange, ...]], 'What a restart would change; null if not known.'
+        Optional[tuple[OptionChange, ...]], 'Changes at the next restart; null: unknown.'
     ]
 
 
@@ -64,26 +64,26 @@ class OptionsInFull(RunningOptions):
 class Variant:
     """OSDs that run the same profile from the same source."""
 
-    profile: Annotated[Optional[str], 'Known profile; null if it is none that is known.']
+    profile: Annotated[Optional[str], 'Name of the profile; null if it matches none.']
     source: Annotated[str, _SOURCE]
-    osds: Annotated[tuple[OsdId, ...], 'Ids of OSDs.']
+    osds: Annotated[tuple[OsdId, ...], 'Ids of the OSDs.']
 
 
 @dataclass(frozen=True)
 class GroupOptions:
-    """What the OSDs of a group run."""
+    """Running options of the OSDs of a group."""
 
     profile: Annotated[
         Optional[str],
-        'Known profile that all of them run; null if they differ or run none that is known.',
+        'Profile that all of them run; null if they differ or match no profile.',
     ]
-    source: Annotated[Optional[str], f'{_SOURCE} null if that differs or is not known.']
+    source: Annotated[Optional[str], f'{_SOURCE} null if it differs or is unknown.']
     pending_restart: Annotated[
         tuple[OsdId, ...], 'OSDs whose configured options need a restart to take effect.'
     ]
     variants: Annotated[
         tuple[Variant, ...],
-        'What runs, the most frequent first; OSDs whose options are not known are in none.',
+        'Variants, most frequent first; without OSDs whose options are unknown.',
     ]
 
 
@@ -111,7 +111,7 @@ def options_of(options: Optional[OsdOptions]) -> OptionsInFull:
 
 
 def difference_of(before: str, after: str) -> Optional[tuple[OptionChange, ...]]:
-    """None where one of the strings cannot be parsed."""
+    """None if one of the strings cannot be parsed."""
     changes = difference(before, after)
     return None if changes is None else changes_of(changes)
 

@@ -1,7 +1,7 @@
-"""What the tab of the Ceph Dashboard draws of all OSDs; the command line has no such view.
+"""Map of all OSDs in the dashboard's tab; there is no such command.
 
-By columns, so that ten thousand OSDs stay small: every list has as many items as `osds`, and a text
-is named once.
+Columnar, to stay small with ten thousand OSDs: every list has as many items as `osds`, and each
+distinct text appears once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...units import format_time
 from ...workload.records import WorkloadClass
 from .notes import Amount, Count, Digits, OsdId, Time
 
-#: A color tells no more.
+#: Shown as a color, which needs no more digits.
 _Shade = Annotated[Amount, Digits(3)]
 
 
@@ -24,27 +24,25 @@ _Shade = Annotated[Amount, Digits(3)]
 class Named:
     """A text for every OSD."""
 
-    names: Annotated[
-        tuple[Optional[str], ...], 'Each text that there is, once; null: not known, or none.'
-    ]
-    index: Annotated[tuple[Count, ...], 'Which of them each OSD has.']
+    names: Annotated[tuple[Optional[str], ...], 'Distinct texts; null: unknown, or none.']
+    index: Annotated[tuple[Count, ...], 'Index of the text of each OSD.']
 
 
 @dataclass(frozen=True)
 class OsdMap:
-    """By columns: every list, and every index, has as many items as osds."""
+    """Columnar map: every list and every index has as many items as osds."""
 
-    time: Annotated[Optional[Time], 'When this was so. ISO 8601, UTC.']
-    osds: Annotated[tuple[OsdId, ...], 'Ids of OSDs.']
+    time: Annotated[Optional[Time], 'Time of the data. ISO 8601, UTC.']
+    osds: Annotated[tuple[OsdId, ...], 'Ids of the OSDs.']
     up: Annotated[tuple[bool, ...], 'Whether the OSD is up.']
     hosts: Annotated[Named, 'Names of their hosts.']
     device_classes: Annotated[Named, 'Device classes, from the CRUSH map.']
     workloads: Annotated[Named, 'Workload classes.']
-    profiles: Annotated[Named, 'Names of the profiles that run.']
-    sources: Annotated[Named, 'Where the options come from.']
+    profiles: Annotated[Named, 'Names of the running profiles.']
+    sources: Annotated[Named, 'Sources of the options.']
     pending_restart: Annotated[
         tuple[Optional[bool], ...],
-        'Whether the options in force need a restart to take effect.',
+        'Whether the configured options need a restart to take effect.',
     ]
     kv_sync_ms: Annotated[
         tuple[Optional[_Shade], ...], 'Mean duration of one round of the kv_sync thread.'
@@ -52,7 +50,7 @@ class OsdMap:
     kv_sync_busy: Annotated[tuple[Optional[_Shade], ...], 'Time inside kv_sync over wall time.']
     db_used_ratio: Annotated[
         tuple[Optional[_Shade], ...],
-        'How full the DB device is; null where there is no dedicated one.',
+        'Used share of the DB device, 0..1; null without a dedicated device.',
     ]
     spilled: Annotated[
         tuple[Optional[bool], ...], 'Whether a part of the DB is on the slow device.'
@@ -96,7 +94,7 @@ def _spilled(signals: Signals) -> Optional[bool]:
 
 
 def _named(texts: Iterable[Optional[str]]) -> Named:
-    """Texts as indices of those that there are."""
+    """Distinct texts, with the index of each item."""
     names: dict[Optional[str], int] = {}
     index = tuple(names.setdefault(text, len(names)) for text in texts)
     return Named(tuple(names), index)

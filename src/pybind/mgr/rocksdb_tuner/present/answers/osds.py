@@ -1,4 +1,4 @@
-"""What OSDs do: a row of each, and all that is known of one."""
+"""OSDs: one row each, and the details of one."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from .workload import (
 
 @dataclass(frozen=True)
 class Signals:
-    """What every row has."""
+    """Signals of an OSD, in brief."""
 
-    sample_age_s: Annotated[Optional[Amount], 'Age of the newest report that was used, in seconds.']
+    sample_age_s: Annotated[Optional[Amount], 'Age of the newest sample, in seconds.']
     kv_sync_ms: Annotated[
         Optional[Amount], 'Mean duration of one round of the kv_sync thread, in milliseconds.'
     ]
@@ -47,33 +47,31 @@ class Signals:
     read_iops: Annotated[Optional[Amount], 'Client reads per second.']
     write_bytes_avg: Annotated[Optional[Amount], 'Mean size of a client write, in bytes.']
     wal_bytes_per_s: Annotated[
-        Optional[Amount], "Bytes that BlueFS wrote to RocksDB's WAL, per second."
+        Optional[Amount], "Bytes per second that BlueFS wrote to RocksDB's WAL."
     ]
-    sst_bytes_per_s: Annotated[
-        Optional[Amount], 'Bytes that BlueFS wrote to SST files, per second.'
-    ]
-    compaction_bytes_per_s: Annotated[Optional[Amount], 'Bytes that compaction wrote, per second.']
+    sst_bytes_per_s: Annotated[Optional[Amount], 'Bytes per second that BlueFS wrote to SST files.']
+    compaction_bytes_per_s: Annotated[Optional[Amount], 'Bytes per second that compaction wrote.']
     compaction_source: Annotated[
         Optional[Literal['measured', 'estimated']],
-        "How the bytes of compaction are known: from RocksDB's own statistics, or from SST and WAL "
-        'bytes.',
+        "Source of compaction_bytes_per_s: RocksDB's own statistics, or an estimate from SST and "
+        'WAL bytes.',
     ]
     db_write_amp: Annotated[Optional[Amount], '(WAL + SST bytes) / WAL bytes over the long window.']
     db_device_shared: Annotated[
         Optional[bool],
-        'True where DB and data share a device, so that there is no limit of the DB alone.',
+        'Whether DB and data share a device, so the DB has no limit of its own.',
     ]
-    db_used_bytes: Annotated[Optional[Count], 'Bytes that the DB takes on its device.']
+    db_used_bytes: Annotated[Optional[Count], 'Bytes used by the DB on its device.']
     db_total_bytes: Annotated[
         Optional[Count],
-        'Size of the DB device in bytes; null where it is shared with the data.',
+        'Size of the DB device in bytes; null if it is shared with the data.',
     ]
     slow_used_bytes: Annotated[Optional[Count], 'Bytes of the DB on the slow device.']
 
 
 @dataclass(frozen=True)
 class AllSignals(Signals):
-    """What is measured of an OSD."""
+    """All signals of an OSD."""
 
     window_s: Annotated[
         Optional[Amount], 'Length of the window of the rates and means, in seconds.'
@@ -81,29 +79,29 @@ class AllSignals(Signals):
     kv_flush_ms: Annotated[
         Optional[Amount], 'Mean duration of the device flush in kv_sync, in milliseconds.'
     ]
-    rw_iops: Annotated[Optional[Amount], 'Client class calls that read and write, per second.']
+    rw_iops: Annotated[Optional[Amount], 'Client read-write class calls per second.']
     write_bytes_per_s: Annotated[Optional[Amount], 'Bytes of client writes per second.']
     read_bytes_per_s: Annotated[Optional[Amount], 'Bytes of client reads per second.']
-    rw_bytes_per_s: Annotated[Optional[Amount], 'Bytes that client class calls wrote, per second.']
+    rw_bytes_per_s: Annotated[Optional[Amount], 'Bytes per second written by client class calls.']
     read_bytes_avg: Annotated[Optional[Amount], 'Mean size of a client read, in bytes.']
     op_w_latency_ms: Annotated[Optional[Amount], 'Mean latency of a client write, in milliseconds.']
     recovery_ops_per_s: Annotated[Optional[Amount], 'Recovery operations per second.']
-    recovery_bytes_per_s: Annotated[Optional[Amount], 'Bytes of recovery per second.']
+    recovery_bytes_per_s: Annotated[Optional[Amount], 'Recovery bytes per second.']
     slow_bytes_per_s: Annotated[
-        Optional[Amount], 'Bytes of the WAL and SST files that went to the slow device, per second.'
+        Optional[Amount], 'Bytes per second of WAL and SST files written to the slow device.'
     ]
     wal_bytes_per_client_byte: Annotated[Optional[Amount], 'WAL bytes per byte of client writes.']
     wal_bytes_per_write_op: Annotated[Optional[Amount], 'WAL bytes per client write.']
     compaction_window_s: Annotated[Optional[Amount], 'Seconds over which compaction was observed.']
     db_write_amp_window_s: Annotated[Optional[Amount], 'Length of the long window, in seconds.']
-    wal_used_bytes: Annotated[Optional[Count], 'Bytes that the WAL takes on its device.']
+    wal_used_bytes: Annotated[Optional[Count], 'Bytes used by the WAL on its device.']
     wal_total_bytes: Annotated[Optional[Count], 'Size of the WAL device in bytes.']
     slow_total_bytes: Annotated[Optional[Count], 'Size of the slow device in bytes.']
 
 
 @dataclass(frozen=True)
 class OsdRow:
-    """What one OSD does."""
+    """Summary of one OSD."""
 
     place: Annotated[OsdPlace, InPlace()]
     workload: WorkloadSummary
@@ -113,11 +111,11 @@ class OsdRow:
 
 @dataclass(frozen=True)
 class Description:
-    """What an OSD is."""
+    """Metadata of an OSD."""
 
-    version: Annotated[Optional[str], 'Version, "16.2.15".']
-    release: Annotated[Optional[str], 'Release, "pacific".']
-    objectstore: Annotated[Optional[str], 'Object store, "bluestore".']
+    version: Annotated[Optional[str], 'Ceph version, such as "16.2.15".']
+    release: Annotated[Optional[str], 'Ceph release, such as "pacific".']
+    objectstore: Annotated[Optional[str], 'Object store, such as "bluestore".']
     dedicated_db: Annotated[Optional[bool], 'Whether the DB has a dedicated device.']
     dedicated_wal: Annotated[Optional[bool], 'Whether the WAL has a dedicated device.']
     db_device_bytes: Annotated[Optional[Count], 'Size of the dedicated DB device in bytes.']
@@ -125,36 +123,36 @@ class Description:
 
 @dataclass(frozen=True)
 class LastStart:
-    """The last absence that was watched from one process to the next."""
+    """The last observed restart."""
 
-    away_s: Annotated[Optional[Amount], 'It was away for at least so long, in seconds.']
-    away_most_s: Annotated[Optional[Amount], 'And for at most so long.']
+    away_s: Annotated[Optional[Amount], 'Minimum downtime, in seconds.']
+    away_most_s: Annotated[Optional[Amount], 'Maximum downtime, in seconds.']
     host_away: Annotated[
         Optional[bool],
-        'Whether most OSDs of its host were away with it; null: no other one was there to tell.',
+        'Whether most OSDs of its host were down with it; null: the host has no other OSDs.',
     ]
 
 
 @dataclass(frozen=True)
 class OsdModel:
-    """What the model says of an OSD as it runs."""
+    """Model of an OSD with its running options."""
 
-    write_amplification: Annotated[Estimate, 'Predicted, beside db_write_amp.']
+    write_amplification: Annotated[Estimate, 'Prediction for db_write_amp.']
     objects: Annotated[
         Optional[Objects],
-        'Objects that clients write to; null where what is written does not depend on them.',
+        'Objects that clients write to; null if the writes do not depend on them.',
     ]
 
 
 @dataclass(frozen=True)
 class OsdDetail:
-    """All that is known of one OSD."""
+    """Details of one OSD."""
 
     place: Annotated[OsdPlace, InPlace()]
     in_cluster: Annotated[bool, 'Whether the OSD is in.']
     failure_domain: Annotated[
         Optional[FailureDomain],
-        'By the CRUSH rules of the pools that store data on it, else its host; null: not known.',
+        'Failure domain by the CRUSH rules of its pools, or its host without pools; null: unknown.',
     ]
     described: Annotated[Description, InPlace()]
     signals: Annotated[AllSignals, InPlace()]
@@ -163,41 +161,38 @@ class OsdDetail:
         Optional[Amount],
         'Mean time to place an iterator in RocksDB, in milliseconds; null before Reef.',
     ]
-    memory_mapped_bytes: Annotated[
-        Optional[Count], 'Memory that it has mapped; null without tcmalloc.'
-    ]
-    memory_target_bytes: Annotated[Optional[Count], 'Target of its memory autotuning.']
+    memory_mapped_bytes: Annotated[Optional[Count], 'Mapped memory; null without tcmalloc.']
+    memory_target_bytes: Annotated[Optional[Count], 'Target of memory autotuning.']
     write_stall_share: Annotated[
         Optional[Amount],
-        "Share of the time in which RocksDB held up writes, 0..1; null without RocksDB's "
-        'statistics.',
+        "Share of time with RocksDB write stalls, 0..1; null without RocksDB's statistics.",
     ]
     write_latency: Annotated[
         Optional[WriteLatency],
-        "Where the time of a client's write goes; null before two close looks.",
+        'Breakdown of client write latency; null before two detailed samples.',
     ]
     forecast: Annotated[
-        Optional[Forecast], 'When its DB device will be full; null without a dedicated one.'
+        Optional[Forecast],
+        'Forecast of a full DB device; null without a dedicated device.',
     ]
     last_start: Annotated[
         Optional[LastStart],
-        'Its last absence that the active manager watched from one process to the next; null: '
-        'none.',
+        'The last restart that the active mgr observed; null: none.',
     ]
     workload: Workload
     options: OptionsInFull
-    findings: Annotated[tuple[Finding, ...], 'The findings that concern it.']
-    recommendations: Annotated[tuple[str, ...], 'Ids of the recommendations that concern it.']
+    findings: Annotated[tuple[Finding, ...], 'Findings that affect the OSD.']
+    recommendations: Annotated[tuple[str, ...], 'Ids of the recommendations that include the OSD.']
     deep: Annotated[
         Optional[Deep],
-        'What its RocksDB says of itself; null unless requested by --deep.',
+        "Statistics of the OSD's RocksDB; null without --deep.",
     ]
     model: Annotated[
         Optional[OsdModel],
-        'What the model says of the OSD as it runs; null where it has none of its options, its '
-        'workload or its database.',
+        'Model of the OSD with its running options; null if it does not cover the options, the '
+        'workload or the database.',
     ]
-    limit: Annotated[Limit, 'What bounds the clients of this OSD now.']
+    limit: Annotated[Limit, 'Current bottleneck of the clients of this OSD.']
 
 
 def rows_of(snapshot: Snapshot) -> tuple[OsdRow, ...]:
@@ -241,7 +236,7 @@ def _row(facts: OsdFacts) -> OsdRow:
 
 
 def _signals(facts: OsdFacts) -> FoundSignals:
-    """Of an OSD of which nothing is measured all are unknown."""
+    """Signals of an OSD; all unknown without samples."""
     return facts.signals or FoundSignals(facts.info.osd_id)
 
 

@@ -1,4 +1,4 @@
-"""Where OSDs are."""
+"""Failure domains of OSDs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...mgr.records import FailureDomain as FoundDomain
 class FailureDomain:
     """The CRUSH bucket in which a placement group has at most one copy."""
 
-    type: Annotated[str, 'CRUSH type: host, rack, ...; osd where each OSD is a domain by itself.']
+    type: Annotated[str, 'CRUSH type: host, rack, ...; osd if each OSD is its own failure domain.']
     name: Annotated[str, 'Name of the bucket, or of the OSD.']
 
 

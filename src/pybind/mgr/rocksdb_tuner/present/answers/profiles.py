@@ -15,41 +15,45 @@ from .notes import Count, InPlace, Share
 
 @dataclass(frozen=True)
 class ProfileSummary:
-    """A profile, in short."""
+    """A profile, in brief."""
 
     name: Annotated[str, 'Name of the profile.']
-    title: Annotated[str, 'What it is, in a few words.']
-    options: Annotated[str, 'bluestore_rocksdb_options, word for word as published.']
-    release_defaults: Annotated[tuple[str, ...], 'Releases whose default it is.']
-    workloads: Annotated[tuple[WorkloadClass, ...], 'Workloads for which it was made.']
-    superseded: Annotated[Optional[str], 'Why it should no longer be used; null where it may.']
-    source: Annotated[str, 'Where it was published.']
-    own: Annotated[bool, 'An operator added it; the module never recommends it.']
+    title: Annotated[str, 'Short description.']
+    options: Annotated[str, 'bluestore_rocksdb_options, exactly as published.']
+    release_defaults: Annotated[tuple[str, ...], 'Releases with this profile as the default.']
+    workloads: Annotated[tuple[WorkloadClass, ...], 'Workloads that it is designed for.']
+    superseded: Annotated[Optional[str], 'Why it should no longer be used; null: not superseded.']
+    source: Annotated[str, 'Publication of the profile.']
+    own: Annotated[bool, 'Whether it is a custom profile, which is never recommended.']
     own_releases: Annotated[
-        tuple[str, ...], 'Releases that a custom profile is for; empty for a built-in one.'
+        tuple[str, ...], 'Releases of a custom profile; empty for a built-in profile.'
     ]
 
 
 @dataclass(frozen=True)
 class Suitability:
-    """For what a profile is suited."""
+    """A workload that a profile suits."""
 
     workload: WorkloadClass
     rocksdb_min: Annotated[str, 'Oldest RocksDB version.']
-    rocksdb_max: Annotated[Optional[str], 'Newest RocksDB version; null for all later ones.']
-    only_as_release_default: Annotated[bool, "Holds only where it is the release's own default."]
-    score: Annotated[Share, '0..1: compares profiles for one workload and release; no probability.']
-    reasons: Annotated[tuple[str, ...], 'Why.']
+    rocksdb_max: Annotated[Optional[str], 'Newest RocksDB version; null: no upper limit.']
+    only_as_release_default: Annotated[
+        bool, "Whether this applies only if it is the release's own default."
+    ]
+    score: Annotated[
+        Share, 'Rank among profiles for the same workload and release, 0..1; not a probability.'
+    ]
+    reasons: Annotated[tuple[str, ...], 'Reasons.']
 
 
 @dataclass(frozen=True)
 class ProfileHardware:
-    """For what hardware a profile is."""
+    """Hardware that a profile suits."""
 
     loses_at_cores_per_osd: Annotated[
-        Optional[Count], 'With this many cores or fewer for each OSD a loss was published.'
+        Optional[Count], 'A loss was published for this number of cores per OSD, or fewer.'
     ]
-    notes: Annotated[tuple[str, ...], 'What else is known.']
+    notes: Annotated[tuple[str, ...], 'Further notes.']
 
 
 @dataclass(frozen=True)
@@ -62,13 +66,13 @@ class OptionValue:
 
 @dataclass(frozen=True)
 class Source:
-    """Where something was published."""
+    """A publication."""
 
     title: Annotated[str, 'Title.']
     author: Annotated[str, 'Author.']
     year: Annotated[int, 'Year.']
-    section: Annotated[str, 'Where in it.']
-    url: Annotated[Optional[str], 'Address; null: none.']
+    section: Annotated[str, 'Section.']
+    url: Annotated[Optional[str], 'URL; null: none.']
 
 
 @dataclass(frozen=True)
@@ -76,44 +80,42 @@ class Published:
     """A published measurement."""
 
     workload: WorkloadClass
-    metric: Annotated[str, 'What was measured.']
+    metric: Annotated[str, 'Metric of the measurement.']
     unit: Annotated[str, 'Unit of the values.']
-    baseline: Annotated[str, 'What it was compared with.']
-    baseline_value: Annotated[Optional[float], 'null where only the change was published.']
+    baseline: Annotated[str, 'Baseline of the comparison.']
+    baseline_value: Annotated[
+        Optional[float], 'Value of the baseline; null: only the change was published.'
+    ]
     baseline_options: Annotated[
         tuple[OptionValue, ...],
-        'Options in effect in the baseline; a prediction goes by the figure only where they are '
-        'in effect.',
+        'Effective options of the baseline; predictions use the measurement only if these are in '
+        'effect.',
     ]
-    value: Annotated[float, 'What was measured.']
-    change_percent: Annotated[float, 'Change against the baseline, in percent.']
+    value: Annotated[float, 'Measured value.']
+    change_percent: Annotated[float, 'Change relative to the baseline, in percent.']
     setup: Annotated[str, 'Hardware and load of the measurement.']
-    releases: Annotated[
-        tuple[str, ...], 'Releases that it was measured on; empty where that is not known.'
-    ]
-    hardware: Annotated[
-        tuple[Storage, ...], 'Hardware that it was measured on; empty where that is not known.'
-    ]
-    headline: Annotated[bool, 'The figure that predictions go by.']
+    releases: Annotated[tuple[str, ...], 'Releases of the measurement; empty: unknown.']
+    hardware: Annotated[tuple[Storage, ...], 'Hardware of the measurement; empty: unknown.']
+    headline: Annotated[bool, 'Whether predictions use this measurement.']
     source: Source
 
 
 @dataclass(frozen=True)
 class ProfileInFull:
-    """A profile with whom it suits and what was published of it."""
+    """A profile with its suitability and published measurements."""
 
     summary: Annotated[ProfileSummary, InPlace()]
-    suitability: Annotated[tuple[Suitability, ...], 'For what it is suited.']
+    suitability: Annotated[tuple[Suitability, ...], 'Workloads that it suits.']
     hardware: ProfileHardware
-    evidence: Annotated[tuple[Published, ...], 'What was measured and published.']
-    cautions: Annotated[tuple[str, ...], 'What to look out for.']
+    evidence: Annotated[tuple[Published, ...], 'Published measurements.']
+    cautions: Annotated[tuple[str, ...], 'Cautions.']
     superseded_from_rocksdb: Annotated[
         Optional[str], 'RocksDB version from which it is superseded.'
     ]
 
 
 def profiles_of(profiles: Sequence[Profile]) -> tuple[ProfileSummary, ...]:
-    """The best-tested first."""
+    """Best-tested first."""
     return tuple(map(_summary, profiles))
 
 

@@ -1,4 +1,4 @@
-"""The support document: what a folder for `offline` holds, by the name of the file."""
+"""The support report: the files of a folder for `offline`, by name."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .rollout import Rollout
 FORMAT: Final = 'ceph-rocksdb-tuner-report'
 VERSION: Final = 1
 
-#: Ceph counts in 64 bits: no figure of it is larger.
+#: Ceph's numbers have at most 64 bits.
 _OF_CEPH = Only(lambda figure: abs(figure) <= 1 << 64, 'a number that Ceph prints')
 _Figure = Annotated[float, Exact(), _OF_CEPH]
 _Amount = Annotated[_Figure, Bounds(0)]
 _TimeS = Annotated[_Figure, 'Seconds since the epoch.']
-#: As a command of Ceph prints it: its form is Ceph's.
+#: Output of a Ceph command, in Ceph's own format.
 _Printed = Annotated[object, Exact()]
 _PrintedObject = Mapping[str, _Printed]
 _PrintedList = tuple[_Printed, ...]
@@ -30,7 +30,7 @@ _PrintedList = tuple[_Printed, ...]
 
 @dataclass(frozen=True)
 class KeptEvidence:
-    """A measured value that a class rests on."""
+    """A measurement behind a workload class."""
 
     signal: str
     value: _Figure
@@ -41,7 +41,7 @@ class KeptEvidence:
 
 @dataclass(frozen=True)
 class KeptWorkload:
-    """What clients do, and how that is known."""
+    """A workload class with its evidence."""
 
     class_: WorkloadClass
     confidence: Annotated[_Figure, Bounds(0, 1)]
@@ -50,12 +50,12 @@ class KeptWorkload:
 
 @dataclass(frozen=True)
 class KeptMemory:
-    """What is believed, and what may replace it."""
+    """State of the workload classifier."""
 
     believed: KeptWorkload
     candidate: WorkloadClass
-    since_s: Annotated[_TimeS, 'Since when the candidate is seen.']
-    doubted_s: Annotated[_TimeS, 'Since when another class than the believed one is seen.']
+    since_s: Annotated[_TimeS, 'First observation of the candidate.']
+    doubted_s: Annotated[_TimeS, 'First observation of a class other than the believed one.']
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,14 @@ class KeptManager:
     """One ceph-mgr of the cluster."""
 
     name: str
-    host: Annotated[Optional[str], 'null: it has not told.']
+    host: Annotated[Optional[str], 'Host name; null: not reported.']
     active: bool
-    has_module: Annotated[bool, "Whether it found this module's files when it started."]
+    has_module: Annotated[bool, 'Whether the files of this module were installed at its start.']
 
 
 @dataclass(frozen=True)
 class KeptPoolRates:
-    """What clients did to a pool."""
+    """Client I/O of a pool."""
 
     reads_per_s: _Amount
     read_bytes_per_s: _Amount
@@ -80,7 +80,7 @@ class KeptPoolRates:
 
 @dataclass(frozen=True)
 class KeptGrowth:
-    """How much of a DB device was used, oldest first, and the device at the last of the times."""
+    """Space used on a DB device, oldest first, with the latest size of the device."""
 
     times_s: tuple[_TimeS, ...]
     used_bytes: tuple[int, ...]
@@ -90,22 +90,22 @@ class KeptGrowth:
 
 @dataclass(frozen=True)
 class KeptStart:
-    """The last absence of an OSD that was watched from one process to the next."""
+    """The last observed restart of an OSD."""
 
-    away_s: Annotated[_Amount, 'It was away for at least so long, in seconds.']
-    away_most_s: Annotated[_Amount, 'And for at most so long.']
+    away_s: Annotated[_Amount, 'Minimum downtime, in seconds.']
+    away_most_s: Annotated[_Amount, 'Maximum downtime, in seconds.']
     host_away: Annotated[
         Optional[bool],
-        'Whether most OSDs of its host were away with it; null: no other one was there to tell.',
+        'Whether most OSDs of its host were down with it; null: the host has no other OSDs.',
     ]
 
 
 @dataclass(frozen=True)
 class KeptState:
-    """What the module knows that no command of Ceph tells."""
+    """State of the module that no Ceph command reports."""
 
     taken_s: _TimeS
-    sampled_s: Annotated[_TimeS, 'When the OSDs were last sampled.']
+    sampled_s: Annotated[_TimeS, 'Time of the last sample.']
     mode: Mode
     manager_version: str
     manager_release: str
@@ -115,33 +115,33 @@ class KeptState:
     orchestrated: Annotated[bool, 'Whether an orchestrator can restart daemons.']
     rollout_under_way: bool
     limits: Annotated[Mapping[str, _Figure], 'Thresholds of conditions, by module option.']
-    notices: Annotated[tuple[str, ...], 'What is wrong with what the module keeps.']
+    notices: Annotated[tuple[str, ...], 'Problems with stored data.']
     pending_since_s: Annotated[
-        Mapping[OsdId, _TimeS], 'Since when OSDs have been waiting for a restart.'
+        Mapping[OsdId, _TimeS], 'Since when OSDs have had a restart pending.'
     ]
     advised_on: Annotated[
-        Mapping[str, KeptWorkload], 'The workload that is advised on, by device class.'
+        Mapping[str, KeptWorkload], 'Workload behind the advice, by device class.'
     ]
     workloads_of_osds: Mapping[OsdId, KeptMemory]
     workloads_of_groups: Mapping[str, KeptMemory]
     pool_rates: Annotated[
         Mapping[int, KeptPoolRates],
-        'What clients did to each pool, by its id, when the OSDs were last sampled.',
+        'Client I/O of each pool at the last sample, by pool id.',
     ]
     growth: Annotated[
-        Mapping[OsdId, KeptGrowth], 'Used bytes of DB devices, of which forecasts are made.'
+        Mapping[OsdId, KeptGrowth], 'History of used bytes of DB devices, for forecasts.'
     ]
     starts: Annotated[
         Mapping[OsdId, KeptStart],
-        'The last absence of each OSD that was watched from one process to the next.',
+        'The last observed restart of each OSD.',
     ] = field(default_factory=dict, metadata=ADDED_LATER)
 
 
 @dataclass(frozen=True)
 class ReportFiles:
-    """The content of each file, by its name."""
+    """Contents of the files, by name."""
 
-    # Fields are called as `collection.names.Kind` calls them.
+    # Field names match `collection.names.Kind`.
     module: Annotated[KeptState, Named('module.json')]
     osd_dump: Annotated[
         _PrintedObject, Named('osd_dump.json'), '`ceph osd dump`, without addresses.'
@@ -149,18 +149,18 @@ class ReportFiles:
     osd_crush_dump: Annotated[
         _PrintedObject,
         Named('osd_crush_dump.json'),
-        '`ceph osd crush dump`: device classes, buckets, and how rules choose among them.',
+        '`ceph osd crush dump`: device classes, buckets and rules.',
     ]
     osd_metadata: Annotated[_PrintedList, Named('osd_metadata.json'), '`ceph osd metadata`.']
     config_dump: Annotated[
         _PrintedList,
         Named('config_dump.json'),
-        '`ceph config dump`, of the options that are watched.',
+        '`ceph config dump`, watched options only.',
     ]
     health: Annotated[
         _PrintedObject,
         Named('health.json'),
-        '`ceph health`: the codes of the checks that are raised.',
+        '`ceph health`: codes of the raised health checks.',
     ]
     history: Annotated[tuple[Change, ...], Named('history.json'), '`ceph rocksdb-tuner history`.']
     rollout: Annotated[
@@ -169,43 +169,42 @@ class ReportFiles:
     perf_dump: Annotated[
         Mapping[str, _PrintedObject],
         Matching(r'^osd\.\d+\.perf_dump\.\d+\.\d+\.json$'),
-        '`ceph tell osd.N perf dump`, of the counters that are kept, with the time in seconds '
-        'since the epoch.',
+        '`ceph tell osd.N perf dump`, used counters only, with the time in seconds since the '
+        'epoch.',
     ]
     kv_stats: Annotated[
         Mapping[str, str],
         Matching(r'^osd\.\d+\.kv_stats\.\d+\.\d+\.txt$'),
-        '`ceph tell osd.N dump_objectstore_kv_stats`: several JSON texts, of which the totals are '
-        'kept.',
+        '`ceph tell osd.N dump_objectstore_kv_stats`: several JSON texts, totals only.',
     ]
     config_show: Annotated[
         Mapping[str, _PrintedList],
         Matching(r'^osd\.\d+\.config_show\.json$'),
-        '`ceph config show osd.N`, of the options that are watched.',
+        '`ceph config show osd.N`, watched options only.',
     ]
     bluefs_files: Annotated[
         Mapping[str, _PrintedList],
         Matching(r'^osd\.\d+\.bluefs_files\.json$'),
-        '`ceph tell osd.N bluefs files list`: whether the RocksDB is sharded.',
+        '`ceph tell osd.N bluefs files list`: shows whether RocksDB is sharded.',
     ]
 
 
 @dataclass(frozen=True)
 class ReportHead:
-    """What a report is."""
+    """Header of a report."""
 
-    format: Annotated[Literal['ceph-rocksdb-tuner-report'], 'What this document is.']
-    version: Annotated[Literal[1], 'Of this form.']
-    anonymous: Annotated[bool, 'Whether the names of hosts and addresses were replaced.']
+    format: Annotated[Literal['ceph-rocksdb-tuner-report'], 'Document format.']
+    version: Annotated[Literal[1], 'Version of the format.']
+    anonymous: Annotated[bool, 'Whether host names and addresses were replaced.']
 
 
 @dataclass(frozen=True)
 class Report:
-    """All that is known, as one document."""
+    """All collected data in one document."""
 
     head: Annotated[ReportHead, InPlace()]
     files: Annotated[
         ReportFiles,
-        'What a folder for `python3 -m rocksdb_tuner.offline` holds: content by name of the file. '
-        'Only what is looked at is in it.',
+        'Files of a folder for `python3 -m rocksdb_tuner.offline`: contents by file name, limited '
+        'to the data that the module uses.',
     ]

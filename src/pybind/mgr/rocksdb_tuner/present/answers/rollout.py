@@ -1,4 +1,4 @@
-"""The rollout under way, or the last one, and how one is planned."""
+"""The rollout under way, or the last one, and planned rollouts."""
 
 from __future__ import annotations
 
@@ -23,53 +23,53 @@ from .places import FailureDomain, domain_of
 
 @dataclass(frozen=True)
 class SoakTime:
-    """How long OSDs are watched after a change."""
+    """Soak time of changed OSDs."""
 
     least_s: Annotated[
         Optional[Amount],
-        'At least this long. Of the first OSD: soak_min, and three times fill_s as far as soak_max '
-        'allows.',
+        'Minimum soak time in seconds. For the canary: soak_min, or three times fill_s up to '
+        'soak_max if that is longer.',
     ]
-    most_s: Annotated[Optional[Amount], 'At most this long; 0: not at all.']
-    inconclusive: Annotated[Inconclusive, 'What follows where the time is over without a verdict.']
+    most_s: Annotated[Optional[Amount], 'Maximum soak time in seconds; 0: no soak.']
+    inconclusive: Annotated[Inconclusive, 'Action if there is no verdict after most_s.']
 
 
 @dataclass(frozen=True)
 class CanarySoak(SoakTime):
-    """How long the first changed OSD is watched; most_s 0: not at all."""
+    """Soak time of the canary; most_s 0: no soak."""
 
     fill_s: Annotated[
         Optional[Amount],
-        'From one flush of memtables to the next under the load at the time, by the model, in the '
-        'slower of the two option strings; null: not known.',
+        'Modeled time between two memtable flushes under the current load, with the slower of the '
+        'two option strings; null: unknown.',
     ]
     no_benefit: Annotated[
         NoBenefit,
         Among((NoBenefit.WAIT, NoBenefit.PROMOTE, NoBenefit.ROLLBACK)),
-        'What follows where the first changed OSD got no worse, but no better either.',
+        'Action if the canary is neither better nor worse.',
     ]
     batches: Annotated[
         Optional[SoakTime],
-        'The same for each batch after the first OSD; null: these are not watched.',
+        'Soak time of each later batch; null: no soak.',
     ]
 
 
 @dataclass(frozen=True)
 class Watch:
-    """How long OSDs are watched, and how long they were so far."""
+    """Soak times, planned and elapsed."""
 
     soak: Annotated[CanarySoak, InPlace()]
     baseline_s: Annotated[
         Optional[Amount],
-        'How long the first OSD and the controls were measured before it was changed, as far as '
-        'this manager has seen: 0 from then on after a failover.',
+        'Baseline time of the canary and its controls before the change, as measured by this mgr; '
+        '0 after a failover.',
     ]
     baseline_least_s: Annotated[
-        Optional[Amount], 'How long they are measured before; 0: not at all.'
+        Optional[Amount], 'Minimum baseline time in seconds; 0: no baseline.'
     ]
-    soaked_s: Annotated[Optional[Amount], 'How long it was watched so far, without interruptions.']
-    batch_soaked_s: Annotated[Optional[Amount], 'The same of the batch after it that is watched.']
-    controls: Annotated[tuple[OsdId, ...], 'Ids of the OSDs that it is compared with.']
+    soaked_s: Annotated[Optional[Amount], 'Elapsed soak time of the canary, without interruptions.']
+    batch_soaked_s: Annotated[Optional[Amount], 'Elapsed soak time of the current batch.']
+    controls: Annotated[tuple[OsdId, ...], 'Ids of the control OSDs.']
 
 
 @dataclass(frozen=True)
@@ -78,63 +78,60 @@ class RolloutSummary:
 
     id: Annotated[str, 'Id of the rollout.']
     recommendation: Annotated[str, 'Id of the recommendation that it applies.']
-    kind: Annotated[ChangeKind, 'What it does.']
-    phase: Annotated[Phase, 'Where it is.']
-    who: Annotated[str, 'Mask of the config store that the change is about.']
+    kind: Annotated[ChangeKind, 'Kind of change.']
+    phase: Annotated[Phase, 'Current phase.']
+    who: Annotated[str, 'Config mask of the change.']
     option: Annotated[
-        str, 'Option that is changed: the string, or the annex that OSDs append to it.'
+        str, 'Changed option: the option string, or the annex that OSDs append to it.'
     ]
-    actor: Annotated[str, 'Who asked for it.']
-    osds_total: Annotated[Count, 'How many OSDs it is about.']
-    osds_finished: Annotated[Count, 'How many of them it has dealt with to the end.']
+    actor: Annotated[str, 'Client that requested it.']
+    osds_total: Annotated[Count, 'Number of OSDs in the rollout.']
+    osds_finished: Annotated[Count, 'Number of finished OSDs.']
     judged: Annotated[Judged, InPlace()]
-    started: Annotated[Optional[Time], 'When it started. ISO 8601, UTC.']
-    updated: Annotated[Optional[Time], 'When it last changed. ISO 8601, UTC.']
-    paused_reason: Annotated[Optional[str], 'Why it waits; null while it does not.']
-    outcome: Annotated[Optional[Outcome], 'How it ended; null before that.']
-    failure: Annotated[Optional[str], 'What happened, where it did not go as planned.']
+    started: Annotated[Optional[Time], 'Start time. ISO 8601, UTC.']
+    updated: Annotated[Optional[Time], 'Time of the last change. ISO 8601, UTC.']
+    paused_reason: Annotated[Optional[str], 'Why it is paused or waiting; null if it is not.']
+    outcome: Annotated[Optional[Outcome], 'Outcome; null while it is under way.']
+    failure: Annotated[Optional[str], 'What went wrong; null if nothing did.']
 
 
 @dataclass(frozen=True)
 class RolloutBatch:
-    """OSDs that are changed before others follow."""
+    """A batch of OSDs, changed before the next batch."""
 
-    osds: Annotated[tuple[OsdId, ...], 'Ids of OSDs.']
+    osds: Annotated[tuple[OsdId, ...], 'Ids of the OSDs.']
     failure_domain: Annotated[
-        Optional[FailureDomain], 'The failure domain that all of them are in; null: not known.'
+        Optional[FailureDomain], 'Failure domain of all of these OSDs; null: not known.'
     ]
-    phase: Annotated[Phase, 'Where it is.']
+    phase: Annotated[Phase, 'Current phase.']
     judged: Annotated[Judged, InPlace()]
     controls: Annotated[
         tuple[OsdId, ...],
-        'Ids of the OSDs that it is compared with; empty: there are too few, and it is watched for '
-        'crashes only.',
+        'Ids of the control OSDs; empty: too few for a comparison, so only crashes are detected.',
     ]
 
 
 @dataclass(frozen=True)
 class Judgment:
-    """What a verdict rests on."""
+    """Basis of a verdict."""
 
-    better: Annotated[bool, 'Whether it was judged better.']
-    signals: Annotated[tuple[SignalEffect, ...], 'What the change did to each signal.']
-    missing: Annotated[tuple[str, ...], 'What a verdict lacks, in words.']
-    cause: Annotated[Optional[str], 'What decided it beside the signals.']
+    better: Annotated[bool, 'Whether the verdict is "better".']
+    signals: Annotated[tuple[SignalEffect, ...], 'Effect of the change on each signal.']
+    missing: Annotated[tuple[str, ...], 'Data missing for a verdict, in words.']
+    cause: Annotated[Optional[str], 'Cause of the verdict other than the signals; null: none.']
 
 
 @dataclass(frozen=True)
 class RolloutOsd:
-    """How far one OSD is."""
+    """Progress of one OSD."""
 
-    osd: Annotated[OsdId, 'Id of an OSD.']
-    step: Annotated[OsdStep, 'How far it is.']
-    left_reason: Annotated[
-        Optional[str], 'Why the rollout goes on without it; null where it does not.'
-    ]
-    from_: Annotated[Optional[str], 'Option string that it ran before.']
-    to: Annotated[Optional[str], 'Option string that it shall run.']
-    restarts_asked: Annotated[Count, 'How often a restart was requested.']
-    flaps: Annotated[Count, 'How often it went down again after it had come up.']
+    osd: Annotated[OsdId, 'Id of the OSD.']
+    step: Annotated[OsdStep, 'Current step.']
+    left_reason: Annotated[Optional[str], 'Why the rollout skips the OSD; null if it does not.']
+    from_: Annotated[Optional[str], 'Option string before the change.']
+    to: Annotated[Optional[str], 'Option string after the change.']
+    restarts_asked: Annotated[Count, 'Number of requested restarts.']
+    flaps: Annotated[Count, 'How often it went down again after coming up.']
 
 
 @dataclass(frozen=True)
@@ -144,27 +141,26 @@ class Rollout:
     summary: Annotated[RolloutSummary, InPlace()]
     batches: Annotated[
         tuple[RolloutBatch, ...],
-        'OSDs in the order in which they are changed, in batches; each is watched before the next.',
+        'OSDs in the order of the changes, in batches, each with a soak before the next.',
     ]
     purpose: Annotated[
         Purpose,
-        'What the change is for: "gain" where one is predicted, which the first changed OSD has to '
-        'show; else "safety".',
+        'Purpose of the change: "gain" if a gain is predicted, which the canary has to confirm; '
+        'else "safety".',
     ]
-    soak: Annotated[Watch, 'How long the first changed OSD is watched; most_s 0: not at all.']
-    judgement: Annotated[Optional[Judgment], 'What the verdict rests on; null: nothing was judged.']
+    soak: Annotated[Watch, 'Soak time of the canary; most_s 0: no soak.']
+    judgement: Annotated[Optional[Judgment], 'Basis of the verdict; null: no verdict.']
     batch_judgement: Annotated[
         Optional[Judgment],
-        'The same for the batch after the first OSD that is watched; null: nothing was judged of '
-        'it yet.',
+        'Basis of the verdict on the current batch; null: no verdict yet.',
     ]
     direction: Annotated[
         Direction,
-        '"recover": one OSD failed and is restored; "back": everything is rolled back.',
+        'Direction; "recover": one OSD failed and is restored; "back": everything is rolled back.',
     ]
-    paused_by: Annotated[Optional[str], 'Who asked for a pause.']
-    last_error: Annotated[Optional[str], 'What the last failed action answered.']
-    osds: Annotated[tuple[RolloutOsd, ...], 'How far each OSD is.']
+    paused_by: Annotated[Optional[str], 'Client that requested the pause.']
+    last_error: Annotated[Optional[str], 'Error of the last failed action.']
+    osds: Annotated[tuple[RolloutOsd, ...], 'Progress of each OSD.']
     campaign: Annotated[
         Optional[Campaign],
         'The compaction campaign under way or the last one; null before the first.',

@@ -1,4 +1,4 @@
-"""The whole on one screen; counts where other answers give the items."""
+"""Overview; has counts of items that other answers list."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from .workload import Limit, WorkloadSummary, limit_of, workload_summary_of
 
 @dataclass(frozen=True)
 class Sampling:
-    """How OSDs are sampled."""
+    """Sampling of the OSDs."""
 
     interval_s: Annotated[
         Optional[Amount],
-        'Seconds between two samples; null where nothing is sampled, as by offline.',
+        'Interval between two samples in seconds; null without sampling, as in offline.',
     ]
     osds: Annotated[Count, 'OSDs with at least one usable sample.']
     last_sample_age_s: Annotated[Optional[Amount], 'Age of the newest sample, in seconds.']
     tick_ms: Annotated[
-        Optional[Amount], 'CPU time of the last sampling and evaluating, in milliseconds.'
+        Optional[Amount], 'CPU time of the last sampling and evaluation, in milliseconds.'
     ]
 
 
@@ -38,20 +38,20 @@ class Sampling:
 class Group:
     """The OSDs of one device class."""
 
-    who: Annotated[str, 'Mask of the config store that addresses the group.']
-    osds: Annotated[tuple[OsdId, ...], 'Ids of OSDs.']
+    who: Annotated[str, 'Config mask of the group.']
+    osds: Annotated[tuple[OsdId, ...], 'Ids of the OSDs.']
     workload: WorkloadSummary
-    limit: Annotated[Limit, 'What bounds the clients of the group now.']
+    limit: Annotated[Limit, 'Current bottleneck of the clients of the group.']
     options: GroupOptions
     conclusion: Annotated[
         Optional[str],
-        'What was concluded for the group; says why where nothing is recommended.',
+        'Conclusion for the group, with the reason if nothing is recommended.',
     ]
 
 
 @dataclass(frozen=True)
 class FindingCounts:
-    """How many findings there are, by severity."""
+    """Number of findings by severity."""
 
     error: Count
     warning: Count
@@ -62,33 +62,31 @@ class FindingCounts:
 class NotApplied:
     """A recommendation that auto-apply does not apply yet."""
 
-    recommendation: Annotated[str, 'Its id.']
-    not_yet_because: Annotated[str, 'Why.']
+    recommendation: Annotated[str, 'Id of the recommendation.']
+    not_yet_because: Annotated[str, 'Reason.']
 
 
 @dataclass(frozen=True)
 class TrackRecord:
-    """Predictions against outcomes of all changes that ended."""
+    """Accuracy of the predictions for all ended changes."""
 
-    changes: Annotated[Count, 'Changes that ended.']
-    compared: Annotated[
-        Count, 'Those with a prediction and a measurement that can be compared with it.'
-    ]
-    right: Annotated[Count, 'The measured interval meets the predicted one.']
-    direction: Annotated[Count, 'It does not, but the change went the way that was predicted.']
-    wrong: Annotated[Count, 'Neither.']
-    held: Annotated[Count, 'Measured values that lay in the predicted interval.']
+    changes: Annotated[Count, 'Number of ended changes.']
+    compared: Annotated[Count, 'Changes with a prediction and a comparable measurement.']
+    right: Annotated[Count, 'Changes whose measured and predicted intervals overlap.']
+    direction: Annotated[Count, 'Changes of which only the direction was predicted correctly.']
+    wrong: Annotated[Count, 'All other compared changes.']
+    held: Annotated[Count, 'Measured values within the predicted interval.']
     mean_width_percent: Annotated[
         Optional[Amount],
-        'Width of the predicted intervals, in points of percent; null where none was compared.',
+        'Mean width of the predicted intervals, in percentage points; null without comparisons.',
     ]
     interval_score: Annotated[
         Optional[Amount],
-        'Mean interval score of the predictions at 80%: width, and ten times what a measured value '
-        'lies outside. Less is better.',
+        'Mean interval score of the predictions at 80%: width plus ten times the distance of '
+        'measured values outside the interval. Lower is better.',
     ]
     naive_interval_score: Annotated[
-        Optional[Amount], 'The same of a forecast that nothing changes.'
+        Optional[Amount], 'Interval score of a forecast without any change, for comparison.'
     ]
 
 
@@ -96,20 +94,20 @@ class TrackRecord:
 class Manager:
     """One ceph-mgr of the cluster."""
 
-    name: Annotated[str, 'The manager\'s name, without "mgr.".']
-    host: Annotated[Optional[str], 'Where it runs; null where it did not report that.']
-    active: Annotated[bool, 'Whether it is the active one.']
-    has_module: Annotated[bool, 'Whether it found the files of this module when it started.']
+    name: Annotated[str, 'Name of the mgr, without "mgr.".']
+    host: Annotated[Optional[str], 'Host name; null: not reported.']
+    active: Annotated[bool, 'Whether it is active.']
+    has_module: Annotated[bool, 'Whether the files of this module were installed at its start.']
 
 
 @dataclass(frozen=True)
 class Status:
-    """The whole on one screen."""
+    """Overview of the module."""
 
-    time: Annotated[Optional[Time], 'When this was so. ISO 8601, UTC.']
-    mode: Annotated[Mode, 'How much the module may do.']
+    time: Annotated[Optional[Time], 'Time of the data. ISO 8601, UTC.']
+    mode: Annotated[Mode, 'Operating mode of the module.']
     release: Annotated[
-        Optional[str], 'Release of the active mgr; null where the module does not know it.'
+        Optional[str], 'Release of the active mgr; null if the module does not support it.'
     ]
     version: Annotated[str, 'Version of the module.']
     sampling: Sampling
@@ -120,18 +118,14 @@ class Status:
         Optional[RolloutSummary],
         'The rollout under way or the last one; null before the first.',
     ]
-    campaign: Annotated[
-        Optional[CampaignSummary], 'The compaction campaign under way; null where none is.'
-    ]
+    campaign: Annotated[Optional[CampaignSummary], 'The compaction campaign under way; null: none.']
     auto_apply: Annotated[
         tuple[NotApplied, ...],
-        'In mode auto-apply: why each recommendation is not applied by itself yet.',
+        'Recommendations that auto-apply does not apply yet; empty in other modes.',
     ]
-    track_record: Annotated[TrackRecord, 'Predictions against outcomes of all changes that ended.']
-    managers: Annotated[
-        tuple[Manager, ...], 'The active manager and the standbys, as far as they are known.'
-    ]
-    notices: Annotated[tuple[str, ...], 'What an operator must know of the module itself.']
+    track_record: Annotated[TrackRecord, 'Accuracy of the predictions for all ended changes.']
+    managers: Annotated[tuple[Manager, ...], 'The known active and standby mgrs.']
+    notices: Annotated[tuple[str, ...], 'Limitations and problems of the module.']
 
 
 def status_of(snapshot: Snapshot) -> Status:

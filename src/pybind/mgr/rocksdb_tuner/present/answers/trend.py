@@ -1,4 +1,4 @@
-"""What was, for charts."""
+"""Time series for charts."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ _Values = tuple[Optional[Amount], ...]
 
 @dataclass(frozen=True)
 class Trend:
-    """What one OSD, or those of one device class, did."""
+    """Time series of an OSD or a device class."""
 
-    osd: Annotated[Optional[OsdId], 'Id of an OSD; null for a device class.']
+    osd: Annotated[Optional[OsdId], 'Id of the OSD; null for a device class.']
     device_class: Annotated[Optional[str], 'Name of the device class; null for an OSD.']
     time_s: Annotated[tuple[int, ...], 'Seconds since the epoch, oldest first.']
     kv_sync_ms: Annotated[_Values, 'Mean duration of one round of the kv_sync thread.']
     kv_sync_busy: Annotated[_Values, 'Time inside kv_sync over wall time.']
     commit_ms: Annotated[_Values, 'Mean time until a transaction is durable.']
-    write_iops: Annotated[_Values, 'Client writes a second.']
-    wal_bytes_per_s: Annotated[_Values, 'Written to the write-ahead log.']
-    sst_bytes_per_s: Annotated[_Values, 'Written to SST files.']
-    compaction_bytes_per_s: Annotated[_Values, 'Written by compaction.']
-    db_write_amp: Annotated[_Values, 'WAL and SST bytes over WAL bytes.']
-    db_used_bytes: Annotated[_Values, 'Used on the DB device.']
+    write_iops: Annotated[_Values, 'Client writes per second.']
+    wal_bytes_per_s: Annotated[_Values, 'Bytes written to the WAL per second.']
+    sst_bytes_per_s: Annotated[_Values, 'Bytes written to SST files per second.']
+    compaction_bytes_per_s: Annotated[_Values, 'Bytes written by compaction per second.']
+    db_write_amp: Annotated[_Values, '(WAL + SST bytes) / WAL bytes.']
+    db_used_bytes: Annotated[_Values, 'Bytes used on the DB device.']
 
 
 def trends_of(
     osds: Sequence[tuple[int, FoundTrend]], device_class: Optional[tuple[str, FoundTrend]]
 ) -> tuple[Trend, ...]:
-    """Of OSDs, or of a device class."""
+    """Time series of OSDs, or of a device class."""
     series: list[tuple[Optional[int], Optional[str], FoundTrend]] = [
         (osd_id, None, found) for osd_id, found in osds
     ]

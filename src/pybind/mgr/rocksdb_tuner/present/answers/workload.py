@@ -1,4 +1,4 @@
-"""What clients do, and what bounds them."""
+"""Workloads and bottlenecks of the clients."""
 
 from __future__ import annotations
 
@@ -19,49 +19,47 @@ from .notes import Amount, InPlace, OsdId, Share
 
 @dataclass(frozen=True)
 class Evidence:
-    """A measured value that a conclusion rests on."""
+    """A measurement behind a conclusion."""
 
     signal: Annotated[str, 'Name of the signal, or "pools" for the applications of the pools.']
     value: Annotated[Optional[float], 'Measured value, in the given unit.']
     unit: Annotated[str, 'Unit of the value.']
-    window_s: Annotated[Optional[Amount], 'Seconds over which it was measured.']
-    statement: Annotated[str, 'What the value means, as a sentence.']
+    window_s: Annotated[Optional[Amount], 'Length of the measurement, in seconds.']
+    statement: Annotated[str, 'Interpretation, as a sentence.']
 
 
 @dataclass(frozen=True)
 class WorkloadSummary:
-    """What the clients do."""
+    """Workload of the clients."""
 
-    class_: Annotated[
-        WorkloadClass, 'What the clients do; "unknown" where not enough is known to tell.'
-    ]
-    confidence: Annotated[Share, '0..1; 0 for the class "unknown".']
+    class_: Annotated[WorkloadClass, 'Workload class; "unknown": not enough data.']
+    confidence: Annotated[Share, 'Confidence, 0..1; 0 for the class "unknown".']
 
 
 @dataclass(frozen=True)
 class Workload(WorkloadSummary):
-    """What the clients do, and how that is known."""
+    """Workload of the clients, with evidence."""
 
-    evidence: Annotated[tuple[Evidence, ...], 'What was measured that supports the class.']
+    evidence: Annotated[tuple[Evidence, ...], 'Measurements that support the class.']
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What bounds clients now."""
+    """Current bottleneck of the clients."""
 
     resource: Annotated[
         Resource,
-        '"none": of what is measured, nothing bounds them; "unknown": too little is known.',
+        'Limiting resource; "none": no measured resource is limiting; "unknown": not enough data.',
     ]
-    confidence: Annotated[Share, '0..1; 0 for "unknown".']
-    evidence: Annotated[tuple[Evidence, ...], 'What was measured that supports it.']
+    confidence: Annotated[Share, 'Confidence, 0..1; 0 for "unknown".']
+    evidence: Annotated[tuple[Evidence, ...], 'Measurements that support it.']
 
 
 @dataclass(frozen=True)
 class OsdPlace:
-    """An OSD and where it is."""
+    """An OSD and its place in the cluster."""
 
-    osd: Annotated[OsdId, 'Id of an OSD.']
+    osd: Annotated[OsdId, 'Id of the OSD.']
     host: Annotated[Optional[str], 'Name of its host.']
     device_class: Annotated[Optional[str], 'Device class, from the CRUSH map.']
     up: Annotated[bool, 'Whether the OSD is up.']
@@ -69,17 +67,17 @@ class OsdPlace:
 
 @dataclass(frozen=True)
 class GroupWorkload:
-    """The clients of the OSDs of one device class."""
+    """Workload of the OSDs of one device class."""
 
-    who: Annotated[str, 'Mask of the config store that addresses the group.']
-    osds: Annotated[tuple[OsdId, ...], 'Ids of OSDs.']
+    who: Annotated[str, 'Config mask of the group.']
+    osds: Annotated[tuple[OsdId, ...], 'Ids of the OSDs.']
     workload: Workload
-    limit: Annotated[Limit, 'What bounds the clients of the group now.']
+    limit: Annotated[Limit, 'Current bottleneck of the clients of the group.']
 
 
 @dataclass(frozen=True)
 class OsdWorkload:
-    """The clients of one OSD."""
+    """Workload of one OSD."""
 
     place: Annotated[OsdPlace, InPlace()]
     workload: Workload
@@ -87,10 +85,10 @@ class OsdWorkload:
 
 @dataclass(frozen=True)
 class Workloads:
-    """What the clients do, by group and by OSD, with the evidence."""
+    """Workloads by group and by OSD, with evidence."""
 
-    groups: Annotated[tuple[GroupWorkload, ...], 'By device class.']
-    osds: Annotated[tuple[OsdWorkload, ...], 'By OSD.']
+    groups: Annotated[tuple[GroupWorkload, ...], 'Workloads by device class.']
+    osds: Annotated[tuple[OsdWorkload, ...], 'Workloads by OSD.']
 
 
 def workloads_of(snapshot: Snapshot) -> Workloads:
@@ -116,7 +114,7 @@ def place_of(info: OsdInfo) -> OsdPlace:
 
 
 def workload_summary_of(found: Optional[FoundWorkload]) -> WorkloadSummary:
-    """Of what is not known too: "unknown" is a class, so that readers always find an object."""
+    """Class "unknown" for an unknown workload, so readers always find an object."""
     if found is None:
         return WorkloadSummary(WorkloadClass.UNKNOWN, 0.0)
     return WorkloadSummary(found.workload_class, found.confidence)
