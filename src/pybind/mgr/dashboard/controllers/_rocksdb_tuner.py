@@ -1,11 +1,10 @@
-"""The RocksDB Tuner in the dashboard's REST API: its commands, with its login and roles.
+"""REST API of the RocksDB Tuner in the dashboard, with the dashboard's login and roles.
 
-Each endpoint is a command of the module, asked by `mgr.remote`: what is read, judged and refused
-is decided there, once. Reading needs read permission of the scope OSD; a change needs update
-permission of OSD and of the configuration. Nothing is changed by GET, and what changes takes
-application/json only (the dashboard's rule, from which `allow_empty_body` would except it): no page
-of another origin can send that without being asked for permission first. In the history stands the
-user of the dashboard who asked.
+Each endpoint calls a command of the module through `mgr.remote`; all logic and validation is there.
+Reading requires read permission for the scope OSD. A change requires update permission for OSD and
+for the configuration. GET never changes anything. Changes accept application/json only (the
+dashboard's rule, which `allow_empty_body` would bypass), so a page of another origin cannot send
+them without a CORS preflight. The history records the dashboard user as the actor.
 """
 
 from __future__ import annotations
@@ -37,17 +36,17 @@ logger = logging.getLogger(__name__)
 
 MODULE = 'rocksdb_tuner'
 COMPONENT = 'rocksdb_tuner'
-#: As much of an unknown parameter's name is repeated.
+#: An unknown parameter's name is truncated to this in the error.
 MAX_NAME_CHARACTERS = 64
-#: Longer than any option string that somebody could mean.
+#: Longer than any plausible option string.
 MAX_TEXT_CHARACTERS = 16384
-#: More than any body that has such texts.
+#: Larger than any valid request body.
 MAX_BODY_BYTES = 1 << 18
-#: More than any list of texts that somebody could mean.
+#: Longer than any plausible list.
 MAX_ITEMS = 100
-#: Parameters that are lists of texts; all others are one text, number or yes/no.
+#: Parameters that are lists of strings; all others are scalars.
 LISTS = frozenset({'releases', 'cautions'})
-#: As much of a user's name as the history shows.
+#: The history shows at most this much of a user name.
 MAX_ACTOR_CHARACTERS = 64
 
 _STATUS_OF_ERRNO = {
@@ -61,7 +60,7 @@ _STATUS_OF_ERRNO = {
     errno.EAGAIN: 503,
 }
 
-#: A change that goes on after its answer, which is how things stand by then.
+#: A change that continues after the response, which has the state so far.
 ACCEPTED = 202
 CREATED = 201
 OK = 200
@@ -71,16 +70,16 @@ _Handler = TypeVar('_Handler', bound=Callable[..., Any])
 
 
 def _error(status: int, code: str, text: str) -> DashboardException:
-    # The dashboard writes the text to the log of the manager, which fails on a NUL, and on half a
-    # character: both can be in what was asked.
+    # The dashboard logs the text, and the mgr log fails on NUL and on lone surrogates, which a
+    # request may contain.
     shown = ''.join(c if c.isprintable() or c == '\n' else ascii(c)[1:-1] for c in text)
     return DashboardException(msg=shown, code=code, component=COMPONENT, http_status_code=status)
 
 
 def _checked(handler: _Handler) -> _Handler:
-    """Answer 400 to a parameter that is not known, missing, or of another kind than it must be.
+    """Respond 400 to unknown, missing or mistyped parameters.
 
-    The dashboard itself answers 500 to a parameter that a handler does not take or does not get.
+    The dashboard itself responds 500 to unknown or missing parameters.
     """
     code = handler.__code__
     known = code.co_varnames[1 : code.co_argcount]
@@ -93,21 +92,21 @@ def _checked(handler: _Handler) -> _Handler:
             if name not in known:
                 choices = ', '.join(known) or 'none'
                 unknown = name[:MAX_NAME_CHARACTERS]
-                raise _bad(f'there is no parameter "{unknown}"; parameters: {choices}')
+                raise _bad(f'unknown parameter "{unknown}"; parameters: {choices}')
         for name in required:
             if given.get(name) is None:
-                raise _bad(f'the parameter "{name}" is missing')
-        said = {name: value for name, value in given.items() if value is not None}
-        return handler(self, **{name: _read(name, value) for name, value in said.items()})
+                raise _bad(f'missing parameter "{name}"')
+        given = {name: value for name, value in given.items() if value is not None}
+        return handler(self, **{name: _read(name, value) for name, value in given.items()})
 
     return checking  # type: ignore[return-value]
 
 
 def _read(name: str, value: object) -> object:
-    """The value of a parameter as a command line has it: a text, or a list of texts."""
+    """A parameter as on the command line: a string, or a list of strings."""
     if name in LISTS:
         if not isinstance(value, list) or len(value) > MAX_ITEMS:
-            raise _bad(f'"{name}" must be a list of at most {MAX_ITEMS} texts')
+            raise _bad(f'"{name}" must be a list of at most {MAX_ITEMS} strings')
         return [_text(name, item) for item in value]
     return _text(name, value)
 
@@ -116,10 +115,10 @@ def _text(name: str, value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, (str, int)):
-        raise _bad(f'"{name}" must be a text, a number, true or false')
+        raise _bad(f'"{name}" must be a string, a number, true or false')
     text = str(value)
     if len(text) > MAX_TEXT_CHARACTERS:
-        raise _bad(f'"{name}" has {len(text)} characters, at most {MAX_TEXT_CHARACTERS} are read')
+        raise _bad(f'"{name}" has {len(text)} characters; the limit is {MAX_TEXT_CHARACTERS}')
     return text
 
 
@@ -128,14 +127,14 @@ def _bad(text: str) -> DashboardException:
 
 
 def _ask(command: str, actor: Optional[str] = None, **arguments: Optional[object]) -> Any:
-    """The JSON answer of a command of the module; DashboardException for everything else.
+    """The JSON answer of a module command; raises DashboardException for any error.
 
-    Texts of unexpected errors hold a traceback, and do not leave this function.
+    Messages of unexpected errors contain a traceback and are only logged.
     """
-    said = {name: value for name, value in arguments.items() if value is not None}
+    given = {name: value for name, value in arguments.items() if value is not None}
     try:
-        asked = (command, said) if actor is None else (command, said, actor)
-        answer = mgr.remote(MODULE, 'remote_command', *asked)
+        call = (command, given) if actor is None else (command, given, actor)
+        answer = mgr.remote(MODULE, 'remote_command', *call)
     except ImportError:
         raise _error(
             503,
@@ -147,8 +146,8 @@ def _ask(command: str, actor: Optional[str] = None, **arguments: Optional[object
         raise _error(
             500,
             'module_outdated',
-            'The files of the rocksdb_tuner module on this manager are of another version than '
-            'those in its dashboard: install both again, then: ceph mgr fail',
+            'The rocksdb_tuner module and its dashboard files on this mgr have different versions. '
+            'Reinstall both, then run: ceph mgr fail',
         ) from None
     except Exception:
         logger.exception('the rocksdb_tuner module failed')
@@ -163,31 +162,31 @@ def _ask(command: str, actor: Optional[str] = None, **arguments: Optional[object
 
 
 def read_body(entity: Any) -> None:
-    """Take the body of a request, in place of CherryPy's own reader of JSON.
+    """Read the body of a request, instead of CherryPy's own JSON reader.
 
-    The dashboard fails with a traceback for a body that is no object, and passes over one whose
-    type is followed by a charset, as if nothing had been said in it.
+    The dashboard's reader fails with a traceback if the body is not an object, and silently ignores
+    a body whose Content-Type has a charset.
     """
     if entity.headers.get('Content-Type') != 'application/json':
-        raise cherrypy.HTTPError(415, 'Content-Type must be "application/json", as it is here')
+        raise cherrypy.HTTPError(415, 'Content-Type must be exactly "application/json"')
     length = entity.headers.get('Content-Length', '')
     if not length.isdecimal():
-        raise cherrypy.HTTPError(411, 'Content-Length is needed')
-    # int() refuses thousands of digits
+        raise cherrypy.HTTPError(411, 'Content-Length is required')
+    # int() raises on thousands of digits
     if len(length) > len(str(MAX_BODY_BYTES)) or int(length) > MAX_BODY_BYTES:
-        raise cherrypy.HTTPError(413, f'A body has at most {MAX_BODY_BYTES} bytes')
+        raise cherrypy.HTTPError(413, f'The body exceeds {MAX_BODY_BYTES} bytes')
     try:
         body = json.loads(entity.fp.read())
     except (ValueError, RecursionError):
-        raise cherrypy.HTTPError(400, 'The body is no JSON document') from None
+        raise cherrypy.HTTPError(400, 'The body is not valid JSON') from None
     if not isinstance(body, dict):
-        raise cherrypy.HTTPError(400, 'The body must be a JSON object, "{}" at least')
+        raise cherrypy.HTTPError(400, 'The body must be a JSON object, at least "{}"')
     cherrypy.serving.request.json = body
 
 
 def _flag(name: str, text: str) -> bool:
     if text not in {'true', 'false'}:
-        raise _bad(f'"{name}" is "{text}": give true or false')
+        raise _bad(f'invalid {name} "{text}"; expected true or false')
     return text == 'true'
 
 
@@ -195,38 +194,38 @@ def _number(name: str, text: Optional[str]) -> Optional[int]:
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise _bad(f'"{name}" is "{text}": give a whole number')
+        raise _bad(f'invalid {name} "{text}"; expected an integer')
     return int(text)
 
 
-_OSD = (str, 'Number of an OSD')
+_OSD = (str, 'Id of an OSD')
 _ID = (str, 'Id of a recommendation')
 _RELEASE = (str, 'Name of a release', True)
-_SAID = {
-    'osd': (str, 'OSD whose release and hardware count', True),
+_OVERRIDES = {
+    'osd': (str, 'OSD to take the release and hardware from', True),
     'release': _RELEASE,
-    'cores': (str, 'Cores of an OSD', True),
-    'db_size': (str, 'Size of the DB device, with its unit', True),
-    'wal_size': (str, 'Size of the WAL device, with its unit', True),
-    'memory': (str, 'osd_memory_target, with its unit', True),
+    'cores': (str, 'CPU cores per OSD', True),
+    'db_size': (str, 'Size of the DB device, with unit', True),
+    'wal_size': (str, 'Size of the WAL device, with unit', True),
+    'memory': (str, 'osd_memory_target, with unit', True),
 }
 
 
 @APIRouter('/rocksdb_tuner', Scope.OSD)
-@APIDoc('Measure, explain and change how OSDs use RocksDB', 'RocksDBTuner')
+@APIDoc('Monitor and tune the RocksDB of OSDs', 'RocksDBTuner')
 class RocksDBTuner(BaseController):
-    """The names and fields of all answers are those of the command line's JSON."""
+    """All responses have the same fields as the JSON output of the commands."""
 
     _cp_config = {
         'tools.json_in.processor': read_body,
-        # Whatever fails before a handler is asked is told in the log, not to the browser.
+        # Failures before a handler runs are logged, not sent to the browser.
         'request.show_tracebacks': False,
     }
 
     @Endpoint('GET', path='')
     @ReadPermission
     @EndpointDoc(
-        'Mode, sampling, device classes with workload and options, and what is open',
+        'Show the mode, sampling, device classes, findings and operations',
         responses=responses('status'),
     )
     @_checked
@@ -236,7 +235,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/osd')
     @ReadPermission
     @EndpointDoc(
-        'What every OSD does',
+        'List the OSDs with their workload, signals and options',
         responses=responses('osd'),
     )
     @_checked
@@ -246,7 +245,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/osd/{osd_id}')
     @ReadPermission
     @EndpointDoc(
-        'All that is known of one OSD',
+        'Show the details of an OSD',
         parameters={'osd_id': _OSD},
         responses=responses('osd-detail'),
     )
@@ -257,7 +256,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/osd/{osd_id}/growth')
     @ReadPermission
     @EndpointDoc(
-        'How the DB of one OSD grew on its device, with the forecast',
+        'Show the DB growth of an OSD, with a forecast',
         parameters={'osd_id': _OSD},
         responses=responses('growth'),
     )
@@ -267,7 +266,7 @@ class RocksDBTuner(BaseController):
 
     @Endpoint('GET', path='/map')
     @ReadPermission
-    @EndpointDoc('What all OSDs do, by columns', responses=responses('osd-map'))
+    @EndpointDoc('Show all OSDs, in columnar form', responses=responses('osd-map'))
     @_checked
     def osd_map(self) -> Any:
         return _ask('osd_map')
@@ -275,9 +274,9 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/trend')
     @ReadPermission
     @EndpointDoc(
-        'What some OSDs, or those of a device class, did in the last hours',
+        'Show time series of OSDs or of a device class over the last hours',
         parameters={
-            'osds': (str, 'Numbers of OSDs, with commas between them', True),
+            'osds': (str, 'Comma-separated OSD ids', True),
             'device_class': (str, 'Name of a device class', True),
         },
         responses=responses('trend'),
@@ -289,7 +288,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/workload')
     @ReadPermission
     @EndpointDoc(
-        'What the clients do, with the evidence',
+        'Show the client workloads, with evidence',
         responses=responses('workload'),
     )
     @_checked
@@ -299,7 +298,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/findings')
     @ReadPermission
     @EndpointDoc(
-        'Findings, worst first',
+        'List the findings, worst first',
         responses=responses('findings'),
     )
     @_checked
@@ -309,7 +308,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/candidates')
     @ReadPermission
     @EndpointDoc(
-        'The option sets that were weighed for each device class, and which was chosen',
+        'List the option strings considered for each device class, and the decision',
         responses=responses('candidates'),
     )
     @_checked
@@ -319,7 +318,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/recommendation')
     @ReadPermission
     @EndpointDoc(
-        'What should change',
+        'List the recommendations',
         responses=responses('recommend'),
     )
     @_checked
@@ -329,7 +328,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/recommendation/{recommendation_id}')
     @ReadPermission
     @EndpointDoc(
-        'One recommendation in full',
+        'Show a recommendation in full',
         parameters={'recommendation_id': _ID},
         responses=responses('show'),
     )
@@ -340,8 +339,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/recommendation/{recommendation_id}/plan')
     @ReadPermission
     @EndpointDoc(
-        'What applying it would do, step by step; of a compaction, which has no more steps than it '
-        'shows, the recommendation itself',
+        'Preview the steps to apply a recommendation; for a compaction, the recommendation itself',
         parameters={'recommendation_id': _ID},
         responses=responses('plan'),
     )
@@ -352,7 +350,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/profile')
     @ReadPermission
     @EndpointDoc(
-        'The known option sets',
+        'List the profiles',
         responses=responses('profile-ls'),
     )
     @_checked
@@ -362,8 +360,8 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/profile/{name}')
     @ReadPermission
     @EndpointDoc(
-        'One option set with its published evidence',
-        parameters={'name': (str, 'Name of an option set')},
+        'Show a profile with its published evidence',
+        parameters={'name': (str, 'Name of a profile')},
         responses=responses('profile-show'),
     )
     @_checked
@@ -373,11 +371,11 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/profile/{name}/diff')
     @ReadPermission
     @EndpointDoc(
-        'Two option sets, or what an OSD runs and one, option by option',
+        'Compare two profiles, or a profile with the running options of an OSD',
         parameters={
-            'name': (str, 'Name of an option set'),
-            'other': (str, 'Name of the one to compare it with', True),
-            'osd': (str, 'OSD whose options to compare it with', True),
+            'name': (str, 'Name of a profile'),
+            'other': (str, 'Name of the profile to compare with', True),
+            'osd': (str, 'OSD to compare with', True),
             'release': _RELEASE,
         },
         responses=responses('profile-diff'),
@@ -395,12 +393,12 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/check')
     @ReadPermission
     @EndpointDoc(
-        'Judge an option string: would an OSD start, what would it run, what is unwise',
+        'Validate an option string: whether an OSD starts, effective values, problems',
         parameters={
             'options': (str, 'Option string', True),
-            'device_class': (str, 'Device class for whose OSDs to judge it', True),
+            'device_class': (str, 'Device class of the OSDs to validate for', True),
             'cfs': (str, 'bluestore_rocksdb_cfs', True),
-            **_SAID,
+            **_OVERRIDES,
         },
         responses=responses('check'),
     )
@@ -433,15 +431,15 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/model')
     @ReadPermission
     @EndpointDoc(
-        'What RocksDB makes of an option string: WAL, memory, levels, write amplification',
+        'Model an option string: WAL, memory, levels, write amplification',
         parameters={
             'options': (str, 'Option string', True),
             'workload': (str, 'Workload class', True),
-            'data': (str, 'Live data in the DB, with its unit', True),
-            'ingest': (str, 'Bytes written into the DB a second, with their unit', True),
-            'key_size': (str, 'Mean size of a key with its value, with its unit', True),
+            'data': (str, 'Live data in the DB, with unit', True),
+            'ingest': (str, 'Bytes written to the DB per second, with unit', True),
+            'key_size': (str, 'Mean size of a key with its value, with unit', True),
             'cfs': (str, 'bluestore_rocksdb_cfs', True),
-            **_SAID,
+            **_OVERRIDES,
         },
         responses=responses('model'),
     )
@@ -480,8 +478,8 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/derivation')
     @ReadPermission
     @EndpointDoc(
-        'An option set derived from the published goals, and which published one it is',
-        parameters={'workload': (str, 'Workload class', True), **_SAID},
+        'Derive an option string from the published goals, and show the nearest profile',
+        parameters={'workload': (str, 'Workload class', True), **_OVERRIDES},
         responses=responses('profile-derive'),
     )
     @_checked
@@ -509,7 +507,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/option')
     @ReadPermission
     @EndpointDoc(
-        'The options that are known',
+        'List the known options',
         responses=responses('explain-ls'),
     )
     @_checked
@@ -519,7 +517,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/option/{name}')
     @ReadPermission
     @EndpointDoc(
-        'What an option does, its defaults, and why one would change it',
+        'Show what an option does, its defaults, and when to change it',
         parameters={'name': (str, 'Name of an option')},
         responses=responses('explain'),
     )
@@ -530,7 +528,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/history')
     @ReadPermission
     @EndpointDoc(
-        'Every change that was made, and how it ended',
+        'List all changes and their outcomes',
         responses=responses('history'),
     )
     @_checked
@@ -540,8 +538,8 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/report')
     @ReadPermission
     @EndpointDoc(
-        'All that is known as one document',
-        parameters={'anonymous': (bool, 'Without names of hosts and addresses', True)},
+        'Get all collected data as one document',
+        parameters={'anonymous': (bool, 'Replace host names and addresses', True)},
         responses=responses('report'),
     )
     @_checked
@@ -551,8 +549,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/rollout')
     @ReadPermission
     @EndpointDoc(
-        'The rollout under way, or the last one; null before the first. Beside it the compaction '
-        'campaign',
+        'Show the current or last rollout and compaction campaign; null before the first rollout',
         responses=responses('rollout'),
     )
     @_checked
@@ -562,7 +559,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('GET', path='/mode')
     @ReadPermission
     @EndpointDoc(
-        'The mode in force, and those that there are',
+        'Show the current mode and all modes',
         responses=responses('mode'),
     )
     @_checked
@@ -572,8 +569,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('POST', path='/osd/{osd_id}/deep')
     @UpdatePermission
     @EndpointDoc(
-        "All that is known of one OSD, with RocksDB's own statistics: what of them is off is "
-        'switched on for the moment',
+        "Show the details of an OSD with RocksDB's own statistics, enabling them temporarily",
         parameters={'osd_id': _OSD},
         responses=responses('osd-detail', CREATED),
     )
@@ -584,14 +580,14 @@ class RocksDBTuner(BaseController):
     @Endpoint('POST', path='/profile')
     @UpdatePermission
     @EndpointDoc(
-        'Keep an option set of your own',
+        'Add a custom profile',
         parameters={
             'name': (str, '1 to 63 of a-z, 0-9, "." and "-"'),
-            'title': (str, 'What it is, in a few words'),
+            'title': (str, 'Short description'),
             'options': (str, 'Option string'),
-            'releases': ([str], 'Names of the releases that it is for'),
-            'source': (str, 'Where it comes from'),
-            'cautions': ([str], 'What to look out for', True),
+            'releases': ([str], 'Releases that it is for'),
+            'source': (str, 'Source of the profile'),
+            'cautions': ([str], 'Cautions', True),
         },
         responses=responses('profile-show', CREATED),
     )
@@ -618,8 +614,8 @@ class RocksDBTuner(BaseController):
     @Endpoint('DELETE', path='/profile/{name}')
     @UpdatePermission
     @EndpointDoc(
-        'Remove an option set of your own',
-        parameters={'name': (str, 'Name of an option set')},
+        'Remove a custom profile',
+        parameters={'name': (str, 'Name of a profile')},
     )
     @_checked
     def remove_profile(self, name: str) -> Any:
@@ -628,7 +624,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('POST', path='/recommendation/{recommendation_id}/apply')
     @UpdatePermission
     @EndpointDoc(
-        'Carry out a recommendation, as a rollout or a compaction campaign',
+        'Apply a recommendation, as a rollout or a compaction campaign',
         parameters={'recommendation_id': _ID},
         responses=responses('rollout', ACCEPTED),
     )
@@ -649,7 +645,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('POST', path='/rollout/resume')
     @UpdatePermission
     @EndpointDoc(
-        'Go on with a paused rollout or compaction campaign',
+        'Resume a paused rollout or compaction campaign',
         responses=responses('rollout', ACCEPTED),
     )
     @_checked
@@ -659,8 +655,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('POST', path='/rollout/abort')
     @UpdatePermission
     @EndpointDoc(
-        'End the rollout, or the compaction campaign, where it is, with the OSD in flight brought '
-        'to safety',
+        'Abort the rollout or compaction campaign once the OSD in flight is safe',
         responses=responses('rollout', ACCEPTED),
     )
     @_checked
@@ -670,7 +665,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('POST', path='/rollout/ack')
     @UpdatePermission
     @EndpointDoc(
-        'Take note of a rollout that failed or was rolled back: its health check clears',
+        'Acknowledge a failed or rolled-back rollout, which clears its health check',
         responses=responses('rollout', ACCEPTED),
     )
     @_checked
@@ -680,8 +675,8 @@ class RocksDBTuner(BaseController):
     @Endpoint('POST', path='/rollback')
     @UpdatePermission
     @EndpointDoc(
-        'Restore exactly what was there before a rollout',
-        parameters={'rollout_id': (str, 'Id of a rollout; the last one without', True)},
+        'Roll back a rollout to the exact previous settings',
+        parameters={'rollout_id': (str, 'Id of a rollout; default: the last one', True)},
         responses=responses('rollout', ACCEPTED),
     )
     @_checked
@@ -691,7 +686,7 @@ class RocksDBTuner(BaseController):
     @Endpoint('PUT', path='/mode')
     @UpdatePermission
     @EndpointDoc(
-        'Set what the module may do',
+        'Set the operating mode',
         parameters={'mode': (str, 'off, observe, recommend or auto-apply')},
         responses=responses('mode'),
     )
@@ -700,11 +695,11 @@ class RocksDBTuner(BaseController):
         return self._change(OK, 'mode', mode=mode)
 
     def _change(self, status: int, command: str, **arguments: Optional[object]) -> Any:
-        """``status``: of an answer that is no error. The document knows 200 of PUT only."""
-        # The scope of the endpoints is that of OSDs; what is changed is the configuration.
+        """``status``: HTTP status of a successful change. The API document has 200 for PUT only."""
+        # The endpoints have the scope OSD, but a change also updates the configuration.
         if not self._has_permissions([Permission.UPDATE], Scope.CONFIG_OPT):
             raise _error(
-                403, 'forbidden', 'This needs permission to update the configuration (config-opt)'
+                403, 'forbidden', 'Update permission for the configuration (config-opt) is required'
             )
         user = str(JwtManager.get_username())[:MAX_ACTOR_CHARACTERS]
         answer = _ask(command, f'dashboard:{user}', **arguments)
