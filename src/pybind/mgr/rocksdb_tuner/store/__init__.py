@@ -1,5 +1,6 @@
-"""What survives a failover of the manager: records as texts under keys, and back.
+"""State that survives a mgr failover: records stored as texts in the config-key store.
 
-`codec` makes JSON values of frozen dataclasses, `text` makes texts of those, `pieces` and `spread`
-keep what is longer than one key holds, and `quarantine` sets aside what cannot be read.
+`codec` converts frozen dataclasses to JSON values, `text` converts these to texts, `pieces` and
+`spread` store texts that exceed the size limit of a key, and `quarantine` moves unreadable data
+aside.
 """

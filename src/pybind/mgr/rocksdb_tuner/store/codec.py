@@ -1,12 +1,12 @@
-"""Frozen dataclasses and named tuples as JSON values, and back, by their types alone.
+"""Converts frozen dataclasses and named tuples to JSON values and back, driven by their types.
 
-Nothing that is read is trusted: whatever is not of its type is a `StoredStateError` that names the
-place, what is there and what would be right. Every field must be there, so that damage is no
-default; one that a later version of the module added is marked with `ADDED_LATER`.
+Decoding validates everything: a value of the wrong type raises a `StoredStateError` with its
+location, the value and the expected type. Every field is required, so damage never turns into a
+default; fields added by a later version of the module are marked with `ADDED_LATER`.
 
-Many records of one kind are one list for each field, since like values side by side compress best.
-Texts that recur can be kept once, in a `Table`; a number stands for them. No text is a number, so
-both are read alike.
+Many records of one kind are stored as one list per field, since similar values compress best next
+to each other. Repeated texts can be stored once, in a `Table`, and referenced by number. A text is
+never a JSON number, so both forms are decoded alike.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from ..kinds import Form, Kind, Only, fields_of
 from ..units import natural
 from .errors import StoredStateError
 
-#: For `field(metadata=...)`: the field has its default where a document does not have it.
+#: For `field(metadata=...)`: the field has its default if a document lacks it.
 ADDED_LATER: Mapping[str, object] = {'store': 'added later'}
-#: For `field(metadata=...)`: the field is not stored, and has its default when read.
+#: For `field(metadata=...)`: the field is not stored and is decoded as its default.
 NOT_STORED: Mapping[str, object] = {'store': 'not stored'}
 
-#: So many records are one list for each field.
+#: From this number of records on, each field is one list.
 COLUMNS_FROM = 16
-#: Shorter texts take hardly more room than a number.
+#: Shorter texts take little more space than a number.
 _TABLE_FROM_CHARS = 8
-#: Ceph counts in 64 bits.
+#: Ceph's counters have 64 bits.
 _LARGEST = 1 << 64
 
 _T = TypeVar('_T')
 
 
 class Table:
-    """Texts by number, each kept once."""
+    """Deduplicated texts, referenced by number."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -61,10 +61,10 @@ class Table:
 
 
 class _Source(NamedTuple):
-    """What holds for the whole of a document that is read."""
+    """Decoding context of a document."""
 
     texts: Sequence[str]
-    #: Names that no field has are refused.
+    #: Refuse unknown field names.
     exact: bool
 
 
@@ -78,7 +78,7 @@ class _Form(NamedTuple):
 
 
 class _MisfitError(Exception):
-    """What does not fit; the way to it is put together from the inside out."""
+    """A value that does not match its type; its path is built from the inside out."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -91,18 +91,18 @@ class _MisfitError(Exception):
 
 
 def encode(record: object, table: Optional[Table] = None, without: Sequence[str] = ()) -> Any:
-    """A frozen dataclass as a JSON object, but for the fields ``without``."""
+    """Encode a frozen dataclass as a JSON object, except the fields ``without``."""
     form = _record(type(record))
     return form.write_some(record, table, frozenset(without))
 
 
 def encode_field(record: object, name: str, table: Optional[Table] = None) -> Any:
-    """The value of one field as a JSON value, for `decode_field`."""
+    """Encode one field as a JSON value, for `decode_field`."""
     return _record(type(record)).field(name).form.write(getattr(record, name), table)
 
 
 def encode_rows(kind: type[Any], rows: Sequence[object], table: Optional[Table] = None) -> Any:
-    """Records of one kind as a JSON value, for `decode_rows`."""
+    """Encode records of one kind as a JSON value, for `decode_rows`."""
     return _rows(kind).write(rows, table)
 
 
@@ -115,10 +115,10 @@ def decode(
     given: Optional[Mapping[str, object]] = None,
     place: str = '',
 ) -> _T:
-    """The record that `encode` wrote; raises StoredStateError.
+    """Decode a record of `encode`; raises StoredStateError.
 
-    ``texts`` are those of the table, ``given`` are fields that were read already. ``exact`` refuses
-    names that no field has. ``place`` is where the document stands in a larger one.
+    ``texts``: texts of the table. ``given``: fields that are decoded already. ``exact``: refuse
+    unknown field names. ``place``: path of the document within a larger one.
     """
     source = _Source(texts, exact)
     try:
@@ -128,7 +128,7 @@ def decode(
 
 
 def decode_field(kind: type[Any], name: str, document: object, *, texts: Sequence[str] = ()) -> Any:
-    """The value that `encode_field` wrote; raises StoredStateError."""
+    """Decode a value of `encode_field`; raises StoredStateError."""
     try:
         return _record(kind).field(name).form.read(document, _Source(texts, exact=False))
     except _MisfitError as misfit:
@@ -138,7 +138,7 @@ def decode_field(kind: type[Any], name: str, document: object, *, texts: Sequenc
 def decode_rows(
     kind: type[_T], document: object, *, texts: Sequence[str] = (), place: str = ''
 ) -> tuple[_T, ...]:
-    """The records that `encode_rows` wrote; raises StoredStateError."""
+    """Decode records of `encode_rows`; raises StoredStateError."""
     try:
         return cast('tuple[_T, ...]', _rows(kind).read(document, _Source(texts, exact=False)))
     except _MisfitError as misfit:
@@ -247,7 +247,7 @@ def _literal(kind: Kind) -> _Form:
     values = get_args(kind.hint)
 
     def read(value: Any, _: _Source) -> Any:
-        # True is 1 to Python, not to JSON.
+        # In Python, True == 1.
         for known in values:
             if type(known) is type(value) and known == value:
                 return known
@@ -281,7 +281,7 @@ def _read_each(values: list[Any], read: _Read, source: _Source) -> list[Any]:
     found: list[Any] = []
     try:
         for value in values:
-            found.append(read(value, source))  # noqa: PERF401 - its length tells what was wrong
+            found.append(read(value, source))  # noqa: PERF401 - its length is the failing index
     except _MisfitError as misfit:
         raise misfit.within(f'[{len(found)}]') from None
     return found
@@ -349,14 +349,14 @@ def _mapping(kind: Kind) -> _Form:
 
 class _Field(NamedTuple):
     name: str
-    #: In a document.
+    #: Name in a document.
     key: str
     form: _Form
     required: bool
 
 
 class _Record:
-    """One dataclass or named tuple, by its fields."""
+    """Codec of a dataclass or named tuple."""
 
     def __init__(self, kind: Any) -> None:
         self._kind = kind
@@ -418,7 +418,7 @@ class _Record:
 
 
 def _form_within(record: Any, kind: Kind) -> _Form:
-    """That of a field, which may be of the record's own kind."""
+    """Form of a field, whose type may be the record's own."""
     if kind.form is Form.OPTIONAL and kind.parts[0].hint is record:
         known = _record
         return _Form(

@@ -1,7 +1,7 @@
-"""What is wrong with something that was stored."""
+"""Errors of stored data."""
 
 from __future__ import annotations
 
 
 class StoredStateError(Exception):
-    """A stored text is not what this version of the module wrote; the message says where."""
+    """A stored text is damaged or has an unsupported format; the message has the location."""

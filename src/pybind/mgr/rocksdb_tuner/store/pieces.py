@@ -1,8 +1,8 @@
-"""Texts of any length under keys of limited size.
+"""Stores texts of any length under keys of limited size.
 
-The monitor keeps at most 64 KiB under one key (mon_config_key_max_entry_size, 65536 in every
-release). A longer text is written in pieces under keys of their own, and then the key says which:
-whoever reads it finds all of the old text or all of the new one.
+The monitors limit a value to 64 KiB (mon_config_key_max_entry_size, 65536 in every release). A
+longer text is split into pieces under separate keys. The key itself is written last and refers to
+them, so readers get either the complete old text or the complete new one.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from .quarantine import BROKEN
 
 log = logging.getLogger(__name__)
 
-#: The most that a monitor keeps under one key.
+#: Maximum size of a value in the config-key store.
 LIMIT_BYTES = 65536
-#: Of a text that may hold any character, each of which takes at most four bytes.
+#: Leaves room to cut at a character boundary.
 _PIECE_BYTES = 60000
 _MARK = 'pieces:'
 PIECES = 'pieces/'
 
 
 def cut(text: str) -> list[str]:
-    """``text`` in pieces, each of which fits under one key; one where it fits as it is."""
+    """``text`` in pieces that each fit under a key; a single piece if it is short enough."""
     raw = text.encode()
     if len(raw) <= LIMIT_BYTES:
         return [text]
@@ -50,18 +50,18 @@ def checksum(text: str) -> int:
 
 
 class LongTexts:
-    """A store whose texts may be of any length."""
+    """A store for texts of any length."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def get(self, key: str) -> Optional[str]:
-        """Raises StoredStateError where a piece is missing or is not the one that was written."""
+        """Raises StoredStateError if a piece is missing or damaged."""
         text = self._store.get(key)
         return None if text is None else self.whole(key, text)
 
     def whole(self, key: str, text: str) -> str:
-        """All of the text of which the store has ``text`` under ``key``, or did have."""
+        """The complete text for the value ``text`` of ``key``, current or quarantined."""
         if not text.startswith(_MARK):
             return text
         count, crc = _manifest(text[len(_MARK) :])
@@ -73,11 +73,11 @@ class LongTexts:
             found.append(piece)
         whole = ''.join(found)
         if checksum(whole) != crc:
-            raise StoredStateError(f'its {count} pieces are not those that were written')
+            raise StoredStateError(f'the checksum of its {count} pieces does not match')
         return whole
 
     def set(self, key: str, text: Optional[str]) -> None:
-        """None removes it. Raises CommandError."""
+        """Write a text, or remove it (None). Raises CommandError."""
         written: list[str] = []
         if text is None:
             self._store.set(key, None)
@@ -94,11 +94,11 @@ class LongTexts:
 
     def _forget_others(self, key: str, written: Collection[str]) -> None:
         if self._store.get(BROKEN + key) is not None:
-            # They may be of what was set aside.
+            # They may belong to quarantined data.
             return
         ours = f'{PIECES}{key}/'
         for piece in self._store.keys(ours):
-            # That of another key may begin alike.
+            # Skip pieces of other keys with the same prefix.
             if piece in written or '/' in piece[len(ours) :]:
                 continue
             try:
@@ -117,5 +117,5 @@ def _manifest(text: str) -> tuple[int, int]:
     except (ValueError, RecursionError):
         count = crc = None
     if type(count) is not int or type(crc) is not int or not 0 < count <= 10**6:
-        raise StoredStateError('it does not say which its pieces are')
+        raise StoredStateError('its list of pieces is invalid')
     return count, crc

@@ -1,7 +1,7 @@
-"""What cannot be read is moved to ``broken/<key>`` for an expert to look at, and is reported.
+"""Moves unreadable data to ``broken/<key>`` for analysis, and reports it.
 
-Nothing is done from it. What a newer version of the module wrote is read again once that version is
-back.
+The module never acts on it. Data of a newer version of the module is restored once that version
+runs again.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ _T = TypeVar('_T')
 
 
 class Quarantine:
-    """Reads from a store, and sets aside what cannot be read."""
+    """Reads from a store, and quarantines unreadable data."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._reasons: dict[str, str] = {}
 
     def read(self, key: str, decode: Callable[[str], _T]) -> Optional[_T]:
-        """What ``decode`` makes of the text; None where there is none, or it was set aside."""
+        """The decoded text; None if there is none, or if it was quarantined."""
         text = self._store.get(key)
         if text is None:
             return None
         try:
             return decode(text)
         except StoredStateError as error:
-            self.set_aside(key, text, str(error))
+            self.add(key, text, str(error))
             return None
 
-    def set_aside(self, key: str, text: str, reason: str) -> None:
-        """Never raises: where the store refuses it now, the next manager tries again."""
+    def add(self, key: str, text: str, reason: str) -> None:
+        """Quarantine a text. Never raises: if the store refuses, the next mgr tries again."""
         log.warning('%s cannot be read and is quarantined: %s', key, reason)
         self._reasons[key] = reason
         try:
@@ -48,7 +48,7 @@ class Quarantine:
             log.warning('%s could not be quarantined: %s', key, error.message)
 
     def problems(self) -> tuple[str, ...]:
-        """One sentence for each stored text that could not be read, until it is removed."""
+        """One sentence per unreadable text, until it is removed."""
         aside = [key[len(BROKEN) :] for key in self._store.keys(BROKEN)]
         return tuple(
             f'the stored "{key}" could not be read and was quarantined: '
@@ -58,10 +58,10 @@ class Quarantine:
             if key in aside or self._store.get(key) is not None
         )
 
-    def take_back(self, restore: Callable[[str, str], bool]) -> None:
-        """Move back what can be read now, as after a downgrade is undone.
+    def restore(self, store_again: Callable[[str, str], bool]) -> None:
+        """Restore data that is readable now, such as after a downgrade was reverted.
 
-        ``restore`` gets the key and the text that was set aside, and stores again what it can read
+        ``store_again`` gets the key and the quarantined text, and stores it if it can read it
         (True). It raises StoredStateError, CommandError.
         """
         for aside in self._store.keys(BROKEN):
@@ -70,7 +70,7 @@ class Quarantine:
             if text is None or self._store.get(key) is not None:
                 continue
             try:
-                if not restore(key, text):
+                if not store_again(key, text):
                     continue
                 self._store.set(aside, None)
             except StoredStateError:

@@ -1,13 +1,13 @@
-"""One record over several keys, of which a step writes only what changed.
+"""Stores a large record under several keys, and writes only the changes.
 
-A record of ten thousand OSDs takes more than one key holds, and most of it never changes. So fields
-that seldom change (``parts``) have keys of their own, and so have the rows of its largest field, in
-chunks. All else is in the head: also the rows that changed since their chunk was written, until
-there are too many of them.
+A record of ten thousand OSDs exceeds the size limit of a key, and most of it never changes. Fields
+that rarely change (``parts``) have separate keys, as have chunks of the rows of its largest field.
+The head has everything else, including rows that changed since their chunk was written, up to a
+limit.
 
-Nothing is written over. What changed is written under new keys, and the head, which names them, is
-written last. A manager that dies in between leaves the head of before, and all that it names. What
-no head names is removed afterwards.
+Nothing is overwritten. Changes go to new keys, and the head, which refers to them, is written last.
+A mgr that dies in between leaves the previous head and all its keys intact. Keys without a
+reference are removed afterwards.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _T = TypeVar('_T')
 
 @dataclass(frozen=True)
 class Layout(Generic[_T]):
-    """How records of one kind are spread."""
+    """How records of one kind are split into keys."""
 
     kind: type[_T]
     version: int
-    #: The fields that have keys of their own.
+    #: Fields with separate keys.
     parts: tuple[str, ...]
-    #: The field whose rows have chunks, and what these are.
+    #: The field that is stored in chunks of rows, and the type of a row.
     rows: str
     row: type[Any]
-    #: The oldest version that ``upgraded`` makes a document of this version of.
+    #: The oldest version that ``upgraded`` can convert.
     oldest: int
     upgraded: Callable[[dict[str, Any]], dict[str, Any]]
     rows_per_chunk: int = 250
@@ -48,7 +48,7 @@ class Layout(Generic[_T]):
 
 
 class _Ref(NamedTuple):
-    """Texts that nothing is written over."""
+    """Reference to a text that is never overwritten."""
 
     generation: int
     pieces: int
@@ -61,34 +61,34 @@ class _Ref(NamedTuple):
 
 @dataclass(frozen=True)
 class _Index:
-    """What a head says of all that is not in it."""
+    """References of a head to all other keys."""
 
     count: int
     parts: dict[str, tuple[int, int, int]]
     chunks: tuple[tuple[int, int, int], ...]
-    #: The numbers of the rows that are in the head.
+    #: Indexes of the rows in the head.
     changed: tuple[int, ...]
 
 
 class _Kept(NamedTuple):
-    """What is stored, as far as this manager wrote or read it."""
+    """Stored state, as written or read by this mgr."""
 
     record: Any
     parts: Mapping[str, _Ref]
     chunks: tuple[_Ref, ...]
-    #: The rows as the chunks have them.
+    #: Rows as stored in the chunks.
     in_chunks: Sequence[Any]
 
 
 def whole_text(layout: Layout[_T], record: _T) -> str:
-    """All of a record as one text, of any length."""
+    """A complete record as one text of any length."""
     table = Table()
     document = encode(record, table)
     return pack({'version': layout.version, **document, 'texts': table.texts})
 
 
 def of_whole_text(layout: Layout[_T], text: str) -> _T:
-    """The record that `whole_text` wrote; raises StoredStateError."""
+    """Decode a record of `whole_text`; raises StoredStateError."""
     return _of_document(layout, _unpacked(layout, text))
 
 
@@ -102,7 +102,7 @@ def _of_document(layout: Layout[_T], document: dict[str, Any], **given: object) 
 
 
 class Spread(Generic[_T]):
-    """The one record whose head is under ``head_key``."""
+    """The record with its head under ``head_key``."""
 
     def __init__(self, store: Store, layout: Layout[_T], head_key: str, prefix: str) -> None:
         self._store = store
@@ -111,21 +111,21 @@ class Spread(Generic[_T]):
         self._prefix = prefix
         self._kept: Optional[_Kept] = None
         self._generation: Optional[int] = None
-        #: Keys that may be there, and that only this manager needs.
+        #: Keys that may exist and that nothing but this record uses.
         self._ours: set[str] = set()
 
     def read(self, text: str) -> _T:
-        """The record whose head is ``text``; raises StoredStateError."""
+        """The record with the head ``text``; raises StoredStateError."""
         record: _T = self._assembled(text)[0]
         return record
 
     def load(self, text: str) -> _T:
-        """The same of the head that is stored: what it names is not written again."""
+        """The same for the stored head; `save` then writes changes only."""
         record, self._kept = self._assembled(text)
         return record
 
     def save(self, record: _T) -> None:
-        """Raises CommandError: then what is stored is this record, or the one before."""
+        """Raises CommandError; the stored record is then either this or the previous one."""
         generation = self._next_generation()
         kept = self._kept
         parts = {
@@ -173,10 +173,10 @@ class Spread(Generic[_T]):
         ]
         if len(changed) <= most_in_head:
             return kept.chunks, kept.in_chunks, changed
-        anew = {number // layout.rows_per_chunk for number in changed}
+        changed_chunks = {number // layout.rows_per_chunk for number in changed}
         return (
             tuple(
-                self._write_chunk(rows, number, generation) if number in anew else ref
+                self._write_chunk(rows, number, generation) if number in changed_chunks else ref
                 for number, ref in enumerate(kept.chunks)
             ),
             rows,
@@ -222,18 +222,18 @@ class Spread(Generic[_T]):
         )
 
     def _next_generation(self) -> int:
-        """One that no key has."""
+        """A generation that no key uses."""
         if self._generation is None:
             keys = self._store.keys(self._prefix)
             self._generation = max(map(_generation_of, keys), default=0)
             if self._store.get(BROKEN + self._head_key) is None:
                 self._ours.update(keys)
-            # Otherwise they may be of what was set aside, and are for an expert to look at, too.
+            # Otherwise they may belong to the quarantined head and are kept for analysis.
         self._generation += 1
         return self._generation
 
     def _forget(self, parts: Mapping[str, _Ref], chunks: Sequence[_Ref]) -> None:
-        """Remove what the head does not name."""
+        """Remove keys that the head does not refer to."""
         named = {key for name, ref in self._refs(parts, chunks) for key in self._keys(name, ref)}
         for key in sorted(self._ours - named):
             try:
@@ -304,7 +304,7 @@ class Spread(Generic[_T]):
             found.append(piece)
         text = ''.join(found)
         if checksum(text) != ref.crc:
-            raise StoredStateError(f'its part "{name}" is not the one that was written')
+            raise StoredStateError(f'the checksum of its part "{name}" does not match')
         return unpack(text, self._layout.version, self._layout.version)
 
 

@@ -1,7 +1,7 @@
-"""JSON objects as stored texts of a version, and back.
+"""Converts versioned JSON objects to stored texts and back.
 
-A long text is compressed. Reading trusts nothing: another version, or a text that is damaged, is a
-`StoredStateError` that says so.
+Long texts are compressed. Decoding validates everything: an unsupported version or a damaged text
+raises a `StoredStateError`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .errors import StoredStateError
 #: Longer texts are compressed.
 PLAIN_MAX_BYTES = 40000
 _COMPRESSED = 'zlib:'
-#: A text that unpacks to more was not written here.
+#: Limit for decompression; the module never writes more.
 UNPACKED_MAX_BYTES = 64 * 1024 * 1024
-#: Where the time to compress is well spent.
+#: Compression level: good trade-off between CPU time and size.
 _LEVEL = 6
 
 
 def pack(document: Mapping[str, object]) -> str:
-    """Any half of a character, which is no UTF-8, is written as its number."""
+    """Encode a document; lone surrogates, which UTF-8 lacks, are escaped."""
     plain = json.dumps(document, ensure_ascii=False, separators=(',', ':'), allow_nan=False)
     raw = plain.encode('utf-8', 'backslashreplace')
     if len(raw) <= PLAIN_MAX_BYTES:
@@ -34,7 +34,7 @@ def pack(document: Mapping[str, object]) -> str:
 
 
 def unpack(text: str, oldest: int, newest: int) -> dict[str, Any]:
-    """What `pack` wrote, with a "version" among these; raises StoredStateError."""
+    """Decode a text of `pack` with a supported "version"; raises StoredStateError."""
     if text.startswith(_COMPRESSED):
         text = _decompressed(text[len(_COMPRESSED) :])
     try:

@@ -44,7 +44,7 @@ class CampaignStorage:
                 )
             return checked(self._spread.load(head))
         except StoredStateError as error:
-            self._quarantine.set_aside(CURRENT, head, str(error))
+            self._quarantine.add(CURRENT, head, str(error))
             raise
 
     def save(self, state: CampaignState) -> None:

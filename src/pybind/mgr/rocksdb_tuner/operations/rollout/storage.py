@@ -87,7 +87,7 @@ class RolloutStorage:
             self._store.set(key, text)
             return True
 
-        self._quarantine.take_back(restore)
+        self._quarantine.restore(restore)
 
     def load_current(self) -> Optional[RolloutState]:
         return self._quarantine.read(CURRENT, lambda text: checked(self._current.load(text)))

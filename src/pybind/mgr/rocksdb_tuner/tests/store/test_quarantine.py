@@ -81,7 +81,7 @@ def test_what_can_be_read_again_is_taken_back() -> None:
         store.set(key, str(found))
         return True
 
-    Quarantine(store).take_back(restore)
+    Quarantine(store).restore(restore)
     assert sorted(seen) == ['again', 'broken', 'declined']
     assert store.values == {
         'again': '1',
@@ -100,7 +100,7 @@ def test_what_cannot_be_stored_again_stays_set_aside(caplog: pytest.LogCaptureFi
         store.set(key, text)
         return True
 
-    Quarantine(store).take_back(restore)
+    Quarantine(store).restore(restore)
     assert store.values == {f'{BROKEN}a': '1', 'b': '2'}
     assert 'no space' in caplog.text
 
@@ -109,5 +109,5 @@ def test_what_another_manager_removed_meanwhile_is_passed_over() -> None:
     """Between the list of keys and the look at one of them."""
     store = filled(**{f'{BROKEN}a': '1'})
     store.get = lambda _: None  # type: ignore[assignment,method-assign]
-    Quarantine(store).take_back(lambda *_: pytest.fail('there is nothing to restore'))
+    Quarantine(store).restore(lambda *_: pytest.fail('there is nothing to restore'))
     assert store.values == {f'{BROKEN}a': '1'}
