@@ -1,5 +1,5 @@
-"""All that is needed to judge a cluster elsewhere, as records and as files. Pure.
+"""Cluster data for offline evaluation, as records and as files. Pure.
 
-`report` writes what the module knows as such files, `offline` reads them, be they written by the
-module or printed by Ceph's own commands.
+`report` writes the module's data as such files. `offline` reads them, whether written by the module
+or by Ceph's own commands.
 """

@@ -1,12 +1,12 @@
-"""A collection without anything that a person named. Pure.
+"""Replaces all names that people chose in a collection. Pure.
 
-Hosts, pools, places in the CRUSH map, users, addresses, URLs, and words of any kind in texts that
-people or other programs wrote. Each gets another name, the same everywhere, so that what belongs
-together still does. New names keep the order of the old ones, on which no advice may depend. What
-Ceph defines (options, classes of devices, releases, flags) stays, whatever hosts are called.
+Hosts, pools, CRUSH buckets, users, addresses, URLs, and unknown words in any text. Each name has
+the same replacement everywhere, so references stay intact. New names sort like the old ones; no
+advice may depend on that order. Ceph's own names (options, device classes, releases, flags) stay,
+even if a host has such a name.
 
-Nothing is taken to be harmless for where it stands: a field of which nothing is said here is a
-text, and of a text only words stay that Ceph defines or the module itself can say.
+No field is exempt: a field without a rule here is treated as text, and only words of Ceph and of
+the module's own messages stay in a text.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from .counters import wanted_paths
 from .records import Collection, KvStatsText
 from .vocabulary import PUNCTUATION, TOKEN, ceph_words, words
 
-#: The root of the CRUSH tree that every cluster is made with.
+#: The default root of the CRUSH map.
 _FIRST_ROOT = 'default'
-#: Who asked, where the mgr does not tell.
+#: The actor if the client is unknown.
 _NOBODY = 'operator'
 _URL = r'[A-Za-z][A-Za-z0-9+.\-]*://[^\s"\'<>]+'
 _UUID = r'(?<![0-9A-Za-z])[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}(?![0-9A-Za-z])'
-#: What may be an address; "12:30:59" is looked at and is none.
+#: A possible address; also matches "12:30:59", which is rejected later.
 _MAYBE_ADDRESS = (
     r'(?<!\w)(?:'
     r'(?<![0-9]\.)[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?!\.?[0-9])'
@@ -41,10 +41,10 @@ _MAYBE_ADDRESS = (
 _NUMBER = re.compile(
     r'[+~-]*(?:[0-9][0-9.,:/%+-]*|[0-9.]+[eE][+-]?[0-9]+|0[xX][0-9A-Fa-f.]+(?:[pP][+-]?[0-9]+)?)'
 )
-#: RocksDB reads a number and a suffix, and does not look at what follows.
+#: RocksDB parses a number and a suffix, and ignores the rest.
 _BEGINS_AS_NUMBER = re.compile(r'([+-]?[0-9.]+[kKmMgGtTpPeE]?[._~^+-]*)(.+)', re.DOTALL)
 _DAEMON = re.compile(r'(osd|mon|mgr|mds|client)\.(.+)', re.DOTALL)
-#: Where Ceph keeps an OSD.
+#: Data directory of an OSD.
 _OSD_PATH = re.compile(r'/var/lib/ceph/osd/ceph-[0-9]+')
 _OPERATION = re.compile(r'[a-z][0-9]+')
 _WHO = re.compile(r'(?:global|osd(?:\.[0-9]+)?)(?:/[^:/\s]+:[^/\s]+)+')
@@ -55,7 +55,7 @@ _Handler = Callable[[Any], Any]
 
 
 def anonymous(collection: Collection) -> Collection:
-    """The same without names of hosts, pools, places and people, and without addresses."""
+    """The collection with names of hosts, pools, buckets and users, and addresses, replaced."""
     return Replacement(collection).of(collection)
 
 
@@ -72,13 +72,13 @@ class Replacement:
         managers = collection.module.managers if collection.module else ()
         self._name_all('mgr', (manager.name for manager in managers))
         self._name_all('pool', (pool.name for pool in collection.cluster_map.pools))
-        self._name_all('class', filter(_is_no_word, _classes(collection)))
+        self._name_all('class', filter(_is_custom, _classes(collection)))
         places = set(_places(collection))
         for kind in sorted({kind for kind, _ in places}):
             self._name_all(self._place_kind(kind), (name for k, name in places if k == kind))
         self._name_all('user', (name for actor in _actors(collection) for name in _user(actor)))
         self._known = self._names_in_texts()
-        # The longest first: one name may begin another.
+        # Longest first: a name may be a prefix of another.
         longest = sorted(self._known, key=len, reverse=True)
         choices = '|'.join(re.escape(name) for name in longest)
         self._parts = re.compile(
@@ -87,7 +87,7 @@ class Replacement:
             rf'|(?P<address>{_MAYBE_ADDRESS})',
             re.IGNORECASE,
         )
-        #: By the field's own name where no type is given.
+        #: By type, by "type.field", or by field name for any type.
         self._handlers: Mapping[str, _Handler] = {
             'OsdInfo.host': self._host,
             'OsdInfo.device_class': self._class,
@@ -110,11 +110,11 @@ class Replacement:
         }
 
     def of(self, value: _T) -> _T:
-        """The same record, whatever it is, with other names."""
+        """Any record, with names replaced."""
         return self._walk(value)  # type: ignore[no-any-return]
 
     def _walk(self, value: Any) -> Any:
-        """Each text anywhere in it; what is one of a few words (an Enum) stays."""
+        """Replace names in all nested texts; enums stay."""
         if value is None or isinstance(value, (bool, int, float, Enum)):
             return value
         if isinstance(value, str):
@@ -132,7 +132,7 @@ class Replacement:
             return type(value)(self._walk(item) for item in value)
         if isinstance(value, Mapping):
             return {self._walk(key): self._walk(item) for key, item in value.items()}
-        raise TypeError(f'a {type(value).__name__} may hold names, and how is not known')
+        raise TypeError(f'no rule to replace names in a {type(value).__name__}')
 
     def _members(self, record: object, members: Mapping[str, Any]) -> dict[str, Any]:
         owner = type(record).__name__
@@ -145,10 +145,10 @@ class Replacement:
             for name, value in members.items()
         }
 
-    # -- what has a name of its own kind
+    # -- names by kind
 
     def _name_all(self, kind: str, names: Iterable[str]) -> None:
-        """New names that sort as the old ones do."""
+        """Assign new names that sort like the old ones."""
         ordered = sorted(set(names))
         digits = len(str(len(ordered)))
         for number, name in enumerate(ordered, 1):
@@ -156,20 +156,20 @@ class Replacement:
         self._numbers[kind] = len(ordered)
 
     def _named(self, kind: str, name: str) -> str:
-        """The new name of one that is met in a text."""
+        """The new name for a name found in a text."""
         if (kind, name) not in self._new:
             self._numbers[kind] = self._numbers.get(kind, 0) + 1
-            # One word to RocksDB, as the old one was.
+            # A single word for RocksDB, like the old one.
             joint = '' if kind == 'name' else '-'
             self._new[kind, name] = f'{kind}{joint}{self._numbers[kind]}'
         return self._new[kind, name]
 
     def _names_in_texts(self) -> dict[str, str]:
-        """Old names in small letters, and what stands for them in a text."""
+        """Replacements in texts, by old names in lower case."""
         known: dict[str, str] = {}
         for (kind, name), new in sorted(self._new.items()):
             if kind == 'host':
-                # A host may be called by the first part of its full name.
+                # Texts may have the short host name.
                 known.setdefault(name.partition('.')[0].lower(), new)
         for (kind, name), new in self._new.items():
             if kind == 'host' or name.lower() not in words():
@@ -177,7 +177,7 @@ class Replacement:
         known.update(
             {name.lower(): new for (kind, name), new in self._new.items() if kind == 'host'}
         )
-        # A number in a text is a number.
+        # Numbers in a text stay.
         return {
             name: new
             for name, new in known.items()
@@ -194,14 +194,14 @@ class Replacement:
         return {self._class(name): self._walk(value) for name, value in found.items()}
 
     def _kind(self, kind: str) -> str:
-        """A type of buckets: operators may have types of their own."""
+        """A bucket type, which may be a custom one."""
         return kind if kind in ceph_words() else self._named('type', kind)
 
     def _place_kind(self, kind: str) -> str:
         return f'other-{self._kind(kind)}'
 
     def _place(self, kind: str, name: str) -> str:
-        """The same for a bucket and its shadows, which the name of a device class follows."""
+        """A bucket name; shadow buckets have "~" and a device class appended."""
         plain, tilde, device_class = name.partition('~')
         if plain in {'', _FIRST_ROOT} or re.fullmatch(r'osd\.[0-9]+', plain):
             new = plain
@@ -248,7 +248,7 @@ class Replacement:
         return (self.text(by) + colon if colon else '') + self._named('user', name)
 
     def _recommendation(self, recommendation_id: str) -> str:
-        """The name of a place, and a digest."""
+        """A bucket or device class name, followed by a digest."""
         match = _RECOMMENDATION.fullmatch(recommendation_id)
         if match is None:
             return self.text(recommendation_id)
@@ -257,7 +257,7 @@ class Replacement:
         return place + match[2]
 
     def _entries(self, entries: Iterable[ConfigEntry]) -> tuple[ConfigEntry, ...]:
-        """Entries of other daemons, which may be called as their hosts are, concern no OSD."""
+        """Drop entries of other daemons: irrelevant for OSDs, and often named after hosts."""
         return tuple(
             ConfigEntry(self._who(entry.who), self.text(entry.name), self.text(entry.value))
             for entry in entries
@@ -265,7 +265,7 @@ class Replacement:
         )
 
     def _who(self, who: str) -> str:
-        """What `ceph config set` takes, with other names of hosts and places."""
+        """A config mask, with names of hosts and buckets replaced."""
         section, *masks = who.split('/')
         return '/'.join([section, *(self._mask(mask) for mask in masks)])
 
@@ -281,7 +281,7 @@ class Replacement:
         return self._who(text) if _WHO.fullmatch(text) else self.text(text)
 
     def _kv_stats(self, answer: KvStatsText) -> KvStatsText:
-        """Figures, in a text of ours; what is none stays none."""
+        """Numbers reformatted by the module; unreadable answers stay unreadable."""
         try:
             return answer._replace(text=format_kv_stats(parse_kv_stats(answer.text)))
         except KvStatsUnavailableError:
@@ -290,7 +290,7 @@ class Replacement:
     # -- texts
 
     def text(self, text: str) -> str:
-        """``text`` with other names, and without addresses; option strings keep their form."""
+        """``text`` with names and addresses replaced; option strings keep their format."""
         pieces: list[str] = []
         end = 0
         for match in self._parts.finditer(text):
@@ -301,7 +301,7 @@ class Replacement:
         return ''.join([*pieces, self._plain(text[end:])])
 
     def _part(self, match: re.Match[str]) -> Optional[str]:
-        """What stands for an address or a name that is known; None for what is none."""
+        """The replacement of an address or known name; None for anything else."""
         found = match[0]
         if match.lastgroup == 'name':
             return self._known[found.lower()]
@@ -316,7 +316,7 @@ class Replacement:
         return TOKEN.sub(lambda match: self._token(match[0]), text)
 
     def _token(self, token: str) -> str:
-        """One word: the same, or another for what nobody but a person can have named."""
+        """A word, replaced unless Ceph or the module defines it."""
         core = token.strip(PUNCTUATION)
         if not core or _is_word(token) or _is_word(core) or _NUMBER.fullmatch(core):
             return token
@@ -354,12 +354,12 @@ def _is_word(token: str) -> bool:
     return token.lower() in words()
 
 
-def _is_no_word(name: str) -> bool:
+def _is_custom(name: str) -> bool:
     return name not in ceph_words()
 
 
 def _wanted(points: Mapping[str, Any]) -> dict[str, Any]:
-    """The counters that are looked at: their names are Ceph's, and all else is figures."""
+    """Used counters only: they have Ceph's names and numbers, nothing else."""
     return {path: point for path, point in points.items() if path in wanted_paths()}
 
 
@@ -405,7 +405,7 @@ def _domains(collection: Collection) -> Iterator[FailureDomain]:
 
 
 def _places(collection: Collection) -> Iterator[tuple[str, str]]:
-    """Buckets and masks that are no hosts, by their type."""
+    """Buckets and masks other than hosts, with their types."""
     crush = collection.cluster_map.crush
     kinds = {bucket.bucket_id: bucket.kind for bucket in crush.buckets}
     found = [(bucket.kind, bucket.plain_name) for bucket in crush.buckets]
@@ -422,7 +422,7 @@ def _places(collection: Collection) -> Iterator[tuple[str, str]]:
 
 
 def _classes(collection: Collection) -> Iterator[str]:
-    """Of devices: those that Ceph does not define."""
+    """Names of device classes, including Ceph's own."""
     cluster_map = collection.cluster_map
     yield from (osd.device_class for osd in cluster_map.osds if osd.device_class)
     yield from (name for pool in cluster_map.pools for name in pool.device_classes)

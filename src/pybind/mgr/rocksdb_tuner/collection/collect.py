@@ -1,4 +1,4 @@
-"""What the module keeps, as a collection from which the same follows. Pure."""
+"""Builds a collection from the module's data; it evaluates to the same result. Pure."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _collect_osd(osd: OsdInfo, kept: Kept, options: KnownOptions) -> OsdCollecti
 
 
 def _dumps(osd: OsdInfo, evidence: Evidence) -> tuple[CounterDump, ...]:
-    """One for each time of which something is kept; what is kept for one purpose is all of it."""
+    """One dump per recorded time, with the counters recorded for that time."""
     names, detail_names = names_for(osd.release), details_for(osd.release)
     at: dict[float, _Points] = {}
     for anchor in _bridging(evidence.anchors):
@@ -64,7 +64,7 @@ def _dumps(osd: OsdInfo, evidence: Evidence) -> tuple[CounterDump, ...]:
         at.setdefault(detail.time_s, {}).update(_of_details(detail, names, detail_names))
     for sample in evidence.samples:
         at.setdefault(sample.time_s, {}).update(_of_sample(sample, names))
-    # Only where it belongs to an answer that has a time.
+    # Only memtable times with a matching answer, whose time they share.
     for answer, memtable in zip(reversed(evidence.deep.kv), reversed(evidence.deep.memtable)):
         point = CounterPoint(answer.time_s, round(memtable.total_s * 1e9), memtable.writes)
         at.setdefault(answer.time_s, {})[MEMTABLE_TIME] = point
@@ -72,7 +72,7 @@ def _dumps(osd: OsdInfo, evidence: Evidence) -> tuple[CounterDump, ...]:
 
 
 def _bridging(anchors: tuple[Anchor, ...]) -> Iterable[Anchor]:
-    """The first, and as few as leave no gap that would end a window."""
+    """The first anchor, and as few others as keep all gaps short enough for one window."""
     kept: list[Anchor] = []
     for anchor, after in zip(anchors, (*anchors[1:], None)):
         if not kept or after is None or after.time_s - kept[-1].time_s > MAX_GAP_S / 2:

@@ -1,4 +1,4 @@
-"""Perf counters as `perf dump` prints them, and back. Pure."""
+"""Converts perf counters to the format of `perf dump` and back. Pure."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from ..observe.counters import details_for, names_for
 from ..options.releases import known_releases
 from .shapes import ShapeError
 
-#: RocksDB's own, which completes its statistics where they are on.
+#: RocksDB's own counter, which complements its statistics if they are enabled.
 MEMTABLE_TIME = 'rocksdb.rocksdb_write_memtable_time'
 
 _NS_PER_S = 1_000_000_000
-#: Ceph counts in 64 bits.
+#: Ceph's counters have 64 bits.
 _LARGEST = 1 << 64
 
 
 @lru_cache(maxsize=1)
 def wanted_paths() -> frozenset[str]:
-    """All counters that are looked at, by their names in any release."""
+    """All counters in use, by their names in any release."""
     releases = (None, *(release.name for release in known_releases()))
     named = (path for name in releases for path in (*names_for(name), *details_for(name)))
     return frozenset({*(path for path in named if path), MEMTABLE_TIME})
 
 
 def parse_perf_dump(dump: object, time_s: float) -> Mapping[str, CounterPoint]:
-    """The wanted counters of a dump whose numbers were read exactly (`Decimal`).
+    """The used counters of a dump with exact numbers (`Decimal`).
 
     Raises ShapeError.
     """
@@ -66,7 +66,7 @@ def _is_count(value: object) -> bool:
 def format_perf_dump(
     points: Mapping[str, CounterPoint],
 ) -> dict[str, dict[str, Union[int, dict[str, Any]]]]:
-    """The form of `perf dump`; the times of the points are not in it."""
+    """The format of `perf dump`, without the times of the points."""
     dump: dict[str, dict[str, Union[int, dict[str, Any]]]] = {}
     for path, point in points.items():
         section, _, name = path.partition('.')

@@ -1,4 +1,4 @@
-"""What the module knows of itself as a JSON document, and back. Pure."""
+"""Converts the module's own state to a JSON document and back. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .shapes import ShapeError
 
 
 def kept_state_of(state: ModuleState) -> KeptState:
-    """As it is written, for `parse_module_state`."""
+    """The document for `parse_module_state`."""
     return like(
         KeptState,
         state,
@@ -41,7 +41,7 @@ def kept_state_of(state: ModuleState) -> KeptState:
 
 
 def parse_module_state(document: object) -> ModuleState:
-    """Raises StoredStateError, or ShapeError where figures contradict each other."""
+    """Raises StoredStateError, or ShapeError if values contradict each other."""
     kept = decode(KeptState, document)
     return like(
         ModuleState,
@@ -66,7 +66,7 @@ def _kept(found: Workload) -> KeptWorkload:
 def _kept_memory(memory: Memory) -> KeptMemory:
     believed = memory.believed
     if memory.candidate is believed.workload_class:
-        # The evidence follows from the same look once more.
+        # The next evaluation of the same data restores the evidence.
         believed = believed._replace(evidence=())
     return like(KeptMemory, memory, believed=_kept(believed))
 
@@ -86,7 +86,7 @@ def _memory(kept: KeptMemory) -> Memory:
 def _growth(osd_id: int, kept: KeptGrowth) -> GrowthPoints:
     times_s = kept.times_s
     if not times_s or len(times_s) != len(kept.used_bytes):
-        raise ShapeError(f'"growth.{osd_id}" has not as many "used_bytes" as "times_s"')
+        raise ShapeError(f'"growth.{osd_id}" has different numbers of "used_bytes" and "times_s"')
     if any(a >= b for a, b in zip(times_s, times_s[1:])):
-        raise ShapeError(f'"growth.{osd_id}" has "times_s" that do not rise')
+        raise ShapeError(f'"growth.{osd_id}" has "times_s" that are not ascending')
     return like(GrowthPoints, kept)

@@ -1,4 +1,4 @@
-"""The names of the files, and which command prints what is in them."""
+"""File names, and the commands that print the files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Optional
 
 
 class Kind(str, Enum):
-    """What a file holds; the value is its name without number, time and ending."""
+    """Kind of a file; the value is its name without OSD id, time and extension."""
 
     OSD_DUMP = 'osd_dump'
     OSD_METADATA = 'osd_metadata'
@@ -22,14 +22,14 @@ class Kind(str, Enum):
     MODULE = 'module'
     HISTORY = 'history'
     ROLLOUT = 'rollout'
-    # Of one OSD:
+    # One OSD each:
     PERF_DUMP = 'perf_dump'
     KV_STATS = 'kv_stats'
     CONFIG_SHOW = 'config_show'
     BLUEFS_FILES = 'bluefs_files'
 
 
-#: What prints it; ``N`` is the number of an OSD.
+#: Command that prints a file; ``N`` is the id of an OSD.
 COMMANDS = {
     Kind.OSD_DUMP: 'ceph osd dump --format json',
     Kind.OSD_METADATA: 'ceph osd metadata --format json',
@@ -44,7 +44,7 @@ COMMANDS = {
     Kind.CONFIG_SHOW: 'ceph config show osd.N --format json',
     Kind.BLUEFS_FILES: 'ceph tell osd.N bluefs files list',
 }
-#: These are of one OSD, and are there at several times.
+#: Files of one OSD, with several times each.
 TIMED = frozenset({Kind.PERF_DUMP, Kind.KV_STATS})
 OF_AN_OSD = TIMED | {Kind.CONFIG_SHOW, Kind.BLUEFS_FILES}
 
@@ -55,18 +55,18 @@ _OF_OSD = re.compile(
     rf'osd\.(?P<osd>[0-9]{{1,9}})\.(?P<kind>{"|".join(k.value for k in OF_AN_OSD)})'
     r'(?:\.(?P<time>[A-Za-z0-9_:.+-]+?))?\.(?:json|txt)'
 )
-#: A whole number may also be a running number: it must look like a time of this century.
+#: An integer may also be a sequence number, so it must look like a time of this century.
 _EPOCH = re.compile(r'[0-9]{10}|[0-9]{1,11}\.[0-9]{1,9}')
 _UTC = re.compile(r'([0-9]{4})-?([0-9]{2})-?([0-9]{2})T([0-9]{2}):?([0-9]{2}):?([0-9]{2})Z')
 
 
 @dataclass(frozen=True)
 class FileName:
-    """What the name of a file says of it."""
+    """A parsed file name."""
 
     kind: Kind
     osd_id: Optional[int] = None
-    #: Seconds since the epoch at which it was printed, where the name says that.
+    #: Time of the output in seconds since the epoch, if it is in the name.
     time_s: Optional[float] = None
 
 
@@ -79,7 +79,7 @@ def file_name(kind: Kind, osd_id: Optional[int] = None, time_s: Optional[float] 
 
 
 def parse_name(name: str) -> Optional[FileName]:
-    """None for a name that says nothing here."""
+    """None for any other name."""
     match = _OF_CLUSTER.fullmatch(name)
     if match:
         return FileName(Kind(match['kind']))
@@ -90,7 +90,7 @@ def parse_name(name: str) -> Optional[FileName]:
 
 
 def _time(text: str) -> Optional[float]:
-    """Seconds since the epoch, of such seconds or of a time in UTC ("20261121T083000Z")."""
+    """Seconds since the epoch, from seconds or from a UTC time ("20261121T083000Z")."""
     if _EPOCH.fullmatch(text):
         return float(text)
     match = _UTC.fullmatch(text)

@@ -1,6 +1,6 @@
-"""Files as a collection, whoever printed them. Pure.
+"""Reads files into a collection. Pure.
 
-Nothing in a file is trusted: what it holds is looked at before it is believed.
+Files are not trusted: all contents are validated.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .names import COMMANDS, TIMED, FileName, Kind, parse_name
 from .records import Collection, CounterDump, KvStatsText, OsdCollection
 from .shapes import Each, Shape, ShapeError, require
 
-#: More is no output of these commands, not of ten thousand OSDs.
+#: Larger than any output of these commands, even with ten thousand OSDs.
 MAX_BYTES = 1 << 30
 
 _FLAG: Shape = (int, bool)
@@ -68,7 +68,7 @@ _SHAPES: Mapping[Kind, Shape] = {
     Kind.HEALTH: {'checks': dict},
     Kind.BLUEFS_FILES: [dict],
 }
-#: What is taken of an OSD's metadata: all of it is text.
+#: Used OSD metadata; all values are strings.
 _METADATA: Shape = Each(
     {
         f'{name}?': str
@@ -98,18 +98,18 @@ _T = TypeVar('_T')
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file as it was found."""
+    """An input file."""
 
     name: str
-    #: A JSON value where it was part of a document, otherwise the bytes.
+    #: A JSON value if it was part of a report, otherwise bytes.
     content: object
-    #: When it was last written, as the file system says; None in a document.
+    #: Modification time of the file; None in a report.
     modified_s: Optional[float] = None
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with one file."""
+    """A problem with a file."""
 
     name: str
     reason: str
@@ -119,7 +119,7 @@ class Problem:
 
 
 class UnreadableError(Exception):
-    """Files are broken or foreign, or what is needed is not there: one problem each."""
+    """Files are damaged, of the wrong kind or missing; has one problem for each."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__('; '.join(str(problem) for problem in problems))
@@ -128,25 +128,25 @@ class UnreadableError(Exception):
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read, and how."""
+    """Result of reading files."""
 
     collection: Collection
-    #: What was found of the cluster as a whole.
+    #: Cluster-wide files that were found.
     kinds: frozenset[Kind]
-    #: Files whose names say nothing here.
+    #: Files with unknown names.
     ignored: tuple[str, ...]
-    #: OSDs whose dumps or statistics bear the time of the file, which a copy changes.
+    #: OSDs with dumps or statistics dated by file modification times, which a copy changes.
     times_of_files: frozenset[int]
-    #: Device classes are what the OSDs guessed when they were made.
+    #: Device classes are the defaults that the OSDs detected when they were created.
     classes_guessed: bool
 
 
 class _FileError(Exception):
-    """What is wrong with the file that is being read."""
+    """A problem with the current file."""
 
 
 def unpack(name: str, content: bytes) -> tuple[SourceFile, ...]:
-    """The files in a document that `report` wrote; raises UnreadableError."""
+    """The files in a document of `report`; raises UnreadableError."""
     try:
         return _unpacked(content)
     except _FileError as error:
@@ -167,7 +167,7 @@ def _unpacked(content: bytes) -> tuple[SourceFile, ...]:
 
 
 def read(sources: Iterable[SourceFile]) -> Reading:
-    """Raises UnreadableError, with a problem for each file that is not what its name says."""
+    """Raises UnreadableError, with a problem for each invalid file."""
     reader = _Reader()
     for source in sources:
         reader.take(source)
@@ -175,7 +175,7 @@ def read(sources: Iterable[SourceFile]) -> Reading:
 
 
 class _Reader:
-    """Takes the files one after the other, and puts together what was in them."""
+    """Reads the files one by one and combines their contents."""
 
     def __init__(self) -> None:
         self._problems: list[Problem] = []
@@ -302,12 +302,12 @@ class _Reader:
 
 
 def _has_orchestrator(entries: Iterable[Mapping[str, Any]]) -> bool:
-    """What `orch set backend` set is an option of the manager."""
+    """`orch set backend` sets an option of the mgr."""
     return any(e['name'] == 'mgr/orchestrator/orchestrator' and e['value'] for e in entries)
 
 
 def _guessed_classes(metadata: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    """Device classes as the OSDs guessed them when they were made, in CRUSH's form."""
+    """Default device classes from OSD metadata, in the format of the CRUSH dump."""
     return {
         'devices': [
             {'id': int(osd_id), 'class': of_osd.get('default_device_class')}
@@ -317,7 +317,7 @@ def _guessed_classes(metadata: Mapping[str, Mapping[str, str]]) -> dict[str, Any
 
 
 def _metadata_by_osd(value: Any) -> Mapping[str, Mapping[str, str]]:
-    """By OSD, as the mgr has it; the command prints a list."""
+    """Metadata by OSD, as in the mgr; the command prints a list."""
     if isinstance(value, dict) and 'hostname' in value and 'id' in value:
         value = [value]
     if isinstance(value, list):
@@ -343,7 +343,7 @@ def _text(source: SourceFile) -> str:
     if isinstance(source.content, str):
         return source.content
     if not isinstance(source.content, bytes):
-        # Where statistics happen to be one JSON text, a document may hold it as such.
+        # Statistics that are a single JSON value may be stored as such in a report.
         return json.dumps(source.content)
     try:
         return source.content.decode()
@@ -354,7 +354,7 @@ def _text(source: SourceFile) -> str:
 def _value(source: SourceFile, *, exact: bool = False) -> Any:
     if isinstance(source.content, bytes):
         return _json(source.content, exact=exact)
-    # Read once more for exact numbers: those of a document are rounded already, to what they were.
+    # Parsed again for exact numbers: repr() of a float restores the digits of the document.
     return _json(json.dumps(source.content).encode(), exact=True) if exact else source.content
 
 

@@ -1,4 +1,4 @@
-"""What was collected of a cluster."""
+"""Records of collected cluster data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CounterDump(NamedTuple):
 
 
 class KvStatsText(NamedTuple):
-    """What one OSD answered to `dump_objectstore_kv_stats`."""
+    """Output of `dump_objectstore_kv_stats` of one OSD."""
 
     time_s: float
     text: str
@@ -32,28 +32,28 @@ class KvStatsText(NamedTuple):
 
 @dataclass(frozen=True)
 class OsdCollection:
-    """What was collected of one OSD; times rise."""
+    """Collected data of one OSD, in order of time."""
 
     dumps: tuple[CounterDump, ...] = ()
     kv_stats: tuple[KvStatsText, ...] = ()
-    #: What `config show` said; None: it is not there.
+    #: Output of `config show`; None: not collected.
     running: Optional[Mapping[str, RunningOption]] = None
-    #: Whether RocksDB is sharded; None: not known.
+    #: Whether RocksDB is sharded; None: unknown.
     sharded: Optional[bool] = None
 
 
 @dataclass(frozen=True)
 class ModuleState:
-    """What the module knows that no command of Ceph tells: of before, and of itself.
+    """State of the module that no Ceph command reports.
 
     Times are seconds since the epoch.
     """
 
     taken_s: float
-    #: When the OSDs were last sampled.
+    #: Time of the last sample.
     sampled_s: float
     mode: Mode
-    #: As the manager names them, "16.2.15" and "pacific".
+    #: As reported by the mgr: "16.2.15" and "pacific".
     manager_version: str
     manager_release: str
     managers: tuple[ManagerInfo, ...]
@@ -63,36 +63,36 @@ class ModuleState:
     rollout_under_way: bool
     #: Thresholds of conditions, by module option.
     limits: Mapping[str, float]
-    #: What is wrong with what the module keeps.
+    #: Problems with stored data.
     notices: tuple[str, ...]
-    #: Since when OSDs have been waiting for a restart.
+    #: Since when OSDs have had a restart pending.
     pending_since_s: Mapping[int, float]
-    #: The workload to advise on, by device class.
+    #: Workload behind the advice, by device class.
     advised_on: Mapping[str, Workload]
-    #: What is believed of workloads.
+    #: State of the workload classifier.
     memories: Memories
-    #: What clients did to each pool, by its id, when the OSDs were last sampled.
+    #: Client I/O at the last sample, by pool id.
     pool_rates: Mapping[int, PoolRates]
-    #: Of OSDs with a DB device of their own.
+    #: Only OSDs with a dedicated DB device.
     growth: Mapping[int, GrowthPoints]
-    #: The last start of each OSD, as far as it was watched.
+    #: The last observed start of each OSD.
     starts: Mapping[int, LastStart]
 
 
 @dataclass(frozen=True)
 class Collection:
-    """A cluster at one time, as far as it was collected."""
+    """Collected data of a cluster at one time."""
 
     cluster_map: ClusterMap
     osds: Mapping[int, OsdCollection] = field(default_factory=dict)
-    #: Entries of the config store for the options that are watched; None: not there.
+    #: Entries of the config store for the watched options; None: not collected.
     entries: Optional[tuple[ConfigEntry, ...]] = None
-    #: Codes of Ceph's own health checks that are raised; None: not there.
+    #: Codes of raised Ceph health checks; None: not collected.
     health_codes: Optional[frozenset[str]] = None
-    #: Whether an orchestrator is set, as far as the config store tells; None: not there.
+    #: Whether the config store has an orchestrator backend; None: not collected.
     orchestrated: Optional[bool] = None
     #: None: the files were not written by the module.
     module: Optional[ModuleState] = None
-    #: For whoever reads the report; nothing is concluded from them.
+    #: For the readers of the report; not used in the evaluation.
     history: tuple[HistoryRecord, ...] = ()
     rollout: Optional[RolloutState] = None

@@ -12,7 +12,7 @@ from .write import files
 
 
 def report(collection: Collection, *, anonymous: bool, pretty: bool = False) -> str:
-    """The document, a file a line; ``anonymous``: without names of hosts and addresses."""
+    """The document, one file per line; ``anonymous``: with names and addresses replaced."""
     shown = without_names(collection) if anonymous else collection
     head = to_json(ReportHead(FORMAT, VERSION, anonymous))
     assert isinstance(head, dict)
@@ -20,7 +20,7 @@ def report(collection: Collection, *, anonymous: bool, pretty: bool = False) -> 
         whole = {**head, 'files': dict(files(shown))}
         return json.dumps(whole, indent=4, allow_nan=False)
     lines = [f'{_compact(key)}: {_compact(value)}' for key, value in head.items()]
-    # One file at a time: the encoder does not let go of the interpreter in between.
+    # One file at a time: the JSON encoder holds the GIL for the whole call.
     inner = [f'{_compact(name)}: {_compact(content)}' for name, content in files(shown)]
     lines.append('"files": {\n' + ',\n'.join(inner) + '\n}')
     return '{\n' + ',\n'.join(lines) + '\n}'

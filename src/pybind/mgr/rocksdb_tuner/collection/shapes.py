@@ -1,8 +1,8 @@
-"""Whether a JSON document has the shape that is needed, said in words. Pure.
+"""Validates the shape of JSON documents, with readable errors. Pure.
 
-A shape is a type or a tuple of types, a list of the one shape that all items have, or a mapping of
-names to shapes; a name that ends in "?" may be missing or null, and others that the document has
-are no matter. `Each` is an object whose names are not known.
+A shape is a type or a tuple of types, a list with the shape of all its items, or a mapping of names
+to shapes. A name that ends in "?" is optional and may be null; additional names are ignored. `Each`
+is an object with arbitrary names.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Union
 Shape = Union[type, tuple[type, ...], list['Shape'], dict[str, 'Shape'], 'Each']
 
 NUMBER = (int, float)
-#: Ceph counts in 64 bits.
+#: Ceph's counters have 64 bits.
 _LARGEST = 1 << 64
 
 _NAMES = {
@@ -29,13 +29,13 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Each:
-    """An object in which every value has this shape."""
+    """An object with values of this shape."""
 
     shape: Shape
 
 
 class ShapeError(Exception):
-    """The document is of another shape; the text says where and what would be right."""
+    """The document has the wrong shape; the message has the place and the expected shape."""
 
 
 def require(value: object, shape: Shape, where: str = '') -> None:
@@ -66,7 +66,7 @@ def require(value: object, shape: Shape, where: str = '') -> None:
 
 
 def _require_type(value: object, types: tuple[type, ...], where: str) -> None:
-    # True is an int to Python, not to JSON.
+    # In Python, bool is a subclass of int.
     fits = isinstance(value, types) and (not isinstance(value, bool) or bool in types)
     if fits and (not isinstance(value, (int, float)) or abs(value) <= _LARGEST):
         return

@@ -1,7 +1,7 @@
-"""Words that name nothing of a cluster: what Ceph defines, and what the module itself can say.
+"""Words that cannot identify a cluster: Ceph's own names, and words in the module's messages.
 
-A text in which no other word is left tells nothing that a person named. So that no list of words
-has to follow the sentences, they are taken from the module's own code.
+A text of only these words contains nothing that a person named. The words are extracted from the
+module's own code, so no list has to be maintained.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ __all__ = ['TOKEN', 'ceph_words', 'words']
 
 log = logging.getLogger(__name__)
 
-#: What is looked at as one word; a name with other characters in it is several.
+#: A word; a name with other characters counts as several words.
 TOKEN = re.compile(r"""[^\s,;={}()\[\]<>"'`|]+""")
-#: Of a sentence, at either end of a word.
+#: Punctuation at either end of a word.
 PUNCTUATION = '.:!?*#+-_~/\\&'
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 @lru_cache(maxsize=1)
 def ceph_words() -> frozenset[str]:
-    """Names that Ceph and RocksDB define, in small letters: these stay, whatever hosts are called.
+    """Names that Ceph and RocksDB define, in lower case; never replaced, even if a host has one.
 
-    Options of RocksDB and of BlueStore beside them, device classes, flags, releases.
+    Options of RocksDB and related Ceph options, device classes, flags, releases.
     """
     defined = {name.lower() for name in all_options()}
     for value in loader.load('ceph_words').values():
@@ -45,7 +45,7 @@ def ceph_words() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def words() -> frozenset[str]:
-    """All words that may stand in a text, in small letters."""
+    """All words allowed in a text, in lower case."""
     found = set(ceph_words())
     for path in (_PACKAGE / 'knowledge').glob('*.json'):
         found.update(_words_in(loader.load(path.stem)))
@@ -55,7 +55,7 @@ def words() -> frozenset[str]:
         try:
             code = SourceFileLoader(path.stem, str(path)).get_code(path.stem)
         except (ImportError, OSError, SyntaxError) as error:
-            # Being replaced: its sentences lose words, and nothing is shown that should not be.
+            # Being upgraded: its messages lose words, but no name gets through.
             log.debug('no words of %s: %s', path.name, error)
             continue
         found.update(_words_in(code))
@@ -89,9 +89,9 @@ def _texts_in(value: object) -> Iterator[str]:
 
 
 def _docstring(code: CodeType) -> Optional[int]:
-    """Which constant it is, where there is one: examples in it bear names as clusters have them."""
+    """Index of the docstring among the constants, if any: its examples may contain real names."""
     if code.co_flags & CO_OPTIMIZED:
-        # Of a function; what stands within one ("<genexpr>") has none.
+        # A function; nested code such as "<genexpr>" has no docstring.
         return None if code.co_name.startswith('<') else 0
     if '__doc__' not in code.co_names:
         return None

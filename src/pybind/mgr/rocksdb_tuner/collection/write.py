@@ -1,6 +1,6 @@
-"""A collection as files: what Ceph's own commands print, as far as it is looked at. Pure.
+"""Writes a collection as files in the format of Ceph's own commands. Pure.
 
-Only what `read` looks at is written: no address, no device's serial number, no key can be in it.
+Only fields that `read` uses are written, so no address, device serial number or key can be in them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .records import Collection, OsdCollection
 
 
 def files(collection: Collection) -> Iterator[tuple[str, Json]]:
-    """The name of every file, and what it holds: a JSON value, or text that is none."""
+    """Name and content of every file: a JSON value, or plain text."""
     of_cluster = ((FileName(kind), content) for kind, content in _of_cluster(collection))
     of_osds = (
         (FileName(kind, osd_id, time_s), content)

@@ -431,23 +431,23 @@ START: Mapping[str, Any] = {'away_s': 5, 'away_most_s': 6, 'host_away': None}
         ({'pending_since_s': {'-1': 5}}, '"pending_since_s.-1" is no number'),
         (
             {'growth': {'1': {**GROWTH, 'times_s': [1]}}},
-            '"growth.1" has not as many "used_bytes" as "times_s"',
+            '"growth.1" has different numbers of "used_bytes" and "times_s"',
         ),
         (
             {'growth': {'1': {**GROWTH, 'times_s': [], 'used_bytes': []}}},
-            '"growth.1" has not as many "used_bytes" as "times_s"',
+            '"growth.1" has different numbers of "used_bytes" and "times_s"',
         ),
         (
             {'growth': {'1': {**GROWTH, 'times_s': [2, 1]}}},
-            '"growth.1" has "times_s" that do not rise',
+            '"growth.1" has "times_s" that are not ascending',
         ),
         (
             {'growth': {'1': {**GROWTH, 'times_s': [1, 3, 2], 'used_bytes': [1, 2, 3]}}},
-            '"growth.1" has "times_s" that do not rise',
+            '"growth.1" has "times_s" that are not ascending',
         ),
         (
             {'growth': {'1': {**GROWTH, 'times_s': [2, 2]}}},
-            '"growth.1" has "times_s" that do not rise',
+            '"growth.1" has "times_s" that are not ascending',
         ),
         (
             {'advised_on': {'ssd': {'class': 'x', 'confidence': 1, 'evidence': []}}},
