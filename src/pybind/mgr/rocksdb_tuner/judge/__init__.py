@@ -1,1 +1,1 @@
-"""What decides a verdict: evidence, statistics, and how long is measured."""
+"""Verdicts on changes and experiments: evidence, statistics and soak times."""

@@ -1,9 +1,9 @@
-"""Whether arms of an experiment do better or worse than unchanged OSDs, and than each other: pure.
+"""Comparison of an experiment's arms with unchanged OSDs and with each other. Pure.
 
-All intervals of an experiment hold together, at every look, with the probability that
-``error_rate`` leaves: each gets its share of the rate (Bonferroni), and is as wide as the
-sequential test needs (`judge/sequential.py`). So whatever is read off them, whenever and of
-whichever arm, is wrong no more often: that an arm is worse, better, the same, or ahead of another.
+All intervals of an experiment hold simultaneously, at every evaluation, with probability
+1 - ``error_rate``: each gets its share of the rate (Bonferroni) and the width that the sequential
+test needs (`judge/sequential.py`). Any conclusion drawn from them (an arm is worse, better, the
+same, or ahead of another) is wrong at most that often.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from .slow_blocks import slow_blocks
 
 @dataclass(frozen=True)
 class Period:
-    """A time in which no OSD changes its arm, but for those that go back to the old set.
+    """A time in which no OSD changes its arm, except by a rollback.
 
-    An OSD that went back, or has not settled yet, is left out of the blocks.
+    The blocks leave out OSDs that were rolled back or have not settled yet.
     """
 
     #: The OSDs of each arm; none in the baseline, which is the first period.
@@ -37,21 +37,21 @@ class Period:
 
 @dataclass(frozen=True)
 class Observed:
-    """What an experiment measured so far."""
+    """Measurements of an experiment so far."""
 
-    #: All that it was planned with: those that ended share the errors with the others.
+    #: All planned arms: dropped arms keep their share of the error rate.
     arms: tuple[str, ...]
     #: Never changed.
     controls: tuple[int, ...]
-    #: The judged signal in which arms are to gain.
+    #: The judged signal that arms are expected to improve.
     objective: str
-    #: What is less than this share is no difference.
+    #: Smaller differences, as a share, count as none.
     min_effect: float
     periods: tuple[Period, ...]
 
 
 class Contrast(NamedTuple):
-    """By how much one lies above another, in logarithms; None: not bounded yet."""
+    """Difference of two log means; None: not bounded yet."""
 
     estimate: float
     low: Optional[float] = None
@@ -59,7 +59,7 @@ class Contrast(NamedTuple):
 
     @property
     def below(self) -> bool:
-        """Whether it lies lower, with certainty."""
+        """Whether the whole interval is below 0."""
         return self.high is not None and self.high < 0
 
     @property
@@ -68,13 +68,13 @@ class Contrast(NamedTuple):
 
     @property
     def furthest(self) -> Optional[float]:
-        """The share by which either is at most higher than the other."""
+        """Upper bound of the difference in either direction, as a share."""
         if self.low is None or self.high is None:
             return None
         return math.expm1(max(-self.low, self.high))
 
     def within(self, share: float) -> bool:
-        """Whether the two are equivalent: none is higher than the other by ``share``."""
+        """Whether the two are equivalent: the difference is less than ``share``."""
         return self.furthest is not None and self.furthest < share
 
 
@@ -83,27 +83,27 @@ class ArmResult:
     """One arm against the controls."""
 
     name: str
-    #: None: nothing can be said of its objective yet.
+    #: Effect on the objective; None: not known yet.
     gain: Optional[Contrast]
     signals: tuple[SignalVerdict, ...]
 
     @property
     def worse(self) -> tuple[str, ...]:
-        """The signals in which it is worse by more than is tolerated: it is to end at once."""
-        return tuple(one.name for one in self.signals if one.effect is Effect.WORSE)
+        """Signals worse by more than their tolerance: the arm is dropped at once."""
+        return tuple(signal.name for signal in self.signals if signal.effect is Effect.WORSE)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All arms that were ever measured, against the old set and each other, in the objective."""
+    """All arms, dropped ones included, against the old option string and each other."""
 
     arms: tuple[ArmResult, ...]
-    #: (arm, other): how much higher the objective of ``arm`` lies; both ways round.
+    #: (arm, other): objective of ``arm`` against ``other``; has both orders.
     pairs: Mapping[tuple[str, str], Contrast]
 
 
 def compare(observed: Observed) -> Comparison:
-    """What can be said of all arms now. Lower is better in every judged signal."""
+    """Compare all arms. Lower is better in every judged signal."""
     fits = {
         signal.name: fit(_units(signal, observed))
         for signal in judged_signals()
@@ -131,14 +131,14 @@ def compare(observed: Observed) -> Comparison:
 
 
 def objective_rate(arms: int) -> float:
-    """What each interval of the objective has: of every arm, and of every pair of them."""
+    """Error rate of each interval of the objective: one per arm and per pair of arms."""
     limits = experiment_limits()
     share = 1 - limits.guard_share - limits.event_share
     return limits.error_rate * share / (arms + math.comb(arms, 2))
 
 
 def guard_rate(arms: int, events: bool = False) -> float:
-    """What each signal beside the objective has, in every arm."""
+    """Error rate of each other signal in each arm."""
     limits = experiment_limits()
     kinds = [signal.kind == 'events' for signal in judged_signals()]
     if events:
@@ -170,7 +170,7 @@ def _verdict(
 
 
 def _effect(contrast: Contrast, tolerance: float, min_effect: Optional[float]) -> Effect:
-    """``min_effect`` is that of the objective; None: of a guard, which shall not get worse."""
+    """``min_effect``: None for a guard, which only must not get worse."""
     tolerated = math.log1p(tolerance)
     if contrast.above and contrast.estimate > tolerated:
         return Effect.WORSE
@@ -196,7 +196,7 @@ def _contrast(
 
 
 def _with_arm(arm: str, observed: Observed) -> list[tuple[Block, tuple[int, ...]]]:
-    """The blocks after the baseline, with the OSDs that were in ``arm`` then."""
+    """The blocks after the baseline, each with its OSDs in ``arm``."""
     return [
         (block, period.arms.get(arm, ()))
         for period in observed.periods[1:]
@@ -205,7 +205,7 @@ def _with_arm(arm: str, observed: Observed) -> list[tuple[Block, tuple[int, ...]
 
 
 def _units(signal: JudgedSignal, observed: Observed) -> list[Unit]:
-    """Each OSD in each period, less what the controls did in the same blocks."""
+    """Each OSD in each period, relative to the controls in the same blocks."""
     values = [
         [_logarithms(signal, block) for block in period.blocks] for period in observed.periods
     ]
@@ -228,7 +228,7 @@ def _units(signal: JudgedSignal, observed: Observed) -> list[Unit]:
             for n in in_use:
                 if n in block:
                     found.setdefault((n, number), []).append(block[n] - fmean(moved))
-    return _told_apart(
+    return _identifiable(
         [
             Unit(n, number, arm_of[number].get(n), fmean(means), len(means))
             for (n, number), means in found.items()
@@ -236,8 +236,8 @@ def _units(signal: JudgedSignal, observed: Observed) -> list[Unit]:
     )
 
 
-def _told_apart(units: Sequence[Unit]) -> list[Unit]:
-    """Without arms of fewer OSDs than tell them from their OSDs, and OSDs without a baseline."""
+def _identifiable(units: Sequence[Unit]) -> list[Unit]:
+    """Drop OSDs without a baseline, and arms with too few OSDs to separate the two effects."""
     based = {unit.osd_id for unit in units if unit.period == 0}
     osds: dict[str, set[int]] = {}
     for unit in units:
@@ -249,7 +249,7 @@ def _told_apart(units: Sequence[Unit]) -> list[Unit]:
 
 
 def _logarithms(signal: JudgedSignal, block: Block) -> Mapping[int, float]:
-    found = ((n, getattr(one, signal.name)) for n, one in block.by_osd.items())
+    found = ((n, getattr(measured, signal.name)) for n, measured in block.by_osd.items())
     return {n: math.log(max(v, signal.floor)) for n, v in found if v is not None and v > 0}
 
 

@@ -1,10 +1,10 @@
-"""What arms do to a signal, beside unchanged OSDs, where arms may swap OSDs: pure arithmetic.
+"""Effects of arms on a signal relative to unchanged OSDs, in a crossover design. Pure.
 
-Difference in differences as a linear model: an OSD's mean in a period is its own level, plus what
-the period did to all, plus the effect of the arm that it is in. An OSD in a period counts as one
-value, however many blocks it holds: OSDs drift apart by more than blocks within one scatter, and
-blocks follow one another, so that their number says little of how certain a mean is. The spread is
-taken from how OSDs of the same arm, and the controls, differ in their moves.
+Difference in differences as a linear model: an OSD's mean in a period is the OSD's own level, plus
+a period effect common to all OSDs, plus the effect of its arm. An OSD counts once per period,
+whatever its number of blocks: blocks are autocorrelated and OSDs drift apart by more than their
+blocks scatter, so the number of blocks says little about the precision of the mean. The variance
+is estimated from the differences among OSDs of the same arm and among the controls.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple, Optional
 
 from .experiment_limits import experiment_limits
 
-#: Below it a column is a combination of others.
+#: A smaller pivot makes a column a linear combination of others.
 _SINGULAR = 1e-9
 
 
@@ -25,26 +25,26 @@ class Unit(NamedTuple):
     osd_id: int
     #: 0 is the baseline.
     period: int
-    #: None: it runs its old option set.
+    #: None: the OSD runs its old option string.
     arm: Optional[str]
-    #: The mean logarithm of its blocks, less what all controls did in them.
+    #: Mean logarithm of its blocks, relative to the controls.
     mean: float
     blocks: int
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Effects of the arms in logarithms; ``variances`` over that of one block."""
+    """Effects of the arms in logarithms; ``covariance`` in units of ``variance``."""
 
     effects: Mapping[str, float]
     covariance: Mapping[tuple[str, str], float]
-    #: Of one block of one OSD.
+    #: Variance of one block of one OSD.
     variance: float
     #: Degrees of freedom of ``variance``.
     free: int
 
     def difference(self, arm: str, other: Optional[str]) -> tuple[float, float]:
-        """How much higher ``arm`` lies than ``other`` (None: the old set), and its factor.
+        """Difference of ``arm`` and ``other`` (None: the old option string), and its factor.
 
         The variance of the difference is the factor times ``variance``.
         """
@@ -56,13 +56,13 @@ class Fit:
 
 
 def variance_of(blocks: float) -> float:
-    """The variance of the mean of so many blocks of one OSD in one period, over that of one."""
+    """Variance of a mean over ``blocks`` of one OSD in one period, relative to one block."""
     persistent = experiment_limits().persistent
     return persistent + (1 - persistent) / blocks
 
 
 def fit(units: Sequence[Unit]) -> Optional[Fit]:
-    """The effects of the arms in ``units``, least squares; None: they do not tell them."""
+    """Least-squares effects of the arms in ``units``; None if they are not identifiable."""
     arms = sorted({unit.arm for unit in units if unit.arm is not None})
     periods = sorted({unit.period for unit in units})[1:]
     columns = len(arms) + len(periods)
@@ -100,7 +100,7 @@ def fit(units: Sequence[Unit]) -> Optional[Fit]:
 def _within_osds(
     units: Sequence[Unit], weights: Sequence[float], rows: Sequence[list[float]]
 ) -> None:
-    """Takes the weighted mean of its OSD from every row, and with it the level of the OSD."""
+    """Subtract each OSD's weighted mean from its rows, which removes the OSD's own level."""
     by_osd: dict[int, list[int]] = {}
     for at, unit in enumerate(units):
         by_osd.setdefault(unit.osd_id, []).append(at)
@@ -115,7 +115,7 @@ def _within_osds(
 
 
 def _inverse(matrix: Sequence[Sequence[float]]) -> Optional[list[list[float]]]:
-    """Gauss and Jordan, with the largest pivot; None where it is singular."""
+    """Gauss-Jordan elimination with partial pivoting; None for a singular matrix."""
     size = len(matrix)
     lines = [[*row, *(float(i == j) for j in range(size))] for i, row in enumerate(matrix)]
     for column in range(size):

@@ -1,4 +1,4 @@
-"""What a changed OSD and unchanged ones did at the same times: what a verdict is made of."""
+"""Measurements of changed OSDs and controls over the same times, the input of a verdict."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from ..observe.window import Window
 
 
 class Measured(NamedTuple):
-    """One OSD over one block of time; None: not known, or too few writes for a mean."""
+    """One OSD over one block of time; None: unknown, or too few writes for a mean."""
 
     op_w_latency_ms: Optional[float] = None
     kv_sync_ms_per_txn: Optional[float] = None
     db_bytes_per_txn: Optional[float] = None
     #: At the end of the block.
     db_used_bytes: Optional[float] = None
-    #: The most requests that were slow at once.
+    #: Maximum number of slow ops at a time.
     slow_ops: Optional[float] = None
-    #: Transactions that took very long to commit, as they do while RocksDB holds writes up.
+    #: Transactions with a very long commit, as in a RocksDB write stall.
     slow_commits: Optional[float] = None
-    #: 1 where anything was written to SST files, 0 where nothing was flushed.
+    #: 1 if any SST file was written, else 0.
     flushed: Optional[float] = None
 
 
-#: Of an OSD that did not report, or whose process ended within the block.
+#: For an OSD that did not report, or restarted within the block.
 NOTHING = Measured()
 
 
 @dataclass(frozen=True)
 class Block:
-    """A span of time, the same for all OSDs; blocks follow one another and do not overlap."""
+    """A span of time, the same for all OSDs; blocks do not overlap."""
 
     by_osd: Mapping[int, Measured]
 
@@ -42,10 +42,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Blocks before the OSDs of a batch were changed, and after the last of them had settled."""
+    """Blocks before the change of a batch, and after its last OSD settled."""
 
     rollout_id: str
-    #: The batch, from 0, which is the canary.
+    #: Number of the batch; 0 is the canary.
     batch: int
     changed: tuple[int, ...]
     controls: tuple[int, ...]
@@ -64,9 +64,9 @@ def measured(
     least_writes: float,
     slow_events: Sequence[SlowEvents] = (),
 ) -> Measured:
-    """What one OSD did in ``window``; means of fewer than ``least_writes`` are not known.
+    """Measure one OSD in ``window``; means over fewer than ``least_writes`` are unknown.
 
-    ``slow_events`` is what it told from the beginning of the window to its end, in order.
+    ``slow_events``: its reports within the window, oldest first.
     """
     if window is None:
         return NOTHING
@@ -81,13 +81,13 @@ def measured(
         else None,
         db_used_bytes=db_used_bytes,
         slow_ops=max((t.slow_ops for t in slow_events if t.slow_ops is not None), default=None),
-        slow_commits=_risen(slow_events),
+        slow_commits=_slow_commits(slow_events),
         flushed=None if window.bytes_written_sst is None else min(1, window.bytes_written_sst),
     )
 
 
-def _risen(slow_events: Sequence[SlowEvents]) -> Optional[int]:
-    """How far the count of slow commits rose; None where its ends are not known, or it fell."""
+def _slow_commits(slow_events: Sequence[SlowEvents]) -> Optional[int]:
+    """Increase of the counter; None if either end is unknown or the counter was reset."""
     if len(slow_events) < 2:
         return None
     first, last = slow_events[0].slow_commits, slow_events[-1].slow_commits

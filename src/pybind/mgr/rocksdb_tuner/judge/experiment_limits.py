@@ -1,4 +1,4 @@
-"""How certain an experiment has to be: the knowledge behind it."""
+"""Statistical limits of experiments, from ``knowledge/experiments.json``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..knowledge import loader
 
 
 class ExperimentLimits(NamedTuple):
-    """Meaning and source of each field stand in ``knowledge/experiments.json``."""
+    """``knowledge/experiments.json`` has the meaning and source of each field."""
 
     error_rate: float
     guard_share: float

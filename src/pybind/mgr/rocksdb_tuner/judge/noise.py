@@ -1,4 +1,4 @@
-"""How OSDs vary that nothing was done to: what a plan of an experiment goes by."""
+"""Noise of unchanged OSDs, the basis of experiment plans."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from typing import NamedTuple, Optional
 from .evidence import Block
 from .signals import judged_signals
 
-#: Fewer tell nothing of how far the halves of the time lie apart.
+#: Needed to estimate the drift between the two halves.
 LEAST_BLOCKS = 4
 LEAST_OSDS = 3
 
 
 class Noise(NamedTuple):
-    """Standard deviations of the logarithm, beside what all OSDs did together."""
+    """Standard deviations of the logarithm, relative to the mean of all OSDs."""
 
-    #: From one block of an OSD to the next.
+    #: Between blocks of an OSD.
     block: float
-    #: From one period of an OSD to the next, however many blocks either holds.
+    #: Between periods of an OSD, independent of their number of blocks.
     persistent: float
 
     def variance(self, blocks: float) -> float:
-        """Of the mean of so many blocks of one OSD in one period."""
+        """Variance of a mean over ``blocks`` of one OSD in one period."""
         return self.persistent**2 + self.block**2 / blocks
 
 
 @dataclass(frozen=True)
 class MeasuredNoise:
-    """One signal of a group."""
+    """Noise of one signal in a group."""
 
     group: Noise
-    #: From block to block, for each OSD.
+    #: Between blocks, per OSD.
     by_osd: Mapping[int, float]
 
 
 def measured_noise(signal: str, blocks: Sequence[Block]) -> Optional[MeasuredNoise]:
-    """``blocks`` follow one another; None: too few, or too few OSDs that were measured in all.
+    """Estimate the noise from consecutive ``blocks``.
 
-    What persists shows from one half of them to the other: it holds for periods as long as half
-    of the time, and of longer ones says too little.
+    None for too few blocks, or too few OSDs with a value in every block. The persistent part is
+    the drift between the two halves; for periods longer than a half it is an underestimate.
     """
-    floor = next(one.floor for one in judged_signals() if one.name == signal)
+    floor = next(judged.floor for judged in judged_signals() if judged.name == signal)
     values = {
         n: [getattr(block.of(n), signal) for block in blocks]
         for n in sorted({n for block in blocks for n in block.by_osd})
@@ -59,7 +59,7 @@ def measured_noise(signal: str, blocks: Sequence[Block]) -> Optional[MeasuredNoi
         return None
     middle = [fmean(at) for at in zip(*known.values())]
     left = {n: [v - m for v, m in zip(of_osd, middle)] for n, of_osd in known.items()}
-    # The mean of k OSDs holds a k-th of each.
+    # The mean of k OSDs contains a k-th of each.
     stretch = len(known) / (len(known) - 1)
     by_osd = {
         n: stretch * fmean((b - a) ** 2 for a, b in zip(of_osd, of_osd[1:])) / 2

@@ -1,4 +1,4 @@
-"""A prediction against what was measured."""
+"""Comparison of predictions with measurements."""
 
 from __future__ import annotations
 
@@ -9,22 +9,20 @@ from typing import NamedTuple, Optional
 from ..knowledge import loader
 from .records import Effect, Judgement, Predicted, SignalVerdict
 
-#: Of measured values, what an interval leaves outside.
-_NOT_HELD = 0.2
+#: Share of measured values outside of the predicted interval.
+_MISS_RATE = 0.2
 
 
-class Rightness(str, Enum):
-    """What the measurement makes of the prediction."""
-
-    #: The two intervals have values in common.
+class PredictionResult(str, Enum):
+    #: The predicted and the measured interval overlap.
     RIGHT = 'right'
-    #: They have not, but the change went the way that was predicted.
+    #: No overlap, but the change has the predicted sign.
     DIRECTION = 'direction'
     WRONG = 'wrong'
 
 
 class Comparison(NamedTuple):
-    """A prediction beside what was measured, both as percent change of one signal."""
+    """Predicted and measured change of one signal in percent."""
 
     signal: str
     predicted_low_percent: float
@@ -32,11 +30,11 @@ class Comparison(NamedTuple):
     measured_percent: float
     measured_low_percent: float
     measured_high_percent: float
-    rightness: Rightness
+    result: PredictionResult
 
 
 class Shows(NamedTuple):
-    """The signal that a prediction shows in, which may be one that no verdict goes by."""
+    """The signal that a prediction is checked against; it need not be a judged signal."""
 
     signal: str
     inverse: bool
@@ -51,14 +49,14 @@ def _shown_by() -> dict[str, Shows]:
 
 
 def shown_by(metric: str) -> Optional[Shows]:
-    """Where what is predicted of ``metric`` is measured; None: nowhere."""
+    """The signal for predictions of ``metric``; None: it is not measured."""
     return _shown_by().get(metric)
 
 
 def compared_with(
     predicted: Optional[Predicted], judgement: Optional[Judgement]
 ) -> Optional[Comparison]:
-    """None where there was no prediction, or it is unknown whether it came true."""
+    """None without a prediction or a clear measurement."""
     shown = None if predicted is None else shown_by(predicted.metric)
     if predicted is None or shown is None or judgement is None:
         return None
@@ -69,13 +67,13 @@ def compared_with(
 
 
 def interval_score(low: float, high: float, measured: float) -> float:
-    """Width of an interval that shall hold 80%, and a penalty for how far outside a value lies.
+    """Width of an 80% interval, plus a penalty for the distance of a value outside of it.
 
     T. Gneiting and A. Raftery, Strictly Proper Scoring Rules, Prediction, and Estimation, 2007,
-    section 6.2: no other interval than the one that one believes in has a lower expected score.
+    section 6.2: the forecaster's own quantiles have the lowest expected score.
     """
     outside = max(low - measured, measured - high, 0.0)
-    return high - low + 2 / _NOT_HELD * outside
+    return high - low + 2 / _MISS_RATE * outside
 
 
 def _interval(predicted: Predicted, shown: Shows) -> tuple[float, float]:
@@ -85,7 +83,7 @@ def _interval(predicted: Predicted, shown: Shows) -> tuple[float, float]:
 
 
 def _inverse(percent: float) -> float:
-    """Of 1/x, where x changes by ``percent``; nothing is left of it from -100% on."""
+    """Percent change of 1/x when x changes by ``percent``; infinite from -100% down."""
     return float('inf') if percent <= -100 else (100 / (100 + percent) - 1) * 100
 
 
@@ -96,9 +94,9 @@ def _comparison(predicted: tuple[float, float], signal: SignalVerdict) -> Option
     low = measured if signal.low_percent is None else signal.low_percent
     high = measured if signal.high_percent is None else signal.high_percent
     if predicted[0] <= high and low <= predicted[1]:
-        rightness = Rightness.RIGHT
+        result = PredictionResult.RIGHT
     elif measured * (predicted[0] + predicted[1]) > 0:
-        rightness = Rightness.DIRECTION
+        result = PredictionResult.DIRECTION
     else:
-        rightness = Rightness.WRONG
-    return Comparison(signal.name, *predicted, measured, low, high, rightness)
+        result = PredictionResult.WRONG
+    return Comparison(signal.name, *predicted, measured, low, high, result)

@@ -1,4 +1,4 @@
-"""Verdicts, predictions, and how long is measured for them."""
+"""Verdicts, predictions and soak plans."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Optional
 
 
 class Verdict(str, Enum):
-    #: What was promised improved, and nothing got worse.
+    #: The expected gain was measured, and nothing got worse.
     BETTER = 'better'
-    #: Nothing got worse, and that is all.
+    #: Nothing got worse or better.
     NO_WORSE = 'no-worse'
     WORSE = 'worse'
     INCONCLUSIVE = 'inconclusive'
@@ -18,14 +18,12 @@ class Verdict(str, Enum):
 
     @property
     def harmless(self) -> bool:
-        """Whether enough was measured to tell that nothing got worse."""
+        """Whether the measurement shows that nothing got worse."""
         return self in {Verdict.BETTER, Verdict.NO_WORSE}
 
     @property
     def pass_or_fail(self) -> str:
-        """The same in the words that outside readers of the JSON, and stored state, have always
-        had: "pass", "fail", "inconclusive" or "no-data".
-        """
+        """The verdict as in the JSON and the stored state: pass, fail, inconclusive or no-data."""
         return 'pass' if self.harmless else 'fail' if self is Verdict.WORSE else str(self.value)
 
     @property
@@ -34,24 +32,24 @@ class Verdict(str, Enum):
 
 
 class Effect(str, Enum):
-    """What a change did to one signal."""
+    """Effect of a change on one signal."""
 
     BETTER = 'better'
     SAME = 'same'
     WORSE = 'worse'
-    #: Not told yet: there is too little data.
+    #: Too little data so far.
     UNCLEAR = 'unclear'
 
 
 @dataclass(frozen=True)
 class SignalVerdict:
-    """One signal: by how much the canary moved more than its controls."""
+    """Change of one signal on the canary relative to its controls."""
 
     name: str
     effect: Effect
-    #: Percent; None where nothing could be compared.
+    #: None if there is nothing to compare.
     change_percent: Optional[float] = None
-    #: The interval of the change; None where the data do not bound it.
+    #: The interval of the change; None: not bounded by the data.
     low_percent: Optional[float] = None
     high_percent: Optional[float] = None
 
@@ -60,15 +58,15 @@ class SignalVerdict:
 class Judgement:
     verdict: Verdict
     signals: tuple[SignalVerdict, ...] = ()
-    #: What a verdict still lacks, in words; empty unless it is inconclusive.
+    #: Data still needed for a verdict, in words; empty unless inconclusive.
     missing: tuple[str, ...] = ()
-    #: What decided it beside the signals (a crash), or why there was nothing to decide.
+    #: A cause other than the signals, such as a crash, or why there is no verdict.
     cause: Optional[str] = None
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """What a change was expected to do to one metric, in percent of what there was."""
+    """Predicted change of one metric in percent."""
 
     metric: str
     low_percent: float
@@ -76,7 +74,7 @@ class Predicted:
 
 
 class Inconclusive(str, Enum):
-    """What follows where the soak ended without a verdict."""
+    """Policy for a soak that ends without a verdict."""
 
     WAIT = 'wait'
     PROMOTE = 'promote'
@@ -84,9 +82,9 @@ class Inconclusive(str, Enum):
 
 
 class NoBenefit(str, Enum):
-    """What follows where a canary got no worse, and no better either."""
+    """Policy for a canary that got neither worse nor better."""
 
-    #: By the purpose of the change: see `batches.soak_for`.
+    #: Depends on the purpose of the change, see `batches.soak_for`.
     AUTO = 'auto'
     WAIT = 'wait'
     PROMOTE = 'promote'
@@ -95,12 +93,12 @@ class NoBenefit(str, Enum):
 
 @dataclass(frozen=True)
 class SoakPlan:
-    """How long changed OSDs are watched before others follow; ``most_s`` 0: not at all."""
+    """Soak time of changed OSDs before the rollout goes on; ``most_s`` 0: no soak."""
 
     least_s: float = 0.0
     most_s: float = 0.0
     inconclusive: Inconclusive = Inconclusive.WAIT
-    #: The same for each batch after the canary; None: these are not watched.
+    #: For each batch after the canary; None: no soak.
     batches: Optional[SoakPlan] = None
-    #: For the canary alone: a batch follows what was decided for the canary.
+    #: For the canary only: batches follow the decision on the canary.
     no_benefit: NoBenefit = NoBenefit.AUTO

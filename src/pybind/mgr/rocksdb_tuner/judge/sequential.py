@@ -1,13 +1,13 @@
-"""A t-test that may be looked at any time: the errors of all looks together keep to one rate.
+"""An always-valid t-test: one error rate covers all evaluations of the data together.
 
 The t-mixture of Robbins (Ann. Math. Stat. 41, 1970) and Lai (Ann. Stat. 4, 1976) in the form that
-Lindon, Ham, Tingley and Bojinov (arXiv:2210.08589) give it for linear models: the ratio of the
-likelihood under an effect drawn from a normal distribution to the one under none, the spread being
-unknown. Without an effect its mean is 1, at every look and at the end of any rule for stopping, so
-that by Ville's inequality it ever exceeds 1 / rate with a probability of at most ``rate``.
+Lindon, Ham, Tingley and Bojinov (arXiv:2210.08589) give for linear models: the likelihood ratio of
+an effect drawn from a normal distribution to no effect, with unknown variance. Without an effect
+its mean is at most 1 at every evaluation and under any stopping rule, so by Ville's inequality it
+ever exceeds 1 / ``rate`` with probability at most ``rate``.
 
-``spread`` is how far effects are expected to lie apart: the variance of the mixture, over the
-variance of the estimate at this look. It decides when the test is sharpest, never its errors.
+``spread`` is the expected size of effects: the variance of the mixture over the variance of the
+current estimate. It affects the power of the test, not its error rate.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ def e_value(t: float, free: int, spread: float) -> float:
 
 
 def always_valid_p(largest_e_value: float) -> float:
-    """The p-value after the largest e-value of all looks so far."""
+    """The p-value for the largest e-value so far."""
     return min(1.0, 1.0 / largest_e_value)
 
 
 def critical(rate: float, free: int, spread: float) -> Optional[float]:
-    """The least t that counts; None: with so few degrees of freedom none does.
+    """Critical t, where ``e_value`` reaches 1 / ``rate``.
 
-    It is where ``e_value`` reaches 1 / ``rate``.
+    None if no t does with so few degrees of freedom.
     """
     if free < 1:
         return None

@@ -1,4 +1,4 @@
-"""What a verdict goes by, and how certain it has to be: the knowledge behind it."""
+"""Judged signals and limits of verdicts, from ``knowledge/judged_signals.json``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..knowledge import loader
 
 
 class JudgedSignal(NamedTuple):
-    """Meaning and source of each field stand in ``knowledge/judged_signals.json``."""
+    """``knowledge/judged_signals.json`` has the meaning and source of each field."""
 
     name: str
     title: str
@@ -23,7 +23,7 @@ class JudgedSignal(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """The widest half of an interval (in logarithms) that tells enough."""
+        """The largest half-width of an interval, in logarithms, that permits a verdict."""
         return min(
             math.log1p(self.tolerance), math.log1p(self.detects) - math.log1p(self.tolerance)
         )

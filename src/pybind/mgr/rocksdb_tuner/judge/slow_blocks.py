@@ -1,10 +1,10 @@
-"""Whether OSDs of an arm have events in more blocks than unchanged OSDs have at the same times.
+"""Test whether OSDs of an arm have slow events in more blocks than the controls. Pure.
 
-The e-values for two streams of yes and no of Turner, Ly and Grünwald (arXiv:2106.02693): block by
-block, the likelihood under two rates, taken from the blocks before, over that under the one rate
-between them. Without a difference its mean is at most 1, also where the same events hit all OSDs
-at once, so that it may be looked at after every block. That events of one OSD come in bouts of
-several blocks it does not know: hence the small share of the rate of errors.
+E-values for two Bernoulli streams by Turner, Ly and Grünwald (arXiv:2106.02693): per block, the
+likelihood under two rates, estimated from the previous blocks, over the likelihood under their
+common rate. Without a difference the mean is at most 1, even if the same events hit all OSDs at
+once, so the test may be evaluated after every block. It ignores that an OSD's events cluster in
+consecutive blocks; hence its small share of the error rate.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .signals import JudgedSignal
 
 #: Blocks with events, and without.
 _Count = tuple[float, float]
-#: What is supposed of either stream before anything is known.
+#: Prior of both streams.
 _PRIOR: _Count = (0.5, 1.5)
 
 
@@ -29,9 +29,9 @@ def slow_blocks(
     controls: Sequence[int],
     rate: float,
 ) -> SignalVerdict:
-    """``after`` holds blocks, each with the OSDs of the arm in it.
+    """``after``: blocks, each with its OSDs in the arm.
 
-    OSDs that had such events before anything was changed are not counted.
+    OSDs with such events before the change are not counted.
     """
     quiet = [n for n in controls if _quiet(signal, before, n)]
     ours, others = _PRIOR, _PRIOR
@@ -40,7 +40,7 @@ def slow_blocks(
         mine = _events(signal, [(block, [n for n in osds if _quiet(signal, before, n)])])
         theirs = _events(signal, [(block, quiet)])
         if sum(mine) and sum(theirs):
-            evidence += _gained(mine, theirs, _share(ours), _share(others))
+            evidence += _log_e_value(mine, theirs, _share(ours), _share(others))
             most = max(most, evidence)
             ours = ours[0] + mine[0], ours[1] + mine[1]
             others = others[0] + theirs[0], others[1] + theirs[1]
@@ -70,8 +70,8 @@ def _share(count: _Count) -> float:
     return count[0] / sum(count)
 
 
-def _gained(mine: _Count, theirs: _Count, ours: float, others: float) -> float:
-    """The logarithm of the e-value of one block."""
+def _log_e_value(mine: _Count, theirs: _Count, ours: float, others: float) -> float:
+    """Log e-value of one block."""
     if ours <= others:
         return 0.0
     total = sum(mine) + sum(theirs)

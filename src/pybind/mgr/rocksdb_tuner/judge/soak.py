@@ -1,4 +1,4 @@
-"""How long what was changed is measured before there is a verdict, or none."""
+"""Duration of a soak, and when it ends."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from .signals import limits
 
 
 def block_length_s(soak: SoakPlan) -> float:
-    """So long that all of a soak is kept."""
+    """Long enough for the stored blocks to cover the whole soak."""
     return max(limits().block_s, soak.most_s / limits().most_blocks)
 
 
 def least_soak_s(soak: SoakPlan) -> float:
-    """The least time after which there can be a verdict."""
+    """Minimum soak time for a verdict."""
     return max(soak.least_s, limits().least_blocks * block_length_s(soak))
 
 
 def ends_with(judgement: Judgement, after_s: float, soak: SoakPlan) -> Optional[Verdict]:
-    """What a soak is over with, once changed OSDs were measured for ``after_s``; None: it goes on.
+    """The verdict that ends a soak after ``after_s``; None: the soak continues.
 
-    What got worse counts at once, all else only after the least time.
+    "worse" counts at once, any other verdict only after the minimum soak time.
     """
     if judgement.verdict is Verdict.WORSE:
         return Verdict.WORSE
@@ -31,9 +31,9 @@ def ends_with(judgement: Judgement, after_s: float, soak: SoakPlan) -> Optional[
 
 
 def contradiction(soak: SoakPlan) -> Optional[str]:
-    """Why nothing can be watched as the module options say; None if it can.
+    """Conflict between the soak options; None if there is none.
 
-    A pass counts only after the least time, and after the most there is no verdict any more.
+    A pass needs the minimum soak time, and the maximum ends the soak without a verdict.
     """
     for prefix, plan in (('', soak), ('batch_', soak.batches)):
         if plan is not None and 0 < plan.most_s < plan.least_s:

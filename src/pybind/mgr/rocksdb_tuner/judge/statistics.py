@@ -1,9 +1,8 @@
-"""Robust statistics of two short series in time, without assumptions on their distribution.
+"""Robust statistics of two short time series, without assumptions about their distribution.
 
-Hodges and Lehmann's shift with the interval of the rank test of Mann and Whitney, as in Hollander,
-Wolfe and Chicken, Nonparametric Statistical Methods, 4.2 and 4.3. That interval supposes values
-that are independent of one another, which values in time are not: it is widened by the
-autocorrelation that they show.
+The Hodges-Lehmann shift with the interval of the Mann-Whitney rank test, as in Hollander, Wolfe and
+Chicken, Nonparametric Statistical Methods, 4.2 and 4.3. That interval assumes independent values;
+it is widened by the autocorrelation of the series.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from collections.abc import Sequence
 from statistics import fmean, median
 from typing import NamedTuple, Optional
 
-#: Estimates of more are not told from a series that does not return to its middle.
+#: Higher estimates cannot be distinguished from a random walk.
 _MOST_CORRELATED = 0.9
 
 
 class Shift(NamedTuple):
-    """How much higher the second series lies, with the half-width of its interval."""
+    """Location shift of the second series, with the half-width of its interval."""
 
     estimate: float
     #: None: the series are too short, or too correlated, to bound it.
@@ -26,7 +25,7 @@ class Shift(NamedTuple):
 
 
 def shift(before: Sequence[float], after: Sequence[float], z: float) -> Shift:
-    """``after`` against ``before``, neither of which is empty; ``z`` is the normal quantile."""
+    """Shift from ``before`` to ``after``, both non-empty; ``z`` is the normal quantile."""
     differences = sorted(b - a for a in before for b in after)
     estimate = median(differences)
     m, n = len(before), len(after)
@@ -39,7 +38,7 @@ def shift(before: Sequence[float], after: Sequence[float], z: float) -> Shift:
 
 
 def chance_of_as_many(found: int, of: int, found_elsewhere: int, of_elsewhere: int) -> float:
-    """Fisher's exact test: the probability of ``found`` or more of ``of``, if both had one rate."""
+    """Fisher's exact test: probability of at least ``found`` of ``of`` at equal rates."""
     all_found, total = found + found_elsewhere, of + of_elsewhere
     ways = math.comb(total, all_found)
     return sum(
@@ -49,10 +48,10 @@ def chance_of_as_many(found: int, of: int, found_elsewhere: int, of_elsewhere: i
 
 
 def _inflation(before: Sequence[float], after: Sequence[float]) -> float:
-    """How much more the mean of the series varies than one of as many independent values.
+    """Variance inflation of the mean by autocorrelation.
 
-    (1 + r) / (1 - r) of a process of the first order, r with Kendall's correction for short
-    series: r is found too small by (1 + 4 r) / n.
+    (1 + r) / (1 - r) for a first-order process, r with Kendall's correction for short series: the
+    estimate of r is biased by -(1 + 4 r) / n.
     """
     centered = [[v - fmean(part) for v in part] for part in (before, after)]
     variance = sum(v * v for part in centered for v in part)

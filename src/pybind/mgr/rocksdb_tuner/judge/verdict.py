@@ -1,13 +1,12 @@
-"""Whether a changed OSD does better or worse than it would have: pure, no I/O, no clock.
+"""Verdict on a change: do the changed OSDs perform better or worse? Pure, no I/O, no clock.
 
-Difference in differences: how the changed OSDs (the canary, later a batch) moved against their
-controls, from before the change to after it. Block by block in time, so that what all of them feel
-(more clients, a busy network) cancels out. Everything is in logarithms: a shift of 0.1 is 10% of
-whatever the OSD had before.
+Difference in differences: the changed OSDs (the canary, later a batch) against their controls,
+before against after the change. The comparison is block by block, so that common influences (more
+clients, a busy network) cancel out. All values are logarithms: a shift of 0.1 is about 10%.
 
-A verdict waits for precision, not for a result: it is given once the interval of every required
-signal is so narrow that a worsening of `detects` can be told from none. So looking again and
-again until it is there does not raise the rate of errors as looking until something shows would.
+A verdict waits for precision, not for a result: it is reached once the interval of every required
+signal is narrow enough to distinguish a worsening of `detects` from none. Repeated evaluation
+therefore does not raise the error rate, as stopping at the first significant result would.
 `qa/bench/bench_verdict.py` measures the rates.
 """
 
@@ -26,10 +25,10 @@ from .statistics import chance_of_as_many, shift
 
 
 def harmless(signals: Sequence[SignalVerdict], promised: Optional[str] = None) -> Verdict:
-    """What signals none of which got worse make: better where what was promised improved.
+    """The verdict when no signal got worse: better if the ``promised`` signal improved.
 
-    ``promised`` None: any required signal does. It has to improve by more than its tolerance,
-    which no interval that is precise enough reaches with no change in it.
+    ``promised`` None: any required signal. An improvement has to exceed the signal's tolerance; a
+    sufficiently precise interval beyond it does not contain 0.
     """
     gains = {s.name for s in judged_signals() if s.required} if promised is None else {promised}
     better = any(s.effect is Effect.BETTER and s.name in gains for s in signals)
@@ -37,23 +36,24 @@ def harmless(signals: Sequence[SignalVerdict], promised: Optional[str] = None) -
 
 
 def in_words(judgement: Judgement) -> str:
-    """One line: the verdict, what caused it, and every signal that could be compared."""
-    told = [judgement.cause] if judgement.cause is not None else []
-    told += measured_in_words(judgement)
-    return judgement.verdict.words + (': ' + ', '.join(told) if told else '')
+    """One line: the verdict, its cause and every compared signal."""
+    parts = [judgement.cause] if judgement.cause is not None else []
+    parts += measured_in_words(judgement)
+    return judgement.verdict.words + (': ' + ', '.join(parts) if parts else '')
 
 
 def measured_in_words(judgement: Judgement) -> list[str]:
-    """Every signal that could be compared, and by how much it moved."""
+    """The change of every compared signal."""
     title = {signal.name: signal.title for signal in judged_signals()}
-    told = []
-    for one in judgement.signals:
-        if one.change_percent is not None:
+    changes = []
+    for found in judgement.signals:
+        if found.change_percent is not None:
             bounds = ''
-            if one.low_percent is not None and one.high_percent is not None:
-                bounds = f' ({one.low_percent:+.0f} to {one.high_percent:+.0f}%)'
-            told.append(f'{title.get(one.name, one.name)} {one.change_percent:+.0f}%{bounds}')
-    return told
+            if found.low_percent is not None and found.high_percent is not None:
+                bounds = f' ({found.low_percent:+.0f} to {found.high_percent:+.0f}%)'
+            name = title.get(found.name, found.name)
+            changes.append(f'{name} {found.change_percent:+.0f}%{bounds}')
+    return changes
 
 
 def too_few_controls(found: int) -> Judgement:
@@ -65,16 +65,16 @@ def too_few_controls(found: int) -> Judgement:
 
 
 def judge(evidence: Evidence, among: int = 1, promised: Optional[str] = None) -> Judgement:
-    """The verdict on what was measured so far, which is one of ``among`` that share the errors.
+    """The verdict on the evidence so far, one of ``among`` that share the error rate.
 
-    ``promised`` is the signal in which the gain of the change is to show: no verdict before that
-    is as precise as the required ones. None: no gain was promised, or not in a judged signal.
+    ``promised`` is the signal with the expected gain, which has to be as precise as the required
+    signals. None: no expected gain, or not in a judged signal.
     """
     if len(evidence.controls) < limits().least_controls:
         return too_few_controls(len(evidence.controls))
     judged = [_judge_signal(signal, evidence, among) for signal in judged_signals()]
-    signals = tuple(one for one, _ in judged)
-    if any(one.effect is Effect.WORSE for one in signals):
+    signals = tuple(signal for signal, _ in judged)
+    if any(signal.effect is Effect.WORSE for signal in signals):
         return Judgement(Verdict.WORSE, signals)
     missing = tuple(
         f'{signal.title}: {lack}'
@@ -87,19 +87,19 @@ def judge(evidence: Evidence, among: int = 1, promised: Optional[str] = None) ->
             return Judgement(Verdict.NO_DATA, signals, (_A_FLUSH,), unflushed)
         return Judgement(harmless(signals, promised), signals)
     known = any(
-        one.change_percent is not None
-        for signal, one in zip(judged_signals(), signals)
+        found.change_percent is not None
+        for signal, found in zip(judged_signals(), signals)
         if signal.required
     )
     return Judgement(Verdict.INCONCLUSIVE if known else Verdict.NO_DATA, signals, missing)
 
 
-#: What a verdict lacks without one.
-_A_FLUSH = 'a flush of memtables, which the options are about: until then nothing of them shows'
+#: For `Judgement.missing`.
+_A_FLUSH = 'a flush of memtables: until then the new options have no effect'
 
 
 def _nothing_flushed(evidence: Evidence) -> Optional[str]:
-    """That no changed OSD wrote an SST file since its restart, where its counters show that."""
+    """A note if the counters show that no changed OSD wrote an SST file since its restart."""
     written = [
         value
         for block in evidence.after
@@ -116,7 +116,7 @@ def _nothing_flushed(evidence: Evidence) -> Optional[str]:
 def _judge_signal(
     signal: JudgedSignal, evidence: Evidence, among: int
 ) -> tuple[SignalVerdict, Optional[str]]:
-    """The effect on one signal, and what is missing for it."""
+    """The effect on one signal, and the data that it still needs."""
     if signal.kind == 'events':
         return _events(signal, evidence, limits().event_error_rate / among), None
     least = limits()
@@ -166,7 +166,7 @@ def _effect(signal: JudgedSignal, estimate: float, half_width: Optional[float]) 
     tolerated = math.log1p(signal.tolerance)
     if half_width is None:
         return Effect.UNCLEAR
-    # What is beyond the tolerance with certainty needs no precision.
+    # An interval that lies beyond the tolerance need not be narrow.
     certain = half_width if half_width > signal.precision else 0.0
     if estimate - certain > tolerated:
         return Effect.WORSE
@@ -176,9 +176,9 @@ def _effect(signal: JudgedSignal, estimate: float, half_width: Optional[float]) 
 
 
 def _events(signal: JudgedSignal, evidence: Evidence, rate: float) -> SignalVerdict:
-    """Blocks in which something happened that should not: against before, and against controls.
+    """Share of blocks with slow events, against before the change and against the controls.
 
-    It needs both: what happens to all is not the change's, nor is what the changed OSDs did before.
+    Both are needed: events on all OSDs are not due to the change, nor are events from before it.
     """
     before, after = (
         _with_events(signal.name, evidence.changed, part)
@@ -194,12 +194,12 @@ def _events(signal: JudgedSignal, evidence: Evidence, rate: float) -> SignalVerd
         effect = Effect.WORSE
     elif min(others) - share > signal.tolerance and _fewer(after, before, beside) <= rate:
         effect = Effect.BETTER
-    # From the nearer of the two that it is compared with; 0 between them.
+    # Relative to the nearer of the two references; 0 between them.
     change = share - min(max(share, min(others)), max(others))
     return SignalVerdict(signal.name, effect, change * 100)
 
 
-#: Blocks with events, of how many.
+#: Blocks with events, all blocks.
 _Count = tuple[int, int]
 
 
@@ -218,14 +218,14 @@ def _with_events(name: str, osd_ids: Sequence[int], blocks: Sequence[Block]) -> 
 
 
 def _quantile(among: int) -> float:
-    """Each signal of each verdict gets its share of the rate of errors that events leave."""
+    """Each signal of each verdict gets an equal share of the error rate left by events."""
     kinds = [signal.kind == 'events' for signal in judged_signals()]
     left = limits().error_rate - sum(kinds) * limits().event_error_rate
     return NormalDist().inv_cdf(1 - left / (len(kinds) - sum(kinds)) / among)
 
 
 def _ratio(series: _Series, z: float) -> tuple[float, Optional[float]]:
-    """How far the changed OSDs moved, widened by how far the controls moved apart by themselves."""
+    """Shift of the changed OSDs, with an interval that includes the controls' own divergence."""
     estimate, half_width = shift(*series.differences, z)
     if half_width is None:
         return estimate, None
@@ -239,14 +239,14 @@ def _ratio(series: _Series, z: float) -> tuple[float, Optional[float]]:
 
 
 def _level(series: _Series) -> tuple[float, Optional[float]]:
-    """How far the changed OSDs went, against how far the controls went and differ in that."""
-    reached = [_reached(*control) for control in series.controls]
-    middle = median(reached)
-    spread = max(abs(value - middle) for value in reached)
-    return median(_reached(*osd) for osd in series.changed) - middle, 2 * spread
+    """Rise of the changed OSDs relative to the controls, with twice the controls' spread."""
+    rises = [_rise(*control) for control in series.controls]
+    middle = median(rises)
+    spread = max(abs(value - middle) for value in rises)
+    return median(_rise(*osd) for osd in series.changed) - middle, 2 * spread
 
 
-def _reached(before: Sequence[float], after: Sequence[float]) -> float:
+def _rise(before: Sequence[float], after: Sequence[float]) -> float:
     return median(after[len(after) // 2 :]) - median(before)
 
 
@@ -260,15 +260,14 @@ _Pair = tuple[Sequence[float], Sequence[float]]
 
 @dataclass(frozen=True)
 class _Series:
-    """One signal of the OSDs that have enough of it, in logarithms."""
+    """One signal of the OSDs with enough blocks, in logarithms."""
 
-    #: Empty where fewer than half of the changed OSDs have enough of it.
+    #: Empty if fewer than half of the changed OSDs have enough blocks.
     changed: tuple[_Pair, ...]
     controls: tuple[_Pair, ...]
-    #: The OSDs that have too little of it, with their blocks before and after.
+    #: OSDs with too few blocks, and their blocks before and after.
     short: tuple[tuple[int, int, int], ...]
-    #: The middle of the changed OSDs less that of the controls, for each block in which enough of
-    #: both are known.
+    #: Median of the changed OSDs less the controls' median, for each block with enough of both.
     differences: _Pair
 
 
@@ -279,14 +278,14 @@ def _series(name: str, evidence: Evidence) -> _Series:
     enough = limits().least_blocks
     known = [n for n in osds if len(before[n]) >= enough and len(after[n]) >= enough]
     pairs = {n: (tuple(before[n].values()), tuple(after[n].values())) for n in known}
-    # Against its own before: a control that is missing from a block moves nothing then.
+    # Relative to its own baseline, so that missing blocks of a control do not shift the median.
     own = {n: median(before[n].values()) for n in known}
     controls = [n for n in known if n in evidence.controls]
     changed = [n for n in known if n not in evidence.controls]
     if 2 * len(changed) < len(evidence.changed):
         changed = []
 
-    def apart(values: Mapping[int, Mapping[int, float]], blocks: int) -> tuple[float, ...]:
+    def differences(values: Mapping[int, Mapping[int, float]], blocks: int) -> tuple[float, ...]:
         found = []
         for block in range(blocks):
             ours = [values[n][block] - own[n] for n in changed if block in values[n]]
@@ -299,12 +298,15 @@ def _series(name: str, evidence: Evidence) -> _Series:
         changed=tuple(pairs[n] for n in changed),
         controls=tuple(pairs[n] for n in controls),
         short=tuple((n, len(before[n]), len(after[n])) for n in osds if n not in known),
-        differences=(apart(before, len(evidence.before)), apart(after, len(evidence.after))),
+        differences=(
+            differences(before, len(evidence.before)),
+            differences(after, len(evidence.after)),
+        ),
     )
 
 
 def _values(name: str, osd_id: int, blocks: Sequence[Block]) -> dict[int, float]:
-    """Logarithms by number of the block."""
+    """Logarithms by block number."""
     found = ((i, getattr(block.of(osd_id), name)) for i, block in enumerate(blocks))
     floor = next(signal.floor for signal in judged_signals() if signal.name == name)
     return {i: math.log(max(value, floor)) for i, value in found if value is not None and value > 0}

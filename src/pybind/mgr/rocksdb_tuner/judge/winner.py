@@ -1,4 +1,4 @@
-"""What an experiment ends with, and when: pure decisions on what was compared."""
+"""When an experiment ends, and its conclusion. Pure."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from .records import Effect
 
 
 class Answer(str, Enum):
-    #: One arm is better than the old set.
+    #: An arm is better than the old option string.
     WINNER = 'winner'
-    #: No arm that is left differs from the old set by the least effect.
+    #: No remaining arm differs from the old option string by the minimum effect.
     NO_DIFFERENCE = 'no-difference'
-    #: No arm is better by the least effect: each is worse, or cannot be that much better.
+    #: No arm is better by the minimum effect: each is worse, or its gain is bounded below it.
     NO_GAIN = 'no-gain'
-    #: It cannot be told.
     UNCLEAR = 'unclear'
-    #: An OSD of an arm crashed, or did not start.
+    #: An OSD of an arm crashed or did not start.
     FAILED = 'failed'
 
 
@@ -29,22 +28,22 @@ class Answer(str, Enum):
 class Conclusion:
     answer: Answer
     winner: Optional[str] = None
-    #: The winner against the old set.
+    #: The winner against the old option string.
     gain: Optional[Contrast] = None
-    #: The best of the others that are left; None: there is none.
+    #: The best of the other remaining arms; None if there is none.
     runner_up: Optional[str] = None
-    #: The winner against the runner-up; above 0 on both ends never, below 0 on both: ahead of it.
+    #: The winner against the runner-up; ahead if the whole interval is below 0.
     lead: Optional[Contrast] = None
-    #: What differences are excluded beyond, as a share; None: none are.
+    #: Upper bound of all differences, as a share; None: not bounded.
     within: Optional[float] = None
-    #: Guards of the winner of which it is not certain that they got no worse.
+    #: Guards of the winner that may have got worse.
     unproven: tuple[str, ...] = ()
     #: Arms that crashed.
     failed: tuple[str, ...] = ()
 
 
 def to_end(comparison: Comparison) -> tuple[str, ...]:
-    """Arms that are worse by more than is tolerated: their OSDs go back at once."""
+    """Arms that are worse by more than the tolerance: their OSDs are rolled back at once."""
     return tuple(arm.name for arm in comparison.arms if arm.worse)
 
 
@@ -55,10 +54,10 @@ def conclude(
     ended: Collection[str] = (),
     failed: Collection[str] = (),
 ) -> Optional[Conclusion]:
-    """The end of the experiment; None: it goes on.
+    """The conclusion of the experiment; None: it continues.
 
-    ``over``: its time is. ``ended`` are arms that were found worse at an earlier look, ``failed``
-    those with an OSD that crashed or did not start.
+    ``over``: its time is up. ``ended``: arms dropped as worse before. ``failed``: arms with an OSD
+    that crashed or did not start.
     """
     if failed:
         return Conclusion(Answer.FAILED, failed=tuple(sorted(failed)))
@@ -75,7 +74,7 @@ def conclude(
         leads = [comparison.pairs[best.name, name] for name in others if best.name in gains]
         settled = all_known and all(_behind(lead, min_effect) for lead in leads)
         if best.gain is not None and best.gain.below and (over or settled):
-            unproven = (one.name for one in best.signals if one.effect is Effect.UNCLEAR)
+            unproven = (signal.name for signal in best.signals if signal.effect is Effect.UNCLEAR)
             return Conclusion(
                 Answer.WINNER,
                 best.name,
@@ -92,10 +91,10 @@ def _rank(gain: Optional[Contrast]) -> float:
 
 
 def _no_gain(gain: Contrast, min_effect: float) -> bool:
-    """Whether it cannot be better by the least effect."""
+    """Whether a gain of the minimum effect is excluded."""
     return gain.low is not None and gain.low > -math.log1p(min_effect)
 
 
 def _behind(lead: Contrast, min_effect: float) -> bool:
-    """Whether the other is behind with certainty, or so close that it does not matter."""
+    """Whether the other arm is behind, or equivalent."""
     return lead.below or lead.within(min_effect)

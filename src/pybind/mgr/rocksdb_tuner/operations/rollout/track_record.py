@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple, Optional
 
-from ...judge.predictions import Comparison, Rightness, compared_with, interval_score
+from ...judge.predictions import Comparison, PredictionResult, compared_with, interval_score
 from ..history import HistoryRecord
 from ..phases import Outcome
 
@@ -38,13 +38,13 @@ def compared(record: HistoryRecord) -> Optional[Comparison]:
 def track_record(records: Iterable[HistoryRecord]) -> TrackRecord:
     ended = [record for record in records if record.outcome is not Outcome.WAITING]
     found = [comparison for comparison in map(compared, ended) if comparison is not None]
-    rightness = [comparison.rightness for comparison in found]
+    results = [comparison.result for comparison in found]
     return TrackRecord(
         changes=len(ended),
         compared=len(found),
-        right=rightness.count(Rightness.RIGHT),
-        direction=rightness.count(Rightness.DIRECTION),
-        wrong=rightness.count(Rightness.WRONG),
+        right=results.count(PredictionResult.RIGHT),
+        direction=results.count(PredictionResult.DIRECTION),
+        wrong=results.count(PredictionResult.WRONG),
         held=sum(
             c.predicted_low_percent <= c.measured_percent <= c.predicted_high_percent for c in found
         ),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Optional
 
 from ...judge.predictions import Comparison as FoundComparison
-from ...judge.predictions import Rightness
+from ...judge.predictions import PredictionResult
 from ...judge.records import Predicted
 from ...operations.history import HistoryRecord
 from ...operations.phases import Outcome
@@ -41,7 +41,7 @@ class Comparison:
     measured_low_percent: Annotated[Optional[float], 'Lower end of the measured interval.']
     measured_high_percent: Annotated[Optional[float], 'Upper end of the measured interval.']
     result: Annotated[
-        Rightness,
+        PredictionResult,
         'right: the intervals overlap; direction: they do not, but the direction was predicted '
         'correctly.',
     ]
@@ -120,5 +120,5 @@ def _comparison(found: Optional[FoundComparison]) -> Optional[Comparison]:
         measured_percent=found.measured_percent,
         measured_low_percent=found.measured_low_percent,
         measured_high_percent=found.measured_high_percent,
-        result=found.rightness,
+        result=found.result,
     )

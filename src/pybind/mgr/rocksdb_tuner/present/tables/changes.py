@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Optional
 
-from ...judge.predictions import Rightness
+from ...judge.predictions import PredictionResult
 from ...judge.records import Verdict
 from ...judge.verdict import in_words
 from ...operations.compaction.records import CampaignState
@@ -33,10 +33,10 @@ from .phrases import (
     track_record_line,
 )
 
-_RIGHTNESS = {
-    Rightness.RIGHT: 'came true',
-    Rightness.DIRECTION: 'right direction, wrong size',
-    Rightness.WRONG: 'did not come true',
+_RESULT_TEXTS = {
+    PredictionResult.RIGHT: 'came true',
+    PredictionResult.DIRECTION: 'right direction, wrong size',
+    PredictionResult.WRONG: 'did not come true',
 }
 
 
@@ -234,7 +234,7 @@ def _history_record(record: HistoryRecord) -> str:
     ]
     comparison = compared(record)
     if comparison is not None:
-        pairs.append(('Compared', _RIGHTNESS[comparison.rightness]))
+        pairs.append(('Compared', _RESULT_TEXTS[comparison.result]))
     if record.reason is not None:
         pairs.append(('Reason', record.reason))
     return f'{head}\n{fields(pairs, indent=4)}'

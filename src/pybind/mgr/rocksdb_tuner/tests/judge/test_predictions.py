@@ -7,7 +7,12 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.judge.predictions import Comparison, Rightness, compared_with, interval_score
+from rocksdb_tuner.judge.predictions import (
+    Comparison,
+    PredictionResult,
+    compared_with,
+    interval_score,
+)
 from rocksdb_tuner.judge.records import Effect, Judgement, Predicted, SignalVerdict, Verdict
 
 IOPS = '4 KiB random write IOPS'
@@ -24,32 +29,32 @@ def latency(
     )
 
 
-def told(predicted: Predicted, signal: SignalVerdict) -> Comparison:
+def compared(predicted: Predicted, signal: SignalVerdict) -> Comparison:
     comparison = compared_with(predicted, Judgement(Verdict.NO_WORSE, (signal,)))
     assert comparison is not None
     return comparison
 
 
 def test_more_writes_are_compared_with_less_time_for_each() -> None:
-    comparison = told(Predicted(IOPS, 0.0, 25.0), latency(-22.0, 1.0))
+    comparison = compared(Predicted(IOPS, 0.0, 25.0), latency(-22.0, 1.0))
     assert comparison.predicted_low_percent == pytest.approx(-20.0)
     assert comparison.predicted_high_percent == pytest.approx(0.0)
-    assert comparison.rightness is Rightness.DIRECTION
+    assert comparison.result is PredictionResult.DIRECTION
 
 
 @pytest.mark.parametrize(
-    ('measured', 'rightness'),
+    ('measured', 'result'),
     [
-        (-12.0, Rightness.RIGHT),
-        (2.0, Rightness.RIGHT),
-        (-27.0, Rightness.DIRECTION),
-        (12.0, Rightness.WRONG),
+        (-12.0, PredictionResult.RIGHT),
+        (2.0, PredictionResult.RIGHT),
+        (-27.0, PredictionResult.DIRECTION),
+        (12.0, PredictionResult.WRONG),
     ],
 )
 def test_intervals_that_meet_are_right_and_signs_decide_otherwise(
-    measured: float, rightness: Rightness
+    measured: float, result: PredictionResult
 ) -> None:
-    assert told(Predicted(IOPS, 0.0, 25.0), latency(measured)).rightness is rightness
+    assert compared(Predicted(IOPS, 0.0, 25.0), latency(measured)).result is result
 
 
 def amplification(
@@ -59,27 +64,27 @@ def amplification(
 
 
 @pytest.mark.parametrize(
-    ('predicted', 'signal', 'rightness'),
+    ('predicted', 'signal', 'result'),
     [
         # Intervals that only touch have a value in common.
-        ((-40.0, -25.0), amplification(-45.0, -50.0, -40.0), Rightness.RIGHT),
-        ((-40.0, -25.0), amplification(-20.0, -25.0, -15.0), Rightness.RIGHT),
-        ((-40.0, -25.0), amplification(-45.0, -50.0, -40.1), Rightness.DIRECTION),
-        ((1.0, 3.0), amplification(10.0, 9.0, 11.0), Rightness.DIRECTION),
-        ((0.1, 0.2), amplification(0.5, 0.4, 0.6), Rightness.DIRECTION),
-        ((1.0, 3.0), amplification(0.0, -0.5, 0.5), Rightness.WRONG),
+        ((-40.0, -25.0), amplification(-45.0, -50.0, -40.0), PredictionResult.RIGHT),
+        ((-40.0, -25.0), amplification(-20.0, -25.0, -15.0), PredictionResult.RIGHT),
+        ((-40.0, -25.0), amplification(-45.0, -50.0, -40.1), PredictionResult.DIRECTION),
+        ((1.0, 3.0), amplification(10.0, 9.0, 11.0), PredictionResult.DIRECTION),
+        ((0.1, 0.2), amplification(0.5, 0.4, 0.6), PredictionResult.DIRECTION),
+        ((1.0, 3.0), amplification(0.0, -0.5, 0.5), PredictionResult.WRONG),
         # Either way was predicted.
-        ((-1.0, 1.0), amplification(5.0, 4.0, 6.0), Rightness.WRONG),
+        ((-1.0, 1.0), amplification(5.0, 4.0, 6.0), PredictionResult.WRONG),
         # One that is not bounded is as it was found.
-        ((1.0, 3.0), amplification(2.0), Rightness.RIGHT),
-        ((1.0, 3.0), amplification(4.0), Rightness.DIRECTION),
+        ((1.0, 3.0), amplification(2.0), PredictionResult.RIGHT),
+        ((1.0, 3.0), amplification(4.0), PredictionResult.DIRECTION),
     ],
 )
 def test_how_right_a_prediction_was(
-    predicted: tuple[float, float], signal: SignalVerdict, rightness: Rightness
+    predicted: tuple[float, float], signal: SignalVerdict, result: PredictionResult
 ) -> None:
-    comparison = told(Predicted(AMPLIFICATION, *predicted), signal)
-    assert comparison.rightness is rightness
+    comparison = compared(Predicted(AMPLIFICATION, *predicted), signal)
+    assert comparison.result is result
     low, high = signal.low_percent, signal.high_percent
     change = signal.change_percent
     assert comparison.measured_percent == change
@@ -89,11 +94,11 @@ def test_how_right_a_prediction_was(
 
 def test_of_writes_that_stop_altogether_each_takes_for_ever() -> None:
     for least in (-100.0, -120.0):
-        comparison = told(Predicted(IOPS, least, 0.0), latency(5.0))
+        comparison = compared(Predicted(IOPS, least, 0.0), latency(5.0))
         assert comparison.predicted_high_percent == float('inf')
-    assert told(Predicted(IOPS, -99.5, 0.0), latency(5.0)).predicted_high_percent == pytest.approx(
-        19900.0
-    )
+    assert compared(
+        Predicted(IOPS, -99.5, 0.0), latency(5.0)
+    ).predicted_high_percent == pytest.approx(19900.0)
     unknown = Judgement(Verdict.NO_WORSE, (amplification(None),))
     assert compared_with(Predicted(AMPLIFICATION, 0.0, 1.0), unknown) is None
 
@@ -103,7 +108,7 @@ def test_a_metric_is_compared_with_its_own_signal() -> None:
     both = Judgement(Verdict.NO_WORSE, (latency(50.0), written))
     comparison = compared_with(Predicted(AMPLIFICATION, -40.0, -25.0), both)
     assert comparison is not None
-    assert (comparison.signal, comparison.rightness) == ('db_bytes_per_txn', Rightness.RIGHT)
+    assert (comparison.signal, comparison.result) == ('db_bytes_per_txn', PredictionResult.RIGHT)
     assert comparison.predicted_low_percent == -40.0
 
 

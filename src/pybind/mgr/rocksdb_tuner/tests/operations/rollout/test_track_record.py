@@ -7,7 +7,7 @@ from typing import Optional
 
 import pytest
 
-from rocksdb_tuner.judge.predictions import Rightness
+from rocksdb_tuner.judge.predictions import PredictionResult
 from rocksdb_tuner.judge.records import Effect, Judgement, Predicted, SignalVerdict, Verdict
 from rocksdb_tuner.operations.history import HistoryRecord
 from rocksdb_tuner.operations.phases import Outcome
@@ -71,9 +71,11 @@ def test_totals_count_every_change_that_ended_once() -> None:
     assert track_record(records)[:5] == (4, 3, 1, 1, 1)
 
 
-@pytest.mark.parametrize(('factor', 'rightness'), [(1.0, Rightness.RIGHT), (1.25, Rightness.WRONG)])
+@pytest.mark.parametrize(
+    ('factor', 'result'), [(1.0, PredictionResult.RIGHT), (1.25, PredictionResult.WRONG)]
+)
 def test_a_rollout_leaves_its_prediction_and_its_measurement_in_history(
-    run: Run, factor: float, rightness: Rightness
+    run: Run, factor: float, result: PredictionResult
 ) -> None:
     run.clients.factor = factor
     predicted = Predicted(IOPS, 0.0, 23.0)
@@ -84,7 +86,7 @@ def test_a_rollout_leaves_its_prediction_and_its_measurement_in_history(
     assert kept.predicted == predicted
     comparison = compared(kept)
     assert comparison is not None
-    assert comparison.rightness is rightness
+    assert comparison.result is result
     run.fail_over()
     assert run.driver.history == (kept,)
 
