@@ -1,1 +1,1 @@
-"""What makes a plan: the change, its order and batches, entries, and commands."""
+"""Plans: change requests, order, batches, config store entries and commands."""

@@ -1,4 +1,4 @@
-"""What is asked of the cluster, one thing at a time."""
+"""Actions on the cluster."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""In what batches a rollout changes its OSDs, and how each of them is watched: pure.
+"""Batches of a rollout and the soak of each. Pure.
 
-The plan that is shown and the rollout that carries it out ask the same functions.
+Shared by the displayed plan and the rollout that executes it.
 """
 
 from __future__ import annotations
@@ -14,27 +14,26 @@ from ..judge.soak import least_soak_s
 from ..mgr.records import FailureDomain
 from .records import ChangeRequest, Purpose
 
-#: So often memtables are to be flushed while the canary is watched.
+#: Memtable flushes to cover by the canary's soak.
 LEAST_FILLS = 3
 
 
 @dataclass(frozen=True)
 class PlannedBatch:
-    """OSDs that are changed, one after the other, before others follow."""
+    """OSDs that are changed one by one, before the next batch."""
 
-    #: From 0, which is the canary.
+    #: 0 is the canary.
     number: int
     osds: tuple[int, ...]
-    #: Those of them that are compared with the controls; all are watched for crashes.
+    #: OSDs that are compared with the controls; all OSDs are watched for crashes.
     compared: tuple[int, ...]
-    #: OSDs that are changed only later, or never.
+    #: OSDs that are changed later or never.
     controls: tuple[int, ...]
     soak: SoakPlan
-    #: How many verdicts share the rate of errors with this one, itself included.
+    #: Number of verdicts that share the error rate, this one included.
     among: int
-    #: Whether no other follows.
     last: bool
-    #: All its OSDs lie in it; None: not known.
+    #: Failure domain of all its OSDs; None: unknown.
     domain: Optional[FailureDomain]
 
     @property
@@ -43,25 +42,25 @@ class PlannedBatch:
 
     @property
     def judged(self) -> bool:
-        """Whether there is enough to compare it with."""
+        """Whether it has enough controls."""
         return self.watched and len(self.controls) >= limits().least_controls
 
     @property
     def baseline_s(self) -> float:
-        """How long canary and controls are measured before it is changed: as long as after."""
+        """How long canary and controls are measured before the change: as long as after it."""
         return least_soak_s(self.soak) if self.number == 0 and self.judged else 0.0
 
     @property
     def watched_for_crashes(self) -> bool:
-        """Whether it passes unjudged: nobody who decides would know more, or could still choose.
+        """Whether it passes without a verdict, unless an OSD crashes.
 
-        A canary without controls is decided upon before others follow; where none do, all that is
-        left is what the policy says of the canary itself.
+        A canary without controls needs a decision before the next batch; without a next batch the
+        policy for inconclusive soaks applies.
         """
         if not self.watched or self.judged:
             return False
-        taken_back = self.soak.inconclusive is Inconclusive.ROLLBACK
-        return self.number > 0 or (self.last and not taken_back)
+        rolled_back = self.soak.inconclusive is Inconclusive.ROLLBACK
+        return self.number > 0 or (self.last and not rolled_back)
 
 
 def planned_batches(request: ChangeRequest, soak: SoakPlan) -> tuple[PlannedBatch, ...]:
@@ -70,12 +69,12 @@ def planned_batches(request: ChangeRequest, soak: SoakPlan) -> tuple[PlannedBatc
 
 
 def count(request: ChangeRequest) -> int:
-    """How many batches there are."""
+    """Number of batches."""
     return len(_pieces(request))
 
 
 def planned_batch(request: ChangeRequest, soak: SoakPlan, number: int) -> PlannedBatch:
-    """One batch; ``number`` is that of one of its batches."""
+    """The batch with this number."""
     pieces = _pieces(request)
     osds = pieces[number]
     domain = domain_of(request, number)
@@ -90,16 +89,16 @@ def planned_batch(request: ChangeRequest, soak: SoakPlan, number: int) -> Planne
             last=len(pieces) == 1,
             domain=domain,
         )
-    # No more OSDs than with a canary and its controls: what is kept of them has the same room.
+    # As many OSDs as a canary and its controls, since measurements are stored in the same space.
     most = limits().most_controls // 2
     later = tuple(osd_id for piece in pieces[number + 1 :] for osd_id in piece)
-    # The canary's are typical of all; those that are changed last serve longest.
+    # The canary's controls are typical of the group; OSDs changed last stay controls longest.
     alike = tuple(n for n in request.controls if n in later)
     others = tuple(n for n in reversed(later) if n not in alike)
     return PlannedBatch(
         number,
         osds,
-        # Spread over the batch, whose OSDs stand in the order of their load.
+        # Spread over the batch, which is sorted by load.
         osds[:: max(1, -(-len(osds) // most))],
         (*alike, *others)[:most],
         _batch_soak(request, soak),
@@ -110,7 +109,7 @@ def planned_batch(request: ChangeRequest, soak: SoakPlan, number: int) -> Planne
 
 
 def domain_of(request: ChangeRequest, number: int) -> Optional[FailureDomain]:
-    """The failure domain that a batch lies in; None: not known."""
+    """The failure domain of a batch; None: unknown."""
     return request.domains[number] if number < len(request.domains) else None
 
 
@@ -119,10 +118,10 @@ def _pieces(request: ChangeRequest) -> tuple[tuple[int, ...], ...]:
 
 
 def soak_for(request: ChangeRequest, soak: SoakPlan) -> SoakPlan:
-    """How this change is watched, where the module options say ``soak``.
+    """The soak of this change; ``soak`` is from the module options.
 
-    Its least time covers some flushes of memtables: until then hardly anything of the options
-    shows. What follows without a gain depends on whether one was promised.
+    The minimum time covers some memtable flushes, since the options have hardly any effect before.
+    The policy without a gain depends on the purpose of the change.
     """
     fills_s = 0.0 if request.fill_s is None else LEAST_FILLS * request.fill_s
     no_benefit = soak.no_benefit
@@ -139,7 +138,7 @@ def _canary_soak(request: ChangeRequest, soak: SoakPlan) -> SoakPlan:
 
 
 def _batch_soak(request: ChangeRequest, soak: SoakPlan) -> SoakPlan:
-    """Who does not watch the canary watches nothing."""
+    """No soak for batches without a soak for the canary."""
     return _canary_soak(request, soak).batches or SoakPlan()
 
 

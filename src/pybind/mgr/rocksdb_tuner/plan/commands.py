@@ -1,4 +1,4 @@
-"""The exact commands of a rollout and of its undo, as an operator would type them."""
+"""Exact commands of a rollout and its rollback, as an operator would type them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .entries import own
 from .records import OPTION, ChangeRequest
 from .request import end_value, shared_entries
 
-#: From the stop of an OSD to clean placement groups: 8 to 15 s to come up and 8 to 23 s to
-#: recover, measured on 16.2.15 with small OSDs under client load, and a wait of 10 s for the
-#: manager to hear of it. Large OSDs take longer.
+#: From the stop of an OSD to clean PGs: 8 to 15 s to come up and 8 to 23 s to recover, measured on
+#: 16.2.15 with small OSDs under client load, plus 10 s until the mgr learns of it. Large OSDs take
+#: longer.
 TYPICAL_RESTART_S = 45.0
 
 
 def forward_actions(request: ChangeRequest) -> tuple[Action, ...]:
-    """Everything that a rollout does where nothing fails, in order."""
+    """All actions of a rollout without failures, in order."""
     targets, final = dict(request.targets), dict(request.final_entries)
     actions: list[Action] = []
     for osd_id in request.order if request.restart else ():
@@ -34,9 +34,9 @@ def forward_actions(request: ChangeRequest) -> tuple[Action, ...]:
 
 
 def undo_actions(request: ChangeRequest, before: Mapping[str, str]) -> tuple[Action, ...]:
-    """Everything that takes back a rollout that is done.
+    """All actions that roll back a completed rollout.
 
-    ``before`` are the entries of the option that were there before it, by `who`.
+    ``before``: the previous entries of the option by `who`.
     """
     final = dict(request.final_entries)
     touched = (
@@ -55,12 +55,10 @@ def commands(
     hosts: Optional[Mapping[int, Optional[str]]] = None,
     option: str = OPTION,
 ) -> tuple[str, ...]:
-    """The commands for ``actions`` on entries of ``option``.
-
-    Each restart is followed by the command that verifies it.
+    """The commands for ``actions`` on entries of ``option``, with a check after each restart.
 
     ``orchestrated``: whether an orchestrator restarts daemons; otherwise the restart is a command
-    for the OSD's own host, by name where ``hosts`` (OSD id to host) knows it.
+    for the OSD's host, as named in ``hosts`` (OSD id to host).
     """
     lines: list[str] = []
     for action in actions:
@@ -89,9 +87,9 @@ def entry_command(action: Action, option: str = OPTION) -> str:
 def expected_duration_s(
     request: ChangeRequest, soak: SoakPlan, restart_s: Optional[float] = None
 ) -> tuple[float, float]:
-    """Between what times a rollout takes if no gate closes and nobody has to decide.
+    """Minimum and maximum duration of a rollout without closed gates or operator decisions.
 
-    ``restart_s`` is one restart, if measured.
+    ``restart_s``: measured duration of a restart, if any.
     """
     restarts = len(request.order) if request.restart else 0
     restarts_s = restarts * (TYPICAL_RESTART_S if restart_s is None else restart_s)
@@ -102,7 +100,7 @@ def expected_duration_s(
 
 
 def _watched_s(batch: PlannedBatch) -> tuple[float, float]:
-    """How long one batch is watched at least and at most, for the canary with the time before."""
+    """Minimum and maximum soak of one batch, including the canary's baseline."""
     if not batch.judged and not batch.watched_for_crashes:
         return 0.0, 0.0
     if not batch.judged:

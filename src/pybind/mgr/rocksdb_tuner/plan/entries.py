@@ -1,12 +1,12 @@
-"""Which entries of the config store can decide for which OSDs.
+"""Config store entries and the OSDs that they may apply to.
 
-Two answers, both measured on 16.2.15. The monitor's (`ConfigStore.resolved`), highest first: osd.N
-with a mask, osd.N, osd/host, osd/class, osd, global. And what an OSD starts with: osd.N, osd,
-global; it asks before it says where it is, so entries with a mask come too late for an option
-that needs a restart.
+There are two orders of precedence, both measured on 16.2.15. The monitor's
+(`ConfigStore.resolved`), highest first: osd.N with a mask, osd.N, osd/host, osd/class, osd, global.
+The OSD's at startup: osd.N, osd, global; it fetches its configuration before it reports its
+location, so masked entries come too late for options that need a restart.
 
-An OSD that names its host in its ceph.conf may get an entry for that host all the same. So an entry
-with a mask is never proof that an OSD starts with it, nor that it does not.
+An OSD with `host` in its ceph.conf may still get the entry for that host. A masked entry is
+therefore no proof that an OSD starts with it, nor that it does not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..units import natural
 
 
 def own(osd_id: int) -> str:
-    """The section of one OSD."""
+    """The config section of one OSD."""
     return f'osd.{osd_id}'
 
 
@@ -30,7 +30,7 @@ def as_mapping(entries: Iterable[ConfigEntry], option: str) -> dict[str, str]:
 
 
 def starts_with(entries: Mapping[str, str], osd_id: int) -> Optional[tuple[str, str]]:
-    """(who, value) of the entry that this OSD starts with; None where its own default decides."""
+    """(who, value) of the entry that this OSD starts with; None for the default."""
     for who in (own(osd_id), 'osd', 'global'):
         if who in entries:
             return who, entries[who]
@@ -38,20 +38,20 @@ def starts_with(entries: Mapping[str, str], osd_id: int) -> Optional[tuple[str, 
 
 
 def masked_for(cluster: ClusterMap, entries: Mapping[str, str], osd_id: int) -> tuple[str, ...]:
-    """Values of the entries with a mask that may reach this OSD at its start."""
+    """Values of the masked entries that may apply to this OSD at startup."""
     scope = Scope.of(cluster, (osd_id,))
     return tuple(value for who, value in entries.items() if '/' in who and scope.may_cover(who))
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The OSDs of one rollout, as far as masks can tell them from the others."""
+    """The OSDs of one rollout with their device classes and hosts, to match masks."""
 
     osd_ids: frozenset[int]
-    #: None among them: the class or host of an OSD is not known.
+    #: Contains None if the class or host of an OSD is unknown.
     classes: frozenset[Optional[str]]
     hosts: frozenset[Optional[str]]
-    #: Hosts that are known to hold none of these OSDs.
+    #: Hosts without any of these OSDs.
     other_hosts: frozenset[Optional[str]]
 
     @classmethod
@@ -67,7 +67,7 @@ class Scope:
         )
 
     def may_cover(self, who: str) -> bool:
-        """Whether an entry for ``who`` can decide for one of these OSDs; True where in doubt."""
+        """Whether an entry for ``who`` may apply to one of these OSDs; True if in doubt."""
         section, *masks = who.split('/')
         osd_id = section[4:] if section.startswith('osd.') else ''
         if section not in {'global', 'osd'} and natural(osd_id) not in self.osd_ids:
@@ -76,16 +76,16 @@ class Scope:
             kind, _, value = mask.partition(':')
             if kind == 'class' and None not in self.classes and value not in self.classes:
                 return False
-            # A host mask names a CRUSH bucket: one that is no known host may be any.
+            # A host mask names a CRUSH bucket; an unknown name may contain any OSD.
             if kind == 'host' and None not in self.hosts and value in self.other_hosts:
                 return False
         return True
 
 
 def decided_by(entries: Mapping[str, str], osd: OsdInfo) -> Optional[tuple[str, str]]:
-    """(who, value) of the entry that the monitor names for this OSD; None if there is none.
+    """(who, value) of the entry that the monitor resolves for this OSD; None if there is none.
 
-    Masks other than class and host are taken not to match: their members are not known here.
+    Masks other than class and host count as no match, since their members are unknown.
     """
     ranked = [
         (rank, who, value)
@@ -96,7 +96,7 @@ def decided_by(entries: Mapping[str, str], osd: OsdInfo) -> Optional[tuple[str, 
 
 
 def _rank(who: str, osd: OsdInfo) -> Optional[tuple[int, int]]:
-    """How precise an entry that applies to ``osd`` is; None where it does not apply."""
+    """Precedence of an entry for ``osd``; None if it does not apply."""
     section, *masks = who.split('/')
     sections = {'global': 0, 'osd': 1, own(osd.osd_id): 2}
     if section not in sections:

@@ -1,7 +1,8 @@
-"""The plan of an experiment, or why there can be none and what it would take: pure.
+"""The plan of an experiment, or the reason and requirements if it is not feasible. Pure.
 
-As few OSDs as tell the least effect apart in the time allowed, and as little time with these. More
-than two OSDs in an arm, or a crossover, are planned only where the noise of the group asks for it.
+The plan has the fewest OSDs that detect the minimum effect in the allowed time, and then the
+shortest duration. It has more than two OSDs per arm, or a crossover, only if the group's noise
+requires that.
 """
 
 from __future__ import annotations
@@ -16,26 +17,26 @@ from ..judge.noise import Noise
 from .experiment_osds import Candidate, choose, usable
 from .experiment_precision import Shape, detectable, unsafe_detectable
 
-#: Nobody waits longer, and a group is not the same any more after it.
+#: Workloads of a group change over longer times.
 LONGEST_S = 14 * 86400.0
-#: Of more OSDs in an arm it is not reckoned how many it would take.
+#: Bound of the search for the required number of OSDs per arm.
 MOST_ARM_OSDS = 32
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What is asked for."""
+    """The requested experiment."""
 
     arms: tuple[str, ...]
-    #: The judged signal in which arms are to gain.
+    #: The judged signal that arms are expected to improve.
     objective: str
-    #: At least three fill times of the slower of all option sets.
+    #: At least three fill times of the slowest option string.
     block_s: float
-    #: For which OSDs restart and warm up at the beginning of a period.
+    #: Restart and warm-up of OSDs at the start of a period.
     settle_s: float
     min_effect: float = 0.1
     max_duration_s: float = 43200.0
-    #: Of the group, that is ever off its old set at a time.
+    #: Maximum share of the group in arms at a time.
     share: float = 0.25
 
     @property
@@ -45,11 +46,11 @@ class Terms:
 
 @dataclass(frozen=True)
 class PlannedPeriod:
-    """Which OSDs run which arm; none do in the baseline."""
+    """The OSDs of each arm in a period; none in the baseline."""
 
     arms: tuple[tuple[str, tuple[int, ...]], ...]
     blocks: int
-    #: Before them.
+    #: Before the measured blocks.
     settle_blocks: int
 
 
@@ -60,9 +61,9 @@ class ExperimentPlan:
     controls: tuple[int, ...]
     block_s: float
     shape: Shape
-    #: The share by which an arm has to differ to be told apart.
+    #: Smallest detectable difference of an arm, as a share.
     detectable: float
-    #: The worsening that ends an arm within the first blocks.
+    #: Smallest worsening that ends an arm within the first blocks.
     unsafe_detectable: float
 
     @property
@@ -72,24 +73,24 @@ class ExperimentPlan:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why there is no plan, and what one would take; None: not known, or no number suffices."""
+    """Why there is no plan, and the requirements of one; None: unknown, or no number suffices."""
 
     reason: str
-    #: What could be told apart with what there is.
+    #: Smallest difference that the group can detect.
     detectable: Optional[float] = None
     unsafe_detectable: Optional[float] = None
-    #: OSDs of the group with which it could be planned, in the time allowed.
+    #: Required size of the group in the allowed time.
     osds: Optional[int] = None
-    #: Time in which it could be planned, with the OSDs that there are.
+    #: Required time with the present OSDs.
     duration_s: Optional[float] = None
 
 
 def plan_experiment(
     candidates: Sequence[Candidate], terms: Terms, noises: Mapping[str, Noise]
 ) -> Union[ExperimentPlan, Refusal]:
-    """``candidates`` are all OSDs of the group, ``noises`` that of its signals.
+    """Plan an experiment on ``candidates``, all OSDs of the group.
 
-    They hold the objective, and every other signal whose worsening is to be seen soon.
+    ``noises`` has the objective and the signals that end an unsafe arm early.
     """
     arms = len(terms.arms)
     least = experiment_limits().least_arm_osds
@@ -104,12 +105,12 @@ def plan_experiment(
             osds=_group(arms * least, terms),
         )
     if terms.objective not in noises:
-        return Refusal(f'the noise of {terms.objective} is not known')
+        return Refusal(f'the noise of {terms.objective} is unknown')
     sizes = [(n, c) for n in range(least, most + 1) if (c := _controls(len(ordered), arms, n))]
     fitting = [(n, c) for n, c in sizes if choose(ordered, arms, n, c) is not None]
     if not fitting:
         return Refusal(
-            f'of the {len(candidates)} OSDs of the group, {len(ordered)} are alike enough: too '
+            f'{len(ordered)} of the {len(candidates)} OSDs of the group are similar enough: too '
             f'few, or in too few failure domains, for {arms} arms of {least} OSDs and controls'
         )
     for arm_osds, controls in fitting:
@@ -123,10 +124,10 @@ def _plan(
     ordered: Sequence[Candidate], shape: Shape, terms: Terms, noises: Mapping[str, Noise]
 ) -> ExperimentPlan:
     chosen = choose(ordered, shape.arms, shape.arm_osds, shape.controls)
-    told = detectable(shape, noises[terms.objective])
+    effect = detectable(shape, noises[terms.objective])
     unsafe = unsafe_detectable(shape, noises, terms.objective)
     assert chosen is not None
-    assert told is not None
+    assert effect is not None
     assert unsafe is not None
     periods = [PlannedPeriod((), shape.blocks, 0)]
     for period in range(shape.periods):
@@ -135,11 +136,11 @@ def _plan(
             for number, name in enumerate(terms.arms)
         )
         periods.append(PlannedPeriod(arms, shape.blocks, terms.settle_blocks))
-    return ExperimentPlan(tuple(periods), chosen.controls, terms.block_s, shape, told, unsafe)
+    return ExperimentPlan(tuple(periods), chosen.controls, terms.block_s, shape, effect, unsafe)
 
 
 def _controls(alike: int, arms: int, arm_osds: int) -> int:
-    """As many as are kept; 0: fewer than an arm has OSDs. They cost nothing but memory."""
+    """As many controls as possible; 0 if fewer than an arm has OSDs. They only cost memory."""
     found = min(experiment_limits().most_controls, alike - arms * arm_osds)
     return found if found >= arm_osds else 0
 
@@ -147,7 +148,7 @@ def _controls(alike: int, arms: int, arm_osds: int) -> int:
 def _shapes(
     arms: int, arm_osds: int, controls: int, terms: Terms, within_s: float
 ) -> Iterator[tuple[int, Shape]]:
-    """With one period, and with as many as let each arm run on several OSDs' places."""
+    """The longest shapes with 1 to ``arms`` periods."""
     total = int(within_s / terms.block_s)
     for periods in range(1, arms + 1):
         blocks = (total - periods * terms.settle_blocks) // (periods + 1)
@@ -163,7 +164,7 @@ def _shortest(
     noises: Mapping[str, Noise],
     within_s: float,
 ) -> Optional[Shape]:
-    """The least time that suffices; None: none within ``within_s``."""
+    """The shortest sufficient shape; None if there is none within ``within_s``."""
     found: list[Shape] = []
     for most, longest in _shapes(arms, arm_osds, controls, terms, within_s):
         if not _suffices(longest, terms, noises):
@@ -178,8 +179,8 @@ def _shortest(
 
 
 def _suffices(shape: Shape, terms: Terms, noises: Mapping[str, Noise]) -> bool:
-    told = detectable(shape, noises[terms.objective])
-    if told is None or told > terms.min_effect:
+    effect = detectable(shape, noises[terms.objective])
+    if effect is None or effect > terms.min_effect:
         return False
     unsafe = unsafe_detectable(shape, noises, terms.objective)
     return unsafe is not None and unsafe <= experiment_limits().unsafe
@@ -189,16 +190,16 @@ def _too_imprecise(most: tuple[int, int], terms: Terms, noises: Mapping[str, Noi
     arms = len(terms.arms)
     arm_osds, controls = most
     shapes = [s for _, s in _shapes(arms, *most, terms, terms.max_duration_s)]
-    told = [d for s in shapes if (d := detectable(s, noises[terms.objective])) is not None]
+    effects = [d for s in shapes if (d := detectable(s, noises[terms.objective])) is not None]
     soon = [u for s in shapes if (u := unsafe_detectable(s, noises, terms.objective)) is not None]
     if not shapes:
-        reason = 'there is no time for a baseline and one period'
-    elif min(told, default=math.inf) > terms.min_effect:
-        reason = f'a difference of {terms.min_effect:.0%} cannot be told apart'
+        reason = 'the time is too short for a baseline and one period'
+    elif min(effects, default=math.inf) > terms.min_effect:
+        reason = f'a difference of {terms.min_effect:.0%} is not detectable'
     else:
         limits = experiment_limits()
         reason = (
-            f'an arm that is {limits.unsafe:.0%} worse would not be noticed within '
+            f'an arm that is {limits.unsafe:.0%} worse would not be detected within '
             f'{limits.unsafe_blocks} blocks'
         )
     longer = _shortest(arms, arm_osds, controls, terms, noises, LONGEST_S)
@@ -212,7 +213,7 @@ def _too_imprecise(most: tuple[int, int], terms: Terms, noises: Mapping[str, Noi
     )
     return Refusal(
         reason,
-        min(told, default=None),
+        min(effects, default=None),
         min(soon, default=None),
         None if more is None else _group(arms * more, terms),
         None if longer is None else longer.total_blocks(terms.settle_blocks) * terms.block_s,
@@ -220,5 +221,5 @@ def _too_imprecise(most: tuple[int, int], terms: Terms, noises: Mapping[str, Noi
 
 
 def _group(changed: int, terms: Terms) -> int:
-    """The OSDs of a group of which so many may be off the old set."""
+    """Size of a group that allows ``changed`` OSDs in arms."""
     return math.ceil(changed / terms.share)

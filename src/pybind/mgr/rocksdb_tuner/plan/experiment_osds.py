@@ -1,8 +1,8 @@
-"""Which OSDs of a group run the arms of an experiment, and which it is compared with: pure.
+"""OSDs and controls of an experiment. Pure.
 
-Alike in what decides how long writes take: load, placement groups, share of primaries; and not
-noisier than most. The OSDs of an arm lie in different failure domains, those that are matched with
-one another in the other arms in the same one where it has enough.
+They are similar in what affects write latency: load, PGs and share of primaries; noisy OSDs are
+excluded. The OSDs of an arm are in different failure domains, and matched OSDs of different arms in
+the same one if it has enough.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from typing import NamedTuple, Optional
 from ..mgr.records import FailureDomain
 from .order import typical_of
 
-#: An OSD that scatters by more than so many times the middle tells little.
+#: OSDs above this multiple of the median noise are excluded.
 MOST_NOISY = 2.0
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """What is known of one OSD of the group; None: not known."""
+    """One OSD of the group; None: unknown."""
 
     osd_id: int
     device_class: Optional[str]
     domain: Optional[FailureDomain]
     write_iops: Optional[float]
     pgs: Optional[int]
-    #: Of its placement groups, from 0 to 1.
+    #: Share of its PGs, from 0 to 1.
     primary_share: Optional[float]
-    #: Standard deviation of the objective from block to block, as `judge.noise` gives it.
+    #: Standard deviation of the objective between blocks, from `judge.noise`.
     noise: Optional[float]
 
 
 class Chosen(NamedTuple):
-    #: The OSDs that run one arm at a time: as many of these as there are arms.
+    #: One per arm: OSDs that run the same arm in each period.
     columns: tuple[tuple[int, ...], ...]
     controls: tuple[int, ...]
 
 
 def usable(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """Those that are typical of the group, the most typical first."""
+    """OSDs that are typical of the group, the most typical first."""
     classes = Counter(c.device_class for c in candidates if c.device_class is not None)
     common = max(classes, key=lambda name: (classes[name], name), default=None)
     loaded = typical_of(
@@ -60,14 +60,14 @@ def usable(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
         and c.noise is not None
         and c.noise <= most
     ]
-    apart = _apart(found)
-    return tuple(sorted(found, key=lambda c: (apart[c.osd_id], c.osd_id)))
+    distances = _distances(found)
+    return tuple(sorted(found, key=lambda c: (distances[c.osd_id], c.osd_id)))
 
 
 def choose(
     ordered: Sequence[Candidate], arms: int, arm_osds: int, controls: int
 ) -> Optional[Chosen]:
-    """Of `usable` OSDs; None: too few of them, or in too few failure domains."""
+    """Choose among `usable` OSDs; None: too few of them, or in too few failure domains."""
     columns: list[list[Candidate]] = [[] for _ in range(arms)]
     left = list(ordered)
     for _ in range(arm_osds):
@@ -77,7 +77,7 @@ def choose(
             free = [c for c in left if c.domain not in taken]
             if not free:
                 return None
-            # Keeps those for the others that they need most: the fullest domain first.
+            # The largest domain first, to keep the small ones for the other arms.
             wide = Counter(c.domain for c in free)
             found = next(
                 (c for c in free if c.domain == shared),
@@ -96,7 +96,7 @@ def choose(
 
 
 def _spread(ordered: Sequence[Candidate], count: int) -> list[Candidate]:
-    """The most typical of every failure domain, then the next of every one."""
+    """The most typical OSD of each failure domain, then the next of each."""
     seen: Counter[Optional[FailureDomain]] = Counter()
     rank: dict[int, tuple[int, int]] = {}
     for place, c in enumerate(ordered):
@@ -105,8 +105,8 @@ def _spread(ordered: Sequence[Candidate], count: int) -> list[Candidate]:
     return sorted(ordered, key=lambda c: rank[c.osd_id])[:count]
 
 
-def _apart(candidates: Sequence[Candidate]) -> Mapping[int, float]:
-    """How far each lies from the middle of all, over all that is known of it."""
+def _distances(candidates: Sequence[Candidate]) -> Mapping[int, float]:
+    """Distance of each OSD from the median, summed over load, PGs and primaries."""
     found = {c.osd_id: 0.0 for c in candidates}
     facts = (
         {c.osd_id: math.log(c.write_iops) for c in candidates if c.write_iops},
@@ -117,6 +117,6 @@ def _apart(candidates: Sequence[Candidate]) -> Mapping[int, float]:
         middle = median(known.values()) if known else 0.0
         furthest = max((abs(value - middle) for value in known.values()), default=0.0)
         for osd_id in found:
-            # What is not known is taken to be as unlike as the one that is most so.
+            # An unknown value counts as far as the farthest one.
             found[osd_id] += abs(known[osd_id] - middle) if osd_id in known else furthest
     return found

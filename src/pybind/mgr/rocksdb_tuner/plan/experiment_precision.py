@@ -1,4 +1,4 @@
-"""The smallest effect that an experiment of some shape can tell apart, and unsafe arms: pure."""
+"""Power of an experiment: the smallest detectable effect, and unsafe arms. Pure."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ from ..judge.sequential import critical
 
 @dataclass(frozen=True)
 class Shape:
-    """How much an experiment measures."""
+    """Size of an experiment."""
 
     arms: int
     arm_osds: int
     controls: int
-    #: Blocks of the baseline, and of each period.
+    #: Blocks of the baseline and of each period.
     blocks: int
-    #: After the baseline; arms swap OSDs from each to the next.
+    #: After the baseline; arms swap OSDs between periods.
     periods: int
 
     @property
     def changed(self) -> int:
-        """OSDs that are off the old set at a time."""
+        """OSDs in arms at a time."""
         return self.arms * self.arm_osds
 
     def total_blocks(self, settle_blocks: int) -> int:
-        """With the blocks for which OSDs settle at the beginning of each period."""
+        """Total blocks, including the settle time at the start of each period."""
         return self.blocks + self.periods * (self.blocks + settle_blocks)
 
 
 def detectable(shape: Shape, noise: Noise) -> Optional[float]:
-    """The share by which an arm has to differ from the old set; None: no difference suffices.
+    """Smallest detectable difference of an arm from the old option string, as a share.
 
-    It is found at the end with the probability `power`, at any look with a higher one.
+    It is detected at the end with probability `power`. None: no difference is detectable.
     """
     rate = objective_rate(shape.arms)
-    return _told(shape, shape.periods, shape.blocks, noise, rate, experiment_limits().power)
+    return _detectable(shape, shape.periods, shape.blocks, noise, rate, experiment_limits().power)
 
 
 def unsafe_detectable(shape: Shape, noises: Mapping[str, Noise], objective: str) -> Optional[float]:
-    """The worsening of any of these signals that ends an arm within so few blocks as it should.
+    """Smallest worsening of any of these signals that ends an arm within `unsafe_blocks`.
 
-    With the probability that the rate of errors leaves; None: no worsening suffices.
+    It is detected with probability 1 - `error_rate`; None: no worsening is detectable.
     """
     limits = experiment_limits()
     blocks = min(limits.unsafe_blocks, shape.blocks)
     found = [
-        _told(
+        _detectable(
             shape,
             1,
             blocks,
@@ -68,17 +68,17 @@ def unsafe_detectable(shape: Shape, noises: Mapping[str, Noise], objective: str)
     return max(known, default=0.0) if len(known) == len(found) else None
 
 
-def _told(
+def _detectable(
     shape: Shape, periods: int, blocks: int, noise: Noise, rate: float, power: float
 ) -> Optional[float]:
     """After ``blocks`` of the last of ``periods``, against the controls.
 
-    By the normal approximation of the noncentral t (Abramowitz and Stegun 26.7.10).
+    Uses the normal approximation of the noncentral t (Abramowitz and Stegun 26.7.10).
     """
     found = _fitted(shape, periods, blocks)
     if found is None:
         return None
-    _, factor = found.difference(found_arm(0), None)
+    _, factor = found.difference(_arm_name(0), None)
     times = critical(rate, found.free, experiment_limits().spread / factor)
     if times is None:
         return None
@@ -89,13 +89,13 @@ def _told(
     return math.expm1(needed * math.sqrt(factor * one_block))
 
 
-def found_arm(number: int) -> str:
+def _arm_name(number: int) -> str:
     """A name that sorts by number."""
     return f'{number:04d}'
 
 
 def _fitted(shape: Shape, periods: int, blocks: int) -> Optional[Fit]:
-    """What would be fitted; of it only the factors are read, not the effects."""
+    """The fit of such an experiment; only its factors are used, not its effects."""
     units = [
         Unit(osd_id, 0, None, 0.0, shape.blocks) for osd_id in range(shape.changed + shape.controls)
     ]
@@ -111,4 +111,4 @@ def _fitted(shape: Shape, periods: int, blocks: int) -> Optional[Fit]:
 def _arm(shape: Shape, osd_id: int, period: int) -> Optional[str]:
     if osd_id >= shape.changed:
         return None
-    return found_arm((osd_id // shape.arm_osds - (period - 1)) % shape.arms)
+    return _arm_name((osd_id // shape.arm_osds - (period - 1)) % shape.arms)

@@ -1,4 +1,4 @@
-"""In which order OSDs are changed, which of them comes first, and what it is compared with."""
+"""Order of a rollout: the canary, its controls and the batches."""
 
 from __future__ import annotations
 
@@ -9,29 +9,28 @@ from typing import Optional
 
 from ..mgr.records import FailureDomain, Place
 
-#: An OSD is typical of its group with client writes of half to twice the group's middle.
+#: A typical OSD has half to twice the group's median of client writes.
 TYPICAL_FACTOR = 2.0
 
 
-#: (False for the canary, load, id) of an OSD: what comes first is the least.
+#: (False for the canary, load, id), sorted ascending.
 _Rank = tuple[bool, float, int]
 
 
 def canary_first(
     places: Mapping[int, Place], write_iops: Mapping[int, Optional[float]]
 ) -> tuple[int, ...]:
-    """The OSDs of ``places``, by id; ``write_iops`` is None or missing where it is not known.
+    """Rollout order of the OSDs in ``places``; ``write_iops`` is None or missing if unknown.
 
-    The first, the canary, is the OSD with the least client writes among those that are typical
-    of the group: its restart is noticed by few clients, and what is found of it says something of
-    the others. An idle one would be safer and prove nothing. Where nobody writes, it is the OSD
-    with the least known load: one whose load is not known is not taken for an idle one.
+    The canary is the OSD with the fewest client writes among the typical OSDs of the group: its
+    restart affects few clients, and its result applies to the others. An idle OSD would be safer
+    but prove nothing. If no clients write, the canary is the OSD with the lowest known load; an
+    unknown load does not count as idle.
 
-    After it come the OSDs of the same failure domain, then domain by domain, in each of them host
-    by host and there the least loaded first: until the first domain is through, everything that
-    could be wrong with the new options is within it, and every placement group has its other
-    copies on OSDs that were not touched. Where the OSDs of a host are domains of their own, the
-    host is finished before the next.
+    The rest of the canary's failure domain follows, then domain by domain, within a domain host by
+    host, the least loaded OSD first. A fault of the new options thus stays within the first domain
+    until it is complete, and the other replicas of each PG are on unchanged OSDs. If each OSD is
+    its own failure domain, the order is host by host.
     """
     if not places:
         return ()
@@ -46,7 +45,7 @@ def canary_first(
     found: dict[object, dict[object, list[_Rank]]] = {}
     for osd_id, place in places.items():
         domain = domains[osd_id]
-        # The larger of the two holds the smaller one.
+        # The outer of host and domain contains the other.
         spans = len(hosts[domain]) > 1
         outer, inner = (domain, place.host) if spans else (place.host, domain)
         rank = osd_id != canary, load[osd_id], osd_id
@@ -60,18 +59,17 @@ def canary_first(
 def typical_of(
     osd_ids: Collection[int], write_iops: Mapping[int, Optional[float]]
 ) -> frozenset[int]:
-    """Those whose clients write about as much as those of most; empty where nobody writes."""
+    """OSDs with client writes near the median; empty if no clients write."""
     load = {osd_id: _load(write_iops.get(osd_id)) for osd_id in osd_ids}
     middle = _middle(load.values())
     return frozenset(osd_id for osd_id in osd_ids if _typical(load[osd_id], middle))
 
 
 def in_batches(order: Sequence[int], places: Mapping[int, Place]) -> tuple[tuple[int, ...], ...]:
-    """``order`` in pieces of at most one failure domain, each of which is watched before the next.
+    """Split ``order`` into batches within one failure domain; each soaks before the next.
 
-    The canary, then one, two, four OSDs and so on: while little is known of the change little is
-    at stake, and later the watching does not take longer than the restarts. An OSD whose failure
-    domain is not known is by itself.
+    The canary, then one, two, four OSDs and so on: little is at risk early on, and later the soaks
+    take no longer than the restarts. An OSD with an unknown failure domain is its own batch.
     """
     found: list[tuple[int, ...]] = []
     most = 1
@@ -92,7 +90,7 @@ def in_batches(order: Sequence[int], places: Mapping[int, Place]) -> tuple[tuple
 def domains_of(
     batches: Iterable[Sequence[int]], places: Mapping[int, Place]
 ) -> tuple[Optional[FailureDomain], ...]:
-    """The failure domain that each batch lies in; None: not known."""
+    """The failure domain of each batch; None: unknown."""
     found = ({_domain(places, osd_id) for osd_id in batch} for batch in batches)
     return tuple(domains.pop() if len(domains) == 1 else None for domains in found)
 
@@ -105,23 +103,22 @@ def _domain(places: Mapping[int, Place], osd_id: int) -> Optional[FailureDomain]
 def matched_controls(
     order: Sequence[int], write_iops: Mapping[int, Optional[float]], most: int
 ) -> tuple[int, ...]:
-    """At most ``most`` OSDs to compare the first of ``order`` with, most alike first.
+    """At most ``most`` controls for the canary, the first of ``order``, most similar first.
 
-    Alike is whose clients write about as much. One that is changed late comes before one that is
-    changed soon, where nothing else tells them apart.
+    Similarity is by client writes. Among equals, OSDs that are changed later come first.
     """
     if not order:
         return ()
     wanted = _load(write_iops.get(order[0]))
 
-    def apart(osd_id: int) -> float:
+    def distance(osd_id: int) -> float:
         load = _load(write_iops.get(osd_id))
         if math.isinf(wanted):
             return math.inf
         return abs(math.log1p(load) - math.log1p(wanted))
 
     place = {osd_id: place for place, osd_id in enumerate(order)}
-    return tuple(sorted(order[1:], key=lambda n: (apart(n), -place[n]))[:most])
+    return tuple(sorted(order[1:], key=lambda n: (distance(n), -place[n]))[:most])
 
 
 def _load(write_iops: Optional[float]) -> float:
@@ -129,7 +126,7 @@ def _load(write_iops: Optional[float]) -> float:
 
 
 def _middle(loads: Iterable[float]) -> Optional[float]:
-    """The median of the known loads; None where none is known, or most are idle."""
+    """The median of the known loads; None if none is known or most are idle."""
     known = [load for load in loads if not math.isinf(load)]
     return median(known) or None if known else None
 

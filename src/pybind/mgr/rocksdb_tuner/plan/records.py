@@ -1,4 +1,4 @@
-"""What is to be changed, in the form in which it can be carried out."""
+"""Change requests."""
 
 from __future__ import annotations
 
@@ -9,73 +9,72 @@ from typing import Optional
 from ..judge.records import Predicted
 from ..mgr.records import FailureDomain
 
-#: The two options that rollouts change, each rollout one of them. An OSD appends the annex to the
-#: other: what it names keeps the value that it gives, whatever release the OSD is upgraded to.
+#: A rollout changes one of these. An OSD appends the annex to the option string, so values in the
+#: annex survive an upgrade that changes the default option string.
 OPTION = 'bluestore_rocksdb_options'
 ANNEX = 'bluestore_rocksdb_options_annex'
 
 
 class Purpose(str, Enum):
-    """Why OSDs are changed at all."""
+    """Why OSDs are changed."""
 
-    #: Something is predicted to improve.
+    #: A predicted improvement.
     GAIN = 'gain'
-    #: Something speaks against what runs, or somebody asked for it: no gain is promised.
+    #: An objection to the running options, or an operator's request; no gain is predicted.
     SAFETY = 'safety'
 
 
 class ChangeKind(str, Enum):
-    """The kinds of recommendation that a rollout can carry out."""
+    """The kinds of recommendation that a rollout can apply."""
 
     SET_PROFILE = 'set-profile'
-    #: Every OSD's target is its own release's default; nothing shall decide for it at the end.
+    #: Every OSD's target is its release's default; no entry is left at the end.
     REMOVE_OVERRIDE = 'remove-override'
 
 
 @dataclass(frozen=True)
 class ChangeRequest:
-    """One recommendation, in the form in which it can be carried out.
+    """One recommendation, ready to be applied.
 
-    ``targets`` holds (OSD id, option string) for every OSD, ``order`` their ids, the canary
-    first. ``final_entries`` is what the config store shall hold at the end: (who, value), None
-    where the entry shall be gone, (('osd', '...'),) or (('osd', None),). Entries of
-    the single OSDs ("osd.3") that are not among them are gone at the end.
+    ``targets`` has (OSD id, option string) for every OSD, ``order`` the ids, the canary first.
+    ``final_entries`` are the config store's entries at the end: (who, value), or (who, None) for a
+    removed entry. Entries of single OSDs ("osd.3") that are not listed are removed.
     """
 
     recommendation_id: str
     kind: ChangeKind
-    #: The mask that the change is about, "osd/class:ssd".
+    #: The mask of the changed OSDs, "osd/class:ssd".
     who: str
     targets: tuple[tuple[int, str], ...]
     order: tuple[int, ...]
     final_entries: tuple[tuple[str, Optional[str]], ...]
-    #: Who asked for it, as the audit log names it ("client.admin"); empty until somebody does.
+    #: The requester as in the audit log ("client.admin"); empty until applied.
     actor: str
-    #: False where every OSD runs its target already: only entries change, nothing restarts.
+    #: False if every OSD already runs its target: only entries change.
     restart: bool = True
-    #: OSDs that the first is compared with; unchanged until it was judged.
+    #: OSDs that the canary is compared with; unchanged until its verdict.
     controls: tuple[int, ...] = ()
-    #: ``order`` in pieces, each of which is watched before the next one follows; the first is the
-    #: canary alone. Empty: every OSD by itself.
+    #: ``order`` in batches, each with its own soak; the first is the canary alone. Empty: every
+    #: OSD is its own batch.
     batches: tuple[tuple[int, ...], ...] = ()
-    #: The failure domain that each batch lies in, None where that is not known. Empty: of none.
+    #: The failure domain of each batch, None if unknown. Empty: all unknown.
     domains: tuple[Optional[FailureDomain], ...] = ()
-    #: What was predicted, in words, kept as it is for `history`.
+    #: The prediction in words, for `history`.
     prediction: Optional[str] = None
     #: The same in numbers.
     predicted: Optional[Predicted] = None
-    #: What targets and entries are values of: `OPTION` or `ANNEX`.
+    #: The option of targets and entries: `OPTION` or `ANNEX`.
     option: str = OPTION
-    #: What OSDs run before and after, of both options together; None: what they have of this one.
+    #: Old and new option string, both options together; None: see ``targets``.
     strings: Optional[tuple[str, str]] = None
     purpose: Purpose = Purpose.SAFETY
-    #: The judged signal in which the gain is to show; None: any that a verdict requires.
+    #: The judged signal with the predicted gain; None: any required signal.
     promised: Optional[str] = None
-    #: From one flush of memtables to the next under the load at the time of the request, in the
-    #: slower of the two option sets; None: not known.
+    #: Time between memtable flushes under the load at the time of the request, with the slower of
+    #: the two option strings; None: unknown.
     fill_s: Optional[float] = None
 
     @property
     def other_option(self) -> str:
-        """The one that this does not change, and that OSDs read with it."""
+        """The unchanged one of the two options."""
         return OPTION if self.option == ANNEX else ANNEX

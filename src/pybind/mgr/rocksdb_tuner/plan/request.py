@@ -1,4 +1,4 @@
-"""What a request says of single entries and OSDs."""
+"""Entries and OSDs of a change request."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ def target(request: ChangeRequest, osd_id: int) -> str:
 
 
 def shared_entries(request: ChangeRequest) -> tuple[tuple[str, Optional[str]], ...]:
-    """The final entries of masks and sections: all but those of the single OSDs."""
+    """The final entries except for those of single OSDs."""
     owned = {own(osd_id) for osd_id in request.order}
     return tuple((who, value) for who, value in request.final_entries if who not in owned)
 
 
 def end_value(request: ChangeRequest, osd_id: int) -> Optional[str]:
-    """What the OSD's own entry holds at the end; None where it shall be gone."""
+    """Final value of the OSD's own entry; None if it is removed."""
     return dict(request.final_entries).get(own(osd_id))
 
 

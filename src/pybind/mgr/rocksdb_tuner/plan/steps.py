@@ -1,4 +1,4 @@
-"""The steps of a recommendation, which stay what they were once they are shown. Pure."""
+"""Steps of a recommendation, which remain stable once displayed. Pure."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from .order import canary_first, domains_of, in_batches, matched_controls, typic
 from .precedence import is_for_a_class
 from .records import ANNEX, OPTION, ChangeKind, ChangeRequest
 
-#: A group has one recommendation, and some for single OSDs; more than so many are not looked at.
+#: More than the number of recommendations that an operator would read.
 _REMEMBERED = 32
-#: Fewer client writes a second than this are none: idle OSDs are all alike.
+#: Fewer client writes per second count as idle.
 _NOISE_IOPS = 1.0
 
 
 class Change(NamedTuple):
-    """What is to be done: all that decides the steps but what the OSDs do now."""
+    """A change: everything that its steps depend on, except for the load of the OSDs."""
 
     recommendation_id: str
-    #: None: no option is changed, and only the order counts.
+    #: None: no option changes, only the order is needed.
     kind: Optional[ChangeKind]
     who: str
     options_from: str
     options_to: str
-    #: The config store's entries that decide now.
+    #: The config store entries in force.
     deciding_entries: tuple[str, ...]
     restart: bool
     orchestrated: bool
     places: tuple[tuple[int, Place], ...]
-    #: What is written to the annex, or goes from it; None: ``options_to``, to the option itself.
+    #: Value to write to or remove from the annex; None: ``options_to`` goes to the option itself.
     annex: Optional[str] = None
 
     @property
     def option(self) -> str:
-        """The option that is written."""
+        """The changed option."""
         return OPTION if self.annex is None else ANNEX
 
     @property
@@ -46,33 +46,33 @@ class Change(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """How it is done, as `Recommendation` has it."""
+    """The steps of a change, as in `Recommendation`."""
 
     order: tuple[int, ...]
     controls: tuple[int, ...]
-    #: But for what is expected of it, and who asks for it; None: no option is changed.
+    #: Without prediction and actor; None: no option changes.
     request: Optional[ChangeRequest]
     commands: tuple[str, ...]
     undo_commands: tuple[str, ...]
 
 
 class ShownSteps:
-    """The steps of the recommendations that stand, from one look to the next.
+    """Steps of the current recommendations, kept between ticks.
 
-    OSDs that do much the same change places at every look. Whoever reads a plan and then has it
-    carried out shall get that one: it is made anew only where another change is meant, where the
-    canary is typical of its group no more, or where it could be compared with more OSDs that are.
+    OSDs with a similar load swap places at every tick, but an operator has to get the plan that was
+    displayed. The steps are recomputed only for a different change, if the canary is no longer
+    typical of its group, or if it could have more typical controls.
     """
 
     def __init__(self) -> None:
         self._steps: dict[Change, Steps] = {}
 
     def of(self, change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
-        """``write_iops`` by OSD id, None or missing where it is not known."""
+        """``write_iops`` by OSD id, None or missing if unknown."""
         known = self._steps.pop(change, None)
         if known is None or not _still_good(known, write_iops):
             known = _steps(change, write_iops)
-        # The newest is last, so that the first is the one to forget.
+        # The newest is last, so the first is dropped.
         self._steps[change] = known
         if len(self._steps) > _REMEMBERED:
             del self._steps[next(iter(self._steps))]
@@ -86,7 +86,7 @@ def _still_good(steps: Steps, write_iops: Mapping[int, Optional[float]]) -> bool
     typical = typical_of(steps.order, known)
     canary = steps.order[0]
     if canary not in typical:
-        # Where nothing is known, nothing speaks for another one either.
+        # Without any known load there is no better canary.
         return not typical
     controls = typical.intersection(steps.controls)
     return len(controls) == min(len(steps.controls), len(typical) - 1)
@@ -130,7 +130,7 @@ def _steps(change: Change, write_iops: Mapping[int, Optional[float]]) -> Steps:
 
 
 def _final_entries(change: Change, order: tuple[int, ...]) -> tuple[tuple[str, Optional[str]], ...]:
-    """What the config store holds at the end: entries that OSDs start with."""
+    """Final config store entries, in sections that OSDs start with."""
     if change.kind is ChangeKind.REMOVE_OVERRIDE:
         return tuple((entry, None) for entry in change.deciding_entries)
     if is_for_a_class(change.who):

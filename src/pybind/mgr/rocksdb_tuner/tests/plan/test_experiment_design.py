@@ -1,4 +1,4 @@
-"""Plans of experiments: which OSDs, how long, what can be told apart, and refusals."""
+"""Plans of experiments: OSDs, duration, detectable effects, and refusals."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def refused(
 def test_every_plan_keeps_its_terms(
     osds: int, hosts: int, arms: int, block: float, persistent: float
 ) -> None:
-    """Share, time, failure domains, controls, and what is to be told apart."""
+    """Share, time, failure domains, controls, and the detectable effect."""
     terms = replace(TERMS, arms=tuple('abcde'[:arms]))
     noises = {terms.objective: Noise(block, persistent)}
     found = plan_experiment(group(osds, hosts), terms, noises)
@@ -117,7 +117,7 @@ def test_where_it_would_take_more_osds_it_says_how_many() -> None:
     found = refused(24, noise=LOUD)
     assert found.detectable is not None
     assert found.detectable > TERMS.min_effect
-    assert found.reason == 'a difference of 10% cannot be told apart'
+    assert found.reason == 'a difference of 10% is not detectable'
     assert found.osds is not None
     assert planned(found.osds, noise=LOUD).detectable <= TERMS.min_effect
 
@@ -134,7 +134,7 @@ def test_where_it_would_take_more_time_it_says_how_long() -> None:
 def test_without_time_for_a_period_it_is_refused() -> None:
     """A baseline and as many blocks again."""
     found = refused(24, replace(TERMS, max_duration_s=600.0))
-    assert found.reason == 'there is no time for a baseline and one period'
+    assert found.reason == 'the time is too short for a baseline and one period'
     assert found.detectable is None
     assert found.duration_s == 7 * 600
 
@@ -142,7 +142,7 @@ def test_without_time_for_a_period_it_is_refused() -> None:
 def test_where_an_unsafe_arm_would_run_for_long_it_is_refused() -> None:
     """Though a long experiment would tell a small effect."""
     found = refused(24, noise=Noise(0.08, 0.0))
-    assert found.reason == 'an arm that is 20% worse would not be noticed within 3 blocks'
+    assert found.reason == 'an arm that is 20% worse would not be detected within 3 blocks'
     assert found.unsafe_detectable is not None
     assert found.unsafe_detectable > 0.2
 
@@ -165,7 +165,7 @@ def test_without_arms_or_noise_there_is_nothing_to_plan() -> None:
     assert refused(24, replace(TERMS, arms=())).reason == 'no arms are named'
     found = plan_experiment(group(24), TERMS, {})
     assert isinstance(found, Refusal)
-    assert found.reason == 'the noise of kv_sync_ms_per_txn is not known'
+    assert found.reason == 'the noise of kv_sync_ms_per_txn is unknown'
 
 
 def test_osds_that_are_not_alike_take_no_part() -> None:
@@ -185,7 +185,7 @@ def test_too_few_alike_or_too_few_domains_are_refused() -> None:
     """One host, or a group of which hardly any OSDs are known."""
     assert 'failure domains' in refused(candidates=group(24, hosts=1)).reason
     unknown = [c if c.osd_id < 5 else replace(c, noise=None) for c in group(24)]
-    assert '5 are alike enough' in refused(candidates=unknown).reason
+    assert '5 of the 24 OSDs of the group are similar enough' in refused(candidates=unknown).reason
 
 
 def test_the_most_typical_come_first_and_the_unknown_last() -> None:
